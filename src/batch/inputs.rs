@@ -1,0 +1,139 @@
+//! From the paths that a person gave to the files that are meant.
+
+use crate::diagnostic::Code;
+use crate::error::Error;
+use crate::formats::FORMATS;
+use crate::store::TEMPORARY;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// Where a session comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+/// One input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Its place below an output folder, under its own name.
+    pub relative: PathBuf,
+    /// Whether the person named this very file; what is merely found may be no session at all.
+    pub named: bool,
+}
+
+impl Job {
+    /// The name that people see.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.origin {
+            Origin::File(path) => path.display().to_string(),
+            Origin::Stdin => "-".to_owned(),
+        }
+    }
+
+    /// The file's path.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match &self.origin {
+            Origin::File(path) => Some(path),
+            Origin::Stdin => None,
+        }
+    }
+}
+
+/// Finds the files that `paths` mean. Folders are walked in the order of names, without following
+/// links. What cannot be looked at comes back as an error with its path.
+#[must_use]
+pub fn expand(paths: &[PathBuf]) -> (Vec<Job>, Vec<(PathBuf, Error)>) {
+    let (mut jobs, mut errors) = (Vec::new(), Vec::new());
+    let mut roots = HashSet::new();
+    for path in paths {
+        if path == Path::new("-") {
+            jobs.push(Job { origin: Origin::Stdin, relative: "stdin".into(), named: true });
+        } else if path.is_dir() {
+            // Several inputs share the output folder, so each folder gets one of its own in it.
+            let root = if paths.len() > 1 { unused(&mut roots, path) } else { PathBuf::new() };
+            walk(path, &root, &mut jobs, &mut errors);
+        } else {
+            let relative = PathBuf::from(path.file_name().unwrap_or_default());
+            jobs.push(Job { origin: Origin::File(path.clone()), relative, named: true });
+        }
+    }
+    (jobs, errors)
+}
+
+/// The folder's own name, or that with a number if an earlier one has it.
+fn unused(roots: &mut HashSet<PathBuf>, folder: &Path) -> PathBuf {
+    let full = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let name = full.file_name().unwrap_or(OsStr::new("root")).to_owned();
+    let mut root = PathBuf::from(&name);
+    for n in 2.. {
+        if roots.insert(root.clone()) {
+            break;
+        }
+        let mut numbered = name.clone();
+        numbered.push(format!("-{n}"));
+        root = numbered.into();
+    }
+    root
+}
+
+fn walk(folder: &Path, root: &Path, jobs: &mut Vec<Job>, errors: &mut Vec<(PathBuf, Error)>) {
+    for entry in WalkDir::new(folder).sort_by_file_name() {
+        match entry {
+            Ok(entry) if entry.file_type().is_file() && !is_ours(entry.file_name()) => {
+                let inside = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+                jobs.push(Job {
+                    relative: root.join(inside),
+                    origin: Origin::File(entry.into_path()),
+                    named: false,
+                });
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let path = error.path().unwrap_or(folder).to_owned();
+                let found = match error.into_io_error() {
+                    Some(error) => Error::io("cannot read the folder", error),
+                    None => Error::request(Code::Io, "links form a loop"),
+                };
+                errors.push((path, found));
+            }
+        }
+    }
+}
+
+/// Whether a file is one of our own: temporary or quarantine.
+fn is_ours(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with(TEMPORARY) || name.ends_with(".quarantine.jsonl")
+}
+
+/// A file name without the ending that its format gives it.
+#[must_use]
+pub fn stem(name: &str) -> &str {
+    let endings = FORMATS.iter().flat_map(|format| format.extensions);
+    let longest = endings.filter(|ending| name.ends_with(**ending)).max_by_key(|e| e.len());
+    let stem = longest.and_then(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    if stem.is_empty() { name } else { stem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_ending_goes() {
+        assert_eq!(stem("a.v1.jsonl"), "a.v1");
+        assert_eq!(stem("a.copyist.jsonl"), "a");
+        assert_eq!(stem("notes.txt"), "notes.txt");
+        assert_eq!(stem(".jsonl"), ".jsonl");
+    }
+}

@@ -1,0 +1,190 @@
+//! What is told about each input, and about all of them.
+
+use crate::diagnostic::{Diagnostic, Fate, Findings, Severity};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// What became of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Brought to another version.
+    Migrated,
+    /// Written in another format.
+    Converted,
+    /// Already what was asked for.
+    Unchanged,
+    /// Without fault.
+    Valid,
+    /// With faults.
+    Invalid,
+    /// Recognised.
+    Detected,
+    /// Found in a folder, and no session.
+    Skipped,
+    /// Without output.
+    Failed,
+}
+
+impl Outcome {
+    /// Every outcome, in the order of the closing summary.
+    pub const ALL: [Self; 8] = [
+        Self::Migrated,
+        Self::Converted,
+        Self::Unchanged,
+        Self::Valid,
+        Self::Invalid,
+        Self::Detected,
+        Self::Skipped,
+        Self::Failed,
+    ];
+
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Migrated => "migrated",
+            Self::Converted => "converted",
+            Self::Unchanged => "unchanged",
+            Self::Valid => "valid",
+            Self::Invalid => "invalid",
+            Self::Detected => "detected",
+            Self::Skipped => "skipped",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What is told about one input.
+#[derive(Debug, Serialize)]
+pub struct FileReport {
+    /// The input's path; `-` for standard input.
+    pub path: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Format and version that it was read as.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// How sure the detection was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<&'static str>,
+    /// Format and version of the output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// Path of the output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// Records read.
+    pub records: u64,
+    /// Whether the output's pipe was closed by whoever read it.
+    #[serde(skip)]
+    pub pipe_closed: bool,
+    /// What was found and lost.
+    #[serde(flatten, serialize_with = "findings")]
+    pub findings: Findings,
+}
+
+impl FileReport {
+    /// For an input of which nothing is known yet.
+    #[must_use]
+    pub fn new(path: String) -> Self {
+        Self {
+            path,
+            outcome: Outcome::Failed,
+            format: None,
+            confidence: None,
+            to: None,
+            output: None,
+            records: 0,
+            pipe_closed: false,
+            findings: Findings::default(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Finding<'a> {
+    code: &'static str,
+    severity: String,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    byte: Option<u64>,
+}
+
+impl<'a> From<&'a Diagnostic> for Finding<'a> {
+    fn from(found: &'a Diagnostic) -> Self {
+        Self {
+            code: found.code.name(),
+            severity: found.code.severity().to_string(),
+            message: &found.message,
+            line: found.at.map(|at| at.line),
+            byte: found.at.map(|at| at.byte),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct FindingsShape<'a> {
+    diagnostics: Vec<Finding<'a>>,
+    counts: BTreeMap<&'static str, u64>,
+    losses: BTreeMap<&'static str, BTreeMap<&'a str, u64>>,
+}
+
+fn findings<S: Serializer>(found: &Findings, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut losses: BTreeMap<&'static str, BTreeMap<&str, u64>> = BTreeMap::new();
+    for ((fate, path), count) in &found.losses {
+        losses.entry(Fate::name(*fate)).or_default().insert(path, *count);
+    }
+    let shape = FindingsShape {
+        diagnostics: found.diagnostics.iter().map(Finding::from).collect(),
+        counts: found.counts.iter().map(|(code, n)| (code.name(), *n)).collect(),
+        losses,
+    };
+    shape.serialize(serializer)
+}
+
+/// How many inputs met each outcome.
+#[derive(Debug, Default, Serialize)]
+pub struct Summary {
+    /// By the outcome's name; those that did not occur are left out.
+    #[serde(flatten)]
+    pub outcomes: BTreeMap<&'static str, u64>,
+    /// Records read.
+    pub records: u64,
+    /// Warnings.
+    pub warnings: u64,
+    /// Errors.
+    pub errors: u64,
+}
+
+impl Summary {
+    /// Counts one input.
+    pub fn add(&mut self, report: &FileReport) {
+        *self.outcomes.entry(report.outcome.name()).or_default() += 1;
+        self.records += report.records;
+        for (code, count) in &report.findings.counts {
+            match code.severity() {
+                Severity::Error => self.errors += count,
+                Severity::Warning => self.warnings += count,
+                Severity::Note => {}
+            }
+        }
+    }
+}
+
+/// The file that `--report` writes; its schema is `schemas/report.schema.json`.
+#[derive(Debug, Serialize)]
+pub struct RunReport<'a> {
+    /// The program's version.
+    pub copyist: &'static str,
+    /// The command.
+    pub command: &'a str,
+    /// The exit code.
+    pub exit: u8,
+    /// Counts over all inputs.
+    pub summary: &'a Summary,
+    /// Each input, in order.
+    pub inputs: &'a [FileReport],
+}

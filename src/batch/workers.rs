@@ -1,0 +1,66 @@
+//! Work on many inputs side by side, with results in the order of the inputs.
+
+use rayon::iter::{ParallelBridge, ParallelIterator};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// Does `work` on every item with `threads` workers and hands each result to `each` in the order
+/// of the items, as soon as those before it are there. `threads` 0 means one for each processor.
+///
+/// # Errors
+/// If the system gives no threads.
+pub fn each<J: Sync, T: Send>(
+    items: &[J],
+    threads: usize,
+    work: impl Fn(&J) -> T + Sync,
+    each: impl FnMut(T) + Send,
+) -> Result<(), rayon::ThreadPoolBuildError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let line = Mutex::new(Line { next: 0, waiting: BTreeMap::new(), each });
+    pool.install(|| {
+        items.iter().enumerate().par_bridge().for_each(|(place, item)| {
+            let result = work(item);
+            line.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).arrive(place, result);
+        });
+    });
+    Ok(())
+}
+
+/// Results that wait for those before them.
+struct Line<T, F> {
+    next: usize,
+    waiting: BTreeMap<usize, T>,
+    each: F,
+}
+
+impl<T, F: FnMut(T)> Line<T, F> {
+    fn arrive(&mut self, place: usize, result: T) {
+        self.waiting.insert(place, result);
+        while let Some(result) = self.waiting.remove(&self.next) {
+            (self.each)(result);
+            self.next += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_order() {
+        let items: Vec<u64> = (0..200).collect();
+        let mut seen = Vec::new();
+        each(
+            &items,
+            4,
+            |n| {
+                std::thread::sleep(std::time::Duration::from_micros(n * 7919 % 300));
+                *n
+            },
+            |n| seen.push(n),
+        )
+        .expect("threads");
+        assert_eq!(seen, items);
+    }
+}

@@ -1,0 +1,198 @@
+//! Options that several commands have.
+
+use super::Stop;
+use crate::batch::{FailOn, Place};
+use crate::format::{OnError, Options};
+use crate::formats::Spec;
+use crate::ids::Choice;
+use crate::store::{Backup, Policy};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// Reads a format's name.
+pub fn spec(text: &str) -> Result<Spec, String> {
+    Spec::parse(text)
+}
+
+/// What is read, and how.
+#[derive(Debug, Args)]
+pub struct Reading {
+    /// Files and folders; `-` is standard input
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Format of the inputs, if it is not to be recognised: `pi`, `pi@2` …
+    #[arg(short = 'f', long = "from", value_name = "FORMAT", value_parser = spec)]
+    pub from: Option<Spec>,
+    /// What to do with damaged lines: give no output for this input, leave the line out, or carry
+    /// it along as it is
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub on_error: Option<Damage>,
+    /// The longest line that is read, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, env = "COPYIST_MAX_LINE")]
+    pub max_line: usize,
+    /// How many inputs are worked on at a time; 0 is one for each processor
+    #[arg(short, long, value_name = "N", default_value_t = 0, env = "COPYIST_JOBS")]
+    pub jobs: usize,
+    /// What else makes the exit code 1
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub fail_on: Option<Failing>,
+}
+
+/// `--on-error`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Damage {
+    /// Give no output for this input
+    Stop,
+    /// Leave damaged lines out, and say so in the report
+    Skip,
+    /// Carry damaged lines along as they are
+    Keep,
+}
+
+/// `--fail-on`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Failing {
+    /// Anything that the target cannot hold
+    Loss,
+    /// Any warning
+    Warning,
+}
+
+impl Reading {
+    /// The options for the library; `on_error` is the command's default.
+    pub fn options(&self, on_error: OnError) -> Options {
+        let on_error = match self.on_error {
+            None => on_error,
+            Some(Damage::Stop) => OnError::Stop,
+            Some(Damage::Skip) => OnError::Skip,
+            Some(Damage::Keep) => OnError::Keep,
+        };
+        Options { on_error, max_line: self.max_line, ..Options::default() }
+    }
+
+    /// `--fail-on` for the batch.
+    pub fn fail_on(&self) -> Option<FailOn> {
+        self.fail_on.map(|failing| match failing {
+            Failing::Loss => FailOn::Loss,
+            Failing::Warning => FailOn::Warning,
+        })
+    }
+}
+
+/// Where outputs go.
+#[derive(Debug, Args)]
+pub struct Writing {
+    /// Write to this file; `-` is standard output
+    #[arg(short, long, value_name = "FILE", conflicts_with = "out_dir")]
+    pub output: Option<PathBuf>,
+    /// Write below this folder, which mirrors the inputs' folders
+    #[arg(long, value_name = "DIR")]
+    pub out_dir: Option<PathBuf>,
+    /// Write over outputs that exist
+    #[arg(long)]
+    pub force: bool,
+    /// Do everything but write
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// How new identifiers are chosen
+    #[arg(long, value_name = "HOW", value_enum, default_value = "derived")]
+    pub ids: Ids,
+}
+
+/// `--ids`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Ids {
+    /// From the entry's ordinal and the session's id; a rerun gives the same
+    Derived,
+    /// Anew in each run
+    Random,
+    /// 00000001, 00000002 …
+    Sequential,
+}
+
+impl Writing {
+    /// The place, if the person named one.
+    pub fn place(&self, reading: &Reading) -> Result<Option<Place>, Stop> {
+        if let Some(folder) = &self.out_dir {
+            return Ok(Some(Place::Folder(folder.clone())));
+        }
+        let Some(file) = &self.output else {
+            return Ok(self.dry_run.then_some(Place::None));
+        };
+        let several = reading.paths.len() > 1 || reading.paths.iter().any(|path| path.is_dir());
+        if several {
+            let message = "`-o` takes one input; for several, or a folder, use `--out-dir DIR`";
+            return Err(Stop::usage(message));
+        }
+        Ok(Some(Place::One(file.clone())))
+    }
+
+    /// What may be written over.
+    pub fn policy(&self) -> Policy {
+        Policy { force: self.force }
+    }
+
+    /// `--ids` for the library.
+    pub fn ids(&self) -> Choice {
+        match self.ids {
+            Ids::Derived => Choice::Derived,
+            Ids::Sequential => Choice::Sequential,
+            Ids::Random => Choice::Random(seed()),
+        }
+    }
+}
+
+/// A number that no other run has: the standard library seeds its hash tables with one.
+fn seed() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(std::process::id())
+}
+
+/// `--in-place` and its backup.
+#[derive(Debug, Args)]
+pub struct InPlace {
+    /// Change the files themselves, and keep the originals beside them
+    #[arg(long, conflicts_with_all = ["output", "out_dir"])]
+    pub in_place: bool,
+    /// Ending of the originals' names
+    #[arg(long, value_name = "SUFFIX", default_value = ".bak", require_equals = true)]
+    pub backup: String,
+    /// Do not keep the originals
+    #[arg(long, conflicts_with = "backup", requires = "in_place")]
+    pub no_backup: bool,
+}
+
+impl InPlace {
+    /// The place, if it is asked for.
+    pub fn place(&self, reading: &Reading) -> Result<Option<Place>, Stop> {
+        if !self.in_place {
+            return Ok(None);
+        }
+        if reading.paths.iter().any(|path| path.as_os_str() == "-") {
+            return Err(Stop::usage("standard input cannot be changed in place"));
+        }
+        let unfit = |c: char| c == '/' || c == '\\' || c.is_control();
+        if !self.no_backup && (self.backup.is_empty() || self.backup.contains(unfit)) {
+            return Err(Stop::usage("`--backup` takes an ending such as `.bak`"));
+        }
+        let suffix = Backup::Suffix(self.backup.clone());
+        Ok(Some(Place::InPlace(if self.no_backup { Backup::None } else { suffix })))
+    }
+}
+
+/// What is told, and how.
+#[derive(Debug, Args)]
+pub struct Telling {
+    /// Results and findings as JSON Lines; on standard error if standard output carries data
+    #[arg(long)]
+    pub json: bool,
+    /// Write a report of everything that was found and lost
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Say nothing but errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say what became of each input
+    #[arg(short, long)]
+    pub verbose: bool,
+}

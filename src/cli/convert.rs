@@ -1,0 +1,49 @@
+//! `copyist convert`.
+
+use super::Stop;
+use super::args::{Reading, Telling, Writing, spec};
+use super::run::run;
+use crate::batch::{Action, Task};
+use crate::format::{OnError, Options};
+use crate::formats::Spec;
+
+/// Write sessions in another format, or an older version of their own
+///
+/// What the target cannot hold is reported, field by field.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The format to write: `canonical`, `pi`, `pi@1` …
+    #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = spec)]
+    to: Spec,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    writing: Writing,
+    #[command(flatten)]
+    telling: Telling,
+}
+
+impl Args {
+    pub fn run(self) -> Result<u8, Stop> {
+        let Some(place) = self.writing.place(&self.reading)? else {
+            return Err(Stop::usage("say where to write: `-o FILE` or `--out-dir DIR`"));
+        };
+        let options = Options {
+            ids: self.writing.ids(),
+            // Conversion reads what is there; only migration would promise the new version.
+            force_version: true,
+            ..self.reading.options(OnError::Keep)
+        };
+        let task = Task {
+            action: Action::Convert(self.to),
+            from: self.reading.from,
+            options,
+            place,
+            dry_run: self.writing.dry_run,
+            policy: self.writing.policy(),
+            fail_on: self.reading.fail_on(),
+            schemas: Default::default(),
+        };
+        run("convert", &task, &self.reading, &self.telling)
+    }
+}

@@ -1,0 +1,25 @@
+//! `copyist detect`.
+
+use super::Stop;
+use super::args::{Reading, Telling};
+use super::run::run;
+use crate::batch::{Action, Task};
+use crate::format::OnError;
+
+/// Say which format and version files are of
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    telling: Telling,
+}
+
+impl Args {
+    pub fn run(self) -> Result<u8, Stop> {
+        let options = self.reading.options(OnError::Keep);
+        let task = Task::looking(Action::Detect, options, &self.reading.from)
+            .failing(self.reading.fail_on());
+        run("detect", &task, &self.reading, &self.telling)
+    }
+}

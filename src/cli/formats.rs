@@ -1,0 +1,48 @@
+//! `copyist formats`.
+
+use super::Stop;
+use crate::formats::FORMATS;
+use serde_json::json;
+use std::io::Write;
+
+/// List the formats and their versions
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// As JSON Lines
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    pub fn run(self) -> Result<u8, Stop> {
+        let mut out = Vec::new();
+        for format in FORMATS {
+            for version in format.versions {
+                let name = format.at(version.number);
+                let step = format.steps.iter().find(|step| step.to == version.number);
+                if self.json {
+                    let row = json!({
+                        "name": name,
+                        "format": format.name,
+                        "version": version.number,
+                        "aliases": format.aliases,
+                        "summary": version.summary,
+                        "tree": version.tree,
+                        "extension": format.extensions.first(),
+                        "source": format.source,
+                        "migration": step.map(|step| step.summary),
+                    });
+                    let _ = writeln!(out, "{row}");
+                } else {
+                    let _ = writeln!(out, "{name:<12} {}", version.summary);
+                }
+            }
+            if !self.json {
+                let _ = writeln!(out, "{:<12} {}; source: {}", "", format.summary, format.source);
+            }
+        }
+        // A reader that has seen enough is no failure.
+        let _ = std::io::stdout().write_all(&out);
+        Ok(0)
+    }
+}

@@ -1,0 +1,55 @@
+//! `copyist migrate`.
+
+use super::Stop;
+use super::args::{InPlace, Reading, Telling, Writing, spec};
+use super::run::run;
+use crate::batch::{Action, Task};
+use crate::format::{OnError, Options};
+use crate::formats::Spec;
+
+/// Bring sessions to a newer version of their format
+///
+/// Only the bytes that must change are changed; every byte is checked. A damaged file gives no
+/// output and is left alone. Files that are already at the target pass byte for byte.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The version to reach, such as `pi@3`; the newest of the file's format if it is not given
+    #[arg(long, value_name = "FORMAT@V", value_parser = spec)]
+    to: Option<Spec>,
+    /// Migrate files of a version newer than any that is known, too
+    #[arg(long)]
+    force_version: bool,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    writing: Writing,
+    #[command(flatten)]
+    in_place: InPlace,
+    #[command(flatten)]
+    telling: Telling,
+}
+
+impl Args {
+    pub fn run(self) -> Result<u8, Stop> {
+        let in_place = self.in_place.place(&self.reading)?;
+        let Some(place) = in_place.or(self.writing.place(&self.reading)?) else {
+            return Err(Stop::usage("say where to write: `-o FILE`, `--out-dir DIR` or `--in-place`"));
+        };
+        let options = Options {
+            ids: self.writing.ids(),
+            force_version: self.force_version,
+            ..self.reading.options(OnError::Stop)
+        };
+        let task = Task {
+            action: Action::Migrate(self.to),
+            from: self.reading.from,
+            options,
+            place,
+            dry_run: self.writing.dry_run,
+            policy: self.writing.policy(),
+            fail_on: self.reading.fail_on(),
+            schemas: Default::default(),
+        };
+        run("migrate", &task, &self.reading, &self.telling)
+    }
+}

@@ -1,0 +1,76 @@
+//! The command line: one file a subcommand, and what they share.
+
+mod args;
+mod convert;
+mod detect;
+mod explain;
+mod formats;
+mod migrate;
+mod run;
+mod schema;
+mod show;
+mod validate;
+
+use clap::{Parser, Subcommand};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Migrate, convert and check the session files of AI coding agents.
+///
+/// Exit codes: 0 all done; 1 findings (invalid, loss or warnings under --fail-on, data read only
+/// in part); 2 wrong usage; 3 at least one input gave no output; 4 copyist itself cannot go on.
+#[derive(Debug, Parser)]
+#[command(name = "copyist", version, max_term_width = 100, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Migrate(migrate::Args),
+    Convert(convert::Args),
+    Validate(validate::Args),
+    Detect(detect::Args),
+    Formats(formats::Args),
+    Schema(schema::Args),
+    Explain(explain::Args),
+}
+
+/// Why a command cannot be carried out, with the exit code that says so.
+struct Stop {
+    code: u8,
+    message: String,
+}
+
+impl Stop {
+    fn usage(message: impl Into<String>) -> Self {
+        Self { code: 2, message: message.into() }
+    }
+
+    fn broken(message: impl Into<String>) -> Self {
+        Self { code: 4, message: message.into() }
+    }
+}
+
+/// Runs the program; the exit code is that of `copyist --help`.
+#[must_use]
+pub fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Migrate(args) => args.run(),
+        Command::Convert(args) => args.run(),
+        Command::Validate(args) => args.run(),
+        Command::Detect(args) => args.run(),
+        Command::Formats(args) => args.run(),
+        Command::Schema(args) => args.run(),
+        Command::Explain(args) => args.run(),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(stop) => {
+            // With a closed stderr there is no one left to tell.
+            let _ = writeln!(std::io::stderr(), "copyist: {}", stop.message);
+            ExitCode::from(stop.code)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Carrying a task through all inputs, and telling what became of them.
+
+use super::Stop;
+use super::args::{Reading, Telling};
+use super::show::{self, Show};
+use crate::batch::{self, Action, FileReport, Job, Namer, Place, RunReport, Summary, Task};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Runs `task` on everything that the person named. Gives the exit code.
+pub fn run(command: &str, task: &Task, reading: &Reading, telling: &Telling) -> Result<u8, Stop> {
+    let (jobs, errors) = batch::expand(&reading.paths);
+    if let Some(report) = &telling.report {
+        check_report(report, task, &jobs)?;
+    }
+    let jobs = named(task, jobs);
+    let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
+    let mut teller = Teller {
+        task,
+        show: Show::new(telling, data_on_stdout, task.dry_run),
+        summary: Summary::default(),
+        kept: telling.report.is_some().then(Vec::new),
+        exit: 0,
+    };
+    for (path, error) in errors {
+        let mut report = FileReport::new(path.display().to_string());
+        report.findings = crate::diagnostic::Findings::of(error.into_diagnostic());
+        teller.tell(report);
+    }
+    let work = |(job, output): &(Job, PathBuf)| task.run(job, output);
+    batch::each(&jobs, reading.jobs, work, |report| teller.tell(report))
+        .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
+    let Teller { show, summary, kept, exit, .. } = teller;
+    show.summary(&summary);
+    if let (Some(path), Some(inputs)) = (&telling.report, kept) {
+        let version = env!("CARGO_PKG_VERSION");
+        let report =
+            RunReport { copyist: version, command, exit, summary: &summary, inputs: &inputs };
+        write_report(path, &report)?;
+    }
+    Ok(exit)
+}
+
+struct Teller<'a> {
+    task: &'a Task,
+    show: Show,
+    summary: Summary,
+    /// Reports for `--report`.
+    kept: Option<Vec<FileReport>>,
+    exit: u8,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, report: FileReport) {
+        self.exit = self.exit.max(self.task.exit_code(&report));
+        self.summary.add(&report);
+        if !report.pipe_closed {
+            self.show.file(&report);
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.push(report);
+        }
+    }
+}
+
+/// Gives each input the path of its output below the output folder.
+fn named(task: &Task, jobs: Vec<Job>) -> Vec<(Job, PathBuf)> {
+    let mut namer = Namer::default();
+    let to = match &task.action {
+        Action::Convert(to) => Some(to.format),
+        Action::Migrate(Some(to)) => Some(to.format),
+        // Without a target the format is the input's, whose ending the input already has.
+        _ => None,
+    };
+    jobs.into_iter()
+        .map(|job| {
+            let output = match to {
+                Some(format) => namer.name(&job, format),
+                None => job.relative.clone(),
+            };
+            (job, output)
+        })
+        .collect()
+}
+
+/// A report must not take the place of a session.
+fn check_report(report: &PathBuf, task: &Task, jobs: &[Job]) -> Result<(), Stop> {
+    let is = |path| same_file::is_same_file(report, path).unwrap_or(false);
+    let output = matches!(&task.place, Place::One(path) if path == report);
+    if output || jobs.iter().filter_map(Job::path).any(is) {
+        return Err(Stop::usage("`--report` names an input or the output"));
+    }
+    Ok(())
+}
+
+fn write_report(path: &PathBuf, report: &RunReport<'_>) -> Result<(), Stop> {
+    let failed = |error: std::io::Error| Stop::broken(format!("{}: {error}", path.display()));
+    let mut text = serde_json::to_vec_pretty(report).map_err(|e| failed(e.into()))?;
+    text.push(b'\n');
+    let policy = crate::store::Policy { force: true };
+    let destination = crate::store::Destination::from(path.as_path());
+    let written = crate::store::Output::prepare(destination, None, policy).and_then(|mut output| {
+        use crate::format::Sink;
+        let mut to = output.create("")?;
+        to.write_all(&text).map_err(|error| crate::error::Error::io("cannot write", error))?;
+        drop(to);
+        output.commit()
+    });
+    written.map_err(|error| Stop::broken(format!("{}: {error}", show::printable(&path.display().to_string()))))
+}

@@ -1,0 +1,31 @@
+//! `copyist validate`.
+
+use super::Stop;
+use super::args::{Reading, Telling};
+use super::run::run;
+use crate::batch::{Action, Task};
+use crate::format::{OnError, Options};
+
+/// Check sessions against the schema of their version, and as a tree
+///
+/// Identifiers must be unique, parents and targets must exist, and no entry may be its own
+/// ancestor.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// How many schema errors of one input are reported
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    max_errors: usize,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    telling: Telling,
+}
+
+impl Args {
+    pub fn run(self) -> Result<u8, Stop> {
+        let options = Options { force_version: true, ..self.reading.options(OnError::Keep) };
+        let task = Task::looking(Action::Validate(self.max_errors), options, &self.reading.from)
+            .failing(self.reading.fail_on());
+        run("validate", &task, &self.reading, &self.telling)
+    }
+}

@@ -1,0 +1,105 @@
+//! Conversion: between formats as records, within one format as bytes where that is possible.
+
+use crate::diagnostic::{Code, Diagnostic, Fate, Log};
+use crate::error::Result;
+use crate::format::{Cx, Format, Parts, Sink, Target};
+use crate::formats::Spec;
+use crate::json::Json;
+use crate::migrate::{self, Outcome};
+use crate::position::Located;
+use crate::record::{Field, Kind, Record};
+use crate::tree::{Path, Shape};
+
+/// Converts one session. `version` is the version that the input is of.
+///
+/// Within one format, towards the same or a newer version, this is a copy or a migration, which
+/// leaves the bytes alone that need not change. Everything else goes through the records. What the
+/// target cannot hold is counted in the log, and said once for each kind of field.
+///
+/// # Errors
+/// If the input is damaged beyond what the options allow, or reading or writing fails.
+pub fn run(
+    from: &Format,
+    version: u32,
+    to: Spec,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Outcome> {
+    if from.name == to.format.name && version <= to.version().number {
+        let input = parts.main()?;
+        let mut output = sink.create("")?;
+        let target = Target::Version(to.version().number);
+        return migrate::run(from, input, &mut output, target, cx);
+    }
+    let branch = if to.version().tree { None } else { active_branch(from, to, parts, cx)? };
+    let records = records(from, to, parts, sink, branch.as_ref(), cx)?;
+    say_losses(to, cx);
+    Ok(Outcome { from: version, changed: true, records, ..Outcome::default() })
+}
+
+fn records(
+    from: &Format,
+    to: Spec,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    branch: Option<&Path>,
+    cx: &Cx<'_>,
+) -> Result<u64> {
+    let mut writer = (to.format.write)(sink, to.version(), cx)?;
+    let (mut count, mut nodes) = (0, 0);
+    for item in (from.read)(parts, cx)? {
+        let located = item?;
+        count += 1;
+        if located.value.is_node() {
+            nodes += 1;
+            if branch.is_some_and(|branch| !branch.contains(nodes - 1)) {
+                let kind = located.value.kind.name();
+                cx.log.count(Fate::Dropped, &format!("{kind} off the active branch"));
+                continue;
+            }
+        }
+        writer.record(&located)?;
+    }
+    writer.finish()?;
+    Ok(count)
+}
+
+/// The nodes that a linear target can hold: those on the path from the root to the leaf. `None`
+/// where the records come from a file of the very same version, which keeps them all.
+fn active_branch(
+    from: &Format,
+    to: Spec,
+    parts: &mut dyn Parts,
+    cx: &Cx<'_>,
+) -> Result<Option<Path>> {
+    parts.keep()?;
+    let same = to.format.at(to.version().number);
+    // The second reading says what there is to say.
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let mut shape = Shape::default();
+    let mut leaf: Option<Json> = None;
+    for item in (from.read)(parts, &quiet)? {
+        let located: Located<Record> = item?;
+        let node = &located.value.node;
+        if located.value.kind == Kind::Session {
+            if node.is(Field::Source, &same) {
+                return Ok(None);
+            }
+            leaf = node.json(Field::Leaf).cloned().or(leaf);
+        }
+        if located.value.is_node() {
+            shape.record(&located);
+        }
+    }
+    Ok(Some(shape.finish().path(leaf.as_ref())))
+}
+
+fn say_losses(to: Spec, cx: &Cx<'_>) {
+    let target = to.format.at(to.version().number);
+    for (path, count) in cx.log.dropped() {
+        let message = format!("{target} cannot hold {path} ({count} times)");
+        cx.report(Diagnostic::new(Code::Dropped, message));
+    }
+}

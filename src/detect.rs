@@ -1,0 +1,25 @@
+//! Which format a file is of, by its first bytes.
+
+use crate::format::{Format, Head, Sniffed};
+use crate::formats::FORMATS;
+
+/// The format that is surest of the file, with what it makes of it.
+///
+/// ```
+/// use copyist::{detect::detect, format::Head};
+/// let bytes = br#"{"type":"session","version":2,"id":"a"}"#;
+/// let (format, sniffed) = detect(&Head { name: "a.jsonl", bytes, whole: true }).unwrap();
+/// assert_eq!(format.at(sniffed.version), "pi@2");
+/// ```
+#[must_use]
+pub fn detect(head: &Head<'_>) -> Option<(&'static Format, Sniffed)> {
+    let mut best: Option<(&'static Format, Sniffed)> = None;
+    for format in FORMATS {
+        if let Some(sniffed) = (format.sniff)(head)
+            && best.is_none_or(|(_, other)| sniffed.confidence > other.confidence)
+        {
+            best = Some((format, sniffed));
+        }
+    }
+    best
+}

@@ -1,0 +1,350 @@
+//! What the program has to say about an input: findings with permanent codes, and losses.
+
+use crate::position::Position;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// How grave a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// Something a careful user would look at.
+    Warning,
+    /// Data is damaged, missing or was not written.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// Declares the codes once: variant, code, severity, title, explanation.
+macro_rules! codes {
+    ($($variant:ident $code:literal $severity:ident $title:literal $explanation:literal)*) => {
+        /// A kind of finding. Its code is permanent: it is never reused for anything else.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Code { $(#[doc = $title] $variant,)* }
+
+        impl Code {
+            /// Every code, in order.
+            pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
+
+            /// The code as printed, such as `CY0103`.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Code::$variant => $code,)* }
+            }
+
+            /// How grave a finding of this kind is.
+            #[must_use]
+            pub fn severity(self) -> Severity {
+                match self { $(Code::$variant => Severity::$severity,)* }
+            }
+
+            /// The kind of finding in a few words.
+            #[must_use]
+            pub fn title(self) -> &'static str {
+                match self { $(Code::$variant => $title,)* }
+            }
+
+            /// What it means, and what to do.
+            #[must_use]
+            pub fn explanation(self) -> &'static str {
+                match self { $(Code::$variant => $explanation,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    NotUtf8 "CY0101" Error "line is not UTF-8" "The line holds bytes that are no UTF-8 text. Session files are UTF-8, so the bytes were damaged on disk or in transit. The source is left alone. `copyist repair` saves what can be saved; `--on-error keep` carries the line along as it is."
+    Syntax "CY0102" Error "line is not JSON" "The line breaks the grammar of JSON at the place shown. `copyist repair` saves what can be saved; `--on-error keep` carries the line along as it is, `--on-error skip` leaves it out and says so in the report."
+    CutShort "CY0103" Error "line ends in the middle of a record" "The record was cut, mostly by a crash or a full disk while the agent wrote it. Nothing after the cut exists any more. `copyist repair` keeps every whole record."
+    Glued "CY0104" Error "more than one record on a line" "A whole record is followed by more text on the same line. It happens when an agent appends to a file whose last line had no line ending. `copyist repair` splits the line."
+    NulRun "CY0105" Error "line of NUL bytes" "The file system kept the length of the file but not its contents, mostly after a power cut. `copyist repair` removes the NUL bytes."
+    NotObject "CY0106" Error "record is not a JSON object" "The line is JSON, but no object, and every record of this format is one. `copyist repair` sets it aside; `--on-error keep` carries it along."
+    LineTooLong "CY0107" Error "line is longer than the limit" "A record must fit in memory. The limit is set with `--max-line`."
+    TooDeep "CY0108" Warning "nesting too deep for the schema check" "The record is nested deeper than 128 levels. It is kept, and every byte of it was checked against the grammar, but it was not checked against the schema."
+    ByteOrderMark "CY0109" Warning "file begins with a byte order mark" "Newer releases of the agents refuse such a file. A migration takes the mark off; a file that is already at the target, and a copy, keep it."
+    NoFinalNewline "CY0110" Warning "last line has no line ending" "The record is whole, but the next one that the agent appends would be glued to it. A migration adds the line ending; a file that is already at the target, and a copy, stay as they are."
+    Empty "CY0111" Error "file holds no record" "The file is empty or holds only blank lines. There is nothing to migrate or convert."
+    UnknownFormat "CY0201" Error "no format recognises the file" "None of the formats of `copyist formats` knows the beginning of this file. If you know what it is, say so with `-f FORMAT`."
+    NoHeader "CY0202" Error "no session header" "The first record must be the session's header; the agent discards a file without one. `copyist repair` rebuilds it from the file's name."
+    FurtherHeader "CY0203" Warning "further session header" "The file has more than one header. The agent reads the first and ignores the others; they are kept where they stand."
+    NewerVersion "CY0204" Warning "newer version than copyist knows" "The file says that a newer release wrote it. It is read as the newest version that copyist knows. `migrate` refuses it unless `--force-version` is given."
+    StrangeVersion "CY0205" Warning "version that is no number" "The header's version cannot be compared with a number. The agent opens such a file without migrating it; so does copyist."
+    WrongVersion "CY0206" Error "version cannot be reached" "Migration goes to newer versions only, and only through versions that the format has. To write an older version use `copyist convert`, which reports what it cannot hold."
+    WrongFormat "CY0207" Error "file is not of the format asked for" "The format given with `-f` does not recognise this file."
+    KeptFromHeader "CY0301" Warning "compaction keeps everything" "The compaction's index pointed at a session header, by which version 1 meant that nothing was left out. It now points at the first entry. The index is kept under `copyist.migrated`. (The agent's own migration drops the index, and with it all that came before the compaction.)"
+    KeptSelf "CY0302" Warning "compaction keeps nothing" "The compaction's index was its own, so it kept nothing of what came before. It now points at itself. The index is kept under `copyist.migrated`."
+    KeptNowhere "CY0303" Warning "compaction index points nowhere" "The compaction's index points behind the compaction, outside the file, or between two entries. As in the agent's own migration it is dropped, and nothing before the compaction is kept in the context. The index is kept under `copyist.migrated`."
+    KeptNoNumber "CY0304" Warning "compaction index is no number" "The compaction's index is no number. As in the agent's own migration it stays as it is and has no effect."
+    IdReplaced "CY0305" Warning "identifier replaced" "The entry of a version without identifiers had one. As in the agent's own migration the entry gets a new one, and the entries become one chain. The old identifier is in this message."
+    DuplicateId "CY0401" Error "identifier used twice" "Two entries have the same identifier. The agent takes the later one, which can close a cycle in the tree and hang it. `copyist repair` gives one of them a new identifier."
+    MissingParent "CY0402" Warning "parent does not exist" "The entry names a parent that is not in the file, so the conversation begins at this entry for the agent. `copyist repair` links it again where that is safe."
+    MissingTarget "CY0403" Warning "target does not exist" "The entry refers to an entry that is not in the file."
+    Cycle "CY0404" Error "entries are their own ancestors" "Following the parents comes back to the same entry. The agent hangs or runs out of memory on such a file. `copyist repair` breaks the cycle."
+    NoId "CY0405" Warning "entry has no identifier" "An entry of a tree has no identifier, so nothing can refer to it and the agent loses it from the conversation. `copyist repair` gives it one."
+    Schema "CY0406" Error "record does not fit the schema" "The record is not what the schema of its format and version demands; `copyist schema FORMAT@VERSION` prints it."
+    ForwardParent "CY0407" Warning "parent stands later in the file" "An entry stands before its parent. Agents write parents first; two programs may have written to this file at once."
+    BadRecord "CY0501" Error "not a record of the canonical stream" "The line is JSON but no record of the canonical stream: `kind` is missing or unknown, a field is not one of its kind, or a value has the wrong shape. `copyist schema canonical` prints the schema."
+    RawRefused "CY0502" Warning "stored spelling no longer fits" "The record carries the spelling of its source, but reading that spelling does not give this record: it was edited. The record's fields are written, the spelling is dropped."
+    Dropped "CY0601" Warning "target cannot hold this" "The target format has no place for this record or field. It is left out and counted in the report; `--fail-on loss` makes it an error."
+    Exists "CY0701" Error "output exists" "Nothing was written. Use `--force` to write over it."
+    SameFile "CY0702" Error "output is the input" "An output would be written over its own input. Use `migrate --in-place`, which keeps a backup."
+    Changed "CY0703" Error "input changed while it was read" "Another program wrote to the file, or holds a lock on it. It was left alone; run again when the agent is closed."
+    Link "CY0704" Error "input is a symbolic link" "`--in-place` does not follow symbolic links. Name the file that it points to."
+    Io "CY0705" Error "input or output failed" "The system refused to read or write. The message is the system's own."
+    OutputName "CY0706" Error "output needs a folder" "Several inputs cannot go to one file. Use `--out-dir`."
+}
+
+impl Code {
+    /// The code of this name, in any case.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.name().eq_ignore_ascii_case(name))
+    }
+
+    /// Whether the finding is about the shape of the tree or the schema, which `validate` checks.
+    #[must_use]
+    pub fn is_invalid(self) -> bool {
+        self.severity() == Severity::Error || self.name().starts_with("CY04")
+    }
+
+    /// What to do, in one line.
+    #[must_use]
+    pub fn help(self) -> Option<&'static str> {
+        match self {
+            Self::NotUtf8
+            | Self::Syntax
+            | Self::CutShort
+            | Self::Glued
+            | Self::NulRun
+            | Self::NotObject => Some(
+                "`copyist repair` gets back what is whole; `--on-error keep` carries the line along",
+            ),
+            Self::NoHeader => Some("`copyist repair` rebuilds the header from the file's name"),
+            Self::LineTooLong => Some("`--max-line` sets the limit"),
+            Self::NewerVersion => Some("`--force-version` migrates it all the same"),
+            Self::UnknownFormat => Some("`-f FORMAT` names the format, `copyist formats` lists them"),
+            Self::Exists => Some("`--force` writes over it"),
+            Self::SameFile => Some("`migrate --in-place` keeps a backup"),
+            Self::Link => Some("name the file that the link points to"),
+            Self::OutputName => Some("`--out-dir DIR` takes any number of inputs"),
+            _ => None,
+        }
+    }
+}
+
+/// One thing found, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostic {
+    /// What kind of finding it is.
+    pub code: Code,
+    /// What was found, in one line, lower case, without a full stop.
+    pub message: String,
+    /// Where; `None` for the input as a whole.
+    pub at: Option<Position>,
+    /// The text around the place.
+    pub window: Option<Window>,
+}
+
+impl Diagnostic {
+    /// A finding about the input as a whole.
+    #[must_use]
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), at: None, window: None }
+    }
+
+    /// Says where.
+    #[must_use]
+    pub fn at(mut self, at: Position) -> Self {
+        self.at = Some(at);
+        self
+    }
+
+    /// Shows the text around byte `offset` of `line`.
+    #[must_use]
+    pub fn showing(mut self, line: &[u8], offset: usize) -> Self {
+        self.window = Some(Window::around(line, offset));
+        self
+    }
+}
+
+/// A piece of a line, cropped around a byte: lines reach megabytes, and what stands far from the
+/// place may be a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The text; bytes that are no UTF-8 are shown as U+FFFD.
+    pub text: String,
+    /// Offset of the byte in `text`, in characters.
+    pub caret: usize,
+    /// Whether the line goes on to the left and to the right of the text.
+    pub cropped: (bool, bool),
+}
+
+impl Window {
+    /// How many bytes are shown on either side.
+    const REACH: usize = 60;
+
+    fn around(line: &[u8], offset: usize) -> Self {
+        let offset = offset.min(line.len());
+        let boundary = |i: &usize| line.get(*i).is_none_or(|b| *b & 0xc0 != 0x80);
+        let from = (offset.saturating_sub(Self::REACH)..=offset).find(boundary).unwrap_or(offset);
+        let to = (offset..line.len().min(offset + Self::REACH)).rfind(boundary).unwrap_or(offset);
+        let to = if line.len() <= offset + Self::REACH { line.len() } else { to };
+        let show = |range| String::from_utf8_lossy(line.get(range).unwrap_or_default());
+        let (left, right) = (show(from..offset), show(offset..to));
+        Self {
+            caret: left.chars().count(),
+            text: format!("{left}{right}"),
+            cropped: (from > 0, to < line.len()),
+        }
+    }
+}
+
+/// What became of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fate {
+    /// It stands in the target as it stood.
+    Exact,
+    /// It stands in the target in another form.
+    Mapped,
+    /// It stands in the target's extension area.
+    Residue,
+    /// The target computes it.
+    Derived,
+    /// The reader restored it.
+    Synthesized,
+    /// It is gone.
+    Dropped,
+}
+
+impl Fate {
+    /// The name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Mapped => "mapped",
+            Self::Residue => "residue",
+            Self::Derived => "derived",
+            Self::Synthesized => "synthesized",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+/// What was said about one session.
+#[derive(Debug, Default)]
+pub struct Log {
+    inner: RefCell<Findings>,
+}
+
+/// The contents of a [`Log`].
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// The first findings, in the order in which they were made.
+    pub diagnostics: Vec<Diagnostic>,
+    /// How many findings there were of each code, those not kept included.
+    pub counts: BTreeMap<Code, u64>,
+    /// How often each field met each fate.
+    pub losses: BTreeMap<(Fate, String), u64>,
+}
+
+impl Log {
+    /// How many findings are kept in full; the rest is counted.
+    pub const KEPT: usize = 1000;
+
+    /// Adds a finding.
+    pub fn report(&self, diagnostic: Diagnostic) {
+        let mut inner = self.inner.borrow_mut();
+        *inner.counts.entry(diagnostic.code).or_default() += 1;
+        if inner.diagnostics.len() < Self::KEPT {
+            inner.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Counts a field that met `fate`.
+    pub fn count(&self, fate: Fate, path: &str) {
+        let mut inner = self.inner.borrow_mut();
+        match inner.losses.get_mut(&(fate, path.to_owned())) {
+            Some(n) => *n += 1,
+            None => drop(inner.losses.insert((fate, path.to_owned()), 1)),
+        }
+    }
+
+    /// How many findings there were of this code.
+    #[must_use]
+    pub fn count_of(&self, code: Code) -> u64 {
+        self.inner.borrow().counts.get(&code).copied().unwrap_or(0)
+    }
+
+    /// The fields that were dropped, with how often.
+    #[must_use]
+    pub fn dropped(&self) -> Vec<(String, u64)> {
+        let inner = self.inner.borrow();
+        let dropped = inner.losses.iter().filter(|((fate, _), _)| *fate == Fate::Dropped);
+        dropped.map(|((_, path), count)| (path.clone(), *count)).collect()
+    }
+
+    /// Everything that was said.
+    #[must_use]
+    pub fn into_findings(self) -> Findings {
+        self.inner.into_inner()
+    }
+}
+
+impl Findings {
+    /// One finding and nothing else.
+    #[must_use]
+    pub fn of(diagnostic: Diagnostic) -> Self {
+        let log = Log::default();
+        log.report(diagnostic);
+        log.into_findings()
+    }
+
+    /// The gravest finding.
+    #[must_use]
+    pub fn worst(&self) -> Option<Severity> {
+        self.counts.keys().map(|code| code.severity()).max()
+    }
+
+    /// How many fields were dropped.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.losses.iter().filter(|((fate, _), _)| *fate == Fate::Dropped).map(|(_, n)| n).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn codes_are_unique_and_in_order() {
+        let names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
+        assert!(names.is_sorted());
+        assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
+    }
+
+    #[test]
+    fn a_window_never_splits_a_character() {
+        let line = "é".repeat(200);
+        for offset in 0..line.len() {
+            let window = Window::around(line.as_bytes(), offset);
+            let splits = offset % 2 == 1;
+            assert_eq!(window.text.contains('\u{fffd}'), splits, "offset {offset}");
+        }
+    }
+}

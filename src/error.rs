@@ -1,0 +1,126 @@
+//! Why work on one session could not go on.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::json::{Fault, What};
+use crate::position::Position;
+use std::{fmt, io};
+
+/// The result of work on one session.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What stopped the work, with the place where it happened.
+///
+/// One pointer wide, so that the results of hot loops stay small.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    diagnostic: Diagnostic,
+}
+
+/// The kinds of errors.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The input breaks a rule of its format.
+    #[error("damaged input")]
+    Damaged,
+    /// The request cannot be met.
+    #[error("request cannot be met")]
+    Request,
+    /// The system refused.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl Error {
+    /// A rule of the format is broken by a whole line, after which reading can go on.
+    #[must_use]
+    pub fn damaged(diagnostic: Diagnostic) -> Self {
+        Self(Box::new(Inner { kind: ErrorKind::Damaged, diagnostic }))
+    }
+
+    /// The input is not what it would have to be for any work on it.
+    #[must_use]
+    pub fn unfit(diagnostic: Diagnostic) -> Self {
+        Self(Box::new(Inner { kind: ErrorKind::Request, diagnostic }))
+    }
+
+    /// What was asked for cannot be done with this input.
+    #[must_use]
+    pub fn request(code: Code, message: impl Into<String>) -> Self {
+        let diagnostic = Diagnostic::new(code, message);
+        Self(Box::new(Inner { kind: ErrorKind::Request, diagnostic }))
+    }
+
+    /// The system refused while `doing` something.
+    #[must_use]
+    pub fn io(doing: impl fmt::Display, error: io::Error) -> Self {
+        let diagnostic = Diagnostic::new(Code::Io, format!("{doing}: {error}"));
+        Self(Box::new(Inner { kind: ErrorKind::Io(error), diagnostic }))
+    }
+
+    /// A fault in the JSON of a line; the position is that of the line.
+    #[must_use]
+    pub fn json(fault: Fault, line: &[u8], at: Position) -> Self {
+        let code = match fault.what {
+            _ if !line.is_empty() && line.iter().all(|b| *b == 0) => Code::NulRun,
+            What::Trailing => Code::Glued,
+            what if what.is_truncation() => Code::CutShort,
+            _ => Code::Syntax,
+        };
+        let message = match code {
+            Code::NulRun => format!("{} NUL bytes instead of a record", line.len()),
+            _ => fault.what.to_string(),
+        };
+        let found = Diagnostic::new(code, message).at(at.plus(fault.at)).showing(line, fault.at);
+        Self::damaged(found)
+    }
+
+    /// The kind.
+    #[must_use]
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// The permanent code.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        self.0.diagnostic.code
+    }
+
+    /// Where it happened, if it happened somewhere.
+    #[must_use]
+    pub fn position(&self) -> Option<Position> {
+        self.0.diagnostic.at
+    }
+
+    /// Whether the reader that gave this error can go on with what follows.
+    #[must_use]
+    pub fn is_recoverable(&self) -> bool {
+        matches!(self.0.kind, ErrorKind::Damaged)
+    }
+
+    /// The error as a finding.
+    #[must_use]
+    pub fn into_diagnostic(self) -> Diagnostic {
+        self.0.diagnostic
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.diagnostic.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.kind {
+            ErrorKind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}

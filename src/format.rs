@@ -1,0 +1,296 @@
+//! What a format is, and what the program lends it to work with.
+
+use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::error::{Error, Result};
+use crate::ids;
+use crate::lines::Line;
+use crate::position::Located;
+use crate::record::{Kind, Record};
+use std::io::{Read, Write};
+
+/// Everything that the program knows about one format: one row of the table.
+#[derive(Debug)]
+pub struct Format {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// Other names for it.
+    pub aliases: &'static [&'static str],
+    /// One line for `copyist formats`.
+    pub summary: &'static str,
+    /// Where the facts about it come from.
+    pub source: &'static str,
+    /// Oldest first; the last one is written when none is asked for.
+    pub versions: &'static [Version],
+    /// Endings of file names, longest first; the first is given to outputs.
+    pub extensions: &'static [&'static str],
+    /// How surely the beginning of a file is of this format, and of which version.
+    pub sniff: fn(&Head<'_>) -> Option<Sniffed>,
+    /// Opens a session for reading.
+    pub read: ReadFn,
+    /// Opens a session for writing in a version of [`versions`](Self::versions).
+    pub write: WriteFn,
+    /// Opens the byte plane: copying, and migration by [`steps`](Self::steps).
+    pub plane: PlaneFn,
+    /// What migration does from one version to the next.
+    pub steps: &'static [Step],
+}
+
+/// One version of a format.
+#[derive(Debug)]
+pub struct Version {
+    /// What stands after the `@`.
+    pub number: u32,
+    /// One line for `copyist formats`.
+    pub summary: &'static str,
+    /// JSON Schema of one record.
+    pub schema: &'static str,
+    /// Whether sessions are trees; a linear version holds one branch.
+    pub tree: bool,
+    /// The kinds of records that it can hold.
+    pub kinds: &'static [Kind],
+}
+
+/// What migration does from one version to the next, for people.
+#[derive(Debug)]
+pub struct Step {
+    /// The older version.
+    pub from: u32,
+    /// The newer version.
+    pub to: u32,
+    /// What changes, in one line.
+    pub summary: &'static str,
+}
+
+/// Opens a session for reading.
+pub type ReadFn = for<'a> fn(&'a mut dyn Parts, &'a Cx<'a>) -> Result<Reader<'a>>;
+/// Opens a session for writing.
+pub type WriteFn =
+    for<'a> fn(&'a mut dyn Sink, &'static Version, &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>>;
+/// Opens the byte plane on a session's first record.
+pub type PlaneFn = for<'a> fn(&Line<'_>, Target, &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>>;
+
+/// Gives records in source order in the memory of the longest one. After an error that
+/// [is recoverable](Error::is_recoverable) it goes on with what follows.
+pub type Reader<'a> = Box<dyn Iterator<Item = Result<Located<Record>>> + 'a>;
+
+/// Takes records in source order. Dropped without [`finish`](Self::finish), it leaves no output.
+pub trait Writer {
+    /// Writes one record, or keeps what it needs of it.
+    ///
+    /// # Errors
+    /// If the output cannot be written, or the record cannot stand here.
+    fn record(&mut self, record: &Located<Record>) -> Result<()>;
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// If the output cannot be written.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// The named parts of a session that is read. Most formats have one, the main part.
+pub trait Parts {
+    /// The parts' names, the main part first.
+    fn names(&self) -> Vec<String>;
+
+    /// Opens a part from its beginning. It may be asked for again only after
+    /// [`keep`](Self::keep), for the main part may be a pipe.
+    ///
+    /// # Errors
+    /// If there is no such part, or it cannot be read.
+    fn open(&mut self, name: &str) -> Result<Box<dyn Read>>;
+
+    /// Makes sure that parts can be opened again; a pipe is copied to a temporary file.
+    ///
+    /// # Errors
+    /// If that fails.
+    fn keep(&mut self) -> Result<()>;
+
+    /// Opens the main part.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    fn main(&mut self) -> Result<Box<dyn Read>> {
+        let name = self.names().into_iter().next().unwrap_or_default();
+        self.open(&name)
+    }
+}
+
+/// Where a session is written.
+pub trait Sink {
+    /// Creates a part. The empty name is the main part, which goes to the output that the person
+    /// named; others stand beside it under their own names.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    fn create(&mut self, name: &str) -> Result<Box<dyn Write + '_>>;
+}
+
+/// Work on the lines of one session that leaves most bytes as they are.
+pub trait Plane {
+    /// The version that the session is read as.
+    fn from(&self) -> u32;
+
+    /// Whether the plane changes anything; if not, the session is already at the target.
+    fn changes(&self) -> bool;
+
+    /// Checks one line, the first record's included, and appends what becomes of it to `out`,
+    /// without a line ending. Blank lines are not passed here.
+    ///
+    /// # Errors
+    /// If the line is damaged; nothing was appended then.
+    fn line(&mut self, line: &Line<'_>, out: &mut Vec<u8>) -> Result<()>;
+
+    /// Reports what only the whole session shows.
+    fn finish(&mut self) {}
+}
+
+/// The version that the byte plane is to reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Stay as it is.
+    Same,
+    /// This version.
+    Version(u32),
+}
+
+/// The beginning of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    /// The file's name, without its folder.
+    pub name: &'a str,
+    /// The first bytes, without a byte order mark.
+    pub bytes: &'a [u8],
+    /// Whether these are all the bytes there are.
+    pub whole: bool,
+}
+
+impl<'a> Head<'a> {
+    /// How many bytes are looked at.
+    pub const SIZE: usize = 64 << 10;
+
+    /// The lines that are not blank. The last may be cut.
+    pub fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        self.bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty())
+    }
+}
+
+/// How sure a format is of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// It has some of the marks.
+    Weak,
+    /// It has the marks, but not where they belong.
+    Strong,
+    /// Its first record says so.
+    Certain,
+}
+
+impl Confidence {
+    /// The word in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Weak => "weak",
+            Self::Strong => "strong",
+            Self::Certain => "certain",
+        }
+    }
+}
+
+/// What a format makes of the beginning of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sniffed {
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// The version that the file would be read as.
+    pub version: u32,
+}
+
+impl Format {
+    /// The row of a version.
+    #[must_use]
+    pub fn version(&self, number: u32) -> Option<&'static Version> {
+        self.versions.iter().find(|version| version.number == number)
+    }
+
+    /// The name with a version, or without one where there is only one.
+    #[must_use]
+    pub fn at(&self, number: u32) -> String {
+        if self.versions.len() == 1 {
+            self.name.to_owned()
+        } else {
+            format!("{}@{number}", self.name)
+        }
+    }
+}
+
+/// What to do with damaged input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    /// No output for this input.
+    Stop,
+    /// Leave the damaged line out.
+    Skip,
+    /// Carry the damaged line along.
+    Keep,
+}
+
+/// What a person asked for, as far as formats need to know it.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What to do with damaged input.
+    pub on_error: OnError,
+    /// The longest line, in bytes.
+    pub max_line: usize,
+    /// How new identifiers are chosen.
+    pub ids: ids::Choice,
+    /// Whether to migrate files of a version newer than any known.
+    pub force_version: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            on_error: OnError::Stop,
+            max_line: 1 << 30,
+            ids: ids::Choice::Derived,
+            force_version: false,
+        }
+    }
+}
+
+/// Work on one session: what was asked for, and what is said about it.
+#[derive(Debug)]
+pub struct Cx<'a> {
+    /// What was asked for.
+    pub options: &'a Options,
+    /// What is said.
+    pub log: &'a Log,
+}
+
+impl Cx<'_> {
+    /// Says something about the session.
+    pub fn report(&self, diagnostic: Diagnostic) {
+        self.log.report(diagnostic);
+    }
+
+    /// Decides about damage: reports it and goes on, or gives it back where the work must stop.
+    ///
+    /// # Errors
+    /// The error itself, if it is not recoverable or the person wants to stop.
+    pub fn tolerate(&self, error: Error) -> Result<OnError> {
+        if !error.is_recoverable() || self.options.on_error == OnError::Stop {
+            return Err(error);
+        }
+        self.report(error.into_diagnostic());
+        Ok(self.options.on_error)
+    }
+}
+
+/// The error for a file whose first record is not what its format demands.
+#[must_use]
+pub fn no_header(line: &Line<'_>, message: impl Into<String>) -> Error {
+    let found = Diagnostic::new(Code::NoHeader, message).at(line.at).showing(line.bytes, 0);
+    Error::unfit(found)
+}

@@ -1,0 +1,87 @@
+//! The canonical record stream as a format of its own: JSON Lines, one record a line.
+//!
+//! Each line is an object whose first member is `kind`; the others are the kind's fields, each in
+//! its shape (`copyist schema canonical`). It is what the program sees between reading and
+//! writing, so a conversion that went wrong can be looked at, edited, and taken up again here.
+//! Blank lines mean nothing.
+
+mod read;
+mod write;
+
+use crate::diagnostic::Code;
+use crate::error::{Error, Result};
+use crate::format::{
+    Confidence, Cx, Format, Head, Plane, Sniffed, Target, Version, no_header,
+};
+use crate::json::{Cursor, text};
+use crate::lines::Line;
+use crate::record::Kind;
+use bytes::Bytes;
+
+/// The row of the table.
+pub static FORMAT: Format = Format {
+    name: "canonical",
+    aliases: &["copyist"],
+    summary: "the stream of records that every format is read as (JSON Lines)",
+    source: "copyist's own design",
+    versions: &[Version {
+        number: 1,
+        summary: "every kind of record",
+        schema: include_str!("../../../schemas/canonical.schema.json"),
+        tree: true,
+        kinds: Kind::ALL,
+    }],
+    extensions: &[".copyist.jsonl"],
+    sniff,
+    read: read::open,
+    write: write::open,
+    plane,
+    steps: &[],
+};
+
+fn sniff(head: &Head<'_>) -> Option<Sniffed> {
+    let line = head.lines().next()?;
+    let mut cursor = Cursor::new(line);
+    cursor.begin_object().ok()?;
+    let key = cursor.next_key().ok()??;
+    let value = cursor.skip_value().ok()?;
+    let kind = text::decode(value.of(line)).and_then(|name| Kind::named(name.as_bytes()))?;
+    if !text::is(key.of(line), "kind") {
+        return None;
+    }
+    let confidence =
+        if kind == Kind::Session { Confidence::Certain } else { Confidence::Strong };
+    Some(Sniffed { confidence, version: 1 })
+}
+
+fn plane<'a>(line: &Line<'_>, target: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
+    if sniff(&Head { name: "", bytes: line.bytes, whole: true }).is_none() {
+        return Err(no_header(line, "first record has no `kind`"));
+    }
+    match target {
+        Target::Same | Target::Version(1) => Ok(Box::new(Copy)),
+        Target::Version(other) => {
+            let message = format!("{} has no version {other}", FORMAT.name);
+            Err(Error::request(Code::WrongVersion, message))
+        }
+    }
+}
+
+/// Checks each line and passes it on.
+struct Copy;
+
+impl Plane for Copy {
+    fn from(&self) -> u32 {
+        1
+    }
+
+    fn changes(&self) -> bool {
+        false
+    }
+
+    fn line(&mut self, line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
+        read::parse(line, &Bytes::copy_from_slice(line.bytes))?;
+        out.extend_from_slice(line.bytes);
+        Ok(())
+    }
+}

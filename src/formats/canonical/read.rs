@@ -1,0 +1,245 @@
+//! Reading the stream strictly: only known kinds, only their fields, only values of their shape.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Cx, OnError, Parts, Reader};
+use crate::json::{Cursor, Fault, Json, text};
+use crate::lines::{Line, Lines, utf8};
+use crate::mapping::Source;
+use crate::position::Located;
+use crate::record::{BLOCKS, Field, GROUPS, Kind, Node, Record, Shape, Value};
+use bytes::Bytes;
+use std::io::Read;
+
+/// Opens a stream for reading.
+///
+/// # Errors
+/// If the part cannot be opened.
+pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let mut lines = Lines::new(parts.main()?, cx.options.max_line);
+    lines.skip_bom()?;
+    Ok(Box::new(Records { lines, cx, number: 0, done: false }))
+}
+
+struct Records<'a> {
+    lines: Lines<Box<dyn Read>>,
+    cx: &'a Cx<'a>,
+    number: u64,
+    done: bool,
+}
+
+impl Iterator for Records<'_> {
+    type Item = Result<Located<Record>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.done {
+            match self.line() {
+                Ok(Some(record)) => return Some(Ok(record)),
+                Ok(None) => self.done = true,
+                Err(error) => match self.cx.tolerate(error) {
+                    Ok(_) => {}
+                    Err(error) => {
+                        self.done = !error.is_recoverable();
+                        return Some(Err(error));
+                    }
+                },
+            }
+        }
+        None
+    }
+}
+
+impl Records<'_> {
+    fn line(&mut self) -> Result<Option<Located<Record>>> {
+        loop {
+            let Some(line) = self.lines.next()? else { return Ok(None) };
+            if line.is_blank() {
+                continue;
+            }
+            let mut at = line.at;
+            at.record = self.number;
+            self.number += 1;
+            let bytes = Bytes::copy_from_slice(line.bytes);
+            let line = Line { bytes: &bytes, ..line };
+            return match parse(&line, &bytes) {
+                Ok(value) => Ok(Some(Located { value, at })),
+                Err(error) if error.is_recoverable() && self.cx.options.on_error == OnError::Keep => {
+                    self.cx.report(error.into_diagnostic());
+                    Ok(Some(Located { value: kept(&bytes), at }))
+                }
+                Err(error) => Err(error),
+            };
+        }
+    }
+}
+
+/// A damaged line, carried along.
+fn kept(bytes: &Bytes) -> Record {
+    let mut record = Record::new(Kind::Opaque);
+    match std::str::from_utf8(bytes) {
+        Ok(line) => record.node.set(Field::Text, Json::string(line)),
+        Err(_) => record.node.set(Field::RawBytes, Json::string(&text::to_base64(bytes))),
+    }
+    record
+}
+
+/// The member that says what a record is.
+const KIND: &str = "kind";
+
+/// Why a line is no record.
+enum Problem {
+    Json(Fault),
+    Record(usize, String),
+}
+
+impl From<Fault> for Problem {
+    fn from(fault: Fault) -> Self {
+        Self::Json(fault)
+    }
+}
+
+/// Reads one line.
+///
+/// # Errors
+/// If it is not UTF-8, not JSON, or no record.
+pub fn parse(line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
+    utf8(line)?;
+    let mut walk = Walk { cursor: Cursor::new(bytes), bytes };
+    walk.record().map_err(|problem| match problem {
+        Problem::Json(fault) => Error::json(fault, line.bytes, line.at),
+        Problem::Record(at, message) => {
+            let found = Diagnostic::new(Code::BadRecord, message);
+            Error::damaged(found.at(line.at.plus(at)).showing(line.bytes, at))
+        }
+    })
+}
+
+struct Walk<'a> {
+    cursor: Cursor<'a>,
+    bytes: &'a Bytes,
+}
+
+impl Walk<'_> {
+    fn problem<T>(&self, message: String) -> std::result::Result<T, Problem> {
+        Err(Problem::Record(self.cursor.at(), message))
+    }
+
+    fn json(&mut self) -> std::result::Result<Json, Problem> {
+        let span = self.cursor.skip_value()?;
+        Ok(Json::checked(self.bytes.slice(span.start..span.end)))
+    }
+
+    /// Enters the object that begins here, after a look at its member `name`.
+    fn enter(&mut self, name: &str) -> std::result::Result<Json, Problem> {
+        let source = Source::at(self.bytes, self.cursor.clone());
+        let named = source.peek(name)?;
+        if self.cursor.peek() != Some(b'{') {
+            // Broken JSON is the graver finding.
+            self.cursor.clone().skip_value()?;
+            return self.problem("expected an object".to_owned());
+        }
+        let Some(named) = named else {
+            return self.problem(format!("expected a member `{name}`"));
+        };
+        self.cursor.begin_object()?;
+        Ok(named)
+    }
+
+    fn record(&mut self) -> std::result::Result<Record, Problem> {
+        let name = self.enter(KIND)?;
+        let kind = name.text().and_then(|name| Kind::named(name.as_bytes()));
+        let Some(kind) = kind else {
+            return self.problem(format!("{name:?} is no kind of record"));
+        };
+        let mut record = Record::new(kind);
+        self.members(&mut record.node, kind.name(), KIND, |field| kind.admits(field))?;
+        self.cursor.end()?;
+        Ok(record)
+    }
+
+    /// The members of an object that was entered.
+    fn members(
+        &mut self,
+        node: &mut Node,
+        whole: &str,
+        decides: &str,
+        admits: impl Fn(Field) -> bool,
+    ) -> std::result::Result<(), Problem> {
+        let mut finder = Names::default();
+        let mut decided = decides.is_empty();
+        while let Some(key) = self.cursor.next_key()? {
+            let name = key.of(self.bytes);
+            if text::is(name, decides) && !std::mem::replace(&mut decided, true) {
+                self.cursor.skip_value()?;
+                continue;
+            }
+            let Some(field) = finder.find(name).filter(|field| admits(*field)) else {
+                let name = String::from_utf8_lossy(name);
+                return Err(Problem::Record(key.start, format!("{whole} has no field {name}")));
+            };
+            if node.get(field).is_some() {
+                return Err(Problem::Record(key.start, format!("field `{}` twice", field.name())));
+            }
+            let value = self.value(field)?;
+            node.set(field, value);
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, field: Field) -> std::result::Result<Value, Problem> {
+        let first = self.cursor.peek().unwrap_or_default();
+        let shape = field.shape();
+        if !shape.admits(first) {
+            self.cursor.clone().skip_value()?;
+            return self.problem(format!("field `{}` must be {}", field.name(), shape.name()));
+        }
+        match (shape, first) {
+            (Shape::Node | Shape::NodeOrNull, b'{') => {
+                let fields = GROUPS.iter().find(|(group, _)| *group == field);
+                let fields = fields.map_or(&[][..], |(_, fields)| fields);
+                let mut node = Node::with_capacity(fields.len());
+                self.cursor.begin_object()?;
+                self.members(&mut node, field.name(), "", |field| fields.contains(&field))?;
+                Ok(node.into())
+            }
+            (Shape::Content, b'[') => {
+                let mut list = Vec::new();
+                self.cursor.begin_array()?;
+                while self.cursor.next_element()? {
+                    list.push(self.block()?);
+                }
+                Ok(list.into())
+            }
+            _ => Ok(self.json()?.into()),
+        }
+    }
+
+    fn block(&mut self) -> std::result::Result<Node, Problem> {
+        let name = self.enter(Field::Type.name())?;
+        let known = BLOCKS.iter().find(|(block, _)| text::is(name.as_bytes(), block));
+        let Some((block, fields)) = known else {
+            return self.problem(format!("{name:?} is no type of block"));
+        };
+        let mut node = Node::with_capacity(fields.len() + 1);
+        node.set(Field::Type, name);
+        let decides = Field::Type.name();
+        self.members(&mut node, block, decides, |field| fields.contains(&field))?;
+        Ok(node)
+    }
+}
+
+/// Finds fields by name; the stream has them in order, so the search goes on from the last.
+#[derive(Default)]
+struct Names {
+    next: usize,
+}
+
+impl Names {
+    fn find(&mut self, name: &[u8]) -> Option<Field> {
+        let (before, after) = Field::ALL.split_at_checked(self.next)?;
+        let mut fields = after.iter().zip(self.next..).chain(before.iter().zip(0..));
+        let (field, at) = fields.find(|(field, _)| text::is(name, field.name()))?;
+        self.next = at + 1;
+        Some(*field)
+    }
+}

@@ -1,0 +1,112 @@
+//! Which record of a session a line is, and what that says about identifiers and kept entries.
+
+use crate::format::Cx;
+use crate::ids::{Id, Maker};
+use crate::json::{Json, text};
+
+/// Counts the records of a session, as pi's loader would number them.
+///
+/// Everything that a migration or a reader decides about one line follows from its numbers here
+/// and from the line itself.
+#[derive(Clone, Debug)]
+pub struct Lineage {
+    maker: Maker,
+    /// Record numbers of the headers after the first.
+    further_headers: Vec<u64>,
+    /// Records so far, the header included.
+    records: u64,
+    /// Entries so far that get an identifier.
+    entries: u64,
+}
+
+/// What a compaction's index of version 1 means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// The entry of this identifier, and its record number.
+    Entry(Id, u64),
+    /// A header: version 1 kept everything, so the first entry of all.
+    Header(Id, u64),
+    /// The compaction itself: nothing before it.
+    Itself(Id, u64),
+    /// No entry before the compaction.
+    Nowhere,
+    /// It is no number.
+    NoNumber,
+}
+
+impl Lineage {
+    /// For the session whose header has this `id` member.
+    #[must_use]
+    pub fn new(session: &[u8], cx: &Cx<'_>) -> Self {
+        let session = text::decode(session).unwrap_or_default();
+        Self {
+            maker: Maker::new(cx.options.ids, session.as_bytes()),
+            further_headers: Vec::new(),
+            records: 1,
+            entries: 0,
+        }
+    }
+
+    /// The number of the next record, the header being 0.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// How many headers there were after the first.
+    #[must_use]
+    pub fn headers(&self) -> usize {
+        self.further_headers.len()
+    }
+
+    /// Counts a further header.
+    pub fn header(&mut self) {
+        self.further_headers.push(self.records);
+        self.records += 1;
+    }
+
+    /// Counts a record that is no object and can have no identifier.
+    pub fn other(&mut self) {
+        self.records += 1;
+    }
+
+    /// Counts an entry; gives its new identifier and that of the entry before it.
+    pub fn entry(&mut self) -> (Id, Option<Id>) {
+        self.records += 1;
+        self.entries += 1;
+        let before = (self.entries > 1).then(|| self.maker.id(self.entries - 1));
+        (self.maker.id(self.entries), before)
+    }
+
+    /// What the index of the entry counted last means.
+    #[must_use]
+    pub fn kept(&self, index: &[u8]) -> Kept {
+        let own = self.records - 1;
+        let Some(index) = Json::checked(index.to_vec().into()).float() else {
+            return Kept::NoNumber;
+        };
+        if index.fract() != 0.0 || index < 0.0 || index > own as f64 {
+            return Kept::Nowhere;
+        }
+        let index = index as u64;
+        if index == 0 || self.further_headers.contains(&index) {
+            let first = (1..).find(|n| !self.further_headers.contains(n)).unwrap_or(1);
+            Kept::Header(self.maker.id(1), first)
+        } else if index == own {
+            Kept::Itself(self.maker.id(self.entries), own)
+        } else {
+            let headers = self.further_headers.iter().filter(|header| **header < index).count();
+            Kept::Entry(self.maker.id(index - headers as u64), index)
+        }
+    }
+}
+
+/// An identifier as JSON.
+#[must_use]
+pub fn quoted(id: Id) -> [u8; 10] {
+    let mut out = [b'"'; 10];
+    if let Some(inner) = out.get_mut(1..9) {
+        inner.copy_from_slice(&id);
+    }
+    out
+}

@@ -1,0 +1,129 @@
+//! The pi coding agent's session files, versions 1 to 3.
+//!
+//! One JSON object a line. The first is the header; the others are entries. In version 1 they are
+//! a list; from version 2 on each has an `id` and a `parentId`, and they form a tree whose leaf is
+//! the last line. Version 3 got new types of entries without a new number.
+//!
+//! | pi | canonical |
+//! |---|---|
+//! | header `session` | `session`; `timestamp` is `created`, `branchedFrom` or `parentSession` is `parent_session` |
+//! | `message`, by `message.role` | `message`; `toolResult` is a message of role `tool` with one `tool_result` block, `bashExecution` of role `bash` with a `bash` group, `hookMessage` and `custom` of role `custom` |
+//! | `custom_message` | `message` of role `custom` and subtype `custom_message` |
+//! | `thinking_level_change`, `model_change`, `active_tools_change` | `thinking_change`, `model_change`, `tools_change` |
+//! | `compaction`, `branch_summary`, `label`, `session_info`, `context_edit`, `usage`, `leaf` | the same names; `firstKeptEntryId` is `first_kept`, `targetId` is `target`, `fromId` is `from`, `usage.kind` is `purpose` |
+//! | `custom` | `extension` |
+//! | `event` (before 0.7) | `event` |
+//! | any other type, and a further header | `opaque` |
+//! | an entry's `timestamp`, a message's `timestamp` | `time`, `message_time` |
+//! | members without a row in [`wire`] | `extra`; those of a message under `extra.message` |
+//!
+//! Lines that are blank, or damaged and kept, are `opaque` records with their `text`.
+
+mod lineage;
+mod read;
+mod reader;
+mod scan;
+mod steps;
+mod version;
+mod wire;
+mod write;
+mod writer;
+
+use crate::format::{Confidence, Format, Head, Sniffed, Version};
+use crate::json::text;
+use crate::record::Kind;
+
+const NAME: &str = "pi";
+
+/// The row of the table.
+pub static FORMAT: Format = Format {
+    name: NAME,
+    aliases: &["pi-mono"],
+    summary: "session files of the pi coding agent (JSON Lines)",
+    source: "pi-mono and its successor, releases 0.7.6 to 1.5.2",
+    versions: &[
+        Version {
+            number: 1,
+            summary: "a plain list of entries (to release 0.30)",
+            schema: include_str!("../../../schemas/pi/v1.schema.json"),
+            tree: false,
+            kinds: &[
+                Kind::Session,
+                Kind::Message,
+                Kind::ThinkingChange,
+                Kind::ModelChange,
+                Kind::Compaction,
+                Kind::Event,
+                Kind::Opaque,
+            ],
+        },
+        Version {
+            number: 2,
+            summary: "a tree by id and parentId (0.31 to 0.34)",
+            schema: include_str!("../../../schemas/pi/v2.schema.json"),
+            tree: true,
+            kinds: TREE_KINDS,
+        },
+        Version {
+            number: 3,
+            summary: "the same tree, hookMessage renamed to custom (from 0.35)",
+            schema: include_str!("../../../schemas/pi/v3.schema.json"),
+            tree: true,
+            kinds: TREE_KINDS,
+        },
+    ],
+    extensions: &[".jsonl"],
+    sniff,
+    read: reader::open,
+    write: writer::open,
+    plane: steps::open,
+    steps: steps::STEPS,
+};
+
+const TREE_KINDS: &[Kind] = &[
+    Kind::Session,
+    Kind::Message,
+    Kind::ThinkingChange,
+    Kind::ModelChange,
+    Kind::ToolsChange,
+    Kind::Compaction,
+    Kind::BranchSummary,
+    Kind::Extension,
+    Kind::Label,
+    Kind::SessionInfo,
+    Kind::ContextEdit,
+    Kind::Usage,
+    Kind::Leaf,
+    Kind::Event,
+    Kind::Opaque,
+];
+
+/// The first object is a header; or a header, or lines that could be entries, stand further on.
+fn sniff(head: &Head<'_>) -> Option<Sniffed> {
+    let mut entries = 0;
+    for (i, line) in head.lines().take(16).enumerate() {
+        let named = |name: &str| {
+            let needle = format!("\"{name}\"");
+            memchr::memmem::find(line, needle.as_bytes()).is_some()
+        };
+        match scan::Scan::of(line) {
+            Ok(Some(scan)) if scan.is(line, "session") => {
+                let id = scan.id.and_then(|id| text::decode(id.value.of(line)));
+                if id.is_none() || (i > 0 && entries == i) {
+                    return Some(Sniffed { confidence: Confidence::Strong, version: 3 });
+                }
+                let version = scan.version.map(|version| version.value.of(line));
+                let version = version::Named::of(version).read_as();
+                let confidence = if i == 0 { Confidence::Certain } else { Confidence::Strong };
+                return Some(Sniffed { confidence, version });
+            }
+            Ok(Some(scan)) if scan.is(line, "message") && named("role") => entries += 1,
+            // A header longer than the head, or torn.
+            Err(_) if i == 0 && line.starts_with(b"{\"type\":\"session\"") => {
+                return Some(Sniffed { confidence: Confidence::Strong, version: 1 });
+            }
+            _ => {}
+        }
+    }
+    (entries > 0).then_some(Sniffed { confidence: Confidence::Weak, version: 3 })
+}

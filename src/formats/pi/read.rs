@@ -1,0 +1,346 @@
+//! Reading pi's lines as records.
+
+use super::lineage::{Kept, Lineage, quoted};
+use super::version::{Named, TREE};
+use super::wire::{self, EntryType, Inner, Role};
+use crate::json::{Fault, Json, text};
+use crate::mapping::{Extra, Finder, Row, Source, row};
+use crate::record::{Field, Kind, Node, Record, Value, block};
+use bytes::Bytes;
+
+/// The layout in which pi's own migration leaves a line: the new members stand last.
+const LATE: Json = Json::constant("\"late\"");
+const TRUE: Json = Json::constant("true");
+
+/// One line as a record.
+#[derive(Debug)]
+pub struct Parsed {
+    /// The record.
+    pub record: Record,
+    /// Record number of a compaction's first kept entry, in version 1.
+    pub kept: Option<u64>,
+}
+
+/// Reads one line that is not the header. `version` is the session's.
+///
+/// # Errors
+/// If the line is not one JSON value. A value that is no object is an opaque record.
+pub fn entry(line: &Bytes, version: u32, lineage: &mut Lineage) -> Result<Parsed, Fault> {
+    let mut source = Source::new(line);
+    if source.cursor.peek() != Some(b'{') {
+        lineage.other();
+        return whole(line);
+    }
+    let wire = source.peek_text("type")?;
+    if wire.as_deref() == Some("session") {
+        lineage.header();
+        return whole(line);
+    }
+    let mut entry = Entry::of_type(wire.as_deref(), version);
+    entry.members(&mut source)?;
+    source.cursor.end()?;
+    if source.ambiguous {
+        lineage.entry();
+        return whole(line);
+    }
+    let mut record = entry.finish(wire.as_deref());
+    let (id, before) = lineage.entry();
+    if version < TREE {
+        made_ids(&mut record, id, before);
+        let kept = kept_entry(&mut record, lineage);
+        return Ok(Parsed { record, kept });
+    }
+    Ok(Parsed { record, kept: None })
+}
+
+/// Keeps a line's one value as it is.
+fn whole(line: &Bytes) -> Result<Parsed, Fault> {
+    let mut source = Source::new(line);
+    let span = source.cursor.skip_value()?;
+    source.cursor.end()?;
+    let mut record = Record::new(Kind::Opaque);
+    record.node.set(Field::Data, source.json(span));
+    Ok(Parsed { record, kept: None })
+}
+
+fn made_ids(record: &mut Record, id: [u8; 8], before: Option<[u8; 8]>) {
+    let json = |id| Json::checked(Bytes::copy_from_slice(&quoted(id)));
+    record.node.set(Field::Id, json(id));
+    record.node.set(Field::Parent, before.map_or(Json::constant("null"), json));
+    record.node.set(Field::IdMade, TRUE);
+}
+
+/// Turns version 1's index into the identifier that it means; an index that means none stays
+/// among the unnamed members.
+fn kept_entry(record: &mut Record, lineage: &Lineage) -> Option<u64> {
+    let Some(Value::Json(index)) = record.node.take(Field::FirstKept) else { return None };
+    match lineage.kept(index.as_bytes()) {
+        Kept::Entry(id, at) | Kept::Header(id, at) | Kept::Itself(id, at) => {
+            let json = Json::checked(Bytes::copy_from_slice(&quoted(id)));
+            record.node.set(Field::FirstKept, json);
+            Some(at)
+        }
+        Kept::Nowhere | Kept::NoNumber => {
+            let mut extra = Extra::default();
+            let mut key = Vec::new();
+            text::quote(wire::FIRST_KEPT_INDEX, &mut key);
+            extra.add(&key, index.as_bytes());
+            if let Some(Value::Json(rest)) = record.node.take(Field::Extra) {
+                extra.add_members(&rest);
+            }
+            if let Some(extra) = extra.finish() {
+                record.node.set(Field::Extra, extra);
+            }
+            None
+        }
+    }
+}
+
+/// An entry while its members are read.
+struct Entry {
+    kind: Option<&'static EntryType>,
+    /// Whether entries of this version have identifiers.
+    tree: bool,
+    node: Node,
+    extra: Extra,
+    message_extra: Extra,
+    /// Whether a message is what pi writes as one.
+    message: bool,
+    /// Which member `id` was, and how many there were so far.
+    id_at: Option<usize>,
+    count: usize,
+}
+
+impl Entry {
+    fn of_type(wire: Option<&str>, version: u32) -> Self {
+        Self {
+            kind: wire::ENTRIES.iter().find(|entry| Some(entry.wire) == wire),
+            tree: version >= TREE,
+            node: Node::with_capacity(16),
+            extra: Extra::default(),
+            message_extra: Extra::default(),
+            message: false,
+            id_at: None,
+            count: 0,
+        }
+    }
+
+    fn members(&mut self, source: &mut Source<'_>) -> Result<(), Fault> {
+        let mut finder = Finder::new(self.kind.map_or(&[], |kind| kind.rows));
+        let mut typed = false;
+        source.cursor.begin_object()?;
+        while let Some(key) = source.cursor.next_key()? {
+            let name = source.spelling(key);
+            self.count += 1;
+            if text::is(name, "type") {
+                source.ambiguous |= std::mem::replace(&mut typed, true);
+                let value = source.cursor.skip_value()?;
+                if !source.spelling(value).starts_with(b"\"") {
+                    self.extra.add(name, source.spelling(value));
+                }
+            } else if text::is(name, "timestamp") {
+                source.value(key, &const { row("timestamp", Field::Time) }, &mut self.node, &mut self.extra)?;
+            } else if self.tree && text::is(name, "id") {
+                self.id_at.get_or_insert(self.count);
+                source.value(key, &const { row("id", Field::Id) }, &mut self.node, &mut self.extra)?;
+            } else if self.tree && text::is(name, "parentId") {
+                source.value(key, &const { row("parentId", Field::Parent) }, &mut self.node, &mut self.extra)?;
+            } else if let Some(row) = finder.find(name).filter(|row| self.has(row)) {
+                source.value(key, row, &mut self.node, &mut self.extra)?;
+            } else if !self.other_member(name, source)? {
+                source.unknown(key, &mut self.extra)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Version 1 has no identifiers, so one that stands there is not understood.
+    fn has(&self, row: &Row) -> bool {
+        self.tree || row.field != Field::FirstKept
+    }
+
+    /// Members that some kinds have and no row names: the message, and older spellings.
+    fn other_member(&mut self, name: &[u8], source: &mut Source<'_>) -> Result<bool, Fault> {
+        let Some(kind) = self.kind else { return Ok(false) };
+        let first = source.cursor.peek().unwrap_or_default();
+        match kind.kind {
+            Kind::Message if kind.rows.is_empty() && text::is(name, "message") => {
+                let Some(role) = source.peek_text("role")? else { return Ok(false) };
+                source.ambiguous |= std::mem::replace(&mut self.message, true);
+                message(&role, source, &mut self.node, &mut self.message_extra)?;
+                Ok(true)
+            }
+            Kind::ModelChange if text::is(name, "model") && first == b'"' => {
+                let value = source.cursor.skip_value()?;
+                self.node.set(Field::Model, source.json(value));
+                Ok(true)
+            }
+            // Of any JSON type: what it means is decided when the entry's number is known.
+            Kind::Compaction if !self.tree && text::is(name, wire::FIRST_KEPT_INDEX) => {
+                let value = source.cursor.skip_value()?;
+                self.node.set(Field::FirstKept, source.json(value));
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn finish(mut self, wire: Option<&str>) -> Record {
+        let whole_message = self.kind.is_some_and(|k| k.kind == Kind::Message && k.rows.is_empty());
+        let kind = match self.kind {
+            Some(_) if whole_message && !self.message => Kind::Opaque,
+            Some(entry) => entry.kind,
+            None => Kind::Opaque,
+        };
+        if kind == Kind::Opaque
+            && let Some(wire) = wire
+        {
+            self.node.set(Field::Type, Json::string(wire));
+        }
+        if self.kind.is_some_and(|entry| entry.wire == "custom_message") {
+            self.node.set(Field::Role, Json::constant("\"custom\""));
+            // Told from a message of role custom, which pi keeps under `message`.
+            self.node.set(Field::Subtype, Json::constant("\"custom_message\""));
+        }
+        let payload_first = self.kind.is_some_and(|entry| entry.payload_first);
+        if !payload_first && self.id_at.is_some_and(|at| at > 2) {
+            self.node.set(Field::Layout, LATE);
+        }
+        if let Some(inner) = self.message_extra.finish() {
+            self.extra.add(b"\"message\"", inner.as_bytes());
+        }
+        if let Some(extra) = self.extra.finish() {
+            self.node.set(Field::Extra, extra);
+        }
+        Record { kind, node: self.node }
+    }
+}
+
+/// Reads a message's object into the record's node.
+fn message(
+    wire: &str,
+    source: &mut Source<'_>,
+    node: &mut Node,
+    extra: &mut Extra,
+) -> Result<(), Fault> {
+    let known = wire::ROLES.iter().find(|role| role.wire == wire);
+    let rows = known.map_or(wire::OTHER_ROLE, |role| role.rows);
+    let name = known.map_or(wire, |role| role.name);
+    node.set(Field::Role, role_json(name));
+    match known.map_or(Inner::None, |role| role.inner) {
+        Inner::None => source.members(rows, Some("role"), node, extra),
+        Inner::ToolResult => {
+            source.members(rows, Some("role"), node, extra)?;
+            let mut result = Node::default();
+            result.set(Field::Type, block::type_of(block::TOOL_RESULT));
+            moved(wire::TOOL_RESULT_BLOCK, node, &mut result);
+            node.set(Field::Content, vec![result]);
+            Ok(())
+        }
+        Inner::Bash => {
+            source.members(rows, Some("role"), node, extra)?;
+            let mut bash = Node::default();
+            moved(wire::BASH_GROUP, node, &mut bash);
+            node.set(Field::Bash, bash);
+            Ok(())
+        }
+    }
+}
+
+fn role_json(name: &str) -> Json {
+    match name {
+        "user" => Json::constant("\"user\""),
+        "assistant" => Json::constant("\"assistant\""),
+        "tool" => Json::constant("\"tool\""),
+        other => Json::string(other),
+    }
+}
+
+fn moved(fields: &[Field], from: &mut Node, to: &mut Node) {
+    for &field in fields {
+        if let Some(value) = from.take(field) {
+            to.set(field, value);
+        }
+    }
+}
+
+/// The role of a record, by the model's name and the version to write.
+#[must_use]
+pub fn role_of(node: &Node, version: u32) -> Option<&'static Role> {
+    // Version 3 renamed `hookMessage`; the name before that is the later row.
+    let mut fitting = wire::ROLES.iter().filter(|role| node.is(Field::Role, role.name));
+    if version < super::version::NEWEST { fitting.next_back() } else { fitting.next() }
+}
+
+/// What the first line says about the session.
+#[derive(Debug)]
+pub struct Header {
+    /// The session record, `source` included.
+    pub record: Record,
+    /// What its version means.
+    pub named: Named,
+}
+
+/// Reads the header; `None` if the line is no header that pi would accept.
+///
+/// # Errors
+/// If the line is not one JSON value.
+pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
+    let mut source = Source::new(line);
+    if source.peek_text("type")?.as_deref() != Some("session") {
+        let span = source.cursor.skip_value();
+        return span.and_then(|_| source.cursor.end()).map(|()| None);
+    }
+    let (mut node, mut extra) = (Node::with_capacity(12), Extra::default());
+    let (mut version, mut version_last, mut parent) = (None, false, None);
+    let mut finder = Finder::new(wire::HEADER);
+    source.cursor.begin_object()?;
+    while let Some(key) = source.cursor.next_key()? {
+        let name = source.spelling(key);
+        version_last = text::is(name, "version");
+        if text::is(name, "type") {
+            source.cursor.skip_value()?;
+        } else if version_last {
+            let span = source.cursor.skip_value()?;
+            version = Some(source.spelling(span));
+        } else if text::is(name, "id") {
+            source.value(key, &const { row("id", Field::Id) }, &mut node, &mut extra)?;
+        } else if text::is(name, "model") {
+            source.value(key, &const { row("model", Field::Model) }, &mut node, &mut extra)?;
+        } else if parent.is_none() && wire::PARENT_KEYS.iter().any(|key| text::is(name, key)) {
+            let span = source.cursor.skip_value()?;
+            parent = Some((source.json(key), source.json(span)));
+        } else if let Some(row) = finder.find(name) {
+            source.value(key, row, &mut node, &mut extra)?;
+        } else {
+            source.unknown(key, &mut extra)?;
+        }
+    }
+    source.cursor.end()?;
+    if node.json(Field::Id).is_none() {
+        return Ok(None);
+    }
+    let named = Named::of(version);
+    if let Some((key, value)) = parent {
+        parent_session(key, value, named.read_as(), &mut node);
+    }
+    let spec = format!("{format}@{}", named.read_as());
+    node.set(Field::Source, Json::string(&spec));
+    if let Some(extra) = extra.finish() {
+        node.set(Field::Extra, extra);
+    }
+    if version_last {
+        node.set(Field::Layout, LATE);
+    }
+    Ok(Some(Header { record: Record { kind: Kind::Session, node }, named }))
+}
+
+fn parent_session(key: Json, value: Json, version: u32, node: &mut Node) {
+    let mut parent = Node::default();
+    let field = if value.text().is_some() { Field::Path } else { Field::Data };
+    parent.set(field, value);
+    if key.text().as_deref() != Some(wire::parent_key(version)) {
+        parent.set(Field::Key, key);
+    }
+    node.set(Field::ParentSession, parent);
+}

@@ -1,0 +1,225 @@
+//! pi's file as a stream of records.
+
+use super::lineage::Lineage;
+use super::version::Named;
+use super::{NAME, read, write};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Cx, OnError, Parts, Reader, no_header};
+use crate::json::Json;
+use crate::json::text::to_base64;
+use crate::lines::{Line, Lines, utf8};
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Node, Record};
+use bytes::Bytes;
+use std::io::Read;
+
+/// Opens a session for reading.
+///
+/// # Errors
+/// If the part cannot be opened.
+pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let mut lines = Lines::new(parts.main()?, cx.options.max_line);
+    let bom = lines.skip_bom()?;
+    Ok(Box::new(Records {
+        lines,
+        cx,
+        bom,
+        session: None,
+        crlf: false,
+        unterminated: None,
+        done: false,
+        scratch: Vec::new(),
+    }))
+}
+
+struct Records<'a> {
+    lines: Lines<Box<dyn Read>>,
+    cx: &'a Cx<'a>,
+    bom: bool,
+    session: Option<Session>,
+    /// Whether the header's line ends with `\r\n`.
+    crlf: bool,
+    unterminated: Option<Position>,
+    done: bool,
+    scratch: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Session {
+    version: u32,
+    lineage: Lineage,
+}
+
+impl Iterator for Records<'_> {
+    type Item = Result<Located<Record>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.done {
+            match self.line() {
+                Ok(Some(record)) => return Some(Ok(record)),
+                Ok(None) => {
+                    self.done = true;
+                    return self.tail();
+                }
+                Err(error) => match self.cx.tolerate(error) {
+                    Ok(_) => {}
+                    Err(error) => {
+                        self.done = !error.is_recoverable() || self.session.is_none();
+                        return Some(Err(error));
+                    }
+                },
+            }
+        }
+        None
+    }
+}
+
+impl Records<'_> {
+    /// The record of the next line; `None` at the end.
+    fn line(&mut self) -> Result<Option<Located<Record>>> {
+        let Some(line) = self.lines.next()? else { return Ok(None) };
+        let mut at = line.at;
+        let (text, cr) = match line.bytes.strip_suffix(b"\r") {
+            Some(text) if line.terminated => (text, true),
+            _ => (line.bytes, false),
+        };
+        let bytes = Bytes::copy_from_slice(text);
+        let terminated = line.terminated;
+        if !terminated {
+            self.unterminated = Some(at);
+        }
+        let blank = line.is_blank();
+        let line = Line { bytes: &bytes, at, terminated };
+        let had_session = self.session.is_some();
+        at.record = self.session.as_ref().map_or(0, |session| session.lineage.records());
+        let mut record = if blank {
+            kept_line(&bytes)
+        } else {
+            match self.parse(&line, &bytes) {
+                Ok(record) => record,
+                Err(error) if self.cx.tolerate_keeps(&error) => {
+                    self.cx.report(error.into_diagnostic());
+                    kept_line(&bytes)
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        if !had_session && self.session.is_some() {
+            self.crlf = cr;
+            self.file(&mut record);
+        } else if terminated && cr != self.crlf {
+            let eol = if cr { "\"crlf\"" } else { "\"lf\"" };
+            record.node.set(Field::Eol, Json::constant(eol));
+        }
+        Ok(Some(Located { value: record, at }))
+    }
+
+    fn parse(&mut self, line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
+        utf8(line)?;
+        let fault = |fault| Error::json(fault, line.bytes, line.at);
+        self.scratch.clear();
+        let mut record = if let Some(session) = &mut self.session {
+            let version = session.version;
+            let headers = session.lineage.headers();
+            let parsed = read::entry(bytes, version, &mut session.lineage).map_err(fault)?;
+            if session.lineage.headers() > headers {
+                self.cx.report(further_header(line.at));
+            }
+            write::entry(&parsed.record, version, parsed.kept, &mut self.scratch);
+            parsed.record
+        } else {
+            let header = read::header(bytes, NAME).map_err(fault)?;
+            let header = header.ok_or_else(|| no_header(line, NOT_A_HEADER))?;
+            let version = header.named.read_as();
+            if let Some(found) = strange_version(header.named) {
+                self.cx.report(found.at(line.at));
+            }
+            let id = header.record.node.json(Field::Id).map_or(&b""[..], Json::as_bytes);
+            self.session = Some(Session { version, lineage: Lineage::new(id, self.cx) });
+            write::header(&header.record.node, version, &mut self.scratch);
+            header.record
+        };
+        if self.scratch != bytes.as_ref() {
+            record.node.set(Field::Raw, spelling(bytes));
+        }
+        Ok(record)
+    }
+
+    /// Says what the header's record says of the file.
+    fn file(&self, record: &mut Record) {
+        let mut file = Node::default();
+        if self.bom {
+            self.cx.report(Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title()));
+            file.set(Field::Bom, Json::constant("true"));
+        }
+        if self.crlf {
+            file.set(Field::Eol, Json::constant("\"crlf\""));
+        }
+        if !file.is_empty() {
+            record.node.set(Field::File, file);
+        }
+    }
+
+    /// What is known only at the end.
+    fn tail(&mut self) -> Option<Result<Located<Record>>> {
+        if self.session.is_none() {
+            let found = Diagnostic::new(Code::Empty, Code::Empty.title());
+            return Some(Err(Error::unfit(found)));
+        }
+        let at = self.unterminated?;
+        let message = Code::NoFinalNewline.title();
+        self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
+        let mut file = Node::default();
+        file.set(Field::FinalNewline, Json::constant("false"));
+        let mut record = Record::new(Kind::Session);
+        record.node.set(Field::File, file);
+        Some(Ok(Located { value: record, at }))
+    }
+}
+
+/// What is said of a first record that is no header.
+pub const NOT_A_HEADER: &str = "first record is no session header with a string `id`";
+
+/// The finding about a header after the first.
+#[must_use]
+pub fn further_header(at: Position) -> Diagnostic {
+    Diagnostic::new(Code::FurtherHeader, Code::FurtherHeader.title()).at(at)
+}
+
+/// The finding about a version that copyist does not know.
+#[must_use]
+pub fn strange_version(named: Named) -> Option<Diagnostic> {
+    match named {
+        Named::Known(_) => None,
+        Named::Newer(version) => {
+            let message = format!("version {version} is newer than {}", super::version::NEWEST);
+            Some(Diagnostic::new(Code::NewerVersion, message))
+        }
+        Named::NotANumber => {
+            Some(Diagnostic::new(Code::StrangeVersion, Code::StrangeVersion.title()))
+        }
+    }
+}
+
+/// A line that is kept as it is: blank, or damaged.
+fn kept_line(bytes: &Bytes) -> Record {
+    let mut record = Record::new(Kind::Opaque);
+    match std::str::from_utf8(bytes) {
+        Ok(text) => record.node.set(Field::Text, Json::string(text)),
+        Err(_) => record.node.set(Field::RawBytes, Json::string(&to_base64(bytes))),
+    }
+    record
+}
+
+fn spelling(bytes: &Bytes) -> Json {
+    // The line was checked to be UTF-8.
+    Json::string(&String::from_utf8_lossy(bytes))
+}
+
+impl Cx<'_> {
+    /// Whether a damaged line is to be carried along.
+    fn tolerate_keeps(&self, error: &Error) -> bool {
+        error.is_recoverable() && self.options.on_error == OnError::Keep
+    }
+}

@@ -1,0 +1,172 @@
+//! The few members of a line that migration looks at, found in the one walk that checks the line.
+
+use crate::json::{Cursor, Fault, Span, text};
+
+/// A member of the line's object.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    /// Its key, quotes included.
+    pub key: Span,
+    /// Its value.
+    pub value: Span,
+    /// Where the member before it ends, or the opening brace.
+    pub before: usize,
+    /// Where the one behind it begins, or the closing brace.
+    pub after: usize,
+}
+
+/// A checked line and the places in it. Of a member that stands twice the last counts, as in
+/// JavaScript.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scan {
+    /// `type`.
+    pub kind: Option<Member>,
+    /// `id`.
+    pub id: Option<Member>,
+    /// `parentId`.
+    pub parent: Option<Member>,
+    /// `version`.
+    pub version: Option<Member>,
+    /// `message.role`.
+    pub role: Option<Span>,
+    /// `firstKeptEntryIndex`.
+    pub kept_index: Option<Member>,
+    /// `firstKeptEntryId`.
+    pub kept_id: Option<Member>,
+    /// `targetId`.
+    pub target: Option<Member>,
+    /// `copyist`.
+    pub note: Option<Member>,
+    /// The closing brace.
+    pub close: usize,
+    /// How many members there are.
+    pub members: usize,
+}
+
+impl Scan {
+    /// Walks a line that is UTF-8. `None` if it is JSON but no object.
+    ///
+    /// # Errors
+    /// If it is not one JSON value.
+    pub fn of(line: &[u8]) -> Result<Option<Self>, Fault> {
+        let mut cursor = Cursor::new(line);
+        if cursor.peek() != Some(b'{') {
+            cursor.skip_value()?;
+            return cursor.end().map(|()| None);
+        }
+        let mut scan = Self::default();
+        cursor.begin_object()?;
+        let mut before = cursor.at();
+        let mut last: Option<Place> = None;
+        while let Some(key) = cursor.next_key()? {
+            scan.members += 1;
+            if let Some(member) = last.and_then(|place| scan.at(place)) {
+                member.after = key.start;
+            }
+            let place = Place::of(key.of(line));
+            let value = if place == Some(Place::Message) {
+                scan.message(&mut cursor, line)?
+            } else {
+                cursor.skip_value()?
+            };
+            let member = Member { key, value, before, after: value.end };
+            if let Some(place) = place {
+                scan.put(place, member);
+            }
+            last = place;
+            before = value.end;
+        }
+        let close = cursor.at() - 1;
+        scan.close = close;
+        if let Some(member) = last.and_then(|place| scan.at(place)) {
+            member.after = close;
+        }
+        cursor.end()?;
+        Ok(Some(scan))
+    }
+
+    fn message(&mut self, cursor: &mut Cursor<'_>, line: &[u8]) -> Result<Span, Fault> {
+        self.role = None;
+        if cursor.peek() != Some(b'{') {
+            return cursor.skip_value();
+        }
+        let start = cursor.at();
+        cursor.begin_object()?;
+        while let Some(key) = cursor.next_key()? {
+            let value = cursor.skip_value()?;
+            if text::is(key.of(line), "role") {
+                self.role = Some(value);
+            }
+        }
+        Ok(Span { start, end: cursor.at() })
+    }
+
+    fn slot(&mut self, place: Place) -> Option<&mut Option<Member>> {
+        match place {
+            Place::Type => Some(&mut self.kind),
+            Place::Id => Some(&mut self.id),
+            Place::Parent => Some(&mut self.parent),
+            Place::Version => Some(&mut self.version),
+            Place::KeptIndex => Some(&mut self.kept_index),
+            Place::KeptId => Some(&mut self.kept_id),
+            Place::Target => Some(&mut self.target),
+            Place::Note => Some(&mut self.note),
+            Place::Message => None,
+        }
+    }
+
+    fn at(&mut self, place: Place) -> Option<&mut Member> {
+        self.slot(place)?.as_mut()
+    }
+
+    fn put(&mut self, place: Place, member: Member) {
+        if let Some(slot) = self.slot(place) {
+            *slot = Some(member);
+        }
+    }
+
+    /// Whether the line's `type` is `name`.
+    #[must_use]
+    pub fn is(&self, line: &[u8], name: &str) -> bool {
+        self.kind.is_some_and(|kind| text::is(kind.value.of(line), name))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Type,
+    Id,
+    Parent,
+    Version,
+    Message,
+    KeptIndex,
+    KeptId,
+    Target,
+    Note,
+}
+
+impl Place {
+    #[inline]
+    fn of(key: &[u8]) -> Option<Self> {
+        Some(match key {
+            b"\"type\"" => Self::Type,
+            b"\"id\"" => Self::Id,
+            b"\"parentId\"" => Self::Parent,
+            b"\"version\"" => Self::Version,
+            b"\"message\"" => Self::Message,
+            b"\"firstKeptEntryIndex\"" => Self::KeptIndex,
+            b"\"firstKeptEntryId\"" => Self::KeptId,
+            b"\"targetId\"" => Self::Target,
+            b"\"copyist\"" => Self::Note,
+            _ if key.contains(&b'\\') => return Self::of_escaped(key),
+            _ => return None,
+        })
+    }
+
+    /// The same for a key spelled with escapes.
+    fn of_escaped(key: &[u8]) -> Option<Self> {
+        let mut plain = Vec::new();
+        text::quote(&text::decode(key)?, &mut plain);
+        if plain.contains(&b'\\') { None } else { Self::of(&plain) }
+    }
+}

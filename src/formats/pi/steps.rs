@@ -1,0 +1,265 @@
+//! Migration from version 1 to 2 to 3, line by line.
+//!
+//! Each step is a function of one line, of the line's numbers and of the session; it never looks
+//! at another line. It says what to change, and everything else stays as it is, byte for byte.
+//! pi instead parses and writes every line anew, which spoils long integers and the order of
+//! members, and in place, so that a crash costs the file.
+//!
+//! Source: `migrateV1ToV2` and `migrateV2ToV3` of pi's `session-manager.ts`, the same in every
+//! release from 0.35 to 1.5.2. Where ours differs on purpose, [`to_v2`] says why.
+
+use super::lineage::{Kept, Lineage, quoted};
+use super::reader::{NOT_A_HEADER, further_header, strange_version};
+use super::scan::{Member, Scan};
+use super::version::{NEWEST, Named, TREE};
+use super::{NAME, wire};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Plane, Step, Target, no_header};
+use crate::json::edit::Edits;
+use crate::json::{Json, Span, text};
+use crate::lines::{Line, utf8};
+use crate::tree;
+
+/// What migration does, for people.
+pub const STEPS: &[Step] = &[
+    Step { from: 1, to: 2, summary: "the list becomes a tree: entries get `id` and `parentId`, `firstKeptEntryIndex` becomes `firstKeptEntryId`" },
+    Step { from: 2, to: 3, summary: "messages of role `hookMessage` get the role `custom`" },
+];
+
+/// How many entries are watched for parents that are missing: 24 bytes each, so that migration
+/// stays within its memory. `validate` watches them all.
+const WATCHED: usize = 400_000;
+
+/// Opens the byte plane on a session's first line.
+///
+/// # Errors
+/// If the line is no header, or the target cannot be reached from its version.
+pub fn open<'a>(line: &Line<'_>, target: Target, cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
+    utf8(line)?;
+    let fault = |fault| Error::json(fault, line.bytes, line.at);
+    let scan = Scan::of(line.bytes).map_err(fault)?.filter(|scan| scan.is(line.bytes, "session"));
+    let id = scan.and_then(|scan| scan.id).map(|id| id.value.of(line.bytes));
+    let (Some(scan), Some(id)) = (scan, id.filter(|id| text::decode(id).is_some())) else {
+        return Err(no_header(line, NOT_A_HEADER));
+    };
+    let named = Named::of(scan.version.map(|version| version.value.of(line.bytes)));
+    let to = reachable(named, target, line, cx)?;
+    Ok(Box::new(Migration {
+        cx,
+        from: named.read_as(),
+        to,
+        lineage: Lineage::new(id, cx),
+        first: true,
+        edits: Edits::default(),
+        shape: tree::Shape::default(),
+    }))
+}
+
+/// The version that the session will have.
+fn reachable(named: Named, target: Target, line: &Line<'_>, cx: &Cx<'_>) -> Result<u32> {
+    let found = strange_version(named).map(|found| found.at(line.at).showing(line.bytes, 0));
+    let from = named.read_as();
+    if let (Named::Newer(_), Target::Version(_), false) = (named, target, cx.options.force_version) {
+        let found = found.unwrap_or_else(|| Diagnostic::new(Code::NewerVersion, ""));
+        return Err(Error::request(found.code, found.message));
+    }
+    if let Some(found) = found {
+        cx.report(found);
+        return Ok(from);
+    }
+    match target {
+        Target::Same => Ok(from),
+        Target::Version(to) if to >= from => Ok(to),
+        Target::Version(to) => {
+            let message = format!(
+                "the file is {NAME}@{from}, and migration does not go back to {NAME}@{to}; `copyist convert -t {NAME}@{to}` does"
+            );
+            Err(Error::request(Code::WrongVersion, message))
+        }
+    }
+}
+
+struct Migration<'a> {
+    cx: &'a Cx<'a>,
+    from: u32,
+    to: u32,
+    lineage: Lineage,
+    /// Whether the header is still to come.
+    first: bool,
+    edits: Edits,
+    shape: tree::Shape,
+}
+
+impl Plane for Migration<'_> {
+    fn from(&self) -> u32 {
+        self.from
+    }
+
+    fn changes(&self) -> bool {
+        self.from != self.to
+    }
+
+    fn line(&mut self, line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
+        utf8(line)?;
+        let bytes = line.bytes;
+        let scan = Scan::of(bytes).map_err(|fault| Error::json(fault, bytes, line.at))?;
+        let Some(scan) = scan else {
+            self.lineage.other();
+            let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
+            return Err(Error::damaged(found.at(line.at).showing(bytes, 0)));
+        };
+        if scan.is(bytes, "session") {
+            self.header(line, &scan);
+        } else if self.changes() {
+            self.entry(line, &scan);
+        }
+        if self.edits.is_empty() {
+            out.extend_from_slice(bytes);
+        } else {
+            self.edits.apply(bytes, scan.close, scan.members == 0, out);
+            self.edits.clear();
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) {
+        for found in std::mem::take(&mut self.shape).finish().findings() {
+            self.cx.report(found);
+        }
+    }
+}
+
+impl Migration<'_> {
+    fn header(&mut self, line: &Line<'_>, scan: &Scan) {
+        if !std::mem::take(&mut self.first) {
+            self.lineage.header();
+            self.cx.report(further_header(line.at));
+        }
+        if self.changes() {
+            let version = scan.version.map(|version| version.value);
+            self.edits.set(version, "version", self.to.to_string().as_bytes());
+        }
+    }
+
+    fn entry(&mut self, line: &Line<'_>, scan: &Scan) {
+        if self.from < TREE {
+            to_v2(line, scan, &mut self.lineage, &mut self.edits, self.cx);
+        } else {
+            self.watch(line, scan);
+        }
+        if self.to >= NEWEST {
+            to_v3(line.bytes, scan, &mut self.edits);
+        }
+    }
+
+    /// Notes the entry for the findings about the tree.
+    fn watch(&mut self, line: &Line<'_>, scan: &Scan) {
+        if self.shape.len() >= WATCHED {
+            return;
+        }
+        let json = |member: Option<Member>| {
+            let value = member?.value.of(line.bytes);
+            Some(Json::checked(value.to_vec().into()))
+        };
+        match json(scan.id) {
+            Some(id) => self.shape.node(&id, json(scan.parent).as_ref(), line.at.line),
+            None => self.shape.node_without_id(line.at.line),
+        }
+        for (member, what) in [(scan.target, "target"), (scan.kept_id, "first kept entry")] {
+            if let Some(target) = json(member).filter(|target| !target.is_null()) {
+                self.shape.reference(&target, what, line.at.line);
+            }
+        }
+    }
+}
+
+/// Version 1 to 2: the entry gets an identifier and a parent, and a compaction names the first
+/// entry that it keeps by identifier.
+///
+/// Two things differ from pi's own step. Identifiers cannot collide. And an index that pointed at
+/// the header, by which version 1 kept everything, now points at the first entry; pi drops it,
+/// and with it all that came before the compaction.
+fn to_v2(line: &Line<'_>, scan: &Scan, lineage: &mut Lineage, edits: &mut Edits, cx: &Cx<'_>) {
+    let (id, before) = lineage.entry();
+    for (member, name) in [(scan.id, "id"), (scan.parent, "parentId")] {
+        if let Some(Member { value, .. }) = member {
+            let old = String::from_utf8_lossy(value.of(line.bytes)).into_owned();
+            let found = Diagnostic::new(Code::IdReplaced, format!("{name} {old} replaced"));
+            cx.report(found.at(line.at.plus(value.start)));
+        }
+    }
+    edits.set(scan.id.map(|id| id.value), "id", &quoted(id));
+    let parent = before.map(quoted);
+    let parent = parent.as_ref().map_or(&b"null"[..], |id| id.as_slice());
+    edits.set(scan.parent.map(|parent| parent.value), "parentId", parent);
+    if let Some(index) = scan.kept_index.filter(|_| scan.is(line.bytes, "compaction")) {
+        first_kept(line, scan, index, lineage, edits, cx);
+    }
+}
+
+fn first_kept(
+    line: &Line<'_>,
+    scan: &Scan,
+    index: Member,
+    lineage: &Lineage,
+    edits: &mut Edits,
+    cx: &Cx<'_>,
+) {
+    let spelling = index.value.of(line.bytes);
+    let shown = String::from_utf8_lossy(spelling);
+    let (kept, code) = match lineage.kept(spelling) {
+        Kept::Entry(id, _) => (Some(id), None),
+        Kept::Header(id, _) => (Some(id), Some(Code::KeptFromHeader)),
+        Kept::Itself(id, _) => (Some(id), Some(Code::KeptSelf)),
+        Kept::Nowhere => (None, Some(Code::KeptNowhere)),
+        Kept::NoNumber => (None, Some(Code::KeptNoNumber)),
+    };
+    if let Some(code) = code {
+        let message = format!("{} `{shown}`: {}", wire::FIRST_KEPT_INDEX, code.title());
+        cx.report(Diagnostic::new(code, message).at(line.at.plus(index.value.start)));
+    }
+    if code == Some(Code::KeptNoNumber) {
+        return;
+    }
+    let span = if scan.members > 1 && line.bytes.get(index.before - 1) == Some(&b'{') {
+        Span { start: index.key.start, end: index.after }
+    } else {
+        Span { start: index.before, end: index.value.end }
+    };
+    edits.replace(span, b"");
+    if let Some(id) = kept {
+        edits.set(scan.kept_id.map(|kept| kept.value), wire::FIRST_KEPT_ID, &quoted(id));
+    }
+    if code.is_some() {
+        note(line.bytes, scan.note, spelling, edits);
+    }
+}
+
+/// Keeps the old index in the entry, where the next reader can find it.
+fn note(line: &[u8], present: Option<Member>, index: &[u8], edits: &mut Edits) {
+    let migrated = format!(
+        "\"migrated\":{{\"{}\":{}}}",
+        wire::FIRST_KEPT_INDEX,
+        String::from_utf8_lossy(index)
+    );
+    match present.map(|member| member.value) {
+        Some(Span { start, end }) if line.get(start) == Some(&b'{') => {
+            let inner = line.get(start + 1..end - 1).unwrap_or_default();
+            let comma = if inner.iter().all(u8::is_ascii_whitespace) { "" } else { "," };
+            let inserted = format!("{migrated}{comma}");
+            edits.replace(Span { start: start + 1, end: start + 1 }, inserted.as_bytes());
+        }
+        _ => edits.add("copyist", format!("{{{migrated}}}").as_bytes()),
+    }
+}
+
+/// Version 2 to 3: the role `hookMessage` is called `custom`.
+fn to_v3(line: &[u8], scan: &Scan, edits: &mut Edits) {
+    if let Some(role) = scan.role
+        && text::is(role.of(line), "hookMessage")
+        && scan.is(line, "message")
+    {
+        edits.replace(role, b"\"custom\"");
+    }
+}

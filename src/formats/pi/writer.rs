@@ -1,0 +1,325 @@
+//! A stream of records as pi's file.
+
+use super::lineage::Lineage;
+use super::version::TREE;
+use super::wire::BLOCKS;
+use super::{NAME, read, write};
+use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Sink, Version, Writer};
+use crate::ids::hash;
+use crate::json::text::from_base64;
+use crate::mapping::{Source, can_write};
+use crate::position::Located;
+use crate::record::{Field, Kind, Node, Record, Value};
+use bytes::Bytes;
+use std::io::Write;
+
+/// Opens a session for writing.
+///
+/// # Errors
+/// If the part cannot be created.
+pub fn open<'a>(
+    sink: &'a mut dyn Sink,
+    version: &'static Version,
+    cx: &'a Cx<'a>,
+) -> Result<Box<dyn Writer + 'a>> {
+    Ok(Box::new(Entries {
+        to: sink.create("")?,
+        out: Vec::new(),
+        version,
+        cx,
+        session: None,
+        eol: b"\n",
+        pending: None,
+        final_newline: true,
+        numbers: Vec::new(),
+    }))
+}
+
+/// Output is handed on in pieces of this size.
+const CHUNK: usize = 256 << 10;
+
+struct Entries<'a> {
+    to: Box<dyn Write + 'a>,
+    out: Vec<u8>,
+    version: &'static Version,
+    cx: &'a Cx<'a>,
+    session: Option<Session>,
+    eol: &'static [u8],
+    /// The line ending that the line written last still lacks.
+    pending: Option<&'static [u8]>,
+    final_newline: bool,
+    /// In version 1: the hash of the identifier of each record, by record number.
+    numbers: Vec<u64>,
+}
+
+struct Session {
+    /// Whether the records come from a file of this very version.
+    same: bool,
+    lineage: Lineage,
+}
+
+/// Fields of the session record that the header holds.
+const HEADER_FIELDS: &[Field] = &[
+    Field::Source,
+    Field::Id,
+    Field::Provider,
+    Field::Model,
+    Field::Created,
+    Field::Cwd,
+    Field::ParentSession,
+    Field::ThinkingLevel,
+    Field::SystemPrompt,
+    Field::File,
+    Field::Extra,
+    Field::Layout,
+    Field::Raw,
+];
+
+impl Writer for Entries<'_> {
+    fn record(&mut self, located: &Located<Record>) -> Result<()> {
+        let record = &located.value;
+        if record.node.is_true(Field::Synthesized) || record.node.is_true(Field::Derived) {
+            return Ok(());
+        }
+        match record.kind {
+            Kind::Session => self.session_record(located)?,
+            _ if is_line(record) => self.kept_line(&record.node),
+            _ => self.entry(located)?,
+        }
+        if self.out.len() >= CHUNK {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        if self.session.is_none() {
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
+        }
+        if let Some(eol) = self.pending.take().filter(|_| self.final_newline) {
+            self.out.extend_from_slice(eol);
+        }
+        self.flush()?;
+        self.to.flush().map_err(|error| Error::io("cannot write", error))
+    }
+}
+
+/// Whether a record is a line that is no record of the source: blank, or damaged.
+fn is_line(record: &Record) -> bool {
+    record.kind == Kind::Opaque
+        && (record.node.json(Field::Text).is_some() || record.node.json(Field::RawBytes).is_some())
+}
+
+impl Entries<'_> {
+    fn flush(&mut self) -> Result<()> {
+        self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Ends the line before, and notes how the one that follows will end.
+    fn begin_line(&mut self, node: &Node) {
+        let eol = match node.text(Field::Eol).as_deref() {
+            Some("crlf") => b"\r\n",
+            Some("lf") => &b"\n"[..],
+            _ => self.eol,
+        };
+        if let Some(eol) = self.pending.replace(eol) {
+            self.out.extend_from_slice(eol);
+        }
+    }
+
+    fn kept_line(&mut self, node: &Node) {
+        self.begin_line(node);
+        if let Some(text) = node.text(Field::Text) {
+            self.out.extend_from_slice(text.as_bytes());
+        } else if let Some(bytes) = node.text(Field::RawBytes).and_then(|t| from_base64(&t)) {
+            self.out.extend_from_slice(&bytes);
+        }
+    }
+
+    fn session_record(&mut self, located: &Located<Record>) -> Result<()> {
+        let node = &located.value.node;
+        if let Some(file) = node.node(Field::File) {
+            if file.json(Field::FinalNewline).is_some_and(|b| b.as_bytes() == b"false") {
+                self.final_newline = false;
+            }
+            if self.session.is_none() && file.is(Field::Eol, "crlf") {
+                self.eol = b"\r\n";
+            }
+            if self.session.is_none() && file.is_true(Field::Bom) {
+                self.out.extend_from_slice("\u{feff}".as_bytes());
+            }
+        }
+        let first = self.session.is_none();
+        for field in node.fields() {
+            let held = if first { HEADER_FIELDS.contains(&field) } else { field == Field::File };
+            if !held {
+                self.cx.log.count(Fate::Dropped, &format!("session.{}", field.name()));
+            }
+        }
+        if first { self.header(located) } else { Ok(()) }
+    }
+
+    fn header(&mut self, located: &Located<Record>) -> Result<()> {
+        let node = &located.value.node;
+        let Some(id) = node.json(Field::Id) else {
+            let found = Diagnostic::new(Code::BadRecord, "the session record has no `id`");
+            return Err(Error::unfit(found.at(located.at)));
+        };
+        let same = node.is(Field::Source, &format!("{NAME}@{}", self.version.number));
+        let lineage = Lineage::new(id.as_bytes(), self.cx);
+        self.session = Some(Session { same, lineage });
+        self.number(None);
+        self.begin_line(node);
+        if same && let Some(raw) = raw_of(node) {
+            let read = read::header(&raw, NAME).ok().flatten();
+            let version = self.version.number;
+            if read.is_some_and(|h| {
+                h.named.read_as() == version && equal(&h.record, &located.value, &[Field::File])
+            }) {
+                self.out.extend_from_slice(&raw);
+                return Ok(());
+            }
+            self.refuse_raw(located);
+        }
+        write::header(node, self.version.number, &mut self.out);
+        Ok(())
+    }
+
+    fn entry(&mut self, located: &Located<Record>) -> Result<()> {
+        let record = &located.value;
+        let Some(session) = &self.session else {
+            let found = Diagnostic::new(Code::BadRecord, "the stream does not begin with a session");
+            return Err(Error::unfit(found.at(located.at)));
+        };
+        let same = session.same;
+        if !same && !self.holds(record) {
+            self.cx.log.count(Fate::Dropped, record.kind.name());
+            return Ok(());
+        }
+        let index = self.index(record);
+        if same && let Some(raw) = raw_of(&record.node) {
+            if self.raw_gives(&raw, record, index) {
+                self.begin_line(&record.node);
+                self.out.extend_from_slice(&raw);
+                self.number(Some(record));
+                return Ok(());
+            }
+            self.refuse_raw(located);
+        }
+        let start = self.out.len();
+        let pending = self.pending;
+        self.begin_line(&record.node);
+        if !write::entry(record, self.version.number, index, &mut self.out) {
+            self.out.truncate(start);
+            self.pending = pending;
+            self.cx.log.count(Fate::Dropped, record.kind.name());
+            return Ok(());
+        }
+        self.number(Some(record));
+        self.losses(record);
+        Ok(())
+    }
+
+    /// Whether the version has a place for the record.
+    fn holds(&self, record: &Record) -> bool {
+        self.version.kinds.contains(&record.kind)
+            && (self.version.tree || !record.node.is(Field::Subtype, "custom_message"))
+    }
+
+    /// Counts what of a record is not in the line just written.
+    fn losses(&self, record: &Record) {
+        let node = &record.node;
+        let count = |field: &str| {
+            self.cx.log.count(Fate::Dropped, &format!("{}.{field}", record.kind.name()));
+        };
+        if self.version.number < TREE && !node.is_true(Field::IdMade) && record.is_node() {
+            count("id");
+        }
+        let blocks = node.nodes(Field::Content).unwrap_or_default();
+        let tool = node.is(Field::Role, "tool");
+        for (i, block) in blocks.iter().enumerate() {
+            if if tool { i > 0 } else { !can_write(BLOCKS, block) } {
+                let name = block.text(Field::Type).unwrap_or_default();
+                count(&format!("content.*.{name}"));
+            }
+        }
+        for field in [Field::Group, Field::ParentCall, Field::Kept, Field::Turn] {
+            if node.get(field).is_some() {
+                count(field.name());
+            }
+        }
+    }
+
+    /// Notes the number of a record, for the indexes of version 1.
+    fn number(&mut self, record: Option<&Record>) {
+        let node = record.map(|record| &record.node);
+        if self.version.number < TREE {
+            let id = node.and_then(|node| node.json(Field::Id));
+            self.numbers.push(id.map_or(0, |id| hash(id.as_bytes())));
+        }
+        // The lineage is needed to read stored spellings, which depend on earlier records.
+        let (Some(session), Some(record)) = (&mut self.session, record) else { return };
+        if record.kind != Kind::Opaque || record.node.json(Field::Data).is_none() {
+            session.lineage.entry();
+        } else if is_header(record) {
+            session.lineage.header();
+        } else {
+            session.lineage.other();
+        }
+    }
+
+    /// The record number of a compaction's first kept entry, which may be the compaction itself.
+    fn index(&self, record: &Record) -> Option<u64> {
+        if self.version.number >= TREE {
+            return None;
+        }
+        let kept = record.node.json(Field::FirstKept)?;
+        if record.node.json(Field::Id) == Some(kept) {
+            return Some(self.numbers.len() as u64);
+        }
+        let kept = hash(kept.as_bytes());
+        self.numbers.iter().rposition(|id| *id == kept).map(|number| number as u64)
+    }
+
+    /// Whether reading `raw` here gives this very record.
+    fn raw_gives(&self, raw: &Bytes, record: &Record, index: Option<u64>) -> bool {
+        let Some(session) = &self.session else { return false };
+        let mut lineage = session.lineage.clone();
+        let version = self.version.number;
+        let Ok(parsed) = read::entry(raw, version, &mut lineage) else { return false };
+        let made: &[Field] = if version < TREE {
+            // Identifiers that the reader made depend on how the person wanted them made.
+            &[Field::Id, Field::Parent, Field::FirstKept, Field::Eol]
+        } else {
+            &[Field::Eol]
+        };
+        equal(&parsed.record, record, made) && (version >= TREE || parsed.kept == index)
+    }
+
+    fn refuse_raw(&self, located: &Located<Record>) {
+        let message = "the record was edited, its stored spelling is dropped";
+        self.cx.report(Diagnostic::new(Code::RawRefused, message).at(located.at));
+    }
+}
+
+fn is_header(record: &Record) -> bool {
+    record.node.json(Field::Data).is_some_and(|data| {
+        let line = data.bytes();
+        let source = Source::new(line);
+        matches!(source.peek_text("type"), Ok(Some(name)) if name == "session")
+    })
+}
+
+fn raw_of(node: &Node) -> Option<Bytes> {
+    node.text(Field::Raw).map(Bytes::from)
+}
+
+/// Whether two records are equal, some fields and the stored spelling apart.
+fn equal(read: &Record, given: &Record, apart: &[Field]) -> bool {
+    let kept = |(field, _): &(Field, &Value)| *field != Field::Raw && !apart.contains(field);
+    read.kind == given.kind && read.node.iter().filter(kept).eq(given.node.iter().filter(kept))
+}

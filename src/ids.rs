@@ -1,0 +1,116 @@
+//! New identifiers that cannot collide.
+//!
+//! A new id is a bijection of the entry's ordinal, so two entries of a session can never get the
+//! same one, no table of used ids is needed, and any part of a file can be worked on alone.
+//! (pi draws random ids and never fills its table of used ones; two equal ids close a cycle in
+//! the tree, and pi then hangs on opening the file.)
+
+/// Eight lowercase hexadecimal digits.
+pub type Id = [u8; 8];
+
+/// How new identifiers are chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// From the entry's ordinal and the session's id: the same input gives the same output.
+    #[default]
+    Derived,
+    /// From the entry's ordinal and a number drawn once for the run.
+    Random(u64),
+    /// The ordinal itself.
+    Sequential,
+}
+
+/// Makes the identifiers of one session.
+///
+/// ```
+/// use copyist::ids::{Choice, Maker};
+/// assert_eq!(&Maker::new(Choice::Sequential, b"any").id(1), b"00000001");
+/// let derived = Maker::new(Choice::Derived, b"session");
+/// assert_ne!(derived.id(1), derived.id(2));
+/// assert_eq!(derived.id(1), Maker::new(Choice::Derived, b"session").id(1));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Maker {
+    /// `None` for sequential.
+    key: Option<u64>,
+}
+
+impl Maker {
+    /// A maker for the session that `session` identifies.
+    #[must_use]
+    pub fn new(choice: Choice, session: &[u8]) -> Self {
+        let key = match choice {
+            Choice::Sequential => None,
+            Choice::Derived => Some(hash(session)),
+            Choice::Random(seed) => Some(hash(session) ^ mix(seed)),
+        };
+        Self { key }
+    }
+
+    /// The identifier of the `ordinal`th entry, counting from 1. It repeats after 2³² entries.
+    #[must_use]
+    pub fn id(&self, ordinal: u64) -> Id {
+        let number = match self.key {
+            None => ordinal as u32,
+            Some(key) => permute(ordinal as u32, key),
+        };
+        let mut id = [0; 8];
+        for (i, digit) in id.iter_mut().enumerate() {
+            let nibble = number >> (28 - 4 * i) & 0xf;
+            *digit = b"0123456789abcdef".get(nibble as usize).copied().unwrap_or(b'0');
+        }
+        id
+    }
+}
+
+/// A Feistel network of four rounds over the halves of a 32-bit number: a bijection whatever the
+/// round function is. It spreads, it does not hide.
+fn permute(number: u32, key: u64) -> u32 {
+    let (mut left, mut right) = (number >> 16, number & 0xffff);
+    for round in 1..=4 {
+        let scrambled = mix(key ^ round << 56 ^ u64::from(right)) as u32 & 0xffff;
+        (left, right) = (right, left ^ scrambled);
+    }
+    left << 16 | right
+}
+
+/// A 64-bit hash that stays the same in every release (FNV-1a, finished by [`mix`]): ids in
+/// people's files are derived from it.
+#[must_use]
+pub fn hash(bytes: &[u8]) -> u64 {
+    let fnv = bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |h: u64, &b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    mix(fnv)
+}
+
+/// The finisher of splitmix64.
+fn mix(mut x: u64) -> u64 {
+    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn a_hundred_thousand_ids_are_all_different() {
+        for choice in [Choice::Derived, Choice::Random(7), Choice::Sequential] {
+            let maker = Maker::new(choice, b"d703a1a9");
+            let ids: HashSet<Id> = (1..=100_000).map(|n| maker.id(n)).collect();
+            assert_eq!(ids.len(), 100_000, "{choice:?}");
+        }
+    }
+
+    #[test]
+    fn derived_ids_never_change_between_releases() {
+        let maker = Maker::new(Choice::Derived, b"d703a1a9-1b7b-4fb1-b512-c9738b1fe617");
+        let ids: Vec<String> =
+            (1..=3).map(|n| String::from_utf8_lossy(&maker.id(n)).into_owned()).collect();
+        assert_eq!(ids, ["PIN1", "PIN2", "PIN3"]);
+    }
+}

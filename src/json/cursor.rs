@@ -1,0 +1,554 @@
+//! A pull parser over one JSON text that reports spans and builds nothing.
+//!
+//! The caller decides which objects to enter; everything else is skipped, and skipping checks the
+//! grammar as strictly as entering does. Nesting costs one bit a level, so ten thousand levels
+//! are no more than a kilobyte. Input must be UTF-8 (the line reader sees to that).
+
+use std::fmt;
+
+/// A half-open range of bytes in the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+impl Span {
+    /// The bytes that the span covers; empty if it reaches outside `bytes`.
+    #[must_use]
+    pub fn of(self, bytes: &[u8]) -> &[u8] {
+        bytes.get(self.start..self.end).unwrap_or_default()
+    }
+}
+
+/// What is wrong with a text, and at which byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Byte offset in the text.
+    pub at: usize,
+    /// The kind of fault.
+    pub what: What,
+}
+
+/// The kinds of JSON faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum What {
+    /// The text ends before the value does.
+    End,
+    /// The text ends inside a string.
+    EndInString,
+    /// A byte that cannot stand here.
+    Unexpected(u8),
+    /// A raw control character inside a string.
+    Control(u8),
+    /// A `\` followed by something that is no escape.
+    Escape,
+    /// A number that JSON does not allow.
+    Number,
+    /// A word other than `true`, `false` and `null`.
+    Literal,
+    /// Something follows the value.
+    Trailing,
+}
+
+impl What {
+    /// Whether the text is a whole beginning whose rest is missing.
+    #[must_use]
+    pub fn is_truncation(self) -> bool {
+        matches!(self, Self::End | Self::EndInString)
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::End => f.write_str("unexpected end of the record"),
+            Self::EndInString => f.write_str("unexpected end of the record inside a string"),
+            Self::Unexpected(b) => write!(f, "unexpected {}", ByteName(*b)),
+            Self::Control(b) => write!(f, "raw control character 0x{b:02x} inside a string"),
+            Self::Escape => f.write_str("invalid escape in a string"),
+            Self::Number => f.write_str("invalid number"),
+            Self::Literal => f.write_str("expected a JSON value"),
+            Self::Trailing => f.write_str("more text after the end of the record"),
+        }
+    }
+}
+
+struct ByteName(u8);
+
+impl fmt::Display for ByteName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            b if b.is_ascii_graphic() => write!(f, "`{}`", b as char),
+            b => write!(f, "byte 0x{b:02x}"),
+        }
+    }
+}
+
+type Result<T> = std::result::Result<T, Fault>;
+
+/// A position in a JSON text; see the [module](self) for how it is meant.
+///
+/// ```
+/// use copyist::json::Cursor;
+/// let text = br#"{"type":"session","cwd":"/w"}"#;
+/// let mut cursor = Cursor::new(text);
+/// cursor.begin_object().unwrap();
+/// let mut keys = Vec::new();
+/// while let Some(key) = cursor.next_key().unwrap() {
+///     keys.push(key.of(text));
+///     cursor.skip_value().unwrap();
+/// }
+/// cursor.end().unwrap();
+/// assert_eq!(keys, [b"\"type\"".as_slice(), b"\"cwd\""]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Whether the container just entered has not given its first item yet.
+    fresh: bool,
+}
+
+impl<'a> Cursor<'a> {
+    /// Starts at the first byte.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, fresh: false }
+    }
+
+    /// The offset of the next byte.
+    #[must_use]
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    fn fault<T>(&self, what: What) -> Result<T> {
+        Err(Fault { at: self.at, what })
+    }
+
+    fn unexpected<T>(&self) -> Result<T> {
+        match self.bytes.get(self.at) {
+            Some(&b) => self.fault(What::Unexpected(b)),
+            None => self.fault(What::End),
+        }
+    }
+
+    #[inline]
+    fn skip_space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    /// The first byte of the next value or token, white space skipped.
+    #[inline]
+    pub fn peek(&mut self) -> Option<u8> {
+        self.skip_space();
+        self.bytes.get(self.at).copied()
+    }
+
+    #[inline]
+    fn expect(&mut self, byte: u8) -> Result<()> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            Ok(())
+        } else {
+            self.unexpected()
+        }
+    }
+
+    /// Enters an object.
+    ///
+    /// # Errors
+    /// If the next token is no `{`.
+    pub fn begin_object(&mut self) -> Result<()> {
+        self.fresh = true;
+        self.expect(b'{')
+    }
+
+    /// Enters an array.
+    ///
+    /// # Errors
+    /// If the next token is no `[`.
+    pub fn begin_array(&mut self) -> Result<()> {
+        self.fresh = true;
+        self.expect(b'[')
+    }
+
+    /// The next key of the object entered, quotes included, or `None` once past its `}`.
+    /// The cursor then stands at the first byte of the value, which must be read or skipped.
+    ///
+    /// # Errors
+    /// If the text breaks the grammar.
+    #[inline]
+    pub fn next_key(&mut self) -> Result<Option<Span>> {
+        let fresh = std::mem::take(&mut self.fresh);
+        match self.peek() {
+            Some(b'}') => {
+                self.at += 1;
+                return Ok(None);
+            }
+            Some(b',') if !fresh => {
+                self.at += 1;
+                self.skip_space();
+            }
+            Some(b'"') if fresh => {}
+            _ => return self.unexpected(),
+        }
+        self.key().map(Some)
+    }
+
+    /// Whether the array entered has another element; past its `]` once it has not.
+    ///
+    /// # Errors
+    /// If the text breaks the grammar.
+    #[inline]
+    pub fn next_element(&mut self) -> Result<bool> {
+        let fresh = std::mem::take(&mut self.fresh);
+        match self.peek() {
+            Some(b']') => {
+                self.at += 1;
+                Ok(false)
+            }
+            Some(b',') if !fresh => {
+                self.at += 1;
+                self.skip_space();
+                Ok(true)
+            }
+            Some(_) if fresh => Ok(true),
+            _ => self.unexpected(),
+        }
+    }
+
+    /// A key and its colon; the cursor ends at the value.
+    #[inline]
+    fn key(&mut self) -> Result<Span> {
+        let start = self.at;
+        self.string()?;
+        let span = Span { start, end: self.at };
+        if self.bytes.get(self.at) == Some(&b':') {
+            self.at += 1;
+        } else {
+            self.expect(b':')?;
+        }
+        self.skip_space();
+        Ok(span)
+    }
+
+    /// Checks one value of any kind and steps over it.
+    ///
+    /// # Errors
+    /// If the text breaks the grammar.
+    #[inline]
+    pub fn skip_value(&mut self) -> Result<Span> {
+        self.skip_space();
+        let start = self.at;
+        match self.bytes.get(self.at) {
+            Some(b'"') => self.string()?,
+            Some(b'{' | b'[') => self.container()?,
+            _ => self.scalar()?,
+        }
+        Ok(Span { start, end: self.at })
+    }
+
+    /// Nothing but white space may follow.
+    ///
+    /// # Errors
+    /// [`What::Trailing`] otherwise.
+    pub fn end(&mut self) -> Result<()> {
+        if self.peek().is_none() { Ok(()) } else { self.fault(What::Trailing) }
+    }
+
+    fn container(&mut self) -> Result<()> {
+        let mut open = Levels::default();
+        loop {
+            // At the first byte of a value.
+            match self.peek() {
+                Some(b'"') => self.string()?,
+                Some(b'{') => {
+                    self.at += 1;
+                    if self.peek() == Some(b'}') {
+                        self.at += 1;
+                    } else {
+                        open.push(true);
+                        self.key_here()?;
+                        continue;
+                    }
+                }
+                Some(b'[') => {
+                    self.at += 1;
+                    if self.peek() == Some(b']') {
+                        self.at += 1;
+                    } else {
+                        open.push(false);
+                        continue;
+                    }
+                }
+                _ => self.scalar()?,
+            }
+            // Past a value: close what closes here, then find the next one.
+            loop {
+                let Some(object) = open.top() else { return Ok(()) };
+                match (self.peek(), object) {
+                    (Some(b','), true) => {
+                        self.at += 1;
+                        self.skip_space();
+                        self.key_here()?;
+                        break;
+                    }
+                    (Some(b','), false) => {
+                        self.at += 1;
+                        break;
+                    }
+                    (Some(b'}'), true) | (Some(b']'), false) => {
+                        self.at += 1;
+                        open.pop();
+                    }
+                    _ => return self.unexpected(),
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn key_here(&mut self) -> Result<()> {
+        if self.bytes.get(self.at) == Some(&b'"') {
+            self.key().map(drop)
+        } else {
+            self.unexpected()
+        }
+    }
+
+    fn scalar(&mut self) -> Result<()> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        match rest.first() {
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.word(rest, b"true"),
+            Some(b'f') => self.word(rest, b"false"),
+            Some(b'n') => self.word(rest, b"null"),
+            Some(b'a'..=b'z' | b'A'..=b'Z') => self.fault(What::Literal),
+            _ => self.unexpected(),
+        }
+    }
+
+    fn word(&mut self, rest: &[u8], word: &[u8]) -> Result<()> {
+        if rest.starts_with(word) {
+            self.at += word.len();
+            Ok(())
+        } else if word.starts_with(rest) {
+            self.at = self.bytes.len();
+            self.fault(What::End)
+        } else {
+            self.fault(What::Literal)
+        }
+    }
+
+    fn digits(&mut self) -> Result<()> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+        if self.at > start {
+            Ok(())
+        } else if self.at == self.bytes.len() {
+            self.fault(What::End)
+        } else {
+            self.fault(What::Number)
+        }
+    }
+
+    fn number(&mut self) -> Result<()> {
+        if self.bytes.get(self.at) == Some(&b'-') {
+            self.at += 1;
+        }
+        if self.bytes.get(self.at) == Some(&b'0') {
+            self.at += 1;
+            if let Some(b'0'..=b'9') = self.bytes.get(self.at) {
+                return self.fault(What::Number);
+            }
+        } else {
+            self.digits()?;
+        }
+        if self.bytes.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.bytes.get(self.at) {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.bytes.get(self.at) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    /// Steps over a string, whose opening quote is the next byte.
+    #[inline]
+    fn string(&mut self) -> Result<()> {
+        self.at += 1;
+        loop {
+            self.at += plain_run(self.bytes.get(self.at..).unwrap_or_default());
+            match self.bytes.get(self.at) {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(b'\\') => self.escape()?,
+                Some(&b) => return self.fault(What::Control(b)),
+                None => return self.fault(What::EndInString),
+            }
+        }
+    }
+
+    #[inline]
+    fn escape(&mut self) -> Result<()> {
+        match self.bytes.get(self.at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.at += 2;
+                Ok(())
+            }
+            Some(b'u') => {
+                for i in 2..6 {
+                    match self.bytes.get(self.at + i) {
+                        Some(b) if b.is_ascii_hexdigit() => {}
+                        Some(_) => return self.fault(What::Escape),
+                        None => return self.cut(),
+                    }
+                }
+                self.at += 6;
+                Ok(())
+            }
+            Some(_) => self.fault(What::Escape),
+            None => self.cut(),
+        }
+    }
+
+    fn cut<T>(&mut self) -> Result<T> {
+        self.at = self.bytes.len();
+        self.fault(What::EndInString)
+    }
+}
+
+/// How many leading bytes are neither quote, backslash nor control character.
+///
+/// Eight bytes at a time: for each of the three tests a byte's high bit is set where it holds.
+/// A borrow can only spoil bits above the lowest hit, and only the lowest is used.
+#[inline]
+fn plain_run(bytes: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (i, word) in words.iter().enumerate() {
+        let w = u64::from_le_bytes(*word);
+        let quote = w ^ (ONES * b'"' as u64);
+        let back = w ^ (ONES * b'\\' as u64);
+        let hits = (quote.wrapping_sub(ONES) & !quote)
+            | (back.wrapping_sub(ONES) & !back)
+            | (w.wrapping_sub(ONES * 0x20) & !w);
+        if hits & HIGH != 0 {
+            return i * 8 + (hits & HIGH).trailing_zeros() as usize / 8;
+        }
+    }
+    let plain = rest.iter().take_while(|&&b| b != b'"' && b != b'\\' && b >= 0x20).count();
+    words.len() * 8 + plain
+}
+
+/// A stack of bits, one a nesting level: true for objects.
+#[derive(Default)]
+struct Levels {
+    word: u64,
+    depth: usize,
+    full: Vec<u64>,
+}
+
+impl Levels {
+    #[inline]
+    fn push(&mut self, object: bool) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.full.push(self.word);
+        }
+        self.word = self.word << 1 | u64::from(object);
+        self.depth += 1;
+    }
+
+    #[inline]
+    fn top(&self) -> Option<bool> {
+        (self.depth > 0).then_some(self.word & 1 == 1)
+    }
+
+    #[inline]
+    fn pop(&mut self) {
+        self.word >>= 1;
+        self.depth -= 1;
+        if self.depth > 0
+            && self.depth.is_multiple_of(64)
+            && let Some(word) = self.full.pop()
+        {
+            self.word = word;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &[u8]) -> Result<()> {
+        let mut cursor = Cursor::new(text);
+        cursor.skip_value()?;
+        cursor.end()
+    }
+
+    #[test]
+    fn agrees_with_serde_json_on_whole_values() {
+        for text in [
+            "{}", "[]", "[[]]", "[{}]", "{\"a\":[1,2,{\"b\":null}]}", " [ 1 , 2 ] ", "-0", "1e5",
+            "1.5E-3", "\"\\ud800\"", "\"\\u00e9\"", "[1,]", "{,}", "{\"a\"}", "{\"a\":}", "01",
+            "1.", "1e", "-", "+1", ".5", "tru", "nulll", "\"\\x\"", "\"\t\"", "[1 2]", "{} {}",
+            "[}", "{]", "", " ", "NaN", "\"a", "[\"a\",\"b\"", "{\"a\":1,}", "'a'", "\"\\u12\"",
+        ] {
+            let theirs = serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+            assert_eq!(check(text.as_bytes()).is_ok(), theirs, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_fault_in_a_string_is_found_at_every_alignment() {
+        for bad in [b'\n', 0x00, 0x1f] {
+            for pad in 0..40 {
+                let mut text = vec![b'"'];
+                text.extend(std::iter::repeat_n(b'\xc3', 0).chain(std::iter::repeat_n(b'a', pad)));
+                text.push(bad);
+                text.extend([b'a'; 20]);
+                text.push(b'"');
+                assert_eq!(check(&text), Err(Fault { at: pad + 1, what: What::Control(bad) }));
+            }
+        }
+    }
+
+    #[test]
+    fn nesting_is_bounded_by_memory_only() {
+        for depth in [63, 64, 65, 127, 128, 129, 100_000] {
+            let text = "[".repeat(depth) + &"]".repeat(depth);
+            assert_eq!(check(text.as_bytes()), Ok(()), "depth {depth}");
+            let mixed = "[{\"a\":".repeat(depth) + "1" + &"}]".repeat(depth);
+            assert_eq!(check(mixed.as_bytes()), Ok(()), "depth {depth}");
+            let wrong = "[{\"a\":".repeat(depth) + "1" + &"]}".repeat(depth);
+            assert!(check(wrong.as_bytes()).is_err(), "depth {depth}");
+        }
+    }
+
+    #[test]
+    fn a_cut_text_is_told_from_a_wrong_one() {
+        let whole = br#"{"a":[true,-1.5e3,"x\u00e9"],"b":null}"#;
+        for cut in 1..whole.len() {
+            let fault = check(&whole[..cut]).expect_err("a cut object is no object");
+            assert!(fault.what.is_truncation(), "cut at {cut}: {fault:?}");
+        }
+    }
+}

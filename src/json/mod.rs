@@ -1,0 +1,18 @@
+//! JSON as text: checked once, then carried in its source spelling.
+//!
+//! JSON that comes from JavaScript can hold what a Rust `String` and an `f64` cannot: lone
+//! surrogate escapes, 23-digit integers, `1.50`, duplicate keys, members whose order matters.
+//! So a value stays the slice of the line that it was, until someone must look inside.
+//!
+//! * [`Cursor`] walks a text once and checks every byte of it against the grammar.
+//! * [`Json`] is one checked value, a counted slice of its line.
+//! * [`text`] decodes and quotes strings.
+//! * [`edit`] changes a few bytes of an object and leaves the rest alone.
+
+mod cursor;
+pub mod edit;
+pub mod text;
+mod value;
+
+pub use cursor::{Cursor, Fault, Span, What};
+pub use value::Json;

@@ -1,0 +1,90 @@
+//! One checked JSON value in its source spelling.
+
+use super::text;
+use bytes::Bytes;
+use std::fmt;
+
+/// One JSON value, spelled as its source spelled it.
+///
+/// It is a counted slice of the line that it came from: cloning it copies nothing. Whoever makes
+/// one vouches that the bytes are one JSON value in UTF-8; [`Cursor`](super::Cursor) is the means.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct Json(Bytes);
+
+impl Json {
+    /// Wraps bytes that the caller has checked.
+    #[must_use]
+    pub fn checked(bytes: Bytes) -> Self {
+        Self(bytes)
+    }
+
+    /// A value that the program itself spells, such as `true`.
+    #[must_use]
+    pub const fn constant(spelling: &'static str) -> Self {
+        Self(Bytes::from_static(spelling.as_bytes()))
+    }
+
+    /// A JSON string that decodes to `text`.
+    ///
+    /// ```
+    /// use copyist::json::Json;
+    /// assert_eq!(Json::string("a\"b").as_bytes(), br#""a\"b""#);
+    /// ```
+    #[must_use]
+    pub fn string(text: &str) -> Self {
+        let mut out = Vec::with_capacity(text.len() + 2);
+        text::quote(text, &mut out);
+        Self(out.into())
+    }
+
+    /// An integer.
+    #[must_use]
+    pub fn number(value: u64) -> Self {
+        Self(value.to_string().into_bytes().into())
+    }
+
+    /// The spelling.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The spelling as a shared buffer.
+    #[must_use]
+    pub fn bytes(&self) -> &Bytes {
+        &self.0
+    }
+
+    /// The decoded text if this is a string. Lone surrogates read as U+FFFD.
+    ///
+    /// ```
+    /// use copyist::json::Json;
+    /// assert_eq!(Json::string("tab\t").text().as_deref(), Some("tab\t"));
+    /// assert_eq!(Json::number(7).text(), None);
+    /// ```
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        text::decode(&self.0)
+    }
+
+    /// The value if this is a number that a double can hold.
+    #[must_use]
+    pub fn float(&self) -> Option<f64> {
+        match self.0.first()? {
+            b'-' | b'0'..=b'9' => std::str::from_utf8(&self.0).ok()?.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Whether this is the literal `null`.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.0.as_ref() == b"null"
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.0))
+    }
+}

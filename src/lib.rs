@@ -1,0 +1,81 @@
+//! copyist reads the session files of AI coding agents as one stream of records, and writes any
+//! of its formats from that stream.
+//!
+//! # A tour
+//!
+//! A [`format::Format`] is a row of the table in [`formats`]. Its reader turns a session's
+//! [parts](format::Parts) into [records](record::Record), its writer turns records into parts:
+//!
+//! ```
+//! use copyist::diagnostic::Log;
+//! use copyist::format::{Cx, Options};
+//! use copyist::formats::{Spec, pi};
+//! use copyist::memory::{Bytes, Buffer};
+//! use copyist::record::{Field, Kind};
+//!
+//! let file = concat!(
+//!     r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#, "\n",
+//!     r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"Hello"}}"#, "\n",
+//! );
+//! let (options, log) = (Options::default(), Log::default());
+//! let cx = Cx { options: &options, log: &log };
+//!
+//! // Look at the records …
+//! let mut parts = Bytes::new(file);
+//! let records: Vec<_> = (pi::FORMAT.read)(&mut parts, &cx)?.collect::<Result<_, _>>()?;
+//! assert_eq!(records[1].value.kind, Kind::Message);
+//! assert_eq!(records[1].value.node.text(Field::Content).as_deref(), Some("Hello"));
+//!
+//! // … or convert the session whole, there and back.
+//! let mut stream = Buffer::default();
+//! let canonical = Spec::parse("canonical").unwrap();
+//! copyist::convert::run(&pi::FORMAT, 3, canonical, &mut parts, &mut stream, &cx)?;
+//! let mut back = Buffer::default();
+//! let to = Spec::parse("pi@3").unwrap();
+//! let mut parts = Bytes::new(stream.main());
+//! copyist::convert::run(canonical.format, 1, to, &mut parts, &mut back, &cx)?;
+//! assert_eq!(back.main(), file.as_bytes());
+//! # Ok::<(), copyist::error::Error>(())
+//! ```
+//!
+//! Work inside one format stays on the bytes: [`migrate`] changes the few that must change and
+//! checks the rest. [`validate`] says what is wrong with a session, [`detect`] what it is.
+//!
+//! # Direction
+//!
+//! Modules import only what stands before them: `position`, `json`, `ids`, `record`,
+//! `diagnostic`, `error`, `lines`, `mapping`, `format`, `memory`, `tree`, `formats`, `detect`, the
+//! operations, and then what touches the world: `store`, `batch`, `cli`. Everything before
+//! `store` takes bytes and gives records; it knows no paths, threads, clock or terminal.
+
+pub mod position;
+
+pub mod json;
+
+pub mod ids;
+pub mod record;
+
+pub mod diagnostic;
+pub mod error;
+
+pub mod lines;
+pub mod mapping;
+
+pub mod format;
+pub mod memory;
+pub mod tree;
+
+pub mod formats;
+
+pub mod detect;
+
+pub mod convert;
+pub mod migrate;
+pub mod validate;
+
+pub mod store;
+
+pub mod batch;
+
+#[doc(hidden)]
+pub mod cli;

@@ -1,0 +1,252 @@
+//! Lines of a stream, borrowed from one buffer that grows to the longest of them.
+//!
+//! Only `\n` ends a line: U+2028 and a lone `\r` stand inside JSON strings of real files.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::position::Position;
+use std::io::{ErrorKind, Read};
+
+/// Bytes asked of the system at a time.
+const CHUNK: usize = 256 << 10;
+
+/// One line without its `\n`.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// The bytes; a `\r` before the `\n` is still there.
+    pub bytes: &'a [u8],
+    /// Where the line begins. `record` is left to whoever counts records.
+    pub at: Position,
+    /// Whether a `\n` follows; only the last line can lack it.
+    pub terminated: bool,
+}
+
+impl Line<'_> {
+    /// Whether the line holds nothing but white space as JavaScript knows it.
+    ///
+    /// pi skips such lines: it trims with `String.prototype.trim`, which takes more than JSON's
+    /// four kinds of space, U+00A0 and U+FEFF among them.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        match self.bytes.first() {
+            None => true,
+            Some(b'{') => false,
+            Some(_) => std::str::from_utf8(self.bytes).is_ok_and(|text| {
+                text.chars().all(|c| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
+            }),
+        }
+    }
+}
+
+/// Splits a stream into lines.
+///
+/// ```
+/// use copyist::lines::Lines;
+/// let mut lines = Lines::new(&b"{}\n{}"[..], 1 << 30);
+/// assert!(lines.next().unwrap().unwrap().terminated);
+/// let last = lines.next().unwrap().unwrap();
+/// assert_eq!((last.bytes, last.at.line, last.at.byte), (&b"{}"[..], 2, 3));
+/// assert!(lines.next().unwrap().is_none());
+/// ```
+#[derive(Debug)]
+pub struct Lines<R> {
+    source: R,
+    buffer: Vec<u8>,
+    /// The unread part of the buffer.
+    start: usize,
+    end: usize,
+    /// How much of the unread part is known to hold no `\n`.
+    searched: usize,
+    at: Position,
+    limit: usize,
+    bom: bool,
+}
+
+impl<R: Read> Lines<R> {
+    /// Reads from `source`; a line longer than `limit` bytes is an error.
+    pub fn new(source: R, limit: usize) -> Self {
+        Self {
+            source,
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            searched: 0,
+            at: Position { line: 1, ..Position::default() },
+            limit,
+            bom: false,
+        }
+    }
+
+    /// Steps over a byte order mark at the beginning; says whether there was one.
+    ///
+    /// # Errors
+    /// If the source cannot be read.
+    pub fn skip_bom(&mut self) -> Result<bool> {
+        const BOM: &[u8] = "\u{feff}".as_bytes();
+        while self.end - self.start < BOM.len() && self.fill()? {}
+        if self.at.byte == 0 && self.pending().starts_with(BOM) {
+            self.start += BOM.len();
+            self.at.byte += BOM.len() as u64;
+            self.bom = true;
+        }
+        Ok(self.bom)
+    }
+
+    fn pending(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// The next line, or `None` at the end. After a line that was too long, the one behind it.
+    ///
+    /// # Errors
+    /// [`Code::LineTooLong`], after which reading can go on, and errors of the source.
+    #[allow(clippy::should_implement_trait, reason = "lines are lent, an Iterator cannot lend")]
+    pub fn next(&mut self) -> Result<Option<Line<'_>>> {
+        let length = loop {
+            let unread = self.buffer.get(self.start + self.searched..self.end).unwrap_or_default();
+            if let Some(i) = memchr::memchr(b'\n', unread) {
+                break self.searched + i;
+            }
+            self.searched = self.end - self.start;
+            if self.searched > self.limit {
+                return self.too_long();
+            }
+            if !self.fill()? {
+                break self.searched;
+            }
+        };
+        if length > self.limit {
+            return self.too_long();
+        }
+        let terminated = self.start + length < self.end;
+        if length == 0 && !terminated {
+            return Ok(None);
+        }
+        let (from, at) = (self.start, self.at);
+        self.advance(length, terminated);
+        let bytes = self.buffer.get(from..from + length).unwrap_or_default();
+        Ok(Some(Line { bytes, at, terminated }))
+    }
+
+    fn advance(&mut self, length: usize, terminated: bool) {
+        let step = length + usize::from(terminated);
+        self.start += step;
+        self.searched = 0;
+        self.at.line += u64::from(terminated);
+        self.at.byte += step as u64;
+    }
+
+    /// Reads more; false at the end of the source.
+    fn fill(&mut self) -> Result<bool> {
+        if self.start > 0 && (self.start == self.end || self.buffer.len() - self.end < CHUNK / 2) {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.buffer.len() - self.end < CHUNK / 2 {
+            let grown = (self.buffer.len() * 2).max(CHUNK);
+            self.buffer.resize(grown, 0);
+        }
+        loop {
+            let room = self.buffer.get_mut(self.end..).unwrap_or_default();
+            match self.source.read(room) {
+                Ok(n) => {
+                    self.end += n;
+                    return Ok(n > 0);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::io("cannot read", error)),
+            }
+        }
+    }
+
+    /// Reports a line that is too long and steps over the rest of it.
+    fn too_long(&mut self) -> Result<Option<Line<'_>>> {
+        let (at, mut length) = (self.at, 0u64);
+        let shown = Vec::from(self.pending().get(..64).unwrap_or_default());
+        loop {
+            let found = memchr::memchr(b'\n', self.pending());
+            let here = found.unwrap_or(self.end - self.start);
+            length += here as u64;
+            self.advance(here, found.is_some());
+            if found.is_some() || !self.fill()? {
+                break;
+            }
+        }
+        let limit = self.limit;
+        let message = format!("line of {length} bytes, the limit is {limit}");
+        Err(Error::damaged(Diagnostic::new(Code::LineTooLong, message).at(at).showing(&shown, 0)))
+    }
+}
+
+/// Checks that a line is UTF-8.
+///
+/// # Errors
+/// [`Code::NotUtf8`] with the place of the first byte that is not.
+pub fn utf8<'a>(line: &Line<'a>) -> Result<&'a str> {
+    if let Ok(text) = simdutf8::basic::from_utf8(line.bytes) {
+        return Ok(text);
+    }
+    match simdutf8::compat::from_utf8(line.bytes) {
+        Ok(text) => Ok(text),
+        Err(fault) => {
+            let offset = fault.valid_up_to();
+            let byte = line.bytes.get(offset).copied().unwrap_or_default();
+            let found = Diagnostic::new(Code::NotUtf8, format!("byte 0x{byte:02x} is not UTF-8"));
+            Err(Error::damaged(found.at(line.at.plus(offset)).showing(line.bytes, offset)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives `step` bytes at a time.
+    struct Drip<'a>(&'a [u8], usize);
+
+    impl Read for Drip<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let n = self.1.min(self.0.len()).min(into.len());
+            into[..n].copy_from_slice(&self.0[..n]);
+            self.0 = &self.0[n..];
+            Ok(n)
+        }
+    }
+
+    fn collect(text: &[u8], step: usize, limit: usize) -> Vec<String> {
+        let mut lines = Lines::new(Drip(text, step), limit);
+        let mut out = vec![format!("bom {}", lines.skip_bom().unwrap())];
+        loop {
+            match lines.next() {
+                Ok(None) => return out,
+                Ok(Some(line)) => out.push(format!(
+                    "{}:{} {} {:?}",
+                    line.at.line,
+                    line.at.byte,
+                    line.terminated,
+                    String::from_utf8_lossy(line.bytes)
+                )),
+                Err(error) => out.push(error.to_string()),
+            }
+        }
+    }
+
+    #[test]
+    fn the_size_of_reads_never_shows() {
+        let long = "x".repeat(1000);
+        let text = format!("\u{feff}{{}}\n\n{long}\nab\r\n{{}}");
+        let whole = collect(text.as_bytes(), usize::MAX, 500);
+        for step in [1, 2, 3, 7, 499, 500, 501] {
+            assert_eq!(collect(text.as_bytes(), step, 500), whole, "step {step}");
+        }
+        assert_eq!(whole, [
+            "bom true",
+            "1:3 true \"{}\"",
+            "2:6 true \"\"",
+            "line of 1000 bytes, the limit is 500",
+            "4:1008 true \"ab\\r\"",
+            "5:1012 false \"{}\"",
+        ]);
+    }
+}

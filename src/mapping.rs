@@ -1,0 +1,414 @@
+//! Between a producer's JSON objects and [`Node`]s, by table.
+//!
+//! A format names its members once, in the order in which the producer writes them; the same rows
+//! read and write. What no row names, or what has another shape than its field, is kept in
+//! [`Field::Extra`], in order and in its own spelling, and written behind the named members.
+
+use crate::json::{Cursor, Fault, Json, Span, text};
+use crate::record::{Field, Node, Value, block};
+use bytes::Bytes;
+
+/// One member of a producer's object.
+#[derive(Debug)]
+pub struct Row {
+    /// The producer's name of it.
+    pub key: &'static str,
+    /// The model's name of it.
+    pub field: Field,
+    /// What its value is made of.
+    pub how: How,
+}
+
+/// What a member's value is made of.
+#[derive(Debug)]
+pub enum How {
+    /// It travels as it is spelled.
+    Json,
+    /// An object with rows of its own.
+    Object(&'static [Row]),
+    /// A string, `null`, or a list of content blocks.
+    Blocks(&'static [BlockType]),
+}
+
+/// A type of content block.
+#[derive(Debug)]
+pub struct BlockType {
+    /// The producer's name, the value of the block's `type`.
+    pub wire: &'static str,
+    /// The model's name.
+    pub name: &'static str,
+    /// Its members.
+    pub rows: &'static [Row],
+}
+
+/// A row for a value that travels as it is spelled.
+#[must_use]
+pub const fn row(key: &'static str, field: Field) -> Row {
+    Row { key, field, how: How::Json }
+}
+
+/// A row for an object.
+#[must_use]
+pub const fn object(key: &'static str, field: Field, rows: &'static [Row]) -> Row {
+    Row { key, field, how: How::Object(rows) }
+}
+
+/// A row for content.
+#[must_use]
+pub const fn blocks(key: &'static str, field: Field, types: &'static [BlockType]) -> Row {
+    Row { key, field, how: How::Blocks(types) }
+}
+
+/// Members that no row names, in order.
+#[derive(Debug, Default)]
+pub struct Extra(Vec<u8>);
+
+impl Extra {
+    /// Adds a member in its source spelling.
+    pub fn add(&mut self, key: &[u8], value: &[u8]) {
+        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
+        self.0.extend_from_slice(key);
+        self.0.push(b':');
+        self.0.extend_from_slice(value);
+    }
+
+    /// Adds the members of an object's spelling.
+    pub fn add_members(&mut self, object: &Json) {
+        let spelling = object.as_bytes();
+        let inner = spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default();
+        if !inner.iter().all(u8::is_ascii_whitespace) {
+            self.0.push(if self.0.is_empty() { b'{' } else { b',' });
+            self.0.extend_from_slice(inner);
+        }
+    }
+
+    /// The members as one object, if there are any.
+    #[must_use]
+    pub fn finish(mut self) -> Option<Json> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.push(b'}');
+        Some(Json::checked(self.0.into()))
+    }
+
+    fn put(self, node: &mut Node) {
+        if let Some(extra) = self.finish() {
+            node.set(Field::Extra, extra);
+        }
+    }
+}
+
+/// Reads one line's objects. The grammar of everything that it passes is checked.
+#[derive(Debug)]
+pub struct Source<'a> {
+    line: &'a Bytes,
+    /// The walk over the line.
+    pub cursor: Cursor<'a>,
+    /// Set when a member that decides how its object is read came twice. JavaScript takes the
+    /// last one; whoever reads such an object keeps it whole instead of guessing.
+    pub ambiguous: bool,
+}
+
+impl<'a> Source<'a> {
+    /// Starts at the beginning of `line`, which must be UTF-8.
+    #[must_use]
+    pub fn new(line: &'a Bytes) -> Self {
+        Self { line, cursor: Cursor::new(line), ambiguous: false }
+    }
+
+    /// Goes on where `cursor` stands.
+    #[must_use]
+    pub fn at(line: &'a Bytes, cursor: Cursor<'a>) -> Self {
+        Self { line, cursor, ambiguous: false }
+    }
+
+    /// The value that `span` covers, as a slice of the line.
+    #[must_use]
+    pub fn json(&self, span: Span) -> Json {
+        Json::checked(self.line.slice(span.start..span.end))
+    }
+
+    /// The spelling that `span` covers.
+    #[must_use]
+    pub fn spelling(&self, span: Span) -> &'a [u8] {
+        span.of(self.line)
+    }
+
+    /// Looks ahead, in the object that begins here, for the string value of the member `name`.
+    /// It costs nothing where the member comes first, as producers write it.
+    ///
+    /// # Errors
+    /// If the text up to there breaks the grammar.
+    pub fn peek_text(&self, name: &str) -> Result<Option<String>, Fault> {
+        Ok(self.peek(name)?.and_then(|value| value.text()))
+    }
+
+    /// The same for a value of any kind.
+    ///
+    /// # Errors
+    /// If the text up to there breaks the grammar.
+    pub fn peek(&self, name: &str) -> Result<Option<Json>, Fault> {
+        let mut ahead = self.cursor.clone();
+        if ahead.peek() != Some(b'{') {
+            return Ok(None);
+        }
+        ahead.begin_object()?;
+        while let Some(key) = ahead.next_key()? {
+            let value = ahead.skip_value()?;
+            if text::is(self.spelling(key), name) {
+                return Ok(Some(self.json(value)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads one value by its row; a value of another shape goes to `extra`.
+    ///
+    /// # Errors
+    /// If the text breaks the grammar.
+    pub fn value(
+        &mut self,
+        key: Span,
+        row: &Row,
+        node: &mut Node,
+        extra: &mut Extra,
+    ) -> Result<(), Fault> {
+        let first = self.cursor.peek().unwrap_or_default();
+        if !row.field.shape().admits(first) {
+            return self.unknown(key, extra);
+        }
+        let value: Value = match (&row.how, first) {
+            (How::Object(rows), b'{') => {
+                let mut inner = Node::with_capacity(rows.len());
+                self.object(rows, None, &mut inner)?;
+                inner.into()
+            }
+            (How::Blocks(types), b'[') => self.block_list(types)?.into(),
+            _ => {
+                let span = self.cursor.skip_value()?;
+                self.json(span).into()
+            }
+        };
+        node.set(row.field, value);
+        Ok(())
+    }
+
+    /// Keeps a member as it is.
+    ///
+    /// # Errors
+    /// If the text breaks the grammar.
+    pub fn unknown(&mut self, key: Span, extra: &mut Extra) -> Result<(), Fault> {
+        let value = self.cursor.skip_value()?;
+        extra.add(self.spelling(key), self.spelling(value));
+        Ok(())
+    }
+
+    /// Reads the object that begins here. `decides` is the member that the caller has looked at
+    /// already to choose the rows; it is passed over.
+    ///
+    /// # Errors
+    /// If the text breaks the grammar.
+    pub fn object(
+        &mut self,
+        rows: &'static [Row],
+        decides: Option<&str>,
+        node: &mut Node,
+    ) -> Result<(), Fault> {
+        let mut extra = Extra::default();
+        self.members(rows, decides, node, &mut extra)?;
+        extra.put(node);
+        Ok(())
+    }
+
+    /// The same, with the unnamed members left to the caller.
+    ///
+    /// # Errors
+    /// If the text breaks the grammar.
+    pub fn members(
+        &mut self,
+        rows: &'static [Row],
+        decides: Option<&str>,
+        node: &mut Node,
+        extra: &mut Extra,
+    ) -> Result<(), Fault> {
+        let mut finder = Finder::new(rows);
+        let mut decided = false;
+        self.cursor.begin_object()?;
+        while let Some(key) = self.cursor.next_key()? {
+            let name = self.spelling(key);
+            if decides.is_some_and(|decides| text::is(name, decides)) {
+                self.ambiguous |= std::mem::replace(&mut decided, true);
+                self.cursor.skip_value()?;
+            } else if let Some(row) = finder.find(name) {
+                self.value(key, row, node, extra)?;
+            } else {
+                self.unknown(key, extra)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn block_list(&mut self, types: &'static [BlockType]) -> Result<Vec<Node>, Fault> {
+        let mut list = Vec::new();
+        self.cursor.begin_array()?;
+        while self.cursor.next_element()? {
+            list.push(self.block(types)?);
+        }
+        Ok(list)
+    }
+
+    fn block(&mut self, types: &'static [BlockType]) -> Result<Node, Fault> {
+        let wire = self.peek_text("type")?;
+        let mut node = Node::default();
+        let known = types.iter().find(|t| Some(t.wire) == wire.as_deref());
+        let Some(known) = known else {
+            let span = self.cursor.skip_value()?;
+            node.set(Field::Type, block::type_of(block::OPAQUE));
+            node.set(Field::Data, self.json(span));
+            return Ok(node);
+        };
+        node.set(Field::Type, block::type_of(known.name));
+        self.object(known.rows, Some("type"), &mut node)?;
+        Ok(node)
+    }
+}
+
+/// Finds rows by key; producers keep their order, so the next row is tried first.
+#[derive(Debug)]
+pub struct Finder {
+    rows: &'static [Row],
+    next: usize,
+}
+
+impl Finder {
+    /// Over these rows.
+    #[must_use]
+    pub fn new(rows: &'static [Row]) -> Self {
+        Self { rows, next: 0 }
+    }
+
+    /// The row whose key is spelled `name`, quotes included.
+    pub fn find(&mut self, name: &[u8]) -> Option<&'static Row> {
+        let (before, after) = self.rows.split_at_checked(self.next)?;
+        let mut rows = after.iter().zip(self.next..).chain(before.iter().zip(0..));
+        let (row, at) = rows.find(|(row, _)| text::is(name, row.key))?;
+        self.next = at + 1;
+        Some(row)
+    }
+}
+
+/// Writes one object, member by member.
+#[derive(Debug)]
+pub struct Object<'o> {
+    out: &'o mut Vec<u8>,
+    first: bool,
+}
+
+impl<'o> Object<'o> {
+    /// Opens the object.
+    pub fn open(out: &'o mut Vec<u8>) -> Self {
+        out.push(b'{');
+        Self { out, first: true }
+    }
+
+    /// Closes it.
+    pub fn close(self) {
+        self.out.push(b'}');
+    }
+
+    /// Writes a key that needs no escaping; the value must follow.
+    pub fn key(&mut self, key: &str) -> &mut Vec<u8> {
+        if !std::mem::take(&mut self.first) {
+            self.out.push(b',');
+        }
+        self.out.push(b'"');
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.extend_from_slice(b"\":");
+        self.out
+    }
+
+    /// Writes a member in its spelling.
+    pub fn member(&mut self, key: &str, value: &[u8]) {
+        self.key(key).extend_from_slice(value);
+    }
+
+    /// Writes the members of an object's spelling.
+    pub fn members_of(&mut self, object: &Json) {
+        let spelling = object.as_bytes();
+        let inner = spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default();
+        if inner.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        if !std::mem::take(&mut self.first) {
+            self.out.push(b',');
+        }
+        self.out.extend_from_slice(inner);
+    }
+
+    /// Writes the rows that one of `nodes` has a value for; the first that has it counts.
+    pub fn rows(&mut self, rows: &'static [Row], nodes: &[&Node]) {
+        for row in rows {
+            if let Some(value) = nodes.iter().find_map(|node| node.get(row.field)) {
+                self.row(row, value);
+            }
+        }
+    }
+
+    /// Writes one row's member.
+    pub fn row(&mut self, row: &Row, value: &Value) {
+        let out = self.key(row.key);
+        match (value, &row.how) {
+            (Value::Json(json), _) => out.extend_from_slice(json.as_bytes()),
+            (Value::Node(node), How::Object(rows)) => write_object(rows, node, out),
+            (Value::Nodes(nodes), How::Blocks(types)) => write_blocks(types, nodes, out),
+            // Shapes are checked on reading, so the rows of a field always agree with its value.
+            (Value::Node(_) | Value::Nodes(_), _) => out.extend_from_slice(b"null"),
+        }
+    }
+
+    /// Writes what no row named.
+    pub fn extra(&mut self, node: &Node) {
+        if let Some(extra) = node.json(Field::Extra) {
+            self.members_of(extra);
+        }
+    }
+}
+
+/// Whether a block has a place among these types. Writers leave out the blocks that have none, and
+/// report them.
+#[must_use]
+pub fn can_write(types: &'static [BlockType], node: &Node) -> bool {
+    node.is(Field::Type, block::OPAQUE) || types.iter().any(|t| node.is(Field::Type, t.name))
+}
+
+fn write_object(rows: &'static [Row], node: &Node, out: &mut Vec<u8>) {
+    let mut object = Object::open(out);
+    object.rows(rows, &[node]);
+    object.extra(node);
+    object.close();
+}
+
+fn write_blocks(types: &'static [BlockType], nodes: &[Node], out: &mut Vec<u8>) {
+    out.push(b'[');
+    let mut first = true;
+    for node in nodes.iter().filter(|node| can_write(types, node)) {
+        if !std::mem::take(&mut first) {
+            out.push(b',');
+        }
+        match types.iter().find(|t| node.is(Field::Type, t.name)) {
+            Some(known) => {
+                let mut object = Object::open(out);
+                text::quote(known.wire, object.key("type"));
+                object.rows(known.rows, &[node]);
+                object.extra(node);
+                object.close();
+            }
+            None => {
+                let data = node.json(Field::Data).map_or(&b"null"[..], Json::as_bytes);
+                out.extend_from_slice(data);
+            }
+        }
+    }
+    out.push(b']');
+}

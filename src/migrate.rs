@@ -1,0 +1,156 @@
+//! Migration, and copying, on the byte plane.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Format, OnError, Plane, Target};
+use crate::lines::{Line, Lines};
+use std::io::{Read, Write};
+
+/// What was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The version that the input was read as.
+    pub from: u32,
+    /// Whether the output differs from the input.
+    pub changed: bool,
+    /// Records read.
+    pub records: u64,
+    /// Bytes read.
+    pub bytes_in: u64,
+    /// Bytes written.
+    pub bytes_out: u64,
+}
+
+/// Output is handed on in pieces of this size.
+const CHUNK: usize = 256 << 10;
+const BOM: &[u8] = "\u{feff}".as_bytes();
+
+/// Brings one session to `target`, line by line, in the memory of its longest line.
+///
+/// A session that is already there passes byte for byte. What is not one record a line stops the
+/// work, unless the options say otherwise; nothing of the output is of use then.
+///
+/// # Errors
+/// If the input is damaged, is no session of the format, cannot reach the target, or if reading
+/// or writing fails.
+///
+/// ```
+/// use copyist::{diagnostic::Log, format::{Cx, Options, Target}, formats::pi, migrate};
+/// let (options, log) = (Options::default(), Log::default());
+/// let cx = Cx { options: &options, log: &log };
+/// let old = concat!(
+///     r#"{"type":"session","id":"a","timestamp":"2025-12-01T10:00:00.000Z","cwd":"/w"}"#, "\n",
+///     r#"{"type":"message","timestamp":"t","message":{"role":"user","content":"hi"}}"#, "\n",
+/// );
+/// let mut new = Vec::new();
+/// migrate::run(&pi::FORMAT, Box::new(old.as_bytes()), &mut new, Target::Version(3), &cx).unwrap();
+/// let new = String::from_utf8(new).unwrap();
+/// assert!(new.starts_with(r#"{"type":"session","id":"a","timestamp":"2025-12-01T10:00:00.000Z","cwd":"/w","version":3}"#));
+/// assert!(new.ends_with(r#""parentId":null}"#.to_owned().as_str()) || new.ends_with("null}\n"));
+/// ```
+pub fn run(
+    format: &Format,
+    input: Box<dyn Read + '_>,
+    output: &mut dyn Write,
+    target: Target,
+    cx: &Cx<'_>,
+) -> Result<Outcome> {
+    let mut lines = Lines::new(input, cx.options.max_line);
+    let mut work = Work { cx, plane: None, out: Vec::new(), done: Outcome::default() };
+    let bom = lines.skip_bom()?;
+    loop {
+        match lines.next() {
+            Ok(Some(line)) => {
+                work.done.bytes_in = line.at.byte + line.bytes.len() as u64 + u64::from(line.terminated);
+                work.line(format, target, bom, &line)?;
+            }
+            Ok(None) => break,
+            // Too long to be carried along, so it can only be left out.
+            Err(error) => drop(cx.tolerate(error)?),
+        }
+        if work.out.len() >= CHUNK {
+            work.flush(output)?;
+        }
+    }
+    let Some(mut plane) = work.plane.take() else {
+        return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+    };
+    plane.finish();
+    work.done.from = plane.from();
+    work.flush(output)?;
+    output.flush().map_err(|error| Error::io("cannot write", error))?;
+    Ok(work.done)
+}
+
+struct Work<'a> {
+    cx: &'a Cx<'a>,
+    plane: Option<Box<dyn Plane + 'a>>,
+    out: Vec<u8>,
+    done: Outcome,
+}
+
+impl<'a> Work<'a> {
+    fn flush(&mut self, output: &mut dyn Write) -> Result<()> {
+        self.done.bytes_out += self.out.len() as u64;
+        output.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
+        self.out.clear();
+        Ok(())
+    }
+
+    fn line(&mut self, format: &Format, target: Target, bom: bool, line: &Line<'_>) -> Result<()> {
+        if line.is_blank() {
+            self.out.extend_from_slice(line.bytes);
+        } else if let Err(error) = self.record(format, target, bom, line) {
+            self.done.changed |= self.cx.tolerate(error)? == OnError::Skip;
+            if self.cx.options.on_error == OnError::Skip {
+                return Ok(());
+            }
+            self.out.extend_from_slice(line.bytes);
+        }
+        if line.terminated {
+            self.out.push(b'\n');
+        } else {
+            self.last(line);
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, format: &Format, target: Target, bom: bool, line: &Line<'_>) -> Result<()> {
+        let plane = match &mut self.plane {
+            Some(plane) => plane,
+            None => {
+                let plane = (format.plane)(line, target, self.cx)?;
+                self.done.changed = plane.changes();
+                if bom {
+                    self.begin_with_bom();
+                }
+                self.plane.insert(plane)
+            }
+        };
+        plane.line(line, &mut self.out)?;
+        self.done.records += 1;
+        Ok(())
+    }
+
+    fn begin_with_bom(&mut self) {
+        let fate = if self.done.changed { "removed" } else { "kept" };
+        let message = format!("{}, {fate}", Code::ByteOrderMark.title());
+        self.cx.report(Diagnostic::new(Code::ByteOrderMark, message));
+        if !self.done.changed {
+            self.out.splice(..0, BOM.iter().copied());
+        }
+    }
+
+    /// The last line, which lacks its line ending.
+    fn last(&mut self, line: &Line<'_>) {
+        if line.is_blank() {
+            return;
+        }
+        let fate = if self.done.changed { "added" } else { "left so" };
+        let message = format!("{}, {fate}", Code::NoFinalNewline.title());
+        self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(line.at));
+        if self.done.changed {
+            self.out.push(b'\n');
+        }
+    }
+}

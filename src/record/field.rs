@@ -1,0 +1,245 @@
+//! The names of the canonical model, each with the shape of its values.
+
+/// What a field's value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shape {
+    /// A string.
+    Text,
+    /// A string or `null`.
+    TextOrNull,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Bool,
+    /// An object kept as it is.
+    Object,
+    /// An array kept as it is.
+    Array,
+    /// Any JSON value, kept as it is.
+    Any,
+    /// A group of named fields.
+    Node,
+    /// A group of named fields, or `null`.
+    NodeOrNull,
+    /// A string, `null`, or a list of content blocks.
+    Content,
+}
+
+impl Shape {
+    /// Whether a value that begins with `first` can have this shape.
+    #[must_use]
+    pub fn admits(self, first: u8) -> bool {
+        match self {
+            Self::Text => first == b'"',
+            Self::TextOrNull => matches!(first, b'"' | b'n'),
+            Self::NodeOrNull => matches!(first, b'{' | b'n'),
+            Self::Number => matches!(first, b'-' | b'0'..=b'9'),
+            Self::Bool => matches!(first, b't' | b'f'),
+            Self::Object | Self::Node => first == b'{',
+            Self::Array => first == b'[',
+            Self::Content => matches!(first, b'"' | b'n' | b'['),
+            Self::Any => true,
+        }
+    }
+}
+
+impl Shape {
+    /// The shape in words, with its article.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "a string",
+            Self::TextOrNull => "a string or null",
+            Self::Number => "a number",
+            Self::Bool => "true or false",
+            Self::Object | Self::Node => "an object",
+            Self::NodeOrNull => "an object or null",
+            Self::Array => "an array",
+            Self::Any => "a JSON value",
+            Self::Content => "a string, null or an array of blocks",
+        }
+    }
+}
+
+/// Declares the fields once: variant, name in the stream, shape, meaning.
+macro_rules! fields {
+    ($($variant:ident $name:literal $shape:ident $doc:literal)*) => {
+        /// A name of the canonical model. The order of the variants is the order in which the
+        /// stream writes them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Field { $(#[doc = $doc] $variant,)* }
+
+        impl Field {
+            /// Every field, in order.
+            pub const ALL: &'static [Field] = &[$(Field::$variant,)*];
+
+            /// The name in the stream.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Field::$variant => $name,)* }
+            }
+
+            /// What its values may be.
+            #[must_use]
+            pub fn shape(self) -> Shape {
+                match self { $(Field::$variant => Shape::$shape,)* }
+            }
+
+            /// One line of meaning, for the documentation.
+            #[must_use]
+            pub fn summary(self) -> &'static str {
+                match self { $(Field::$variant => $doc,)* }
+            }
+
+            /// The field of this name, if there is one.
+            #[must_use]
+            pub fn named(name: &[u8]) -> Option<Field> {
+                $(if name == $name.as_bytes() { return Some(Field::$variant); })*
+                None
+            }
+        }
+    };
+}
+
+fields! {
+    Source "source" Text "Format and version that the stream was read from, as `name@version`."
+    Type "type" Text "Kind of a content block, or the producer's own name of an opaque record."
+    Id "id" Text "Identifier; of a node in the tree, a session, a tool call or a reference."
+    Parent "parent" TextOrNull "Identifier of the node before this one; null for a root."
+    IdMade "id_made" Bool "True where the source has no identifier and the reader made one."
+    Time "time" Text "When the record was written, as the source spells it."
+    Turn "turn" Number "Number of the turn that the record belongs to."
+    Role "role" Text "Who speaks: system, user, assistant, tool, custom, bash, or a name kept as it is."
+    Subtype "subtype" Text "The producer's own name of a notice or result."
+    Call "call" Text "Identifier of the tool call that is answered."
+    Name "name" Text "Name of a tool, session or agent."
+    Content "content" Content "What is said: a string, null, or a list of content blocks."
+    Text "text" Text "Text of a block, or of a line that is no JSON."
+    Thinking "thinking" Text "Text of a thinking block."
+    Signature "signature" Text "The provider's signature of a block."
+    Redacted "redacted" Bool "Whether a thinking block was redacted."
+    Data "data" Any "A payload kept as it is; base64 in an image or document."
+    MediaType "media_type" Text "Media type of an image or document."
+    Arguments "arguments" Any "Arguments of a tool call."
+    Namespace "namespace" Text "Namespace of a tool."
+    IsError "is_error" Bool "Whether a tool or a prompt failed."
+    Attachments "attachments" Array "Files that came with a message, as the source has them."
+    Sections "sections" Object "Named parts of a system prompt."
+    ToolsAdded "tools_added" Array "Tools that a system message adds."
+    ToolsRemoved "tools_removed" Array "Tools that a system message removes."
+    CustomType "custom_type" Text "The extension's own name of its data."
+    Command "command" Text "Command line that a person ran."
+    Output "output" Text "What a command or tool printed."
+    ExitCode "exit_code" Any "Exit code of a command; null or absent where it has none."
+    Cancelled "cancelled" Bool "Whether a command was cancelled."
+    Truncated "truncated" Bool "Whether output was cut."
+    OutputPath "output_path" Text "File that holds the whole output."
+    Bash "bash" Node "A command that a person ran in the agent's shell."
+    Api "api" Text "Programming interface of the provider."
+    Provider "provider" Text "Provider of the model."
+    Model "model" Text "Name of the model."
+    Usage "usage" Node "Tokens and cost."
+    Input "input" Any "Input tokens of a usage; input of a run or turn."
+    OutputTokens "output_tokens" Number "Output tokens."
+    CacheRead "cache_read" Number "Tokens read from the cache."
+    CacheWrite "cache_write" Number "Tokens written to the cache."
+    CacheWriteLong "cache_write_1h" Number "Tokens written to the one-hour cache."
+    Reasoning "reasoning" Number "Tokens spent on reasoning."
+    Total "total" Number "Sum of tokens or cost."
+    Cost "cost" Node "Cost by kind of token."
+    TotalCost "total_cost" Number "Cost of a turn or prompt."
+    StopReason "stop_reason" Text "Why the model stopped."
+    Details "details" Any "Data of the tool or extension that the model does not see."
+    Display "display" Bool "Whether an extension's message is shown."
+    MessageTime "message_time" Number "The message's own clock, in Unix milliseconds."
+    ResponseId "response_id" Text "Identifier of the response at the provider."
+    Error "error" Text "Error message."
+    Group "group" Text "Records of one group are one message at the provider."
+    ParentCall "parent_call" Text "Tool call of the parent agent that this traffic belongs to."
+    Excluded "excluded" Bool "True for what is kept out of the model's context."
+    Level "level" Text "Thinking level."
+    Target "target" TextOrNull "Identifier of the node that is meant."
+    Label "label" Text "A person's mark on a node; absent when it is cleared."
+    Replacement "replacement" NodeOrNull "What takes a message's place in the context; null omits it."
+    Summary "summary" Text "Summary of what was left out."
+    FirstKept "first_kept" Text "Identifier of the first node that a compaction keeps."
+    Kept "kept" Array "Identifiers of the nodes that a compaction keeps."
+    TokensBefore "tokens_before" Number "Tokens in the context before a compaction."
+    FromHook "from_hook" Bool "Whether an extension made the summary."
+    From "from" TextOrNull "The node that a branch summary was made at."
+    SystemMessage "system_message" Node "System message that a compaction puts first."
+    Purpose "purpose" Text "What tokens were used for."
+    Note "note" Text "A remark."
+    Created "created" Text "When the session began."
+    Updated "updated" Text "When the session was last written."
+    Cwd "cwd" Text "Working directory."
+    ParentSession "parent_session" Node "The session that this one was made from."
+    Path "path" Text "A file path."
+    Key "key" Text "The source's own name of a field, where it has several."
+    Agent "agent" Text "Name of the agent."
+    ThinkingLevel "thinking_level" Text "Thinking level at the start."
+    SystemPrompt "system_prompt" TextOrNull "System prompt."
+    Tools "tools" Array "Tool definitions, or the names of the active tools."
+    ToolsCalled "tools_called" Array "Tools called in a turn, for display."
+    Client "client" Any "The client program."
+    Server "server" Any "The server program."
+    Runtime "runtime" Any "The machine and system."
+    Totals "totals" Any "Totals over the session, as the source has them."
+    Leaf "leaf" TextOrNull "Identifier of the node that the session stands at."
+    Encoding "encoding" Text "Encoding of the source file, where it is not UTF-8."
+    Bom "bom" Bool "Whether the source file begins with a byte order mark."
+    FinalNewline "final_newline" Bool "False where the last line of the source has no line ending."
+    Style "style" Text "Style in which the source was written."
+    Era "era" Text "Release range of the program that wrote the source."
+    File "file" Node "Properties of the source file that its records do not show."
+    Number "number" Number "Ordinal of a turn."
+    Result "result" Any "Result of a turn or prompt."
+    Duration "duration" Number "Milliseconds."
+    Tokens "tokens" Number "Tokens of a turn."
+    Expected "expected" Any "Expected answer."
+    Passed "passed" Any "Outcome of a check."
+    Analysis "analysis" Any "Explanation of an outcome."
+    ExpectTools "expect_tools" Any "Tools that a check expects."
+    ExpectResult "expect_result" Any "Result that a check expects."
+    Evaluation "evaluation" Any "Evaluation of a turn."
+    Eval "eval" Node "Check of a turn."
+    Attempt "attempt" Number "Ordinal of an attempt at a turn."
+    History "history" Any "Earlier attempts at a turn."
+    Run "run" Text "Identifier of a run."
+    Session "session" Text "Identifier of a session."
+    Prompts "prompts" Any "Prompts of a run."
+    Context "context" Any "Context of the user interface."
+    Outcome "outcome" Text "How a run ended."
+    Final "final" TextOrNull "Final text of a run."
+    Status "status" Text "State of a run."
+    Message "message" Text "Explanation of a state."
+    ContextLeft "context_left" Number "Percentage of the context window that is left."
+    Seq "seq" Number "Sequence number given by the producer."
+    Messages "messages" Any "Messages by reference, or as they stand."
+    ToolChoice "tool_choice" Any "Constraint on the choice of tools."
+    ProviderMeta "provider_meta" Any "Data of the provider."
+    Reference "reference" Any "Reference to stored output."
+    Turns "turns" Number "Number of turns."
+    Meta "meta" Any "Metadata of the producer."
+    Synthesized "synthesized" Bool "True for what a reader restored and the source does not hold."
+    Derived "derived" Bool "True for what a writer computed from other records."
+    Extra "extra" Object "Source fields that the model has no place for, in order."
+    Layout "layout" Text "Which of the source format's own layouts the record has."
+    Eol "eol" Text "Line ending, where it is not that of the file."
+    Raw "raw" Text "Spelling of the record, where the format's writer would not give it back."
+    RawBytes "raw64" Text "The same in base64, where it is not UTF-8."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found() {
+        for &field in Field::ALL {
+            assert_eq!(Field::named(field.name().as_bytes()), Some(field), "{field:?}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The kinds of records, and which fields each may carry.
+
+use super::{Field, block};
+
+/// Declares the kinds once: variant, name in the stream, whether it is a node of the tree, the
+/// fields beyond [`COMMON`], and what it is.
+macro_rules! kinds {
+    ($($variant:ident $name:literal $node:literal $doc:literal [$($field:ident)*])*) => {
+        /// What a record is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Kind { $(#[doc = $doc] $variant,)* }
+
+        impl Kind {
+            /// Every kind, in the order of the documentation.
+            pub const ALL: &'static [Kind] = &[$(Kind::$variant,)*];
+
+            /// The name in the stream.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Kind::$variant => $name,)* }
+            }
+
+            /// Whether records of this kind are nodes of the tree when they have an identifier.
+            #[must_use]
+            pub fn is_node(self) -> bool {
+                match self { $(Kind::$variant => $node,)* }
+            }
+
+            /// The fields that it may carry beyond [`COMMON`].
+            #[must_use]
+            pub fn fields(self) -> &'static [Field] {
+                match self { $(Kind::$variant => &[$(Field::$field,)*],)* }
+            }
+
+            /// One line of meaning, for the documentation.
+            #[must_use]
+            pub fn summary(self) -> &'static str {
+                match self { $(Kind::$variant => $doc,)* }
+            }
+        }
+    };
+}
+
+/// The fields that every record may carry.
+pub const COMMON: &[Field] = &[
+    Field::Id,
+    Field::Parent,
+    Field::IdMade,
+    Field::Time,
+    Field::Turn,
+    Field::Synthesized,
+    Field::Derived,
+    Field::Extra,
+    Field::Layout,
+    Field::Eol,
+    Field::Raw,
+    Field::RawBytes,
+];
+
+kinds! {
+    Session "session" false "The session as a whole. It comes first, and again at the end where a file tells more there." [
+        Source Name Created Updated Cwd ParentSession Agent Provider Model ThinkingLevel SystemPrompt
+        Tools Client Server Runtime Totals Leaf File Meta]
+    Message "message" true "Something said." [
+        Role Subtype Content Attachments Sections ToolsAdded ToolsRemoved CustomType Bash Api Provider Model
+        Usage StopReason Details Display MessageTime ResponseId Error Group ParentCall Excluded]
+    Turn "turn" false "One question and what came of it." [
+        Number Input Result Model Duration Tokens TotalCost ToolsCalled Eval Attempt History]
+    ModelChange "model_change" true "The session goes on with another model." [Provider Model]
+    ThinkingChange "thinking_change" true "The session goes on with another thinking level." [Level]
+    ToolsChange "tools_change" true "The session goes on with other tools." [Tools]
+    Label "label" true "A person's mark on a node." [Target Label]
+    SessionInfo "session_info" true "The session gets a name." [Name]
+    ContextEdit "context_edit" true "A message is replaced or left out when the context is built." [
+        Target Replacement]
+    Compaction "compaction" true "Earlier messages give way to a summary." [
+        Summary FirstKept Kept TokensBefore Details Usage FromHook SystemMessage]
+    BranchSummary "branch_summary" true "A summary of a branch that was left." [
+        From Summary Details Usage FromHook]
+    Extension "extension" true "Data of an extension, outside the context." [CustomType Data]
+    Usage "usage" true "Tokens that were used beside the conversation." [
+        Purpose Provider Model Usage Note]
+    Leaf "leaf" true "The session moves to another node." [Target]
+    Run "run" false "One invocation of an agent." [
+        Run Session Created Provider Model Prompts Tools Client Server Runtime Input Context
+        Outcome Final Meta]
+    Status "status" false "The state of a run changes." [Run Status Message Meta]
+    RunError "run_error" false "A run fails." [Run Name Message Data Meta]
+    RunContext "run_context" false "How much context a run has left." [Run ContextLeft Meta]
+    Request "request" false "The model is called; messages by reference." [
+        Run Seq Provider Model Messages Tools ToolChoice Session Meta]
+    Response "response" false "The model answers; messages by reference." [
+        Run Seq Messages Usage StopReason ProviderMeta Meta]
+    Snapshot "snapshot" false "A stored copy of the model's history at a moment." [
+        Run Session Seq Updated Messages Meta]
+    Event "event" false "Playback for a user interface." [Run Seq Data Meta]
+    Notice "notice" false "A line of the producer about itself: start, rate limit, retry." [
+        Subtype Session Data Meta]
+    ToolOutput "tool_output" false "The full output of a tool." [
+        Run Call Name Output IsError Reference Meta]
+    Result "result" false "The outcome of one prompt." [
+        Subtype Result IsError Duration Turns Session TotalCost Usage StopReason Meta]
+    Opaque "opaque" true "Something not understood, kept as it is. A node only where it has an identifier." [
+        Type Data Text]
+}
+
+impl Kind {
+    /// The kind of this name, if there is one.
+    #[must_use]
+    pub fn named(name: &[u8]) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name().as_bytes() == name)
+    }
+
+    /// Whether a record of this kind may carry `field`.
+    #[must_use]
+    pub fn admits(self, field: Field) -> bool {
+        COMMON.contains(&field) || self.fields().contains(&field)
+    }
+}
+
+/// The fields of groups: values that are themselves named values.
+pub const GROUPS: &[(Field, &[Field])] = &[
+    (
+        Field::Bash,
+        &[
+            Field::Command,
+            Field::Output,
+            Field::ExitCode,
+            Field::Cancelled,
+            Field::Truncated,
+            Field::OutputPath,
+            Field::Extra,
+        ],
+    ),
+    (
+        Field::Usage,
+        &[
+            Field::Input,
+            Field::OutputTokens,
+            Field::CacheRead,
+            Field::CacheWrite,
+            Field::CacheWriteLong,
+            Field::Reasoning,
+            Field::Total,
+            Field::Cost,
+            Field::Extra,
+        ],
+    ),
+    (
+        Field::Cost,
+        &[
+            Field::Input,
+            Field::OutputTokens,
+            Field::CacheRead,
+            Field::CacheWrite,
+            Field::Total,
+            Field::Extra,
+        ],
+    ),
+    (Field::Replacement, &[Field::Content, Field::Extra]),
+    (
+        Field::SystemMessage,
+        &[
+            Field::Role,
+            Field::Content,
+            Field::Sections,
+            Field::ToolsAdded,
+            Field::ToolsRemoved,
+            Field::MessageTime,
+            Field::Extra,
+        ],
+    ),
+    (Field::ParentSession, &[Field::Id, Field::Data, Field::Path, Field::Key]),
+    (
+        Field::File,
+        &[
+            Field::Encoding,
+            Field::Bom,
+            Field::FinalNewline,
+            Field::Style,
+            Field::Era,
+            Field::Eol,
+        ],
+    ),
+    (
+        Field::Eval,
+        &[
+            Field::Expected,
+            Field::Passed,
+            Field::Analysis,
+            Field::ExpectTools,
+            Field::ExpectResult,
+            Field::Evaluation,
+            Field::Extra,
+        ],
+    ),
+];
+
+/// The fields of content blocks beyond `type`, by the value of `type`.
+pub const BLOCKS: &[(&str, &[Field])] = &[
+    (block::TEXT, &[Field::Text, Field::Signature, Field::Extra]),
+    (block::THINKING, &[Field::Thinking, Field::Signature, Field::Redacted, Field::Extra]),
+    (block::IMAGE, &[Field::Data, Field::MediaType, Field::Extra]),
+    (block::DOCUMENT, &[Field::Name, Field::Data, Field::MediaType, Field::Extra]),
+    (
+        block::TOOL_CALL,
+        &[
+            Field::Id,
+            Field::Name,
+            Field::Signature,
+            Field::Arguments,
+            Field::Namespace,
+            Field::Extra,
+        ],
+    ),
+    (
+        block::TOOL_RESULT,
+        &[
+            Field::Call,
+            Field::Name,
+            Field::Content,
+            Field::IsError,
+            Field::Output,
+            Field::Extra,
+        ],
+    ),
+    (block::OPAQUE, &[Field::Data]),
+];

@@ -1,0 +1,80 @@
+//! The canonical model: what every format is read as, and written from.
+//!
+//! A session is a stream of [`Record`]s in source order. Each has a [`Kind`] and named values, a
+//! [`Node`]; content blocks, usage and the like are nodes too. Values keep their source spelling
+//! ([`Json`](crate::json::Json)), so what a writer does not have to understand passes through it
+//! unchanged, and one generic reader, writer and schema serve every kind.
+//!
+//! ```
+//! use copyist::json::Json;
+//! use copyist::record::{Field, Kind, Record};
+//! let mut hello = Record::new(Kind::Message);
+//! hello.node.set(Field::Role, Json::string("user"));
+//! hello.node.set(Field::Content, Json::string("Hello"));
+//! assert!(hello.kind.admits(Field::Role));
+//! assert_eq!(hello.node.text(Field::Content).as_deref(), Some("Hello"));
+//! ```
+
+mod field;
+mod kind;
+mod node;
+
+pub use field::{Field, Shape};
+pub use kind::{BLOCKS, COMMON, GROUPS, Kind};
+pub use node::{Node, Value};
+
+/// The names of content blocks, as [`Field::Type`] gives them.
+pub mod block {
+    use crate::json::Json;
+    /// Text.
+    pub const TEXT: &str = "text";
+    /// What a model thought before it spoke.
+    pub const THINKING: &str = "thinking";
+    /// An image, in base64.
+    pub const IMAGE: &str = "image";
+    /// A document, in base64.
+    pub const DOCUMENT: &str = "document";
+    /// A call of a tool.
+    pub const TOOL_CALL: &str = "tool_call";
+    /// What a tool answered.
+    pub const TOOL_RESULT: &str = "tool_result";
+    /// A block that is not understood; its `data` is the block as it stands in the source.
+    pub const OPAQUE: &str = "opaque";
+    /// The value of [`Field::Type`](super::Field::Type) for one of these names.
+    #[must_use]
+    pub fn type_of(name: &str) -> Json {
+        // No allocation for what every block of every message has.
+        match name {
+            TEXT => Json::constant("\"text\""),
+            THINKING => Json::constant("\"thinking\""),
+            TOOL_CALL => Json::constant("\"tool_call\""),
+            TOOL_RESULT => Json::constant("\"tool_result\""),
+            other => Json::string(other),
+        }
+    }
+    /// Every name.
+    pub const ALL: &[&str] = &[TEXT, THINKING, IMAGE, DOCUMENT, TOOL_CALL, TOOL_RESULT, OPAQUE];
+}
+
+/// One record of the canonical stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// What it is.
+    pub kind: Kind,
+    /// What it carries.
+    pub node: Node,
+}
+
+impl Record {
+    /// An empty record.
+    #[must_use]
+    pub fn new(kind: Kind) -> Self {
+        Self { kind, node: Node::with_capacity(16) }
+    }
+
+    /// Whether the record stands in the tree: a node's kind, with an identifier.
+    #[must_use]
+    pub fn is_node(&self) -> bool {
+        self.kind.is_node() && self.node.json(Field::Id).is_some()
+    }
+}

@@ -1,0 +1,152 @@
+//! A group of named values: the one building stone of records, blocks and usage.
+
+use super::Field;
+use crate::json::Json;
+
+/// The value of a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A JSON value in its source spelling.
+    Json(Json),
+    /// A group of named values.
+    Node(Node),
+    /// A list of groups, such as content blocks.
+    Nodes(Vec<Node>),
+}
+
+/// Named values in the order of [`Field`]. Absent, `null` and empty are three different things:
+/// absent fields are not in the group.
+///
+/// ```
+/// use copyist::json::Json;
+/// use copyist::record::{Field, Node};
+/// let mut usage = Node::default();
+/// usage.set(Field::OutputTokens, Json::number(191));
+/// usage.set(Field::Input, Json::number(3));
+/// assert_eq!(usage.json(Field::Input), Some(&Json::number(3)));
+/// assert_eq!(usage.fields().next(), Some(Field::Input));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Node {
+    members: Vec<(Field, Value)>,
+}
+
+impl From<Json> for Value {
+    fn from(json: Json) -> Self {
+        Self::Json(json)
+    }
+}
+
+impl From<Node> for Value {
+    fn from(node: Node) -> Self {
+        Self::Node(node)
+    }
+}
+
+impl From<Vec<Node>> for Value {
+    fn from(nodes: Vec<Node>) -> Self {
+        Self::Nodes(nodes)
+    }
+}
+
+impl Node {
+    /// Room for a record's usual number of fields, so that filling it allocates once.
+    #[must_use]
+    pub fn with_capacity(fields: usize) -> Self {
+        Self { members: Vec::with_capacity(fields) }
+    }
+
+    /// The value of a field.
+    #[must_use]
+    pub fn get(&self, field: Field) -> Option<&Value> {
+        self.members.iter().find(|(f, _)| *f == field).map(|(_, value)| value)
+    }
+
+    /// The value of a field, to change it.
+    pub fn get_mut(&mut self, field: Field) -> Option<&mut Value> {
+        self.members.iter_mut().find(|(f, _)| *f == field).map(|(_, value)| value)
+    }
+
+    /// The value of a field that is plain JSON.
+    #[must_use]
+    pub fn json(&self, field: Field) -> Option<&Json> {
+        match self.get(field)? {
+            Value::Json(json) => Some(json),
+            _ => None,
+        }
+    }
+
+    /// The value of a field that is a group.
+    #[must_use]
+    pub fn node(&self, field: Field) -> Option<&Node> {
+        match self.get(field)? {
+            Value::Node(node) => Some(node),
+            _ => None,
+        }
+    }
+
+    /// The value of a field that is a list of groups.
+    #[must_use]
+    pub fn nodes(&self, field: Field) -> Option<&[Node]> {
+        match self.get(field)? {
+            Value::Nodes(nodes) => Some(nodes),
+            _ => None,
+        }
+    }
+
+    /// The decoded text of a field that is a string.
+    #[must_use]
+    pub fn text(&self, field: Field) -> Option<String> {
+        self.json(field)?.text()
+    }
+
+    /// Whether a field is the JSON string `text`, spelled without escapes.
+    #[must_use]
+    pub fn is(&self, field: Field, text: &str) -> bool {
+        self.json(field).and_then(|json| json.as_bytes().strip_prefix(b"\""))
+            == Some([text.as_bytes(), b"\""].concat().as_slice())
+    }
+
+    /// Whether a field is `true`.
+    #[must_use]
+    pub fn is_true(&self, field: Field) -> bool {
+        self.json(field).is_some_and(|json| json.as_bytes() == b"true")
+    }
+
+    /// Gives a field a value, in place of any that it had.
+    pub fn set(&mut self, field: Field, value: impl Into<Value>) {
+        let value = value.into();
+        // Sources mostly come in the model's order, so the place is mostly the end.
+        if self.members.last().is_none_or(|(last, _)| *last < field) {
+            self.members.push((field, value));
+            return;
+        }
+        let place = self.members.partition_point(|(f, _)| *f < field);
+        match self.members.get_mut(place) {
+            Some((f, old)) if *f == field => *old = value,
+            _ => self.members.insert(place, (field, value)),
+        }
+    }
+
+    /// Takes a field out.
+    pub fn take(&mut self, field: Field) -> Option<Value> {
+        let place = self.members.iter().position(|(f, _)| *f == field)?;
+        Some(self.members.remove(place).1)
+    }
+
+    /// The fields that have a value.
+    pub fn fields(&self) -> impl Iterator<Item = Field> + '_ {
+        self.members.iter().map(|(field, _)| *field)
+    }
+
+    /// Fields and values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Field, &Value)> {
+        self.members.iter().map(|(field, value)| (*field, value))
+    }
+
+    /// Whether there is no value at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+}

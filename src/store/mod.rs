@@ -1,0 +1,8 @@
+//! The world outside: files that are read, and files that are written so that a crash at any
+//! moment leaves either the old contents or the new.
+
+mod input;
+mod output;
+
+pub use input::{Fingerprint, Input, head};
+pub use output::{Backup, Destination, Output, Policy, TEMPORARY};

@@ -1,0 +1,136 @@
+//! Whether a session is what its format and version demand: each record by its schema, and all of
+//! them as a tree.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Format, Parts, Version};
+use crate::json::{Cursor, text};
+use crate::lines::{Line, Lines, utf8};
+use crate::tree::Shape;
+use jsonschema::Validator;
+use serde_json::Value;
+
+/// The schema of a version, compiled.
+///
+/// # Errors
+/// If the schema itself is wrong, which a test rules out for the formats of the table.
+pub fn compile(version: &Version) -> Result<Validator> {
+    let wrong = |error: String| Error::request(Code::Schema, format!("schema: {error}"));
+    let schema = serde_json::from_str(version.schema).map_err(|error| wrong(error.to_string()))?;
+    jsonschema::validator_for(&schema).map_err(|error| wrong(error.to_string()))
+}
+
+/// Checks one session, and says everything that is wrong with it in the log. Gives the number of
+/// records.
+///
+/// # Errors
+/// If the input is no session of the format, or cannot be read.
+pub fn run(
+    format: &Format,
+    schema: &Validator,
+    parts: &mut dyn Parts,
+    max_errors: usize,
+    cx: &Cx<'_>,
+) -> Result<u64> {
+    parts.keep()?;
+    let mut shape = Shape::default();
+    let mut count = 0;
+    for item in (format.read)(parts, cx)? {
+        shape.record(&item?);
+        count += 1;
+    }
+    schema_findings(schema, parts, max_errors, cx)?;
+    for found in shape.finish().findings() {
+        cx.report(found);
+    }
+    Ok(count)
+}
+
+fn schema_findings(
+    schema: &Validator,
+    parts: &mut dyn Parts,
+    max_errors: usize,
+    cx: &Cx<'_>,
+) -> Result<()> {
+    let mut lines = Lines::new(parts.main()?, cx.options.max_line);
+    lines.skip_bom()?;
+    loop {
+        match lines.next() {
+            Ok(None) => return Ok(()),
+            Ok(Some(line)) if line.is_blank() => {}
+            Ok(Some(line)) => record(schema, &line, max_errors, cx),
+            // The reader has reported it.
+            Err(error) if error.is_recoverable() => {}
+            Err(error) => return Err(error),
+        }
+        if cx.log.count_of(Code::Schema) >= max_errors as u64 {
+            return Ok(());
+        }
+    }
+}
+
+fn record(schema: &Validator, line: &Line<'_>, max_errors: usize, cx: &Cx<'_>) {
+    let mut cursor = Cursor::new(line.bytes);
+    let whole = utf8(line).is_ok() && cursor.skip_value().is_ok() && cursor.end().is_ok();
+    if !whole {
+        // The reader has reported it.
+        return;
+    }
+    let value = match value(line.bytes) {
+        Ok(value) => value,
+        Err(error) => {
+            let message = format!("not checked against the schema: {error}");
+            cx.report(Diagnostic::new(Code::TooDeep, message).at(line.at));
+            return;
+        }
+    };
+    for error in schema.iter_errors(&value).take(max_errors) {
+        let path = error.instance_path().to_string();
+        let place = if path.is_empty() { "the record" } else { &path };
+        // Values are masked: they can be megabytes long, or secret.
+        let message = format!("{place}: {}", error.masked_with("the value"));
+        cx.report(Diagnostic::new(Code::Schema, message).at(line.at));
+    }
+}
+
+/// A line as serde_json sees it, lone surrogates read as U+FFFD.
+fn value(line: &[u8]) -> serde_json::Result<Value> {
+    match serde_json::from_slice(line) {
+        Ok(value) => Ok(value),
+        Err(error) => match without_lone_surrogates(line) {
+            Some(line) => serde_json::from_slice(&line),
+            None => Err(error),
+        },
+    }
+}
+
+/// The text with every string that holds a surrogate escape decoded and quoted anew; `None` if
+/// there is none.
+fn without_lone_surrogates(line: &[u8]) -> Option<Vec<u8>> {
+    memchr::memmem::find_iter(line, b"\\u").find(|at| {
+        line.get(at + 2).is_some_and(|b| b.eq_ignore_ascii_case(&b'd'))
+    })?;
+    let mut out = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(start) = memchr::memchr(b'"', rest) {
+        let (before, string) = rest.split_at_checked(start)?;
+        let length = Cursor::new(string).skip_value().ok()?.end;
+        let (string, after) = string.split_at_checked(length)?;
+        out.extend_from_slice(before);
+        text::quote(&text::decode(string)?, &mut out);
+        rest = after;
+    }
+    out.extend_from_slice(rest);
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lone_surrogate_is_no_reason_not_to_check() {
+        let value = value(br#"{"a":"x\ud83d","b":["\uD83D\uDE00"]}"#).expect("JSON");
+        assert_eq!(value, serde_json::json!({"a": "x\u{fffd}", "b": ["😀"]}));
+    }
+}
