@@ -111,7 +111,10 @@ impl Code {
     /// The code of this name, in any case.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|code| code.name().eq_ignore_ascii_case(name))
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|code| code.name().eq_ignore_ascii_case(name))
     }
 
     /// Whether the finding is about the shape of the tree or the schema, which `validate` checks.
@@ -135,7 +138,9 @@ impl Code {
             Self::NoHeader => Some("`copyist repair` rebuilds the header from the file's name"),
             Self::LineTooLong => Some("`--max-line` sets the limit"),
             Self::NewerVersion => Some("`--force-version` migrates it all the same"),
-            Self::UnknownFormat => Some("`-f FORMAT` names the format, `copyist formats` lists them"),
+            Self::UnknownFormat => {
+                Some("`-f FORMAT` names the format, `copyist formats` lists them")
+            }
             Self::Exists => Some("`--force` writes over it"),
             Self::SameFile => Some("`migrate --in-place` keeps a backup"),
             Self::Link => Some("name the file that the link points to"),
@@ -162,7 +167,12 @@ impl Diagnostic {
     /// A finding about the input as a whole.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), at: None, window: None }
+        Self {
+            code,
+            message: message.into(),
+            at: None,
+            window: None,
+        }
     }
 
     /// Says where.
@@ -199,9 +209,17 @@ impl Window {
     fn around(line: &[u8], offset: usize) -> Self {
         let offset = offset.min(line.len());
         let boundary = |i: &usize| line.get(*i).is_none_or(|b| *b & 0xc0 != 0x80);
-        let from = (offset.saturating_sub(Self::REACH)..=offset).find(boundary).unwrap_or(offset);
-        let to = (offset..line.len().min(offset + Self::REACH)).rfind(boundary).unwrap_or(offset);
-        let to = if line.len() <= offset + Self::REACH { line.len() } else { to };
+        let from = (offset.saturating_sub(Self::REACH)..=offset)
+            .find(boundary)
+            .unwrap_or(offset);
+        let to = (offset..line.len().min(offset + Self::REACH))
+            .rfind(boundary)
+            .unwrap_or(offset);
+        let to = if line.len() <= offset + Self::REACH {
+            line.len()
+        } else {
+            to
+        };
         let show = |range| String::from_utf8_lossy(line.get(range).unwrap_or_default());
         let (left, right) = (show(from..offset), show(offset..to));
         Self {
@@ -293,8 +311,13 @@ impl Log {
     #[must_use]
     pub fn dropped(&self) -> Vec<(String, u64)> {
         let inner = self.inner.borrow();
-        let dropped = inner.losses.iter().filter(|((fate, _), _)| *fate == Fate::Dropped);
-        dropped.map(|((_, path), count)| (path.clone(), *count)).collect()
+        let dropped = inner
+            .losses
+            .iter()
+            .filter(|((fate, _), _)| *fate == Fate::Dropped);
+        dropped
+            .map(|((_, path), count)| (path.clone(), *count))
+            .collect()
     }
 
     /// Everything that was said.
@@ -322,7 +345,11 @@ impl Findings {
     /// How many fields were dropped.
     #[must_use]
     pub fn dropped(&self) -> u64 {
-        self.losses.iter().filter(|((fate, _), _)| *fate == Fate::Dropped).map(|(_, n)| n).sum()
+        self.losses
+            .iter()
+            .filter(|((fate, _), _)| *fate == Fate::Dropped)
+            .map(|(_, n)| n)
+            .sum()
     }
 }
 

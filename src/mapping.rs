@@ -44,19 +44,31 @@ pub struct BlockType {
 /// A row for a value that travels as it is spelled.
 #[must_use]
 pub const fn row(key: &'static str, field: Field) -> Row {
-    Row { key, field, how: How::Json }
+    Row {
+        key,
+        field,
+        how: How::Json,
+    }
 }
 
 /// A row for an object.
 #[must_use]
 pub const fn object(key: &'static str, field: Field, rows: &'static [Row]) -> Row {
-    Row { key, field, how: How::Object(rows) }
+    Row {
+        key,
+        field,
+        how: How::Object(rows),
+    }
 }
 
 /// A row for content.
 #[must_use]
 pub const fn blocks(key: &'static str, field: Field, types: &'static [BlockType]) -> Row {
-    Row { key, field, how: How::Blocks(types) }
+    Row {
+        key,
+        field,
+        how: How::Blocks(types),
+    }
 }
 
 /// Members that no row names, in order.
@@ -75,7 +87,9 @@ impl Extra {
     /// Adds the members of an object's spelling.
     pub fn add_members(&mut self, object: &Json) {
         let spelling = object.as_bytes();
-        let inner = spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default();
+        let inner = spelling
+            .get(1..spelling.len().saturating_sub(1))
+            .unwrap_or_default();
         if !inner.iter().all(u8::is_ascii_whitespace) {
             self.0.push(if self.0.is_empty() { b'{' } else { b',' });
             self.0.extend_from_slice(inner);
@@ -114,13 +128,21 @@ impl<'a> Source<'a> {
     /// Starts at the beginning of `line`, which must be UTF-8.
     #[must_use]
     pub fn new(line: &'a Bytes) -> Self {
-        Self { line, cursor: Cursor::new(line), ambiguous: false }
+        Self {
+            line,
+            cursor: Cursor::new(line),
+            ambiguous: false,
+        }
     }
 
     /// Goes on where `cursor` stands.
     #[must_use]
     pub fn at(line: &'a Bytes, cursor: Cursor<'a>) -> Self {
-        Self { line, cursor, ambiguous: false }
+        Self {
+            line,
+            cursor,
+            ambiguous: false,
+        }
     }
 
     /// The value that `span` covers, as a slice of the line.
@@ -336,7 +358,9 @@ impl<'o> Object<'o> {
     /// Writes the members of an object's spelling.
     pub fn members_of(&mut self, object: &Json) {
         let spelling = object.as_bytes();
-        let inner = spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default();
+        let inner = spelling
+            .get(1..spelling.len().saturating_sub(1))
+            .unwrap_or_default();
         if inner.iter().all(u8::is_ascii_whitespace) {
             return;
         }
@@ -346,10 +370,10 @@ impl<'o> Object<'o> {
         self.out.extend_from_slice(inner);
     }
 
-    /// Writes the rows that one of `nodes` has a value for; the first that has it counts.
-    pub fn rows(&mut self, rows: &'static [Row], nodes: &[&Node]) {
+    /// Writes the rows that the node has a value for.
+    pub fn rows(&mut self, rows: &'static [Row], node: &Node) {
         for row in rows {
-            if let Some(value) = nodes.iter().find_map(|node| node.get(row.field)) {
+            if let Some(value) = node.get(row.field) {
                 self.row(row, value);
             }
         }
@@ -369,7 +393,12 @@ impl<'o> Object<'o> {
 
     /// Writes what no row named.
     pub fn extra(&mut self, node: &Node) {
-        if let Some(extra) = node.json(Field::Extra) {
+        self.extra_members(node.json(Field::Extra));
+    }
+
+    /// The same, of an object that was taken apart.
+    pub fn extra_members(&mut self, extra: Option<&Json>) {
+        if let Some(extra) = extra {
             self.members_of(extra);
         }
     }
@@ -384,7 +413,7 @@ pub fn can_write(types: &'static [BlockType], node: &Node) -> bool {
 
 fn write_object(rows: &'static [Row], node: &Node, out: &mut Vec<u8>) {
     let mut object = Object::open(out);
-    object.rows(rows, &[node]);
+    object.rows(rows, node);
     object.extra(node);
     object.close();
 }
@@ -400,7 +429,7 @@ fn write_blocks(types: &'static [BlockType], nodes: &[Node], out: &mut Vec<u8>) 
             Some(known) => {
                 let mut object = Object::open(out);
                 text::quote(known.wire, object.key("type"));
-                object.rows(known.rows, &[node]);
+                object.rows(known.rows, node);
                 object.extra(node);
                 object.close();
             }

@@ -56,12 +56,18 @@ pub fn run(
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
     let mut lines = Lines::new(input, cx.options.max_line);
-    let mut work = Work { cx, plane: None, out: Vec::new(), done: Outcome::default() };
+    let mut work = Work {
+        cx,
+        plane: None,
+        out: Vec::new(),
+        done: Outcome::default(),
+    };
     let bom = lines.skip_bom()?;
     loop {
         match lines.next() {
             Ok(Some(line)) => {
-                work.done.bytes_in = line.at.byte + line.bytes.len() as u64 + u64::from(line.terminated);
+                work.done.bytes_in =
+                    line.at.byte + line.bytes.len() as u64 + u64::from(line.terminated);
                 work.line(format, target, bom, &line)?;
             }
             Ok(None) => break,
@@ -73,12 +79,17 @@ pub fn run(
         }
     }
     let Some(mut plane) = work.plane.take() else {
-        return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+        return Err(Error::unfit(Diagnostic::new(
+            Code::Empty,
+            Code::Empty.title(),
+        )));
     };
     plane.finish();
     work.done.from = plane.from();
     work.flush(output)?;
-    output.flush().map_err(|error| Error::io("cannot write", error))?;
+    output
+        .flush()
+        .map_err(|error| Error::io("cannot write", error))?;
     Ok(work.done)
 }
 
@@ -92,7 +103,9 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn flush(&mut self, output: &mut dyn Write) -> Result<()> {
         self.done.bytes_out += self.out.len() as u64;
-        output.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
+        output
+            .write_all(&self.out)
+            .map_err(|error| Error::io("cannot write", error))?;
         self.out.clear();
         Ok(())
     }
@@ -115,7 +128,13 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn record(&mut self, format: &Format, target: Target, bom: bool, line: &Line<'_>) -> Result<()> {
+    fn record(
+        &mut self,
+        format: &Format,
+        target: Target,
+        bom: bool,
+        line: &Line<'_>,
+    ) -> Result<()> {
         let plane = match &mut self.plane {
             Some(plane) => plane,
             None => {
@@ -135,7 +154,8 @@ impl<'a> Work<'a> {
     fn begin_with_bom(&mut self) {
         let fate = if self.done.changed { "removed" } else { "kept" };
         let message = format!("{}, {fate}", Code::ByteOrderMark.title());
-        self.cx.report(Diagnostic::new(Code::ByteOrderMark, message));
+        self.cx
+            .report(Diagnostic::new(Code::ByteOrderMark, message));
         if !self.done.changed {
             self.out.splice(..0, BOM.iter().copied());
         }
@@ -146,9 +166,14 @@ impl<'a> Work<'a> {
         if line.is_blank() {
             return;
         }
-        let fate = if self.done.changed { "added" } else { "left so" };
+        let fate = if self.done.changed {
+            "added"
+        } else {
+            "left so"
+        };
         let message = format!("{}, {fate}", Code::NoFinalNewline.title());
-        self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(line.at));
+        self.cx
+            .report(Diagnostic::new(Code::NoFinalNewline, message).at(line.at));
         if self.done.changed {
             self.out.push(b'\n');
         }

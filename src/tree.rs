@@ -29,7 +29,11 @@ const ABSENT: u64 = 1;
 fn key(id: &Json) -> u64 {
     let spelling = id.as_bytes();
     let hashed = match memchr::memchr(b'\\', spelling) {
-        None => hash(spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default()),
+        None => hash(
+            spelling
+                .get(1..spelling.len().saturating_sub(1))
+                .unwrap_or_default(),
+        ),
         Some(_) => hash(id.text().unwrap_or_default().as_bytes()),
     };
     hashed.max(2)
@@ -72,7 +76,12 @@ impl Shape {
             Some(parent) => key(parent),
         };
         let ordinal = self.entries.len() as u32;
-        self.entries.push(Entry { id: key(id), parent, ordinal, line: line as u32 });
+        self.entries.push(Entry {
+            id: key(id),
+            parent,
+            ordinal,
+            line: line as u32,
+        });
     }
 
     /// Notes an entry of the tree that has no identifier.
@@ -95,12 +104,20 @@ impl Shape {
     /// Notes that a node refers to another.
     pub fn reference(&mut self, target: &Json, what: &'static str, line: u64) {
         let name = target.text().unwrap_or_default();
-        self.references.push(Reference { target: key(target), name, what, line: line as u32 });
+        self.references.push(Reference {
+            target: key(target),
+            name,
+            what,
+            line: line as u32,
+        });
     }
 
     /// Notes a record with all its references.
     pub fn record(&mut self, located: &Located<Record>) {
-        let Located { value: Record { kind, node }, at } = located;
+        let Located {
+            value: Record { kind, node },
+            at,
+        } = located;
         if !kind.is_node() {
             return;
         }
@@ -110,7 +127,10 @@ impl Shape {
             None if matches!(kind, Kind::Opaque | Kind::Leaf) => {}
             None => self.node_without_id(at.line),
         }
-        for (field, what) in [(Field::Target, "target"), (Field::FirstKept, "first kept entry")] {
+        for (field, what) in [
+            (Field::Target, "target"),
+            (Field::FirstKept, "first kept entry"),
+        ] {
             if let Some(target) = node.json(field).filter(|target| !target.is_null()) {
                 self.reference(target, what, at.line);
             }
@@ -123,7 +143,12 @@ impl Shape {
         let leaf = self.entries.last().map(|entry| entry.id);
         let mut entries = self.entries;
         entries.sort_unstable_by_key(|entry| (entry.id, entry.ordinal));
-        Tree { entries, references: self.references, without_id: self.without_id, leaf }
+        Tree {
+            entries,
+            references: self.references,
+            without_id: self.without_id,
+            leaf,
+        }
     }
 }
 
@@ -150,41 +175,70 @@ impl Tree {
     pub fn findings(&self) -> Vec<Diagnostic> {
         let mut found: Vec<Diagnostic> = Vec::new();
         let mut say = |code, line: u32, message: String| {
-            let at = Position { line: line.into(), ..Position::default() };
+            let at = Position {
+                line: line.into(),
+                ..Position::default()
+            };
             found.push(Diagnostic::new(code, message).at(at));
         };
         for line in &self.without_id {
-            say(Code::NoId, *line, format!("entry on line {line} has no identifier"));
+            say(
+                Code::NoId,
+                *line,
+                format!("entry on line {line} has no identifier"),
+            );
         }
         for pair in self.entries.windows(2) {
             if let [a, b] = pair
                 && a.id == b.id
             {
-                let message = format!("entry on line {} has the identifier of line {}", b.line, a.line);
+                let message = format!(
+                    "entry on line {} has the identifier of line {}",
+                    b.line, a.line
+                );
                 say(Code::DuplicateId, b.line, message);
             }
         }
         for entry in self.entries.iter().filter(|entry| entry.parent > ABSENT) {
             let line = entry.line;
-            match self.find(entry.parent).and_then(|place| self.entries.get(place)) {
+            match self
+                .find(entry.parent)
+                .and_then(|place| self.entries.get(place))
+            {
                 None => {
                     let message = format!("parent of the entry on line {line} is not in the file");
                     say(Code::MissingParent, line, message);
                 }
                 Some(parent) if parent.ordinal > entry.ordinal => {
-                    let message =
-                        format!("parent of the entry on line {line} stands on line {}", parent.line);
+                    let message = format!(
+                        "parent of the entry on line {line} stands on line {}",
+                        parent.line
+                    );
                     say(Code::ForwardParent, line, message);
                 }
                 Some(_) => {}
             }
         }
         for line in self.cycles() {
-            say(Code::Cycle, line, format!("entry on line {line} is its own ancestor"));
+            say(
+                Code::Cycle,
+                line,
+                format!("entry on line {line} is its own ancestor"),
+            );
         }
-        for reference in self.references.iter().filter(|r| self.find(r.target).is_none()) {
-            let Reference { name, what, line, .. } = reference;
-            say(Code::MissingTarget, *line, format!("{what} {name:?} of line {line} is not in the file"));
+        for reference in self
+            .references
+            .iter()
+            .filter(|r| self.find(r.target).is_none())
+        {
+            let Reference {
+                name, what, line, ..
+            } = reference;
+            say(
+                Code::MissingTarget,
+                *line,
+                format!("{what} {name:?} of line {line} is not in the file"),
+            );
         }
         found.sort_by_key(|d| (d.at, d.code));
         found
@@ -214,17 +268,25 @@ impl Tree {
 
     fn parent_of(&self, place: usize) -> Option<usize> {
         let parent = self.entries.get(place)?.parent;
-        if parent <= ABSENT { None } else { self.find(parent) }
+        if parent <= ABSENT {
+            None
+        } else {
+            self.find(parent)
+        }
     }
 
     /// The nodes from the root to the leaf, as ordinals among the nodes in source order. The leaf
     /// is `leaf`, else the last node. The path stops before it would meet itself.
     #[must_use]
     pub fn path(&self, leaf: Option<&Json>) -> Path {
-        let mut path = Path { bits: vec![0; self.entries.len().div_ceil(64)] };
+        let mut path = Path {
+            bits: vec![0; self.entries.len().div_ceil(64)],
+        };
         let mut place = leaf.map(key).or(self.leaf).and_then(|id| self.find(id));
         while let Some(here) = place {
-            let Some(entry) = self.entries.get(here) else { break };
+            let Some(entry) = self.entries.get(here) else {
+                break;
+            };
             if path.contains(entry.ordinal) {
                 break;
             }
@@ -263,8 +325,11 @@ mod tests {
     fn tree(nodes: &[(&str, &str)]) -> Tree {
         let mut shape = Shape::default();
         for (i, (id, parent)) in nodes.iter().enumerate() {
-            let parent =
-                if parent.is_empty() { Json::constant("null") } else { Json::string(parent) };
+            let parent = if parent.is_empty() {
+                Json::constant("null")
+            } else {
+                Json::string(parent)
+            };
             shape.node(&Json::string(id), Some(&parent), i as u64 + 2);
         }
         shape.finish()
@@ -272,7 +337,10 @@ mod tests {
 
     fn codes(nodes: &[(&str, &str)]) -> Vec<(&'static str, u64)> {
         let findings = tree(nodes).findings();
-        findings.iter().map(|d| (d.code.name(), d.at.map_or(0, |at| at.line))).collect()
+        findings
+            .iter()
+            .map(|d| (d.code.name(), d.at.map_or(0, |at| at.line)))
+            .collect()
     }
 
     #[test]
@@ -283,7 +351,11 @@ mod tests {
         assert_eq!(codes(&[("a", "a")]), [("CY0404", 2)]);
         assert_eq!(codes(&[("a", "b"), ("b", "")]), [("CY0407", 2)]);
         let cycle = codes(&[("a", "c"), ("b", "a"), ("c", "b"), ("d", "c")]);
-        assert_eq!(cycle.iter().filter(|(code, _)| *code == "CY0404").count(), 1, "{cycle:?}");
+        assert_eq!(
+            cycle.iter().filter(|(code, _)| *code == "CY0404").count(),
+            1,
+            "{cycle:?}"
+        );
     }
 
     #[test]

@@ -108,7 +108,8 @@ fn value(line: &[u8]) -> serde_json::Result<Value> {
 /// there is none.
 fn without_lone_surrogates(line: &[u8]) -> Option<Vec<u8>> {
     memchr::memmem::find_iter(line, b"\\u").find(|at| {
-        line.get(at + 2).is_some_and(|b| b.eq_ignore_ascii_case(&b'd'))
+        line.get(at + 2)
+            .is_some_and(|b| b.eq_ignore_ascii_case(&b'd'))
     })?;
     let mut out = Vec::with_capacity(line.len());
     let mut rest = line;

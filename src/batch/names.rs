@@ -15,7 +15,11 @@ impl Namer {
     /// The path of an input's output, relative to the output folder. A name that is taken gets
     /// `-2`, `-3`, and so on.
     pub fn name(&mut self, job: &Job, to: &Format) -> PathBuf {
-        let name = job.relative.file_name().unwrap_or_default().to_string_lossy();
+        let name = job
+            .relative
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
         let stem = stem(&name);
         let ending = to.extensions.first().copied().unwrap_or_default();
         let mut path = job.relative.with_file_name(format!("{stem}{ending}"));
@@ -43,8 +47,17 @@ mod tests {
             named: true,
         };
         let mut namer = Namer::default();
-        assert_eq!(namer.name(&job("a/x.jsonl"), &canonical::FORMAT), PathBuf::from("a/x.copyist.jsonl"));
-        assert_eq!(namer.name(&job("x.copyist.jsonl"), &pi::FORMAT), PathBuf::from("x.jsonl"));
-        assert_eq!(namer.name(&job("x.jsonl"), &pi::FORMAT), PathBuf::from("x-2.jsonl"));
+        assert_eq!(
+            namer.name(&job("a/x.jsonl"), &canonical::FORMAT),
+            PathBuf::from("a/x.copyist.jsonl")
+        );
+        assert_eq!(
+            namer.name(&job("x.copyist.jsonl"), &pi::FORMAT),
+            PathBuf::from("x.jsonl")
+        );
+        assert_eq!(
+            namer.name(&job("x.jsonl"), &pi::FORMAT),
+            PathBuf::from("x-2.jsonl")
+        );
     }
 }

@@ -33,7 +33,9 @@ impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let in_place = self.in_place.place(&self.reading)?;
         let Some(place) = in_place.or(self.writing.place(&self.reading)?) else {
-            return Err(Stop::usage("say where to write: `-o FILE`, `--out-dir DIR` or `--in-place`"));
+            return Err(Stop::usage(
+                "say where to write: `-o FILE`, `--out-dir DIR` or `--in-place`",
+            ));
         };
         let options = Options {
             ids: self.writing.ids(),

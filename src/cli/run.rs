@@ -30,12 +30,23 @@ pub fn run(command: &str, task: &Task, reading: &Reading, telling: &Telling) -> 
     let work = |(job, output): &(Job, PathBuf)| task.run(job, output);
     batch::each(&jobs, reading.jobs, work, |report| teller.tell(report))
         .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
-    let Teller { show, summary, kept, exit, .. } = teller;
+    let Teller {
+        show,
+        summary,
+        kept,
+        exit,
+        ..
+    } = teller;
     show.summary(&summary);
     if let (Some(path), Some(inputs)) = (&telling.report, kept) {
         let version = env!("CARGO_PKG_VERSION");
-        let report =
-            RunReport { copyist: version, command, exit, summary: &summary, inputs: &inputs };
+        let report = RunReport {
+            copyist: version,
+            command,
+            exit,
+            summary: &summary,
+            inputs: &inputs,
+        };
         write_report(path, &report)?;
     }
     Ok(exit)
@@ -99,12 +110,19 @@ fn write_report(path: &PathBuf, report: &RunReport<'_>) -> Result<(), Stop> {
     text.push(b'\n');
     let policy = crate::store::Policy { force: true };
     let destination = crate::store::Destination::from(path.as_path());
-    let written = crate::store::Output::prepare(destination, None, policy).and_then(|mut output| {
-        use crate::format::Sink;
-        let mut to = output.create("")?;
-        to.write_all(&text).map_err(|error| crate::error::Error::io("cannot write", error))?;
-        drop(to);
-        output.commit()
-    });
-    written.map_err(|error| Stop::broken(format!("{}: {error}", show::printable(&path.display().to_string()))))
+    let written =
+        crate::store::Output::prepare(destination, None, policy).and_then(|mut output| {
+            use crate::format::Sink;
+            let mut to = output.create("")?;
+            to.write_all(&text)
+                .map_err(|error| crate::error::Error::io("cannot write", error))?;
+            drop(to);
+            output.commit()
+        });
+    written.map_err(|error| {
+        Stop::broken(format!(
+            "{}: {error}",
+            show::printable(&path.display().to_string())
+        ))
+    })
 }

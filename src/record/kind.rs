@@ -109,7 +109,10 @@ impl Kind {
     /// The kind of this name, if there is one.
     #[must_use]
     pub fn named(name: &[u8]) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.name().as_bytes() == name)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|kind| kind.name().as_bytes() == name)
     }
 
     /// Whether a record of this kind may carry `field`.
@@ -136,7 +139,7 @@ pub const GROUPS: &[(Field, &[Field])] = &[
     (
         Field::Usage,
         &[
-            Field::Input,
+            Field::InputTokens,
             Field::OutputTokens,
             Field::CacheRead,
             Field::CacheWrite,
@@ -150,7 +153,7 @@ pub const GROUPS: &[(Field, &[Field])] = &[
     (
         Field::Cost,
         &[
-            Field::Input,
+            Field::InputTokens,
             Field::OutputTokens,
             Field::CacheRead,
             Field::CacheWrite,
@@ -171,7 +174,10 @@ pub const GROUPS: &[(Field, &[Field])] = &[
             Field::Extra,
         ],
     ),
-    (Field::ParentSession, &[Field::Id, Field::Data, Field::Path, Field::Key]),
+    (
+        Field::ParentSession,
+        &[Field::Id, Field::Data, Field::Path, Field::Key],
+    ),
     (
         Field::File,
         &[
@@ -200,9 +206,20 @@ pub const GROUPS: &[(Field, &[Field])] = &[
 /// The fields of content blocks beyond `type`, by the value of `type`.
 pub const BLOCKS: &[(&str, &[Field])] = &[
     (block::TEXT, &[Field::Text, Field::Signature, Field::Extra]),
-    (block::THINKING, &[Field::Thinking, Field::Signature, Field::Redacted, Field::Extra]),
+    (
+        block::THINKING,
+        &[
+            Field::Thinking,
+            Field::Signature,
+            Field::Redacted,
+            Field::Extra,
+        ],
+    ),
     (block::IMAGE, &[Field::Data, Field::MediaType, Field::Extra]),
-    (block::DOCUMENT, &[Field::Name, Field::Data, Field::MediaType, Field::Extra]),
+    (
+        block::DOCUMENT,
+        &[Field::Name, Field::Data, Field::MediaType, Field::Extra],
+    ),
     (
         block::TOOL_CALL,
         &[
@@ -227,3 +244,24 @@ pub const BLOCKS: &[(&str, &[Field])] = &[
     ),
     (block::OPAQUE, &[Field::Data]),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_two_fields_of_one_object_have_the_same_name() {
+        let kinds = Kind::ALL
+            .iter()
+            .map(|kind| (kind.name(), [COMMON, kind.fields()].concat()));
+        let groups = GROUPS
+            .iter()
+            .map(|(group, fields)| (group.name(), fields.to_vec()));
+        let blocks = BLOCKS.iter().map(|(name, fields)| (*name, fields.to_vec()));
+        for (name, fields) in kinds.chain(groups).chain(blocks) {
+            let names: HashSet<_> = fields.iter().map(|field| field.name()).collect();
+            assert_eq!(names.len(), fields.len(), "{name}");
+        }
+    }
+}

@@ -53,18 +53,26 @@ impl Node {
     /// Room for a record's usual number of fields, so that filling it allocates once.
     #[must_use]
     pub fn with_capacity(fields: usize) -> Self {
-        Self { members: Vec::with_capacity(fields) }
+        Self {
+            members: Vec::with_capacity(fields),
+        }
     }
 
     /// The value of a field.
     #[must_use]
     pub fn get(&self, field: Field) -> Option<&Value> {
-        self.members.iter().find(|(f, _)| *f == field).map(|(_, value)| value)
+        self.members
+            .iter()
+            .find(|(f, _)| *f == field)
+            .map(|(_, value)| value)
     }
 
     /// The value of a field, to change it.
     pub fn get_mut(&mut self, field: Field) -> Option<&mut Value> {
-        self.members.iter_mut().find(|(f, _)| *f == field).map(|(_, value)| value)
+        self.members
+            .iter_mut()
+            .find(|(f, _)| *f == field)
+            .map(|(_, value)| value)
     }
 
     /// The value of a field that is plain JSON.
@@ -103,14 +111,16 @@ impl Node {
     /// Whether a field is the JSON string `text`, spelled without escapes.
     #[must_use]
     pub fn is(&self, field: Field, text: &str) -> bool {
-        self.json(field).and_then(|json| json.as_bytes().strip_prefix(b"\""))
+        self.json(field)
+            .and_then(|json| json.as_bytes().strip_prefix(b"\""))
             == Some([text.as_bytes(), b"\""].concat().as_slice())
     }
 
     /// Whether a field is `true`.
     #[must_use]
     pub fn is_true(&self, field: Field) -> bool {
-        self.json(field).is_some_and(|json| json.as_bytes() == b"true")
+        self.json(field)
+            .is_some_and(|json| json.as_bytes() == b"true")
     }
 
     /// Gives a field a value, in place of any that it had.

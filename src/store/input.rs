@@ -17,7 +17,10 @@ pub struct Input {
 enum Source {
     File(PathBuf),
     /// Standard input: what was read ahead of it, and whether it was handed out.
-    Pipe { ahead: Vec<u8>, taken: bool },
+    Pipe {
+        ahead: Vec<u8>,
+        taken: bool,
+    },
     /// Standard input, copied to a temporary file that has no name.
     Spooled(File),
 }
@@ -26,13 +29,20 @@ impl Input {
     /// A file.
     #[must_use]
     pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self { source: Source::File(path.into()) }
+        Self {
+            source: Source::File(path.into()),
+        }
     }
 
     /// Standard input.
     #[must_use]
     pub fn stdin() -> Self {
-        Self { source: Source::Pipe { ahead: Vec::new(), taken: false } }
+        Self {
+            source: Source::Pipe {
+                ahead: Vec::new(),
+                taken: false,
+            },
+        }
     }
 
     /// The first bytes, a byte order mark left out, and whether they are all there are.
@@ -45,7 +55,10 @@ impl Input {
                 let file = File::open(&*path).map_err(|error| Error::io("cannot open", error))?;
                 head(file)?
             }
-            Source::Pipe { ahead, taken: false } => {
+            Source::Pipe {
+                ahead,
+                taken: false,
+            } => {
                 if ahead.is_empty() {
                     *ahead = head(io::stdin().lock())?;
                 }
@@ -72,8 +85,11 @@ pub fn head(source: impl Read) -> Result<Vec<u8>> {
 }
 
 fn rewound(file: &File) -> Result<File> {
-    let mut file = file.try_clone().map_err(|error| Error::io("cannot reopen", error))?;
-    file.rewind().map_err(|error| Error::io("cannot rewind", error))?;
+    let mut file = file
+        .try_clone()
+        .map_err(|error| Error::io("cannot reopen", error))?;
+    file.rewind()
+        .map_err(|error| Error::io("cannot rewind", error))?;
     Ok(file)
 }
 
@@ -94,7 +110,9 @@ impl Parts for Input {
             }
             Source::Pipe { ahead, taken } if !*taken => {
                 *taken = true;
-                Ok(Box::new(io::Cursor::new(std::mem::take(ahead)).chain(io::stdin())))
+                Ok(Box::new(
+                    io::Cursor::new(std::mem::take(ahead)).chain(io::stdin()),
+                ))
             }
             Source::Pipe { .. } => Err(unknown()),
             Source::Spooled(file) => Ok(Box::new(rewound(file)?)),
@@ -129,7 +147,11 @@ impl Fingerprint {
     /// If it is not there.
     pub fn of(path: &Path) -> Result<Self> {
         let meta = std::fs::metadata(path).map_err(|error| Error::io("cannot open", error))?;
-        Ok(Self { size: meta.len(), modified: meta.modified().ok(), inode: inode(&meta) })
+        Ok(Self {
+            size: meta.len(),
+            modified: meta.modified().ok(),
+            inode: inode(&meta),
+        })
     }
 }
 

@@ -67,7 +67,11 @@ impl Output {
     ///
     /// # Errors
     /// If the target exists, is the input, or is a symbolic link to be changed in place.
-    pub fn prepare(destination: Destination, source: Option<&Path>, policy: Policy) -> Result<Self> {
+    pub fn prepare(
+        destination: Destination,
+        source: Option<&Path>,
+        policy: Policy,
+    ) -> Result<Self> {
         let source = match source {
             Some(path) => Some((path.to_owned(), Fingerprint::of(path)?)),
             None => None,
@@ -80,7 +84,12 @@ impl Output {
             (Destination::InPlace(_), Some((path, _))) => check_in_place(path)?,
             _ => {}
         }
-        Ok(Self { destination, source, policy, staged: Staged::Nothing })
+        Ok(Self {
+            destination,
+            source,
+            policy,
+            staged: Staged::Nothing,
+        })
     }
 
     fn stage(&mut self) -> Result<()> {
@@ -114,7 +123,9 @@ impl Output {
     /// # Errors
     /// If the input changed meanwhile, the target appeared meanwhile, or the system refuses.
     pub fn commit(self) -> Result<()> {
-        let Staged::Temporary(file) = self.staged else { return Ok(()) };
+        let Staged::Temporary(file) = self.staged else {
+            return Ok(());
+        };
         if let Some((path, before)) = &self.source
             && Fingerprint::of(path)? != *before
         {
@@ -123,7 +134,9 @@ impl Output {
         if let Some((path, _)) = &self.source {
             keep_attributes(path, file.as_file())?;
         }
-        file.as_file().sync_all().map_err(|error| Error::io("cannot flush to the disk", error))?;
+        file.as_file()
+            .sync_all()
+            .map_err(|error| Error::io("cannot flush to the disk", error))?;
         match (self.destination, self.source) {
             (Destination::File(target), _) => {
                 let kept = if self.policy.force {
@@ -138,7 +151,8 @@ impl Output {
                 if let Backup::Suffix(suffix) = backup {
                     keep_original(&path, &suffix)?;
                 }
-                file.persist(&path).map_err(|error| rename_failed(&path, error.error))?;
+                file.persist(&path)
+                    .map_err(|error| rename_failed(&path, error.error))?;
                 sync_folder(&path)
             }
             _ => Ok(()),
@@ -174,12 +188,16 @@ fn temporary(folder: &Path, private: bool) -> Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder).map_err(|error| Error::io("cannot create a temporary file", error))
+    builder
+        .tempfile_in(folder)
+        .map_err(|error| Error::io("cannot create a temporary file", error))
 }
 
 /// The folder that a file stands in.
 fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 /// Whether the target is something that is written to, never replaced: a device or a pipe.
@@ -267,7 +285,9 @@ fn copy_original(path: &Path, backup: &Path) -> Result<()> {
     io::copy(&mut from, &mut to).map_err(failed)?;
     keep_attributes(path, to.as_file())?;
     to.as_file().sync_all().map_err(failed)?;
-    to.persist_noclobber(backup).map(drop).map_err(|error| failed(error.error))
+    to.persist_noclobber(backup)
+        .map(drop)
+        .map_err(|error| failed(error.error))
 }
 
 fn rename_failed(target: &Path, error: io::Error) -> Error {
@@ -292,6 +312,10 @@ fn sync_folder(target: &Path) -> Result<()> {
 
 impl From<&Path> for Destination {
     fn from(path: &Path) -> Self {
-        if path == Path::new("-") { Self::Stdout } else { Self::File(path.to_owned()) }
+        if path == Path::new("-") {
+            Self::Stdout
+        } else {
+            Self::File(path.to_owned())
+        }
     }
 }

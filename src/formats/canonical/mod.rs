@@ -10,9 +10,7 @@ mod write;
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{
-    Confidence, Cx, Format, Head, Plane, Sniffed, Target, Version, no_header,
-};
+use crate::format::{Confidence, Cx, Format, Head, Plane, Sniffed, Target, Version, no_header};
 use crate::json::{Cursor, text};
 use crate::lines::Line;
 use crate::record::Kind;
@@ -49,13 +47,25 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     if !text::is(key.of(line), "kind") {
         return None;
     }
-    let confidence =
-        if kind == Kind::Session { Confidence::Certain } else { Confidence::Strong };
-    Some(Sniffed { confidence, version: 1 })
+    let confidence = if kind == Kind::Session {
+        Confidence::Certain
+    } else {
+        Confidence::Strong
+    };
+    Some(Sniffed {
+        confidence,
+        version: 1,
+    })
 }
 
 fn plane<'a>(line: &Line<'_>, target: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
-    if sniff(&Head { name: "", bytes: line.bytes, whole: true }).is_none() {
+    if sniff(&Head {
+        name: "",
+        bytes: line.bytes,
+        whole: true,
+    })
+    .is_none()
+    {
         return Err(no_header(line, "first record has no `kind`"));
     }
     match target {

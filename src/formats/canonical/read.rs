@@ -18,7 +18,12 @@ use std::io::Read;
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut lines = Lines::new(parts.main()?, cx.options.max_line);
     lines.skip_bom()?;
-    Ok(Box::new(Records { lines, cx, number: 0, done: false }))
+    Ok(Box::new(Records {
+        lines,
+        cx,
+        number: 0,
+        done: false,
+    }))
 }
 
 struct Records<'a> {
@@ -52,7 +57,9 @@ impl Iterator for Records<'_> {
 impl Records<'_> {
     fn line(&mut self) -> Result<Option<Located<Record>>> {
         loop {
-            let Some(line) = self.lines.next()? else { return Ok(None) };
+            let Some(line) = self.lines.next()? else {
+                return Ok(None);
+            };
             if line.is_blank() {
                 continue;
             }
@@ -60,12 +67,20 @@ impl Records<'_> {
             at.record = self.number;
             self.number += 1;
             let bytes = Bytes::copy_from_slice(line.bytes);
-            let line = Line { bytes: &bytes, ..line };
+            let line = Line {
+                bytes: &bytes,
+                ..line
+            };
             return match parse(&line, &bytes) {
                 Ok(value) => Ok(Some(Located { value, at })),
-                Err(error) if error.is_recoverable() && self.cx.options.on_error == OnError::Keep => {
+                Err(error)
+                    if error.is_recoverable() && self.cx.options.on_error == OnError::Keep =>
+                {
                     self.cx.report(error.into_diagnostic());
-                    Ok(Some(Located { value: kept(&bytes), at }))
+                    Ok(Some(Located {
+                        value: kept(&bytes),
+                        at,
+                    }))
                 }
                 Err(error) => Err(error),
             };
@@ -78,7 +93,9 @@ fn kept(bytes: &Bytes) -> Record {
     let mut record = Record::new(Kind::Opaque);
     match std::str::from_utf8(bytes) {
         Ok(line) => record.node.set(Field::Text, Json::string(line)),
-        Err(_) => record.node.set(Field::RawBytes, Json::string(&text::to_base64(bytes))),
+        Err(_) => record
+            .node
+            .set(Field::RawBytes, Json::string(&text::to_base64(bytes))),
     }
     record
 }
@@ -104,7 +121,10 @@ impl From<Fault> for Problem {
 /// If it is not UTF-8, not JSON, or no record.
 pub fn parse(line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
     utf8(line)?;
-    let mut walk = Walk { cursor: Cursor::new(bytes), bytes };
+    let mut walk = Walk {
+        cursor: Cursor::new(bytes),
+        bytes,
+    };
     walk.record().map_err(|problem| match problem {
         Problem::Json(fault) => Error::json(fault, line.bytes, line.at),
         Problem::Record(at, message) => {
@@ -152,7 +172,9 @@ impl Walk<'_> {
             return self.problem(format!("{name:?} is no kind of record"));
         };
         let mut record = Record::new(kind);
-        self.members(&mut record.node, kind.name(), KIND, |field| kind.admits(field))?;
+        self.members(&mut record.node, kind.name(), KIND, |field| {
+            kind.admits(field)
+        })?;
         self.cursor.end()?;
         Ok(record)
     }
@@ -173,12 +195,18 @@ impl Walk<'_> {
                 self.cursor.skip_value()?;
                 continue;
             }
-            let Some(field) = finder.find(name).filter(|field| admits(*field)) else {
+            let Some(field) = finder.find(name, &admits) else {
                 let name = String::from_utf8_lossy(name);
-                return Err(Problem::Record(key.start, format!("{whole} has no field {name}")));
+                return Err(Problem::Record(
+                    key.start,
+                    format!("{whole} has no field {name}"),
+                ));
             };
             if node.get(field).is_some() {
-                return Err(Problem::Record(key.start, format!("field `{}` twice", field.name())));
+                return Err(Problem::Record(
+                    key.start,
+                    format!("field `{}` twice", field.name()),
+                ));
             }
             let value = self.value(field)?;
             node.set(field, value);
@@ -216,7 +244,9 @@ impl Walk<'_> {
 
     fn block(&mut self) -> std::result::Result<Node, Problem> {
         let name = self.enter(Field::Type.name())?;
-        let known = BLOCKS.iter().find(|(block, _)| text::is(name.as_bytes(), block));
+        let known = BLOCKS
+            .iter()
+            .find(|(block, _)| text::is(name.as_bytes(), block));
         let Some((block, fields)) = known else {
             return self.problem(format!("{name:?} is no type of block"));
         };
@@ -235,10 +265,11 @@ struct Names {
 }
 
 impl Names {
-    fn find(&mut self, name: &[u8]) -> Option<Field> {
+    fn find(&mut self, name: &[u8], admits: impl Fn(Field) -> bool) -> Option<Field> {
         let (before, after) = Field::ALL.split_at_checked(self.next)?;
         let mut fields = after.iter().zip(self.next..).chain(before.iter().zip(0..));
-        let (field, at) = fields.find(|(field, _)| text::is(name, field.name()))?;
+        let (field, at) =
+            fields.find(|(field, _)| text::is(name, field.name()) && admits(**field))?;
         self.next = at + 1;
         Some(*field)
     }

@@ -66,14 +66,18 @@ fn whole(line: &Bytes) -> Result<Parsed, Fault> {
 fn made_ids(record: &mut Record, id: [u8; 8], before: Option<[u8; 8]>) {
     let json = |id| Json::checked(Bytes::copy_from_slice(&quoted(id)));
     record.node.set(Field::Id, json(id));
-    record.node.set(Field::Parent, before.map_or(Json::constant("null"), json));
+    record
+        .node
+        .set(Field::Parent, before.map_or(Json::constant("null"), json));
     record.node.set(Field::IdMade, TRUE);
 }
 
 /// Turns version 1's index into the identifier that it means; an index that means none stays
 /// among the unnamed members.
 fn kept_entry(record: &mut Record, lineage: &Lineage) -> Option<u64> {
-    let Some(Value::Json(index)) = record.node.take(Field::FirstKept) else { return None };
+    let Some(Value::Json(index)) = record.node.take(Field::FirstKept) else {
+        return None;
+    };
     match lineage.kept(index.as_bytes()) {
         Kept::Entry(id, at) | Kept::Header(id, at) | Kept::Itself(id, at) => {
             let json = Json::checked(Bytes::copy_from_slice(&quoted(id)));
@@ -139,12 +143,27 @@ impl Entry {
                     self.extra.add(name, source.spelling(value));
                 }
             } else if text::is(name, "timestamp") {
-                source.value(key, &const { row("timestamp", Field::Time) }, &mut self.node, &mut self.extra)?;
+                source.value(
+                    key,
+                    &const { row("timestamp", Field::Time) },
+                    &mut self.node,
+                    &mut self.extra,
+                )?;
             } else if self.tree && text::is(name, "id") {
                 self.id_at.get_or_insert(self.count);
-                source.value(key, &const { row("id", Field::Id) }, &mut self.node, &mut self.extra)?;
+                source.value(
+                    key,
+                    &const { row("id", Field::Id) },
+                    &mut self.node,
+                    &mut self.extra,
+                )?;
             } else if self.tree && text::is(name, "parentId") {
-                source.value(key, &const { row("parentId", Field::Parent) }, &mut self.node, &mut self.extra)?;
+                source.value(
+                    key,
+                    &const { row("parentId", Field::Parent) },
+                    &mut self.node,
+                    &mut self.extra,
+                )?;
             } else if let Some(row) = finder.find(name).filter(|row| self.has(row)) {
                 source.value(key, row, &mut self.node, &mut self.extra)?;
             } else if !self.other_member(name, source)? {
@@ -161,11 +180,15 @@ impl Entry {
 
     /// Members that some kinds have and no row names: the message, and older spellings.
     fn other_member(&mut self, name: &[u8], source: &mut Source<'_>) -> Result<bool, Fault> {
-        let Some(kind) = self.kind else { return Ok(false) };
+        let Some(kind) = self.kind else {
+            return Ok(false);
+        };
         let first = source.cursor.peek().unwrap_or_default();
         match kind.kind {
             Kind::Message if kind.rows.is_empty() && text::is(name, "message") => {
-                let Some(role) = source.peek_text("role")? else { return Ok(false) };
+                let Some(role) = source.peek_text("role")? else {
+                    return Ok(false);
+                };
                 source.ambiguous |= std::mem::replace(&mut self.message, true);
                 message(&role, source, &mut self.node, &mut self.message_extra)?;
                 Ok(true)
@@ -186,7 +209,9 @@ impl Entry {
     }
 
     fn finish(mut self, wire: Option<&str>) -> Record {
-        let whole_message = self.kind.is_some_and(|k| k.kind == Kind::Message && k.rows.is_empty());
+        let whole_message = self
+            .kind
+            .is_some_and(|k| k.kind == Kind::Message && k.rows.is_empty());
         let kind = match self.kind {
             Some(_) if whole_message && !self.message => Kind::Opaque,
             Some(entry) => entry.kind,
@@ -197,10 +222,14 @@ impl Entry {
         {
             self.node.set(Field::Type, Json::string(wire));
         }
-        if self.kind.is_some_and(|entry| entry.wire == "custom_message") {
+        if self
+            .kind
+            .is_some_and(|entry| entry.wire == "custom_message")
+        {
             self.node.set(Field::Role, Json::constant("\"custom\""));
             // Told from a message of role custom, which pi keeps under `message`.
-            self.node.set(Field::Subtype, Json::constant("\"custom_message\""));
+            self.node
+                .set(Field::Subtype, Json::constant("\"custom_message\""));
         }
         let payload_first = self.kind.is_some_and(|entry| entry.payload_first);
         if !payload_first && self.id_at.is_some_and(|at| at > 2) {
@@ -212,7 +241,10 @@ impl Entry {
         if let Some(extra) = self.extra.finish() {
             self.node.set(Field::Extra, extra);
         }
-        Record { kind, node: self.node }
+        Record {
+            kind,
+            node: self.node,
+        }
     }
 }
 
@@ -268,8 +300,14 @@ fn moved(fields: &[Field], from: &mut Node, to: &mut Node) {
 #[must_use]
 pub fn role_of(node: &Node, version: u32) -> Option<&'static Role> {
     // Version 3 renamed `hookMessage`; the name before that is the later row.
-    let mut fitting = wire::ROLES.iter().filter(|role| node.is(Field::Role, role.name));
-    if version < super::version::NEWEST { fitting.next_back() } else { fitting.next() }
+    let mut fitting = wire::ROLES
+        .iter()
+        .filter(|role| node.is(Field::Role, role.name));
+    if version < super::version::NEWEST {
+        fitting.next_back()
+    } else {
+        fitting.next()
+    }
 }
 
 /// What the first line says about the session.
@@ -306,7 +344,12 @@ pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
         } else if text::is(name, "id") {
             source.value(key, &const { row("id", Field::Id) }, &mut node, &mut extra)?;
         } else if text::is(name, "model") {
-            source.value(key, &const { row("model", Field::Model) }, &mut node, &mut extra)?;
+            source.value(
+                key,
+                &const { row("model", Field::Model) },
+                &mut node,
+                &mut extra,
+            )?;
         } else if parent.is_none() && wire::PARENT_KEYS.iter().any(|key| text::is(name, key)) {
             let span = source.cursor.skip_value()?;
             parent = Some((source.json(key), source.json(span)));
@@ -332,12 +375,22 @@ pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
     if version_last {
         node.set(Field::Layout, LATE);
     }
-    Ok(Some(Header { record: Record { kind: Kind::Session, node }, named }))
+    Ok(Some(Header {
+        record: Record {
+            kind: Kind::Session,
+            node,
+        },
+        named,
+    }))
 }
 
 fn parent_session(key: Json, value: Json, version: u32, node: &mut Node) {
     let mut parent = Node::default();
-    let field = if value.text().is_some() { Field::Path } else { Field::Data };
+    let field = if value.text().is_some() {
+        Field::Path
+    } else {
+        Field::Data
+    };
     parent.set(field, value);
     if key.text().as_deref() != Some(wire::parent_key(version)) {
         parent.set(Field::Key, key);

@@ -78,7 +78,9 @@ impl Iterator for Records<'_> {
 impl Records<'_> {
     /// The record of the next line; `None` at the end.
     fn line(&mut self) -> Result<Option<Located<Record>>> {
-        let Some(line) = self.lines.next()? else { return Ok(None) };
+        let Some(line) = self.lines.next()? else {
+            return Ok(None);
+        };
         let mut at = line.at;
         let (text, cr) = match line.bytes.strip_suffix(b"\r") {
             Some(text) if line.terminated => (text, true),
@@ -90,9 +92,16 @@ impl Records<'_> {
             self.unterminated = Some(at);
         }
         let blank = line.is_blank();
-        let line = Line { bytes: &bytes, at, terminated };
+        let line = Line {
+            bytes: &bytes,
+            at,
+            terminated,
+        };
         let had_session = self.session.is_some();
-        at.record = self.session.as_ref().map_or(0, |session| session.lineage.records());
+        at.record = self
+            .session
+            .as_ref()
+            .map_or(0, |session| session.lineage.records());
         let mut record = if blank {
             kept_line(&bytes)
         } else {
@@ -135,8 +144,15 @@ impl Records<'_> {
             if let Some(found) = strange_version(header.named) {
                 self.cx.report(found.at(line.at));
             }
-            let id = header.record.node.json(Field::Id).map_or(&b""[..], Json::as_bytes);
-            self.session = Some(Session { version, lineage: Lineage::new(id, self.cx) });
+            let id = header
+                .record
+                .node
+                .json(Field::Id)
+                .map_or(&b""[..], Json::as_bytes);
+            self.session = Some(Session {
+                version,
+                lineage: Lineage::new(id, self.cx),
+            });
             write::header(&header.record.node, version, &mut self.scratch);
             header.record
         };
@@ -150,7 +166,10 @@ impl Records<'_> {
     fn file(&self, record: &mut Record) {
         let mut file = Node::default();
         if self.bom {
-            self.cx.report(Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title()));
+            self.cx.report(Diagnostic::new(
+                Code::ByteOrderMark,
+                Code::ByteOrderMark.title(),
+            ));
             file.set(Field::Bom, Json::constant("true"));
         }
         if self.crlf {
@@ -169,7 +188,8 @@ impl Records<'_> {
         }
         let at = self.unterminated?;
         let message = Code::NoFinalNewline.title();
-        self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
+        self.cx
+            .report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
         let mut file = Node::default();
         file.set(Field::FinalNewline, Json::constant("false"));
         let mut record = Record::new(Kind::Session);
@@ -196,9 +216,10 @@ pub fn strange_version(named: Named) -> Option<Diagnostic> {
             let message = format!("version {version} is newer than {}", super::version::NEWEST);
             Some(Diagnostic::new(Code::NewerVersion, message))
         }
-        Named::NotANumber => {
-            Some(Diagnostic::new(Code::StrangeVersion, Code::StrangeVersion.title()))
-        }
+        Named::NotANumber => Some(Diagnostic::new(
+            Code::StrangeVersion,
+            Code::StrangeVersion.title(),
+        )),
     }
 }
 
@@ -207,7 +228,9 @@ fn kept_line(bytes: &Bytes) -> Record {
     let mut record = Record::new(Kind::Opaque);
     match std::str::from_utf8(bytes) {
         Ok(text) => record.node.set(Field::Text, Json::string(text)),
-        Err(_) => record.node.set(Field::RawBytes, Json::string(&to_base64(bytes))),
+        Err(_) => record
+            .node
+            .set(Field::RawBytes, Json::string(&to_base64(bytes))),
     }
     record
 }

@@ -25,7 +25,9 @@ impl Named {
     /// JavaScript decides: `version ?? 1`, then `< 2` and `< 3` after conversion to a number.
     #[must_use]
     pub fn of(spelling: Option<&[u8]>) -> Self {
-        let Some(spelling) = spelling.filter(|s| *s != b"null") else { return Self::Known(1) };
+        let Some(spelling) = spelling.filter(|s| *s != b"null") else {
+            return Self::Known(1);
+        };
         let number = match spelling {
             b"true" => Some(1.0),
             b"false" => Some(0.0),
@@ -54,7 +56,11 @@ impl Named {
 }
 
 fn number_of_text(text: &str) -> Option<f64> {
-    if text.is_empty() { Some(0.0) } else { parse(text.as_bytes()) }
+    if text.is_empty() {
+        Some(0.0)
+    } else {
+        parse(text.as_bytes())
+    }
 }
 
 /// A decimal number; not the words that Rust's parser knows besides.
@@ -94,7 +100,12 @@ mod tests {
         ];
         assert_eq!(Named::of(None), Named::Known(1));
         for (spelling, named) in cases {
-            assert_eq!(Named::of(Some(spelling)), *named, "{}", String::from_utf8_lossy(spelling));
+            assert_eq!(
+                Named::of(Some(spelling)),
+                *named,
+                "{}",
+                String::from_utf8_lossy(spelling)
+            );
         }
     }
 }

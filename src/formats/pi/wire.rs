@@ -13,7 +13,11 @@ pub const PARENT_KEYS: [&str; 2] = ["branchedFrom", "parentSession"];
 /// The key that a version writes.
 #[must_use]
 pub fn parent_key(version: u32) -> &'static str {
-    if version < super::version::TREE { "branchedFrom" } else { "parentSession" }
+    if version < super::version::TREE {
+        "branchedFrom"
+    } else {
+        "parentSession"
+    }
 }
 
 /// Members of the header that follow `id`. `model` alone is the first generation's spelling of
@@ -50,17 +54,29 @@ pub struct EntryType {
 }
 
 const fn entry(wire: &'static str, kind: Kind, rows: &'static [Row]) -> EntryType {
-    EntryType { wire, kind, rows, payload_first: false }
+    EntryType {
+        wire,
+        kind,
+        rows,
+        payload_first: false,
+    }
 }
 
 /// Every type of entry but the header and, for its roles, the message.
 pub static ENTRIES: &[EntryType] = &[
     entry("message", Kind::Message, &[]),
-    entry("thinking_level_change", Kind::ThinkingChange, &[row("thinkingLevel", Field::Level)]),
+    entry(
+        "thinking_level_change",
+        Kind::ThinkingChange,
+        &[row("thinkingLevel", Field::Level)],
+    ),
     entry(
         "model_change",
         Kind::ModelChange,
-        &[row("provider", Field::Provider), row("modelId", Field::Model)],
+        &[
+            row("provider", Field::Provider),
+            row("modelId", Field::Model),
+        ],
     ),
     entry("compaction", Kind::Compaction, COMPACTION),
     entry(
@@ -77,7 +93,10 @@ pub static ENTRIES: &[EntryType] = &[
     EntryType {
         wire: "custom",
         kind: Kind::Extension,
-        rows: &[row("customType", Field::CustomType), row("data", Field::Data)],
+        rows: &[
+            row("customType", Field::CustomType),
+            row("data", Field::Data),
+        ],
         payload_first: true,
     },
     EntryType {
@@ -91,8 +110,16 @@ pub static ENTRIES: &[EntryType] = &[
         ],
         payload_first: true,
     },
-    entry("label", Kind::Label, &[row("targetId", Field::Target), row("label", Field::Label)]),
-    entry("session_info", Kind::SessionInfo, &[row("name", Field::Name)]),
+    entry(
+        "label",
+        Kind::Label,
+        &[row("targetId", Field::Target), row("label", Field::Label)],
+    ),
+    entry(
+        "session_info",
+        Kind::SessionInfo,
+        &[row("name", Field::Name)],
+    ),
     entry(
         "usage",
         Kind::Usage,
@@ -109,11 +136,19 @@ pub static ENTRIES: &[EntryType] = &[
         Kind::ContextEdit,
         &[
             row("targetId", Field::Target),
-            object("replacement", Field::Replacement, &[blocks("content", Field::Content, BLOCKS)]),
+            object(
+                "replacement",
+                Field::Replacement,
+                &[blocks("content", Field::Content, BLOCKS)],
+            ),
         ],
     ),
     entry("leaf", Kind::Leaf, &[row("targetId", Field::Target)]),
-    entry("active_tools_change", Kind::ToolsChange, &[row("activeToolNames", Field::Tools)]),
+    entry(
+        "active_tools_change",
+        Kind::ToolsChange,
+        &[row("activeToolNames", Field::Tools)],
+    ),
     entry("event", Kind::Event, &[row("event", Field::Data)]),
 ];
 
@@ -171,7 +206,12 @@ pub struct Role {
 }
 
 const fn role(wire: &'static str, name: &'static str, rows: &'static [Row]) -> Role {
-    Role { wire, name, rows, inner: Inner::None }
+    Role {
+        wire,
+        name,
+        rows,
+        inner: Inner::None,
+    }
 }
 
 /// Every role that pi itself writes. `hookMessage` is version 2's name of `custom`.
@@ -200,8 +240,18 @@ pub static ROLES: &[Role] = &[
             row("errorMessage", Field::Error),
         ],
     ),
-    Role { wire: "toolResult", name: "tool", rows: TOOL_RESULT, inner: Inner::ToolResult },
-    Role { wire: "bashExecution", name: "bash", rows: BASH, inner: Inner::Bash },
+    Role {
+        wire: "toolResult",
+        name: "tool",
+        rows: TOOL_RESULT,
+        inner: Inner::ToolResult,
+    },
+    Role {
+        wire: "bashExecution",
+        name: "bash",
+        rows: BASH,
+        inner: Inner::Bash,
+    },
     role("custom", "custom", CUSTOM),
     role("hookMessage", "custom", CUSTOM),
     role(
@@ -236,8 +286,13 @@ const TOOL_RESULT: &[Row] = &[
 ];
 
 /// The fields of [`TOOL_RESULT`] that belong to the block.
-pub const TOOL_RESULT_BLOCK: &[Field] =
-    &[Field::Call, Field::Name, Field::Content, Field::Output, Field::IsError];
+pub const TOOL_RESULT_BLOCK: &[Field] = &[
+    Field::Call,
+    Field::Name,
+    Field::Content,
+    Field::Output,
+    Field::IsError,
+];
 
 const BASH: &[Row] = &[
     row("command", Field::Command),
@@ -269,7 +324,7 @@ const CUSTOM: &[Row] = &[
 ];
 
 const USAGE: &[Row] = &[
-    row("input", Field::Input),
+    row("input", Field::InputTokens),
     row("output", Field::OutputTokens),
     row("cacheRead", Field::CacheRead),
     row("cacheWrite", Field::CacheWrite),
@@ -280,7 +335,7 @@ const USAGE: &[Row] = &[
         "cost",
         Field::Cost,
         &[
-            row("input", Field::Input),
+            row("input", Field::InputTokens),
             row("output", Field::OutputTokens),
             row("cacheRead", Field::CacheRead),
             row("cacheWrite", Field::CacheWrite),
@@ -294,7 +349,10 @@ pub const BLOCKS: &[BlockType] = &[
     BlockType {
         wire: "text",
         name: block::TEXT,
-        rows: &[row("text", Field::Text), row("textSignature", Field::Signature)],
+        rows: &[
+            row("text", Field::Text),
+            row("textSignature", Field::Signature),
+        ],
     },
     BlockType {
         wire: "thinking",

@@ -2,7 +2,7 @@
 
 use super::read::role_of;
 use super::version::TREE;
-use super::wire::{self, EntryType, Inner};
+use super::wire::{self, EntryType, Inner, Role};
 use crate::json::{Cursor, Fault, Json, text};
 use crate::mapping::{Extra, Object, Row, row};
 use crate::record::{Field, Kind, Node, Record, block};
@@ -16,20 +16,31 @@ pub fn header(node: &Node, version: u32, out: &mut Vec<u8>) {
     if version >= TREE && !late {
         object.member("version", number.as_bytes());
     }
-    object.rows(const { &[row("id", Field::Id)] }, &[node]);
+    object.rows(const { &[row("id", Field::Id)] }, node);
     let joined = node.json(Field::Provider).is_none() && node.json(Field::Model).is_some();
     let parent = node.node(Field::ParentSession);
     if version < TREE || late {
-        let rows = if joined { wire::HEADER_JOINED } else { wire::HEADER };
-        object.rows(rows, &[node]);
+        let rows = if joined {
+            wire::HEADER_JOINED
+        } else {
+            wire::HEADER
+        };
+        object.rows(rows, node);
         parent_session(parent, version, &mut object);
     } else {
-        object.rows(const { &[row("timestamp", Field::Created), row("cwd", Field::Cwd)] }, &[node]);
+        object.rows(
+            const { &[row("timestamp", Field::Created), row("cwd", Field::Cwd)] },
+            node,
+        );
         parent_session(parent, version, &mut object);
         // What version 2 moved from the header into entries stands behind its own members.
-        let rows = if joined { wire::HEADER_JOINED } else { wire::HEADER };
+        let rows = if joined {
+            wire::HEADER_JOINED
+        } else {
+            wire::HEADER
+        };
         let rest = rows.get(2..).unwrap_or_default();
-        object.rows(rest, &[node]);
+        object.rows(rest, node);
     }
     object.extra(node);
     if version >= TREE && late {
@@ -40,9 +51,13 @@ pub fn header(node: &Node, version: u32, out: &mut Vec<u8>) {
 
 fn parent_session(parent: Option<&Node>, version: u32, object: &mut Object<'_>) {
     let Some(parent) = parent else { return };
-    let Some(value) = parent.json(Field::Path).or(parent.json(Field::Data)) else { return };
+    let Some(value) = parent.json(Field::Path).or(parent.json(Field::Data)) else {
+        return;
+    };
     let named = parent.text(Field::Key);
-    let known = wire::PARENT_KEYS.into_iter().find(|key| Some(*key) == named.as_deref());
+    let known = wire::PARENT_KEYS
+        .into_iter()
+        .find(|key| Some(*key) == named.as_deref());
     object.member(known.unwrap_or(wire::parent_key(version)), value.as_bytes());
 }
 
@@ -66,17 +81,23 @@ pub fn entry(record: &Record, version: u32, index: Option<u64>, out: &mut Vec<u8
     if !entry.payload_first {
         base(node, version, !late, &mut object);
     }
-    payload(record, entry, version, index, late, message_extra.as_ref(), &mut object);
+    payload(
+        record,
+        entry,
+        version,
+        index,
+        late,
+        message_extra.as_ref(),
+        &mut object,
+    );
     if entry.payload_first {
         base(node, version, true, &mut object);
     }
-    if let Some(extra) = &extra {
-        object.members_of(extra);
-    }
+    object.extra_members(extra.as_ref());
     if late && version >= TREE {
-        object.rows(IDS, &[node]);
+        object.rows(IDS, node);
         if record.kind == Kind::Compaction {
-            object.rows(KEPT, &[node]);
+            object.rows(KEPT, node);
         }
     }
     object.close();
@@ -88,9 +109,9 @@ const KEPT: &[Row] = &[row(wire::FIRST_KEPT_ID, Field::FirstKept)];
 
 fn base(node: &Node, version: u32, ids: bool, object: &mut Object<'_>) {
     if version >= TREE && ids {
-        object.rows(IDS, &[node]);
+        object.rows(IDS, node);
     }
-    object.rows(const { &[row("timestamp", Field::Time)] }, &[node]);
+    object.rows(const { &[row("timestamp", Field::Time)] }, node);
 }
 
 fn payload(
@@ -109,7 +130,7 @@ fn payload(
         }
         // Spelled `provider/id` where it was read so; pi's own migration keeps that too.
         Kind::ModelChange if node.json(Field::Provider).is_none() => {
-            object.rows(wire::MODEL_CHANGE_JOINED, &[node]);
+            object.rows(wire::MODEL_CHANGE_JOINED, node);
         }
         Kind::Compaction => {
             for row in entry.rows {
@@ -125,7 +146,7 @@ fn payload(
                 }
             }
         }
-        _ => object.rows(entry.rows, &[node]),
+        _ => object.rows(entry.rows, node),
     }
 }
 
@@ -137,34 +158,45 @@ fn message(node: &Node, version: u32, extra: Option<&Json>, out: &mut Vec<u8>) {
         (None, Some(name)) => object.member("role", name.as_bytes()),
         (None, None) => {}
     }
-    let rows = role.map_or(wire::OTHER_ROLE, |role| role.rows);
-    match role.map_or(Inner::None, |role| role.inner) {
-        Inner::None => object.rows(rows, &[node]),
-        Inner::ToolResult => match tool_result(node) {
-            Some(result) => {
-                object.rows(rows, &[result, node]);
-                object.extra(result);
-            }
-            None => object.rows(rows, &[node]),
-        },
-        Inner::Bash => match node.node(Field::Bash) {
-            Some(bash) => {
-                object.rows(rows, &[bash, node]);
-                object.extra(bash);
-            }
-            None => object.rows(rows, &[node]),
-        },
-    }
-    if let Some(extra) = extra {
-        object.members_of(extra);
+    match role {
+        None => {
+            // What a fork adds stands before the time, where pi's own roles have their members.
+            let (content, time) = wire::OTHER_ROLE.split_at(1);
+            object.rows(content, node);
+            object.extra_members(extra);
+            object.rows(time, node);
+        }
+        Some(role) => {
+            members(node, role, &mut object);
+            object.extra_members(extra);
+        }
     }
     object.close();
+}
+
+fn members(node: &Node, role: &Role, object: &mut Object<'_>) {
+    let (inner, fields): (_, &[Field]) = match role.inner {
+        Inner::None => (None, &[]),
+        Inner::ToolResult => (tool_result(node), wire::TOOL_RESULT_BLOCK),
+        Inner::Bash => (node.node(Field::Bash), wire::BASH_GROUP),
+    };
+    for row in role.rows {
+        let holder = inner
+            .filter(|_| fields.contains(&row.field))
+            .unwrap_or(node);
+        object.rows(std::slice::from_ref(row), holder);
+    }
+    if let Some(inner) = inner {
+        object.extra(inner);
+    }
 }
 
 /// The one block of a tool's message.
 fn tool_result(node: &Node) -> Option<&Node> {
     let blocks = node.nodes(Field::Content)?;
-    blocks.first().filter(|block| block.is(Field::Type, block::TOOL_RESULT))
+    blocks
+        .first()
+        .filter(|block| block.is(Field::Type, block::TOOL_RESULT))
 }
 
 fn opaque(node: &Node, version: u32, out: &mut Vec<u8>) {
@@ -184,7 +216,7 @@ fn opaque(node: &Node, version: u32, out: &mut Vec<u8>) {
     base(node, version, !late, &mut object);
     object.extra(node);
     if late && version >= TREE {
-        object.rows(IDS, &[node]);
+        object.rows(IDS, node);
     }
     object.close();
 }

@@ -96,13 +96,18 @@ impl Writer for Entries<'_> {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         if self.session.is_none() {
-            return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
+            return Err(Error::unfit(Diagnostic::new(
+                Code::Empty,
+                "no session record",
+            )));
         }
         if let Some(eol) = self.pending.take().filter(|_| self.final_newline) {
             self.out.extend_from_slice(eol);
         }
         self.flush()?;
-        self.to.flush().map_err(|error| Error::io("cannot write", error))
+        self.to
+            .flush()
+            .map_err(|error| Error::io("cannot write", error))
     }
 }
 
@@ -114,7 +119,9 @@ fn is_line(record: &Record) -> bool {
 
 impl Entries<'_> {
     fn flush(&mut self) -> Result<()> {
-        self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
+        self.to
+            .write_all(&self.out)
+            .map_err(|error| Error::io("cannot write", error))?;
         self.out.clear();
         Ok(())
     }
@@ -143,7 +150,10 @@ impl Entries<'_> {
     fn session_record(&mut self, located: &Located<Record>) -> Result<()> {
         let node = &located.value.node;
         if let Some(file) = node.node(Field::File) {
-            if file.json(Field::FinalNewline).is_some_and(|b| b.as_bytes() == b"false") {
+            if file
+                .json(Field::FinalNewline)
+                .is_some_and(|b| b.as_bytes() == b"false")
+            {
                 self.final_newline = false;
             }
             if self.session.is_none() && file.is(Field::Eol, "crlf") {
@@ -155,9 +165,15 @@ impl Entries<'_> {
         }
         let first = self.session.is_none();
         for field in node.fields() {
-            let held = if first { HEADER_FIELDS.contains(&field) } else { field == Field::File };
+            let held = if first {
+                HEADER_FIELDS.contains(&field)
+            } else {
+                field == Field::File
+            };
             if !held {
-                self.cx.log.count(Fate::Dropped, &format!("session.{}", field.name()));
+                self.cx
+                    .log
+                    .count(Fate::Dropped, &format!("session.{}", field.name()));
             }
         }
         if first { self.header(located) } else { Ok(()) }
@@ -192,7 +208,8 @@ impl Entries<'_> {
     fn entry(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
         let Some(session) = &self.session else {
-            let found = Diagnostic::new(Code::BadRecord, "the stream does not begin with a session");
+            let found =
+                Diagnostic::new(Code::BadRecord, "the stream does not begin with a session");
             return Err(Error::unfit(found.at(located.at)));
         };
         let same = session.same;
@@ -234,7 +251,9 @@ impl Entries<'_> {
     fn losses(&self, record: &Record) {
         let node = &record.node;
         let count = |field: &str| {
-            self.cx.log.count(Fate::Dropped, &format!("{}.{field}", record.kind.name()));
+            self.cx
+                .log
+                .count(Fate::Dropped, &format!("{}.{field}", record.kind.name()));
         };
         if self.version.number < TREE && !node.is_true(Field::IdMade) && record.is_node() {
             count("id");
@@ -242,7 +261,11 @@ impl Entries<'_> {
         let blocks = node.nodes(Field::Content).unwrap_or_default();
         let tool = node.is(Field::Role, "tool");
         for (i, block) in blocks.iter().enumerate() {
-            if if tool { i > 0 } else { !can_write(BLOCKS, block) } {
+            if if tool {
+                i > 0
+            } else {
+                !can_write(BLOCKS, block)
+            } {
                 let name = block.text(Field::Type).unwrap_or_default();
                 count(&format!("content.*.{name}"));
             }
@@ -262,7 +285,9 @@ impl Entries<'_> {
             self.numbers.push(id.map_or(0, |id| hash(id.as_bytes())));
         }
         // The lineage is needed to read stored spellings, which depend on earlier records.
-        let (Some(session), Some(record)) = (&mut self.session, record) else { return };
+        let (Some(session), Some(record)) = (&mut self.session, record) else {
+            return;
+        };
         if record.kind != Kind::Opaque || record.node.json(Field::Data).is_none() {
             session.lineage.entry();
         } else if is_header(record) {
@@ -282,15 +307,22 @@ impl Entries<'_> {
             return Some(self.numbers.len() as u64);
         }
         let kept = hash(kept.as_bytes());
-        self.numbers.iter().rposition(|id| *id == kept).map(|number| number as u64)
+        self.numbers
+            .iter()
+            .rposition(|id| *id == kept)
+            .map(|number| number as u64)
     }
 
     /// Whether reading `raw` here gives this very record.
     fn raw_gives(&self, raw: &Bytes, record: &Record, index: Option<u64>) -> bool {
-        let Some(session) = &self.session else { return false };
+        let Some(session) = &self.session else {
+            return false;
+        };
         let mut lineage = session.lineage.clone();
         let version = self.version.number;
-        let Ok(parsed) = read::entry(raw, version, &mut lineage) else { return false };
+        let Ok(parsed) = read::entry(raw, version, &mut lineage) else {
+            return false;
+        };
         let made: &[Field] = if version < TREE {
             // Identifiers that the reader made depend on how the person wanted them made.
             &[Field::Id, Field::Parent, Field::FirstKept, Field::Eol]
@@ -302,7 +334,8 @@ impl Entries<'_> {
 
     fn refuse_raw(&self, located: &Located<Record>) {
         let message = "the record was edited, its stored spelling is dropped";
-        self.cx.report(Diagnostic::new(Code::RawRefused, message).at(located.at));
+        self.cx
+            .report(Diagnostic::new(Code::RawRefused, message).at(located.at));
     }
 }
 
@@ -321,5 +354,10 @@ fn raw_of(node: &Node) -> Option<Bytes> {
 /// Whether two records are equal, some fields and the stored spelling apart.
 fn equal(read: &Record, given: &Record, apart: &[Field]) -> bool {
     let kept = |(field, _): &(Field, &Value)| *field != Field::Raw && !apart.contains(field);
-    read.kind == given.kind && read.node.iter().filter(kept).eq(given.node.iter().filter(kept))
+    read.kind == given.kind
+        && read
+            .node
+            .iter()
+            .filter(kept)
+            .eq(given.node.iter().filter(kept))
 }
