@@ -84,6 +84,7 @@ codes! {
     StrangeVersion "CY0205" Warning "version that is no number" "The header's version cannot be compared with a number. The agent opens such a file without migrating it; so does copyist."
     WrongVersion "CY0206" Error "version cannot be reached" "Migration goes to newer versions only, and only through versions that the format has. To write an older version use `copyist convert`, which reports what it cannot hold."
     WrongFormat "CY0207" Error "file is not of the format asked for" "The format given with `-f` does not recognise this file."
+    VersionRefused "CY0208" Error "version is too new to migrate" "The file says that a newer release wrote it, so copyist cannot know what a migration would have to change. `--force-version` treats it as the newest version that copyist knows; then it passes as it is."
     KeptFromHeader "CY0301" Warning "compaction keeps everything" "The compaction's index pointed at a session header, by which version 1 meant that nothing was left out. It now points at the first entry. The index is kept under `copyist.migrated`. (The agent's own migration drops the index, and with it all that came before the compaction.)"
     KeptSelf "CY0302" Warning "compaction keeps nothing" "The compaction's index was its own, so it kept nothing of what came before. It now points at itself. The index is kept under `copyist.migrated`."
     KeptNowhere "CY0303" Warning "compaction index points nowhere" "The compaction's index points behind the compaction, outside the file, or between two entries. As in the agent's own migration it is dropped, and nothing before the compaction is kept in the context. The index is kept under `copyist.migrated`."
@@ -137,7 +138,9 @@ impl Code {
             ),
             Self::NoHeader => Some("`copyist repair` rebuilds the header from the file's name"),
             Self::LineTooLong => Some("`--max-line` sets the limit"),
-            Self::NewerVersion => Some("`--force-version` migrates it all the same"),
+            Self::VersionRefused => {
+                Some("`--force-version` treats it as the newest version that is known")
+            }
             Self::UnknownFormat => {
                 Some("`-f FORMAT` names the format, `copyist formats` lists them")
             }

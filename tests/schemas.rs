@@ -45,16 +45,7 @@ fn the_definitions_are_those_of_the_tables() {
     let blocks = BLOCKS.iter().map(|(block, _)| format!("block_{block}"));
     let named = kinds.chain(fields).chain(groups).chain(blocks);
     let expected: BTreeSet<_> = named.chain(["block".to_owned()]).collect();
-    let missing: Vec<_> = expected.difference(&found).collect();
-    let surplus: Vec<_> = found.difference(&expected).collect();
-    assert!(
-        missing.is_empty(),
-        "in the tables but not in the schema: {missing:?}"
-    );
-    assert!(
-        surplus.is_empty(),
-        "in the schema but not in the tables: {surplus:?}"
-    );
+    assert_same("definitions", &found, &expected);
 }
 
 #[test]
@@ -185,10 +176,17 @@ fn assert_members(what: &str, name: &str, decides: Option<&str>, fields: &[Field
 /// That a schema takes these values of the member `decides`, and goes by each to its definition.
 fn assert_chooses(schema: &Value, what: &str, decides: &str, names: &[&str]) {
     assert_eq!(schema["required"], json!([decides]), "`{decides}` decides");
-    assert_eq!(
-        schema["properties"][decides]["enum"],
-        json!(names),
-        "values of `{decides}`"
+    let values = schema["properties"][decides]["enum"]
+        .as_array()
+        .expect("values");
+    let found = values
+        .iter()
+        .filter_map(|value| value.as_str().map(str::to_owned));
+    let expected = names.iter().map(|name| (*name).to_owned());
+    assert_same(
+        &format!("values of `{decides}`"),
+        &found.collect(),
+        &expected.collect(),
     );
     let rules = schema["allOf"].as_array().expect("rules");
     assert_eq!(rules.len(), names.len(), "rules on `{decides}`");
@@ -201,6 +199,19 @@ fn assert_chooses(schema: &Value, what: &str, decides: &str, names: &[&str]) {
         let expected = json!({ "if": condition, "then": then });
         assert_eq!(*rule, expected, "rule of {what} `{name}`");
     }
+}
+
+fn assert_same(what: &str, schema: &BTreeSet<String>, tables: &BTreeSet<String>) {
+    let missing: Vec<_> = tables.difference(schema).collect();
+    let surplus: Vec<_> = schema.difference(tables).collect();
+    assert!(
+        missing.is_empty(),
+        "{what} of the tables that the schema lacks: {missing:?}"
+    );
+    assert!(
+        surplus.is_empty(),
+        "{what} of the schema that the tables lack: {surplus:?}"
+    );
 }
 
 fn definition(name: &str) -> &'static Value {
@@ -643,10 +654,12 @@ fn validated(format: &Format, version: &Version, bytes: &[u8], case: &Case) -> u
         .diagnostics
         .iter()
         .filter(|found| found.code == Code::Schema);
-    let misfits: Vec<_> = misfits
-        .map(|found| (found.at.map(|at| at.line), &found.message))
-        .collect();
-    assert!(misfits.is_empty(), "{case}: {misfits:#?}");
+    let misfits = misfits.map(|found| {
+        let line = found.at.map_or(0, |at| at.line);
+        format!("\n  line {line}: {}", found.message)
+    });
+    let misfits: String = misfits.collect();
+    assert!(misfits.is_empty(), "{case}:{misfits}");
     // One of its lines nests deeper than the schema check can follow.
     let unchecked = u64::from(case.name == "spellings");
     let deep = findings.counts.get(&Code::TooDeep).copied().unwrap_or(0);

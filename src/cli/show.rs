@@ -2,7 +2,8 @@
 
 use super::args::Telling;
 use crate::batch::{FileReport, Outcome, Summary};
-use crate::diagnostic::{Diagnostic, Severity, Window};
+use crate::diagnostic::{Code, Diagnostic, Severity, Window};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -17,6 +18,8 @@ pub struct Show {
     /// Whether standard output carries the sessions themselves.
     data_on_stdout: bool,
     dry_run: bool,
+    /// Codes whose help was given: once a run is enough.
+    helped: BTreeSet<Code>,
 }
 
 impl Show {
@@ -28,11 +31,12 @@ impl Show {
             verbose: telling.verbose,
             data_on_stdout,
             dry_run,
+            helped: BTreeSet::new(),
         }
     }
 
     /// Tells about one input.
-    pub fn file(&self, report: &FileReport) {
+    pub fn file(&mut self, report: &FileReport) {
         if self.json {
             if report.outcome != Outcome::Skipped || self.verbose {
                 self.result(&serde_json::to_string(report).unwrap_or_default());
@@ -54,6 +58,9 @@ impl Show {
         {
             if told < shown {
                 say(&finding(&report.path, found));
+                if let Some(help) = found.code.help().filter(|_| self.helped.insert(found.code)) {
+                    say(&format!("  help: {help}"));
+                }
             }
             told += 1;
         }
@@ -168,12 +175,13 @@ fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// One finding: `path:line:byte: severity[CODE]: message`, the text around it, and what to do.
+/// One finding: `path:line:byte: severity[CODE]: message`, and the text around it.
 fn finding(path: &str, found: &Diagnostic) -> String {
     let mut out = printable(path);
     if let Some(at) = found.at {
         let _ = write!(out, ":{}", at.line);
-        if at.byte > 0 {
+        // Findings about the tree know their line only.
+        if at.byte > 0 || at.line == 1 {
             let _ = write!(out, ":{}", at.byte);
         }
     }
@@ -187,9 +195,6 @@ fn finding(path: &str, found: &Diagnostic) -> String {
     );
     if let Some(window) = &found.window {
         out.push_str(&excerpt(window));
-    }
-    if let Some(help) = code.help() {
-        let _ = write!(out, "\n  help: {help}");
     }
     out
 }

@@ -4,89 +4,8 @@
 //! grammar as strictly as entering does. Nesting costs one bit a level, so ten thousand levels
 //! are no more than a kilobyte. Input must be UTF-8 (the line reader sees to that).
 
-use std::fmt;
-
-/// A half-open range of bytes in the text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
-    /// First byte.
-    pub start: usize,
-    /// One past the last byte.
-    pub end: usize,
-}
-
-impl Span {
-    /// The bytes that the span covers; empty if it reaches outside `bytes`.
-    #[must_use]
-    pub fn of(self, bytes: &[u8]) -> &[u8] {
-        bytes.get(self.start..self.end).unwrap_or_default()
-    }
-}
-
-/// What is wrong with a text, and at which byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Byte offset in the text.
-    pub at: usize,
-    /// The kind of fault.
-    pub what: What,
-}
-
-/// The kinds of JSON faults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum What {
-    /// The text ends before the value does.
-    End,
-    /// The text ends inside a string.
-    EndInString,
-    /// A byte that cannot stand here.
-    Unexpected(u8),
-    /// A raw control character inside a string.
-    Control(u8),
-    /// A `\` followed by something that is no escape.
-    Escape,
-    /// A number that JSON does not allow.
-    Number,
-    /// A word other than `true`, `false` and `null`.
-    Literal,
-    /// Something follows the value.
-    Trailing,
-}
-
-impl What {
-    /// Whether the text is a whole beginning whose rest is missing.
-    #[must_use]
-    pub fn is_truncation(self) -> bool {
-        matches!(self, Self::End | Self::EndInString)
-    }
-}
-
-impl fmt::Display for What {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::End => f.write_str("unexpected end of the record"),
-            Self::EndInString => f.write_str("unexpected end of the record inside a string"),
-            Self::Unexpected(b) => write!(f, "unexpected {}", ByteName(*b)),
-            Self::Control(b) => write!(f, "raw control character 0x{b:02x} inside a string"),
-            Self::Escape => f.write_str("invalid escape in a string"),
-            Self::Number => f.write_str("invalid number"),
-            Self::Literal => f.write_str("expected a JSON value"),
-            Self::Trailing => f.write_str("more text after the end of the record"),
-        }
-    }
-}
-
-struct ByteName(u8);
-
-impl fmt::Display for ByteName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            b if b.is_ascii_graphic() => write!(f, "`{}`", b as char),
-            b => write!(f, "byte 0x{b:02x}"),
-        }
-    }
-}
+use super::fault::{Fault, Span, What};
+use super::scan::{Levels, plain_run};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -460,69 +379,6 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// How many leading bytes are neither quote, backslash nor control character.
-///
-/// Eight bytes at a time: a byte's high bit is set where a test holds. Flipping the bit 0x02 puts
-/// the quote (0x22) right behind the control characters, so that one comparison finds both. A
-/// borrow can only spoil bits above the lowest hit, and only the lowest is used.
-#[inline]
-fn plain_run(bytes: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let mut rest = bytes;
-    while let Some((block, after)) = rest.split_first_chunk::<8>() {
-        let word = u64::from_le_bytes(*block);
-        let low = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
-        let back = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
-        let hits = (low | back) & !word & HIGH;
-        if hits != 0 {
-            return bytes.len() - rest.len() + hits.trailing_zeros() as usize / 8;
-        }
-        rest = after;
-    }
-    let plain = rest
-        .iter()
-        .take_while(|&&b| b != b'"' && b != b'\\' && b >= 0x20)
-        .count();
-    bytes.len() - rest.len() + plain
-}
-
-/// A stack of bits, one a nesting level: true for objects.
-#[derive(Default)]
-struct Levels {
-    word: u64,
-    depth: usize,
-    full: Vec<u64>,
-}
-
-impl Levels {
-    #[inline]
-    fn push(&mut self, object: bool) {
-        if self.depth > 0 && self.depth.is_multiple_of(64) {
-            self.full.push(self.word);
-        }
-        self.word = self.word << 1 | u64::from(object);
-        self.depth += 1;
-    }
-
-    #[inline]
-    fn top(&self) -> Option<bool> {
-        (self.depth > 0).then_some(self.word & 1 == 1)
-    }
-
-    #[inline]
-    fn pop(&mut self) {
-        self.word >>= 1;
-        self.depth -= 1;
-        if self.depth > 0
-            && self.depth.is_multiple_of(64)
-            && let Some(word) = self.full.pop()
-        {
-            self.word = word;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -595,21 +451,6 @@ mod tests {
                         what: What::Control(bad)
                     })
                 );
-            }
-        }
-    }
-
-    #[test]
-    fn every_byte_is_plain_or_special_at_every_place() {
-        for byte in 0..=255u8 {
-            let special = byte < 0x20 || byte == b'"' || byte == b'\\';
-            for place in 0..24 {
-                let mut bytes = [b'a'; 24];
-                bytes[place] = byte;
-                let expected = if special { place } else { 24 };
-                assert_eq!(plain_run(&bytes), expected, "{byte:#x} at {place}");
-                bytes[23] = b'"';
-                assert_eq!(plain_run(&bytes), expected.min(23), "{byte:#x} at {place}");
             }
         }
     }

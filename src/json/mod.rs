@@ -11,8 +11,11 @@
 
 mod cursor;
 pub mod edit;
+mod fault;
+mod scan;
 pub mod text;
 mod value;
 
-pub use cursor::{Cursor, Fault, Span, What};
+pub use cursor::Cursor;
+pub use fault::{Fault, Span, What};
 pub use value::Json;

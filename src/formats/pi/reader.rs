@@ -135,6 +135,9 @@ impl Records<'_> {
             if session.lineage.headers() > headers {
                 self.cx.report(further_header(line.at));
             }
+            if bytes.trim_ascii_start().first() != Some(&b'{') {
+                self.not_an_object(line)?;
+            }
             write::entry(&parsed.record, version, parsed.kept, &mut self.scratch);
             parsed.record
         } else {
@@ -160,6 +163,16 @@ impl Records<'_> {
             record.node.set(Field::Raw, spelling(bytes));
         }
         Ok(record)
+    }
+
+    /// Decides about a line that is JSON and no object.
+    fn not_an_object(&self, line: &Line<'_>) -> Result<()> {
+        let error = not_an_object(line);
+        if !self.cx.tolerate_keeps(&error) {
+            return Err(error);
+        }
+        self.cx.report(error.into_diagnostic());
+        Ok(())
     }
 
     /// Says what the header's record says of the file.
@@ -200,6 +213,13 @@ impl Records<'_> {
 
 /// What is said of a first record that is no header.
 pub const NOT_A_HEADER: &str = "first record is no session header with a string `id`";
+
+/// The error for a line that is JSON and no object.
+#[must_use]
+pub fn not_an_object(line: &Line<'_>) -> Error {
+    let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
+    Error::damaged(found.at(line.at).showing(line.bytes, 0))
+}
 
 /// The finding about a header after the first.
 #[must_use]

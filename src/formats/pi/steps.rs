@@ -9,7 +9,7 @@
 //! release from 0.35 to 1.5.2. Where ours differs on purpose, [`to_v2`] says why.
 
 use super::lineage::{Kept, Lineage, quoted};
-use super::reader::{NOT_A_HEADER, further_header, strange_version};
+use super::reader::{NOT_A_HEADER, further_header, not_an_object, strange_version};
 use super::scan::{Member, Scan};
 use super::version::{NEWEST, Named, TREE};
 use super::{NAME, wire};
@@ -70,14 +70,14 @@ pub fn open<'a>(line: &Line<'_>, target: Target, cx: &'a Cx<'a>) -> Result<Box<d
 
 /// The version that the session will have.
 fn reachable(named: Named, target: Target, line: &Line<'_>, cx: &Cx<'_>) -> Result<u32> {
-    let found = strange_version(named).map(|found| found.at(line.at).showing(line.bytes, 0));
     let from = named.read_as();
-    if let (Named::Newer(_), Target::Version(_), false) = (named, target, cx.options.force_version)
-    {
-        let found = found.unwrap_or_else(|| Diagnostic::new(Code::NewerVersion, ""));
-        return Err(Error::request(found.code, found.message));
-    }
-    if let Some(found) = found {
+    if let Some(found) = strange_version(named) {
+        let mut found = found.at(line.at).showing(line.bytes, 0);
+        let newer = matches!(named, Named::Newer(_));
+        if newer && target != Target::Same && !cx.options.force_version {
+            found.code = Code::VersionRefused;
+            return Err(Error::unfit(found));
+        }
         cx.report(found);
         return Ok(from);
     }
@@ -119,8 +119,7 @@ impl Plane for Migration<'_> {
         let scan = Scan::of(bytes).map_err(|fault| Error::json(fault, bytes, line.at))?;
         let Some(scan) = scan else {
             self.lineage.other();
-            let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
-            return Err(Error::damaged(found.at(line.at).showing(bytes, 0)));
+            return Err(not_an_object(line));
         };
         if scan.is(bytes, "session") {
             self.header(line, &scan);

@@ -1,0 +1,170 @@
+//! What the tests share: the corpus, the testdata, and conversions in memory.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use copyist::diagnostic::{Findings, Log};
+use copyist::error::Error;
+use copyist::format::{Cx, Format, Head, OnError, Options, Target};
+use copyist::formats::Spec;
+use copyist::ids::Choice;
+use copyist::memory::{Buffer, Bytes};
+use copyist::{convert, detect, migrate};
+use std::path::{Path, PathBuf};
+
+/// The corpus beside the project, or `None` after saying aloud that `test` is skipped.
+pub fn corpus(test: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    if path.is_dir() {
+        return Some(path);
+    }
+    eprintln!("SKIP {test}: no corpus at {}", path.display());
+    None
+}
+
+/// The project's own test data.
+pub fn testdata() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")
+}
+
+/// Files below a folder, sorted.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = walkdir::WalkDir::new(folder).sort_by_file_name();
+    let entries = entries
+        .into_iter()
+        .map(|entry| entry.expect("a readable folder"));
+    entries
+        .filter(|e| e.file_type().is_file())
+        .map(walkdir::DirEntry::into_path)
+        .collect()
+}
+
+/// The inputs of every undamaged case of our own.
+pub fn own_inputs() -> Vec<PathBuf> {
+    let damaged = testdata().join("damaged");
+    let inputs = files(&testdata()).into_iter();
+    inputs
+        .filter(|path| in_folder(path, "in") && !path.starts_with(&damaged))
+        .collect()
+}
+
+/// Whether a file stands directly in a folder of this name.
+pub fn in_folder(path: &Path, name: &str) -> bool {
+    path.parent()
+        .and_then(Path::file_name)
+        .is_some_and(|folder| folder == name)
+}
+
+/// A file's name without its folder.
+pub fn name(path: &Path) -> String {
+    path.file_name()
+        .expect("a file name")
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// A file's contents.
+pub fn read(path: &Path) -> Vec<u8> {
+    std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Options with what most tests want to vary.
+pub fn options(on_error: OnError, ids: Choice) -> Options {
+    Options {
+        on_error,
+        ids,
+        ..Options::default()
+    }
+}
+
+/// The format and version of some bytes.
+pub fn recognise(bytes: &[u8]) -> Option<(&'static Format, u32)> {
+    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    let head = Head {
+        name: "",
+        bytes: text,
+        whole: true,
+    };
+    detect::detect(&head).map(|(format, sniffed)| (format, sniffed.version))
+}
+
+/// Output, and what was said on the way.
+pub type Done = (Result<Vec<u8>, Error>, Findings);
+
+/// Migrates in memory.
+pub fn migrated(bytes: &[u8], to: &str, options: &Options) -> Done {
+    let spec = Spec::parse(to).expect("a format");
+    let log = Log::default();
+    let cx = Cx { options, log: &log };
+    let mut out = Vec::new();
+    let target = Target::Version(spec.version().number);
+    let done = migrate::run(spec.format, Box::new(bytes), &mut out, target, &cx);
+    (done.map(|_| out), log.into_findings())
+}
+
+/// Converts in memory.
+pub fn converted(bytes: &[u8], from: &Format, version: u32, to: &str, options: &Options) -> Done {
+    let spec = Spec::parse(to).expect("a format");
+    let log = Log::default();
+    let cx = Cx { options, log: &log };
+    let mut out = Buffer::default();
+    let mut parts = Bytes::new(bytes);
+    let done = convert::run(from, version, spec, &mut parts, &mut out, &cx);
+    (done.map(|_| out.main().to_vec()), log.into_findings())
+}
+
+/// To the canonical stream; the input must be readable.
+pub fn to_canonical(bytes: &[u8], options: &Options) -> Vec<u8> {
+    let (format, version) = recognise(bytes).expect("a known format");
+    let (done, _) = converted(bytes, format, version, "canonical", options);
+    done.expect("a readable session")
+}
+
+/// From the canonical stream.
+pub fn from_canonical(stream: &[u8], to: &str, options: &Options) -> Vec<u8> {
+    let (canonical, version) = recognise(stream).expect("a stream");
+    let (done, _) = converted(stream, canonical, version, to, options);
+    done.expect("a readable stream")
+}
+
+/// Fails with the first line that differs.
+pub fn assert_same(ours: &[u8], theirs: &[u8], what: &str) {
+    if ours == theirs {
+        return;
+    }
+    let (mut a, mut b) = (ours.split(|b| *b == b'\n'), theirs.split(|b| *b == b'\n'));
+    for line in 1.. {
+        let (a, b) = (a.next(), b.next());
+        if a != b {
+            let show = |line: Option<&[u8]>| {
+                line.map(|line| String::from_utf8_lossy(&line[..line.len().min(2000)]).into_owned())
+            };
+            panic!(
+                "{what}: line {line} differs\n  ours:   {:?}\n  theirs: {:?}",
+                show(a),
+                show(b)
+            );
+        }
+        if a.is_none() {
+            return;
+        }
+    }
+}
+
+/// A JSON value with its numbers as doubles, as JavaScript has them, and lone surrogates read as
+/// U+FFFD.
+pub fn as_javascript(line: &[u8]) -> serde_json::Value {
+    fn doubles(value: serde_json::Value) -> serde_json::Value {
+        match value {
+            serde_json::Value::Number(n) => n.as_f64().map_or(serde_json::Value::Null, |n| {
+                serde_json::Number::from_f64(n + 0.0).map_or(serde_json::Value::Null, Into::into)
+            }),
+            serde_json::Value::Array(list) => list.into_iter().map(doubles).collect(),
+            serde_json::Value::Object(map) => map
+                .into_iter()
+                .map(|(key, value)| (key, doubles(value)))
+                .collect(),
+            other => other,
+        }
+    }
+    let text = String::from_utf8_lossy(line).replace("\\ud800", "\\ufffd");
+    doubles(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
+}
