@@ -32,19 +32,10 @@ pub fn run(
         let target = Target::Version(to.version().number);
         return migrate::run(from, input, &mut output, target, cx);
     }
-    let branch = if to.version().tree {
-        None
-    } else {
-        active_branch(from, to, parts, cx)?
-    };
+    let branch = if to.version().tree { None } else { active_branch(from, to, parts, cx)? };
     let records = records(from, to, parts, sink, branch.as_ref(), cx)?;
     say_losses(to, cx);
-    Ok(Outcome {
-        from: version,
-        changed: true,
-        records,
-        ..Outcome::default()
-    })
+    Ok(Outcome { from: version, changed: true, records, ..Outcome::default() })
 }
 
 fn records(
@@ -64,8 +55,7 @@ fn records(
             nodes += 1;
             if branch.is_some_and(|branch| !branch.contains(nodes - 1)) {
                 let kind = located.value.kind.name();
-                cx.log
-                    .count(Fate::Dropped, &format!("{kind} off the active branch"));
+                cx.log.count(Fate::Dropped, &format!("{kind} off the active branch"));
                 continue;
             }
         }
@@ -87,10 +77,7 @@ fn active_branch(
     let same = to.format.at(to.version().number);
     // The second reading says what there is to say.
     let log = Log::default();
-    let quiet = Cx {
-        options: cx.options,
-        log: &log,
-    };
+    let quiet = Cx { options: cx.options, log: &log };
     let mut shape = Shape::default();
     let mut leaf: Option<Json> = None;
     for item in (from.read)(parts, &quiet)? {

@@ -73,7 +73,7 @@ codes! {
     NulRun "CY0105" Error "line of NUL bytes" "The file system kept the length of the file but not its contents, mostly after a power cut. `copyist repair` removes the NUL bytes."
     NotObject "CY0106" Error "record is not a JSON object" "The line is JSON, but no object, and every record of this format is one. `copyist repair` sets it aside; `--on-error keep` carries it along."
     LineTooLong "CY0107" Error "line is longer than the limit" "A record must fit in memory. The limit is set with `--max-line`."
-    TooDeep "CY0108" Warning "nesting too deep for the schema check" "The record is nested deeper than 128 levels. It is kept, and every byte of it was checked against the grammar, but it was not checked against the schema."
+    Unchecked "CY0108" Warning "record not checked against the schema" "The record is nested deeper than 128 levels, or holds a number that no double can. It is kept, and every byte of it was checked against the grammar, but the schema check cannot take it."
     ByteOrderMark "CY0109" Warning "file begins with a byte order mark" "Newer releases of the agents refuse such a file. A migration takes the mark off; a file that is already at the target, and a copy, keep it."
     NoFinalNewline "CY0110" Warning "last line has no line ending" "The record is whole, but the next one that the agent appends would be glued to it. A migration adds the line ending; a file that is already at the target, and a copy, stay as they are."
     Empty "CY0111" Error "file holds no record" "The file is empty or holds only blank lines. There is nothing to migrate or convert."
@@ -112,10 +112,7 @@ impl Code {
     /// The code of this name, in any case.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|code| code.name().eq_ignore_ascii_case(name))
+        Self::ALL.iter().copied().find(|code| code.name().eq_ignore_ascii_case(name))
     }
 
     /// Whether the finding is about the shape of the tree or the schema, which `validate` checks.
@@ -170,12 +167,7 @@ impl Diagnostic {
     /// A finding about the input as a whole.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            at: None,
-            window: None,
-        }
+        Self { code, message: message.into(), at: None, window: None }
     }
 
     /// Says where.
@@ -212,17 +204,9 @@ impl Window {
     fn around(line: &[u8], offset: usize) -> Self {
         let offset = offset.min(line.len());
         let boundary = |i: &usize| line.get(*i).is_none_or(|b| *b & 0xc0 != 0x80);
-        let from = (offset.saturating_sub(Self::REACH)..=offset)
-            .find(boundary)
-            .unwrap_or(offset);
-        let to = (offset..line.len().min(offset + Self::REACH))
-            .rfind(boundary)
-            .unwrap_or(offset);
-        let to = if line.len() <= offset + Self::REACH {
-            line.len()
-        } else {
-            to
-        };
+        let from = (offset.saturating_sub(Self::REACH)..=offset).find(boundary).unwrap_or(offset);
+        let to = (offset..line.len().min(offset + Self::REACH)).rfind(boundary).unwrap_or(offset);
+        let to = if line.len() <= offset + Self::REACH { line.len() } else { to };
         let show = |range| String::from_utf8_lossy(line.get(range).unwrap_or_default());
         let (left, right) = (show(from..offset), show(offset..to));
         Self {
@@ -314,13 +298,8 @@ impl Log {
     #[must_use]
     pub fn dropped(&self) -> Vec<(String, u64)> {
         let inner = self.inner.borrow();
-        let dropped = inner
-            .losses
-            .iter()
-            .filter(|((fate, _), _)| *fate == Fate::Dropped);
-        dropped
-            .map(|((_, path), count)| (path.clone(), *count))
-            .collect()
+        let dropped = inner.losses.iter().filter(|((fate, _), _)| *fate == Fate::Dropped);
+        dropped.map(|((_, path), count)| (path.clone(), *count)).collect()
     }
 
     /// Everything that was said.
@@ -348,11 +327,7 @@ impl Findings {
     /// How many fields were dropped.
     #[must_use]
     pub fn dropped(&self) -> u64 {
-        self.losses
-            .iter()
-            .filter(|((fate, _), _)| *fate == Fate::Dropped)
-            .map(|(_, n)| n)
-            .sum()
+        self.losses.iter().filter(|((fate, _), _)| *fate == Fate::Dropped).map(|(_, n)| n).sum()
     }
 }
 

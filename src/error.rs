@@ -39,39 +39,27 @@ impl Error {
     /// A rule of the format is broken by a whole line, after which reading can go on.
     #[must_use]
     pub fn damaged(diagnostic: Diagnostic) -> Self {
-        Self(Box::new(Inner {
-            kind: ErrorKind::Damaged,
-            diagnostic,
-        }))
+        Self(Box::new(Inner { kind: ErrorKind::Damaged, diagnostic }))
     }
 
     /// The input is not what it would have to be for any work on it.
     #[must_use]
     pub fn unfit(diagnostic: Diagnostic) -> Self {
-        Self(Box::new(Inner {
-            kind: ErrorKind::Request,
-            diagnostic,
-        }))
+        Self(Box::new(Inner { kind: ErrorKind::Request, diagnostic }))
     }
 
     /// What was asked for cannot be done with this input.
     #[must_use]
     pub fn request(code: Code, message: impl Into<String>) -> Self {
         let diagnostic = Diagnostic::new(code, message);
-        Self(Box::new(Inner {
-            kind: ErrorKind::Request,
-            diagnostic,
-        }))
+        Self(Box::new(Inner { kind: ErrorKind::Request, diagnostic }))
     }
 
     /// The system refused while `doing` something.
     #[must_use]
     pub fn io(doing: impl fmt::Display, error: io::Error) -> Self {
         let diagnostic = Diagnostic::new(Code::Io, format!("{doing}: {error}"));
-        Self(Box::new(Inner {
-            kind: ErrorKind::Io(error),
-            diagnostic,
-        }))
+        Self(Box::new(Inner { kind: ErrorKind::Io(error), diagnostic }))
     }
 
     /// A fault in the JSON of a line; the position is that of the line.
@@ -87,9 +75,7 @@ impl Error {
             Code::NulRun => format!("{} NUL bytes instead of a record", line.len()),
             _ => fault.what.to_string(),
         };
-        let found = Diagnostic::new(code, message)
-            .at(at.plus(fault.at))
-            .showing(line, fault.at);
+        let found = Diagnostic::new(code, message).at(at.plus(fault.at)).showing(line, fault.at);
         Self::damaged(found)
     }
 

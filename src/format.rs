@@ -171,9 +171,7 @@ impl<'a> Head<'a> {
 
     /// The lines that are not blank. The last may be cut.
     pub fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        self.bytes
-            .split(|b| *b == b'\n')
-            .filter(|line| !line.trim_ascii().is_empty())
+        self.bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty())
     }
 }
 
@@ -213,9 +211,7 @@ impl Format {
     /// The row of a version.
     #[must_use]
     pub fn version(&self, number: u32) -> Option<&'static Version> {
-        self.versions
-            .iter()
-            .find(|version| version.number == number)
+        self.versions.iter().find(|version| version.number == number)
     }
 
     /// The name with a version, or without one where there is only one.
@@ -295,8 +291,6 @@ impl Cx<'_> {
 /// The error for a file whose first record is not what its format demands.
 #[must_use]
 pub fn no_header(line: &Line<'_>, message: impl Into<String>) -> Error {
-    let found = Diagnostic::new(Code::NoHeader, message)
-        .at(line.at)
-        .showing(line.bytes, 0);
+    let found = Diagnostic::new(Code::NoHeader, message).at(line.at).showing(line.bytes, 0);
     Error::unfit(found)
 }

@@ -57,10 +57,7 @@ impl Maker {
         let mut id = [0; 8];
         for (i, digit) in id.iter_mut().enumerate() {
             let nibble = number >> (28 - 4 * i) & 0xf;
-            *digit = b"0123456789abcdef"
-                .get(nibble as usize)
-                .copied()
-                .unwrap_or(b'0');
+            *digit = b"0123456789abcdef".get(nibble as usize).copied().unwrap_or(b'0');
         }
         id
     }
@@ -81,9 +78,9 @@ fn permute(number: u32, key: u64) -> u32 {
 /// people's files are derived from it.
 #[must_use]
 pub fn hash(bytes: &[u8]) -> u64 {
-    let fnv = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h: u64, &b| {
-        (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
-    });
+    let fnv = bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |h: u64, &b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
     mix(fnv)
 }
 
@@ -112,9 +109,8 @@ mod tests {
     #[test]
     fn derived_ids_never_change_between_releases() {
         let maker = Maker::new(Choice::Derived, b"d703a1a9-1b7b-4fb1-b512-c9738b1fe617");
-        let ids: Vec<String> = (1..=3)
-            .map(|n| String::from_utf8_lossy(&maker.id(n)).into_owned())
-            .collect();
+        let ids: Vec<String> =
+            (1..=3).map(|n| String::from_utf8_lossy(&maker.id(n)).into_owned()).collect();
         assert_eq!(ids, ["302ae7c1", "1584a16f", "8bb6fdab"]);
     }
 }

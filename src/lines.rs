@@ -32,8 +32,7 @@ impl Line<'_> {
             None => true,
             Some(b'{') => false,
             Some(_) => std::str::from_utf8(self.bytes).is_ok_and(|text| {
-                text.chars()
-                    .all(|c| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
+                text.chars().all(|c| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
             }),
         }
     }
@@ -72,10 +71,7 @@ impl<R: Read> Lines<R> {
             start: 0,
             end: 0,
             searched: 0,
-            at: Position {
-                line: 1,
-                ..Position::default()
-            },
+            at: Position { line: 1, ..Position::default() },
             limit,
             bom: false,
         }
@@ -104,16 +100,10 @@ impl<R: Read> Lines<R> {
     ///
     /// # Errors
     /// [`Code::LineTooLong`], after which reading can go on, and errors of the source.
-    #[allow(
-        clippy::should_implement_trait,
-        reason = "lines are lent, an Iterator cannot lend"
-    )]
+    #[allow(clippy::should_implement_trait, reason = "lines are lent, an Iterator cannot lend")]
     pub fn next(&mut self) -> Result<Option<Line<'_>>> {
         let length = loop {
-            let unread = self
-                .buffer
-                .get(self.start + self.searched..self.end)
-                .unwrap_or_default();
+            let unread = self.buffer.get(self.start + self.searched..self.end).unwrap_or_default();
             if let Some(i) = memchr::memchr(b'\n', unread) {
                 break self.searched + i;
             }
@@ -135,11 +125,7 @@ impl<R: Read> Lines<R> {
         let (from, at) = (self.start, self.at);
         self.advance(length, terminated);
         let bytes = self.buffer.get(from..from + length).unwrap_or_default();
-        Ok(Some(Line {
-            bytes,
-            at,
-            terminated,
-        }))
+        Ok(Some(Line { bytes, at, terminated }))
     }
 
     fn advance(&mut self, length: usize, terminated: bool) {
@@ -189,11 +175,7 @@ impl<R: Read> Lines<R> {
         }
         let limit = self.limit;
         let message = format!("line of {length} bytes, the limit is {limit}");
-        Err(Error::damaged(
-            Diagnostic::new(Code::LineTooLong, message)
-                .at(at)
-                .showing(&shown, 0),
-        ))
+        Err(Error::damaged(Diagnostic::new(Code::LineTooLong, message).at(at).showing(&shown, 0)))
     }
 }
 
@@ -211,9 +193,7 @@ pub fn utf8<'a>(line: &Line<'a>) -> Result<&'a str> {
             let offset = fault.valid_up_to();
             let byte = line.bytes.get(offset).copied().unwrap_or_default();
             let found = Diagnostic::new(Code::NotUtf8, format!("byte 0x{byte:02x} is not UTF-8"));
-            Err(Error::damaged(
-                found.at(line.at.plus(offset)).showing(line.bytes, offset),
-            ))
+            Err(Error::damaged(found.at(line.at.plus(offset)).showing(line.bytes, offset)))
         }
     }
 }

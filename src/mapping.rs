@@ -44,31 +44,19 @@ pub struct BlockType {
 /// A row for a value that travels as it is spelled.
 #[must_use]
 pub const fn row(key: &'static str, field: Field) -> Row {
-    Row {
-        key,
-        field,
-        how: How::Json,
-    }
+    Row { key, field, how: How::Json }
 }
 
 /// A row for an object.
 #[must_use]
 pub const fn object(key: &'static str, field: Field, rows: &'static [Row]) -> Row {
-    Row {
-        key,
-        field,
-        how: How::Object(rows),
-    }
+    Row { key, field, how: How::Object(rows) }
 }
 
 /// A row for content.
 #[must_use]
 pub const fn blocks(key: &'static str, field: Field, types: &'static [BlockType]) -> Row {
-    Row {
-        key,
-        field,
-        how: How::Blocks(types),
-    }
+    Row { key, field, how: How::Blocks(types) }
 }
 
 /// Members that no row names, in order.
@@ -87,9 +75,7 @@ impl Extra {
     /// Adds the members of an object's spelling.
     pub fn add_members(&mut self, object: &Json) {
         let spelling = object.as_bytes();
-        let inner = spelling
-            .get(1..spelling.len().saturating_sub(1))
-            .unwrap_or_default();
+        let inner = spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default();
         if !inner.iter().all(u8::is_ascii_whitespace) {
             self.0.push(if self.0.is_empty() { b'{' } else { b',' });
             self.0.extend_from_slice(inner);
@@ -128,21 +114,13 @@ impl<'a> Source<'a> {
     /// Starts at the beginning of `line`, which must be UTF-8.
     #[must_use]
     pub fn new(line: &'a Bytes) -> Self {
-        Self {
-            line,
-            cursor: Cursor::new(line),
-            ambiguous: false,
-        }
+        Self { line, cursor: Cursor::new(line), ambiguous: false }
     }
 
     /// Goes on where `cursor` stands.
     #[must_use]
     pub fn at(line: &'a Bytes, cursor: Cursor<'a>) -> Self {
-        Self {
-            line,
-            cursor,
-            ambiguous: false,
-        }
+        Self { line, cursor, ambiguous: false }
     }
 
     /// The value that `span` covers, as a slice of the line.
@@ -358,9 +336,7 @@ impl<'o> Object<'o> {
     /// Writes the members of an object's spelling.
     pub fn members_of(&mut self, object: &Json) {
         let spelling = object.as_bytes();
-        let inner = spelling
-            .get(1..spelling.len().saturating_sub(1))
-            .unwrap_or_default();
+        let inner = spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default();
         if inner.iter().all(u8::is_ascii_whitespace) {
             return;
         }

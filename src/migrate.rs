@@ -56,12 +56,7 @@ pub fn run(
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
     let mut lines = Lines::new(input, cx.options.max_line);
-    let mut work = Work {
-        cx,
-        plane: None,
-        out: Vec::new(),
-        done: Outcome::default(),
-    };
+    let mut work = Work { cx, plane: None, out: Vec::new(), done: Outcome::default() };
     let bom = lines.skip_bom()?;
     loop {
         match lines.next() {
@@ -79,17 +74,12 @@ pub fn run(
         }
     }
     let Some(mut plane) = work.plane.take() else {
-        return Err(Error::unfit(Diagnostic::new(
-            Code::Empty,
-            Code::Empty.title(),
-        )));
+        return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
     };
     plane.finish();
     work.done.from = plane.from();
     work.flush(output)?;
-    output
-        .flush()
-        .map_err(|error| Error::io("cannot write", error))?;
+    output.flush().map_err(|error| Error::io("cannot write", error))?;
     Ok(work.done)
 }
 
@@ -103,9 +93,7 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn flush(&mut self, output: &mut dyn Write) -> Result<()> {
         self.done.bytes_out += self.out.len() as u64;
-        output
-            .write_all(&self.out)
-            .map_err(|error| Error::io("cannot write", error))?;
+        output.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
         self.out.clear();
         Ok(())
     }
@@ -154,8 +142,7 @@ impl<'a> Work<'a> {
     fn begin_with_bom(&mut self) {
         let fate = if self.done.changed { "removed" } else { "kept" };
         let message = format!("{}, {fate}", Code::ByteOrderMark.title());
-        self.cx
-            .report(Diagnostic::new(Code::ByteOrderMark, message));
+        self.cx.report(Diagnostic::new(Code::ByteOrderMark, message));
         if !self.done.changed {
             self.out.splice(..0, BOM.iter().copied());
         }
@@ -166,14 +153,9 @@ impl<'a> Work<'a> {
         if line.is_blank() {
             return;
         }
-        let fate = if self.done.changed {
-            "added"
-        } else {
-            "left so"
-        };
+        let fate = if self.done.changed { "added" } else { "left so" };
         let message = format!("{}, {fate}", Code::NoFinalNewline.title());
-        self.cx
-            .report(Diagnostic::new(Code::NoFinalNewline, message).at(line.at));
+        self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(line.at));
         if self.done.changed {
             self.out.push(b'\n');
         }

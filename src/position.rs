@@ -26,10 +26,7 @@ impl Position {
     /// ```
     #[must_use]
     pub fn plus(self, offset: usize) -> Self {
-        Self {
-            byte: self.byte + offset as u64,
-            ..self
-        }
+        Self { byte: self.byte + offset as u64, ..self }
     }
 }
 

@@ -29,11 +29,7 @@ const ABSENT: u64 = 1;
 fn key(id: &Json) -> u64 {
     let spelling = id.as_bytes();
     let hashed = match memchr::memchr(b'\\', spelling) {
-        None => hash(
-            spelling
-                .get(1..spelling.len().saturating_sub(1))
-                .unwrap_or_default(),
-        ),
+        None => hash(spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default()),
         Some(_) => hash(id.text().unwrap_or_default().as_bytes()),
     };
     hashed.max(2)
@@ -76,12 +72,7 @@ impl Shape {
             Some(parent) => key(parent),
         };
         let ordinal = self.entries.len() as u32;
-        self.entries.push(Entry {
-            id: key(id),
-            parent,
-            ordinal,
-            line: line as u32,
-        });
+        self.entries.push(Entry { id: key(id), parent, ordinal, line: line as u32 });
     }
 
     /// Notes an entry of the tree that has no identifier.
@@ -104,33 +95,22 @@ impl Shape {
     /// Notes that a node refers to another.
     pub fn reference(&mut self, target: &Json, what: &'static str, line: u64) {
         let name = target.text().unwrap_or_default();
-        self.references.push(Reference {
-            target: key(target),
-            name,
-            what,
-            line: line as u32,
-        });
+        self.references.push(Reference { target: key(target), name, what, line: line as u32 });
     }
 
     /// Notes a record with all its references.
     pub fn record(&mut self, located: &Located<Record>) {
-        let Located {
-            value: Record { kind, node },
-            at,
-        } = located;
+        let Located { value: Record { kind, node }, at } = located;
         if !kind.is_node() {
             return;
         }
         match node.json(Field::Id) {
             Some(id) => self.node(id, node.json(Field::Parent), at.line),
-            // What is not understood, and a move of the leaf, may do without.
-            None if matches!(kind, Kind::Opaque | Kind::Leaf) => {}
+            // What is not understood, a move of the leaf and playback may do without.
+            None if matches!(kind, Kind::Opaque | Kind::Leaf | Kind::Event) => {}
             None => self.node_without_id(at.line),
         }
-        for (field, what) in [
-            (Field::Target, "target"),
-            (Field::FirstKept, "first kept entry"),
-        ] {
+        for (field, what) in [(Field::Target, "target"), (Field::FirstKept, "first kept entry")] {
             if let Some(target) = node.json(field).filter(|target| !target.is_null()) {
                 self.reference(target, what, at.line);
             }
@@ -143,12 +123,7 @@ impl Shape {
         let leaf = self.entries.last().map(|entry| entry.id);
         let mut entries = self.entries;
         entries.sort_unstable_by_key(|entry| (entry.id, entry.ordinal));
-        Tree {
-            entries,
-            references: self.references,
-            without_id: self.without_id,
-            leaf,
-        }
+        Tree { entries, references: self.references, without_id: self.without_id, leaf }
     }
 }
 
@@ -175,36 +150,24 @@ impl Tree {
     pub fn findings(&self) -> Vec<Diagnostic> {
         let mut found: Vec<Diagnostic> = Vec::new();
         let mut say = |code, line: u32, message: String| {
-            let at = Position {
-                line: line.into(),
-                ..Position::default()
-            };
+            let at = Position { line: line.into(), ..Position::default() };
             found.push(Diagnostic::new(code, message).at(at));
         };
         for line in &self.without_id {
-            say(
-                Code::NoId,
-                *line,
-                format!("entry on line {line} has no identifier"),
-            );
+            say(Code::NoId, *line, format!("entry on line {line} has no identifier"));
         }
         for pair in self.entries.windows(2) {
             if let [a, b] = pair
                 && a.id == b.id
             {
-                let message = format!(
-                    "entry on line {} has the identifier of line {}",
-                    b.line, a.line
-                );
+                let message =
+                    format!("entry on line {} has the identifier of line {}", b.line, a.line);
                 say(Code::DuplicateId, b.line, message);
             }
         }
         for entry in self.entries.iter().filter(|entry| entry.parent > ABSENT) {
             let line = entry.line;
-            match self
-                .find(entry.parent)
-                .and_then(|place| self.entries.get(place))
-            {
+            match self.find(entry.parent).and_then(|place| self.entries.get(place)) {
                 None => {
                     let message = format!("parent of the entry on line {line} is not in the file");
                     say(Code::MissingParent, line, message);
@@ -220,20 +183,10 @@ impl Tree {
             }
         }
         for line in self.cycles() {
-            say(
-                Code::Cycle,
-                line,
-                format!("entry on line {line} is its own ancestor"),
-            );
+            say(Code::Cycle, line, format!("entry on line {line} is its own ancestor"));
         }
-        for reference in self
-            .references
-            .iter()
-            .filter(|r| self.find(r.target).is_none())
-        {
-            let Reference {
-                name, what, line, ..
-            } = reference;
+        for reference in self.references.iter().filter(|r| self.find(r.target).is_none()) {
+            let Reference { name, what, line, .. } = reference;
             say(
                 Code::MissingTarget,
                 *line,
@@ -268,20 +221,14 @@ impl Tree {
 
     fn parent_of(&self, place: usize) -> Option<usize> {
         let parent = self.entries.get(place)?.parent;
-        if parent <= ABSENT {
-            None
-        } else {
-            self.find(parent)
-        }
+        if parent <= ABSENT { None } else { self.find(parent) }
     }
 
     /// The nodes from the root to the leaf, as ordinals among the nodes in source order. The leaf
     /// is `leaf`, else the last node. The path stops before it would meet itself.
     #[must_use]
     pub fn path(&self, leaf: Option<&Json>) -> Path {
-        let mut path = Path {
-            bits: vec![0; self.entries.len().div_ceil(64)],
-        };
+        let mut path = Path { bits: vec![0; self.entries.len().div_ceil(64)] };
         let mut place = leaf.map(key).or(self.leaf).and_then(|id| self.find(id));
         while let Some(here) = place {
             let Some(entry) = self.entries.get(here) else {
@@ -325,11 +272,8 @@ mod tests {
     fn tree(nodes: &[(&str, &str)]) -> Tree {
         let mut shape = Shape::default();
         for (i, (id, parent)) in nodes.iter().enumerate() {
-            let parent = if parent.is_empty() {
-                Json::constant("null")
-            } else {
-                Json::string(parent)
-            };
+            let parent =
+                if parent.is_empty() { Json::constant("null") } else { Json::string(parent) };
             shape.node(&Json::string(id), Some(&parent), i as u64 + 2);
         }
         shape.finish()
@@ -337,10 +281,7 @@ mod tests {
 
     fn codes(nodes: &[(&str, &str)]) -> Vec<(&'static str, u64)> {
         let findings = tree(nodes).findings();
-        findings
-            .iter()
-            .map(|d| (d.code.name(), d.at.map_or(0, |at| at.line)))
-            .collect()
+        findings.iter().map(|d| (d.code.name(), d.at.map_or(0, |at| at.line))).collect()
     }
 
     #[test]
@@ -351,11 +292,7 @@ mod tests {
         assert_eq!(codes(&[("a", "a")]), [("CY0404", 2)]);
         assert_eq!(codes(&[("a", "b"), ("b", "")]), [("CY0407", 2)]);
         let cycle = codes(&[("a", "c"), ("b", "a"), ("c", "b"), ("d", "c")]);
-        assert_eq!(
-            cycle.iter().filter(|(code, _)| *code == "CY0404").count(),
-            1,
-            "{cycle:?}"
-        );
+        assert_eq!(cycle.iter().filter(|(code, _)| *code == "CY0404").count(), 1, "{cycle:?}");
     }
 
     #[test]

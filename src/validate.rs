@@ -80,7 +80,7 @@ fn record(schema: &Validator, line: &Line<'_>, max_errors: usize, cx: &Cx<'_>) {
         Ok(value) => value,
         Err(error) => {
             let message = format!("not checked against the schema: {error}");
-            cx.report(Diagnostic::new(Code::TooDeep, message).at(line.at));
+            cx.report(Diagnostic::new(Code::Unchecked, message).at(line.at));
             return;
         }
     };
@@ -107,10 +107,8 @@ fn value(line: &[u8]) -> serde_json::Result<Value> {
 /// The text with every string that holds a surrogate escape decoded and quoted anew; `None` if
 /// there is none.
 fn without_lone_surrogates(line: &[u8]) -> Option<Vec<u8>> {
-    memchr::memmem::find_iter(line, b"\\u").find(|at| {
-        line.get(at + 2)
-            .is_some_and(|b| b.eq_ignore_ascii_case(&b'd'))
-    })?;
+    memchr::memmem::find_iter(line, b"\\u")
+        .find(|at| line.get(at + 2).is_some_and(|b| b.eq_ignore_ascii_case(&b'd')))?;
     let mut out = Vec::with_capacity(line.len());
     let mut rest = line;
     while let Some(start) = memchr::memchr(b'"', rest) {

@@ -41,15 +41,8 @@ fn source() -> PathBuf {
 fn sources() -> Vec<(PathBuf, String)> {
     let inside = |path: PathBuf| {
         let text = String::from_utf8(read(&path)).expect("UTF-8");
-        let code = text
-            .split("#[cfg(test)]")
-            .next()
-            .unwrap_or_default()
-            .to_owned();
-        (
-            path.strip_prefix(source()).expect("below src").to_owned(),
-            code,
-        )
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
+        (path.strip_prefix(source()).expect("below src").to_owned(), code)
     };
     files(&source()).into_iter().map(inside).collect()
 }
@@ -68,35 +61,24 @@ fn module(parts: &[&str]) -> String {
 fn layer(module: &str) -> usize {
     let of =
         |name: &&str| *name == module || (*name == "formats/*" && module.starts_with("formats/"));
-    LAYERS
-        .iter()
-        .position(|layer| layer.iter().any(of))
-        .unwrap_or_else(|| {
-            panic!("module {module} is in no layer; add it to tests/architecture.rs and lib.rs")
-        })
+    LAYERS.iter().position(|layer| layer.iter().any(of)).unwrap_or_else(|| {
+        panic!("module {module} is in no layer; add it to tests/architecture.rs and lib.rs")
+    })
 }
 
 fn module_of_file(path: &Path) -> String {
-    let text = path
-        .with_extension("")
-        .to_string_lossy()
-        .replace("/mod", "");
+    let text = path.with_extension("").to_string_lossy().replace("/mod", "");
     module(&text.split('/').collect::<Vec<_>>())
 }
 
 /// What a file imports from the crate: every `crate::a::b`, and the heads of `crate::{…}`.
 fn imports(code: &str) -> Vec<String> {
-    let code: String = code
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("//"))
-        .collect();
+    let code: String = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let mut found = Vec::new();
     for after in code.split("crate::").skip(1) {
         if let Some(group) = after.strip_prefix('{') {
             let group = group.split("};").next().unwrap_or_default();
-            let heads = group
-                .split(',')
-                .map(|item| item.trim().trim_end_matches('}'));
+            let heads = group.split(',').map(|item| item.trim().trim_end_matches('}'));
             found.extend(heads.filter(|head| !head.is_empty()).map(import));
         } else {
             found.push(import(after));
@@ -120,11 +102,7 @@ fn imports_go_one_way() {
         let own = module_of_file(&path);
         for import in imports(&code) {
             let sibling = own.starts_with("formats/") && import.starts_with("formats/");
-            assert!(
-                !sibling || own == import,
-                "{}: one format imports another",
-                path.display()
-            );
+            assert!(!sibling || own == import, "{}: one format imports another", path.display());
             assert!(
                 layer(&import) <= layer(&own),
                 "{} ({own}) imports {import}, which stands behind it",
@@ -159,11 +137,7 @@ fn only_the_outer_layers_touch_the_world() {
 }
 
 fn module_of_file_or_root(path: &Path) -> String {
-    if path == Path::new("lib.rs") {
-        "position".into()
-    } else {
-        module_of_file(path)
-    }
+    if path == Path::new("lib.rs") { "position".into() } else { module_of_file(path) }
 }
 
 #[test]
@@ -176,13 +150,7 @@ fn no_source_file_is_longer_than_500_lines() {
 
 #[test]
 fn a_format_is_named_in_its_folder_and_its_row_only() {
-    let examples = [
-        "lib.rs",
-        "cli/args.rs",
-        "cli/migrate.rs",
-        "cli/convert.rs",
-        "formats/mod.rs",
-    ];
+    let examples = ["lib.rs", "cli/args.rs", "cli/migrate.rs", "cli/convert.rs", "formats/mod.rs"];
     for (path, code) in sources() {
         for format in FORMATS {
             if path.starts_with(format!("formats/{}", format.name)) {
@@ -190,28 +158,13 @@ fn a_format_is_named_in_its_folder_and_its_row_only() {
             }
             // Documentation may give examples; code may not know a format.
             let doc = |line: &&str| !line.trim_start().starts_with("//");
-            let quoted = [
-                format!("\"{}\"", format.name),
-                format!("\"{}@", format.name),
-            ];
-            let named = code
-                .lines()
-                .filter(doc)
-                .any(|line| quoted.iter().any(|q| line.contains(q)));
-            assert!(
-                !named,
-                "{} names the format {}",
-                path.display(),
-                format.name
-            );
+            let quoted = [format!("\"{}\"", format.name), format!("\"{}@", format.name)];
+            let named =
+                code.lines().filter(doc).any(|line| quoted.iter().any(|q| line.contains(q)));
+            assert!(!named, "{} names the format {}", path.display(), format.name);
             let imported = imports(&code).contains(&format!("formats/{}", format.name));
             let allowed = examples.iter().any(|file| path == Path::new(file));
-            assert!(
-                !imported || allowed,
-                "{} imports the format {}",
-                path.display(),
-                format.name
-            );
+            assert!(!imported || allowed, "{} imports the format {}", path.display(), format.name);
         }
     }
 }

@@ -17,50 +17,23 @@ const DIFFERENT: &[(&str, &str)] = &[
         "compact-705ba5d4.glued-tail.v1.jsonl",
         "two records on the last line; pi drops both, ours stops",
     ),
-    (
-        "agentsview-pi.jsonl",
-        "a line that is no JSON; pi skips it, ours stops",
-    ),
+    ("agentsview-pi.jsonl", "a line that is no JSON; pi skips it, ours stops"),
 ];
 
 /// Probes that end otherwise than in pi, each with the code that ours ends with.
 const STOPPED: &[(&str, Code, &str)] = &[
     ("array_line", Code::NotObject, "a line that is no object"),
-    (
-        "cr_inside_line",
-        Code::Syntax,
-        "a raw control character, pi drops the line",
-    ),
+    ("cr_inside_line", Code::Syntax, "a raw control character, pi drops the line"),
     ("empty_file", Code::Empty, "pi writes a new header"),
     ("garbage", Code::Syntax, "pi writes a new header over it"),
     ("glued", Code::Glued, "pi drops both records"),
-    (
-        "header_id_missing",
-        Code::NoHeader,
-        "pi writes a new header over the file",
-    ),
-    (
-        "header_id_num",
-        Code::NoHeader,
-        "pi writes a new header over the file",
-    ),
-    (
-        "header_second",
-        Code::NoHeader,
-        "pi writes a new header over the file",
-    ),
-    (
-        "invalid_utf8_v1",
-        Code::NotUtf8,
-        "pi puts U+FFFD in its place for good",
-    ),
+    ("header_id_missing", Code::NoHeader, "pi writes a new header over the file"),
+    ("header_id_num", Code::NoHeader, "pi writes a new header over the file"),
+    ("header_second", Code::NoHeader, "pi writes a new header over the file"),
+    ("invalid_utf8_v1", Code::NotUtf8, "pi puts U+FFFD in its place for good"),
     ("leading_garbage_line", Code::Syntax, "pi drops the line"),
     ("malformed_mid", Code::CutShort, "pi drops the line"),
-    (
-        "missing_header",
-        Code::NoHeader,
-        "pi writes a new header over the file",
-    ),
+    ("missing_header", Code::NoHeader, "pi writes a new header over the file"),
     ("nul_line", Code::NulRun, "pi drops the line"),
     ("null_line", Code::NotObject, "pi dies of it"),
     ("number_line", Code::NotObject, "a line that is no object"),
@@ -68,18 +41,10 @@ const STOPPED: &[(&str, Code, &str)] = &[
     ("string_line", Code::NotObject, "a line that is no object"),
     ("torn_last", Code::CutShort, "pi drops the line"),
     ("v1_array_line", Code::NotObject, "pi drops the line"),
-    (
-        "v1_comp_idx_shifted_by_bad_line",
-        Code::Syntax,
-        "pi drops a line, and the index is wrong",
-    ),
+    ("v1_comp_idx_shifted_by_bad_line", Code::Syntax, "pi drops a line, and the index is wrong"),
     ("v1_null_line", Code::NotObject, "pi dies of it"),
     ("v1_number_line", Code::NotObject, "pi dies of it"),
-    (
-        "version_99",
-        Code::VersionRefused,
-        "pi opens it without a warning",
-    ),
+    ("version_99", Code::VersionRefused, "pi opens it without a warning"),
     ("zero_line", Code::NotObject, "pi drops the line"),
 ];
 
@@ -94,24 +59,14 @@ const KEPT_MORE: &[&str] = &[
 ];
 
 fn real_files(pi: &Path) -> Vec<PathBuf> {
-    ["real", "generated", "public"]
-        .iter()
-        .flat_map(|set| files(&pi.join(set)))
-        .collect()
+    ["real", "generated", "public"].iter().flat_map(|set| files(&pi.join(set))).collect()
 }
 
 fn expected(pi: &Path, file: &Path) -> Vec<u8> {
-    let set = file
-        .parent()
-        .and_then(Path::file_name)
-        .expect("a set")
-        .to_string_lossy();
+    let set = file.parent().and_then(Path::file_name).expect("a set").to_string_lossy();
     let set = if set == "real" { "repo" } else { &set };
     let stem = name(file).replace(".jsonl", "");
-    read(
-        &pi.join("expected")
-            .join(format!("{set}__{stem}.migrated.jsonl")),
-    )
+    read(&pi.join("expected").join(format!("{set}__{stem}.migrated.jsonl")))
 }
 
 #[test]
@@ -126,11 +81,7 @@ fn migration_gives_the_bytes_of_the_real_pi() {
         let (done, _) = migrated(&read(&file), "pi@3", &options);
         if DIFFERENT.iter().any(|(other, _)| *other == name(&file)) {
             let error = done.expect_err(&format!("{} is damaged", file.display()));
-            assert!(
-                error.position().is_some(),
-                "{} without a position",
-                file.display()
-            );
+            assert!(error.position().is_some(), "{} without a position", file.display());
             named += 1;
             continue;
         }
@@ -160,10 +111,7 @@ fn probes_end_as_in_the_real_pi_or_with_a_named_reason() {
         let mut ours = values(&ours);
         let mut theirs = values(&expected(&pi, &file));
         if KEPT_MORE.contains(&stem.as_str()) {
-            let note = ours
-                .iter_mut()
-                .chain(&mut theirs)
-                .filter_map(|line| line.as_object_mut());
+            let note = ours.iter_mut().chain(&mut theirs).filter_map(|line| line.as_object_mut());
             for line in note {
                 if let Some(note) = line.remove("copyist") {
                     assert!(
@@ -184,10 +132,7 @@ fn values(text: &[u8]) -> Vec<serde_json::Value> {
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
     let lines = text.split(|b| *b == b'\n');
     let blank = |line: &&[u8]| String::from_utf8_lossy(line).trim().is_empty();
-    lines
-        .filter(|line| !blank(line))
-        .map(as_javascript)
-        .collect()
+    lines.filter(|line| !blank(line)).map(as_javascript).collect()
 }
 
 #[test]
@@ -203,11 +148,7 @@ fn a_compaction_that_kept_everything_still_does() {
         let compaction = lines.into_iter().find(|line| line["type"] == "compaction");
         let compaction = compaction.expect("a compaction");
         let codes: Vec<_> = found.counts.keys().copied().collect();
-        (
-            compaction.get("firstKeptEntryId").cloned(),
-            compaction["id"].clone(),
-            codes,
-        )
+        (compaction.get("firstKeptEntryId").cloned(), compaction["id"].clone(), codes)
     };
     assert_eq!(kept("v1_comp_idx0_header").0, Some("00000001".into()));
     assert_eq!(kept("v1_comp_idx0_header").2, [Code::KeptFromHeader]);
@@ -239,9 +180,7 @@ fn the_canonical_stream_brings_back_every_byte() {
             let back = from_canonical(&stream, &format.at(version), &options);
             assert_same(&back, &source, &file.display().to_string());
             let with_raw = |line: &&[u8]| line.windows(7).any(|key| key == b"\"raw\":\"");
-            let lines = stream
-                .split(|b| *b == b'\n')
-                .filter(|line| !line.is_empty());
+            let lines = stream.split(|b| *b == b'\n').filter(|line| !line.is_empty());
             records += lines.clone().count();
             raw += lines.filter(with_raw).count();
             if matches!(set, "real" | "generated") {
@@ -250,10 +189,7 @@ fn the_canonical_stream_brings_back_every_byte() {
             }
         }
         if matches!(set, "real" | "generated") {
-            assert!(
-                raw * 100 < records,
-                "{set}: {raw} of {records} records carry raw"
-            );
+            assert!(raw * 100 < records, "{set}: {raw} of {records} records carry raw");
         }
         println!("{set}: {records} records, {raw} with raw");
     }
@@ -265,10 +201,7 @@ fn an_edit_in_the_stream_changes_that_and_nothing_else() {
         return;
     };
     let options = options(OnError::Keep, Choice::Derived);
-    for file in ["real", "generated"]
-        .iter()
-        .flat_map(|set| files(&corpus.join("pi").join(set)))
-    {
+    for file in ["real", "generated"].iter().flat_map(|set| files(&corpus.join("pi").join(set))) {
         let source = read(&file);
         let (format, version) = recognise(&source).expect("a pi file");
         let stream = String::from_utf8(to_canonical(&source, &options)).expect("UTF-8");
@@ -284,9 +217,7 @@ fn an_edit_in_the_stream_changes_that_and_nothing_else() {
         ];
         for (canonical, wire) in edits {
             let lines: Vec<_> = stream.lines().collect();
-            let with: Vec<_> = (0..lines.len())
-                .filter(|n| lines[*n].contains(canonical))
-                .collect();
+            let with: Vec<_> = (0..lines.len()).filter(|n| lines[*n].contains(canonical)).collect();
             for &n in with.iter().step_by(with.len() / 3 + 1) {
                 let Some(old) = text.lines().nth(n).filter(|line| line.contains(wire)) else {
                     continue;
@@ -295,11 +226,7 @@ fn an_edit_in_the_stream_changes_that_and_nothing_else() {
                 let edited = stream.replacen(lines[n], &changed, 1);
                 let back = from_canonical(edited.as_bytes(), &format.at(version), &options);
                 let expected = text.replacen(old, &expected, 1);
-                assert_same(
-                    &back,
-                    expected.as_bytes(),
-                    &format!("{}:{n}", file.display()),
-                );
+                assert_same(&back, expected.as_bytes(), &format!("{}:{n}", file.display()));
             }
         }
     }

@@ -15,7 +15,9 @@ use copyist::json::Json;
 use copyist::memory::Buffer;
 use copyist::migrate;
 use copyist::position::{Located, Position};
-use copyist::record::{BLOCKS, COMMON, Field, GROUPS, Kind, Node, Record, Shape, Value};
+use copyist::record::{
+    BLOCKS, COMMON, Field, GROUPS, Kind, Node, Record, Shape, Value, block as blocks,
+};
 use proptest::prelude::*;
 use std::io::Read;
 
@@ -28,17 +30,10 @@ fn every_format_has_versions_an_ending_and_testdata() {
     for format in FORMATS {
         assert!(!format.versions.is_empty(), "{}", format.name);
         assert!(!format.extensions.is_empty(), "{}", format.name);
-        assert!(
-            format.versions.iter().map(|v| v.number).is_sorted(),
-            "{}",
-            format.name
-        );
+        assert!(format.versions.iter().map(|v| v.number).is_sorted(), "{}", format.name);
         for step in format.steps {
             let known = |number| format.version(number).is_some();
-            assert!(
-                known(step.from) && known(step.to) && step.from < step.to,
-                "{step:?}"
-            );
+            assert!(known(step.from) && known(step.to) && step.from < step.to, "{step:?}");
         }
         // The canonical stream's own testdata are the goldens of the others.
         if format.name != canonical::FORMAT.name {
@@ -56,18 +51,9 @@ fn same_format_and_version_in_and_out_gives_the_same_bytes() {
         let source = read(&file);
         let (format, version) = recognise(&source).expect("a known format");
         let to = format.at(version);
-        let (done, _) = converted(
-            &source,
-            format,
-            version,
-            &to,
-            &options(OnError::Stop, Choice::Derived),
-        );
-        assert_same(
-            &done.expect("undamaged"),
-            &source,
-            &file.display().to_string(),
-        );
+        let (done, _) =
+            converted(&source, format, version, &to, &options(OnError::Stop, Choice::Derived));
+        assert_same(&done.expect("undamaged"), &source, &file.display().to_string());
     }
 }
 
@@ -100,34 +86,18 @@ fn migration_is_idempotent_and_changes_only_what_it_must() {
     for file in own_inputs() {
         let source = read(&file);
         let (format, version) = recognise(&source).expect("a known format");
-        for target in format
-            .versions
-            .iter()
-            .filter(|target| target.number >= version)
-        {
+        for target in format.versions.iter().filter(|target| target.number >= version) {
             let to = format.at(target.number);
             let (once, _) = migrated(&source, &to, &Options::default());
             let once = once.unwrap_or_else(|error| panic!("{} to {to}: {error}", file.display()));
             let (twice, _) = migrated(&once, &to, &Options::default());
-            assert_same(
-                &twice.expect("migrated"),
-                &once,
-                &format!("{} to {to}", file.display()),
-            );
+            assert_same(&twice.expect("migrated"), &once, &format!("{} to {to}", file.display()));
             let stepwise = format.versions.iter().filter(|v| v.number <= target.number);
             let stepwise =
-                stepwise
-                    .skip_while(|v| v.number < version)
-                    .fold(source.clone(), |bytes, v| {
-                        migrated(&bytes, &format.at(v.number), &Options::default())
-                            .0
-                            .expect("a step")
-                    });
-            assert_same(
-                &stepwise,
-                &once,
-                &format!("{} to {to} by steps", file.display()),
-            );
+                stepwise.skip_while(|v| v.number < version).fold(source.clone(), |bytes, v| {
+                    migrated(&bytes, &format.at(v.number), &Options::default()).0.expect("a step")
+                });
+            assert_same(&stepwise, &once, &format!("{} to {to} by steps", file.display()));
             if target.number == version {
                 assert_same(&once, &source, &file.display().to_string());
             }
@@ -154,18 +124,11 @@ fn the_size_of_reads_never_changes_the_output() {
         let (whole, _) = migrated(&source, &format.at(newest), &Options::default());
         for size in [1, 7, 4096] {
             let (options, log) = (Options::default(), Log::default());
-            let cx = Cx {
-                options: &options,
-                log: &log,
-            };
+            let cx = Cx { options: &options, log: &log };
             let mut out = Vec::new();
             let input = Box::new(Drip(&source, size));
             migrate::run(format, input, &mut out, Target::Version(newest), &cx).expect("undamaged");
-            assert_same(
-                &out,
-                whole.as_ref().expect("undamaged"),
-                &file.display().to_string(),
-            );
+            assert_same(&out, whole.as_ref().expect("undamaged"), &file.display().to_string());
         }
     }
 }
@@ -183,37 +146,25 @@ fn damage_stops_a_migration_with_its_place() {
     for (case, code, line) in expected {
         let folder = testdata().join("damaged/pi").join(case).join("in");
         let source = read(&files(&folder)[0]);
-        let error = migrated(&source, "pi@3", &Options::default())
-            .0
-            .expect_err(case);
+        let error = migrated(&source, "pi@3", &Options::default()).0.expect_err(case);
         assert_eq!(error.code(), code, "{case}");
         let at = error.position().expect("a position");
         assert!(line == 0 || at.line == line, "{case}: line {}", at.line);
-        let line_start = source[..at.byte as usize]
-            .iter()
-            .filter(|b| **b == b'\n')
-            .count() as u64;
+        let line_start = source[..at.byte as usize].iter().filter(|b| **b == b'\n').count() as u64;
         assert_eq!(line_start + 1, at.line, "{case}: byte and line disagree");
     }
 }
 
 #[test]
 fn damaged_lines_that_are_kept_come_back() {
-    for file in files(&testdata().join("damaged"))
-        .iter()
-        .filter(|f| common::in_folder(f, "in"))
-    {
+    for file in files(&testdata().join("damaged")).iter().filter(|f| common::in_folder(f, "in")) {
         let source = read(file);
         let Some((format, version)) = recognise(&source) else {
             continue;
         };
         let (done, found) = converted(&source, format, version, "canonical", &keep());
         let Ok(stream) = done else {
-            assert!(
-                file.to_string_lossy().contains("missing-header"),
-                "{}",
-                file.display()
-            );
+            assert!(file.to_string_lossy().contains("missing-header"), "{}", file.display());
             continue;
         };
         assert!(!found.counts.is_empty(), "{} said nothing", file.display());
@@ -238,10 +189,7 @@ fn a_cut_at_every_byte_is_an_error_or_a_whole_file() {
             match &stopped {
                 Ok(out) => assert_same(out, torn, &format!("{} cut at {cut}", file.display())),
                 Err(error) => assert!(
-                    matches!(
-                        error.code(),
-                        Code::CutShort | Code::NotUtf8 | Code::NoHeader
-                    ),
+                    matches!(error.code(), Code::CutShort | Code::NotUtf8 | Code::NoHeader),
                     "{} cut at {cut}: {error}",
                     file.display()
                 ),
@@ -262,26 +210,13 @@ fn a_downgrade_reports_what_the_older_version_cannot_hold() {
     for file in own_inputs() {
         let source = read(&file);
         let (format, version) = recognise(&source).expect("a known format");
-        for older in format
-            .versions
-            .iter()
-            .filter(|older| older.number < version)
-        {
+        for older in format.versions.iter().filter(|older| older.number < version) {
             let to = format.at(older.number);
             let (done, found) = converted(&source, format, version, &to, &keep());
             let out = done.unwrap_or_else(|error| panic!("{} to {to}: {error}", file.display()));
-            assert_eq!(
-                recognise(&out).map(|(_, v)| v),
-                Some(older.number),
-                "{}",
-                file.display()
-            );
-            let lines = |bytes: &[u8]| {
-                bytes
-                    .split(|b| *b == b'\n')
-                    .filter(|l| !l.is_empty())
-                    .count()
-            };
+            assert_eq!(recognise(&out).map(|(_, v)| v), Some(older.number), "{}", file.display());
+            let lines =
+                |bytes: &[u8]| bytes.split(|b| *b == b'\n').filter(|l| !l.is_empty()).count();
             let records = |path: &str| !path.contains('.');
             let lost: u64 = found
                 .losses
@@ -289,18 +224,9 @@ fn a_downgrade_reports_what_the_older_version_cannot_hold() {
                 .filter(|((fate, path), _)| *fate == Fate::Dropped && records(path))
                 .map(|(_, n)| n)
                 .sum();
-            assert_eq!(
-                lines(&out) as u64 + lost,
-                lines(&source) as u64,
-                "{} to {to}",
-                name(&file)
-            );
+            assert_eq!(lines(&out) as u64 + lost, lines(&source) as u64, "{} to {to}", name(&file));
             if !older.tree {
-                assert!(
-                    found
-                        .losses
-                        .contains_key(&(Fate::Dropped, "message.id".into()))
-                );
+                assert!(found.losses.contains_key(&(Fate::Dropped, "message.id".into())));
             }
             tried += 1;
         }
@@ -330,17 +256,13 @@ fn json_of(shape: Shape) -> BoxedStrategy<Json> {
             any::<u64>().prop_map(Json::number),
         ]
         .boxed(),
-        Shape::Bool => any::<bool>()
-            .prop_map(|b| Json::constant(if b { "true" } else { "false" }))
-            .boxed(),
+        Shape::Bool => {
+            any::<bool>().prop_map(|b| Json::constant(if b { "true" } else { "false" })).boxed()
+        }
         Shape::Object => Just(Json::constant("{\"2\":1,\"10\":[],\"dup\":1,\"dup\":2}")).boxed(),
         Shape::Array => Just(Json::constant("[ 1 , {\"a\":null} ]")).boxed(),
-        _ => prop_oneof![
-            Just(Json::constant("null")),
-            Just(Json::constant("-0.0")),
-            json_text()
-        ]
-        .boxed(),
+        _ => prop_oneof![Just(Json::constant("null")), Just(Json::constant("-0.0")), json_text()]
+            .boxed(),
     }
 }
 
@@ -369,10 +291,7 @@ fn value_of(field: Field, depth: u32) -> BoxedStrategy<Value> {
     match shape {
         Shape::Node | Shape::NodeOrNull if depth > 0 => {
             let fields = GROUPS.iter().find(|(group, _)| *group == field);
-            let fields = fields
-                .unwrap_or_else(|| panic!("{field:?} has no group"))
-                .1
-                .to_vec();
+            let fields = fields.unwrap_or_else(|| panic!("{field:?} has no group")).1.to_vec();
             node_of(fields, depth - 1).prop_map(Value::Node).boxed()
         }
         Shape::Node | Shape::NodeOrNull => Just(Value::Node(Node::default())).boxed(),
@@ -390,6 +309,9 @@ fn block(depth: u32) -> BoxedStrategy<Node> {
         .prop_flat_map(move |(name, fields)| {
             node_of(fields.to_vec(), depth).prop_map(move |mut node| {
                 node.set(Field::Type, Json::string(name));
+                if name == blocks::OPAQUE && node.get(Field::Data).is_none() {
+                    node.set(Field::Data, Json::constant("null"));
+                }
                 node
             })
         })
@@ -399,7 +321,12 @@ fn block(depth: u32) -> BoxedStrategy<Node> {
 fn record() -> impl Strategy<Value = Record> {
     proptest::sample::select(Kind::ALL).prop_flat_map(|kind| {
         let fields = [COMMON, kind.fields()].concat();
-        node_of(fields, 2).prop_map(move |node| Record { kind, node })
+        node_of(fields, 2).prop_map(move |mut node| {
+            if kind == Kind::Message && node.get(Field::Role).is_none() {
+                node.set(Field::Role, Json::string("user"));
+            }
+            Record { kind, node }
+        })
     })
 }
 

@@ -39,9 +39,7 @@ fn the_definitions_are_those_of_the_tables() {
     let found: BTreeSet<_> = object(&SCHEMA["$defs"], "$defs").keys().cloned().collect();
     let kinds = Kind::ALL.iter().map(|kind| format!("kind_{}", kind.name()));
     let fields = Field::ALL.iter().map(|field| field_definition(*field));
-    let groups = GROUPS
-        .iter()
-        .map(|(group, _)| format!("group_{}", group.name()));
+    let groups = GROUPS.iter().map(|(group, _)| format!("group_{}", group.name()));
     let blocks = BLOCKS.iter().map(|(block, _)| format!("block_{block}"));
     let named = kinds.chain(fields).chain(groups).chain(blocks);
     let expected: BTreeSet<_> = named.chain(["block".to_owned()]).collect();
@@ -81,28 +79,13 @@ fn fields_have_the_shapes_of_the_table() {
         let name = field.name();
         let found = definition(&field_definition(*field));
         let shape = field.shape();
-        assert_eq!(
-            found["type"],
-            types(shape),
-            "field `{name}`: type of {shape:?}"
-        );
+        assert_eq!(found["type"], types(shape), "field `{name}`: type of {shape:?}");
         let group = matches!(shape, Shape::Node | Shape::NodeOrNull);
-        let group = if group {
-            json!(format!("#/$defs/group_{name}"))
-        } else {
-            Value::Null
-        };
+        let group = if group { json!(format!("#/$defs/group_{name}")) } else { Value::Null };
         assert_eq!(found["$ref"], group, "field `{name}`: group of {shape:?}");
-        let items = if shape == Shape::Content {
-            refers_to("block")
-        } else {
-            Value::Null
-        };
+        let items = if shape == Shape::Content { refers_to("block") } else { Value::Null };
         assert_eq!(found["items"], items, "field `{name}`: items of {shape:?}");
-        assert!(
-            found["description"].is_string(),
-            "field `{name}` has no description"
-        );
+        assert!(found["description"].is_string(), "field `{name}` has no description");
     }
 }
 
@@ -135,59 +118,28 @@ fn required(definition: &str) -> Value {
 fn assert_members(what: &str, name: &str, decides: Option<&str>, fields: &[Field]) {
     let place = format!("{what}_{name}");
     let found = definition(&place);
-    let field = |field: &Field| {
-        (
-            field.name().to_owned(),
-            refers_to(&field_definition(*field)),
-        )
-    };
+    let field = |field: &Field| (field.name().to_owned(), refers_to(&field_definition(*field)));
     let mut expected: BTreeMap<_, _> = fields.iter().map(field).collect();
     expected.extend(decides.map(|decides| (decides.to_owned(), json!({ "const": name }))));
     let properties = object(&found["properties"], &place);
     for (member, value) in &expected {
-        assert_eq!(
-            properties.get(member),
-            Some(value),
-            "{what} `{name}`: member `{member}`"
-        );
+        assert_eq!(properties.get(member), Some(value), "{what} `{name}`: member `{member}`");
     }
     for member in properties.keys() {
-        assert!(
-            expected.contains_key(member),
-            "{what} `{name}`: `{member}` is not in the table"
-        );
+        assert!(expected.contains_key(member), "{what} `{name}`: `{member}` is not in the table");
     }
-    assert_eq!(
-        found["additionalProperties"],
-        json!(false),
-        "{what} `{name}` is not strict"
-    );
-    assert_eq!(
-        found["required"],
-        required(&place),
-        "{what} `{name}`: required members"
-    );
-    assert!(
-        found["description"].is_string(),
-        "{what} `{name}` has no description"
-    );
+    assert_eq!(found["additionalProperties"], json!(false), "{what} `{name}` is not strict");
+    assert_eq!(found["required"], required(&place), "{what} `{name}`: required members");
+    assert!(found["description"].is_string(), "{what} `{name}` has no description");
 }
 
 /// That a schema takes these values of the member `decides`, and goes by each to its definition.
 fn assert_chooses(schema: &Value, what: &str, decides: &str, names: &[&str]) {
     assert_eq!(schema["required"], json!([decides]), "`{decides}` decides");
-    let values = schema["properties"][decides]["enum"]
-        .as_array()
-        .expect("values");
-    let found = values
-        .iter()
-        .filter_map(|value| value.as_str().map(str::to_owned));
+    let values = schema["properties"][decides]["enum"].as_array().expect("values");
+    let found = values.iter().filter_map(|value| value.as_str().map(str::to_owned));
     let expected = names.iter().map(|name| (*name).to_owned());
-    assert_same(
-        &format!("values of `{decides}`"),
-        &found.collect(),
-        &expected.collect(),
-    );
+    assert_same(&format!("values of `{decides}`"), &found.collect(), &expected.collect());
     let rules = schema["allOf"].as_array().expect("rules");
     assert_eq!(rules.len(), names.len(), "rules on `{decides}`");
     for (rule, name) in rules.iter().zip(names) {
@@ -204,20 +156,12 @@ fn assert_chooses(schema: &Value, what: &str, decides: &str, names: &[&str]) {
 fn assert_same(what: &str, schema: &BTreeSet<String>, tables: &BTreeSet<String>) {
     let missing: Vec<_> = tables.difference(schema).collect();
     let surplus: Vec<_> = schema.difference(tables).collect();
-    assert!(
-        missing.is_empty(),
-        "{what} of the tables that the schema lacks: {missing:?}"
-    );
-    assert!(
-        surplus.is_empty(),
-        "{what} of the schema that the tables lack: {surplus:?}"
-    );
+    assert!(missing.is_empty(), "{what} of the tables that the schema lacks: {missing:?}");
+    assert!(surplus.is_empty(), "{what} of the schema that the tables lack: {surplus:?}");
 }
 
 fn definition(name: &str) -> &'static Value {
-    SCHEMA["$defs"]
-        .get(name)
-        .unwrap_or_else(|| panic!("no definition `{name}`"))
+    SCHEMA["$defs"].get(name).unwrap_or_else(|| panic!("no definition `{name}`"))
 }
 
 /// The name of a field's definition. It goes by the variant, because two fields that never meet
@@ -234,9 +178,7 @@ fn field_definition(field: Field) -> String {
 }
 
 fn object<'a>(value: &'a Value, place: &str) -> &'a serde_json::Map<String, Value> {
-    value
-        .as_object()
-        .unwrap_or_else(|| panic!("no object in {place}"))
+    value.as_object().unwrap_or_else(|| panic!("no object in {place}"))
 }
 
 fn refers_to(definition: &str) -> Value {
@@ -252,10 +194,7 @@ const VALUES: &[&str] = &["\"lf\"", "null", "1", "true", "{}", "[]"];
 #[test]
 fn schema_and_reader_admit_the_same_fields_of_kinds() {
     assert_agreement(each(|field, value| {
-        Kind::ALL
-            .iter()
-            .map(|kind| record(*kind, field, value))
-            .collect()
+        Kind::ALL.iter().map(|kind| record(*kind, field, value)).collect()
     }));
 }
 
@@ -263,10 +202,7 @@ fn schema_and_reader_admit_the_same_fields_of_kinds() {
 fn schema_and_reader_admit_the_same_fields_of_groups() {
     assert_agreement(each(|field, value| {
         let member = format!("{{\"{}\":{value}}}", field.name());
-        GROUPS
-            .iter()
-            .map(|(group, _)| holder(*group, &member))
-            .collect()
+        GROUPS.iter().map(|(group, _)| holder(*group, &member)).collect()
     }));
 }
 
@@ -275,43 +211,25 @@ fn schema_and_reader_admit_the_same_fields_of_blocks() {
     assert_agreement(each(|field, value| {
         // A second `type` is a matter of JSON, not of blocks.
         let blocks = BLOCKS.iter().filter(|_| field != Field::Type);
-        blocks
-            .map(|(name, _)| holder(Field::Content, &block(name, field, value)))
-            .collect()
+        blocks.map(|(name, _)| holder(Field::Content, &block(name, field, value))).collect()
     }));
 }
 
 /// The lines made of each field with each value.
 fn each(lines: impl Fn(Field, &str) -> Vec<String>) -> Vec<String> {
-    let pairs = Field::ALL
-        .iter()
-        .flat_map(|field| VALUES.iter().map(|value| (*field, *value)));
-    pairs
-        .flat_map(|(field, value)| lines(field, value))
-        .collect()
+    let pairs = Field::ALL.iter().flat_map(|field| VALUES.iter().map(|value| (*field, *value)));
+    pairs.flat_map(|(field, value)| lines(field, value)).collect()
 }
 
 /// A record of one field, beside what its kind requires.
 fn record(kind: Kind, field: Field, value: &str) -> String {
-    let role = if kind == Kind::Message && field != Field::Role {
-        r#","role":"user""#
-    } else {
-        ""
-    };
-    format!(
-        r#"{{"kind":"{}"{role},"{}":{value}}}"#,
-        kind.name(),
-        field.name()
-    )
+    let role = if kind == Kind::Message && field != Field::Role { r#","role":"user""# } else { "" };
+    format!(r#"{{"kind":"{}"{role},"{}":{value}}}"#, kind.name(), field.name())
 }
 
 /// A block of one field, beside what its type requires.
 fn block(name: &str, field: Field, value: &str) -> String {
-    let data = if name == block::OPAQUE && field != Field::Data {
-        r#","data":{}"#
-    } else {
-        ""
-    };
+    let data = if name == block::OPAQUE && field != Field::Data { r#","data":{}"# } else { "" };
     format!(r#"[{{"type":"{name}"{data},"{}":{value}}}]"#, field.name())
 }
 
@@ -345,28 +263,12 @@ type Wrong = (&'static str, &'static str, &'static str);
 
 const WRONG: &[Wrong] = &[
     // The record.
-    (
-        r#"{"kind":"poem"}"#,
-        r#""poem" is no kind of record"#,
-        "/kind: ",
-    ),
+    (r#"{"kind":"poem"}"#, r#""poem" is no kind of record"#, "/kind: "),
     (r#"{"kind":7}"#, "7 is no kind of record", "/kind: "),
     (r#"{"kind":null}"#, "null is no kind of record", "/kind: "),
-    (
-        r#"{}"#,
-        "expected a member `kind`",
-        r#": "kind" is a required property"#,
-    ),
-    (
-        r#"{"role":"user"}"#,
-        "expected a member `kind`",
-        r#": "kind" is a required property"#,
-    ),
-    (
-        r#"["message"]"#,
-        "expected an object",
-        r#": value is not of type "object""#,
-    ),
+    ("{}", "expected a member `kind`", r#": "kind" is a required property"#),
+    (r#"{"role":"user"}"#, "expected a member `kind`", r#": "kind" is a required property"#),
+    (r#"["message"]"#, "expected an object", r#": value is not of type "object""#),
     // Fields that are not there, or not here.
     (
         r#"{"kind":"message","role":"user","mood":"glad"}"#,
@@ -389,46 +291,14 @@ const WRONG: &[Wrong] = &[
         ": Additional properties are not allowed ('cache_read' was unexpected)",
     ),
     // Shapes.
-    (
-        r#"{"kind":"session","cwd":null}"#,
-        "field `cwd` must be a string",
-        "/cwd: ",
-    ),
-    (
-        r#"{"kind":"leaf","id":7}"#,
-        "field `id` must be a string",
-        "/id: ",
-    ),
-    (
-        r#"{"kind":"leaf","target":7}"#,
-        "field `target` must be a string or null",
-        "/target: ",
-    ),
-    (
-        r#"{"kind":"turn","number":"1"}"#,
-        "field `number` must be a number",
-        "/number: ",
-    ),
-    (
-        r#"{"kind":"leaf","id_made":1}"#,
-        "field `id_made` must be true or false",
-        "/id_made: ",
-    ),
-    (
-        r#"{"kind":"leaf","extra":[]}"#,
-        "field `extra` must be an object",
-        "/extra: ",
-    ),
-    (
-        r#"{"kind":"tools_change","tools":{}}"#,
-        "field `tools` must be an array",
-        "/tools: ",
-    ),
-    (
-        r#"{"kind":"usage","usage":null}"#,
-        "field `usage` must be an object",
-        "/usage: ",
-    ),
+    (r#"{"kind":"session","cwd":null}"#, "field `cwd` must be a string", "/cwd: "),
+    (r#"{"kind":"leaf","id":7}"#, "field `id` must be a string", "/id: "),
+    (r#"{"kind":"leaf","target":7}"#, "field `target` must be a string or null", "/target: "),
+    (r#"{"kind":"turn","number":"1"}"#, "field `number` must be a number", "/number: "),
+    (r#"{"kind":"leaf","id_made":1}"#, "field `id_made` must be true or false", "/id_made: "),
+    (r#"{"kind":"leaf","extra":[]}"#, "field `extra` must be an object", "/extra: "),
+    (r#"{"kind":"tools_change","tools":{}}"#, "field `tools` must be an array", "/tools: "),
+    (r#"{"kind":"usage","usage":null}"#, "field `usage` must be an object", "/usage: "),
     (
         r#"{"kind":"context_edit","replacement":"x"}"#,
         "field `replacement` must be an object or null",
@@ -466,9 +336,19 @@ const WRONG: &[Wrong] = &[
         "/content/0/text: ",
     ),
     (
-        r#"{"kind":"message","role":"tool","content":[{"type":"tool_result","content":[{"type":"x"}]}]}"#,
-        r#""x" is no type of block"#,
-        "/content/0/content/0/type: ",
+        r#"{"kind":"message","role":"tool","content":[{"type":"tool_result","content":[{}]}]}"#,
+        "expected a member `type`",
+        r#"/content/0/content/0: "type" is a required property"#,
+    ),
+    (
+        r#"{"kind":"message","content":"Hello"}"#,
+        "message without a `role`",
+        r#": "role" is a required property"#,
+    ),
+    (
+        r#"{"kind":"message","role":"user","content":[{"type":"opaque"}]}"#,
+        "opaque block without `data`",
+        r#"/content/0: "data" is a required property"#,
     ),
     // Groups.
     (
@@ -517,14 +397,6 @@ fn wrong_records_are_refused_by_schema_and_reader() {
 
 /// What the schema demands beyond kinds, fields and shapes.
 const REFUSED_BY_THE_SCHEMA_ALONE: &[(&str, &str)] = &[
-    (
-        r#"{"kind":"message","content":"Hello"}"#,
-        r#": "role" is a required property"#,
-    ),
-    (
-        r#"{"kind":"message","role":"user","content":[{"type":"opaque"}]}"#,
-        r#"/content/0: "data" is a required property"#,
-    ),
     (r#"{"kind":"session","source":"pi@"}"#, "/source: "),
     (r#"{"kind":"session","source":"Pi@3"}"#, "/source: "),
     (r#"{"kind":"session","file":{"eol":"cr"}}"#, "/file/eol: "),
@@ -548,10 +420,7 @@ fn the_schema_demands_what_readers_guarantee() {
 /// What the strict reader makes of each line.
 fn read(stream: &str) -> Vec<Result<(), Error>> {
     let (options, log) = (Options::default(), Log::default());
-    let cx = Cx {
-        options: &options,
-        log: &log,
-    };
+    let cx = Cx { options: &options, log: &log };
     let mut parts = Bytes::new(stream);
     let records = (canonical::FORMAT.read)(&mut parts, &cx).expect("it is in memory");
     records.map(|record| record.map(drop)).collect()
@@ -561,9 +430,7 @@ fn read(stream: &str) -> Vec<Result<(), Error>> {
 fn schema_findings(line: &str) -> Vec<String> {
     let value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     let errors = VALIDATOR.iter_errors(&value);
-    errors
-        .map(|error| format!("{}: {}", error.instance_path(), error.masked()))
-        .collect()
+    errors.map(|error| format!("{}: {}", error.instance_path(), error.masked())).collect()
 }
 
 // The schemas and the corpus.
@@ -603,20 +470,12 @@ impl std::fmt::Display for Case {
 /// Every file `testdata/pi/vN/CASE/in/FILE`.
 fn corpus() -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/pi");
-    let files = walkdir::WalkDir::new(&root)
-        .sort_by_file_name()
-        .min_depth(4)
-        .max_depth(4);
-    let files = files
-        .into_iter()
-        .map(|file| file.expect("testdata can be read").into_path());
+    let files = walkdir::WalkDir::new(&root).sort_by_file_name().min_depth(4).max_depth(4);
+    let files = files.into_iter().map(|file| file.expect("testdata can be read").into_path());
     let cases: Vec<_> = files.filter_map(|path| case(&root, path)).collect();
     for version in pi::FORMAT.versions {
         let number = version.number;
-        assert!(
-            cases.iter().any(|case| case.version.number == number),
-            "no file of v{number}"
-        );
+        assert!(cases.iter().any(|case| case.version.number == number), "no file of v{number}");
     }
     cases
 }
@@ -631,29 +490,18 @@ fn case(root: &Path, path: PathBuf) -> Option<Case> {
     let spec = Spec::parse(&format!("pi@{version}")).expect("folders are named by versions");
     let name = name.clone().into_owned();
     let bytes = std::fs::read(&path).expect("testdata can be read");
-    Some(Case {
-        version: spec.version(),
-        name,
-        bytes,
-        path,
-    })
+    Some(Case { version: spec.version(), name, bytes, path })
 }
 
 /// Checks a session as `copyist validate` does, and gives the number of its records.
 fn validated(format: &Format, version: &Version, bytes: &[u8], case: &Case) -> u64 {
     let (options, log) = (Options::default(), Log::default());
-    let cx = Cx {
-        options: &options,
-        log: &log,
-    };
+    let cx = Cx { options: &options, log: &log };
     let schema = validate::compile(version).expect("another test");
     let records = validate::run(format, &schema, &mut Bytes::new(bytes), usize::MAX, &cx);
     let records = records.unwrap_or_else(|error| panic!("{case}: {error}"));
     let findings = log.into_findings();
-    let misfits = findings
-        .diagnostics
-        .iter()
-        .filter(|found| found.code == Code::Schema);
+    let misfits = findings.diagnostics.iter().filter(|found| found.code == Code::Schema);
     let misfits = misfits.map(|found| {
         let line = found.at.map_or(0, |at| at.line);
         format!("\n  line {line}: {}", found.message)
@@ -662,7 +510,7 @@ fn validated(format: &Format, version: &Version, bytes: &[u8], case: &Case) -> u
     assert!(misfits.is_empty(), "{case}:{misfits}");
     // One of its lines nests deeper than the schema check can follow.
     let unchecked = u64::from(case.name == "spellings");
-    let deep = findings.counts.get(&Code::TooDeep).copied().unwrap_or(0);
+    let deep = findings.counts.get(&Code::Unchecked).copied().unwrap_or(0);
     assert_eq!(deep, unchecked, "{case}: lines that were not checked");
     records
 }
@@ -670,10 +518,7 @@ fn validated(format: &Format, version: &Version, bytes: &[u8], case: &Case) -> u
 /// The stream that the file is read as.
 fn as_canonical(case: &Case) -> Vec<u8> {
     let (options, log) = (Options::default(), Log::default());
-    let cx = Cx {
-        options: &options,
-        log: &log,
-    };
+    let cx = Cx { options: &options, log: &log };
     let (mut parts, mut stream) = (Bytes::new(&case.bytes), Buffer::default());
     let mut writer = (canonical::FORMAT.write)(&mut stream, CANONICAL, &cx).expect("in memory");
     for record in (pi::FORMAT.read)(&mut parts, &cx).expect("in memory") {

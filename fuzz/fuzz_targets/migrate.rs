@@ -1,4 +1,4 @@
-//! Any bytes to each format's newest version: no panic, and what comes out migrates to itself.
+//! Any bytes to the newest version of each format that has steps: no panic, and once is enough.
 #![no_main]
 
 use copyist::format::Target;
@@ -7,7 +7,7 @@ use copyist_fuzz::{WAYS, meeting, migrated};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|session: &[u8]| {
-    for format in FORMATS {
+    for format in FORMATS.iter().filter(|f| !f.steps.is_empty()) {
         let Some(newest) = format.versions.last() else {
             continue;
         };

@@ -12,15 +12,9 @@ fuzz_target!(|session: &[u8]| {
     for format in FORMATS {
         for on_error in WAYS {
             for max_line in [64, usize::MAX] {
-                let options = Options {
-                    max_line,
-                    ..meeting(on_error)
-                };
+                let options = Options { max_line, ..meeting(on_error) };
                 let log = Log::default();
-                let cx = Cx {
-                    options: &options,
-                    log: &log,
-                };
+                let cx = Cx { options: &options, log: &log };
                 let mut parts = Bytes::new(session);
                 if let Ok(records) = (format.read)(&mut parts, &cx) {
                     records.for_each(drop);

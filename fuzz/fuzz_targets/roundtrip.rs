@@ -28,10 +28,7 @@ fuzz_target!(|session: &[u8]| {
     }
 });
 
-const CANONICAL: Spec = Spec {
-    format: &canonical::FORMAT,
-    version: None,
-};
+const CANONICAL: Spec = Spec { format: &canonical::FORMAT, version: None };
 
 /// Reads the session whole; gives the format and version that its first session record names.
 fn read(format: &Format, session: &[u8], options: &Options) -> Result<Option<Spec>> {

@@ -11,10 +11,7 @@ pub const WAYS: [OnError; 3] = [OnError::Stop, OnError::Skip, OnError::Keep];
 /// The options for one of them.
 #[must_use]
 pub fn meeting(on_error: OnError) -> Options {
-    Options {
-        on_error,
-        ..Options::default()
-    }
+    Options { on_error, ..Options::default() }
 }
 
 /// What the byte plane makes of a session, and whether it changed anything.

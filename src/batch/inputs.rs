@@ -57,26 +57,14 @@ pub fn expand(paths: &[PathBuf]) -> (Vec<Job>, Vec<(PathBuf, Error)>) {
     let mut roots = HashSet::new();
     for path in paths {
         if path == Path::new("-") {
-            jobs.push(Job {
-                origin: Origin::Stdin,
-                relative: "stdin".into(),
-                named: true,
-            });
+            jobs.push(Job { origin: Origin::Stdin, relative: "stdin".into(), named: true });
         } else if path.is_dir() {
             // Several inputs share the output folder, so each folder gets one of its own in it.
-            let root = if paths.len() > 1 {
-                unused(&mut roots, path)
-            } else {
-                PathBuf::new()
-            };
+            let root = if paths.len() > 1 { unused(&mut roots, path) } else { PathBuf::new() };
             walk(path, &root, &mut jobs, &mut errors);
         } else {
             let relative = PathBuf::from(path.file_name().unwrap_or_default());
-            jobs.push(Job {
-                origin: Origin::File(path.clone()),
-                relative,
-                named: true,
-            });
+            jobs.push(Job { origin: Origin::File(path.clone()), relative, named: true });
         }
     }
     (jobs, errors)
@@ -132,12 +120,8 @@ fn is_ours(name: &OsStr) -> bool {
 #[must_use]
 pub fn stem(name: &str) -> &str {
     let endings = FORMATS.iter().flat_map(|format| format.extensions);
-    let longest = endings
-        .filter(|ending| name.ends_with(**ending))
-        .max_by_key(|e| e.len());
-    let stem = longest
-        .and_then(|ending| name.strip_suffix(ending))
-        .unwrap_or(name);
+    let longest = endings.filter(|ending| name.ends_with(**ending)).max_by_key(|e| e.len());
+    let stem = longest.and_then(|ending| name.strip_suffix(ending)).unwrap_or(name);
     if stem.is_empty() { name } else { stem }
 }
 

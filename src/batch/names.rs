@@ -12,16 +12,13 @@ pub struct Namer {
 }
 
 impl Namer {
-    /// The path of an input's output, relative to the output folder. A name that is taken gets
-    /// `-2`, `-3`, and so on.
-    pub fn name(&mut self, job: &Job, to: &Format) -> PathBuf {
-        let name = job
-            .relative
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
+    /// The path of an input's output, relative to the output folder, with the ending of `to` or
+    /// else its own. A name that is taken gets `-2`, `-3`, and so on.
+    pub fn name(&mut self, job: &Job, to: Option<&Format>) -> PathBuf {
+        let name = job.relative.file_name().unwrap_or_default().to_string_lossy();
         let stem = stem(&name);
-        let ending = to.extensions.first().copied().unwrap_or_default();
+        let own = name.get(stem.len()..).unwrap_or_default();
+        let ending = to.and_then(|to| to.extensions.first().copied()).unwrap_or(own);
         let mut path = job.relative.with_file_name(format!("{stem}{ending}"));
         for n in 2.. {
             if self.taken.insert(path.clone()) {
@@ -48,16 +45,14 @@ mod tests {
         };
         let mut namer = Namer::default();
         assert_eq!(
-            namer.name(&job("a/x.jsonl"), &canonical::FORMAT),
+            namer.name(&job("a/x.jsonl"), Some(&canonical::FORMAT)),
             PathBuf::from("a/x.copyist.jsonl")
         );
         assert_eq!(
-            namer.name(&job("x.copyist.jsonl"), &pi::FORMAT),
+            namer.name(&job("x.copyist.jsonl"), Some(&pi::FORMAT)),
             PathBuf::from("x.jsonl")
         );
-        assert_eq!(
-            namer.name(&job("x.jsonl"), &pi::FORMAT),
-            PathBuf::from("x-2.jsonl")
-        );
+        assert_eq!(namer.name(&job("x.jsonl"), Some(&pi::FORMAT)), PathBuf::from("x-2.jsonl"));
+        assert_eq!(namer.name(&job("x.jsonl"), None), PathBuf::from("x-3.jsonl"));
     }
 }

@@ -135,18 +135,11 @@ struct FindingsShape<'a> {
 fn findings<S: Serializer>(found: &Findings, serializer: S) -> Result<S::Ok, S::Error> {
     let mut losses: BTreeMap<&'static str, BTreeMap<&str, u64>> = BTreeMap::new();
     for ((fate, path), count) in &found.losses {
-        losses
-            .entry(Fate::name(*fate))
-            .or_default()
-            .insert(path, *count);
+        losses.entry(Fate::name(*fate)).or_default().insert(path, *count);
     }
     let shape = FindingsShape {
         diagnostics: found.diagnostics.iter().map(Finding::from).collect(),
-        counts: found
-            .counts
-            .iter()
-            .map(|(code, n)| (code.name(), *n))
-            .collect(),
+        counts: found.counts.iter().map(|(code, n)| (code.name(), *n)).collect(),
         losses,
     };
     shape.serialize(serializer)

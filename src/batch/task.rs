@@ -103,10 +103,7 @@ impl Task {
     pub fn run(&self, job: &Job, output: &Path) -> FileReport {
         let mut report = FileReport::new(job.name());
         let log = Log::default();
-        let cx = Cx {
-            options: &self.options,
-            log: &log,
-        };
+        let cx = Cx { options: &self.options, log: &log };
         match self.session(job, output, &cx, &mut report) {
             Ok(outcome) => report.outcome = outcome,
             Err(error) => {
@@ -155,11 +152,7 @@ impl Task {
             Origin::Stdin => Input::stdin(),
         };
         let Some(found) = self.recognise(job, &mut input, report)? else {
-            return if job.named {
-                Err(unknown())
-            } else {
-                Ok(Outcome::Skipped)
-            };
+            return if job.named { Err(unknown()) } else { Ok(Outcome::Skipped) };
         };
         match &self.action {
             Action::Detect => Ok(Outcome::Detected),
@@ -177,10 +170,7 @@ impl Task {
                     }
                 }
                 _ => {
-                    let newest = Spec {
-                        format: found.format,
-                        version: None,
-                    };
+                    let newest = Spec { format: found.format, version: None };
                     self.write(job, output, input, &found, to.unwrap_or(newest), cx, report)
                 }
             },
@@ -196,32 +186,18 @@ impl Task {
         report: &mut FileReport,
     ) -> Result<Option<Found>> {
         let (bytes, whole) = input.head()?;
-        let name = job
-            .path()
-            .and_then(Path::file_name)
-            .unwrap_or_default()
-            .to_string_lossy();
-        let head = Head {
-            name: &name,
-            bytes: &bytes,
-            whole,
-        };
+        let name = job.path().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+        let head = Head { name: &name, bytes: &bytes, whole };
         let empty = whole && bytes.trim_ascii().is_empty();
         if empty && job.named {
-            return Err(Error::unfit(Diagnostic::new(
-                Code::Empty,
-                Code::Empty.title(),
-            )));
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
         }
         let found = match self.from {
             Some(spec) => {
                 // Named by the person, the format is taken at its word; its reader says what is
                 // wrong with the file.
                 let version = spec.version().number;
-                let guess = Sniffed {
-                    confidence: Confidence::Weak,
-                    version,
-                };
+                let guess = Sniffed { confidence: Confidence::Weak, version };
                 let mut sniffed = (spec.format.sniff)(&head).unwrap_or(guess);
                 sniffed.version = spec.version.map_or(sniffed.version, |v| v.number);
                 Some((spec.format, sniffed))
@@ -242,10 +218,7 @@ impl Task {
             let message = format!("{} has no version {number}", found.format.name);
             return Err(Error::request(Code::WrongVersion, message));
         };
-        let mut schemas = self
-            .schemas
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut schemas = self.schemas.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let key = (found.format.name, number);
         if let Some(schema) = schemas.get(&key) {
             return Ok(schema.clone());
@@ -255,10 +228,7 @@ impl Task {
         Ok(schema)
     }
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one input's whole state, passed once"
-    )]
+    #[allow(clippy::too_many_arguments, reason = "one input's whole state, passed once")]
     fn write(
         &self,
         job: &Job,

@@ -15,25 +15,13 @@ pub fn each<J: Sync, T: Send>(
     work: impl Fn(&J) -> T + Sync,
     each: impl FnMut(T) + Send,
 ) -> Result<(), rayon::ThreadPoolBuildError> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()?;
-    let line = Mutex::new(Line {
-        next: 0,
-        waiting: BTreeMap::new(),
-        each,
-    });
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let line = Mutex::new(Line { next: 0, waiting: BTreeMap::new(), each });
     pool.install(|| {
-        items
-            .iter()
-            .enumerate()
-            .par_bridge()
-            .for_each(|(place, item)| {
-                let result = work(item);
-                line.lock()
-                    .unwrap_or_else(|poisoned| poisoned.into_inner())
-                    .arrive(place, result);
-            });
+        items.iter().enumerate().par_bridge().for_each(|(place, item)| {
+            let result = work(item);
+            line.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).arrive(place, result);
+        });
     });
     Ok(())
 }

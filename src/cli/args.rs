@@ -31,13 +31,7 @@ pub struct Reading {
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, env = "COPYIST_MAX_LINE")]
     pub max_line: usize,
     /// How many inputs are worked on at a time; 0 is one for each processor
-    #[arg(
-        short,
-        long,
-        value_name = "N",
-        default_value_t = 0,
-        env = "COPYIST_JOBS"
-    )]
+    #[arg(short, long, value_name = "N", default_value_t = 0, env = "COPYIST_JOBS")]
     pub jobs: usize,
     /// What else makes the exit code 1
     #[arg(long, value_name = "WHAT", value_enum)]
@@ -73,11 +67,7 @@ impl Reading {
             Some(Damage::Skip) => OnError::Skip,
             Some(Damage::Keep) => OnError::Keep,
         };
-        Options {
-            on_error,
-            max_line: self.max_line,
-            ..Options::default()
-        }
+        Options { on_error, max_line: self.max_line, ..Options::default() }
     }
 
     /// `--fail-on` for the batch.
@@ -165,12 +155,7 @@ pub struct InPlace {
     #[arg(long, conflicts_with_all = ["output", "out_dir"])]
     pub in_place: bool,
     /// Ending of the originals' names
-    #[arg(
-        long,
-        value_name = "SUFFIX",
-        default_value = ".bak",
-        require_equals = true
-    )]
+    #[arg(long, value_name = "SUFFIX", default_value = ".bak", require_equals = true)]
     pub backup: String,
     /// Do not keep the originals
     #[arg(long, conflicts_with = "backup", requires = "in_place")]
@@ -191,11 +176,7 @@ impl InPlace {
             return Err(Stop::usage("`--backup` takes an ending such as `.bak`"));
         }
         let suffix = Backup::Suffix(self.backup.clone());
-        Ok(Some(Place::InPlace(if self.no_backup {
-            Backup::None
-        } else {
-            suffix
-        })))
+        Ok(Some(Place::InPlace(if self.no_backup { Backup::None } else { suffix })))
     }
 }
 

@@ -26,9 +26,7 @@ pub struct Args {
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let Some(place) = self.writing.place(&self.reading)? else {
-            return Err(Stop::usage(
-                "say where to write: `-o FILE` or `--out-dir DIR`",
-            ));
+            return Err(Stop::usage("say where to write: `-o FILE` or `--out-dir DIR`"));
         };
         let options = Options {
             ids: self.writing.ids(),

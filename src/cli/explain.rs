@@ -26,13 +26,7 @@ impl Args {
                     let message = format!("no code {name:?}; `copyist explain` lists them");
                     return Err(Stop::usage(message));
                 };
-                let _ = writeln!(
-                    out,
-                    "{}: {} ({})\n",
-                    code.name(),
-                    code.title(),
-                    code.severity()
-                );
+                let _ = writeln!(out, "{}: {} ({})\n", code.name(), code.title(), code.severity());
                 let _ = writeln!(out, "{}", code.explanation());
             }
         }

@@ -38,11 +38,7 @@ impl Args {
                 }
             }
             if !self.json {
-                let _ = writeln!(
-                    out,
-                    "{:<12} {}; source: {}",
-                    "", format.summary, format.source
-                );
+                let _ = writeln!(out, "{:<12} {}; source: {}", "", format.summary, format.source);
             }
         }
         // A reader that has seen enough is no failure.

@@ -20,12 +20,7 @@ use std::process::ExitCode;
 /// Exit codes: 0 all done; 1 findings (invalid, loss or warnings under --fail-on, data read only
 /// in part); 2 wrong usage; 3 at least one input gave no output; 4 copyist itself cannot go on.
 #[derive(Debug, Parser)]
-#[command(
-    name = "copyist",
-    version,
-    max_term_width = 100,
-    arg_required_else_help = true
-)]
+#[command(name = "copyist", version, max_term_width = 100, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -50,17 +45,11 @@ struct Stop {
 
 impl Stop {
     fn usage(message: impl Into<String>) -> Self {
-        Self {
-            code: 2,
-            message: message.into(),
-        }
+        Self { code: 2, message: message.into() }
     }
 
     fn broken(message: impl Into<String>) -> Self {
-        Self {
-            code: 4,
-            message: message.into(),
-        }
+        Self { code: 4, message: message.into() }
     }
 }
 

@@ -5,7 +5,7 @@ use super::args::{Reading, Telling};
 use super::show::{self, Show};
 use crate::batch::{self, Action, FileReport, Job, Namer, Place, RunReport, Summary, Task};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Runs `task` on everything that the person named. Gives the exit code.
 pub fn run(command: &str, task: &Task, reading: &Reading, telling: &Telling) -> Result<u8, Stop> {
@@ -30,23 +30,12 @@ pub fn run(command: &str, task: &Task, reading: &Reading, telling: &Telling) -> 
     let work = |(job, output): &(Job, PathBuf)| task.run(job, output);
     batch::each(&jobs, reading.jobs, work, |report| teller.tell(report))
         .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
-    let Teller {
-        show,
-        summary,
-        kept,
-        exit,
-        ..
-    } = teller;
+    let Teller { show, summary, kept, exit, .. } = teller;
     show.summary(&summary);
     if let (Some(path), Some(inputs)) = (&telling.report, kept) {
         let version = env!("CARGO_PKG_VERSION");
-        let report = RunReport {
-            copyist: version,
-            command,
-            exit,
-            summary: &summary,
-            inputs: &inputs,
-        };
+        let report =
+            RunReport { copyist: version, command, exit, summary: &summary, inputs: &inputs };
         write_report(path, &report)?;
     }
     Ok(exit)
@@ -80,22 +69,18 @@ fn named(task: &Task, jobs: Vec<Job>) -> Vec<(Job, PathBuf)> {
     let to = match &task.action {
         Action::Convert(to) => Some(to.format),
         Action::Migrate(Some(to)) => Some(to.format),
-        // Without a target the format is the input's, whose ending the input already has.
+        // Without a target the format stays the input's, and so does the ending.
         _ => None,
     };
-    jobs.into_iter()
-        .map(|job| {
-            let output = match to {
-                Some(format) => namer.name(&job, format),
-                None => job.relative.clone(),
-            };
-            (job, output)
-        })
-        .collect()
+    let mut with_output = |job: Job| {
+        let output = namer.name(&job, to);
+        (job, output)
+    };
+    jobs.into_iter().map(&mut with_output).collect()
 }
 
 /// A report must not take the place of a session.
-fn check_report(report: &PathBuf, task: &Task, jobs: &[Job]) -> Result<(), Stop> {
+fn check_report(report: &Path, task: &Task, jobs: &[Job]) -> Result<(), Stop> {
     let is = |path| same_file::is_same_file(report, path).unwrap_or(false);
     let output = matches!(&task.place, Place::One(path) if path == report);
     if output || jobs.iter().filter_map(Job::path).any(is) {
@@ -104,25 +89,21 @@ fn check_report(report: &PathBuf, task: &Task, jobs: &[Job]) -> Result<(), Stop>
     Ok(())
 }
 
-fn write_report(path: &PathBuf, report: &RunReport<'_>) -> Result<(), Stop> {
+fn write_report(path: &Path, report: &RunReport<'_>) -> Result<(), Stop> {
     let failed = |error: std::io::Error| Stop::broken(format!("{}: {error}", path.display()));
     let mut text = serde_json::to_vec_pretty(report).map_err(|e| failed(e.into()))?;
     text.push(b'\n');
     let policy = crate::store::Policy { force: true };
-    let destination = crate::store::Destination::from(path.as_path());
+    let destination = crate::store::Destination::from(path);
     let written =
         crate::store::Output::prepare(destination, None, policy).and_then(|mut output| {
             use crate::format::Sink;
             let mut to = output.create("")?;
-            to.write_all(&text)
-                .map_err(|error| crate::error::Error::io("cannot write", error))?;
+            to.write_all(&text).map_err(|error| crate::error::Error::io("cannot write", error))?;
             drop(to);
             output.commit()
         });
     written.map_err(|error| {
-        Stop::broken(format!(
-            "{}: {error}",
-            show::printable(&path.display().to_string())
-        ))
+        Stop::broken(format!("{}: {error}", show::printable(&path.display().to_string())))
     })
 }

@@ -44,18 +44,9 @@ impl Show {
             return;
         }
         let shown = if self.verbose { usize::MAX } else { SHOWN };
-        let least = if self.quiet {
-            Severity::Error
-        } else {
-            Severity::Note
-        };
+        let least = if self.quiet { Severity::Error } else { Severity::Note };
         let mut told = 0;
-        for found in report
-            .findings
-            .diagnostics
-            .iter()
-            .filter(|d| d.code.severity() >= least)
-        {
+        for found in report.findings.diagnostics.iter().filter(|d| d.code.severity() >= least) {
             if told < shown {
                 say(&finding(&report.path, found));
                 if let Some(help) = found.code.help().filter(|_| self.helped.insert(found.code)) {
@@ -73,10 +64,7 @@ impl Show {
             .sum();
         if all > told.min(shown) as u64 {
             let more = all - told.min(shown) as u64;
-            say(&format!(
-                "{}: … and {more} more findings",
-                printable(&report.path)
-            ));
+            say(&format!("{}: … and {more} more findings", printable(&report.path)));
         }
         if let Some(line) = self.line(report) {
             self.result(&line);
@@ -88,29 +76,22 @@ impl Show {
         let path = printable(&report.path);
         let format = report.format.as_deref().unwrap_or("unknown");
         match report.outcome {
-            Outcome::Detected => Some(format!(
-                "{path}: {format} ({})",
-                report.confidence.unwrap_or("unknown")
-            )),
-            Outcome::Valid if !self.quiet => Some(format!(
-                "{path}: valid {format}, {} records",
-                report.records
-            )),
+            Outcome::Detected => {
+                Some(format!("{path}: {format} ({})", report.confidence.unwrap_or("unknown")))
+            }
+            Outcome::Valid if !self.quiet => {
+                Some(format!("{path}: valid {format}, {} records", report.records))
+            }
             Outcome::Invalid if !self.quiet => Some(format!("{path}: invalid {format}")),
             Outcome::Skipped if self.verbose => Some(format!("{path}: skipped, no session file")),
             Outcome::Migrated | Outcome::Converted | Outcome::Unchanged if self.verbose => {
                 let to = report.to.as_deref().filter(|to| *to != format);
                 let arrow = to.map_or(String::new(), |to| format!(" → {to}"));
-                let output = report
-                    .output
-                    .as_deref()
-                    .filter(|output| *output != report.path);
+                let output = report.output.as_deref().filter(|output| *output != report.path);
                 let place = output.map_or(String::new(), |o| format!(", {}", printable(o)));
                 let outcome = report.outcome.name();
                 let records = report.records;
-                Some(format!(
-                    "{path}: {outcome} {format}{arrow}, {records} records{place}"
-                ))
+                Some(format!("{path}: {outcome} {format}{arrow}, {records} records{place}"))
             }
             _ => None,
         }
@@ -132,24 +113,13 @@ impl Show {
         let only = summary.outcomes.values().sum::<u64>() == 1;
         // One input that was just looked at has said everything in its own line.
         let looked = ["detected", "valid", "invalid"];
-        if only
-            && looked
-                .iter()
-                .any(|name| summary.outcomes.contains_key(name))
-        {
+        if only && looked.iter().any(|name| summary.outcomes.contains_key(name)) {
             return;
         }
-        let nothing = if self.dry_run {
-            ", nothing written"
-        } else {
-            ""
-        };
+        let nothing = if self.dry_run { ", nothing written" } else { "" };
         let records = plural(summary.records, "record");
-        let counts = if counts.is_empty() {
-            "no session files".to_owned()
-        } else {
-            counts.join(", ")
-        };
+        let counts =
+            if counts.is_empty() { "no session files".to_owned() } else { counts.join(", ") };
         say(&format!("{counts}; {records}{nothing}"));
     }
 
@@ -164,11 +134,7 @@ impl Show {
 }
 
 fn plural(n: u64, what: &str) -> String {
-    if n == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{n} {what}s")
-    }
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 fn say(text: &str) {
@@ -186,13 +152,7 @@ fn finding(path: &str, found: &Diagnostic) -> String {
         }
     }
     let code = found.code;
-    let _ = write!(
-        out,
-        ": {}[{}]: {}",
-        code.severity(),
-        code.name(),
-        printable(&found.message)
-    );
+    let _ = write!(out, ": {}[{}]: {}", code.severity(), code.name(), printable(&found.message));
     if let Some(window) = &found.window {
         out.push_str(&excerpt(window));
     }

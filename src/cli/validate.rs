@@ -23,16 +23,9 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let options = Options {
-            force_version: true,
-            ..self.reading.options(OnError::Keep)
-        };
-        let task = Task::looking(
-            Action::Validate(self.max_errors),
-            options,
-            &self.reading.from,
-        )
-        .failing(self.reading.fail_on());
+        let options = Options { force_version: true, ..self.reading.options(OnError::Keep) };
+        let task = Task::looking(Action::Validate(self.max_errors), options, &self.reading.from)
+            .failing(self.reading.fail_on());
         run("validate", &task, &self.reading, &self.telling)
     }
 }

@@ -37,9 +37,7 @@ impl Spec {
             Some((name, number)) => (name, Some(number)),
             None => (text, None),
         };
-        let Some(format) = FORMATS
-            .iter()
-            .find(|f| f.name == name || f.aliases.contains(&name))
+        let Some(format) = FORMATS.iter().find(|f| f.name == name || f.aliases.contains(&name))
         else {
             let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
             return Err(format!(
@@ -48,25 +46,13 @@ impl Spec {
             ));
         };
         let Some(number) = number else {
-            return Ok(Self {
-                format,
-                version: None,
-            });
+            return Ok(Self { format, version: None });
         };
-        let version = number
-            .parse()
-            .ok()
-            .and_then(|number| format.version(number));
+        let version = number.parse().ok().and_then(|number| format.version(number));
         if version.is_none() {
-            let numbers: Vec<_> = format
-                .versions
-                .iter()
-                .map(|v| v.number.to_string())
-                .collect();
+            let numbers: Vec<_> = format.versions.iter().map(|v| v.number.to_string()).collect();
             let numbers = numbers.join(", ");
-            return Err(format!(
-                "{name} has no version `{number}`; it has {numbers}"
-            ));
+            return Err(format!("{name} has no version `{number}`; it has {numbers}"));
         }
         Ok(Self { format, version })
     }
@@ -75,8 +61,6 @@ impl Spec {
     ///
     #[must_use]
     pub fn version(&self) -> &'static Version {
-        self.version
-            .or(self.format.versions.last())
-            .unwrap_or(&canonical::FORMAT.versions[0])
+        self.version.or(self.format.versions.last()).unwrap_or(&canonical::FORMAT.versions[0])
     }
 }

@@ -36,11 +36,7 @@ impl<'a> Cursor<'a> {
     /// Starts at the first byte.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes,
-            at: 0,
-            fresh: false,
-        }
+        Self { bytes, at: 0, fresh: false }
     }
 
     /// The offset of the next byte.
@@ -152,10 +148,7 @@ impl<'a> Cursor<'a> {
     fn key(&mut self) -> Result<Span> {
         let start = self.at;
         self.string()?;
-        let span = Span {
-            start,
-            end: self.at,
-        };
+        let span = Span { start, end: self.at };
         if self.bytes.get(self.at) == Some(&b':') {
             self.at += 1;
         } else {
@@ -178,10 +171,7 @@ impl<'a> Cursor<'a> {
             Some(b'{' | b'[') => self.container()?,
             _ => self.scalar()?,
         }
-        Ok(Span {
-            start,
-            end: self.at,
-        })
+        Ok(Span { start, end: self.at })
     }
 
     /// Nothing but white space may follow.
@@ -189,11 +179,7 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// [`What::Trailing`] otherwise.
     pub fn end(&mut self) -> Result<()> {
-        if self.peek().is_none() {
-            Ok(())
-        } else {
-            self.fault(What::Trailing)
-        }
+        if self.peek().is_none() { Ok(()) } else { self.fault(What::Trailing) }
     }
 
     fn container(&mut self) -> Result<()> {
@@ -444,13 +430,7 @@ mod tests {
                 text.push(bad);
                 text.extend([b'a'; 20]);
                 text.push(b'"');
-                assert_eq!(
-                    check(&text),
-                    Err(Fault {
-                        at: pad + 1,
-                        what: What::Control(bad)
-                    })
-                );
+                assert_eq!(check(&text), Err(Fault { at: pad + 1, what: What::Control(bad) }));
             }
         }
     }

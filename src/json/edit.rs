@@ -43,13 +43,7 @@ impl Edits {
     pub fn replace(&mut self, span: Span, text: &[u8]) {
         let start = self.replacements.len();
         self.replacements.extend_from_slice(text);
-        self.replaced.push((
-            span,
-            Span {
-                start,
-                end: self.replacements.len(),
-            },
-        ));
+        self.replaced.push((span, Span { start, end: self.replacements.len() }));
     }
 
     /// Adds a member at the end of the object. `key` must need no escaping.
@@ -79,11 +73,7 @@ impl Edits {
             done = span.end;
         }
         out.extend_from_slice(text.get(done..close).unwrap_or_default());
-        let added = if empty {
-            self.added.get(1..)
-        } else {
-            self.added.get(..)
-        };
+        let added = if empty { self.added.get(1..) } else { self.added.get(..) };
         out.extend_from_slice(added.unwrap_or_default());
         out.extend_from_slice(text.get(close..).unwrap_or_default());
     }

@@ -20,10 +20,7 @@ pub fn plain_run(bytes: &[u8]) -> usize {
         }
         rest = after;
     }
-    let plain = rest
-        .iter()
-        .take_while(|&&b| b != b'"' && b != b'\\' && b >= 0x20)
-        .count();
+    let plain = rest.iter().take_while(|&&b| b != b'"' && b != b'\\' && b >= 0x20).count();
     bytes.len() - rest.len() + plain
 }
 

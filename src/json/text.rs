@@ -101,9 +101,7 @@ pub fn quote(text: &str, out: &mut Vec<u8>) {
 #[inline]
 #[must_use]
 pub fn is(spelling: &[u8], name: &str) -> bool {
-    let inner = spelling
-        .get(1..spelling.len().saturating_sub(1))
-        .unwrap_or_default();
+    let inner = spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default();
     inner == name.as_bytes()
         || (memchr::memchr(b'\\', inner).is_some() && decode(spelling).as_deref() == Some(name))
 }

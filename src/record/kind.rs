@@ -94,7 +94,7 @@ kinds! {
         Run Seq Messages Usage StopReason ProviderMeta Meta]
     Snapshot "snapshot" false "A stored copy of the model's history at a moment." [
         Run Session Seq Updated Messages Meta]
-    Event "event" false "Playback for a user interface." [Run Seq Data Meta]
+    Event "event" true "Playback for a user interface. A node only where the source gives it a place in the tree." [Run Seq Data Meta]
     Notice "notice" false "A line of the producer about itself: start, rate limit, retry." [
         Subtype Session Data Meta]
     ToolOutput "tool_output" false "The full output of a tool." [
@@ -109,10 +109,7 @@ impl Kind {
     /// The kind of this name, if there is one.
     #[must_use]
     pub fn named(name: &[u8]) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|kind| kind.name().as_bytes() == name)
+        Self::ALL.iter().copied().find(|kind| kind.name().as_bytes() == name)
     }
 
     /// Whether a record of this kind may carry `field`.
@@ -174,20 +171,10 @@ pub const GROUPS: &[(Field, &[Field])] = &[
             Field::Extra,
         ],
     ),
-    (
-        Field::ParentSession,
-        &[Field::Id, Field::Data, Field::Path, Field::Key],
-    ),
+    (Field::ParentSession, &[Field::Id, Field::Data, Field::Path, Field::Key]),
     (
         Field::File,
-        &[
-            Field::Encoding,
-            Field::Bom,
-            Field::FinalNewline,
-            Field::Style,
-            Field::Era,
-            Field::Eol,
-        ],
+        &[Field::Encoding, Field::Bom, Field::FinalNewline, Field::Style, Field::Era, Field::Eol],
     ),
     (
         Field::Eval,
@@ -206,20 +193,9 @@ pub const GROUPS: &[(Field, &[Field])] = &[
 /// The fields of content blocks beyond `type`, by the value of `type`.
 pub const BLOCKS: &[(&str, &[Field])] = &[
     (block::TEXT, &[Field::Text, Field::Signature, Field::Extra]),
-    (
-        block::THINKING,
-        &[
-            Field::Thinking,
-            Field::Signature,
-            Field::Redacted,
-            Field::Extra,
-        ],
-    ),
+    (block::THINKING, &[Field::Thinking, Field::Signature, Field::Redacted, Field::Extra]),
     (block::IMAGE, &[Field::Data, Field::MediaType, Field::Extra]),
-    (
-        block::DOCUMENT,
-        &[Field::Name, Field::Data, Field::MediaType, Field::Extra],
-    ),
+    (block::DOCUMENT, &[Field::Name, Field::Data, Field::MediaType, Field::Extra]),
     (
         block::TOOL_CALL,
         &[
@@ -233,14 +209,7 @@ pub const BLOCKS: &[(&str, &[Field])] = &[
     ),
     (
         block::TOOL_RESULT,
-        &[
-            Field::Call,
-            Field::Name,
-            Field::Content,
-            Field::IsError,
-            Field::Output,
-            Field::Extra,
-        ],
+        &[Field::Call, Field::Name, Field::Content, Field::IsError, Field::Output, Field::Extra],
     ),
     (block::OPAQUE, &[Field::Data]),
 ];
@@ -252,12 +221,8 @@ mod tests {
 
     #[test]
     fn no_two_fields_of_one_object_have_the_same_name() {
-        let kinds = Kind::ALL
-            .iter()
-            .map(|kind| (kind.name(), [COMMON, kind.fields()].concat()));
-        let groups = GROUPS
-            .iter()
-            .map(|(group, fields)| (group.name(), fields.to_vec()));
+        let kinds = Kind::ALL.iter().map(|kind| (kind.name(), [COMMON, kind.fields()].concat()));
+        let groups = GROUPS.iter().map(|(group, fields)| (group.name(), fields.to_vec()));
         let blocks = BLOCKS.iter().map(|(name, fields)| (*name, fields.to_vec()));
         for (name, fields) in kinds.chain(groups).chain(blocks) {
             let names: HashSet<_> = fields.iter().map(|field| field.name()).collect();

@@ -53,15 +53,7 @@ pub mod block {
         }
     }
     /// Every name.
-    pub const ALL: &[&str] = &[
-        TEXT,
-        THINKING,
-        IMAGE,
-        DOCUMENT,
-        TOOL_CALL,
-        TOOL_RESULT,
-        OPAQUE,
-    ];
+    pub const ALL: &[&str] = &[TEXT, THINKING, IMAGE, DOCUMENT, TOOL_CALL, TOOL_RESULT, OPAQUE];
 }
 
 /// One record of the canonical stream.
@@ -77,10 +69,7 @@ impl Record {
     /// An empty record.
     #[must_use]
     pub fn new(kind: Kind) -> Self {
-        Self {
-            kind,
-            node: Node::with_capacity(16),
-        }
+        Self { kind, node: Node::with_capacity(16) }
     }
 
     /// Whether the record stands in the tree: a node's kind, with an identifier.

@@ -1,7 +1,7 @@
 //! A group of named values: the one building stone of records, blocks and usage.
 
 use super::Field;
-use crate::json::Json;
+use crate::json::{Json, text};
 
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,26 +53,18 @@ impl Node {
     /// Room for a record's usual number of fields, so that filling it allocates once.
     #[must_use]
     pub fn with_capacity(fields: usize) -> Self {
-        Self {
-            members: Vec::with_capacity(fields),
-        }
+        Self { members: Vec::with_capacity(fields) }
     }
 
     /// The value of a field.
     #[must_use]
     pub fn get(&self, field: Field) -> Option<&Value> {
-        self.members
-            .iter()
-            .find(|(f, _)| *f == field)
-            .map(|(_, value)| value)
+        self.members.iter().find(|(f, _)| *f == field).map(|(_, value)| value)
     }
 
     /// The value of a field, to change it.
     pub fn get_mut(&mut self, field: Field) -> Option<&mut Value> {
-        self.members
-            .iter_mut()
-            .find(|(f, _)| *f == field)
-            .map(|(_, value)| value)
+        self.members.iter_mut().find(|(f, _)| *f == field).map(|(_, value)| value)
     }
 
     /// The value of a field that is plain JSON.
@@ -108,19 +100,18 @@ impl Node {
         self.json(field)?.text()
     }
 
-    /// Whether a field is the JSON string `text`, spelled without escapes.
+    /// Whether a field is a string that decodes to `text`.
     #[must_use]
     pub fn is(&self, field: Field, text: &str) -> bool {
-        self.json(field)
-            .and_then(|json| json.as_bytes().strip_prefix(b"\""))
-            == Some([text.as_bytes(), b"\""].concat().as_slice())
+        self.json(field).is_some_and(|json| {
+            json.as_bytes().starts_with(b"\"") && text::is(json.as_bytes(), text)
+        })
     }
 
     /// Whether a field is `true`.
     #[must_use]
     pub fn is_true(&self, field: Field) -> bool {
-        self.json(field)
-            .is_some_and(|json| json.as_bytes() == b"true")
+        self.json(field).is_some_and(|json| json.as_bytes() == b"true")
     }
 
     /// Gives a field a value, in place of any that it had.

@@ -29,20 +29,13 @@ impl Input {
     /// A file.
     #[must_use]
     pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self {
-            source: Source::File(path.into()),
-        }
+        Self { source: Source::File(path.into()) }
     }
 
     /// Standard input.
     #[must_use]
     pub fn stdin() -> Self {
-        Self {
-            source: Source::Pipe {
-                ahead: Vec::new(),
-                taken: false,
-            },
-        }
+        Self { source: Source::Pipe { ahead: Vec::new(), taken: false } }
     }
 
     /// The first bytes, a byte order mark left out, and whether they are all there are.
@@ -55,10 +48,7 @@ impl Input {
                 let file = File::open(&*path).map_err(|error| Error::io("cannot open", error))?;
                 head(file)?
             }
-            Source::Pipe {
-                ahead,
-                taken: false,
-            } => {
+            Source::Pipe { ahead, taken: false } => {
                 if ahead.is_empty() {
                     *ahead = head(io::stdin().lock())?;
                 }
@@ -85,11 +75,8 @@ pub fn head(source: impl Read) -> Result<Vec<u8>> {
 }
 
 fn rewound(file: &File) -> Result<File> {
-    let mut file = file
-        .try_clone()
-        .map_err(|error| Error::io("cannot reopen", error))?;
-    file.rewind()
-        .map_err(|error| Error::io("cannot rewind", error))?;
+    let mut file = file.try_clone().map_err(|error| Error::io("cannot reopen", error))?;
+    file.rewind().map_err(|error| Error::io("cannot rewind", error))?;
     Ok(file)
 }
 
@@ -110,9 +97,7 @@ impl Parts for Input {
             }
             Source::Pipe { ahead, taken } if !*taken => {
                 *taken = true;
-                Ok(Box::new(
-                    io::Cursor::new(std::mem::take(ahead)).chain(io::stdin()),
-                ))
+                Ok(Box::new(io::Cursor::new(std::mem::take(ahead)).chain(io::stdin())))
             }
             Source::Pipe { .. } => Err(unknown()),
             Source::Spooled(file) => Ok(Box::new(rewound(file)?)),
@@ -147,11 +132,7 @@ impl Fingerprint {
     /// If it is not there.
     pub fn of(path: &Path) -> Result<Self> {
         let meta = std::fs::metadata(path).map_err(|error| Error::io("cannot open", error))?;
-        Ok(Self {
-            size: meta.len(),
-            modified: meta.modified().ok(),
-            inode: inode(&meta),
-        })
+        Ok(Self { size: meta.len(), modified: meta.modified().ok(), inode: inode(&meta) })
     }
 }
 

@@ -84,12 +84,7 @@ impl Output {
             (Destination::InPlace(_), Some((path, _))) => check_in_place(path)?,
             _ => {}
         }
-        Ok(Self {
-            destination,
-            source,
-            policy,
-            staged: Staged::Nothing,
-        })
+        Ok(Self { destination, source, policy, staged: Staged::Nothing })
     }
 
     fn stage(&mut self) -> Result<()> {
@@ -134,9 +129,7 @@ impl Output {
         if let Some((path, _)) = &self.source {
             keep_attributes(path, file.as_file())?;
         }
-        file.as_file()
-            .sync_all()
-            .map_err(|error| Error::io("cannot flush to the disk", error))?;
+        file.as_file().sync_all().map_err(|error| Error::io("cannot flush to the disk", error))?;
         match (self.destination, self.source) {
             (Destination::File(target), _) => {
                 let kept = if self.policy.force {
@@ -151,8 +144,7 @@ impl Output {
                 if let Backup::Suffix(suffix) = backup {
                     keep_original(&path, &suffix)?;
                 }
-                file.persist(&path)
-                    .map_err(|error| rename_failed(&path, error.error))?;
+                file.persist(&path).map_err(|error| rename_failed(&path, error.error))?;
                 sync_folder(&path)
             }
             _ => Ok(()),
@@ -188,16 +180,12 @@ fn temporary(folder: &Path, private: bool) -> Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder
-        .tempfile_in(folder)
-        .map_err(|error| Error::io("cannot create a temporary file", error))
+    builder.tempfile_in(folder).map_err(|error| Error::io("cannot create a temporary file", error))
 }
 
 /// The folder that a file stands in.
 fn folder_of(path: &Path) -> &Path {
-    path.parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Whether the target is something that is written to, never replaced: a device or a pipe.
@@ -285,9 +273,7 @@ fn copy_original(path: &Path, backup: &Path) -> Result<()> {
     io::copy(&mut from, &mut to).map_err(failed)?;
     keep_attributes(path, to.as_file())?;
     to.as_file().sync_all().map_err(failed)?;
-    to.persist_noclobber(backup)
-        .map(drop)
-        .map_err(|error| failed(error.error))
+    to.persist_noclobber(backup).map(drop).map_err(|error| failed(error.error))
 }
 
 fn rename_failed(target: &Path, error: io::Error) -> Error {
@@ -312,10 +298,6 @@ fn sync_folder(target: &Path) -> Result<()> {
 
 impl From<&Path> for Destination {
     fn from(path: &Path) -> Self {
-        if path == Path::new("-") {
-            Self::Stdout
-        } else {
-            Self::File(path.to_owned())
-        }
+        if path == Path::new("-") { Self::Stdout } else { Self::File(path.to_owned()) }
     }
 }

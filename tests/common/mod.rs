@@ -28,37 +28,25 @@ pub fn testdata() -> PathBuf {
 /// Files below a folder, sorted.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = walkdir::WalkDir::new(folder).sort_by_file_name();
-    let entries = entries
-        .into_iter()
-        .map(|entry| entry.expect("a readable folder"));
-    entries
-        .filter(|e| e.file_type().is_file())
-        .map(walkdir::DirEntry::into_path)
-        .collect()
+    let entries = entries.into_iter().map(|entry| entry.expect("a readable folder"));
+    entries.filter(|e| e.file_type().is_file()).map(walkdir::DirEntry::into_path).collect()
 }
 
 /// The inputs of every undamaged case of our own.
 pub fn own_inputs() -> Vec<PathBuf> {
     let damaged = testdata().join("damaged");
     let inputs = files(&testdata()).into_iter();
-    inputs
-        .filter(|path| in_folder(path, "in") && !path.starts_with(&damaged))
-        .collect()
+    inputs.filter(|path| in_folder(path, "in") && !path.starts_with(&damaged)).collect()
 }
 
 /// Whether a file stands directly in a folder of this name.
 pub fn in_folder(path: &Path, name: &str) -> bool {
-    path.parent()
-        .and_then(Path::file_name)
-        .is_some_and(|folder| folder == name)
+    path.parent().and_then(Path::file_name).is_some_and(|folder| folder == name)
 }
 
 /// A file's name without its folder.
 pub fn name(path: &Path) -> String {
-    path.file_name()
-        .expect("a file name")
-        .to_string_lossy()
-        .into_owned()
+    path.file_name().expect("a file name").to_string_lossy().into_owned()
 }
 
 /// A file's contents.
@@ -68,21 +56,13 @@ pub fn read(path: &Path) -> Vec<u8> {
 
 /// Options with what most tests want to vary.
 pub fn options(on_error: OnError, ids: Choice) -> Options {
-    Options {
-        on_error,
-        ids,
-        ..Options::default()
-    }
+    Options { on_error, ids, ..Options::default() }
 }
 
 /// The format and version of some bytes.
 pub fn recognise(bytes: &[u8]) -> Option<(&'static Format, u32)> {
     let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    let head = Head {
-        name: "",
-        bytes: text,
-        whole: true,
-    };
+    let head = Head { name: "", bytes: text, whole: true };
     detect::detect(&head).map(|(format, sniffed)| (format, sniffed.version))
 }
 
@@ -137,11 +117,7 @@ pub fn assert_same(ours: &[u8], theirs: &[u8], what: &str) {
             let show = |line: Option<&[u8]>| {
                 line.map(|line| String::from_utf8_lossy(&line[..line.len().min(2000)]).into_owned())
             };
-            panic!(
-                "{what}: line {line} differs\n  ours:   {:?}\n  theirs: {:?}",
-                show(a),
-                show(b)
-            );
+            panic!("{what}: line {line} differs\n  ours:   {:?}\n  theirs: {:?}", show(a), show(b));
         }
         if a.is_none() {
             return;
@@ -158,10 +134,9 @@ pub fn as_javascript(line: &[u8]) -> serde_json::Value {
                 serde_json::Number::from_f64(n + 0.0).map_or(serde_json::Value::Null, Into::into)
             }),
             serde_json::Value::Array(list) => list.into_iter().map(doubles).collect(),
-            serde_json::Value::Object(map) => map
-                .into_iter()
-                .map(|(key, value)| (key, doubles(value)))
-                .collect(),
+            serde_json::Value::Object(map) => {
+                map.into_iter().map(|(key, value)| (key, doubles(value))).collect()
+            }
             other => other,
         }
     }

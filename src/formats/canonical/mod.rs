@@ -1,7 +1,7 @@
 //! The canonical record stream as a format of its own: JSON Lines, one record a line.
 //!
-//! Each line is an object whose first member is `kind`; the others are the kind's fields, each in
-//! its shape (`copyist schema canonical`). It is what the program sees between reading and
+//! Each line is an object with a member `kind`; the others are the kind's fields, each in its shape
+//! (`copyist schema canonical`). It is what the program sees between reading and
 //! writing, so a conversion that went wrong can be looked at, edited, and taken up again here.
 //! Blank lines mean nothing.
 
@@ -11,8 +11,8 @@ mod write;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Confidence, Cx, Format, Head, Plane, Sniffed, Target, Version, no_header};
-use crate::json::{Cursor, text};
 use crate::lines::Line;
+use crate::mapping::Source;
 use crate::record::Kind;
 use bytes::Bytes;
 
@@ -38,34 +38,15 @@ pub static FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
-    let line = head.lines().next()?;
-    let mut cursor = Cursor::new(line);
-    cursor.begin_object().ok()?;
-    let key = cursor.next_key().ok()??;
-    let value = cursor.skip_value().ok()?;
-    let kind = text::decode(value.of(line)).and_then(|name| Kind::named(name.as_bytes()))?;
-    if !text::is(key.of(line), "kind") {
-        return None;
-    }
-    let confidence = if kind == Kind::Session {
-        Confidence::Certain
-    } else {
-        Confidence::Strong
-    };
-    Some(Sniffed {
-        confidence,
-        version: 1,
-    })
+    let line = Bytes::copy_from_slice(head.lines().next()?);
+    let kind = Source::new(&line).peek_text("kind").ok()??;
+    let kind = Kind::named(kind.as_bytes())?;
+    let confidence = if kind == Kind::Session { Confidence::Certain } else { Confidence::Strong };
+    Some(Sniffed { confidence, version: 1 })
 }
 
 fn plane<'a>(line: &Line<'_>, target: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
-    if sniff(&Head {
-        name: "",
-        bytes: line.bytes,
-        whole: true,
-    })
-    .is_none()
-    {
+    if sniff(&Head { name: "", bytes: line.bytes, whole: true }).is_none() {
         return Err(no_header(line, "first record has no `kind`"));
     }
     match target {

@@ -7,7 +7,7 @@ use crate::json::{Cursor, Fault, Json, text};
 use crate::lines::{Line, Lines, utf8};
 use crate::mapping::Source;
 use crate::position::Located;
-use crate::record::{BLOCKS, Field, GROUPS, Kind, Node, Record, Shape, Value};
+use crate::record::{BLOCKS, Field, GROUPS, Kind, Node, Record, Shape, Value, block};
 use bytes::Bytes;
 use std::io::Read;
 
@@ -18,12 +18,7 @@ use std::io::Read;
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut lines = Lines::new(parts.main()?, cx.options.max_line);
     lines.skip_bom()?;
-    Ok(Box::new(Records {
-        lines,
-        cx,
-        number: 0,
-        done: false,
-    }))
+    Ok(Box::new(Records { lines, cx, number: 0, done: false }))
 }
 
 struct Records<'a> {
@@ -67,20 +62,14 @@ impl Records<'_> {
             at.record = self.number;
             self.number += 1;
             let bytes = Bytes::copy_from_slice(line.bytes);
-            let line = Line {
-                bytes: &bytes,
-                ..line
-            };
+            let line = Line { bytes: &bytes, ..line };
             return match parse(&line, &bytes) {
                 Ok(value) => Ok(Some(Located { value, at })),
                 Err(error)
                     if error.is_recoverable() && self.cx.options.on_error == OnError::Keep =>
                 {
                     self.cx.report(error.into_diagnostic());
-                    Ok(Some(Located {
-                        value: kept(&bytes),
-                        at,
-                    }))
+                    Ok(Some(Located { value: kept(&bytes), at }))
                 }
                 Err(error) => Err(error),
             };
@@ -93,9 +82,7 @@ fn kept(bytes: &Bytes) -> Record {
     let mut record = Record::new(Kind::Opaque);
     match std::str::from_utf8(bytes) {
         Ok(line) => record.node.set(Field::Text, Json::string(line)),
-        Err(_) => record
-            .node
-            .set(Field::RawBytes, Json::string(&text::to_base64(bytes))),
+        Err(_) => record.node.set(Field::RawBytes, Json::string(&text::to_base64(bytes))),
     }
     record
 }
@@ -121,10 +108,7 @@ impl From<Fault> for Problem {
 /// If it is not UTF-8, not JSON, or no record.
 pub fn parse(line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
     utf8(line)?;
-    let mut walk = Walk {
-        cursor: Cursor::new(bytes),
-        bytes,
-    };
+    let mut walk = Walk { cursor: Cursor::new(bytes), bytes, depth: 0 };
     walk.record().map_err(|problem| match problem {
         Problem::Json(fault) => Error::json(fault, line.bytes, line.at),
         Problem::Record(at, message) => {
@@ -134,9 +118,14 @@ pub fn parse(line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
     })
 }
 
+/// How deep blocks may stand in blocks. Sources have one level, the blocks of a tool's answer.
+const DEEPEST: usize = 64;
+
 struct Walk<'a> {
     cursor: Cursor<'a>,
     bytes: &'a Bytes,
+    /// How many blocks are open.
+    depth: usize,
 }
 
 impl Walk<'_> {
@@ -172,10 +161,11 @@ impl Walk<'_> {
             return self.problem(format!("{name:?} is no kind of record"));
         };
         let mut record = Record::new(kind);
-        self.members(&mut record.node, kind.name(), KIND, |field| {
-            kind.admits(field)
-        })?;
+        self.members(&mut record.node, kind.name(), Some(KIND), |field| kind.admits(field))?;
         self.cursor.end()?;
+        if kind == Kind::Message && record.node.json(Field::Role).is_none() {
+            return self.problem("message without a `role`".to_owned());
+        }
         Ok(record)
     }
 
@@ -184,29 +174,29 @@ impl Walk<'_> {
         &mut self,
         node: &mut Node,
         whole: &str,
-        decides: &str,
+        decides: Option<&str>,
         admits: impl Fn(Field) -> bool,
     ) -> std::result::Result<(), Problem> {
         let mut finder = Names::default();
-        let mut decided = decides.is_empty();
+        let mut decided = false;
         while let Some(key) = self.cursor.next_key()? {
             let name = key.of(self.bytes);
-            if text::is(name, decides) && !std::mem::replace(&mut decided, true) {
+            if decides.is_some_and(|decides| text::is(name, decides)) {
+                if std::mem::replace(&mut decided, true) {
+                    return Err(Problem::Record(
+                        key.start,
+                        format!("field {} twice", String::from_utf8_lossy(name)),
+                    ));
+                }
                 self.cursor.skip_value()?;
                 continue;
             }
             let Some(field) = finder.find(name, &admits) else {
                 let name = String::from_utf8_lossy(name);
-                return Err(Problem::Record(
-                    key.start,
-                    format!("{whole} has no field {name}"),
-                ));
+                return Err(Problem::Record(key.start, format!("{whole} has no field {name}")));
             };
             if node.get(field).is_some() {
-                return Err(Problem::Record(
-                    key.start,
-                    format!("field `{}` twice", field.name()),
-                ));
+                return Err(Problem::Record(key.start, format!("field `{}` twice", field.name())));
             }
             let value = self.value(field)?;
             node.set(field, value);
@@ -227,7 +217,7 @@ impl Walk<'_> {
                 let fields = fields.map_or(&[][..], |(_, fields)| fields);
                 let mut node = Node::with_capacity(fields.len());
                 self.cursor.begin_object()?;
-                self.members(&mut node, field.name(), "", |field| fields.contains(&field))?;
+                self.members(&mut node, field.name(), None, |field| fields.contains(&field))?;
                 Ok(node.into())
             }
             (Shape::Content, b'[') => {
@@ -243,17 +233,23 @@ impl Walk<'_> {
     }
 
     fn block(&mut self) -> std::result::Result<Node, Problem> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return self.problem(format!("blocks nested deeper than {DEEPEST} levels"));
+        }
         let name = self.enter(Field::Type.name())?;
-        let known = BLOCKS
-            .iter()
-            .find(|(block, _)| text::is(name.as_bytes(), block));
-        let Some((block, fields)) = known else {
+        let known = BLOCKS.iter().find(|(block, _)| text::is(name.as_bytes(), block));
+        let Some((known_name, fields)) = known else {
             return self.problem(format!("{name:?} is no type of block"));
         };
         let mut node = Node::with_capacity(fields.len() + 1);
-        node.set(Field::Type, name);
-        let decides = Field::Type.name();
-        self.members(&mut node, block, decides, |field| fields.contains(&field))?;
+        node.set(Field::Type, block::type_of(known_name));
+        let decides = Some(Field::Type.name());
+        self.members(&mut node, known_name, decides, |field| fields.contains(&field))?;
+        if *known_name == block::OPAQUE && node.json(Field::Data).is_none() {
+            return self.problem("opaque block without `data`".to_owned());
+        }
+        self.depth -= 1;
         Ok(node)
     }
 }

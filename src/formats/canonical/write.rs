@@ -15,10 +15,7 @@ pub fn open<'a>(
     _version: &'static Version,
     _cx: &'a Cx<'a>,
 ) -> Result<Box<dyn Writer + 'a>> {
-    Ok(Box::new(Stream {
-        to: sink.create("")?,
-        out: Vec::new(),
-    }))
+    Ok(Box::new(Stream { to: sink.create("")?, out: Vec::new() }))
 }
 
 /// Output is handed on in pieces of this size.
@@ -31,9 +28,7 @@ struct Stream<'a> {
 
 impl Stream<'_> {
     fn flush(&mut self) -> Result<()> {
-        self.to
-            .write_all(&self.out)
-            .map_err(|error| Error::io("cannot write", error))?;
+        self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
         self.out.clear();
         Ok(())
     }
@@ -42,18 +37,12 @@ impl Stream<'_> {
 impl Writer for Stream<'_> {
     fn record(&mut self, record: &Located<Record>) -> Result<()> {
         line(&record.value, &mut self.out);
-        if self.out.len() >= CHUNK {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        if self.out.len() >= CHUNK { self.flush() } else { Ok(()) }
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.flush()?;
-        self.to
-            .flush()
-            .map_err(|error| Error::io("cannot write", error))
+        self.to.flush().map_err(|error| Error::io("cannot write", error))
     }
 }
 

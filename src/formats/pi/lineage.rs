@@ -90,18 +90,12 @@ impl Lineage {
         }
         let index = index as u64;
         if index == 0 || self.further_headers.contains(&index) {
-            let first = (1..)
-                .find(|n| !self.further_headers.contains(n))
-                .unwrap_or(1);
+            let first = (1..).find(|n| !self.further_headers.contains(n)).unwrap_or(1);
             Kept::Header(self.maker.id(1), first)
         } else if index == own {
             Kept::Itself(self.maker.id(self.entries), own)
         } else {
-            let headers = self
-                .further_headers
-                .iter()
-                .filter(|header| **header < index)
-                .count();
+            let headers = self.further_headers.iter().filter(|header| **header < index).count();
             Kept::Entry(self.maker.id(index - headers as u64), index)
         }
     }

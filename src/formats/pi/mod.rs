@@ -110,36 +110,20 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
             Ok(Some(scan)) if scan.is(line, "session") => {
                 let id = scan.id.and_then(|id| text::decode(id.value.of(line)));
                 if id.is_none() || (i > 0 && entries == i) {
-                    return Some(Sniffed {
-                        confidence: Confidence::Strong,
-                        version: 3,
-                    });
+                    return Some(Sniffed { confidence: Confidence::Strong, version: 3 });
                 }
                 let version = scan.version.map(|version| version.value.of(line));
                 let version = version::Named::of(version).read_as();
-                let confidence = if i == 0 {
-                    Confidence::Certain
-                } else {
-                    Confidence::Strong
-                };
-                return Some(Sniffed {
-                    confidence,
-                    version,
-                });
+                let confidence = if i == 0 { Confidence::Certain } else { Confidence::Strong };
+                return Some(Sniffed { confidence, version });
             }
             Ok(Some(scan)) if scan.is(line, "message") && named("role") => entries += 1,
             // A header longer than the head, or torn.
             Err(_) if i == 0 && line.starts_with(b"{\"type\":\"session\"") => {
-                return Some(Sniffed {
-                    confidence: Confidence::Strong,
-                    version: 1,
-                });
+                return Some(Sniffed { confidence: Confidence::Strong, version: 1 });
             }
             _ => {}
         }
     }
-    (entries > 0).then_some(Sniffed {
-        confidence: Confidence::Weak,
-        version: 3,
-    })
+    (entries > 0).then_some(Sniffed { confidence: Confidence::Weak, version: 3 })
 }

@@ -1,6 +1,7 @@
 //! Reading pi's lines as records.
 
 use super::lineage::{Kept, Lineage, quoted};
+use super::scan::Scan;
 use super::version::{Named, TREE};
 use super::wire::{self, EntryType, Inner, Role};
 use crate::json::{Fault, Json, text};
@@ -39,12 +40,11 @@ pub fn entry(line: &Bytes, version: u32, lineage: &mut Lineage) -> Result<Parsed
     let mut entry = Entry::of_type(wire.as_deref(), version);
     entry.members(&mut source)?;
     source.cursor.end()?;
+    let (id, before) = lineage.entry();
     if source.ambiguous {
-        lineage.entry();
-        return whole(line);
+        return ambiguous(line, version, id, before);
     }
     let mut record = entry.finish(wire.as_deref());
-    let (id, before) = lineage.entry();
     if version < TREE {
         made_ids(&mut record, id, before);
         let kept = kept_entry(&mut record, lineage);
@@ -63,12 +63,32 @@ fn whole(line: &Bytes) -> Result<Parsed, Fault> {
     Ok(Parsed { record, kept: None })
 }
 
+/// Keeps an entry whole that could be read in two ways, in its place in the tree.
+fn ambiguous(
+    line: &Bytes,
+    version: u32,
+    id: [u8; 8],
+    before: Option<[u8; 8]>,
+) -> Result<Parsed, Fault> {
+    let mut parsed = whole(line)?;
+    if version < TREE {
+        made_ids(&mut parsed.record, id, before);
+    } else if let Some(scan) = Scan::of(line)? {
+        for (field, member) in [(Field::Id, scan.id), (Field::Parent, scan.parent)] {
+            let value = member.map(|member| line.slice(member.value.start..member.value.end));
+            let value = value.filter(|v| v.first().is_some_and(|b| field.shape().admits(*b)));
+            if let Some(value) = value {
+                parsed.record.node.set(field, Json::checked(value));
+            }
+        }
+    }
+    Ok(parsed)
+}
+
 fn made_ids(record: &mut Record, id: [u8; 8], before: Option<[u8; 8]>) {
     let json = |id| Json::checked(Bytes::copy_from_slice(&quoted(id)));
     record.node.set(Field::Id, json(id));
-    record
-        .node
-        .set(Field::Parent, before.map_or(Json::constant("null"), json));
+    record.node.set(Field::Parent, before.map_or(Json::constant("null"), json));
     record.node.set(Field::IdMade, TRUE);
 }
 
@@ -186,9 +206,8 @@ impl Entry {
         let first = source.cursor.peek().unwrap_or_default();
         match kind.kind {
             Kind::Message if kind.rows.is_empty() && text::is(name, "message") => {
-                let Some(role) = source.peek_text("role")? else {
-                    return Ok(false);
-                };
+                let role = source.peek_text("role")?.filter(|role| !is_misleading(role));
+                let Some(role) = role else { return Ok(false) };
                 source.ambiguous |= std::mem::replace(&mut self.message, true);
                 message(&role, source, &mut self.node, &mut self.message_extra)?;
                 Ok(true)
@@ -209,9 +228,7 @@ impl Entry {
     }
 
     fn finish(mut self, wire: Option<&str>) -> Record {
-        let whole_message = self
-            .kind
-            .is_some_and(|k| k.kind == Kind::Message && k.rows.is_empty());
+        let whole_message = self.kind.is_some_and(|k| k.kind == Kind::Message && k.rows.is_empty());
         let kind = match self.kind {
             Some(_) if whole_message && !self.message => Kind::Opaque,
             Some(entry) => entry.kind,
@@ -222,14 +239,10 @@ impl Entry {
         {
             self.node.set(Field::Type, Json::string(wire));
         }
-        if self
-            .kind
-            .is_some_and(|entry| entry.wire == "custom_message")
-        {
+        if self.kind.is_some_and(|entry| entry.wire == "custom_message") {
             self.node.set(Field::Role, Json::constant("\"custom\""));
             // Told from a message of role custom, which pi keeps under `message`.
-            self.node
-                .set(Field::Subtype, Json::constant("\"custom_message\""));
+            self.node.set(Field::Subtype, Json::constant("\"custom_message\""));
         }
         let payload_first = self.kind.is_some_and(|entry| entry.payload_first);
         if !payload_first && self.id_at.is_some_and(|at| at > 2) {
@@ -241,10 +254,7 @@ impl Entry {
         if let Some(extra) = self.extra.finish() {
             self.node.set(Field::Extra, extra);
         }
-        Record {
-            kind,
-            node: self.node,
-        }
+        Record { kind, node: self.node }
     }
 }
 
@@ -279,6 +289,12 @@ fn message(
     }
 }
 
+/// Whether a role that pi does not know has the name that the model gives to another one.
+fn is_misleading(wire: &str) -> bool {
+    wire::ROLES.iter().all(|role| role.wire != wire)
+        && wire::ROLES.iter().any(|role| role.name == wire)
+}
+
 fn role_json(name: &str) -> Json {
     match name {
         "user" => Json::constant("\"user\""),
@@ -300,14 +316,8 @@ fn moved(fields: &[Field], from: &mut Node, to: &mut Node) {
 #[must_use]
 pub fn role_of(node: &Node, version: u32) -> Option<&'static Role> {
     // Version 3 renamed `hookMessage`; the name before that is the later row.
-    let mut fitting = wire::ROLES
-        .iter()
-        .filter(|role| node.is(Field::Role, role.name));
-    if version < super::version::NEWEST {
-        fitting.next_back()
-    } else {
-        fitting.next()
-    }
+    let mut fitting = wire::ROLES.iter().filter(|role| node.is(Field::Role, role.name));
+    if version < super::version::NEWEST { fitting.next_back() } else { fitting.next() }
 }
 
 /// What the first line says about the session.
@@ -344,12 +354,7 @@ pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
         } else if text::is(name, "id") {
             source.value(key, &const { row("id", Field::Id) }, &mut node, &mut extra)?;
         } else if text::is(name, "model") {
-            source.value(
-                key,
-                &const { row("model", Field::Model) },
-                &mut node,
-                &mut extra,
-            )?;
+            source.value(key, &const { row("model", Field::Model) }, &mut node, &mut extra)?;
         } else if parent.is_none() && wire::PARENT_KEYS.iter().any(|key| text::is(name, key)) {
             let span = source.cursor.skip_value()?;
             parent = Some((source.json(key), source.json(span)));
@@ -375,22 +380,12 @@ pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
     if version_last {
         node.set(Field::Layout, LATE);
     }
-    Ok(Some(Header {
-        record: Record {
-            kind: Kind::Session,
-            node,
-        },
-        named,
-    }))
+    Ok(Some(Header { record: Record { kind: Kind::Session, node }, named }))
 }
 
 fn parent_session(key: Json, value: Json, version: u32, node: &mut Node) {
     let mut parent = Node::default();
-    let field = if value.text().is_some() {
-        Field::Path
-    } else {
-        Field::Data
-    };
+    let field = if value.text().is_some() { Field::Path } else { Field::Data };
     parent.set(field, value);
     if key.text().as_deref() != Some(wire::parent_key(version)) {
         parent.set(Field::Key, key);

@@ -92,16 +92,9 @@ impl Records<'_> {
             self.unterminated = Some(at);
         }
         let blank = line.is_blank();
-        let line = Line {
-            bytes: &bytes,
-            at,
-            terminated,
-        };
+        let line = Line { bytes: &bytes, at, terminated };
         let had_session = self.session.is_some();
-        at.record = self
-            .session
-            .as_ref()
-            .map_or(0, |session| session.lineage.records());
+        at.record = self.session.as_ref().map_or(0, |session| session.lineage.records());
         let mut record = if blank {
             kept_line(&bytes)
         } else {
@@ -147,15 +140,8 @@ impl Records<'_> {
             if let Some(found) = strange_version(header.named) {
                 self.cx.report(found.at(line.at));
             }
-            let id = header
-                .record
-                .node
-                .json(Field::Id)
-                .map_or(&b""[..], Json::as_bytes);
-            self.session = Some(Session {
-                version,
-                lineage: Lineage::new(id, self.cx),
-            });
+            let id = header.record.node.json(Field::Id).map_or(&b""[..], Json::as_bytes);
+            self.session = Some(Session { version, lineage: Lineage::new(id, self.cx) });
             write::header(&header.record.node, version, &mut self.scratch);
             header.record
         };
@@ -179,10 +165,7 @@ impl Records<'_> {
     fn file(&self, record: &mut Record) {
         let mut file = Node::default();
         if self.bom {
-            self.cx.report(Diagnostic::new(
-                Code::ByteOrderMark,
-                Code::ByteOrderMark.title(),
-            ));
+            self.cx.report(Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title()));
             file.set(Field::Bom, Json::constant("true"));
         }
         if self.crlf {
@@ -201,8 +184,7 @@ impl Records<'_> {
         }
         let at = self.unterminated?;
         let message = Code::NoFinalNewline.title();
-        self.cx
-            .report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
+        self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
         let mut file = Node::default();
         file.set(Field::FinalNewline, Json::constant("false"));
         let mut record = Record::new(Kind::Session);
@@ -236,10 +218,9 @@ pub fn strange_version(named: Named) -> Option<Diagnostic> {
             let message = format!("version {version} is newer than {}", super::version::NEWEST);
             Some(Diagnostic::new(Code::NewerVersion, message))
         }
-        Named::NotANumber => Some(Diagnostic::new(
-            Code::StrangeVersion,
-            Code::StrangeVersion.title(),
-        )),
+        Named::NotANumber => {
+            Some(Diagnostic::new(Code::StrangeVersion, Code::StrangeVersion.title()))
+        }
     }
 }
 
@@ -248,9 +229,7 @@ fn kept_line(bytes: &Bytes) -> Record {
     let mut record = Record::new(Kind::Opaque);
     match std::str::from_utf8(bytes) {
         Ok(text) => record.node.set(Field::Text, Json::string(text)),
-        Err(_) => record
-            .node
-            .set(Field::RawBytes, Json::string(&to_base64(bytes))),
+        Err(_) => record.node.set(Field::RawBytes, Json::string(&to_base64(bytes))),
     }
     record
 }

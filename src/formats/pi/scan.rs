@@ -69,12 +69,7 @@ impl Scan {
             } else {
                 cursor.skip_value()?
             };
-            let member = Member {
-                key,
-                value,
-                before,
-                after: value.end,
-            };
+            let member = Member { key, value, before, after: value.end };
             if let Some(place) = place {
                 scan.put(place, member);
             }
@@ -103,10 +98,7 @@ impl Scan {
                 self.role = Some(value);
             }
         }
-        Ok(Span {
-            start,
-            end: cursor.at(),
-        })
+        Ok(Span { start, end: cursor.at() })
     }
 
     fn slot(&mut self, place: Place) -> Option<&mut Option<Member>> {
@@ -136,8 +128,7 @@ impl Scan {
     /// Whether the line's `type` is `name`.
     #[must_use]
     pub fn is(&self, line: &[u8], name: &str) -> bool {
-        self.kind
-            .is_some_and(|kind| text::is(kind.value.of(line), name))
+        self.kind.is_some_and(|kind| text::is(kind.value.of(line), name))
     }
 }
 
@@ -176,10 +167,6 @@ impl Place {
     fn of_escaped(key: &[u8]) -> Option<Self> {
         let mut plain = Vec::new();
         text::quote(&text::decode(key)?, &mut plain);
-        if plain.contains(&b'\\') {
-            None
-        } else {
-            Self::of(&plain)
-        }
+        if plain.contains(&b'\\') { None } else { Self::of(&plain) }
     }
 }

@@ -28,11 +28,7 @@ pub const STEPS: &[Step] = &[
         to: 2,
         summary: "the list becomes a tree: entries get `id` and `parentId`, `firstKeptEntryIndex` becomes `firstKeptEntryId`",
     },
-    Step {
-        from: 2,
-        to: 3,
-        summary: "messages of role `hookMessage` get the role `custom`",
-    },
+    Step { from: 2, to: 3, summary: "messages of role `hookMessage` get the role `custom`" },
 ];
 
 /// How many entries are watched for parents that are missing: 24 bytes each, so that migration
@@ -46,12 +42,8 @@ const WATCHED: usize = 400_000;
 pub fn open<'a>(line: &Line<'_>, target: Target, cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
     utf8(line)?;
     let fault = |fault| Error::json(fault, line.bytes, line.at);
-    let scan = Scan::of(line.bytes)
-        .map_err(fault)?
-        .filter(|scan| scan.is(line.bytes, "session"));
-    let id = scan
-        .and_then(|scan| scan.id)
-        .map(|id| id.value.of(line.bytes));
+    let scan = Scan::of(line.bytes).map_err(fault)?.filter(|scan| scan.is(line.bytes, "session"));
+    let id = scan.and_then(|scan| scan.id).map(|id| id.value.of(line.bytes));
     let (Some(scan), Some(id)) = (scan, id.filter(|id| text::decode(id).is_some())) else {
         return Err(no_header(line, NOT_A_HEADER));
     };
@@ -150,8 +142,7 @@ impl Migration<'_> {
         }
         if self.changes() {
             let version = scan.version.map(|version| version.value);
-            self.edits
-                .set(version, "version", self.to.to_string().as_bytes());
+            self.edits.set(version, "version", self.to.to_string().as_bytes());
         }
     }
 
@@ -176,9 +167,7 @@ impl Migration<'_> {
             Some(Json::checked(value.to_vec().into()))
         };
         match json(scan.id) {
-            Some(id) => self
-                .shape
-                .node(&id, json(scan.parent).as_ref(), line.at.line),
+            Some(id) => self.shape.node(&id, json(scan.parent).as_ref(), line.at.line),
             None => self.shape.node_without_id(line.at.line),
         }
         for (member, what) in [(scan.target, "target"), (scan.kept_id, "first kept entry")] {
@@ -208,10 +197,7 @@ fn to_v2(line: &Line<'_>, scan: &Scan, lineage: &mut Lineage, edits: &mut Edits,
     let parent = before.map(quoted);
     let parent = parent.as_ref().map_or(&b"null"[..], |id| id.as_slice());
     edits.set(scan.parent.map(|parent| parent.value), "parentId", parent);
-    if let Some(index) = scan
-        .kept_index
-        .filter(|_| scan.is(line.bytes, "compaction"))
-    {
+    if let Some(index) = scan.kept_index.filter(|_| scan.is(line.bytes, "compaction")) {
         first_kept(line, scan, index, lineage, edits, cx);
     }
 }
@@ -241,23 +227,13 @@ fn first_kept(
         return;
     }
     let span = if scan.members > 1 && line.bytes.get(index.before - 1) == Some(&b'{') {
-        Span {
-            start: index.key.start,
-            end: index.after,
-        }
+        Span { start: index.key.start, end: index.after }
     } else {
-        Span {
-            start: index.before,
-            end: index.value.end,
-        }
+        Span { start: index.before, end: index.value.end }
     };
     edits.replace(span, b"");
     if let Some(id) = kept {
-        edits.set(
-            scan.kept_id.map(|kept| kept.value),
-            wire::FIRST_KEPT_ID,
-            &quoted(id),
-        );
+        edits.set(scan.kept_id.map(|kept| kept.value), wire::FIRST_KEPT_ID, &quoted(id));
     }
     if code.is_some() {
         note(line.bytes, scan.note, spelling, edits);
@@ -274,19 +250,9 @@ fn note(line: &[u8], present: Option<Member>, index: &[u8], edits: &mut Edits) {
     match present.map(|member| member.value) {
         Some(Span { start, end }) if line.get(start) == Some(&b'{') => {
             let inner = line.get(start + 1..end - 1).unwrap_or_default();
-            let comma = if inner.iter().all(u8::is_ascii_whitespace) {
-                ""
-            } else {
-                ","
-            };
+            let comma = if inner.iter().all(u8::is_ascii_whitespace) { "" } else { "," };
             let inserted = format!("{migrated}{comma}");
-            edits.replace(
-                Span {
-                    start: start + 1,
-                    end: start + 1,
-                },
-                inserted.as_bytes(),
-            );
+            edits.replace(Span { start: start + 1, end: start + 1 }, inserted.as_bytes());
         }
         _ => edits.add("copyist", format!("{{{migrated}}}").as_bytes()),
     }

@@ -56,11 +56,7 @@ impl Named {
 }
 
 fn number_of_text(text: &str) -> Option<f64> {
-    if text.is_empty() {
-        Some(0.0)
-    } else {
-        parse(text.as_bytes())
-    }
+    if text.is_empty() { Some(0.0) } else { parse(text.as_bytes()) }
 }
 
 /// A decimal number; not the words that Rust's parser knows besides.
@@ -100,12 +96,7 @@ mod tests {
         ];
         assert_eq!(Named::of(None), Named::Known(1));
         for (spelling, named) in cases {
-            assert_eq!(
-                Named::of(Some(spelling)),
-                *named,
-                "{}",
-                String::from_utf8_lossy(spelling)
-            );
+            assert_eq!(Named::of(Some(spelling)), *named, "{}", String::from_utf8_lossy(spelling));
         }
     }
 }

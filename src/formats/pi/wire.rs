@@ -13,11 +13,7 @@ pub const PARENT_KEYS: [&str; 2] = ["branchedFrom", "parentSession"];
 /// The key that a version writes.
 #[must_use]
 pub fn parent_key(version: u32) -> &'static str {
-    if version < super::version::TREE {
-        "branchedFrom"
-    } else {
-        "parentSession"
-    }
+    if version < super::version::TREE { "branchedFrom" } else { "parentSession" }
 }
 
 /// Members of the header that follow `id`. `model` alone is the first generation's spelling of
@@ -54,29 +50,17 @@ pub struct EntryType {
 }
 
 const fn entry(wire: &'static str, kind: Kind, rows: &'static [Row]) -> EntryType {
-    EntryType {
-        wire,
-        kind,
-        rows,
-        payload_first: false,
-    }
+    EntryType { wire, kind, rows, payload_first: false }
 }
 
 /// Every type of entry but the header and, for its roles, the message.
 pub static ENTRIES: &[EntryType] = &[
     entry("message", Kind::Message, &[]),
-    entry(
-        "thinking_level_change",
-        Kind::ThinkingChange,
-        &[row("thinkingLevel", Field::Level)],
-    ),
+    entry("thinking_level_change", Kind::ThinkingChange, &[row("thinkingLevel", Field::Level)]),
     entry(
         "model_change",
         Kind::ModelChange,
-        &[
-            row("provider", Field::Provider),
-            row("modelId", Field::Model),
-        ],
+        &[row("provider", Field::Provider), row("modelId", Field::Model)],
     ),
     entry("compaction", Kind::Compaction, COMPACTION),
     entry(
@@ -93,10 +77,7 @@ pub static ENTRIES: &[EntryType] = &[
     EntryType {
         wire: "custom",
         kind: Kind::Extension,
-        rows: &[
-            row("customType", Field::CustomType),
-            row("data", Field::Data),
-        ],
+        rows: &[row("customType", Field::CustomType), row("data", Field::Data)],
         payload_first: true,
     },
     EntryType {
@@ -110,16 +91,8 @@ pub static ENTRIES: &[EntryType] = &[
         ],
         payload_first: true,
     },
-    entry(
-        "label",
-        Kind::Label,
-        &[row("targetId", Field::Target), row("label", Field::Label)],
-    ),
-    entry(
-        "session_info",
-        Kind::SessionInfo,
-        &[row("name", Field::Name)],
-    ),
+    entry("label", Kind::Label, &[row("targetId", Field::Target), row("label", Field::Label)]),
+    entry("session_info", Kind::SessionInfo, &[row("name", Field::Name)]),
     entry(
         "usage",
         Kind::Usage,
@@ -136,19 +109,11 @@ pub static ENTRIES: &[EntryType] = &[
         Kind::ContextEdit,
         &[
             row("targetId", Field::Target),
-            object(
-                "replacement",
-                Field::Replacement,
-                &[blocks("content", Field::Content, BLOCKS)],
-            ),
+            object("replacement", Field::Replacement, &[blocks("content", Field::Content, BLOCKS)]),
         ],
     ),
     entry("leaf", Kind::Leaf, &[row("targetId", Field::Target)]),
-    entry(
-        "active_tools_change",
-        Kind::ToolsChange,
-        &[row("activeToolNames", Field::Tools)],
-    ),
+    entry("active_tools_change", Kind::ToolsChange, &[row("activeToolNames", Field::Tools)]),
     entry("event", Kind::Event, &[row("event", Field::Data)]),
 ];
 
@@ -206,12 +171,7 @@ pub struct Role {
 }
 
 const fn role(wire: &'static str, name: &'static str, rows: &'static [Row]) -> Role {
-    Role {
-        wire,
-        name,
-        rows,
-        inner: Inner::None,
-    }
+    Role { wire, name, rows, inner: Inner::None }
 }
 
 /// Every role that pi itself writes. `hookMessage` is version 2's name of `custom`.
@@ -240,18 +200,8 @@ pub static ROLES: &[Role] = &[
             row("errorMessage", Field::Error),
         ],
     ),
-    Role {
-        wire: "toolResult",
-        name: "tool",
-        rows: TOOL_RESULT,
-        inner: Inner::ToolResult,
-    },
-    Role {
-        wire: "bashExecution",
-        name: "bash",
-        rows: BASH,
-        inner: Inner::Bash,
-    },
+    Role { wire: "toolResult", name: "tool", rows: TOOL_RESULT, inner: Inner::ToolResult },
+    Role { wire: "bashExecution", name: "bash", rows: BASH, inner: Inner::Bash },
     role("custom", "custom", CUSTOM),
     role("hookMessage", "custom", CUSTOM),
     role(
@@ -268,10 +218,8 @@ pub static ROLES: &[Role] = &[
 ];
 
 /// Members of a message whose role is not in [`ROLES`].
-pub static OTHER_ROLE: &[Row] = &[
-    blocks("content", Field::Content, BLOCKS),
-    row("timestamp", Field::MessageTime),
-];
+pub static OTHER_ROLE: &[Row] =
+    &[blocks("content", Field::Content, BLOCKS), row("timestamp", Field::MessageTime)];
 
 const TOOL_RESULT: &[Row] = &[
     row("toolCallId", Field::Call),
@@ -286,13 +234,8 @@ const TOOL_RESULT: &[Row] = &[
 ];
 
 /// The fields of [`TOOL_RESULT`] that belong to the block.
-pub const TOOL_RESULT_BLOCK: &[Field] = &[
-    Field::Call,
-    Field::Name,
-    Field::Content,
-    Field::Output,
-    Field::IsError,
-];
+pub const TOOL_RESULT_BLOCK: &[Field] =
+    &[Field::Call, Field::Name, Field::Content, Field::Output, Field::IsError];
 
 const BASH: &[Row] = &[
     row("command", Field::Command),
@@ -349,10 +292,7 @@ pub const BLOCKS: &[BlockType] = &[
     BlockType {
         wire: "text",
         name: block::TEXT,
-        rows: &[
-            row("text", Field::Text),
-            row("textSignature", Field::Signature),
-        ],
+        rows: &[row("text", Field::Text), row("textSignature", Field::Signature)],
     },
     BlockType {
         wire: "thinking",

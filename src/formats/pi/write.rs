@@ -20,25 +20,14 @@ pub fn header(node: &Node, version: u32, out: &mut Vec<u8>) {
     let joined = node.json(Field::Provider).is_none() && node.json(Field::Model).is_some();
     let parent = node.node(Field::ParentSession);
     if version < TREE || late {
-        let rows = if joined {
-            wire::HEADER_JOINED
-        } else {
-            wire::HEADER
-        };
+        let rows = if joined { wire::HEADER_JOINED } else { wire::HEADER };
         object.rows(rows, node);
         parent_session(parent, version, &mut object);
     } else {
-        object.rows(
-            const { &[row("timestamp", Field::Created), row("cwd", Field::Cwd)] },
-            node,
-        );
+        object.rows(const { &[row("timestamp", Field::Created), row("cwd", Field::Cwd)] }, node);
         parent_session(parent, version, &mut object);
         // What version 2 moved from the header into entries stands behind its own members.
-        let rows = if joined {
-            wire::HEADER_JOINED
-        } else {
-            wire::HEADER
-        };
+        let rows = if joined { wire::HEADER_JOINED } else { wire::HEADER };
         let rest = rows.get(2..).unwrap_or_default();
         object.rows(rest, node);
     }
@@ -55,9 +44,7 @@ fn parent_session(parent: Option<&Node>, version: u32, object: &mut Object<'_>) 
         return;
     };
     let named = parent.text(Field::Key);
-    let known = wire::PARENT_KEYS
-        .into_iter()
-        .find(|key| Some(*key) == named.as_deref());
+    let known = wire::PARENT_KEYS.into_iter().find(|key| Some(*key) == named.as_deref());
     object.member(known.unwrap_or(wire::parent_key(version)), value.as_bytes());
 }
 
@@ -81,15 +68,7 @@ pub fn entry(record: &Record, version: u32, index: Option<u64>, out: &mut Vec<u8
     if !entry.payload_first {
         base(node, version, !late, &mut object);
     }
-    payload(
-        record,
-        entry,
-        version,
-        index,
-        late,
-        message_extra.as_ref(),
-        &mut object,
-    );
+    payload(record, entry, version, index, late, message_extra.as_ref(), &mut object);
     if entry.payload_first {
         base(node, version, true, &mut object);
     }
@@ -181,9 +160,7 @@ fn members(node: &Node, role: &Role, object: &mut Object<'_>) {
         Inner::Bash => (node.node(Field::Bash), wire::BASH_GROUP),
     };
     for row in role.rows {
-        let holder = inner
-            .filter(|_| fields.contains(&row.field))
-            .unwrap_or(node);
+        let holder = inner.filter(|_| fields.contains(&row.field)).unwrap_or(node);
         object.rows(std::slice::from_ref(row), holder);
     }
     if let Some(inner) = inner {
@@ -194,9 +171,7 @@ fn members(node: &Node, role: &Role, object: &mut Object<'_>) {
 /// The one block of a tool's message.
 fn tool_result(node: &Node) -> Option<&Node> {
     let blocks = node.nodes(Field::Content)?;
-    blocks
-        .first()
-        .filter(|block| block.is(Field::Type, block::TOOL_RESULT))
+    blocks.first().filter(|block| block.is(Field::Type, block::TOOL_RESULT))
 }
 
 fn opaque(node: &Node, version: u32, out: &mut Vec<u8>) {

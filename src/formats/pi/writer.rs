@@ -8,10 +8,11 @@ use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer};
 use crate::ids::hash;
+use crate::json::Json;
 use crate::json::text::from_base64;
 use crate::mapping::{Source, can_write};
 use crate::position::Located;
-use crate::record::{Field, Kind, Node, Record, Value};
+use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 use std::io::Write;
 
@@ -96,18 +97,13 @@ impl Writer for Entries<'_> {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         if self.session.is_none() {
-            return Err(Error::unfit(Diagnostic::new(
-                Code::Empty,
-                "no session record",
-            )));
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         }
         if let Some(eol) = self.pending.take().filter(|_| self.final_newline) {
             self.out.extend_from_slice(eol);
         }
         self.flush()?;
-        self.to
-            .flush()
-            .map_err(|error| Error::io("cannot write", error))
+        self.to.flush().map_err(|error| Error::io("cannot write", error))
     }
 }
 
@@ -119,9 +115,7 @@ fn is_line(record: &Record) -> bool {
 
 impl Entries<'_> {
     fn flush(&mut self) -> Result<()> {
-        self.to
-            .write_all(&self.out)
-            .map_err(|error| Error::io("cannot write", error))?;
+        self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
         self.out.clear();
         Ok(())
     }
@@ -150,10 +144,7 @@ impl Entries<'_> {
     fn session_record(&mut self, located: &Located<Record>) -> Result<()> {
         let node = &located.value.node;
         if let Some(file) = node.node(Field::File) {
-            if file
-                .json(Field::FinalNewline)
-                .is_some_and(|b| b.as_bytes() == b"false")
-            {
+            if file.json(Field::FinalNewline).is_some_and(|b| b.as_bytes() == b"false") {
                 self.final_newline = false;
             }
             if self.session.is_none() && file.is(Field::Eol, "crlf") {
@@ -165,15 +156,9 @@ impl Entries<'_> {
         }
         let first = self.session.is_none();
         for field in node.fields() {
-            let held = if first {
-                HEADER_FIELDS.contains(&field)
-            } else {
-                field == Field::File
-            };
+            let held = if first { HEADER_FIELDS.contains(&field) } else { field == Field::File };
             if !held {
-                self.cx
-                    .log
-                    .count(Fate::Dropped, &format!("session.{}", field.name()));
+                self.cx.log.count(Fate::Dropped, &format!("session.{}", field.name()));
             }
         }
         if first { self.header(located) } else { Ok(()) }
@@ -251,23 +236,16 @@ impl Entries<'_> {
     fn losses(&self, record: &Record) {
         let node = &record.node;
         let count = |field: &str| {
-            self.cx
-                .log
-                .count(Fate::Dropped, &format!("{}.{field}", record.kind.name()));
+            self.cx.log.count(Fate::Dropped, &format!("{}.{field}", record.kind.name()));
         };
         if self.version.number < TREE && !node.is_true(Field::IdMade) && record.is_node() {
             count("id");
         }
-        let blocks = node.nodes(Field::Content).unwrap_or_default();
         let tool = node.is(Field::Role, "tool");
-        for (i, block) in blocks.iter().enumerate() {
-            if if tool {
-                i > 0
-            } else {
-                !can_write(BLOCKS, block)
-            } {
-                let name = block.text(Field::Type).unwrap_or_default();
-                count(&format!("content.*.{name}"));
+        unwritable(node, tool, "content", &count);
+        for field in [Field::Replacement, Field::SystemMessage] {
+            if let Some(inner) = node.node(field) {
+                unwritable(inner, false, &format!("{}.content", field.name()), &count);
             }
         }
         for field in [Field::Group, Field::ParentCall, Field::Kept, Field::Turn] {
@@ -288,12 +266,10 @@ impl Entries<'_> {
         let (Some(session), Some(record)) = (&mut self.session, record) else {
             return;
         };
-        if record.kind != Kind::Opaque || record.node.json(Field::Data).is_none() {
-            session.lineage.entry();
-        } else if is_header(record) {
-            session.lineage.header();
-        } else {
-            session.lineage.other();
+        match record.node.json(Field::Data).filter(|_| record.kind == Kind::Opaque) {
+            Some(data) if !data.as_bytes().starts_with(b"{") => session.lineage.other(),
+            Some(data) if is_header(data) => session.lineage.header(),
+            _ => drop(session.lineage.entry()),
         }
     }
 
@@ -307,10 +283,7 @@ impl Entries<'_> {
             return Some(self.numbers.len() as u64);
         }
         let kept = hash(kept.as_bytes());
-        self.numbers
-            .iter()
-            .rposition(|id| *id == kept)
-            .map(|number| number as u64)
+        self.numbers.iter().rposition(|id| *id == kept).map(|number| number as u64)
     }
 
     /// Whether reading `raw` here gives this very record.
@@ -334,17 +307,25 @@ impl Entries<'_> {
 
     fn refuse_raw(&self, located: &Located<Record>) {
         let message = "the record was edited, its stored spelling is dropped";
-        self.cx
-            .report(Diagnostic::new(Code::RawRefused, message).at(located.at));
+        self.cx.report(Diagnostic::new(Code::RawRefused, message).at(located.at));
     }
 }
 
-fn is_header(record: &Record) -> bool {
-    record.node.json(Field::Data).is_some_and(|data| {
-        let line = data.bytes();
-        let source = Source::new(line);
-        matches!(source.peek_text("type"), Ok(Some(name)) if name == "session")
-    })
+fn is_header(data: &Json) -> bool {
+    let named = Source::new(data.bytes()).peek_text("type");
+    named.is_ok_and(|name| name.as_deref() == Some("session"))
+}
+
+/// Names the blocks that pi has no place for, those in a tool's answer included.
+fn unwritable(node: &Node, tool: bool, path: &str, count: &dyn Fn(&str)) {
+    for (i, block) in node.nodes(Field::Content).unwrap_or_default().iter().enumerate() {
+        let answer = tool && i == 0 && block.is(Field::Type, block::TOOL_RESULT);
+        if answer {
+            unwritable(block, false, &format!("{path}.*.content"), count);
+        } else if tool || !can_write(BLOCKS, block) {
+            count(&format!("{path}.*.{}", block.text(Field::Type).unwrap_or_default()));
+        }
+    }
 }
 
 fn raw_of(node: &Node) -> Option<Bytes> {
@@ -354,10 +335,5 @@ fn raw_of(node: &Node) -> Option<Bytes> {
 /// Whether two records are equal, some fields and the stored spelling apart.
 fn equal(read: &Record, given: &Record, apart: &[Field]) -> bool {
     let kept = |(field, _): &(Field, &Value)| *field != Field::Raw && !apart.contains(field);
-    read.kind == given.kind
-        && read
-            .node
-            .iter()
-            .filter(kept)
-            .eq(given.node.iter().filter(kept))
+    read.kind == given.kind && read.node.iter().filter(kept).eq(given.node.iter().filter(kept))
 }

@@ -1,0 +1,53 @@
+//! Goldens that a person can read: what each file of our own becomes.
+//!
+//! `UPDATE=1 cargo test --test golden` writes them anew.
+
+mod common;
+
+use common::{assert_same, migrated, own_inputs, read, recognise, to_canonical};
+use copyist::format::{OnError, Options};
+use copyist::ids::Choice;
+use std::path::Path;
+
+fn check(golden: &Path, ours: &[u8]) {
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(golden, ours).expect("a writable folder");
+    }
+    assert!(golden.is_file(), "{} is missing; UPDATE=1 writes it", golden.display());
+    assert_same(ours, &read(golden), &golden.display().to_string());
+}
+
+fn case(input: &Path) -> &Path {
+    input.parent().and_then(Path::parent).expect("a case")
+}
+
+#[test]
+fn every_case_gives_its_canonical_stream() {
+    for input in own_inputs() {
+        let options = common::options(OnError::Stop, Choice::Derived);
+        check(&case(&input).join("canonical.jsonl"), &to_canonical(&read(&input), &options));
+    }
+}
+
+#[test]
+fn every_older_case_migrates_to_the_newest_version() {
+    for input in own_inputs() {
+        let source = read(&input);
+        let (format, version) = recognise(&source).expect("a known format");
+        let newest = format.versions.last().expect("a version").number;
+        if version < newest {
+            let to = format.at(newest);
+            let (done, _) = migrated(&source, &to, &Options::default());
+            let golden = case(&input).join(format!("migrated.v{newest}.jsonl"));
+            check(&golden, &done.expect("undamaged"));
+        }
+    }
+}
+
+#[test]
+fn every_case_says_where_it_comes_from() {
+    for input in own_inputs() {
+        let note = case(&input).join("NOTE.md");
+        assert!(note.is_file(), "{} is missing", note.display());
+    }
+}

@@ -1,0 +1,296 @@
+//! The file that `--report` writes, held against its schema and against what is known of the corpus.
+
+use copyist::batch::Outcome;
+use copyist::diagnostic::{Code, Severity};
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+use tempfile::TempDir;
+use walkdir::WalkDir;
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+    let text = include_str!("../schemas/report.schema.json");
+    serde_json::from_str(text).expect("the schema is JSON")
+});
+
+static VALIDATOR: LazyLock<Validator> =
+    LazyLock::new(|| jsonschema::validator_for(&SCHEMA).expect("the schema compiles"));
+
+/// What stops the migration of each damaged file.
+const DAMAGED: &[(&str, Code)] = &[
+    ("damaged/pi/glued", Code::Glued),
+    ("damaged/pi/invalid-utf8", Code::NotUtf8),
+    ("damaged/pi/missing-header", Code::NoHeader),
+    ("damaged/pi/not-an-object", Code::NotObject),
+    ("damaged/pi/nul-run", Code::NulRun),
+    ("damaged/pi/torn-tail", Code::CutShort),
+];
+
+#[test]
+fn the_schema_knows_every_outcome() {
+    let names: Vec<_> = Outcome::ALL.iter().map(|outcome| outcome.name()).collect();
+    assert_eq!(SCHEMA["$defs"]["outcome"]["enum"], json!(names));
+    for name in names {
+        assert!(SCHEMA["$defs"]["summary"]["properties"][name].is_object(), "{name}");
+    }
+}
+
+#[test]
+fn the_schema_is_strict() {
+    let report = json!({
+        "copyist": "0.1.0",
+        "command": "detect",
+        "exit": 0,
+        "summary": { "detected": 1, "records": 0, "warnings": 0, "errors": 0 },
+        "inputs": [],
+    });
+    assert!(VALIDATOR.is_valid(&report));
+    for (place, wrong) in [
+        ("/command", json!("destroy")),
+        ("/exit", json!(2)),
+        ("/summary/detected", json!(0)),
+        ("/summary", json!({ "records": 0, "warnings": 0, "errors": 0, "lost": 1 })),
+        ("/inputs", json!([{ "path": "a", "outcome": "skipped", "records": 0 }])),
+    ] {
+        let mut report = report.clone();
+        *report.pointer_mut(place).expect("it is there") = wrong;
+        assert!(!VALIDATOR.is_valid(&report), "{report}");
+    }
+}
+
+#[test]
+fn migrate_tells_what_became_of_each_version() {
+    let run = Run::of("migrate", &["--out-dir", "out"]);
+    assert_eq!(run.exit, 3);
+    for input in run.inputs("pi/") {
+        let (outcome, from) = match &text(input, "path")[..6] {
+            "pi/v1/" => ("migrated", "pi@1"),
+            "pi/v2/" => ("migrated", "pi@2"),
+            "pi/v3/" => ("unchanged", "pi@3"),
+            other => panic!("what becomes of {other}?"),
+        };
+        assert_eq!(text(input, "outcome"), outcome, "{input:#}");
+        assert_eq!(text(input, "format"), from, "{input:#}");
+        assert_eq!(text(input, "to"), "pi@3", "{input:#}");
+        assert_eq!(run.records_in(text(input, "output")), input["records"], "{input:#}");
+    }
+}
+
+#[test]
+fn migrate_tells_why_damaged_inputs_gave_no_output() {
+    let run = Run::of("migrate", &["--out-dir", "out"]);
+    for (folder, code) in DAMAGED {
+        let inputs: Vec<_> = run.inputs(folder).collect();
+        let [input] = inputs.as_slice() else {
+            panic!("{folder} holds {} inputs", inputs.len());
+        };
+        assert_eq!(text(input, "outcome"), "failed", "{input:#}");
+        assert_eq!(input["diagnostics"][0]["code"], code.name(), "{input:#}");
+        assert_eq!(input["counts"], json!({ code.name(): 1 }), "{input:#}");
+        assert!(!run.folder.path().join("out").join(text(input, "path")).exists(), "{input:#}");
+    }
+}
+
+#[test]
+fn migrate_tells_where_a_file_is_damaged() {
+    let run = Run::of("migrate", &["--out-dir", "out"]);
+    let input = run.inputs("damaged/pi/torn-tail").next().expect("it was copied");
+    let bytes = fs::read(run.folder.path().join(text(input, "path"))).expect("it was copied");
+    let lines = bytes.iter().filter(|b| **b == b'\n').count() + 1;
+    assert_eq!(input["diagnostics"][0]["line"], lines, "{input:#}");
+    assert_eq!(input["diagnostics"][0]["byte"], bytes.len(), "{input:#}");
+}
+
+#[test]
+fn convert_carries_damaged_lines_along() {
+    let run = Run::of("convert", &["-t", "canonical", "--out-dir", "out"]);
+    for input in run.inputs("pi/").chain(run.inputs("damaged/pi/torn-tail")) {
+        assert_eq!(text(input, "outcome"), "converted", "{input:#}");
+        assert_eq!(text(input, "to"), "canonical", "{input:#}");
+        assert_eq!(run.records_in(text(input, "output")), input["records"], "{input:#}");
+        assert_eq!(input["losses"], json!({}), "{input:#}");
+    }
+}
+
+#[test]
+fn convert_counts_what_a_linear_version_cannot_hold() {
+    let run = Run::of("convert", &["-t", "pi@1", "--out-dir", "out"]);
+    let input = run.inputs("pi/v2/branched").next().expect("it was copied");
+    let lost = input["losses"]["dropped"].as_object().expect("some is lost");
+    let lost = lost.keys().any(|field| field.ends_with("off the active branch"));
+    assert!(lost, "{input:#}");
+    assert_ne!(input["counts"][Code::Dropped.name()], Value::Null, "{input:#}");
+}
+
+#[test]
+fn validate_tells_sound_files_from_damaged_ones() {
+    let run = Run::of("validate", &[]);
+    assert_eq!(run.exit, 3, "one has no header");
+    for (folder, code) in DAMAGED {
+        let input = run.inputs(folder).next().expect("it was copied");
+        // The reader carries on behind everything but this.
+        let outcome = if *code == Code::NoHeader { "failed" } else { "invalid" };
+        // To the reader of records an array is a record of a kind that it does not know.
+        let code = if *code == Code::NotObject { Code::Schema } else { *code };
+        assert_eq!(text(input, "outcome"), outcome, "{input:#}");
+        assert_ne!(input["counts"][code.name()], Value::Null, "{input:#}");
+    }
+    let valid = run.inputs("pi/v1/").chain(run.inputs("pi/v3/everything"));
+    for input in valid {
+        assert_eq!(text(input, "outcome"), "valid", "{input:#}");
+        assert_ne!(input["records"], 0, "{input:#}");
+    }
+}
+
+#[test]
+fn detect_names_format_and_version() {
+    let run = Run::of("detect", &[]);
+    assert_eq!(run.exit, 0);
+    for input in run.inputs("pi/") {
+        let path = text(input, "path");
+        assert_eq!(text(input, "outcome"), "detected", "{input:#}");
+        assert_eq!(text(input, "format"), format!("pi@{}", &path[4..5]), "{input:#}");
+        assert_eq!(text(input, "confidence"), "certain", "{input:#}");
+    }
+    let input = run.inputs("damaged/pi/missing-header").next().expect("it was copied");
+    assert_eq!(text(input, "confidence"), "weak", "{input:#}");
+}
+
+#[test]
+fn a_file_that_is_named_and_unknown_fails() {
+    let run = Run::over("detect", &["notes.txt"], |folder| {
+        fs::write(folder.join("notes.txt"), "Milk, bread.\n").expect("it is ours");
+    });
+    assert_eq!(run.exit, 3);
+    let input = &run.report["inputs"][0];
+    assert_eq!(text(input, "outcome"), "failed", "{input:#}");
+    assert_eq!(input["counts"], json!({ Code::UnknownFormat.name(): 1 }), "{input:#}");
+}
+
+/// One run over copies of the corpus, and its report, which fits the schema and adds up.
+struct Run {
+    folder: TempDir,
+    exit: i32,
+    report: Value,
+}
+
+impl Run {
+    fn of(command: &str, options: &[&str]) -> Self {
+        let args = [options, &["pi", "damaged"]].concat();
+        let run = Self::over(command, &args, |folder| {
+            copy("pi", folder);
+            copy("damaged", folder);
+        });
+        run.assert_each_is_told();
+        run
+    }
+
+    fn over(command: &str, args: &[&str], prepare: impl Fn(&Path)) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        prepare(folder.path());
+        let program = env!("CARGO_BIN_EXE_copyist");
+        let mut program = Command::new(program);
+        program.current_dir(&folder).arg(command).args(["--report", "report.json"]).args(args);
+        let done = program.output().expect("it runs");
+        let report = fs::read(folder.path().join("report.json")).unwrap_or_else(|error| {
+            panic!("{error}: {}", String::from_utf8_lossy(&done.stderr));
+        });
+        let report = serde_json::from_slice(&report).expect("the report is JSON");
+        let exit = done.status.code().expect("it exits");
+        let run = Self { folder, exit, report };
+        run.assert_fits(command);
+        run.assert_adds_up();
+        run
+    }
+
+    /// The inputs below a folder, the notes that stand there left out.
+    fn inputs<'a>(&'a self, below: &'a str) -> impl Iterator<Item = &'a Value> {
+        let inputs = self.report["inputs"].as_array().expect("inputs").iter();
+        inputs.filter(move |input| {
+            let path = text(input, "path");
+            path.starts_with(below) && !path.ends_with(NOTE)
+        })
+    }
+
+    /// How many records the output holds; blank lines are records only where readers keep them.
+    fn records_in(&self, output: &str) -> u64 {
+        let bytes = fs::read(self.folder.path().join(output)).expect("the output is there");
+        let lines = bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty());
+        lines.count() as u64
+    }
+
+    fn assert_fits(&self, command: &str) {
+        let misfits = VALIDATOR.iter_errors(&self.report);
+        let misfits: Vec<_> =
+            misfits.map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(misfits.is_empty(), "{misfits:#?}");
+        assert_eq!(self.report["copyist"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(self.report["command"], command);
+        assert_eq!(self.report["exit"], self.exit);
+    }
+
+    /// The summary is the sum of the inputs.
+    fn assert_adds_up(&self) {
+        let mut sum = BTreeMap::from([("records", 0), ("warnings", 0), ("errors", 0)]);
+        for input in self.report["inputs"].as_array().expect("inputs") {
+            *sum.entry(text(input, "outcome")).or_default() += 1;
+            *sum.entry("records").or_default() += input["records"].as_u64().expect("a number");
+            for (code, count) in input["counts"].as_object().expect("counts") {
+                let code = Code::named(code).unwrap_or_else(|| panic!("no code {code}"));
+                let severity = match code.severity() {
+                    Severity::Error => "errors",
+                    Severity::Warning => "warnings",
+                    Severity::Note => continue,
+                };
+                *sum.entry(severity).or_default() += count.as_u64().expect("a number");
+            }
+        }
+        assert_eq!(self.report["summary"], json!(sum));
+    }
+
+    /// Every file has its place in the report, in order, and notes are passed over.
+    fn assert_each_is_told(&self) {
+        let inputs = self.report["inputs"].as_array().expect("inputs");
+        let told: Vec<_> = inputs.iter().map(|input| text(input, "path").into()).collect();
+        let root = self.folder.path();
+        let expected = [files(root, "pi"), files(root, "damaged")].concat();
+        assert_eq!(told, expected);
+        for input in inputs {
+            let (path, outcome) = (text(input, "path"), text(input, "outcome"));
+            assert_eq!(path.ends_with(NOTE), outcome == "skipped", "{path}: {outcome}");
+        }
+        let summary = self.report["summary"].as_object().expect("a summary");
+        let counted = Outcome::ALL.iter().filter_map(|outcome| summary.get(outcome.name()));
+        let counted: u64 = counted.filter_map(Value::as_u64).sum();
+        assert_eq!(counted, inputs.len() as u64);
+    }
+}
+
+const NOTE: &str = "NOTE.md";
+
+fn text<'a>(value: &'a Value, member: &str) -> &'a str {
+    value[member].as_str().unwrap_or_else(|| panic!("no text `{member}` in {value:#}"))
+}
+
+/// Copies a folder of `testdata`.
+fn copy(name: &str, to: &Path) {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    for file in files(&testdata, name) {
+        let copy = to.join(&file);
+        fs::create_dir_all(copy.parent().expect("a folder")).expect("it is ours");
+        fs::copy(testdata.join(&file), copy).expect("testdata can be read");
+    }
+}
+
+/// The files of a folder, by their paths below `root`, in the order of their names.
+fn files(root: &Path, name: &str) -> Vec<PathBuf> {
+    let entries = WalkDir::new(root.join(name)).sort_by_file_name();
+    let entries = entries.into_iter().map(|entry| entry.expect("it can be read"));
+    let files = entries.filter(|entry| entry.file_type().is_file());
+    let inside = |path: &Path| path.strip_prefix(root).expect("it stands there").to_owned();
+    files.map(|entry| inside(entry.path())).collect()
+}
