@@ -100,7 +100,7 @@ fn converted(from: &Format, version: u32, to: Spec, mut session: Bytes, sink: &m
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn create(&mut self, _name: &str) -> Result<Box<dyn Write + '_>> {
+    fn create(&mut self, _name: &str) -> Result<Box<dyn Write>> {
         Ok(Box::new(std::io::sink()))
     }
 }

@@ -119,11 +119,11 @@ pub trait Parts {
 /// Where a session is written.
 pub trait Sink {
     /// Creates a part. The empty name is the main part, which goes to the output that the person
-    /// named; others stand beside it under their own names.
+    /// named; others stand beside it under their own names. Several can be open at a time.
     ///
     /// # Errors
     /// If it cannot be created.
-    fn create(&mut self, name: &str) -> Result<Box<dyn Write + '_>>;
+    fn create(&mut self, name: &str) -> Result<Box<dyn Write>>;
 }
 
 /// Work on the lines of one session that leaves most bytes as they are.

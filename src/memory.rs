@@ -3,8 +3,10 @@
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Parts, Sink};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::{Cursor, Read, Write};
+use std::io::{self, Cursor, Read, Write};
+use std::rc::Rc;
 
 /// A session of one part.
 #[derive(Clone, Debug)]
@@ -38,21 +40,35 @@ impl Parts for Bytes {
 /// Collects what is written, by part.
 #[derive(Clone, Debug, Default)]
 pub struct Buffer {
-    parts: BTreeMap<String, Vec<u8>>,
+    parts: BTreeMap<String, Part>,
+}
+
+/// One part, shared with whoever writes it.
+#[derive(Clone, Debug, Default)]
+struct Part(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Part {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Buffer {
     /// The main part.
     #[must_use]
-    pub fn main(&self) -> &[u8] {
-        self.parts.get("").map_or(&[], Vec::as_slice)
+    pub fn main(&self) -> Vec<u8> {
+        self.parts.get("").map_or(Vec::new(), |part| part.0.borrow().clone())
     }
 }
 
 impl Sink for Buffer {
-    fn create(&mut self, name: &str) -> Result<Box<dyn Write + '_>> {
-        let part = self.parts.entry(name.to_owned()).or_default();
-        part.clear();
+    fn create(&mut self, name: &str) -> Result<Box<dyn Write>> {
+        let part = Part::default();
+        self.parts.insert(name.to_owned(), part.clone());
         Ok(Box::new(part))
     }
 }

@@ -153,20 +153,21 @@ impl Output {
 }
 
 impl Sink for Output {
-    fn create(&mut self, name: &str) -> Result<Box<dyn Write + '_>> {
+    fn create(&mut self, name: &str) -> Result<Box<dyn Write>> {
         if !name.is_empty() {
             let error = io::Error::from(io::ErrorKind::Unsupported);
             return Err(Error::io("cannot create a second part", error));
         }
         self.stage()?;
-        Ok(match &mut self.staged {
-            Staged::Direct(file) => Box::new(file),
-            Staged::Temporary(file) => Box::new(file.as_file_mut()),
+        let file = match &self.staged {
+            Staged::Direct(file) => file,
+            Staged::Temporary(file) => file.as_file(),
             Staged::Nothing if self.destination == Destination::Stdout => {
-                Box::new(io::stdout().lock())
+                return Ok(Box::new(io::stdout()));
             }
-            Staged::Nothing => Box::new(io::sink()),
-        })
+            Staged::Nothing => return Ok(Box::new(io::sink())),
+        };
+        Ok(Box::new(file.try_clone().map_err(|error| Error::io("cannot write", error))?))
     }
 }
 

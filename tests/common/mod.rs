@@ -88,7 +88,7 @@ pub fn converted(bytes: &[u8], from: &Format, version: u32, to: &str, options: &
     let mut out = Buffer::default();
     let mut parts = Bytes::new(bytes);
     let done = convert::run(from, version, spec, &mut parts, &mut out, &cx);
-    (done.map(|_| out.main().to_vec()), log.into_findings())
+    (done.map(|_| out.main()), log.into_findings())
 }
 
 /// To the canonical stream; the input must be readable.

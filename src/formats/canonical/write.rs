@@ -21,12 +21,12 @@ pub fn open<'a>(
 /// Output is handed on in pieces of this size.
 const CHUNK: usize = 256 << 10;
 
-struct Stream<'a> {
-    to: Box<dyn Write + 'a>,
+struct Stream {
+    to: Box<dyn Write>,
     out: Vec<u8>,
 }
 
-impl Stream<'_> {
+impl Stream {
     fn flush(&mut self) -> Result<()> {
         self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
         self.out.clear();
@@ -34,7 +34,7 @@ impl Stream<'_> {
     }
 }
 
-impl Writer for Stream<'_> {
+impl Writer for Stream {
     fn record(&mut self, record: &Located<Record>) -> Result<()> {
         line(&record.value, &mut self.out);
         if self.out.len() >= CHUNK { self.flush() } else { Ok(()) }

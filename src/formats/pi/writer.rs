@@ -42,7 +42,7 @@ pub fn open<'a>(
 const CHUNK: usize = 256 << 10;
 
 struct Entries<'a> {
-    to: Box<dyn Write + 'a>,
+    to: Box<dyn Write>,
     out: Vec<u8>,
     version: &'static Version,
     cx: &'a Cx<'a>,
