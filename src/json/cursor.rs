@@ -5,7 +5,7 @@
 //! are no more than a kilobyte. Input must be UTF-8 (the line reader sees to that).
 
 use super::fault::{Fault, Span, What};
-use super::scan::{Levels, plain_run};
+use super::scan::{Levels, SHORT_ESCAPE, next_special};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -311,29 +311,27 @@ impl<'a> Cursor<'a> {
     /// Steps over a string, whose opening quote is the next byte.
     #[inline]
     fn string(&mut self) -> Result<()> {
+        let bytes = self.bytes;
         let mut at = self.at + 1;
         loop {
-            let rest = self.bytes.get(at..).unwrap_or_default();
-            let run = plain_run(rest);
-            at += run;
-            match (rest.get(run), rest.get(run + 1)) {
-                (Some(b'"'), _) => {
+            at = next_special(bytes, at);
+            match bytes.get(at) {
+                Some(b'"') => {
                     self.at = at + 1;
                     return Ok(());
                 }
-                (Some(b'\\'), Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) => {
+                Some(b'\\') if bytes.get(at + 1).is_some_and(|b| SHORT_ESCAPE[*b as usize]) => {
                     at += 2
                 }
-                (Some(b'\\'), _) => {
+                Some(&b) => {
                     self.at = at;
+                    if b != b'\\' {
+                        return self.fault(What::Control(b));
+                    }
                     self.unicode_escape()?;
                     at = self.at;
                 }
-                (Some(&b), _) => {
-                    self.at = at;
-                    return self.fault(What::Control(b));
-                }
-                (None, _) => {
+                None => {
                     self.at = at;
                     return self.fault(What::EndInString);
                 }

@@ -1,27 +1,41 @@
 //! The two loops that walking JSON spends its time in.
 
-/// How many leading bytes are neither quote, backslash nor control character.
+/// The bytes that make an escape of two characters.
+pub static SHORT_ESCAPE: [bool; 256] = {
+    let mut table = [false; 256];
+    let escapes = b"\"\\/bfnrt";
+    let mut i = 0;
+    while i < escapes.len() {
+        table[escapes[i] as usize] = true;
+        i += 1;
+    }
+    table
+};
+
+/// The place from `at` on of the first quote, backslash or control character, or the end.
 ///
 /// Eight bytes at a time: a byte's high bit is set where a test holds. Flipping the bit 0x02 puts
 /// the quote (0x22) right behind the control characters, so that one comparison finds both. A
 /// borrow can only spoil bits above the lowest hit, and only the lowest is used.
-#[inline]
-pub fn plain_run(bytes: &[u8]) -> usize {
+#[inline(always)]
+pub fn next_special(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    let mut rest = bytes;
-    while let Some((block, after)) = rest.split_first_chunk::<8>() {
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let word = u64::from_le_bytes(*block);
         let low = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
         let back = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
         let hits = (low | back) & !word & HIGH;
         if hits != 0 {
-            return bytes.len() - rest.len() + hits.trailing_zeros() as usize / 8;
+            return at + hits.trailing_zeros() as usize / 8;
         }
-        rest = after;
+        at += 8;
     }
-    let plain = rest.iter().take_while(|&&b| b != b'"' && b != b'\\' && b >= 0x20).count();
-    bytes.len() - rest.len() + plain
+    let plain = |b: &u8| *b != b'"' && *b != b'\\' && *b >= 0x20;
+    while bytes.get(at).is_some_and(plain) {
+        at += 1;
+    }
+    at
 }
 
 /// A stack of bits, one a nesting level: true for objects.
@@ -75,9 +89,9 @@ mod tests {
                 let mut bytes = [b'a'; 24];
                 bytes[place] = byte;
                 let expected = if special { place } else { 24 };
-                assert_eq!(plain_run(&bytes), expected, "{byte:#x} at {place}");
+                assert_eq!(next_special(&bytes, 0), expected, "{byte:#x} at {place}");
                 bytes[23] = b'"';
-                assert_eq!(plain_run(&bytes), expected.min(23), "{byte:#x} at {place}");
+                assert_eq!(next_special(&bytes, 0), expected.min(23), "{byte:#x} at {place}");
             }
         }
     }

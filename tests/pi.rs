@@ -1,0 +1,271 @@
+//! pi's rules, one by one, on lines of our own.
+
+mod common;
+
+use common::{converted, from_canonical, migrated, options, recognise, to_canonical};
+use copyist::diagnostic::Code;
+use copyist::format::{OnError, Options};
+use copyist::ids::Choice;
+
+const HEADER: &str = r#"{"type":"session","id":"s","timestamp":"t","cwd":"/w"}"#;
+const USER: &str = r#"{"type":"message","timestamp":"t","message":{"role":"user","content":"a"}}"#;
+
+fn sequential() -> Options {
+    options(OnError::Stop, Choice::Sequential)
+}
+
+fn lines(lines: &[&str]) -> Vec<u8> {
+    lines.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect()
+}
+
+/// The output's lines, and the codes that were given.
+fn migrate(source: &[&str], to: &str, options: &Options) -> (Vec<String>, Vec<Code>) {
+    let (done, found) = migrated(&lines(source), to, options);
+    let text = String::from_utf8(done.expect("undamaged")).expect("UTF-8");
+    (text.lines().map(str::to_owned).collect(), found.counts.into_keys().collect())
+}
+
+#[test]
+fn versions_are_what_javascript_makes_of_them() {
+    // Spelling, version that it is migrated from, and what becomes of it on the way to 3.
+    let cases: &[(&str, Option<u32>, &str)] = &[
+        ("", Some(1), r#","version":3}"#),
+        (r#","version":null"#, Some(1), r#","version":3}"#),
+        (r#","version":0"#, Some(1), r#","version":3}"#),
+        (r#","version":1"#, Some(1), r#","version":3}"#),
+        (r#","version":"2""#, Some(2), r#","version":3}"#),
+        (r#","version":2.5"#, Some(2), r#","version":3}"#),
+        (r#","version":"x""#, None, r#","version":"x"}"#),
+        (r#","version":"0.1.0""#, None, r#","version":"0.1.0"}"#),
+    ];
+    for (member, from, end) in cases {
+        let header = HEADER.replace('}', &format!("{member}}}"));
+        let (out, codes) = migrate(&[&header, USER], "pi@3", &sequential());
+        assert!(out[0].ends_with(end), "{member}: {}", out[0]);
+        let ids = out[1].contains(r#""id":"00000001","parentId":null"#);
+        assert_eq!(ids, *from == Some(1), "{member}: {}", out[1]);
+        assert_eq!(codes.contains(&Code::StrangeVersion), from.is_none(), "{member}: {codes:?}");
+        let found = recognise(&lines(&[&header, USER])).map(|(_, version)| version);
+        assert_eq!(found, Some(from.unwrap_or(3)), "{member}");
+    }
+}
+
+#[test]
+fn a_newer_version_is_refused_by_migration_and_read_elsewhere() {
+    let header = HEADER.replace('}', r#","version":99}"#);
+    let source = lines(&[&header, USER]);
+    let error = migrated(&source, "pi@3", &sequential()).0.expect_err("too new");
+    assert_eq!(error.code(), Code::VersionRefused);
+    let forced = Options { force_version: true, ..sequential() };
+    let (done, found) = migrated(&source, "pi@3", &forced);
+    assert_eq!(done.expect("forced"), source);
+    assert!(found.counts.contains_key(&Code::NewerVersion));
+    let (format, version) = recognise(&source).expect("a pi file");
+    let (stream, found) = converted(&source, format, version, "canonical", &sequential());
+    assert!(found.counts.contains_key(&Code::NewerVersion));
+    assert_eq!(from_canonical(&stream.expect("read"), "pi@3", &sequential()), source);
+}
+
+/// Index, first kept entry in the output, code. Entries: two messages, the compaction (record 3),
+/// a message.
+const KEPT: &[(&str, Option<&str>, Option<Code>)] = &[
+    ("1", Some("00000001"), None),
+    ("2", Some("00000002"), None),
+    ("2.0", Some("00000002"), None),
+    ("2e0", Some("00000002"), None),
+    ("0", Some("00000001"), Some(Code::KeptFromHeader)),
+    ("-0", Some("00000001"), Some(Code::KeptFromHeader)),
+    ("3", Some("00000003"), Some(Code::KeptSelf)),
+    ("4", None, Some(Code::KeptNowhere)),
+    ("99", None, Some(Code::KeptNowhere)),
+    ("1e400", None, Some(Code::KeptNowhere)),
+    ("-1", None, Some(Code::KeptNowhere)),
+    ("1.5", None, Some(Code::KeptNowhere)),
+    ("\"1\"", None, Some(Code::KeptNoNumber)),
+    ("null", None, Some(Code::KeptNoNumber)),
+    ("[1]", None, Some(Code::KeptNoNumber)),
+];
+
+#[test]
+fn compaction_indexes_become_identifiers() {
+    for (index, kept, code) in KEPT {
+        let compaction = format!(
+            r#"{{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":{index},"tokensBefore":5}}"#
+        );
+        let source = [HEADER, USER, "", USER, &compaction, USER];
+        let (out, codes) = migrate(&source, "pi@2", &sequential());
+        let kept = kept.map(|id| format!(r#","firstKeptEntryId":"{id}""#)).unwrap_or_default();
+        let left = if *code == Some(Code::KeptNoNumber) {
+            format!(r#","firstKeptEntryIndex":{index}"#)
+        } else {
+            String::new()
+        };
+        let note = match code {
+            None | Some(Code::KeptNoNumber) => String::new(),
+            Some(_) => format!(r#","copyist":{{"migrated":{{"firstKeptEntryIndex":{index}}}}}"#),
+        };
+        let expected = format!(
+            r#"{{"type":"compaction","timestamp":"t","summary":"S"{left},"tokensBefore":5,"id":"00000003","parentId":"00000002"{kept}{note}}}"#
+        );
+        assert_eq!(out[4], expected, "index {index}");
+        assert_eq!(codes, code.iter().copied().collect::<Vec<_>>(), "index {index}");
+        // And through the canonical stream, whatever the index means.
+        let source = lines(&source);
+        let stream = to_canonical(&source, &options(OnError::Keep, Choice::Derived));
+        assert_eq!(from_canonical(&stream, "pi@1", &Options::default()), source, "index {index}");
+    }
+}
+
+#[test]
+fn an_index_counts_headers_and_no_blank_lines() {
+    let compaction = |index: u32| {
+        format!(
+            r#"{{"type":"compaction","firstKeptEntryIndex":{index},"timestamp":"t","summary":"S"}}"#
+        )
+    };
+    let (at_header, behind) = (compaction(2), compaction(3));
+    let (out, codes) =
+        migrate(&[HEADER, USER, HEADER, USER, " \t", &at_header, &behind], "pi@3", &sequential());
+    assert!(out[5].contains(r#""firstKeptEntryId":"00000001""#), "another header: {}", out[5]);
+    assert!(out[6].contains(r#""firstKeptEntryId":"00000002""#), "behind it: {}", out[6]);
+    assert!(out[6].starts_with(r#"{"type":"compaction","timestamp""#), "{}", out[6]);
+    assert_eq!(codes, [Code::FurtherHeader, Code::KeptFromHeader]);
+    assert!(out[0].ends_with(r#""version":3}"#) && out[2].ends_with(r#""version":3}"#));
+}
+
+#[test]
+fn members_are_found_however_they_are_spelled_and_wherever_they_stand() {
+    let cases = [
+        // Identifiers that were there are replaced in their place.
+        (
+            r#"{"id":"x","type":"custom","parentId":"y","data":1.50}"#,
+            r#"{"id":"00000001","type":"custom","parentId":null,"data":1.50}"#,
+        ),
+        // Escaped keys are the same keys.
+        (
+            r#"{"\u0074ype":"message","message":{"\u0072ole":"hook\u004dessage"}}"#,
+            r#"{"\u0074ype":"message","message":{"\u0072ole":"custom"},"id":"00000001","parentId":null}"#,
+        ),
+        // The last of two members counts.
+        (
+            r#"{"type":"message","message":{"role":"user","role":"hookMessage"}}"#,
+            r#"{"type":"message","message":{"role":"user","role":"custom"},"id":"00000001","parentId":null}"#,
+        ),
+        (
+            r#"{"type":"message","message":{"role":"hookMessage","role":"user"}}"#,
+            r#"{"type":"message","message":{"role":"hookMessage","role":"user"},"id":"00000001","parentId":null}"#,
+        ),
+        // White space stays, and an empty object needs no comma.
+        (r#" { "a" : 1 } "#, r#" { "a" : 1 ,"id":"00000001","parentId":null} "#),
+        ("{}", r#"{"id":"00000001","parentId":null}"#),
+        // A role that is none of a message's own is left alone.
+        (
+            r#"{"type":"custom","message":{"role":"hookMessage"}}"#,
+            r#"{"type":"custom","message":{"role":"hookMessage"},"id":"00000001","parentId":null}"#,
+        ),
+    ];
+    for (line, expected) in cases {
+        let (out, _) = migrate(&[HEADER, line], "pi@3", &sequential());
+        assert_eq!(out[1], expected);
+    }
+}
+
+#[test]
+fn a_note_of_ours_that_is_there_is_added_to() {
+    for (note, expected) in [
+        (r#"{"residue":[1]}"#, r#"{"migrated":{"firstKeptEntryIndex":9},"residue":[1]}"#),
+        ("{}", r#"{"migrated":{"firstKeptEntryIndex":9}}"#),
+    ] {
+        let line = format!(r#"{{"type":"compaction","firstKeptEntryIndex":9,"copyist":{note}}}"#);
+        let (out, _) = migrate(&[HEADER, &line], "pi@3", &sequential());
+        assert!(out[1].contains(&format!(r#""copyist":{expected}"#)), "{}", out[1]);
+    }
+}
+
+#[test]
+fn a_byte_order_mark_and_a_missing_line_ending_are_mended_by_a_migration_only() {
+    let old = format!("\u{feff}{HEADER}\n{USER}");
+    let (done, found) = migrated(old.as_bytes(), "pi@2", &sequential());
+    let new = String::from_utf8(done.expect("undamaged")).expect("UTF-8");
+    assert!(new.starts_with('{') && new.ends_with("}\n"), "{new}");
+    let codes: Vec<_> = found.counts.into_keys().collect();
+    assert_eq!(codes, [Code::ByteOrderMark, Code::NoFinalNewline]);
+    let (done, found) = migrated(old.as_bytes(), "pi@1", &sequential());
+    assert_eq!(done.expect("undamaged"), old.as_bytes());
+    assert_eq!(found.counts.len(), 2);
+}
+
+#[test]
+fn a_tree_with_defects_is_migrated_with_warnings() {
+    let header = HEADER.replace('}', r#","version":2}"#);
+    let entry = |id: &str, parent: &str| {
+        format!(r#"{{"type":"label","id":"{id}","parentId":{parent},"targetId":"gone"}}"#)
+    };
+    let (a, b) = (entry("a", "null"), entry("b", "\"lost\""));
+    let (out, codes) = migrate(&[&header, &a, &b, &b], "pi@3", &sequential());
+    assert_eq!(out[1..], [a, b.clone(), b]);
+    assert_eq!(codes, [Code::DuplicateId, Code::MissingParent, Code::MissingTarget]);
+}
+
+#[test]
+fn an_entry_that_can_be_read_in_two_ways_is_kept_whole_in_its_place() {
+    let twice = r#"{"type":"label","type":"message","timestamp":"t","message":{"role":"user","content":"b"}}"#;
+    let source = lines(&[HEADER, USER, twice, USER]);
+    let stream = String::from_utf8(to_canonical(&source, &Options::default())).expect("UTF-8");
+    let opaque = stream.lines().nth(2).expect("three records");
+    assert!(opaque.starts_with(r#"{"kind":"opaque","id":""#), "{opaque}");
+    assert_eq!(from_canonical(stream.as_bytes(), "pi@1", &Options::default()), source);
+    let (done, _) = migrated(&source, "pi@3", &Options::default());
+    let (format, _) = recognise(&source).expect("a pi file");
+    let tree = done.expect("undamaged");
+    let (older, _) = converted(&tree, format, 3, "pi@1", &Options::default());
+    assert_eq!(
+        older.expect("one branch").split(|b| *b == b'\n').count(),
+        5,
+        "nothing is off the branch"
+    );
+}
+
+#[test]
+fn events_of_the_first_releases_stand_in_the_chain() {
+    let event = r#"{"type":"event","timestamp":"t","event":{"type":"turn_start"}}"#;
+    let source = lines(&[HEADER, USER, event, USER]);
+    let stream = String::from_utf8(to_canonical(&source, &Options::default())).expect("UTF-8");
+    let member = |line: &str, name: &str| {
+        let value: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        value[name].as_str().map(str::to_owned)
+    };
+    let records: Vec<_> = stream.lines().collect();
+    assert_eq!(member(records[3], "parent"), member(records[2], "id"));
+    assert_eq!(from_canonical(stream.as_bytes(), "pi@1", &Options::default()), source);
+}
+
+#[test]
+fn a_downgrade_keeps_the_active_branch() {
+    let header = HEADER.replace('}', r#","version":3}"#);
+    let entry = |id: &str, parent: &str, text: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"t","message":{{"role":"user","content":"{text}"}}}}"#
+        )
+    };
+    let left = entry("b", "\"a\"", "left");
+    let (root, taken) = (entry("a", "null", "root"), entry("c", "\"a\"", "taken"));
+    let compaction = r#"{"type":"compaction","id":"d","parentId":"c","timestamp":"t","summary":"S","firstKeptEntryId":"c","tokensBefore":1}"#;
+    let source = lines(&[&header, &root, &left, &taken, compaction]);
+    let (format, version) = recognise(&source).expect("a pi file");
+    let (done, found) = converted(&source, format, version, "pi@1", &Options::default());
+    let text = String::from_utf8(done.expect("undamaged")).expect("UTF-8");
+    let expected = [
+        HEADER,
+        r#"{"type":"message","timestamp":"t","message":{"role":"user","content":"root"}}"#,
+        r#"{"type":"message","timestamp":"t","message":{"role":"user","content":"taken"}}"#,
+        r#"{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":2,"tokensBefore":1}"#,
+    ];
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    assert!(found.counts.contains_key(&Code::Dropped));
+    let lost: Vec<_> = found.losses.iter().map(|((_, path), n)| (path.as_str(), *n)).collect();
+    assert_eq!(
+        lost,
+        [("compaction.id", 1), ("message off the active branch", 1), ("message.id", 2)]
+    );
+}
