@@ -93,7 +93,11 @@ fn active_branch(
             shape.record(&located);
         }
     }
-    Ok(Some(shape.finish().path(leaf.as_ref())))
+    let path = shape.finish().path(leaf.as_ref());
+    if let Some(found) = path.as_ref().and_then(Path::cycle) {
+        cx.report(found);
+    }
+    Ok(path)
 }
 
 fn say_losses(to: Spec, cx: &Cx<'_>) {

@@ -97,6 +97,8 @@ codes! {
     NoId "CY0405" Warning "entry has no identifier" "An entry of a tree has no identifier, so nothing can refer to it and the agent loses it from the conversation. `copyist repair` gives it one."
     Schema "CY0406" Error "record does not fit the schema" "The record is not what the schema of its format and version demands; `copyist schema FORMAT@VERSION` prints it."
     ForwardParent "CY0407" Warning "parent stands later in the file" "An entry stands before its parent. Agents write parents first; two programs may have written to this file at once."
+    NoMessage "CY0408" Error "message entry without a message" "An entry of type `message` holds no message, and the agent fails on it when it builds the context."
+    NoContext "CY0409" Error "no context" "The format has no rules for what is sent to a model, or the leaf that was asked for is not in the file."
     BadRecord "CY0501" Error "not a record of the canonical stream" "The line is JSON but no record of the canonical stream: `kind` is missing or unknown, a field is not one of its kind, or a value has the wrong shape. `copyist schema canonical` prints the schema."
     RawRefused "CY0502" Warning "stored spelling no longer fits" "The record carries the spelling of its source, but reading that spelling does not give this record: it was edited. The record's fields are written, the spelling is dropped."
     Dropped "CY0601" Warning "target cannot hold this" "The target format has no place for this record or field. It is left out and counted in the report; `--fail-on loss` makes it an error."

@@ -3,6 +3,7 @@
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::ids;
+use crate::json::Json;
 use crate::lines::Line;
 use crate::position::Located;
 use crate::record::{Kind, Record};
@@ -33,6 +34,8 @@ pub struct Format {
     pub plane: PlaneFn,
     /// What migration does from one version to the next.
     pub steps: &'static [Step],
+    /// What the format's own software sends to a model, if it is known.
+    pub context: Option<fn() -> Box<dyn Context>>,
 }
 
 /// One version of a format.
@@ -143,6 +146,27 @@ pub trait Plane {
 
     /// Reports what only the whole session shows.
     fn finish(&mut self) {}
+}
+
+/// Builds what a format's own software would send to a model, from the nodes on the path from the
+/// root to a leaf. All of them are shown twice, in the path's order, so that nothing need be kept.
+pub trait Context {
+    /// First showing: settings, and what decides which messages count. `position` is that on the
+    /// path.
+    ///
+    /// # Errors
+    /// If the software could not build a context with this record.
+    fn look(&mut self, position: u32, record: &Located<Record>) -> Result<()>;
+
+    /// Between the showings: the messages that come before those of the path. `place` finds the
+    /// position of a node by its identifier.
+    fn begin(&mut self, place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Vec<u8>>;
+
+    /// Second showing: the message that the record stands for, if it counts.
+    fn message(&mut self, position: u32, record: &Record) -> Option<Vec<u8>>;
+
+    /// Members that stand behind the messages.
+    fn settings(&self) -> Vec<(&'static str, Vec<u8>)>;
 }
 
 /// The version that the byte plane is to reach.

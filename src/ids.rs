@@ -74,7 +74,7 @@ fn permute(number: u32, key: u64) -> u32 {
     left << 16 | right
 }
 
-/// A 64-bit hash that stays the same in every release (FNV-1a, finished by [`mix`]): ids in
+/// A 64-bit hash that stays the same in every release (FNV-1a, finished by splitmix64): ids in
 /// people's files are derived from it.
 #[must_use]
 pub fn hash(bytes: &[u8]) -> u64 {

@@ -69,6 +69,7 @@ pub mod formats;
 
 pub mod detect;
 
+pub mod context;
 pub mod convert;
 pub mod migrate;
 pub mod validate;

@@ -7,6 +7,9 @@ use crate::error::{Error, Result};
 use crate::position::Position;
 use std::io::{ErrorKind, Read};
 
+/// The byte order mark in UTF-8.
+pub const BOM: &[u8] = "\u{feff}".as_bytes();
+
 /// Bytes asked of the system at a time.
 const CHUNK: usize = 256 << 10;
 
@@ -82,7 +85,6 @@ impl<R: Read> Lines<R> {
     /// # Errors
     /// If the source cannot be read.
     pub fn skip_bom(&mut self) -> Result<bool> {
-        const BOM: &[u8] = "\u{feff}".as_bytes();
         while self.end - self.start < BOM.len() && self.fill()? {}
         if self.at.byte == 0 && self.pending().starts_with(BOM) {
             self.start += BOM.len();

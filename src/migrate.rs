@@ -3,7 +3,7 @@
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Plane, Target};
-use crate::lines::{Line, Lines};
+use crate::lines::{BOM, Line, Lines};
 use std::io::{Read, Write};
 
 /// What was done.
@@ -23,7 +23,8 @@ pub struct Outcome {
 
 /// Output is handed on in pieces of this size.
 const CHUNK: usize = 256 << 10;
-const BOM: &[u8] = "\u{feff}".as_bytes();
+/// How much may stand before the header.
+const LEAD: usize = 16 << 20;
 
 /// Brings one session to `target`, line by line, in the memory of its longest line.
 ///
@@ -69,11 +70,16 @@ pub fn run(
             // Too long to be carried along, so it can only be left out.
             Err(error) => drop(cx.tolerate(error)?),
         }
-        if work.out.len() >= CHUNK {
+        // Whether a byte order mark stays in front is known only with the header.
+        if work.out.len() >= CHUNK && work.plane.is_some() {
             work.flush(output)?;
         }
+        if work.out.len() >= LEAD && work.plane.is_none() {
+            let found = Diagnostic::new(Code::NoHeader, "no header after 16 MiB of other lines");
+            return Err(Error::unfit(found));
+        }
     }
-    let Some(mut plane) = work.plane.take() else {
+    let Some(mut plane) = work.plane.take().filter(|_| work.done.records > 0) else {
         return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
     };
     plane.finish();

@@ -39,7 +39,6 @@ fn key(id: &Json) -> u64 {
 #[derive(Clone, Debug)]
 struct Reference {
     target: u64,
-    name: String,
     what: &'static str,
     line: u32,
 }
@@ -94,8 +93,7 @@ impl Shape {
 
     /// Notes that a node refers to another.
     pub fn reference(&mut self, target: &Json, what: &'static str, line: u64) {
-        let name = target.text().unwrap_or_default();
-        self.references.push(Reference { target: key(target), name, what, line: line as u32 });
+        self.references.push(Reference { target: key(target), what, line: line as u32 });
     }
 
     /// Notes a record with all its references.
@@ -186,12 +184,9 @@ impl Tree {
             say(Code::Cycle, line, format!("entry on line {line} is its own ancestor"));
         }
         for reference in self.references.iter().filter(|r| self.find(r.target).is_none()) {
-            let Reference { name, what, line, .. } = reference;
-            say(
-                Code::MissingTarget,
-                *line,
-                format!("{what} {name:?} of line {line} is not in the file"),
-            );
+            let Reference { what, line, .. } = reference;
+            let message = format!("{what} of the entry on line {line} is not in the file");
+            say(Code::MissingTarget, *line, message);
         }
         found.sort_by_key(|d| (d.at, d.code));
         found
@@ -224,30 +219,40 @@ impl Tree {
         if parent <= ABSENT { None } else { self.find(parent) }
     }
 
-    /// The nodes from the root to the leaf, as ordinals among the nodes in source order. The leaf
-    /// is `leaf`, else the last node. The path stops before it would meet itself.
+    /// The nodes from the root to the leaf. The leaf is `leaf`, else the last node; `None` if there
+    /// is no such node. The path stops before it would meet itself, and says so.
     #[must_use]
-    pub fn path(&self, leaf: Option<&Json>) -> Path {
-        let mut path = Path { bits: vec![0; self.entries.len().div_ceil(64)] };
-        let mut place = leaf.map(key).or(self.leaf).and_then(|id| self.find(id));
-        while let Some(here) = place {
-            let Some(entry) = self.entries.get(here) else {
-                break;
-            };
+    pub fn path(&self, leaf: Option<&Json>) -> Option<Path> {
+        let mut place = self.find(leaf.map(key).or(self.leaf)?);
+        place?;
+        let mut path =
+            Path { order: Vec::new(), bits: vec![0; self.entries.len().div_ceil(64)], cycle: None };
+        while let Some((here, entry)) = place.and_then(|at| Some((at, self.entries.get(at)?))) {
             if path.contains(entry.ordinal) {
+                path.cycle = Some(entry.line);
                 break;
             }
             path.insert(entry.ordinal);
             place = self.parent_of(here);
         }
-        path
+        path.order.reverse();
+        Some(path)
+    }
+
+    /// The ordinal of the node that has this identifier; of several, the last.
+    #[must_use]
+    pub fn ordinal(&self, id: &Json) -> Option<u32> {
+        Some(self.entries.get(self.find(key(id))?)?.ordinal)
     }
 }
 
-/// A set of nodes by ordinal, one bit each.
-#[derive(Debug)]
+/// The nodes from a root to a leaf, as ordinals among the nodes in source order.
+#[derive(Debug, Default)]
 pub struct Path {
+    order: Vec<u32>,
+    /// The same as a set, one bit each.
     bits: Vec<u64>,
+    cycle: Option<u32>,
 }
 
 impl Path {
@@ -258,7 +263,35 @@ impl Path {
         word >> (ordinal % 64) & 1 == 1
     }
 
+    /// How many nodes stand before the node of this ordinal on the path, if it is on it.
+    #[must_use]
+    pub fn position(&self, ordinal: u32) -> Option<u32> {
+        if !self.contains(ordinal) {
+            return None;
+        }
+        // Parents mostly stand before their children, and then the order is that of the file.
+        let found = self.order.binary_search(&ordinal).ok();
+        let found = found.or_else(|| self.order.iter().position(|other| *other == ordinal));
+        found.map(|position| position as u32)
+    }
+
+    /// The ordinals from the root to the leaf.
+    #[must_use]
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// The finding about a node that is its own ancestor, where the path comes back to one.
+    #[must_use]
+    pub fn cycle(&self) -> Option<Diagnostic> {
+        let line = self.cycle?;
+        let at = Position { line: line.into(), ..Position::default() };
+        let message = format!("entry on line {line} is its own ancestor");
+        Some(Diagnostic::new(Code::Cycle, message).at(at))
+    }
+
     fn insert(&mut self, ordinal: u32) {
+        self.order.push(ordinal);
         if let Some(word) = self.bits.get_mut(ordinal as usize / 64) {
             *word |= 1 << (ordinal % 64);
         }
@@ -298,9 +331,14 @@ mod tests {
     #[test]
     fn the_path_follows_parents_and_ends_on_a_cycle() {
         let branched = tree(&[("a", ""), ("b", "a"), ("c", "b"), ("d", "a")]);
-        let on = |path: &Path| (0..4).filter(|i| path.contains(*i)).collect::<Vec<_>>();
-        assert_eq!(on(&branched.path(None)), [0, 3]);
-        assert_eq!(on(&branched.path(Some(&Json::string("c")))), [0, 1, 2]);
-        assert_eq!(on(&tree(&[("a", "b"), ("b", "a")]).path(None)), [0, 1]);
+        let path = |tree: &Tree, leaf: Option<&str>| {
+            let path = tree.path(leaf.map(Json::string).as_ref()).expect("a leaf");
+            assert!(path.order().iter().all(|ordinal| path.contains(*ordinal)));
+            (path.order().to_vec(), path.cycle().is_some())
+        };
+        assert_eq!(path(&branched, None), (vec![0, 3], false));
+        assert_eq!(path(&branched, Some("c")), (vec![0, 1, 2], false));
+        assert_eq!(path(&tree(&[("a", "b"), ("b", "a")]), None), (vec![0, 1], true));
+        assert!(branched.path(Some(&Json::string("x"))).is_none());
     }
 }

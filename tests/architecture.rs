@@ -25,6 +25,7 @@ const LAYERS: &[&[&str]] = &[
     &["migrate"],
     &["convert"],
     &["validate"],
+    &["context"],
     &["store"],
     &["batch"],
     &["cli"],

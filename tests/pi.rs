@@ -269,3 +269,28 @@ fn a_downgrade_keeps_the_active_branch() {
         [("compaction.id", 1), ("message off the active branch", 1), ("message.id", 2)]
     );
 }
+
+#[test]
+fn a_key_without_its_quote_is_damage_everywhere() {
+    let source = lines(&[HEADER, r#"{"type":"message",x":1}"#]);
+    let error = migrated(&source, "pi@3", &Options::default()).0.expect_err("no JSON");
+    assert_eq!(error.code(), Code::Syntax);
+    let (format, version) = recognise(&source).expect("a pi file");
+    let (stream, _) = converted(&source, format, version, "canonical", &Options::default());
+    assert!(stream.is_err());
+}
+
+#[test]
+fn a_byte_order_mark_stays_in_front_of_what_stands_before_the_header() {
+    let header = HEADER.replace('}', r#","version":3}"#);
+    let spaces = " ".repeat(300_000);
+    for lead in [" ", "", &spaces] {
+        let source = format!("\u{feff}{lead}\n{header}\n").into_bytes();
+        let (done, _) = migrated(&source, "pi@3", &Options::default());
+        assert!(done.expect("undamaged") == source);
+        let (format, version) = (&copyist::formats::pi::FORMAT, 3);
+        let (stream, _) = converted(&source, format, version, "canonical", &Options::default());
+        let back = from_canonical(&stream.expect("undamaged"), "pi@3", &Options::default());
+        assert!(back == source, "{} bytes before the header", lead.len());
+    }
+}

@@ -1,4 +1,4 @@
-//! The file that `--report` writes, held against its schema and against what is known of the corpus.
+//! The file that `--report` writes, against its schema and what is known of the corpus.
 
 use copyist::batch::Outcome;
 use copyist::diagnostic::{Code, Severity};
@@ -158,6 +158,21 @@ fn detect_names_format_and_version() {
     }
     let input = run.inputs("damaged/pi/missing-header").next().expect("it was copied");
     assert_eq!(text(input, "confidence"), "weak", "{input:#}");
+}
+
+#[test]
+fn context_tells_what_it_printed() {
+    let name = "branched.jsonl";
+    let run = Run::over("context", &[name], |folder| {
+        copy("pi/v2/branched", folder);
+        let session = files(folder, "pi").into_iter().find(|file| !file.ends_with(NOTE));
+        fs::rename(folder.join(session.expect("it was copied")), folder.join(name)).expect("ours");
+    });
+    assert_eq!(run.exit, 0);
+    let input = &run.report["inputs"][0];
+    assert_eq!(text(input, "outcome"), "shown", "{input:#}");
+    assert_eq!(text(input, "format"), "pi@2", "{input:#}");
+    assert_ne!(input["records"], 0, "{input:#}");
 }
 
 #[test]

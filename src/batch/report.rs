@@ -20,6 +20,8 @@ pub enum Outcome {
     Invalid,
     /// Recognised.
     Detected,
+    /// Printed.
+    Shown,
     /// Found in a folder, and no session.
     Skipped,
     /// Without output.
@@ -28,13 +30,14 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome, in the order of the closing summary.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Migrated,
         Self::Converted,
         Self::Unchanged,
         Self::Valid,
         Self::Invalid,
         Self::Detected,
+        Self::Shown,
         Self::Skipped,
         Self::Failed,
     ];
@@ -49,6 +52,7 @@ impl Outcome {
             Self::Valid => "valid",
             Self::Invalid => "invalid",
             Self::Detected => "detected",
+            Self::Shown => "shown",
             Self::Skipped => "skipped",
             Self::Failed => "failed",
         }

@@ -2,6 +2,7 @@
 
 use super::inputs::{Job, Origin};
 use super::report::{FileReport, Outcome};
+use crate::context::{self, Request};
 use crate::detect::detect;
 use crate::diagnostic::{Code, Diagnostic, Log, Severity};
 use crate::error::{Error, ErrorKind, Result};
@@ -25,6 +26,8 @@ pub enum Action {
     Validate(usize),
     /// Recognise.
     Detect,
+    /// Print what would be sent to a model.
+    Context(Request),
 }
 
 /// Where outputs go.
@@ -156,6 +159,11 @@ impl Task {
         };
         match &self.action {
             Action::Detect => Ok(Outcome::Detected),
+            Action::Context(request) => {
+                let mut out = std::io::stdout();
+                report.records = context::run(found.format, &mut input, request, cx, &mut out)?;
+                Ok(Outcome::Shown)
+            }
             Action::Validate(max_errors) => {
                 let schema = self.schema(&found)?;
                 report.records = validate::run(found.format, &schema, &mut input, *max_errors, cx)?;

@@ -134,10 +134,17 @@ impl Writing {
 
     /// `--ids` for the library.
     pub fn ids(&self) -> Choice {
-        match self.ids {
-            Ids::Derived => Choice::Derived,
-            Ids::Sequential => Choice::Sequential,
-            Ids::Random => Choice::Random(seed()),
+        self.ids.choice()
+    }
+}
+
+impl Ids {
+    /// The same for the library.
+    pub fn choice(self) -> Choice {
+        match self {
+            Self::Derived => Choice::Derived,
+            Self::Sequential => Choice::Sequential,
+            Self::Random => Choice::Random(seed()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, and what they share.
 
 mod args;
+mod context;
 mod convert;
 mod detect;
 mod explain;
@@ -30,6 +31,7 @@ struct Cli {
 enum Command {
     Migrate(migrate::Args),
     Convert(convert::Args),
+    Context(context::Args),
     Validate(validate::Args),
     Detect(detect::Args),
     Formats(formats::Args),
@@ -59,6 +61,7 @@ pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Migrate(args) => args.run(),
         Command::Convert(args) => args.run(),
+        Command::Context(args) => args.run(),
         Command::Validate(args) => args.run(),
         Command::Detect(args) => args.run(),
         Command::Formats(args) => args.run(),

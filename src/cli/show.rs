@@ -112,7 +112,7 @@ impl Show {
         }
         let only = summary.outcomes.values().sum::<u64>() == 1;
         // One input that was just looked at has said everything in its own line.
-        let looked = ["detected", "valid", "invalid"];
+        let looked = ["detected", "shown", "valid", "invalid"];
         if only && looked.iter().any(|name| summary.outcomes.contains_key(name)) {
             return;
         }

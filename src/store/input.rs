@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::format::{Head, Parts};
+use crate::lines::BOM;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -58,7 +59,7 @@ impl Input {
             Source::Spooled(file) => head(rewound(file)?)?,
         };
         let whole = bytes.len() < Head::SIZE;
-        let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+        let text = bytes.strip_prefix(BOM).unwrap_or(&bytes);
         Ok((text.to_vec(), whole))
     }
 }

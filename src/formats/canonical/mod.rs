@@ -35,6 +35,7 @@ pub static FORMAT: Format = Format {
     write: write::open,
     plane,
     steps: &[],
+    context: None,
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {

@@ -13,12 +13,14 @@
 //! | `compaction`, `branch_summary`, `label`, `session_info`, `context_edit`, `usage`, `leaf` | the same names; `firstKeptEntryId` is `first_kept`, `targetId` is `target`, `fromId` is `from`, `usage.kind` is `purpose` |
 //! | `custom` | `extension` |
 //! | `event` (before 0.7) | `event` |
-//! | any other type, and a further header | `opaque` |
+//! | a further header | `notice` of subtype `session` |
+//! | any other type | `opaque` |
 //! | an entry's `timestamp`, a message's `timestamp` | `time`, `message_time` |
-//! | members without a row in [`wire`] | `extra`; those of a message under `extra.message` |
+//! | members without a row in `wire.rs` | `extra`; those of a message under `extra.message` |
 //!
 //! Lines that are blank, or damaged and kept, are `opaque` records with their `text`.
 
+mod context;
 mod lineage;
 mod read;
 mod reader;
@@ -54,6 +56,7 @@ pub static FORMAT: Format = Format {
                 Kind::ModelChange,
                 Kind::Compaction,
                 Kind::Event,
+                Kind::Notice,
                 Kind::Opaque,
             ],
         },
@@ -78,6 +81,7 @@ pub static FORMAT: Format = Format {
     write: writer::open,
     plane: steps::open,
     steps: steps::STEPS,
+    context: Some(context::open),
 };
 
 const TREE_KINDS: &[Kind] = &[
@@ -95,6 +99,7 @@ const TREE_KINDS: &[Kind] = &[
     Kind::Usage,
     Kind::Leaf,
     Kind::Event,
+    Kind::Notice,
     Kind::Opaque,
 ];
 

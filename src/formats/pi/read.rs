@@ -35,7 +35,10 @@ pub fn entry(line: &Bytes, version: u32, lineage: &mut Lineage) -> Result<Parsed
     let wire = source.peek_text("type")?;
     if wire.as_deref() == Some("session") {
         lineage.header();
-        return whole(line);
+        let mut parsed = whole(line)?;
+        parsed.record.kind = Kind::Notice;
+        parsed.record.node.set(Field::Subtype, Json::constant("\"session\""));
+        return Ok(parsed);
     }
     let mut entry = Entry::of_type(wire.as_deref(), version);
     entry.members(&mut source)?;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, OnError, Parts, Reader, no_header};
 use crate::json::Json;
 use crate::json::text::to_base64;
-use crate::lines::{Line, Lines, utf8};
+use crate::lines::{BOM, Line, Lines, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
@@ -96,13 +96,13 @@ impl Records<'_> {
         let had_session = self.session.is_some();
         at.record = self.session.as_ref().map_or(0, |session| session.lineage.records());
         let mut record = if blank {
-            kept_line(&bytes)
+            kept_line(&self.with_mark(&bytes))
         } else {
             match self.parse(&line, &bytes) {
                 Ok(record) => record,
                 Err(error) if self.cx.tolerate_keeps(&error) => {
                     self.cx.report(error.into_diagnostic());
-                    kept_line(&bytes)
+                    kept_line(&self.with_mark(&bytes))
                 }
                 Err(error) => return Err(error),
             }
@@ -159,6 +159,14 @@ impl Records<'_> {
         }
         self.cx.report(error.into_diagnostic());
         Ok(())
+    }
+
+    /// The line as it stands in the file: before the header, the first one has the mark.
+    fn with_mark(&mut self, bytes: &Bytes) -> Bytes {
+        if self.session.is_none() && std::mem::take(&mut self.bom) {
+            return [BOM, bytes].concat().into();
+        }
+        bytes.clone()
     }
 
     /// Says what the header's record says of the file.

@@ -52,9 +52,17 @@ fn parent_session(parent: Option<&Node>, version: u32, object: &mut Object<'_>) 
 /// position of a compaction's first kept entry, which version 1 names instead of its identifier.
 pub fn entry(record: &Record, version: u32, index: Option<u64>, out: &mut Vec<u8>) -> bool {
     let node = &record.node;
-    if record.kind == Kind::Opaque {
-        opaque(node, version, out);
-        return true;
+    match (record.kind, node.json(Field::Data)) {
+        (Kind::Opaque, _) => {
+            opaque(node, version, out);
+            return true;
+        }
+        // A further header, which pi reads past.
+        (Kind::Notice, Some(data)) if node.is(Field::Subtype, "session") => {
+            out.extend_from_slice(data.as_bytes());
+            return true;
+        }
+        _ => {}
     }
     let custom_message = node.is(Field::Subtype, "custom_message");
     let known = wire::ENTRIES
@@ -129,7 +137,8 @@ fn payload(
     }
 }
 
-fn message(node: &Node, version: u32, extra: Option<&Json>, out: &mut Vec<u8>) {
+/// Appends a message's own object.
+pub fn message(node: &Node, version: u32, extra: Option<&Json>, out: &mut Vec<u8>) {
     let role = role_of(node, version);
     let mut object = Object::open(out);
     match (role, node.json(Field::Role)) {
@@ -194,6 +203,13 @@ fn opaque(node: &Node, version: u32, out: &mut Vec<u8>) {
         object.rows(IDS, node);
     }
     object.close();
+}
+
+/// The unnamed members of a record's message.
+#[must_use]
+pub fn message_extra(record: &Record) -> Option<Json> {
+    let entry = wire::ENTRIES.iter().find(|e| e.kind == record.kind && e.rows.is_empty())?;
+    split_extra(record, entry).1
 }
 
 /// Takes the message's own unnamed members out of a record's.

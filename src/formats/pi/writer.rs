@@ -10,7 +10,8 @@ use crate::format::{Cx, Sink, Version, Writer};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::json::text::from_base64;
-use crate::mapping::{Source, can_write};
+use crate::lines::BOM;
+use crate::mapping::can_write;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
@@ -151,7 +152,7 @@ impl Entries<'_> {
                 self.eol = b"\r\n";
             }
             if self.session.is_none() && file.is_true(Field::Bom) {
-                self.out.extend_from_slice("\u{feff}".as_bytes());
+                self.out.extend_from_slice(BOM);
             }
         }
         let first = self.session.is_none();
@@ -266,9 +267,10 @@ impl Entries<'_> {
         let (Some(session), Some(record)) = (&mut self.session, record) else {
             return;
         };
-        match record.node.json(Field::Data).filter(|_| record.kind == Kind::Opaque) {
-            Some(data) if !data.as_bytes().starts_with(b"{") => session.lineage.other(),
-            Some(data) if is_header(data) => session.lineage.header(),
+        let data = record.node.json(Field::Data).map(Json::as_bytes);
+        match (record.kind, data) {
+            (Kind::Notice, _) => session.lineage.header(),
+            (Kind::Opaque, Some(data)) if !data.starts_with(b"{") => session.lineage.other(),
             _ => drop(session.lineage.entry()),
         }
     }
@@ -309,11 +311,6 @@ impl Entries<'_> {
         let message = "the record was edited, its stored spelling is dropped";
         self.cx.report(Diagnostic::new(Code::RawRefused, message).at(located.at));
     }
-}
-
-fn is_header(data: &Json) -> bool {
-    let named = Source::new(data.bytes()).peek_text("type");
-    named.is_ok_and(|name| name.as_deref() == Some("session"))
 }
 
 /// Names the blocks that pi has no place for, those in a tool's answer included.

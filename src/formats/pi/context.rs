@@ -1,0 +1,215 @@
+//! What pi sends to a model: the messages on the path to the leaf, after compactions and edits.
+//!
+//! Source: `buildSessionContext` of pi's `session-manager.ts`, the rules of release 1.5.2. Earlier
+//! releases differ in three ways only: they know no context edits, no system messages, and leave
+//! `content: null` as it is.
+
+use super::version::NEWEST;
+use super::wire::BLOCKS;
+use super::write;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::Context;
+use crate::json::Json;
+use crate::mapping::{Object, Row, blocks, row};
+use crate::position::Located;
+use crate::record::{Field, Kind, Node, Record, Value, block};
+use std::collections::HashMap;
+
+/// Begins a context.
+#[must_use]
+pub fn open() -> Box<dyn Context> {
+    Box::<Building>::default()
+}
+
+#[derive(Default)]
+struct Building {
+    level: Option<Json>,
+    model: Option<(Option<Json>, Option<Json>)>,
+    /// The last compaction, and the positions of itself and of the first entry that it keeps.
+    compaction: Option<(u32, Node)>,
+    first_kept: Option<u32>,
+    /// Edits by the decoded identifier of what they edit; the last one counts.
+    edits: HashMap<String, (u32, Node)>,
+}
+
+impl Context for Building {
+    fn look(&mut self, position: u32, located: &Located<Record>) -> Result<()> {
+        let Record { kind, node } = &located.value;
+        let own = |field| node.json(field).cloned();
+        match kind {
+            Kind::ThinkingChange => self.level = own(Field::Level),
+            // The single member `model` of the first releases is unknown to the later ones.
+            Kind::ModelChange if node.json(Field::Provider).is_none() => {
+                self.model = Some((None, None));
+            }
+            Kind::ModelChange => self.model = Some((own(Field::Provider), own(Field::Model))),
+            Kind::Message if node.is(Field::Role, "assistant") => {
+                self.model = Some((own(Field::Provider), own(Field::Model)));
+            }
+            Kind::Compaction => self.compaction = Some((position, node.clone())),
+            Kind::ContextEdit => {
+                if let Some(target) = node.text(Field::Target) {
+                    self.edits.insert(target, (position, node.clone()));
+                }
+            }
+            Kind::Opaque if node.is(Field::Type, "message") => {
+                let found = Diagnostic::new(Code::NoMessage, Code::NoMessage.title());
+                return Err(Error::unfit(found.at(located.at)));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Vec<u8>> {
+        let Some((position, node)) = &self.compaction else { return Vec::new() };
+        let kept = node.json(Field::FirstKept).and_then(place);
+        self.first_kept = kept.filter(|kept| kept < position);
+        let (first, position) = (self.first_kept, *position);
+        self.edits.retain(|_, (edit, _)| counts(first, position, *edit));
+        let system = node.node(Field::SystemMessage).map(|system| {
+            let mut out = Vec::new();
+            write::message(system, NEWEST, None, &mut out);
+            out
+        });
+        let mut summary = Vec::new();
+        let mut object = Object::open(&mut summary);
+        object.member("role", b"\"compactionSummary\"");
+        object.rows(SUMMARY, node);
+        object.member("timestamp", &milliseconds(node));
+        object.close();
+        system.into_iter().chain([summary]).collect()
+    }
+
+    fn message(&mut self, position: u32, record: &Record) -> Option<Vec<u8>> {
+        let node = &record.node;
+        if let Some((compaction, _)) = &self.compaction {
+            let system = node.is(Field::Role, "system") && position < *compaction;
+            if system || !counts(self.first_kept, *compaction, position) {
+                return None;
+            }
+        }
+        let mut out = Vec::new();
+        match record.kind {
+            Kind::Message if node.is(Field::Subtype, "custom_message") => {
+                let mut object = Object::open(&mut out);
+                object.member("role", b"\"custom\"");
+                object.rows(CUSTOM, self.edited(node)?.as_ref().unwrap_or(node));
+                object.member("timestamp", &milliseconds(node));
+                object.close();
+            }
+            Kind::Message => {
+                let edited = self.edited(node)?;
+                let node = edited.as_ref().unwrap_or(node);
+                let extra = write::message_extra(record);
+                write::message(&with_content(node), NEWEST, extra.as_ref(), &mut out);
+            }
+            Kind::BranchSummary if node.text(Field::Summary).is_some_and(|s| !s.is_empty()) => {
+                let mut object = Object::open(&mut out);
+                object.member("role", b"\"branchSummary\"");
+                object.rows(BRANCH, node);
+                object.member("timestamp", &milliseconds(node));
+                object.close();
+            }
+            _ => return None,
+        }
+        Some(out)
+    }
+
+    fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let off = Json::constant("\"off\"");
+        let level = self.level.as_ref().unwrap_or(&off).as_bytes().to_vec();
+        let model = match &self.model {
+            None => b"null".to_vec(),
+            Some((provider, model)) => {
+                let mut out = Vec::new();
+                let mut object = Object::open(&mut out);
+                for (key, value) in [("provider", provider), ("modelId", model)] {
+                    if let Some(value) = value {
+                        object.member(key, value.as_bytes());
+                    }
+                }
+                object.close();
+                out
+            }
+        };
+        vec![("thinkingLevel", level), ("model", model)]
+    }
+}
+
+const SUMMARY: &[Row] = &[row("summary", Field::Summary), row("tokensBefore", Field::TokensBefore)];
+const BRANCH: &[Row] = &[row("summary", Field::Summary), row("fromId", Field::From)];
+const CUSTOM: &[Row] = &[
+    row("customType", Field::CustomType),
+    blocks("content", Field::Content, BLOCKS),
+    row("display", Field::Display),
+    row("details", Field::Details),
+];
+
+/// Whether a node is in the context of a compaction: kept by it, or behind it.
+fn counts(first_kept: Option<u32>, compaction: u32, position: u32) -> bool {
+    position > compaction
+        || (position < compaction && first_kept.is_some_and(|first| position >= first))
+}
+
+impl Building {
+    /// The message as an edit left it; `None` if the edit left it out, `Some(None)` without one.
+    fn edited(&self, node: &Node) -> Option<Option<Node>> {
+        let edit = node.text(Field::Id).and_then(|id| self.edits.get(&id));
+        let Some((_, edit)) = edit else { return Some(None) };
+        let replacement = edit.node(Field::Replacement)?;
+        let mut edited = node.clone();
+        let Some(content) = replacement.get(Field::Content) else { return Some(Some(edited)) };
+        let listed = node.is(Field::Role, "assistant") || node.is(Field::Role, "tool");
+        let content = match content {
+            Value::Json(text) if listed => Value::Nodes(vec![text_block(text.clone())]),
+            other => other.clone(),
+        };
+        match edited.get_mut(Field::Content) {
+            Some(Value::Nodes(blocks)) if node.is(Field::Role, "tool") => {
+                if let Some(result) = blocks.first_mut() {
+                    result.set(Field::Content, content);
+                }
+            }
+            _ => edited.set(Field::Content, content),
+        }
+        Some(Some(edited))
+    }
+}
+
+fn text_block(text: Json) -> Node {
+    let mut node = Node::default();
+    node.set(Field::Type, block::type_of(block::TEXT));
+    node.set(Field::Text, text);
+    node
+}
+
+/// The message with `content: null` as pi reads it: nothing was said.
+fn with_content(node: &Node) -> Node {
+    let mut node = node.clone();
+    let empty = if node.is(Field::Role, "system") {
+        Value::Json(Json::constant("\"\""))
+    } else {
+        Value::Nodes(Vec::new())
+    };
+    match node.get_mut(Field::Content) {
+        Some(Value::Json(json)) if json.is_null() => node.set(Field::Content, empty),
+        Some(Value::Nodes(blocks)) => {
+            let result = blocks.first_mut().filter(|b| b.is(Field::Type, block::TOOL_RESULT));
+            if let Some(result) = result
+                && result.json(Field::Content).is_some_and(Json::is_null)
+            {
+                result.set(Field::Content, empty);
+            }
+        }
+        _ => {}
+    }
+    node
+}
+
+/// The entry's time as JavaScript's `Date.parse` gives it; `null` for what is no ISO time.
+fn milliseconds(node: &Node) -> Vec<u8> {
+    let time = node.text(Field::Time).and_then(|time| time.parse::<jiff::Timestamp>().ok());
+    time.map_or(b"null".to_vec(), |time| time.as_millisecond().to_string().into_bytes())
+}

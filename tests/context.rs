@@ -1,0 +1,137 @@
+//! The context of each file is the one that the real pi builds.
+
+mod common;
+
+use common::{as_javascript, corpus, files, name, read, recognise};
+use copyist::context::{self, Request};
+use copyist::diagnostic::{Code, Findings, Log, Severity};
+use copyist::error::Error;
+use copyist::format::{Cx, OnError, Options};
+use copyist::ids::Choice;
+use copyist::memory::Bytes;
+use serde_json::Value;
+use std::path::Path;
+
+/// Files that pi discards, throws at or hangs on, and what ours ends with.
+const ERRORS: &[(&str, Code)] = &[
+    ("cycle2", Code::Cycle),
+    ("dup_id_cycle", Code::Cycle),
+    ("self_parent", Code::Cycle),
+    ("message_no_message", Code::NoMessage),
+    ("empty_file", Code::Empty),
+    ("only_newlines", Code::Empty),
+    ("garbage", Code::Empty),
+    ("header_id_missing", Code::NoHeader),
+    ("header_id_num", Code::NoHeader),
+    ("header_second", Code::NoHeader),
+    ("missing_header", Code::NoHeader),
+];
+
+/// Files whose context differs on purpose, and why.
+const DIFFERENT: &[(&str, &str)] = &[
+    ("v1_comp_idx0_header", "the compaction kept everything, and ours does"),
+    ("invalid_utf8_v1", "pi reads U+FFFD in place of damaged bytes, ours leaves the line out"),
+    ("v1_array_line", "pi counts the array as an entry, which gives later entries other numbers"),
+    ("null_line", "pi dies of the line, ours leaves it out"),
+    ("v1_null_line", "pi dies of the line, ours leaves it out"),
+    ("v1_number_line", "pi dies of the line, ours leaves it out"),
+];
+
+fn context(source: &[u8], request: &Request) -> (Result<Value, Error>, Findings) {
+    let options = Options {
+        on_error: OnError::Keep,
+        ids: Choice::Sequential,
+        force_version: true,
+        ..Options::default()
+    };
+    let log = Log::default();
+    let cx = Cx { options: &options, log: &log };
+    let format = recognise(source).map_or(&copyist::formats::pi::FORMAT, |(format, _)| format);
+    let mut out = Vec::new();
+    let done = context::run(format, &mut Bytes::new(source), request, &cx, &mut out);
+    (done.map(|_| as_javascript(&out)), log.into_findings())
+}
+
+fn expected(pi: &Path, set: &str, stem: &str) -> Option<Value> {
+    let set = if set == "real" { "repo" } else { set };
+    let file = |kind: &str| pi.join(format!("expected/{set}__{stem}.{kind}.json"));
+    let newer = file("context-0.87.1");
+    let text = read(&if newer.is_file() { newer } else { file("context") });
+    (!text.is_empty()).then(|| as_javascript(&text))
+}
+
+#[test]
+fn the_context_is_that_of_the_real_pi() {
+    let Some(corpus) = corpus("the_context_is_that_of_the_real_pi") else { return };
+    let pi = corpus.join("pi");
+    let request = Request { details: true, ..Request::default() };
+    let (mut same, mut named) = (0, 0);
+    for set in ["real", "generated", "public", "probes"] {
+        for file in files(&pi.join(set)) {
+            let stem = name(&file).replace(".jsonl", "");
+            let (ours, found) = context(&read(&file), &request);
+            if let Some((_, code)) = ERRORS.iter().find(|(other, _)| *other == stem) {
+                assert_eq!(ours.expect_err(&stem).code(), *code, "{stem}");
+                named += 1;
+                continue;
+            }
+            let ours = ours.unwrap_or_else(|error| panic!("{stem}: {error}"));
+            let theirs = expected(&pi, set, &stem);
+            if DIFFERENT.iter().any(|(other, _)| *other == stem) {
+                assert_ne!(Some(&ours), theirs.as_ref(), "{stem} is no exception any more");
+                let warned = found.worst() >= Some(Severity::Warning);
+                assert!(warned || stem.contains("idx0"), "{stem} says nothing");
+                named += 1;
+                continue;
+            }
+            let theirs = theirs.unwrap_or_else(|| panic!("pi fails on {stem}, ours gives {ours}"));
+            assert_eq!(ours, theirs, "{stem}");
+            same += 1;
+        }
+    }
+    println!("{same} contexts equal those of the real pi, {named} end otherwise by name");
+    assert_eq!((same, named), (92, ERRORS.len() + DIFFERENT.len()));
+}
+
+#[test]
+fn a_leaf_can_be_chosen() {
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#;
+    let entry = |id: &str, parent: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"t","message":{{"role":"user","content":"{id}"}}}}"#
+        )
+    };
+    let file = [header.to_owned(), entry("a", "null"), entry("b", "\"a\""), entry("c", "\"a\"")];
+    let source = file.join("\n") + "\n";
+    let said = |leaf: Option<&str>| {
+        let request = Request { leaf: leaf.map(str::to_owned), details: false };
+        let (done, _) = context(source.as_bytes(), &request);
+        done.map(|value| {
+            let messages = value["messages"].as_array().expect("messages").clone();
+            messages.iter().map(|m| m["content"].as_str().expect("text").to_owned()).collect()
+        })
+    };
+    let all: Vec<String> = said(None).expect("a context");
+    assert_eq!(all, ["a", "c"]);
+    assert_eq!(said(Some("b")).expect("a context"), ["a", "b"]);
+    assert_eq!(said(Some("x")).expect_err("no such entry").code(), Code::NoContext);
+}
+
+#[test]
+fn a_child_before_its_parent_stands_behind_it_in_the_context() {
+    let source = concat!(
+        r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#,
+        "\n",
+        r#"{"type":"message","id":"b","parentId":"a","timestamp":"t","message":{"role":"user","content":"second"}}"#,
+        "\n",
+        r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"first"}}"#,
+        "\n",
+    );
+    let request = Request { leaf: Some("b".into()), details: false };
+    let (done, found) = context(source.as_bytes(), &request);
+    let value = done.expect("a context");
+    let said: Vec<_> =
+        value["messages"].as_array().expect("messages").iter().map(|m| &m["content"]).collect();
+    assert_eq!(said, ["first", "second"]);
+    assert!(found.counts.contains_key(&Code::ForwardParent));
+}
