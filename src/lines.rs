@@ -11,7 +11,7 @@ use std::io::{ErrorKind, Read};
 pub const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// Bytes asked of the system at a time.
-const CHUNK: usize = 256 << 10;
+const CHUNK: usize = 64 << 10;
 
 /// One line without its `\n`.
 #[derive(Clone, Copy, Debug)]

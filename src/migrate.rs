@@ -22,7 +22,7 @@ pub struct Outcome {
 }
 
 /// Output is handed on in pieces of this size.
-const CHUNK: usize = 256 << 10;
+const CHUNK: usize = 64 << 10;
 /// How much may stand before the header.
 const LEAD: usize = 16 << 20;
 

@@ -4,6 +4,9 @@ use rayon::iter::{ParallelBridge, ParallelIterator};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+/// How many workers there are at most; more only wait for each other.
+const MOST: usize = 1024;
+
 /// Does `work` on every item with `threads` workers and hands each result to `each` in the order
 /// of the items, as soon as those before it are there. `threads` 0 means one for each processor.
 ///
@@ -15,6 +18,10 @@ pub fn each<J: Sync, T: Send>(
     work: impl Fn(&J) -> T + Sync,
     each: impl FnMut(T) + Send,
 ) -> Result<(), rayon::ThreadPoolBuildError> {
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    let wanted = if threads > 0 { threads } else { processors() };
+    // No more workers than there is work, whatever the person asked for.
+    let threads = wanted.min(items.len()).clamp(1, MOST);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let line = Mutex::new(Line { next: 0, waiting: BTreeMap::new(), each });
     pool.install(|| {
