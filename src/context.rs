@@ -151,7 +151,7 @@ fn outline(format: &Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Outlin
         }
     }
     let tree = shape.finish();
-    for found in tree.findings().into_iter().filter(|found| found.code != Code::Cycle) {
+    for found in tree.findings().filter(|found| found.code != Code::Cycle) {
         cx.report(found);
     }
     labels.retain(|(target, _)| tree.ordinal(target).is_some());

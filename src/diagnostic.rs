@@ -152,6 +152,9 @@ impl Code {
     }
 }
 
+/// How many characters of a message are kept.
+const LONGEST_MESSAGE: usize = 400;
+
 /// One thing found, and where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
@@ -169,7 +172,13 @@ impl Diagnostic {
     /// A finding about the input as a whole.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), at: None, window: None }
+        let mut message = message.into();
+        // Messages may quote the input, whose values reach megabytes.
+        if let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE) {
+            message.truncate(end);
+            message.push('…');
+        }
+        Self { code, message, at: None, window: None }
     }
 
     /// Says where.
@@ -270,12 +279,17 @@ pub struct Findings {
 
 impl Log {
     /// How many findings are kept in full; the rest is counted.
-    pub const KEPT: usize = 1000;
+    pub const KEPT: usize = 100_000;
+    /// How many of these keep the text around their place.
+    const SHOWN: usize = 1000;
 
     /// Adds a finding.
-    pub fn report(&self, diagnostic: Diagnostic) {
+    pub fn report(&self, mut diagnostic: Diagnostic) {
         let mut inner = self.inner.borrow_mut();
         *inner.counts.entry(diagnostic.code).or_default() += 1;
+        if inner.diagnostics.len() >= Self::SHOWN {
+            diagnostic.window = None;
+        }
         if inner.diagnostics.len() < Self::KEPT {
             inner.diagnostics.push(diagnostic);
         }

@@ -304,7 +304,9 @@ impl Cx<'_> {
     /// # Errors
     /// The error itself, if it is not recoverable or the person wants to stop.
     pub fn tolerate(&self, error: Error) -> Result<OnError> {
-        if !error.is_recoverable() || self.options.on_error == OnError::Stop {
+        // A line that is too long cannot be carried along, only left out.
+        let too_long = error.code() == Code::LineTooLong && self.options.on_error == OnError::Keep;
+        if !error.is_recoverable() || too_long || self.options.on_error == OnError::Stop {
             return Err(error);
         }
         self.report(error.into_diagnostic());

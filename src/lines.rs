@@ -63,6 +63,8 @@ pub struct Lines<R> {
     at: Position,
     limit: usize,
     bom: bool,
+    /// Whether the unread part begins with a line that was reported as too long.
+    overlong: bool,
 }
 
 impl<R: Read> Lines<R> {
@@ -77,6 +79,7 @@ impl<R: Read> Lines<R> {
             at: Position { line: 1, ..Position::default() },
             limit,
             bom: false,
+            overlong: false,
         }
     }
 
@@ -104,6 +107,9 @@ impl<R: Read> Lines<R> {
     /// [`Code::LineTooLong`], after which reading can go on, and errors of the source.
     #[allow(clippy::should_implement_trait, reason = "lines are lent, an Iterator cannot lend")]
     pub fn next(&mut self) -> Result<Option<Line<'_>>> {
+        if std::mem::take(&mut self.overlong) {
+            self.pass_over()?;
+        }
         let length = loop {
             let unread = self.buffer.get(self.start + self.searched..self.end).unwrap_or_default();
             if let Some(i) = memchr::memchr(b'\n', unread) {
@@ -162,22 +168,25 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reports a line that is too long and steps over the rest of it.
+    /// Reports a line that is too long. The rest of it is passed over when the next line is asked
+    /// for: it may have no end.
     fn too_long(&mut self) -> Result<Option<Line<'_>>> {
-        let (at, mut length) = (self.at, 0u64);
-        let shown = Vec::from(self.pending().get(..64).unwrap_or_default());
+        let shown = self.pending().get(..64).unwrap_or_default();
+        let message = format!("line of more than {} bytes, the limit", self.limit);
+        let found = Diagnostic::new(Code::LineTooLong, message).at(self.at).showing(shown, 0);
+        self.overlong = true;
+        Err(Error::damaged(found))
+    }
+
+    /// Steps behind the end of the line.
+    fn pass_over(&mut self) -> Result<()> {
         loop {
             let found = memchr::memchr(b'\n', self.pending());
-            let here = found.unwrap_or(self.end - self.start);
-            length += here as u64;
-            self.advance(here, found.is_some());
+            self.advance(found.unwrap_or(self.end - self.start), found.is_some());
             if found.is_some() || !self.fill()? {
-                break;
+                return Ok(());
             }
         }
-        let limit = self.limit;
-        let message = format!("line of {length} bytes, the limit is {limit}");
-        Err(Error::damaged(Diagnostic::new(Code::LineTooLong, message).at(at).showing(&shown, 0)))
     }
 }
 
@@ -248,7 +257,7 @@ mod tests {
                 "bom true",
                 "1:3 true \"{}\"",
                 "2:6 true \"\"",
-                "line of 1000 bytes, the limit is 500",
+                "line of more than 500 bytes, the limit",
                 "4:1008 true \"ab\\r\"",
                 "5:1012 false \"{}\"",
             ]

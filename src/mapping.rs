@@ -176,6 +176,8 @@ impl<'a> Source<'a> {
     ) -> Result<(), Fault> {
         let first = self.cursor.peek().unwrap_or_default();
         if !row.field.shape().admits(first) {
+            // Of two members of one name the last counts, as in JavaScript.
+            node.take(row.field);
             return self.unknown(key, extra);
         }
         let value: Value = match (&row.how, first) {

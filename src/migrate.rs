@@ -67,8 +67,10 @@ pub fn run(
                 work.line(format, target, bom, &line)?;
             }
             Ok(None) => break,
-            // Too long to be carried along, so it can only be left out.
-            Err(error) => drop(cx.tolerate(error)?),
+            Err(error) => {
+                cx.tolerate(error)?;
+                work.done.changed = true;
+            }
         }
         // Whether a byte order mark stays in front is known only with the header.
         if work.out.len() >= CHUNK && work.plane.is_some() {
@@ -133,7 +135,7 @@ impl<'a> Work<'a> {
             Some(plane) => plane,
             None => {
                 let plane = (format.plane)(line, target, self.cx)?;
-                self.done.changed = plane.changes();
+                self.done.changed |= plane.changes();
                 if bom {
                     self.begin_with_bom();
                 }

@@ -36,11 +36,12 @@ fn key(id: &Json) -> u64 {
 }
 
 /// A reference from one node to another that is not its parent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Reference {
     target: u64,
-    what: &'static str,
     line: u32,
+    /// Whether it is a compaction's first kept entry.
+    kept: bool,
 }
 
 /// Collects the shape of a tree.
@@ -52,7 +53,7 @@ struct Reference {
 /// shape.node(&Json::string("a"), Some(&Json::constant("null")), 2);
 /// shape.node(&Json::string("b"), Some(&Json::string("gone")), 3);
 /// let tree = shape.finish();
-/// assert_eq!(tree.findings()[0].message, "parent of the entry on line 3 is not in the file");
+/// assert_eq!(tree.findings().next().unwrap().message, "parent of the entry on line 3 is not in the file");
 /// ```
 #[derive(Debug, Default)]
 pub struct Shape {
@@ -91,9 +92,9 @@ impl Shape {
         self.entries.is_empty()
     }
 
-    /// Notes that a node refers to another.
-    pub fn reference(&mut self, target: &Json, what: &'static str, line: u64) {
-        self.references.push(Reference { target: key(target), what, line: line as u32 });
+    /// Notes that a node refers to another; `kept` for a compaction's first kept entry.
+    pub fn reference(&mut self, target: &Json, kept: bool, line: u64) {
+        self.references.push(Reference { target: key(target), line: line as u32, kept });
     }
 
     /// Notes a record with all its references.
@@ -108,9 +109,9 @@ impl Shape {
             None if matches!(kind, Kind::Opaque | Kind::Leaf | Kind::Event) => {}
             None => self.node_without_id(at.line),
         }
-        for (field, what) in [(Field::Target, "target"), (Field::FirstKept, "first kept entry")] {
+        for (field, kept) in [(Field::Target, false), (Field::FirstKept, true)] {
             if let Some(target) = node.json(field).filter(|target| !target.is_null()) {
-                self.reference(target, what, at.line);
+                self.reference(target, kept, at.line);
             }
         }
     }
@@ -122,6 +123,35 @@ impl Shape {
         let mut entries = self.entries;
         entries.sort_unstable_by_key(|entry| (entry.id, entry.ordinal));
         Tree { entries, references: self.references, without_id: self.without_id, leaf }
+    }
+}
+
+/// A finding in 12 bytes: a broken file can have one for each entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Finding {
+    line: u32,
+    code: Code,
+    other: u32,
+}
+
+impl Finding {
+    fn into_diagnostic(self) -> Diagnostic {
+        let Self { line, code, other } = self;
+        let message = match code {
+            Code::NoId => format!("entry on line {line} has no identifier"),
+            Code::DuplicateId => format!("entry on line {line} has the identifier of line {other}"),
+            Code::MissingParent => format!("parent of the entry on line {line} is not in the file"),
+            Code::ForwardParent => {
+                format!("parent of the entry on line {line} stands on line {other}")
+            }
+            Code::MissingTarget if other > 0 => {
+                format!("first kept entry of line {line} is not in the file")
+            }
+            Code::MissingTarget => format!("target of the entry on line {line} is not in the file"),
+            _ => format!("entry on line {line} is its own ancestor"),
+        };
+        let at = Position { line: line.into(), ..Position::default() };
+        Diagnostic::new(code, message).at(at)
     }
 }
 
@@ -143,53 +173,37 @@ impl Tree {
         (self.entries.get(last)?.id == id).then_some(last)
     }
 
-    /// What is wrong with the tree.
-    #[must_use]
-    pub fn findings(&self) -> Vec<Diagnostic> {
-        let mut found: Vec<Diagnostic> = Vec::new();
-        let mut say = |code, line: u32, message: String| {
-            let at = Position { line: line.into(), ..Position::default() };
-            found.push(Diagnostic::new(code, message).at(at));
-        };
+    /// What is wrong with the tree, in the order of the lines.
+    pub fn findings(&self) -> impl Iterator<Item = Diagnostic> + use<> {
+        let mut found: Vec<Finding> = Vec::new();
+        let mut say = |code, line, other| found.push(Finding { line, code, other });
         for line in &self.without_id {
-            say(Code::NoId, *line, format!("entry on line {line} has no identifier"));
+            say(Code::NoId, *line, 0);
         }
         for pair in self.entries.windows(2) {
             if let [a, b] = pair
                 && a.id == b.id
             {
-                let message =
-                    format!("entry on line {} has the identifier of line {}", b.line, a.line);
-                say(Code::DuplicateId, b.line, message);
+                say(Code::DuplicateId, b.line, a.line);
             }
         }
         for entry in self.entries.iter().filter(|entry| entry.parent > ABSENT) {
-            let line = entry.line;
             match self.find(entry.parent).and_then(|place| self.entries.get(place)) {
-                None => {
-                    let message = format!("parent of the entry on line {line} is not in the file");
-                    say(Code::MissingParent, line, message);
-                }
+                None => say(Code::MissingParent, entry.line, 0),
                 Some(parent) if parent.ordinal > entry.ordinal => {
-                    let message = format!(
-                        "parent of the entry on line {line} stands on line {}",
-                        parent.line
-                    );
-                    say(Code::ForwardParent, line, message);
+                    say(Code::ForwardParent, entry.line, parent.line);
                 }
                 Some(_) => {}
             }
         }
         for line in self.cycles() {
-            say(Code::Cycle, line, format!("entry on line {line} is its own ancestor"));
+            say(Code::Cycle, line, 0);
         }
         for reference in self.references.iter().filter(|r| self.find(r.target).is_none()) {
-            let Reference { what, line, .. } = reference;
-            let message = format!("{what} of the entry on line {line} is not in the file");
-            say(Code::MissingTarget, *line, message);
+            say(Code::MissingTarget, reference.line, u32::from(reference.kept));
         }
-        found.sort_by_key(|d| (d.at, d.code));
-        found
+        found.sort_unstable();
+        found.into_iter().map(Finding::into_diagnostic)
     }
 
     /// One line of each cycle.
@@ -284,10 +298,8 @@ impl Path {
     /// The finding about a node that is its own ancestor, where the path comes back to one.
     #[must_use]
     pub fn cycle(&self) -> Option<Diagnostic> {
-        let line = self.cycle?;
-        let at = Position { line: line.into(), ..Position::default() };
-        let message = format!("entry on line {line} is its own ancestor");
-        Some(Diagnostic::new(Code::Cycle, message).at(at))
+        let finding = Finding { line: self.cycle?, code: Code::Cycle, other: 0 };
+        Some(finding.into_diagnostic())
     }
 
     fn insert(&mut self, ordinal: u32) {
@@ -313,8 +325,7 @@ mod tests {
     }
 
     fn codes(nodes: &[(&str, &str)]) -> Vec<(&'static str, u64)> {
-        let findings = tree(nodes).findings();
-        findings.iter().map(|d| (d.code.name(), d.at.map_or(0, |at| at.line))).collect()
+        tree(nodes).findings().map(|d| (d.code.name(), d.at.map_or(0, |at| at.line))).collect()
     }
 
     #[test]

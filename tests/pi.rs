@@ -294,3 +294,125 @@ fn a_byte_order_mark_stays_in_front_of_what_stands_before_the_header() {
         assert!(back == source, "{} bytes before the header", lead.len());
     }
 }
+
+/// Converts one entry of version 3 to another version; gives the line and the losses.
+fn entry_to(entry: &str, to: &str) -> (String, Vec<String>) {
+    let header = HEADER.replace('}', r#","version":3}"#);
+    let source = lines(&[&header, entry]);
+    let (format, version) = recognise(&source).expect("a pi file");
+    let (done, found) = converted(&source, format, version, to, &Options::default());
+    let text = String::from_utf8(done.expect("undamaged")).expect("UTF-8");
+    let lost = found.losses.into_keys().map(|(_, path)| path).collect();
+    (text.lines().nth(1).unwrap_or_default().to_owned(), lost)
+}
+
+#[test]
+fn a_message_that_stands_twice_is_kept_whole() {
+    let base = r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","#;
+    for twice in [
+        r#""message":"hello","message":{"role":"user","content":"B"}}"#,
+        r#""message":5,"message":{"role":"user","content":"B"}}"#,
+        r#""message":{"role":"user","content":"B"},"message":{"content":"C"}}"#,
+    ] {
+        let entry = format!("{base}{twice}");
+        assert_eq!(entry_to(&entry, "pi@2").0, entry);
+    }
+}
+
+#[test]
+fn an_entry_that_is_kept_whole_stays_in_its_place() {
+    let twice = r#"{"type":"message","timestamp":"t","message":{"role":"user","role":"user","content":"b"}}"#;
+    let source = lines(&[HEADER, USER, twice, USER, HEADER]);
+    let stream = to_canonical(&source, &sequential());
+    let tree = String::from_utf8(from_canonical(&stream, "pi@3", &sequential())).expect("UTF-8");
+    let out: Vec<_> = tree.lines().collect();
+    assert!(out[2].ends_with(r#","id":"00000002","parentId":"00000001"}"#), "{}", out[2]);
+    assert!(out[3].contains(r#""parentId":"00000002""#), "{}", out[3]);
+    assert!(out[4].contains(r#""version":3"#), "{}", out[4]);
+}
+
+#[test]
+fn an_index_passes_over_records_that_are_no_entries() {
+    let compaction = |index: u32| {
+        format!(
+            r#"{{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":{index}}}"#
+        )
+    };
+    let at_entry = compaction(4);
+    let at_number = compaction(2);
+    let source = lines(&[HEADER, USER, "123", USER, USER, &at_entry, &at_number]);
+    for on_error in [OnError::Keep, OnError::Skip] {
+        let (done, found) = migrated(&source, "pi@3", &options(on_error, Choice::Sequential));
+        let text = String::from_utf8(done.expect("kept or skipped")).expect("UTF-8");
+        assert!(text.contains(r#""firstKeptEntryId":"00000003""#), "{text}");
+        assert!(found.counts.contains_key(&Code::KeptNowhere), "{text}");
+    }
+}
+
+#[test]
+fn every_field_that_is_not_written_is_counted() {
+    let stream = concat!(
+        r#"{"kind":"session","source":"canonical","id":"s","agent":"x"}"#,
+        "\n",
+        r#"{"kind":"message","id":"a","parent":null,"role":"user","content":"x","excluded":true,"display":false,"error":"e","extra":{"message":"hello"}}"#,
+        "\n",
+        r#"{"kind":"message","id":"b","parent":"a","role":"tool","content":[{"type":"tool_result","content":[{"type":"document","data":"x"}]},{"type":"text","text":"y"}]}"#,
+        "\n",
+        r#"{"kind":"event","run":"r","seq":1,"data":{}}"#,
+        "\n",
+        r#"{"kind":"turn","number":1}"#,
+        "\n",
+    );
+    let (format, version) = recognise(stream.as_bytes()).expect("a stream");
+    let (done, found) = converted(stream.as_bytes(), format, version, "pi@3", &Options::default());
+    let text = String::from_utf8(done.expect("a session")).expect("UTF-8");
+    for line in text.lines() {
+        assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "{line}");
+    }
+    let lost: Vec<_> = found.losses.keys().map(|(_, path)| path.as_str()).collect();
+    assert_eq!(
+        lost,
+        [
+            "event.run",
+            "event.seq",
+            "message.content.*.content.*.document",
+            "message.content.*.text",
+            "message.display",
+            "message.error",
+            "message.excluded",
+            "message.extra.message",
+            "session.agent",
+            "turn",
+        ]
+    );
+}
+
+#[test]
+fn a_first_kept_entry_that_version_1_cannot_name_is_counted() {
+    let entry = r#"{"type":"compaction","id":"d","parentId":null,"timestamp":"t","summary":"S","firstKeptEntryId":"gone","tokensBefore":1}"#;
+    let (_, lost) = entry_to(entry, "pi@1");
+    assert_eq!(lost, ["compaction.first_kept", "compaction.id"]);
+}
+
+#[test]
+fn the_last_of_two_identifiers_in_a_header_counts_everywhere() {
+    let header = HEADER.replace('}', r#","version":3,"id":2}"#);
+    let source = lines(&[&header, USER]);
+    assert_eq!(
+        migrated(&source, "pi@3", &sequential()).0.expect_err("no id").code(),
+        Code::NoHeader
+    );
+    let format = &copyist::formats::pi::FORMAT;
+    let (done, _) = converted(&source, format, 3, "canonical", &sequential());
+    assert_eq!(done.expect_err("no id").code(), Code::NoHeader);
+}
+
+#[test]
+fn a_strange_version_reaches_no_older_target() {
+    for version in [r#""x""#, "99"] {
+        let header = HEADER.replace('}', &format!(r#","version":{version}}}"#));
+        let forced = Options { force_version: true, ..sequential() };
+        let done = migrated(&lines(&[&header, USER]), "pi@2", &forced).0;
+        assert_eq!(done.expect_err("not there").code(), Code::WrongVersion);
+    }
+}

@@ -3,7 +3,7 @@
 use crate::diagnostic::Code;
 use crate::error::Error;
 use crate::formats::FORMATS;
-use crate::store::TEMPORARY;
+use crate::store::{BACKUP, TEMPORARY};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,8 @@ pub struct Job {
     pub relative: PathBuf,
     /// Whether the person named this very file; what is merely found may be no session at all.
     pub named: bool,
+    /// Whether it is only counted: a link, or one of our own files, found in a folder.
+    pub passed_over: bool,
 }
 
 impl Job {
@@ -50,21 +52,27 @@ impl Job {
 }
 
 /// Finds the files that `paths` mean. Folders are walked in the order of names, without following
-/// links. What cannot be looked at comes back as an error with its path.
+/// links; files that end like `backup` are originals that an earlier run kept. What cannot be looked at comes back as an error with its path.
 #[must_use]
-pub fn expand(paths: &[PathBuf]) -> (Vec<Job>, Vec<(PathBuf, Error)>) {
+pub fn expand(paths: &[PathBuf], backup: Option<&str>) -> (Vec<Job>, Vec<(PathBuf, Error)>) {
     let (mut jobs, mut errors) = (Vec::new(), Vec::new());
     let mut roots = HashSet::new();
     for path in paths {
         if path == Path::new("-") {
-            jobs.push(Job { origin: Origin::Stdin, relative: "stdin".into(), named: true });
+            jobs.push(Job {
+                origin: Origin::Stdin,
+                relative: "stdin".into(),
+                named: true,
+                passed_over: false,
+            });
         } else if path.is_dir() {
             // Several inputs share the output folder, so each folder gets one of its own in it.
             let root = if paths.len() > 1 { unused(&mut roots, path) } else { PathBuf::new() };
-            walk(path, &root, &mut jobs, &mut errors);
+            walk(path, &root, backup, &mut jobs, &mut errors);
         } else {
             let relative = PathBuf::from(path.file_name().unwrap_or_default());
-            jobs.push(Job { origin: Origin::File(path.clone()), relative, named: true });
+            let origin = Origin::File(path.clone());
+            jobs.push(Job { origin, relative, named: true, passed_over: false });
         }
     }
     (jobs, errors)
@@ -86,15 +94,24 @@ fn unused(roots: &mut HashSet<PathBuf>, folder: &Path) -> PathBuf {
     root
 }
 
-fn walk(folder: &Path, root: &Path, jobs: &mut Vec<Job>, errors: &mut Vec<(PathBuf, Error)>) {
+fn walk(
+    folder: &Path,
+    root: &Path,
+    backup: Option<&str>,
+    jobs: &mut Vec<Job>,
+    errors: &mut Vec<(PathBuf, Error)>,
+) {
     for entry in WalkDir::new(folder).sort_by_file_name() {
         match entry {
-            Ok(entry) if entry.file_type().is_file() && !is_ours(entry.file_name()) => {
+            Ok(entry) if !entry.file_type().is_dir() => {
+                let passed_over =
+                    !entry.file_type().is_file() || is_ours(entry.file_name(), backup);
                 let inside = entry.path().strip_prefix(folder).unwrap_or(entry.path());
                 jobs.push(Job {
                     relative: root.join(inside),
                     origin: Origin::File(entry.into_path()),
                     named: false,
+                    passed_over,
                 });
             }
             Ok(_) => {}
@@ -110,10 +127,15 @@ fn walk(folder: &Path, root: &Path, jobs: &mut Vec<Job>, errors: &mut Vec<(PathB
     }
 }
 
-/// Whether a file is one of our own: temporary or quarantine.
-fn is_ours(name: &OsStr) -> bool {
+/// Whether a file is one of our own: temporary, or the original of one that was changed in place,
+/// whose name may end in a number.
+fn is_ours(name: &OsStr, backup: Option<&str>) -> bool {
     let name = name.to_string_lossy();
-    name.starts_with(TEMPORARY) || name.ends_with(".quarantine.jsonl")
+    let numberless = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let plain = numberless.strip_suffix('.').filter(|_| numberless.len() < name.len());
+    let plain = plain.unwrap_or(&name);
+    let is_backup = [Some(BACKUP), backup].iter().flatten().any(|suffix| plain.ends_with(suffix));
+    name.starts_with(TEMPORARY) || is_backup
 }
 
 /// A file name without the ending that its format gives it.
@@ -128,6 +150,17 @@ pub fn stem(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn originals_that_were_kept_are_no_inputs() {
+        let ours = |name: &str| is_ours(OsStr::new(name), Some(".orig"));
+        for name in ["a.jsonl.bak", "a.jsonl.bak.12", "a.orig", "a.orig.2", ".copyist-7-x.tmp"] {
+            assert!(ours(name), "{name}");
+        }
+        for name in ["a.jsonl", "a.2", "bak.jsonl", "a.bak.jsonl", "12"] {
+            assert!(!ours(name), "{name}");
+        }
+    }
 
     #[test]
     fn the_longest_ending_goes() {

@@ -3,6 +3,7 @@
 use super::inputs::{Job, stem};
 use crate::format::Format;
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 /// Gives out names, in the order of the inputs.
@@ -15,16 +16,26 @@ impl Namer {
     /// The path of an input's output, relative to the output folder, with the ending of `to` or
     /// else its own. A name that is taken gets `-2`, `-3`, and so on.
     pub fn name(&mut self, job: &Job, to: Option<&Format>) -> PathBuf {
-        let name = job.relative.file_name().unwrap_or_default().to_string_lossy();
-        let stem = stem(&name);
-        let own = name.get(stem.len()..).unwrap_or_default();
-        let ending = to.and_then(|to| to.extensions.first().copied()).unwrap_or(own);
-        let mut path = job.relative.with_file_name(format!("{stem}{ending}"));
+        let own = job.relative.file_name().unwrap_or_default();
+        // A name that is no text keeps all its bytes; it has no ending that a format could know.
+        let (stem, ending) = match own.to_str() {
+            Some(name) => (OsStr::new(stem(name)), name.get(stem(name).len()..)),
+            None => (own, None),
+        };
+        let to = to.and_then(|to| to.extensions.first().copied());
+        let ending = to.or(ending).unwrap_or_default();
+        let named = |number: &str| {
+            let mut name = stem.to_owned();
+            name.push(number);
+            name.push(ending);
+            job.relative.with_file_name(name)
+        };
+        let mut path = named("");
         for n in 2.. {
             if self.taken.insert(path.clone()) {
                 break;
             }
-            path.set_file_name(format!("{stem}-{n}{ending}"));
+            path = named(&format!("-{n}"));
         }
         path
     }
@@ -42,6 +53,7 @@ mod tests {
             origin: Origin::File(path.into()),
             relative: PathBuf::from(path),
             named: true,
+            passed_over: false,
         };
         let mut namer = Namer::default();
         assert_eq!(

@@ -11,7 +11,7 @@ use crate::formats::Spec;
 use crate::store::{Backup, Destination, Input, Output, Policy};
 use crate::{convert, migrate, validate};
 use jsonschema::Validator;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -63,10 +63,10 @@ pub struct Task {
     pub options: Options,
     /// Where outputs go.
     pub place: Place,
-    /// Whether nothing is to be written at all.
-    pub dry_run: bool,
     /// What may be written over.
     pub policy: Policy,
+    /// The real paths of all inputs, none of which may be replaced by an output.
+    pub inputs: HashSet<PathBuf>,
     /// What else makes the exit code 1.
     pub fail_on: Option<FailOn>,
     /// Schemas, compiled when first needed.
@@ -88,8 +88,8 @@ impl Task {
             from: *from,
             options,
             place: Place::None,
-            dry_run: false,
             policy: Policy::default(),
+            inputs: HashSet::new(),
             fail_on: None,
             schemas: Mutex::default(),
         }
@@ -151,7 +151,8 @@ impl Task {
         report: &mut FileReport,
     ) -> Result<Outcome> {
         let mut input = match &job.origin {
-            Origin::File(path) => Input::file(path),
+            Origin::File(_) if job.passed_over => return Ok(Outcome::Skipped),
+            Origin::File(path) => Input::file(path)?,
             Origin::Stdin => Input::stdin(),
         };
         let Some(found) = self.recognise(job, &mut input, report)? else {
@@ -256,7 +257,14 @@ impl Task {
             Destination::Stdout => Some("-".to_owned()),
             Destination::Nowhere => None,
         };
-        let mut output = Output::prepare(destination, job.path(), self.policy)?;
+        if let Destination::File(path) = &destination
+            && path.canonicalize().is_ok_and(|path| self.inputs.contains(&path))
+        {
+            let message = format!("{} is an input of this run", path.display());
+            return Err(Error::request(Code::SameFile, message));
+        }
+        let regular = job.path().filter(|path| path.is_file());
+        let mut output = Output::prepare(destination, regular, self.policy)?;
         let version = found.sniffed.version;
         let done = match &self.action {
             Action::Migrate(_) => {
@@ -283,7 +291,6 @@ impl Task {
 
     fn destination(&self, relative: &Path) -> Destination {
         match &self.place {
-            _ if self.dry_run => Destination::Nowhere,
             Place::None => Destination::Nowhere,
             Place::One(path) => Destination::from(path.as_path()),
             Place::Folder(folder) => Destination::File(folder.join(relative)),

@@ -129,7 +129,7 @@ impl Writing {
 
     /// What may be written over.
     pub fn policy(&self) -> Policy {
-        Policy { force: self.force }
+        Policy { force: self.force, dry: self.dry_run }
     }
 
     /// `--ids` for the library.
@@ -193,7 +193,7 @@ pub struct Telling {
     /// Results and findings as JSON Lines; on standard error if standard output carries data
     #[arg(long)]
     pub json: bool,
-    /// Write a report of everything that was found and lost
+    /// Write a report of what was found and lost, in place of an older report only
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// Say nothing but errors

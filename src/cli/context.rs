@@ -46,6 +46,6 @@ impl Args {
             ..Task::looking(Action::Context(request), options, &self.reading.from)
         };
         let task = task.failing(self.reading.fail_on());
-        run("context", &task, &self.reading, &self.telling)
+        run("context", task, &self.reading, &self.telling)
     }
 }

@@ -20,6 +20,6 @@ impl Args {
         let options = self.reading.options(OnError::Keep);
         let task = Task::looking(Action::Detect, options, &self.reading.from)
             .failing(self.reading.fail_on());
-        run("detect", &task, &self.reading, &self.telling)
+        run("detect", task, &self.reading, &self.telling)
     }
 }

@@ -1,6 +1,6 @@
 //! `copyist explain`.
 
-use super::Stop;
+use super::{Stop, print};
 use crate::diagnostic::Code;
 use std::io::Write;
 
@@ -30,7 +30,6 @@ impl Args {
                 let _ = writeln!(out, "{}", code.explanation());
             }
         }
-        let _ = std::io::stdout().write_all(&out);
-        Ok(0)
+        print(&out)
     }
 }

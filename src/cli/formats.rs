@@ -1,6 +1,6 @@
 //! `copyist formats`.
 
-use super::Stop;
+use super::{Stop, print};
 use crate::formats::FORMATS;
 use serde_json::json;
 use std::io::Write;
@@ -41,8 +41,6 @@ impl Args {
                 let _ = writeln!(out, "{:<12} {}; source: {}", "", format.summary, format.source);
             }
         }
-        // A reader that has seen enough is no failure.
-        let _ = std::io::stdout().write_all(&out);
-        Ok(0)
+        print(&out)
     }
 }

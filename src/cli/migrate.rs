@@ -47,11 +47,11 @@ impl Args {
             from: self.reading.from,
             options,
             place,
-            dry_run: self.writing.dry_run,
             policy: self.writing.policy(),
+            inputs: Default::default(),
             fail_on: self.reading.fail_on(),
             schemas: Default::default(),
         };
-        run("migrate", &task, &self.reading, &self.telling)
+        run("migrate", task, &self.reading, &self.telling)
     }
 }

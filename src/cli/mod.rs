@@ -55,6 +55,16 @@ impl Stop {
     }
 }
 
+/// Prints what a command has to say. A reader that has seen enough is no failure.
+fn print(text: &[u8]) -> Result<u8, Stop> {
+    match std::io::stdout().write_all(text).and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Stop::broken(format!("cannot write: {error}")))
+        }
+        _ => Ok(0),
+    }
+}
+
 /// Runs the program; the exit code is that of `copyist --help`.
 #[must_use]
 pub fn main() -> ExitCode {

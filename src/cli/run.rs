@@ -4,20 +4,33 @@ use super::Stop;
 use super::args::{Reading, Telling};
 use super::show::{self, Show};
 use crate::batch::{self, Action, FileReport, Job, Namer, Place, RunReport, Summary, Task};
-use std::io::Write;
+use crate::store::Backup;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Runs `task` on everything that the person named. Gives the exit code.
-pub fn run(command: &str, task: &Task, reading: &Reading, telling: &Telling) -> Result<u8, Stop> {
-    let (jobs, errors) = batch::expand(&reading.paths);
+pub fn run(
+    command: &str,
+    mut task: Task,
+    reading: &Reading,
+    telling: &Telling,
+) -> Result<u8, Stop> {
+    let backup = match &task.place {
+        Place::InPlace(Backup::Suffix(suffix)) => Some(suffix.clone()),
+        _ => None,
+    };
+    let (jobs, errors) = batch::expand(&reading.paths, backup.as_deref());
     if let Some(report) = &telling.report {
-        check_report(report, task, &jobs)?;
+        check_report(report)?;
     }
+    let real = |job: &Job| job.path().and_then(|path| path.canonicalize().ok());
+    task.inputs = jobs.iter().filter_map(real).collect();
+    let task = &task;
     let jobs = named(task, jobs);
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
     let mut teller = Teller {
         task,
-        show: Show::new(telling, data_on_stdout, task.dry_run),
+        show: Show::new(telling, data_on_stdout, task.policy.dry),
         summary: Summary::default(),
         kept: telling.report.is_some().then(Vec::new),
         exit: 0,
@@ -32,6 +45,9 @@ pub fn run(command: &str, task: &Task, reading: &Reading, telling: &Telling) -> 
         .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
     let Teller { show, summary, kept, exit, .. } = teller;
     show.summary(&summary);
+    if let Some(error) = &show.broken {
+        return Err(Stop::broken(format!("cannot write results: {error}")));
+    }
     if let (Some(path), Some(inputs)) = (&telling.report, kept) {
         let version = env!("CARGO_PKG_VERSION");
         let report =
@@ -79,21 +95,31 @@ fn named(task: &Task, jobs: Vec<Job>) -> Vec<(Job, PathBuf)> {
     jobs.into_iter().map(&mut with_output).collect()
 }
 
-/// A report must not take the place of a session.
-fn check_report(report: &Path, task: &Task, jobs: &[Job]) -> Result<(), Stop> {
-    let is = |path| same_file::is_same_file(report, path).unwrap_or(false);
-    let output = matches!(&task.place, Place::One(path) if path == report);
-    if output || jobs.iter().filter_map(Job::path).any(is) {
-        return Err(Stop::usage("`--report` names an input or the output"));
+/// A report takes the place of nothing but an older report.
+fn check_report(path: &Path) -> Result<(), Stop> {
+    let Ok(file) = std::fs::File::open(path) else { return Ok(()) };
+    if !file.metadata().is_ok_and(|meta| meta.is_file()) {
+        return Ok(());
     }
-    Ok(())
+    let mut start = Vec::new();
+    let read = file.take(REPORT_START.len() as u64).read_to_end(&mut start);
+    if read.is_ok() && (start.is_empty() || start == REPORT_START) {
+        return Ok(());
+    }
+    let path = show::printable(&path.display().to_string());
+    Err(Stop::usage(format!("`--report {path}`: the file exists and is no report")))
 }
+
+/// How every report begins.
+const REPORT_START: &[u8] = b"{\n  \"copyist\": \"";
 
 fn write_report(path: &Path, report: &RunReport<'_>) -> Result<(), Stop> {
     let failed = |error: std::io::Error| Stop::broken(format!("{}: {error}", path.display()));
     let mut text = serde_json::to_vec_pretty(report).map_err(|e| failed(e.into()))?;
     text.push(b'\n');
-    let policy = crate::store::Policy { force: true };
+    // An output or a backup may have taken the name meanwhile.
+    check_report(path)?;
+    let policy = crate::store::Policy { force: true, dry: false };
     let destination = crate::store::Destination::from(path);
     let written =
         crate::store::Output::prepare(destination, None, policy).and_then(|mut output| {

@@ -1,9 +1,8 @@
 //! `copyist schema`.
 
-use super::Stop;
 use super::args::spec;
+use super::{Stop, print};
 use crate::formats::Spec;
-use std::io::Write;
 
 /// Print the JSON Schema of a format's records
 #[derive(Debug, clap::Args)]
@@ -15,7 +14,6 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let _ = std::io::stdout().write_all(self.format.version().schema.as_bytes());
-        Ok(0)
+        print(self.format.version().schema.as_bytes())
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// How many findings of one input are shown; `-v` and `--report` have them all.
+/// How many findings of one input are shown; `-v` and `--report` have more.
 const SHOWN: usize = 10;
 
 /// Tells what becomes of the inputs.
@@ -20,6 +20,8 @@ pub struct Show {
     dry_run: bool,
     /// Codes whose help was given: once a run is enough.
     helped: BTreeSet<Code>,
+    /// Why results could not be written.
+    pub broken: Option<io::Error>,
 }
 
 impl Show {
@@ -32,6 +34,7 @@ impl Show {
             data_on_stdout,
             dry_run,
             helped: BTreeSet::new(),
+            broken: None,
         }
     }
 
@@ -123,13 +126,18 @@ impl Show {
         say(&format!("{counts}; {records}{nothing}"));
     }
 
-    fn result(&self, line: &str) {
-        // Whoever reads the results may have heard enough; that is no failure.
-        let _ = if self.data_on_stdout {
+    fn result(&mut self, line: &str) {
+        let written = if self.data_on_stdout {
             writeln!(io::stderr(), "{line}")
         } else {
             writeln!(io::stdout(), "{line}")
         };
+        // Whoever reads the results may have heard enough; that is no failure.
+        if let Err(error) = written
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            self.broken.get_or_insert(error);
+        }
     }
 }
 

@@ -26,6 +26,6 @@ impl Args {
         let options = Options { force_version: true, ..self.reading.options(OnError::Keep) };
         let task = Task::looking(Action::Validate(self.max_errors), options, &self.reading.from)
             .failing(self.reading.fail_on());
-        run("validate", &task, &self.reading, &self.telling)
+        run("validate", task, &self.reading, &self.telling)
     }
 }

@@ -81,7 +81,8 @@ pub fn quote(text: &str, out: &mut Vec<u8>) {
         };
         out.extend_from_slice(bytes.get(plain..i).unwrap_or_default());
         if short == 0 {
-            out.extend_from_slice(format!("\\u{b:04x}").as_bytes());
+            let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
+            out.extend([b'\\', b'u', b'0', b'0', digit(b >> 4), digit(b & 0xf)]);
         } else {
             out.extend([b'\\', short]);
         }

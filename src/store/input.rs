@@ -9,34 +9,42 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// A session that is read: one file, or standard input.
-#[derive(Debug)]
 pub struct Input {
     source: Source,
 }
 
-#[derive(Debug)]
 enum Source {
     File(PathBuf),
-    /// Standard input: what was read ahead of it, and whether it was handed out.
-    Pipe {
-        ahead: Vec<u8>,
-        taken: bool,
-    },
-    /// Standard input, copied to a temporary file that has no name.
+    /// What can be read only once: standard input, a named pipe, a device.
+    Pipe(Pipe),
+    /// A pipe's contents, copied to a temporary file that has no name.
     Spooled(File),
 }
 
+struct Pipe {
+    /// `None` once it was handed out.
+    reader: Option<Box<dyn Read>>,
+    /// What was read of it ahead.
+    ahead: Vec<u8>,
+}
+
 impl Input {
-    /// A file.
-    #[must_use]
-    pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self { source: Source::File(path.into()) }
+    /// A file. What is no regular file is read once, like standard input.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn file(path: impl Into<PathBuf>) -> Result<Self> {
+        let path = path.into();
+        let file = File::open(&path).map_err(|error| Error::io("cannot open", error))?;
+        let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+        let source = if regular { Source::File(path) } else { Source::pipe(Box::new(file)) };
+        Ok(Self { source })
     }
 
     /// Standard input.
     #[must_use]
     pub fn stdin() -> Self {
-        Self { source: Source::Pipe { ahead: Vec::new(), taken: false } }
+        Self { source: Source::pipe(Box::new(io::stdin())) }
     }
 
     /// The first bytes, a byte order mark left out, and whether they are all there are.
@@ -44,35 +52,51 @@ impl Input {
     /// # Errors
     /// If the input cannot be read.
     pub fn head(&mut self) -> Result<(Vec<u8>, bool)> {
-        let bytes = match &mut self.source {
+        let (bytes, whole) = match &mut self.source {
             Source::File(path) => {
-                let file = File::open(&*path).map_err(|error| Error::io("cannot open", error))?;
-                head(file)?
+                let mut file =
+                    File::open(&*path).map_err(|error| Error::io("cannot open", error))?;
+                head(&mut file)?
             }
-            Source::Pipe { ahead, taken: false } => {
-                if ahead.is_empty() {
-                    *ahead = head(io::stdin().lock())?;
+            Source::Pipe(pipe) => {
+                let mut whole = false;
+                if let Some(reader) = pipe.reader.as_mut().filter(|_| pipe.ahead.is_empty()) {
+                    (pipe.ahead, whole) = head(reader)?;
                 }
-                ahead.clone()
+                (pipe.ahead.clone(), whole)
             }
-            Source::Pipe { .. } => Vec::new(),
-            Source::Spooled(file) => head(rewound(file)?)?,
+            Source::Spooled(file) => head(&mut rewound(file)?)?,
         };
-        let whole = bytes.len() < Head::SIZE;
         let text = bytes.strip_prefix(BOM).unwrap_or(&bytes);
         Ok((text.to_vec(), whole))
     }
 }
 
-/// Reads up to [`Head::SIZE`] bytes.
-///
-/// # Errors
-/// If the source cannot be read.
-pub fn head(source: impl Read) -> Result<Vec<u8>> {
+impl Source {
+    fn pipe(reader: Box<dyn Read>) -> Self {
+        Self::Pipe(Pipe { reader: Some(reader), ahead: Vec::new() })
+    }
+}
+
+/// The longest first line that is looked at whole.
+const LONGEST_HEAD: usize = 16 << 20;
+
+/// Reads [`Head::SIZE`] bytes, or more until there is a whole line: headers of old releases carry
+/// the system prompt. Says whether that is all there is.
+fn head(source: &mut dyn Read) -> Result<(Vec<u8>, bool)> {
     let mut bytes = Vec::with_capacity(Head::SIZE);
-    let read = source.take(Head::SIZE as u64).read_to_end(&mut bytes);
-    read.map_err(|error| Error::io("cannot read", error))?;
-    Ok(bytes)
+    loop {
+        let before = bytes.len();
+        let read = Read::take(&mut *source, Head::SIZE as u64).read_to_end(&mut bytes);
+        let read = read.map_err(|error| Error::io("cannot read", error))?;
+        if read < Head::SIZE {
+            return Ok((bytes, true));
+        }
+        let new = bytes.get(before..).unwrap_or_default();
+        if memchr::memchr(b'\n', new).is_some() || bytes.len() >= LONGEST_HEAD {
+            return Ok((bytes, false));
+        }
+    }
 }
 
 fn rewound(file: &File) -> Result<File> {
@@ -96,18 +120,17 @@ impl Parts for Input {
                 let file = File::open(&*path).map_err(|error| Error::io("cannot open", error))?;
                 Ok(Box::new(file))
             }
-            Source::Pipe { ahead, taken } if !*taken => {
-                *taken = true;
-                Ok(Box::new(io::Cursor::new(std::mem::take(ahead)).chain(io::stdin())))
+            Source::Pipe(pipe) => {
+                let reader = pipe.reader.take().ok_or_else(unknown)?;
+                Ok(Box::new(io::Cursor::new(std::mem::take(&mut pipe.ahead)).chain(reader)))
             }
-            Source::Pipe { .. } => Err(unknown()),
             Source::Spooled(file) => Ok(Box::new(rewound(file)?)),
         }
     }
 
     fn keep(&mut self) -> Result<()> {
-        if matches!(self.source, Source::Pipe { .. }) {
-            let failed = |error| Error::io("cannot copy standard input to a temporary file", error);
+        if matches!(self.source, Source::Pipe(_)) {
+            let failed = |error| Error::io("cannot copy the input to a temporary file", error);
             let mut from = self.open("")?;
             let mut spool = tempfile::tempfile().map_err(failed)?;
             io::copy(&mut from, &mut spool).map_err(failed)?;

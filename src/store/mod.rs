@@ -4,5 +4,5 @@
 mod input;
 mod output;
 
-pub use input::{Fingerprint, Input, head};
-pub use output::{Backup, Destination, Output, Policy, TEMPORARY};
+pub use input::{Fingerprint, Input};
+pub use output::{BACKUP, Backup, Destination, Output, Policy, TEMPORARY};

@@ -18,7 +18,7 @@ use tempfile::NamedTempFile;
 pub enum Destination {
     /// Standard output.
     Stdout,
-    /// Nowhere: the work is done to see what it would say.
+    /// Nowhere: nothing is written.
     Nowhere,
     /// A file.
     File(PathBuf),
@@ -40,6 +40,8 @@ pub enum Backup {
 pub struct Policy {
     /// Existing files may be written over.
     pub force: bool,
+    /// Everything is checked and done, but nothing is written.
+    pub dry: bool,
 }
 
 /// An output while it is written.
@@ -58,6 +60,9 @@ enum Staged {
     Direct(File),
     Temporary(NamedTempFile),
 }
+
+/// Names of originals that are kept end so, unless the person says otherwise.
+pub const BACKUP: &str = ".bak";
 
 /// Names of temporary files begin so; walks pass over them.
 pub const TEMPORARY: &str = ".copyist-";
@@ -90,6 +95,7 @@ impl Output {
     fn stage(&mut self) -> Result<()> {
         self.staged = match self.target() {
             None => Staged::Nothing,
+            Some(_) if self.policy.dry => Staged::Nothing,
             Some(target) if is_special(target) => {
                 let file = OpenOptions::new().write(true).open(target);
                 Staged::Direct(file.map_err(|error| Error::io("cannot open for writing", error))?)
@@ -128,6 +134,9 @@ impl Output {
         }
         if let Some((path, _)) = &self.source {
             keep_attributes(path, file.as_file())?;
+            if matches!(self.destination, Destination::InPlace(_)) {
+                keep_owner(path, file.as_file())?;
+            }
         }
         file.as_file().sync_all().map_err(|error| Error::io("cannot flush to the disk", error))?;
         match (self.destination, self.source) {
@@ -162,7 +171,7 @@ impl Sink for Output {
         let file = match &self.staged {
             Staged::Direct(file) => file,
             Staged::Temporary(file) => file.as_file(),
-            Staged::Nothing if self.destination == Destination::Stdout => {
+            Staged::Nothing if self.destination == Destination::Stdout && !self.policy.dry => {
                 return Ok(Box::new(io::stdout()));
             }
             Staged::Nothing => return Ok(Box::new(io::sink())),
@@ -202,7 +211,7 @@ fn check_target(target: &Path, input: Option<&Path>, policy: Policy) -> Result<(
     if same {
         return Err(Error::request(Code::SameFile, Code::SameFile.title()));
     }
-    if target.is_dir() {
+    if target.is_dir() || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
         let message = format!("{} is a folder", target.display());
         return Err(Error::request(Code::Exists, message));
     }
@@ -220,6 +229,9 @@ fn check_in_place(path: &Path) -> Result<()> {
     let meta = fs::symlink_metadata(path).map_err(|error| Error::io("cannot open", error))?;
     if meta.is_symlink() {
         return Err(Error::request(Code::Link, Code::Link.title()));
+    }
+    if !meta.is_file() {
+        return Err(Error::request(Code::Link, "only a regular file can be changed in place"));
     }
     let file = File::open(path).map_err(|error| Error::io("cannot open", error))?;
     match file.try_lock_shared() {
@@ -245,6 +257,25 @@ fn keep_attributes(source: &Path, file: &File) -> Result<()> {
         times = times.set_accessed(accessed);
     }
     file.set_times(times).map_err(failed)
+}
+
+/// Gives the new file the owner of the old one.
+#[cfg(unix)]
+fn keep_owner(source: &Path, file: &File) -> Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let failed = |error| Error::io("cannot keep the owner", error);
+    let (old, new) = (fs::metadata(source).map_err(failed)?, file.metadata().map_err(failed)?);
+    if (old.uid(), old.gid()) == (new.uid(), new.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(old.uid()), Some(old.gid())).map_err(failed)?;
+    // A change of owner may take bits off.
+    file.set_permissions(old.permissions()).map_err(failed)
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &Path, _: &File) -> Result<()> {
+    Ok(())
 }
 
 /// Gives the original a second name, so that it is there at every moment. An older backup is
@@ -299,6 +330,8 @@ fn sync_folder(target: &Path) -> Result<()> {
 
 impl From<&Path> for Destination {
     fn from(path: &Path) -> Self {
-        if path == Path::new("-") { Self::Stdout } else { Self::File(path.to_owned()) }
+        // The device stands for a file that may not be renamed over.
+        let stdout = ["-", "/dev/stdout", "/dev/fd/1"].iter().any(|name| path == Path::new(name));
+        if stdout { Self::Stdout } else { Self::File(path.to_owned()) }
     }
 }

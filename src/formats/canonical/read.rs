@@ -80,9 +80,9 @@ impl Records<'_> {
 /// A damaged line, carried along.
 fn kept(bytes: &Bytes) -> Record {
     let mut record = Record::new(Kind::Opaque);
-    match std::str::from_utf8(bytes) {
-        Ok(line) => record.node.set(Field::Text, Json::string(line)),
-        Err(_) => record.node.set(Field::RawBytes, Json::string(&text::to_base64(bytes))),
+    match std::str::from_utf8(bytes).ok().filter(|line| !line.contains('\0')) {
+        Some(line) => record.node.set(Field::Text, Json::string(line)),
+        None => record.node.set(Field::RawBytes, Json::string(&text::to_base64(bytes))),
     }
     record
 }
@@ -262,6 +262,11 @@ struct Names {
 
 impl Names {
     fn find(&mut self, name: &[u8], admits: impl Fn(Field) -> bool) -> Option<Field> {
+        if memchr::memchr(b'\\', name).is_some() {
+            // Decoded once, not for each name that it is compared with.
+            let name = text::decode(name)?;
+            return Field::ALL.iter().copied().find(|field| field.name() == name && admits(*field));
+        }
         let (before, after) = Field::ALL.split_at_checked(self.next)?;
         let mut fields = after.iter().zip(self.next..).chain(before.iter().zip(0..));
         let (field, at) =

@@ -13,6 +13,8 @@ pub struct Lineage {
     maker: Maker,
     /// Record numbers of the headers after the first.
     further_headers: Vec<u64>,
+    /// Record numbers of what is no object and gets no identifier.
+    others: Vec<u64>,
     /// Records so far, the header included.
     records: u64,
     /// Entries so far that get an identifier.
@@ -42,6 +44,7 @@ impl Lineage {
         Self {
             maker: Maker::new(cx.options.ids, session.as_bytes()),
             further_headers: Vec::new(),
+            others: Vec::new(),
             records: 1,
             entries: 0,
         }
@@ -67,6 +70,7 @@ impl Lineage {
 
     /// Counts a record that is no object and can have no identifier.
     pub fn other(&mut self) {
+        self.others.push(self.records);
         self.records += 1;
     }
 
@@ -89,14 +93,20 @@ impl Lineage {
             return Kept::Nowhere;
         }
         let index = index as u64;
-        if index == 0 || self.further_headers.contains(&index) {
-            let first = (1..).find(|n| !self.further_headers.contains(n)).unwrap_or(1);
+        if self.others.binary_search(&index).is_ok() {
+            return Kept::Nowhere;
+        }
+        let is_header = |number: &u64| self.further_headers.binary_search(number).is_ok();
+        if index == 0 || is_header(&index) {
+            let passed = |n: &u64| is_header(n) || self.others.binary_search(n).is_ok();
+            let first = (1..).find(|n| !passed(n)).unwrap_or(1);
             Kept::Header(self.maker.id(1), first)
         } else if index == own {
             Kept::Itself(self.maker.id(self.entries), own)
         } else {
-            let headers = self.further_headers.iter().filter(|header| **header < index).count();
-            Kept::Entry(self.maker.id(index - headers as u64), index)
+            let before = |list: &[u64]| list.partition_point(|number| *number < index) as u64;
+            let passed = before(&self.further_headers) + before(&self.others);
+            Kept::Entry(self.maker.id(index - passed), index)
         }
     }
 }

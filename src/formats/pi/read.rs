@@ -133,6 +133,8 @@ struct Entry {
     message_extra: Extra,
     /// Whether a message is what pi writes as one.
     message: bool,
+    /// Whether there was a `message` of any kind.
+    message_seen: bool,
     /// Which member `id` was, and how many there were so far.
     id_at: Option<usize>,
     count: usize,
@@ -147,6 +149,7 @@ impl Entry {
             extra: Extra::default(),
             message_extra: Extra::default(),
             message: false,
+            message_seen: false,
             id_at: None,
             count: 0,
         }
@@ -209,9 +212,10 @@ impl Entry {
         let first = source.cursor.peek().unwrap_or_default();
         match kind.kind {
             Kind::Message if kind.rows.is_empty() && text::is(name, "message") => {
+                source.ambiguous |= std::mem::replace(&mut self.message_seen, true);
                 let role = source.peek_text("role")?.filter(|role| !is_misleading(role));
                 let Some(role) = role else { return Ok(false) };
-                source.ambiguous |= std::mem::replace(&mut self.message, true);
+                self.message = true;
                 message(&role, source, &mut self.node, &mut self.message_extra)?;
                 Ok(true)
             }
@@ -355,6 +359,8 @@ pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
             let span = source.cursor.skip_value()?;
             version = Some(source.spelling(span));
         } else if text::is(name, "id") {
+            // The last one counts, whatever it is.
+            node.take(Field::Id);
             source.value(key, &const { row("id", Field::Id) }, &mut node, &mut extra)?;
         } else if text::is(name, "model") {
             source.value(key, &const { row("model", Field::Model) }, &mut node, &mut extra)?;

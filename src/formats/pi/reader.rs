@@ -235,9 +235,10 @@ pub fn strange_version(named: Named) -> Option<Diagnostic> {
 /// A line that is kept as it is: blank, or damaged.
 fn kept_line(bytes: &Bytes) -> Record {
     let mut record = Record::new(Kind::Opaque);
-    match std::str::from_utf8(bytes) {
-        Ok(text) => record.node.set(Field::Text, Json::string(text)),
-        Err(_) => record.node.set(Field::RawBytes, Json::string(&to_base64(bytes))),
+    // A run of NUL bytes would be six times as long in escapes.
+    match std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')) {
+        Some(text) => record.node.set(Field::Text, Json::string(text)),
+        None => record.node.set(Field::RawBytes, Json::string(&to_base64(bytes))),
     }
     record
 }

@@ -71,7 +71,6 @@ fn reachable(named: Named, target: Target, line: &Line<'_>, cx: &Cx<'_>) -> Resu
             return Err(Error::unfit(found));
         }
         cx.report(found);
-        return Ok(from);
     }
     match target {
         Target::Same => Ok(from),
@@ -170,9 +169,9 @@ impl Migration<'_> {
             Some(id) => self.shape.node(&id, json(scan.parent).as_ref(), line.at.line),
             None => self.shape.node_without_id(line.at.line),
         }
-        for (member, what) in [(scan.target, "target"), (scan.kept_id, "first kept entry")] {
+        for (member, kept) in [(scan.target, false), (scan.kept_id, true)] {
             if let Some(target) = json(member).filter(|target| !target.is_null()) {
-                self.shape.reference(&target, what, line.at.line);
+                self.shape.reference(&target, kept, line.at.line);
             }
         }
     }

@@ -1,10 +1,12 @@
 //! Writing records as pi's lines.
 
 use super::read::role_of;
-use super::version::TREE;
+use super::scan::Scan;
+use super::version::{Named, TREE};
 use super::wire::{self, EntryType, Inner, Role};
+use crate::json::edit::Edits;
 use crate::json::{Cursor, Fault, Json, text};
-use crate::mapping::{Extra, Object, Row, row};
+use crate::mapping::{Extra, Object, Row, Source, row};
 use crate::record::{Field, Kind, Node, Record, block};
 
 /// Appends the session's header.
@@ -57,9 +59,8 @@ pub fn entry(record: &Record, version: u32, index: Option<u64>, out: &mut Vec<u8
             opaque(node, version, out);
             return true;
         }
-        // A further header, which pi reads past.
         (Kind::Notice, Some(data)) if node.is(Field::Subtype, "session") => {
-            out.extend_from_slice(data.as_bytes());
+            further_header(data.as_bytes(), version, out);
             return true;
         }
         _ => {}
@@ -183,9 +184,39 @@ fn tool_result(node: &Node) -> Option<&Node> {
     blocks.first().filter(|block| block.is(Field::Type, block::TOOL_RESULT))
 }
 
+/// Writes an entry that is kept whole, with the identifiers that its record has.
+fn placed(data: &[u8], node: &Node, version: u32, out: &mut Vec<u8>) {
+    let scan = Scan::of(data).ok().flatten().filter(|_| version >= TREE);
+    let (Some(scan), Some(id)) = (scan, node.json(Field::Id)) else {
+        out.extend_from_slice(data);
+        return;
+    };
+    let mut edits = Edits::default();
+    edits.set(scan.id.map(|member| member.value), "id", id.as_bytes());
+    if let Some(parent) = node.json(Field::Parent) {
+        edits.set(scan.parent.map(|member| member.value), "parentId", parent.as_bytes());
+    }
+    edits.apply(data, scan.close, scan.members == 0, out);
+}
+
+/// Writes a further header, which pi reads past, with the version that the file gets.
+fn further_header(data: &[u8], version: u32, out: &mut Vec<u8>) {
+    let Some(scan) = Scan::of(data).ok().flatten() else {
+        out.extend_from_slice(data);
+        return;
+    };
+    let present = scan.version.map(|member| member.value);
+    let named = Named::of(present.map(|span| span.of(data)));
+    let mut edits = Edits::default();
+    if named.read_as() != version {
+        edits.set(present, "version", version.to_string().as_bytes());
+    }
+    edits.apply(data, scan.close, scan.members == 0, out);
+}
+
 fn opaque(node: &Node, version: u32, out: &mut Vec<u8>) {
     if let Some(data) = node.json(Field::Data) {
-        out.extend_from_slice(data.as_bytes());
+        placed(data.as_bytes(), node, version, out);
         return;
     }
     if let Some(text) = node.text(Field::Text) {
@@ -205,11 +236,63 @@ fn opaque(node: &Node, version: u32, out: &mut Vec<u8>) {
     object.close();
 }
 
+/// Whether the entry of a record holds a field. [`Field::FirstKept`] of version 1 depends on the
+/// other entries, too.
+#[must_use]
+pub fn holds(record: &Record, version: u32, field: Field) -> bool {
+    const ALWAYS: &[Field] = &[
+        Field::IdMade,
+        Field::Time,
+        Field::Extra,
+        Field::Layout,
+        Field::Eol,
+        Field::Raw,
+        Field::RawBytes,
+    ];
+    let node = &record.node;
+    let custom = node.is(Field::Subtype, "custom_message");
+    match field {
+        Field::Id | Field::Parent => version >= TREE || node.is_true(Field::IdMade),
+        Field::Type | Field::Text => record.kind == Kind::Opaque,
+        Field::Data if matches!(record.kind, Kind::Opaque | Kind::Notice) => true,
+        Field::Role => record.kind == Kind::Message,
+        Field::Subtype => custom || record.kind == Kind::Notice,
+        _ if ALWAYS.contains(&field) => true,
+        Field::Content | Field::Bash if record.kind == Kind::Message && !custom => {
+            let role = role_of(node, version);
+            let inner = role.map_or(Inner::None, |role| role.inner);
+            let rows = role.map_or(wire::OTHER_ROLE, |role| role.rows);
+            match field {
+                Field::Bash => inner == Inner::Bash,
+                _ => rows.iter().any(|row| row.field == field),
+            }
+        }
+        _ => {
+            let entry = wire::ENTRIES
+                .iter()
+                .find(|e| e.kind == record.kind && (e.wire == "custom_message") == custom);
+            let role = role_of(node, version).map_or(wire::OTHER_ROLE, |role| role.rows);
+            let message = record.kind == Kind::Message && !custom;
+            let rows = if message { role } else { entry.map_or(&[][..], |entry| entry.rows) };
+            rows.iter().any(|row| row.field == field)
+        }
+    }
+}
+
 /// The unnamed members of a record's message.
 #[must_use]
 pub fn message_extra(record: &Record) -> Option<Json> {
     let entry = wire::ENTRIES.iter().find(|e| e.kind == record.kind && e.rows.is_empty())?;
     split_extra(record, entry).1
+}
+
+/// Whether a record's extra has a `message` that is no object, which has no place.
+#[must_use]
+pub fn message_extra_is_lost(record: &Record) -> bool {
+    let extra = record.node.json(Field::Extra).filter(|_| record.kind == Kind::Message);
+    let inner = extra.and_then(|extra| Source::new(extra.bytes()).peek("message").ok().flatten());
+    let custom = record.node.is(Field::Subtype, "custom_message");
+    !custom && inner.is_some_and(|inner| !inner.as_bytes().starts_with(b"{"))
 }
 
 /// Takes the message's own unnamed members out of a record's.
@@ -225,8 +308,10 @@ fn split_extra(record: &Record, entry: &EntryType) -> (Option<Json>, Option<Json
         while let Some(key) = cursor.next_key()? {
             let value = cursor.skip_value()?;
             let (key, bytes) = (key.of(extra.as_bytes()), extra.bytes());
-            if text::is(key, "message") && inner.is_none() {
-                inner = Some(Json::checked(bytes.slice(value.start..value.end)));
+            if text::is(key, "message") {
+                // Anything but an object has no place beside a message; the writer reports it.
+                let slice = bytes.slice(value.start..value.end);
+                inner = Some(Json::checked(slice)).filter(|json| json.as_bytes().starts_with(b"{"));
             } else {
                 own.add(key, value.of(bytes));
             }

@@ -223,7 +223,7 @@ impl Entries<'_> {
             return Ok(());
         }
         self.number(Some(record));
-        self.losses(record);
+        self.losses(record, index);
         Ok(())
     }
 
@@ -234,24 +234,29 @@ impl Entries<'_> {
     }
 
     /// Counts what of a record is not in the line just written.
-    fn losses(&self, record: &Record) {
+    fn losses(&self, record: &Record, index: Option<u64>) {
         let node = &record.node;
         let count = |field: &str| {
             self.cx.log.count(Fate::Dropped, &format!("{}.{field}", record.kind.name()));
         };
-        if self.version.number < TREE && !node.is_true(Field::IdMade) && record.is_node() {
-            count("id");
+        for field in node.fields() {
+            // That a parent goes with its identifier need not be said twice.
+            if field != Field::Parent && !write::holds(record, self.version.number, field) {
+                count(field.name());
+            }
+        }
+        let lost_index = self.version.number < TREE && index.is_none();
+        if lost_index && node.json(Field::FirstKept).is_some() {
+            count("first_kept");
+        }
+        if write::message_extra_is_lost(record) {
+            count("extra.message");
         }
         let tool = node.is(Field::Role, "tool");
         unwritable(node, tool, "content", &count);
         for field in [Field::Replacement, Field::SystemMessage] {
             if let Some(inner) = node.node(field) {
                 unwritable(inner, false, &format!("{}.content", field.name()), &count);
-            }
-        }
-        for field in [Field::Group, Field::ParentCall, Field::Kept, Field::Turn] {
-            if node.get(field).is_some() {
-                count(field.name());
             }
         }
     }
