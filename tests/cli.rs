@@ -3,53 +3,10 @@
 
 mod common;
 
-use common::{files, read, testdata};
+use common::{Dir, read};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-
-struct Dir(tempfile::TempDir);
-
-impl Dir {
-    fn new() -> Self {
-        Self(tempfile::tempdir().expect("a folder"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    /// A copy of one of our own files.
-    fn copy(&self, case: &str, name: &str) -> PathBuf {
-        let source = files(&testdata().join(case).join("in")).remove(0);
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::copy(source, &path).expect("a copy");
-        path
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_copyist"))
-            .args(args)
-            .current_dir(self.0.path())
-            .output()
-            .expect("the program runs")
-    }
-
-    /// Runs it and gives the exit code and standard error.
-    fn exit(&self, args: &[&str]) -> (i32, String) {
-        let done = self.run(args);
-        (
-            done.status.code().expect("an exit code"),
-            String::from_utf8_lossy(&done.stderr).into_owned(),
-        )
-    }
-
-    fn names(&self) -> Vec<String> {
-        let below = files(self.0.path()).into_iter();
-        below.map(|p| p.strip_prefix(self.0.path()).expect("below").display().to_string()).collect()
-    }
-}
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 const OLD: &str = "pi/v1/feature-work";
 const NEW: &str = "pi/v3/everything";
@@ -187,7 +144,7 @@ fn a_closed_pipe_is_a_quiet_end() {
     fs::write(dir.path("a.jsonl"), text).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_copyist"))
         .args(["convert", "-t", "canonical", "-o", "-", "a.jsonl"])
-        .current_dir(dir.0.path())
+        .current_dir(dir.root())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

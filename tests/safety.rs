@@ -2,43 +2,10 @@
 
 mod common;
 
-use common::{files, read, testdata};
+use common::{Dir, own, read};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-
-struct Dir(tempfile::TempDir);
-
-impl Dir {
-    fn new() -> Self {
-        Self(tempfile::tempdir().expect("a folder"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(&path, bytes).expect("a file");
-        path
-    }
-
-    fn exit(&self, args: &[&str]) -> (i32, String) {
-        let done = Command::new(env!("CARGO_BIN_EXE_copyist"))
-            .args(args)
-            .current_dir(self.0.path())
-            .output()
-            .expect("the program runs");
-        let said = [done.stdout, done.stderr].concat();
-        (done.status.code().expect("an exit code"), String::from_utf8_lossy(&said).into_owned())
-    }
-}
-
-fn own(case: &str) -> Vec<u8> {
-    read(&files(&testdata().join(case).join("in"))[0])
-}
 
 #[test]
 fn an_output_never_replaces_another_input() {
@@ -47,7 +14,7 @@ fn an_output_never_replaces_another_input() {
     dir.write("a/s.jsonl", &a);
     dir.write("b/s.jsonl", &b);
     let (code, said) =
-        dir.exit(&["migrate", "--force", "--out-dir", "a", "b/s.jsonl", "a/s.jsonl"]);
+        dir.said(&["migrate", "--force", "--out-dir", "a", "b/s.jsonl", "a/s.jsonl"]);
     assert_eq!(code, 3, "{said}");
     assert!(said.contains("CY0702"), "{said}");
     assert_eq!(read(&dir.path("a/s.jsonl")), a);
@@ -59,8 +26,8 @@ fn originals_that_were_kept_are_passed_over() {
     let dir = Dir::new();
     let original = own("pi/v1/feature-work");
     dir.write("e/s.jsonl", &original);
-    assert_eq!(dir.exit(&["migrate", "--in-place", "e"]).0, 0);
-    let (code, said) = dir.exit(&["migrate", "--in-place", "--no-backup", "-v", "e"]);
+    assert_eq!(dir.said(&["migrate", "--in-place", "e"]).0, 0);
+    let (code, said) = dir.said(&["migrate", "--in-place", "--no-backup", "-v", "e"]);
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("1 unchanged, 1 skipped"), "{said}");
     assert_eq!(read(&dir.path("e/s.jsonl.bak")), original);
@@ -72,17 +39,17 @@ fn a_report_replaces_nothing_but_a_report() {
     let original = own("pi/v1/feature-work");
     dir.write("v1.jsonl", &original);
     dir.write("precious", b"precious");
-    assert_eq!(dir.exit(&["validate", "v1.jsonl", "--report", "precious"]).0, 2);
+    assert_eq!(dir.said(&["validate", "v1.jsonl", "--report", "precious"]).0, 2);
     assert_eq!(read(&dir.path("precious")), b"precious");
     for _ in 0..2 {
-        assert_eq!(dir.exit(&["validate", "v1.jsonl", "--report", "r.json"]).0, 0);
+        assert_eq!(dir.said(&["validate", "v1.jsonl", "--report", "r.json"]).0, 0);
     }
     // Names that are taken only while the program runs.
     let (code, _) =
-        dir.exit(&["migrate", "v1.jsonl", "-o", "out.jsonl", "--report", "./out.jsonl"]);
+        dir.said(&["migrate", "v1.jsonl", "-o", "out.jsonl", "--report", "./out.jsonl"]);
     assert_ne!(code, 0);
-    assert_eq!(dir.exit(&["detect", "out.jsonl"]), (0, "out.jsonl: pi@3 (certain)\n".into()));
-    let (code, _) = dir.exit(&["migrate", "--in-place", "v1.jsonl", "--report", "v1.jsonl.bak"]);
+    assert_eq!(dir.said(&["detect", "out.jsonl"]), (0, "out.jsonl: pi@3 (certain)\n".into()));
+    let (code, _) = dir.said(&["migrate", "--in-place", "v1.jsonl", "--report", "v1.jsonl.bak"]);
     assert_ne!(code, 0);
     assert_eq!(read(&dir.path("v1.jsonl.bak")), original);
 }
@@ -98,7 +65,7 @@ fn a_named_pipe_is_read_to_its_end() {
         text.push(b'\n');
     }
     let file = dir.write("long.jsonl", &text);
-    let expected = dir.exit(&["convert", "-t", "canonical", "-o", "-", "long.jsonl"]).1;
+    let expected = dir.said(&["convert", "-t", "canonical", "-o", "-", "long.jsonl"]).1;
     for command in ["migrate", "convert"] {
         let fifo = dir.path(&format!("fifo-{command}"));
         assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs").success());
@@ -109,7 +76,7 @@ fn a_named_pipe_is_read_to_its_end() {
             .expect("cp runs");
         let name = fifo.file_name().expect("a name").to_string_lossy().into_owned();
         let to = if command == "convert" { "canonical" } else { "pi@3" };
-        let done = dir.exit(&[
+        let done = dir.said(&[
             command,
             if command == "convert" { "-t" } else { "--to" },
             to,
@@ -132,7 +99,7 @@ fn links_in_a_folder_are_counted() {
     let file = dir.write("v1.jsonl", &own("pi/v1/feature-work"));
     fs::create_dir(dir.path("folder")).expect("a folder");
     std::os::unix::fs::symlink(&file, dir.path("folder/a.jsonl")).expect("a link");
-    let (code, said) = dir.exit(&["migrate", "--out-dir", "out", "-v", "folder"]);
+    let (code, said) = dir.said(&["migrate", "--out-dir", "out", "-v", "folder"]);
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("a.jsonl: skipped") && said.contains("1 skipped"), "{said}");
 }
@@ -142,11 +109,11 @@ fn a_dry_run_says_what_a_real_one_would_meet() {
     let dir = Dir::new();
     dir.write("v1.jsonl", &own("pi/v1/feature-work"));
     dir.write("there.jsonl", b"there");
-    let (code, said) = dir.exit(&["migrate", "-n", "-o", "there.jsonl", "v1.jsonl"]);
+    let (code, said) = dir.said(&["migrate", "-n", "-o", "there.jsonl", "v1.jsonl"]);
     assert_eq!(code, 3, "{said}");
-    let (code, said) = dir.exit(&["migrate", "-n", "--in-place", "v1.jsonl"]);
+    let (code, said) = dir.said(&["migrate", "-n", "--in-place", "v1.jsonl"]);
     assert_eq!(code, 0, "{said}");
-    assert_eq!(fs::read_dir(dir.0.path()).expect("a folder").count(), 2, "something was written");
+    assert_eq!(fs::read_dir(dir.root()).expect("a folder").count(), 2, "something was written");
 }
 
 #[test]
@@ -157,9 +124,9 @@ fn a_header_of_any_length_is_recognised() {
         "{{\"id\":\"s\",\"note\":\"{long}\",\"version\":3,\"type\":\"session\",\"timestamp\":\"t\",\"cwd\":\"/w\"}}\n"
     );
     dir.write("long.jsonl", text.as_bytes());
-    assert_eq!(dir.exit(&["detect", "long.jsonl"]).1, "long.jsonl: pi@3 (certain)\n");
-    assert_eq!(dir.exit(&["validate", "long.jsonl"]).0, 0);
-    assert_eq!(dir.exit(&["convert", "-t", "pi@2", "-o", "out.jsonl", "long.jsonl"]).0, 0);
+    assert_eq!(dir.said(&["detect", "long.jsonl"]).1, "long.jsonl: pi@3 (certain)\n");
+    assert_eq!(dir.said(&["validate", "long.jsonl"]).0, 0);
+    assert_eq!(dir.said(&["convert", "-t", "pi@2", "-o", "out.jsonl", "long.jsonl"]).0, 0);
 }
 
 #[test]
@@ -170,7 +137,7 @@ fn what_has_no_end_is_an_error_not_a_wait() {
         return;
     }
     let (code, said) =
-        dir.exit(&["migrate", "-f", "pi", "--max-line", "1000000", "-n", "/dev/zero"]);
+        dir.said(&["migrate", "-f", "pi", "--max-line", "1000000", "-n", "/dev/zero"]);
     assert_eq!(code, 3, "{said}");
     assert!(said.contains("CY0107"), "{said}");
 }
@@ -181,13 +148,13 @@ fn a_line_that_is_too_long_is_never_dropped_while_lines_are_kept() {
     dir.write("v1.jsonl", &own("pi/v1/feature-work"));
     for command in [&["migrate", "--on-error", "keep"][..], &["convert", "-t", "canonical"]] {
         let args = [command, &["--max-line", "400", "-o", "out", "v1.jsonl"]].concat();
-        let (code, said) = dir.exit(&args);
+        let (code, said) = dir.said(&args);
         assert_eq!(code, 3, "{said}");
         assert!(said.contains("CY0107"), "{said}");
         assert!(!dir.path("out").exists());
     }
     let skipped = ["migrate", "--on-error", "skip", "--max-line", "400", "-o", "out", "v1.jsonl"];
-    let (code, said) = dir.exit(&skipped);
+    let (code, said) = dir.said(&skipped);
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("1 migrated"), "{said}");
 }
@@ -197,7 +164,7 @@ fn a_skipped_line_before_the_header_is_a_change() {
     let dir = Dir::new();
     let text = [b"{bad\n".to_vec(), own("pi/v3/everything")].concat();
     dir.write("a.jsonl", &text);
-    let (code, said) = dir.exit(&["migrate", "--in-place", "--on-error", "skip", "a.jsonl"]);
+    let (code, said) = dir.said(&["migrate", "--in-place", "--on-error", "skip", "a.jsonl"]);
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("1 migrated"), "{said}");
     assert_eq!(read(&dir.path("a.jsonl")), own("pi/v3/everything"));

@@ -143,3 +143,74 @@ pub fn as_javascript(line: &[u8]) -> serde_json::Value {
     let text = String::from_utf8_lossy(line).replace("\\ud800", "\\ufffd");
     doubles(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
 }
+
+/// The input of one of our own cases.
+pub fn own(case: &str) -> Vec<u8> {
+    read(&files(&testdata().join(case).join("in"))[0])
+}
+
+/// A folder of its own for one test, in which the program runs.
+pub struct Dir(tempfile::TempDir);
+
+impl Dir {
+    /// An empty one.
+    #[allow(clippy::new_without_default, reason = "a test wants a new folder, not a default")]
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// A path in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A new file.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(&path, bytes).expect("a file");
+        path
+    }
+
+    /// A copy of one of our own files.
+    pub fn copy(&self, case: &str, name: &str) -> PathBuf {
+        self.write(name, &own(case))
+    }
+
+    /// Runs the program.
+    pub fn run(&self, args: &[&str]) -> std::process::Output {
+        std::process::Command::new(env!("CARGO_BIN_EXE_copyist"))
+            .args(args)
+            .current_dir(self.0.path())
+            .output()
+            .expect("the program runs")
+    }
+
+    /// Runs it and gives the exit code and standard error.
+    pub fn exit(&self, args: &[&str]) -> (i32, String) {
+        let done = self.run(args);
+        (
+            done.status.code().expect("an exit code"),
+            String::from_utf8_lossy(&done.stderr).into_owned(),
+        )
+    }
+
+    /// The names of all files below it.
+    pub fn names(&self) -> Vec<String> {
+        let below = files(self.0.path()).into_iter();
+        below.map(|p| p.strip_prefix(self.0.path()).expect("below").display().to_string()).collect()
+    }
+
+    /// Runs it and gives the exit code and all that it said.
+    pub fn said(&self, args: &[&str]) -> (i32, String) {
+        let done = self.run(args);
+        let said = [done.stdout, done.stderr].concat();
+        let code = done.status.code().expect("an exit code");
+        (code, String::from_utf8_lossy(&said).into_owned())
+    }
+}
