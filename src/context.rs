@@ -8,6 +8,7 @@ use crate::lines::Lines;
 use crate::position::Located;
 use crate::record::{Field, Kind, Record};
 use crate::tree::{Path, Shape, Tree};
+use std::collections::HashMap;
 use std::io::Write;
 
 /// What is asked for.
@@ -27,7 +28,8 @@ struct Outline {
     /// Identifier of the last entry. Where it has none, the context is that entry alone.
     leaf: Option<Json>,
     name: Option<Json>,
-    labels: Vec<(Json, Json)>,
+    /// Labels by what they mark.
+    labels: HashMap<Json, Json>,
 }
 
 /// Writes the context of a session as one JSON object.
@@ -59,7 +61,9 @@ pub fn run(
     let mut context = open();
     let mut branch = Vec::new();
     walk.each(&mut |position, located| {
-        branch.extend(located.value.node.json(Field::Id).cloned());
+        if request.details {
+            branch.extend(located.value.node.json(Field::Id).cloned());
+        }
         context.look(position, located)
     })?;
     let mut to = Output { out, buffer: vec![b'{'] };
@@ -126,7 +130,7 @@ impl Outline {
 fn outline(format: &Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Outline> {
     let mut shape = Shape::default();
     let (mut entries, mut leaf, mut name) = (0, None, None);
-    let mut labels: Vec<(Json, Json)> = Vec::new();
+    let mut labels = HashMap::new();
     for item in (format.read)(parts, cx)? {
         let located = item?;
         let node = &located.value.node;
@@ -141,10 +145,11 @@ fn outline(format: &Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Outlin
                 name = node.json(Field::Name).cloned().filter(|name| name.as_bytes() != b"\"\"");
             }
             Kind::Label => {
-                if let Some(target) = node.json(Field::Target) {
-                    labels.retain(|(other, _)| other != target);
-                    let label = node.json(Field::Label).filter(|l| l.as_bytes() != b"\"\"");
-                    labels.extend(label.map(|label| (target.clone(), label.clone())));
+                let label = node.json(Field::Label).filter(|l| l.as_bytes() != b"\"\"");
+                match (node.json(Field::Target).cloned(), label.cloned()) {
+                    (Some(target), Some(label)) => drop(labels.insert(target, label)),
+                    (Some(target), None) => drop(labels.remove(&target)),
+                    (None, _) => {}
                 }
             }
             _ => {}
@@ -154,7 +159,7 @@ fn outline(format: &Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Outlin
     for found in tree.findings().filter(|found| found.code != Code::Cycle) {
         cx.report(found);
     }
-    labels.retain(|(target, _)| tree.ordinal(target).is_some());
+    labels.retain(|target, _| tree.ordinal(target).is_some());
     Ok(Outline { tree, entries, leaf, name, labels })
 }
 
@@ -267,11 +272,10 @@ fn details(
     let branch = if outline.lost_leaf() { &[] } else { branch };
     let branch: Vec<&[u8]> = branch.iter().map(Json::as_bytes).collect();
     member("branch", &[b"[", branch.join(&b","[..]).as_slice(), b"]"].concat(), out);
-    let labels: Vec<Vec<u8>> = outline
-        .labels
-        .iter()
-        .map(|(target, label)| [target.as_bytes(), b":", label.as_bytes()].concat())
-        .collect();
+    let pair =
+        |(target, label): (&Json, &Json)| [target.as_bytes(), b":", label.as_bytes()].concat();
+    let mut labels: Vec<Vec<u8>> = outline.labels.iter().map(pair).collect();
+    labels.sort();
     member("labels", &[b"{", labels.join(&b","[..]).as_slice(), b"}"].concat(), out);
     member("context", b"{", out);
 }
