@@ -299,6 +299,12 @@ impl Cx<'_> {
         self.log.report(diagnostic);
     }
 
+    /// Whether what this error is about is to be carried along as it is.
+    #[must_use]
+    pub fn keeps(&self, error: &Error) -> bool {
+        error.is_recoverable() && self.options.on_error == OnError::Keep
+    }
+
     /// Decides about damage: reports it and goes on, or gives it back where the work must stop.
     ///
     /// # Errors

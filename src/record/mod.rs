@@ -2,7 +2,7 @@
 //!
 //! A session is a stream of [`Record`]s in source order. Each has a [`Kind`] and named values, a
 //! [`Node`]; content blocks, usage and the like are nodes too. Values keep their source spelling
-//! ([`Json`](crate::json::Json)), so what a writer does not have to understand passes through it
+//! ([`Json`]), so what a writer does not have to understand passes through it
 //! unchanged, and one generic reader, writer and schema serve every kind.
 //!
 //! ```
@@ -22,6 +22,9 @@ mod node;
 pub use field::{Field, Shape};
 pub use kind::{BLOCKS, COMMON, GROUPS, Kind};
 pub use node::{Node, Value};
+
+use crate::json::Json;
+use crate::json::text::to_base64;
 
 /// The names of content blocks, as [`Field::Type`] gives them.
 pub mod block {
@@ -70,6 +73,18 @@ impl Record {
     #[must_use]
     pub fn new(kind: Kind) -> Self {
         Self { kind, node: Node::with_capacity(16) }
+    }
+
+    /// A line that is kept as it is: blank, or damaged.
+    #[must_use]
+    pub fn of_line(bytes: &[u8]) -> Self {
+        let mut record = Self::new(Kind::Opaque);
+        // A run of NUL bytes would be six times as long in escapes.
+        match std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')) {
+            Some(text) => record.node.set(Field::Text, Json::string(text)),
+            None => record.node.set(Field::RawBytes, Json::string(&to_base64(bytes))),
+        }
+        record
     }
 
     /// Whether the record stands in the tree: a node's kind, with an identifier.

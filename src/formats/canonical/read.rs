@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, OnError, Parts, Reader};
+use crate::format::{Cx, Parts, Reader};
 use crate::json::{Cursor, Fault, Json, text};
 use crate::lines::{Line, Lines, utf8};
 use crate::mapping::Source;
@@ -65,26 +65,14 @@ impl Records<'_> {
             let line = Line { bytes: &bytes, ..line };
             return match parse(&line, &bytes) {
                 Ok(value) => Ok(Some(Located { value, at })),
-                Err(error)
-                    if error.is_recoverable() && self.cx.options.on_error == OnError::Keep =>
-                {
+                Err(error) if self.cx.keeps(&error) => {
                     self.cx.report(error.into_diagnostic());
-                    Ok(Some(Located { value: kept(&bytes), at }))
+                    Ok(Some(Located { value: Record::of_line(&bytes), at }))
                 }
                 Err(error) => Err(error),
             };
         }
     }
-}
-
-/// A damaged line, carried along.
-fn kept(bytes: &Bytes) -> Record {
-    let mut record = Record::new(Kind::Opaque);
-    match std::str::from_utf8(bytes).ok().filter(|line| !line.contains('\0')) {
-        Some(line) => record.node.set(Field::Text, Json::string(line)),
-        None => record.node.set(Field::RawBytes, Json::string(&text::to_base64(bytes))),
-    }
-    record
 }
 
 /// The member that says what a record is.

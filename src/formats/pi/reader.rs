@@ -5,9 +5,8 @@ use super::version::Named;
 use super::{NAME, read, write};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, OnError, Parts, Reader, no_header};
+use crate::format::{Cx, Parts, Reader, no_header};
 use crate::json::Json;
-use crate::json::text::to_base64;
 use crate::lines::{BOM, Line, Lines, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
@@ -96,13 +95,13 @@ impl Records<'_> {
         let had_session = self.session.is_some();
         at.record = self.session.as_ref().map_or(0, |session| session.lineage.records());
         let mut record = if blank {
-            kept_line(&self.with_mark(&bytes))
+            Record::of_line(&self.with_mark(&bytes))
         } else {
             match self.parse(&line, &bytes) {
                 Ok(record) => record,
-                Err(error) if self.cx.tolerate_keeps(&error) => {
+                Err(error) if self.cx.keeps(&error) => {
                     self.cx.report(error.into_diagnostic());
-                    kept_line(&self.with_mark(&bytes))
+                    Record::of_line(&self.with_mark(&bytes))
                 }
                 Err(error) => return Err(error),
             }
@@ -154,7 +153,7 @@ impl Records<'_> {
     /// Decides about a line that is JSON and no object.
     fn not_an_object(&self, line: &Line<'_>) -> Result<()> {
         let error = not_an_object(line);
-        if !self.cx.tolerate_keeps(&error) {
+        if !self.cx.keeps(&error) {
             return Err(error);
         }
         self.cx.report(error.into_diagnostic());
@@ -232,25 +231,7 @@ pub fn strange_version(named: Named) -> Option<Diagnostic> {
     }
 }
 
-/// A line that is kept as it is: blank, or damaged.
-fn kept_line(bytes: &Bytes) -> Record {
-    let mut record = Record::new(Kind::Opaque);
-    // A run of NUL bytes would be six times as long in escapes.
-    match std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')) {
-        Some(text) => record.node.set(Field::Text, Json::string(text)),
-        None => record.node.set(Field::RawBytes, Json::string(&to_base64(bytes))),
-    }
-    record
-}
-
 fn spelling(bytes: &Bytes) -> Json {
     // The line was checked to be UTF-8.
     Json::string(&String::from_utf8_lossy(bytes))
-}
-
-impl Cx<'_> {
-    /// Whether a damaged line is to be carried along.
-    fn tolerate_keeps(&self, error: &Error) -> bool {
-        error.is_recoverable() && self.options.on_error == OnError::Keep
-    }
 }

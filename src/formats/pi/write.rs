@@ -65,11 +65,9 @@ pub fn entry(record: &Record, version: u32, index: Option<u64>, out: &mut Vec<u8
         }
         _ => {}
     }
-    let custom_message = node.is(Field::Subtype, "custom_message");
-    let known = wire::ENTRIES
-        .iter()
-        .find(|e| e.kind == record.kind && (e.wire == "custom_message") == custom_message);
-    let Some(entry) = known else { return false };
+    let Some(entry) = entry_type(record) else {
+        return false;
+    };
     let late = node.is(Field::Layout, "late");
     let (extra, message_extra) = split_extra(record, entry);
     let mut object = Object::open(out);
@@ -90,6 +88,13 @@ pub fn entry(record: &Record, version: u32, index: Option<u64>, out: &mut Vec<u8
     }
     object.close();
     true
+}
+
+/// The type of entry that a record is written as.
+fn entry_type(record: &Record) -> Option<&'static EntryType> {
+    let custom = record.node.is(Field::Subtype, "custom_message");
+    let fits = |e: &&EntryType| e.kind == record.kind && (e.wire == "custom_message") == custom;
+    wire::ENTRIES.iter().find(fits)
 }
 
 const IDS: &[Row] = &[row("id", Field::Id), row("parentId", Field::Parent)];
@@ -268,9 +273,7 @@ pub fn holds(record: &Record, version: u32, field: Field) -> bool {
             }
         }
         _ => {
-            let entry = wire::ENTRIES
-                .iter()
-                .find(|e| e.kind == record.kind && (e.wire == "custom_message") == custom);
+            let entry = entry_type(record);
             let role = role_of(node, version).map_or(wire::OTHER_ROLE, |role| role.rows);
             let message = record.kind == Kind::Message && !custom;
             let rows = if message { role } else { entry.map_or(&[][..], |entry| entry.rows) };
@@ -282,7 +285,7 @@ pub fn holds(record: &Record, version: u32, field: Field) -> bool {
 /// The unnamed members of a record's message.
 #[must_use]
 pub fn message_extra(record: &Record) -> Option<Json> {
-    let entry = wire::ENTRIES.iter().find(|e| e.kind == record.kind && e.rows.is_empty())?;
+    let entry = entry_type(record)?;
     split_extra(record, entry).1
 }
 
