@@ -206,7 +206,7 @@ impl Walk<'_, '_> {
     /// Shows each record with its position on the path.
     fn each(&mut self, show: &mut dyn FnMut(u32, &Located<Record>) -> Result<()>) -> Result<()> {
         // Where parents stand behind their children, the path has another order than the file.
-        let mut sorted = (!self.path.order().is_sorted()).then(Vec::new);
+        let mut sorted = (!self.path.is_in_file_order()).then(Vec::new);
         let mut ordinal = 0;
         let mut last = None;
         for item in (self.format.read)(self.parts, self.cx)? {

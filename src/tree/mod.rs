@@ -4,6 +4,12 @@
 //! is enough to find duplicate identifiers, missing parents and cycles, and to follow the path
 //! from the leaf to the root, in a file of any size.
 
+mod branches;
+mod path;
+
+pub use branches::{Branches, Stop};
+pub use path::Path;
+
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::hash;
 use crate::json::Json;
@@ -24,6 +30,8 @@ struct Entry {
 const ROOT: u64 = 0;
 /// A parent member that is not there.
 const ABSENT: u64 = 1;
+/// A parent that no node is. The first that is an identifier's hash is above it.
+const MISSING: u64 = 2;
 
 /// An identifier by its hash. Two spellings of one text are one identifier.
 fn key(id: &Json) -> u64 {
@@ -32,7 +40,7 @@ fn key(id: &Json) -> u64 {
         None => hash(spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default()),
         Some(_) => hash(id.text().unwrap_or_default().as_bytes()),
     };
-    hashed.max(2)
+    hashed.max(MISSING + 1)
 }
 
 /// A reference from one node to another that is not its parent.
@@ -122,7 +130,10 @@ impl Shape {
         let leaf = self.entries.last().map(|entry| entry.id);
         let mut entries = self.entries;
         entries.sort_unstable_by_key(|entry| (entry.id, entry.ordinal));
-        Tree { entries, references: self.references, without_id: self.without_id, leaf }
+        let mut tree =
+            Tree { entries, references: self.references, without_id: self.without_id, leaf };
+        tree.mark_missing();
+        tree
     }
 }
 
@@ -166,6 +177,19 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// Notes which parents are not there, so that no one need look for them again.
+    fn mark_missing(&mut self) {
+        for place in 0..self.entries.len() {
+            let parent = self.entries.get(place).map_or(ROOT, |entry| entry.parent);
+            if parent > MISSING
+                && self.find(parent).is_none()
+                && let Some(entry) = self.entries.get_mut(place)
+            {
+                entry.parent = MISSING;
+            }
+        }
+    }
+
     /// The last entry with this identifier, as pi's own index has it, by place in `entries`.
     fn find(&self, id: u64) -> Option<usize> {
         let after = self.entries.partition_point(|entry| entry.id <= id);
@@ -189,11 +213,11 @@ impl Tree {
         }
         for entry in self.entries.iter().filter(|entry| entry.parent > ABSENT) {
             match self.find(entry.parent).and_then(|place| self.entries.get(place)) {
-                None => say(Code::MissingParent, entry.line, 0),
+                _ if entry.parent == MISSING => say(Code::MissingParent, entry.line, 0),
                 Some(parent) if parent.ordinal > entry.ordinal => {
                     say(Code::ForwardParent, entry.line, parent.line);
                 }
-                Some(_) => {}
+                _ => {}
             }
         }
         for line in self.cycles() {
@@ -230,27 +254,18 @@ impl Tree {
 
     fn parent_of(&self, place: usize) -> Option<usize> {
         let parent = self.entries.get(place)?.parent;
-        if parent <= ABSENT { None } else { self.find(parent) }
+        if parent <= MISSING { None } else { self.find(parent) }
     }
 
     /// The nodes from the root to the leaf. The leaf is `leaf`, else the last node; `None` if there
     /// is no such node. The path stops before it would meet itself, and says so.
     #[must_use]
     pub fn path(&self, leaf: Option<&Json>) -> Option<Path> {
-        let mut place = self.find(leaf.map(key).or(self.leaf)?);
-        place?;
-        let mut path =
-            Path { order: Vec::new(), bits: vec![0; self.entries.len().div_ceil(64)], cycle: None };
-        while let Some((here, entry)) = place.and_then(|at| Some((at, self.entries.get(at)?))) {
-            if path.contains(entry.ordinal) {
-                path.cycle = Some(entry.line);
-                break;
-            }
-            path.insert(entry.ordinal);
-            place = self.parent_of(here);
-        }
-        path.order.reverse();
-        Some(path)
+        let leaf = self.find(leaf.map(key).or(self.leaf)?)?;
+        Some(Path::up(self.entries.len(), leaf, |place| {
+            let entry = self.entries.get(place)?;
+            Some((*entry, self.parent_of(place)))
+        }))
     }
 
     /// The ordinal of the node that has this identifier; of several, the last.
@@ -258,55 +273,35 @@ impl Tree {
     pub fn ordinal(&self, id: &Json) -> Option<u32> {
         Some(self.entries.get(self.find(key(id))?)?.ordinal)
     }
-}
 
-/// The nodes from a root to a leaf, as ordinals among the nodes in source order.
-#[derive(Debug, Default)]
-pub struct Path {
-    order: Vec<u32>,
-    /// The same as a set, one bit each.
-    bits: Vec<u64>,
-    cycle: Option<u32>,
-}
-
-impl Path {
-    /// Whether the node of this ordinal is on the path.
+    /// How many nodes there are.
     #[must_use]
-    pub fn contains(&self, ordinal: u32) -> bool {
-        let word = self.bits.get(ordinal as usize / 64).copied().unwrap_or(0);
-        word >> (ordinal % 64) & 1 == 1
+    pub fn len(&self) -> usize {
+        self.entries.len()
     }
 
-    /// How many nodes stand before the node of this ordinal on the path, if it is on it.
+    /// Whether there is no node.
     #[must_use]
-    pub fn position(&self, ordinal: u32) -> Option<u32> {
-        if !self.contains(ordinal) {
-            return None;
-        }
-        // Parents mostly stand before their children, and then the order is that of the file.
-        let found = self.order.binary_search(&ordinal).ok();
-        let found = found.or_else(|| self.order.iter().position(|other| *other == ordinal));
-        found.map(|position| position as u32)
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
-    /// The ordinals from the root to the leaf.
+    /// The ordinals of the nodes whose parent this node is, in source order; of the roots for
+    /// `None`. It looks at every node: [`into_branches`](Self::into_branches) serves a walk
+    /// over them all.
     #[must_use]
-    pub fn order(&self) -> &[u32] {
-        &self.order
+    pub fn children(&self, id: Option<&Json>) -> Vec<u32> {
+        let wanted = id.map(key);
+        let of = |entry: &&Entry| wanted.map_or(entry.parent <= MISSING, |id| entry.parent == id);
+        let mut found: Vec<u32> = self.entries.iter().filter(of).map(|e| e.ordinal).collect();
+        found.sort_unstable();
+        found
     }
 
-    /// The finding about a node that is its own ancestor, where the path comes back to one.
+    /// The same nodes, sorted for a walk from the roots to the leaves.
     #[must_use]
-    pub fn cycle(&self) -> Option<Diagnostic> {
-        let finding = Finding { line: self.cycle?, code: Code::Cycle, other: 0 };
-        Some(finding.into_diagnostic())
-    }
-
-    fn insert(&mut self, ordinal: u32) {
-        self.order.push(ordinal);
-        if let Some(word) = self.bits.get_mut(ordinal as usize / 64) {
-            *word |= 1 << (ordinal % 64);
-        }
+    pub fn into_branches(self) -> Branches {
+        Branches::new(self.entries)
     }
 }
 
@@ -344,12 +339,54 @@ mod tests {
         let branched = tree(&[("a", ""), ("b", "a"), ("c", "b"), ("d", "a")]);
         let path = |tree: &Tree, leaf: Option<&str>| {
             let path = tree.path(leaf.map(Json::string).as_ref()).expect("a leaf");
-            assert!(path.order().iter().all(|ordinal| path.contains(*ordinal)));
-            (path.order().to_vec(), path.cycle().is_some())
+            let mut order: Vec<_> =
+                (0..9).filter_map(|at| Some((path.position(at)?, at))).collect();
+            order.sort_unstable();
+            assert_eq!(order.len(), path.len());
+            let order: Vec<_> = order.into_iter().map(|(_, ordinal)| ordinal).collect();
+            (order, path.cycle().is_some())
         };
         assert_eq!(path(&branched, None), (vec![0, 3], false));
         assert_eq!(path(&branched, Some("c")), (vec![0, 1, 2], false));
         assert_eq!(path(&tree(&[("a", "b"), ("b", "a")]), None), (vec![0, 1], true));
         assert!(branched.path(Some(&Json::string("x"))).is_none());
+    }
+
+    /// The walk as text: each node's name at its depth, with a mark where a branch begins.
+    fn drawn(nodes: &[(&str, &str)], leaf: &str) -> String {
+        let tree = tree(nodes);
+        let main = tree.path(Some(&Json::string(leaf))).expect("a leaf");
+        let mut out = String::new();
+        tree.into_branches().walk(&main, &mut |stop| {
+            let (name, _) = nodes[stop.ordinal as usize];
+            let mark = if stop.begins { "*" } else { "" };
+            out += &format!("{}{mark}{name} ", ".".repeat(stop.depth as usize));
+            true
+        });
+        out
+    }
+
+    #[test]
+    fn branches_are_walked_beside_the_main_one() {
+        let forked = [("a", ""), ("b", "a"), ("c", "b"), ("d", "a"), ("e", "d"), ("f", "b")];
+        assert_eq!(drawn(&forked, "e"), "*a .*b ..*c .*f *d e ");
+        assert_eq!(drawn(&forked, "c"), "*a .*d .e *b .*f *c ");
+        let roots = [("a", ""), ("b", "gone"), ("c", "b")];
+        assert_eq!(drawn(&roots, "a"), ".*b .c *a ");
+        // What was written twice has its children once; a cycle hangs from no root.
+        let twice = [("a", ""), ("b", "a"), ("a", ""), ("x", "y"), ("y", "x")];
+        assert_eq!(drawn(&twice, "b"), ".*a *a b ");
+    }
+
+    #[test]
+    fn positions_are_right_beyond_one_block() {
+        let names: Vec<String> = (0..1500).map(|n| format!("n{n}")).collect();
+        let parent = |n: usize| if n < 3 { "" } else { names[n - 3].as_str() };
+        let nodes: Vec<_> = (0..1500).map(|n| (names[n].as_str(), parent(n))).collect();
+        let path = tree(&nodes).path(None).expect("a leaf");
+        assert!(path.is_in_file_order());
+        for n in 0..1500 {
+            assert_eq!(path.position(n), (n % 3 == 2).then_some(n / 3), "{n}");
+        }
     }
 }

@@ -1,0 +1,129 @@
+//! The way from a root to a leaf.
+
+use super::{Entry, Finding};
+use crate::diagnostic::{Code, Diagnostic};
+
+/// The nodes from a root to a leaf, known by their ordinals among the nodes in source order.
+///
+/// It costs one bit for each node of the session as long as parents stand before their children,
+/// as agents write them.
+#[derive(Debug, Default)]
+pub struct Path {
+    bits: Vec<u64>,
+    /// How many bits are set before each block of [`BLOCK`] words.
+    before: Vec<u32>,
+    /// Ordinals, each with its place on the path, sorted; where the path's order is not the
+    /// file's.
+    order: Option<Vec<(u32, u32)>>,
+    len: u32,
+    cycle: Option<u32>,
+}
+
+/// Words that are counted one by one.
+const BLOCK: usize = 8;
+
+impl Path {
+    /// Follows `parent` from `leaf`, a place among `nodes`, and stops before it would meet itself.
+    pub(super) fn up(
+        nodes: usize,
+        leaf: usize,
+        parent: impl Fn(usize) -> Option<(Entry, Option<usize>)>,
+    ) -> Self {
+        let mut path = Self { bits: vec![0; nodes.div_ceil(64)], ..Self::default() };
+        let (mut place, mut last, mut ascending) = (Some(leaf), u32::MAX, true);
+        while let Some((entry, next)) = place.and_then(&parent) {
+            if path.contains(entry.ordinal) {
+                path.cycle = Some(entry.line);
+                break;
+            }
+            path.insert(entry.ordinal);
+            ascending &= entry.ordinal < last;
+            last = entry.ordinal;
+            place = next;
+        }
+        let mut before = 0;
+        for block in path.bits.chunks(BLOCK) {
+            path.before.push(before);
+            before += block.iter().map(|word| word.count_ones()).sum::<u32>();
+        }
+        path.len = before;
+        if !ascending {
+            path.order = Some(path.places(leaf, parent));
+        }
+        path
+    }
+
+    /// The place of each node on the path.
+    fn places(
+        &self,
+        leaf: usize,
+        parent: impl Fn(usize) -> Option<(Entry, Option<usize>)>,
+    ) -> Vec<(u32, u32)> {
+        let mut order = Vec::with_capacity(self.len());
+        let mut place = Some(leaf);
+        for position in (0..self.len).rev() {
+            let Some((entry, next)) = place.and_then(&parent) else { break };
+            order.push((entry.ordinal, position));
+            place = next;
+        }
+        order.sort_unstable();
+        order
+    }
+
+    /// Whether the node of this ordinal is on the path.
+    #[must_use]
+    pub fn contains(&self, ordinal: u32) -> bool {
+        let word = self.bits.get(ordinal as usize / 64).copied().unwrap_or(0);
+        word >> (ordinal % 64) & 1 == 1
+    }
+
+    /// How many nodes stand before the node of this ordinal on the path, if it is on it.
+    #[must_use]
+    pub fn position(&self, ordinal: u32) -> Option<u32> {
+        if !self.contains(ordinal) {
+            return None;
+        }
+        if let Some(order) = &self.order {
+            let found = order.binary_search_by_key(&ordinal, |(ordinal, _)| *ordinal).ok()?;
+            return order.get(found).map(|(_, position)| *position);
+        }
+        let word = ordinal as usize / 64;
+        let block = word / BLOCK;
+        let words = self.bits.get(block * BLOCK..word)?;
+        let lower = self.bits.get(word)? & ((1 << (ordinal % 64)) - 1);
+        let inside: u32 = words.iter().map(|word| word.count_ones()).sum();
+        Some(self.before.get(block)? + inside + lower.count_ones())
+    }
+
+    /// How many nodes are on it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether no node is on it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether parents stand before their children all the way, so that the path's order is that
+    /// of the file.
+    #[must_use]
+    pub fn is_in_file_order(&self) -> bool {
+        self.order.is_none()
+    }
+
+    /// The finding about a node that is its own ancestor, where the path comes back to one.
+    #[must_use]
+    pub fn cycle(&self) -> Option<Diagnostic> {
+        let finding = Finding { line: self.cycle?, code: Code::Cycle, other: 0 };
+        Some(finding.into_diagnostic())
+    }
+
+    fn insert(&mut self, ordinal: u32) {
+        if let Some(word) = self.bits.get_mut(ordinal as usize / 64) {
+            *word |= 1 << (ordinal % 64);
+        }
+    }
+}
