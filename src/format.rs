@@ -5,9 +5,9 @@ use crate::error::{Error, Result};
 use crate::ids;
 use crate::json::Json;
 use crate::lines::Line;
-use crate::position::Located;
-use crate::record::{Kind, Record};
-use std::io::{Read, Write};
+use crate::position::{Located, Position};
+use crate::record::{Kind, Node, Record};
+use std::io::{self, Read, Write};
 
 /// Everything that the program knows about one format: one row of the table.
 #[derive(Debug)]
@@ -28,6 +28,9 @@ pub struct Format {
     pub sniff: fn(&Head<'_>) -> Option<Sniffed>,
     /// Opens a session for reading.
     pub read: ReadFn,
+    /// Opens it at a record that an earlier reading gave, without what stands before it where
+    /// that can be done.
+    pub resume: ResumeFn,
     /// Opens a session for writing in a version of [`versions`](Self::versions).
     pub write: WriteFn,
     /// Opens the byte plane: copying, and migration by [`steps`](Self::steps).
@@ -66,6 +69,8 @@ pub struct Step {
 
 /// Opens a session for reading.
 pub type ReadFn = for<'a> fn(&'a mut dyn Parts, &'a Cx<'a>) -> Result<Reader<'a>>;
+/// Opens a session for reading from the record at this position on.
+pub type ResumeFn = for<'a> fn(&'a mut dyn Parts, Position, &'a Cx<'a>) -> Result<Reader<'a>>;
 /// Opens a session for writing.
 pub type WriteFn =
     for<'a> fn(&'a mut dyn Sink, &'static Version, &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>>;
@@ -108,6 +113,17 @@ pub trait Parts {
     /// # Errors
     /// If that fails.
     fn keep(&mut self) -> Result<()>;
+
+    /// Opens a part at a byte; to be used after [`keep`](Self::keep).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
+        let mut part = self.open(name)?;
+        let passed = io::copy(&mut Read::take(&mut part, byte), &mut io::sink());
+        passed.map_err(|error| Error::io("cannot read", error))?;
+        Ok(part)
+    }
 
     /// Opens the main part.
     ///
@@ -158,12 +174,20 @@ pub trait Context {
     /// If the software could not build a context with this record.
     fn look(&mut self, position: u32, record: &Located<Record>) -> Result<()>;
 
-    /// Between the showings: the messages that come before those of the path. `place` finds the
+    /// Between the showings: what comes before the messages of the path. `place` finds the
     /// position of a node by its identifier.
-    fn begin(&mut self, place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Vec<u8>>;
+    fn begin(&mut self, place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record>;
 
-    /// Second showing: the message that the record stands for, if it counts.
-    fn message(&mut self, position: u32, record: &Record) -> Option<Vec<u8>>;
+    /// Second showing: the record with all edits, if it counts.
+    fn message(&mut self, position: u32, record: &Record) -> Option<Record>;
+
+    /// Writes what [`begin`](Self::begin) or [`message`](Self::message) gave in the format's own
+    /// shape.
+    fn own(&self, message: &Record, out: &mut Vec<u8>);
+
+    /// The same as the model gets it, a message by its role and content; `None` for what is kept
+    /// from it.
+    fn sent(&mut self, message: &Record) -> Option<Node>;
 
     /// Members that stand behind the messages.
     fn settings(&self) -> Vec<(&'static str, Vec<u8>)>;
@@ -318,6 +342,16 @@ impl Cx<'_> {
         self.report(error.into_diagnostic());
         Ok(self.options.on_error)
     }
+}
+
+/// A reader that passes over what stands before `from`: the way to [`resume`](Format::resume) in
+/// a format whose records can be understood only after those before them.
+#[must_use]
+pub fn skip_to(reader: Reader<'_>, from: Position) -> Reader<'_> {
+    let before = move |item: &Result<Located<Record>>| {
+        item.as_ref().is_ok_and(|located| located.at.byte < from.byte)
+    };
+    Box::new(reader.skip_while(before))
 }
 
 /// The error for a file whose first record is not what its format demands.

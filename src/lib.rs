@@ -44,9 +44,10 @@
 //! # Direction
 //!
 //! Modules import only what stands before them: `position`, `json`, `ids`, `record`,
-//! `diagnostic`, `error`, `lines`, `mapping`, `format`, `memory`, `tree`, `formats`, `detect`, the
-//! operations, and then what touches the world: `store`, `batch`, `cli`. Everything before
-//! `store` takes bytes and gives records; it knows no paths, threads, clock or terminal.
+//! `diagnostic`, `error`, `lines`, `mapping`, `format`, `memory`, `tree`, `formats`, `detect`,
+//! `session`, the operations, and then what touches the world: `store`, `batch`, `cli`.
+//! Everything before `store` takes bytes and gives records; it knows no paths, threads, clock or
+//! terminal.
 
 pub mod position;
 
@@ -68,6 +69,7 @@ pub mod tree;
 pub mod formats;
 
 pub mod detect;
+pub mod session;
 
 pub mod context;
 pub mod convert;

@@ -83,6 +83,11 @@ impl<R: Read> Lines<R> {
         }
     }
 
+    /// The same for a source that begins at `at`, in the middle of a part.
+    pub fn starting(at: Position, source: R, limit: usize) -> Self {
+        Self { at, ..Self::new(source, limit) }
+    }
+
     /// Steps over a byte order mark at the beginning; says whether there was one.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ const LAYERS: &[&[&str]] = &[
     &["formats/*"],
     &["formats"],
     &["detect"],
+    &["session"],
     &["migrate"],
     &["convert"],
     &["validate"],

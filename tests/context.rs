@@ -104,7 +104,8 @@ fn a_leaf_can_be_chosen() {
     let file = [header.to_owned(), entry("a", "null"), entry("b", "\"a\""), entry("c", "\"a\"")];
     let source = file.join("\n") + "\n";
     let said = |leaf: Option<&str>| {
-        let request = Request { leaf: leaf.map(str::to_owned), details: false };
+        let request =
+            Request { leaf: leaf.map(str::to_owned), details: false, ..Request::default() };
         let (done, _) = context(source.as_bytes(), &request);
         done.map(|value| {
             let messages = value["messages"].as_array().expect("messages").clone();
@@ -127,7 +128,7 @@ fn a_child_before_its_parent_stands_behind_it_in_the_context() {
         r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"first"}}"#,
         "\n",
     );
-    let request = Request { leaf: Some("b".into()), details: false };
+    let request = Request { leaf: Some("b".into()), details: false, ..Request::default() };
     let (done, found) = context(source.as_bytes(), &request);
     let value = done.expect("a context");
     let said: Vec<_> =

@@ -4,12 +4,13 @@ use super::Stop;
 use super::args::{Ids, Reading, Telling};
 use super::run::run;
 use crate::batch::{Action, Place, Task};
-use crate::context::Request;
+use crate::context::{Form, Request};
 use crate::format::{OnError, Options};
+use clap::ValueEnum;
 
 /// Print what the agent would send to a model if it took the session up again
 ///
-/// One JSON object in the source format's own shape, `{"messages":[…]}`.
+/// One JSON object, `{"messages":[…]}`, in the source format's own shape or another.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The entry to stand at; the session's own leaf if none is given
@@ -18,6 +19,9 @@ pub struct Args {
     /// Print header, leaf, branch and labels, too; the messages then stand under `context`
     #[arg(long)]
     details: bool,
+    /// The shape of the messages, if it is not to be the source format's own
+    #[arg(long = "as", value_name = "SHAPE", value_enum)]
+    shape: Option<Shape>,
     /// How identifiers are chosen for a session that has none
     #[arg(long, value_name = "HOW", value_enum, default_value = "derived")]
     ids: Ids,
@@ -25,6 +29,29 @@ pub struct Args {
     reading: Reading,
     #[command(flatten)]
     telling: Telling,
+}
+
+/// `--as`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Shape {
+    /// OpenAI's Chat Completions
+    #[value(name = "openai")]
+    OpenAi,
+    /// Anthropic's Messages
+    Anthropic,
+    /// Role and content only; contexts of different formats can be compared in it
+    Canonical,
+}
+
+impl From<Option<Shape>> for Form {
+    fn from(shape: Option<Shape>) -> Self {
+        match shape {
+            None => Self::Own,
+            Some(Shape::OpenAi) => Self::OpenAi,
+            Some(Shape::Anthropic) => Self::Anthropic,
+            Some(Shape::Canonical) => Self::Canonical,
+        }
+    }
 }
 
 impl Args {
@@ -40,7 +67,7 @@ impl Args {
             force_version: true,
             ..self.reading.options(OnError::Keep)
         };
-        let request = Request { leaf: self.leaf, details: self.details };
+        let request = Request { leaf: self.leaf, details: self.details, form: self.shape.into() };
         let task = Task {
             place: Place::One("-".into()),
             ..Task::looking(Action::Context(request), options, &self.reading.from)

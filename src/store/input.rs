@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::format::{Head, Parts};
 use crate::lines::BOM;
 use std::fs::{File, Metadata};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -126,6 +126,18 @@ impl Parts for Input {
             }
             Source::Spooled(file) => Ok(Box::new(rewound(file)?)),
         }
+    }
+
+    fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
+        let mut file = match &self.source {
+            Source::File(path) if name.is_empty() => {
+                File::open(path).map_err(|error| Error::io("cannot open", error))?
+            }
+            Source::Spooled(file) if name.is_empty() => rewound(file)?,
+            _ => return self.open(name),
+        };
+        file.seek(SeekFrom::Start(byte)).map_err(|error| Error::io("cannot seek", error))?;
+        Ok(Box::new(file))
     }
 
     fn keep(&mut self) -> Result<()> {

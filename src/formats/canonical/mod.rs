@@ -32,6 +32,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".copyist.jsonl"],
     sniff,
     read: read::open,
+    resume: read::resume,
     write: write::open,
     plane,
     steps: &[],

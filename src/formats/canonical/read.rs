@@ -6,7 +6,7 @@ use crate::format::{Cx, Parts, Reader};
 use crate::json::{Cursor, Fault, Json, text};
 use crate::lines::{Line, Lines, utf8};
 use crate::mapping::Source;
-use crate::position::Located;
+use crate::position::{Located, Position};
 use crate::record::{BLOCKS, Field, GROUPS, Kind, Node, Record, Shape, Value, block};
 use bytes::Bytes;
 use std::io::Read;
@@ -19,6 +19,16 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     let mut lines = Lines::new(parts.main()?, cx.options.max_line);
     lines.skip_bom()?;
     Ok(Box::new(Records { lines, cx, number: 0, done: false }))
+}
+
+/// Opens a stream at the record that stands at `from`.
+///
+/// # Errors
+/// If the part cannot be opened.
+pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let part = parts.open_at("", from.byte)?;
+    let lines = Lines::starting(from, part, cx.options.max_line);
+    Ok(Box::new(Records { lines, cx, number: from.record, done: false }))
 }
 
 struct Records<'a> {

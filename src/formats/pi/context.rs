@@ -6,12 +6,12 @@
 
 use super::version::NEWEST;
 use super::wire::BLOCKS;
-use super::write;
+use super::{sent, write};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::Context;
-use crate::json::Json;
-use crate::mapping::{Object, Row, blocks, row};
+use crate::json::{Json, text};
+use crate::mapping::{Extra, Object, Row, blocks, row};
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::HashMap;
@@ -29,6 +29,8 @@ struct Building {
     /// The last compaction, and the positions of itself and of the first entry that it keeps.
     compaction: Option<(u32, Node)>,
     first_kept: Option<u32>,
+    /// Whether a message was sent.
+    began: bool,
     /// Edits by the decoded identifier of what they edit; the last one counts.
     edits: HashMap<String, (u32, Node)>,
 }
@@ -62,27 +64,26 @@ impl Context for Building {
         Ok(())
     }
 
-    fn begin(&mut self, place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Vec<u8>> {
+    fn begin(&mut self, place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
         let Some((position, node)) = &self.compaction else { return Vec::new() };
         let kept = node.json(Field::FirstKept).and_then(place);
         self.first_kept = kept.filter(|kept| kept < position);
         let (first, position) = (self.first_kept, *position);
         self.edits.retain(|_, (edit, _)| counts(first, position, *edit));
         let system = node.node(Field::SystemMessage).map(|system| {
-            let mut out = Vec::new();
-            write::message(system, NEWEST, None, &mut out);
-            out
+            let mut node = system.clone();
+            if let Some(Value::Json(extra)) = node.take(Field::Extra) {
+                let mut own = Extra::default();
+                own.add(b"\"message\"", extra.as_bytes());
+                own.finish().into_iter().for_each(|own| node.set(Field::Extra, own));
+            }
+            Record { kind: Kind::Message, node }
         });
-        let mut summary = Vec::new();
-        let mut object = Object::open(&mut summary);
-        object.member("role", b"\"compactionSummary\"");
-        object.rows(SUMMARY, node);
-        object.member("timestamp", &milliseconds(node));
-        object.close();
+        let summary = Record { kind: Kind::Compaction, node: node.clone() };
         system.into_iter().chain([summary]).collect()
     }
 
-    fn message(&mut self, position: u32, record: &Record) -> Option<Vec<u8>> {
+    fn message(&mut self, position: u32, record: &Record) -> Option<Record> {
         let node = &record.node;
         if let Some((compaction, _)) = &self.compaction {
             let system = node.is(Field::Role, "system") && position < *compaction;
@@ -90,31 +91,42 @@ impl Context for Building {
                 return None;
             }
         }
-        let mut out = Vec::new();
-        match record.kind {
-            Kind::Message if node.is(Field::Subtype, "custom_message") => {
-                let mut object = Object::open(&mut out);
-                object.member("role", b"\"custom\"");
-                object.rows(CUSTOM, self.edited(node)?.as_ref().unwrap_or(node));
-                object.member("timestamp", &milliseconds(node));
-                object.close();
-            }
+        let node = match record.kind {
             Kind::Message => {
                 let edited = self.edited(node)?;
                 let node = edited.as_ref().unwrap_or(node);
-                let extra = write::message_extra(record);
-                write::message(&with_content(node), NEWEST, extra.as_ref(), &mut out);
+                if is_custom_entry(node) { node.clone() } else { with_content(node) }
             }
             Kind::BranchSummary if node.text(Field::Summary).is_some_and(|s| !s.is_empty()) => {
-                let mut object = Object::open(&mut out);
-                object.member("role", b"\"branchSummary\"");
-                object.rows(BRANCH, node);
-                object.member("timestamp", &milliseconds(node));
-                object.close();
+                node.clone()
             }
             _ => return None,
-        }
-        Some(out)
+        };
+        Some(Record { kind: record.kind, node })
+    }
+
+    fn own(&self, message: &Record, out: &mut Vec<u8>) {
+        let node = &message.node;
+        let (role, rows) = match message.kind {
+            Kind::Compaction => ("compactionSummary", SUMMARY),
+            Kind::BranchSummary => ("branchSummary", BRANCH),
+            _ if is_custom_entry(node) => ("custom", CUSTOM),
+            _ => {
+                let extra = write::message_extra(message);
+                write::message(node, NEWEST, extra.as_ref(), out);
+                return;
+            }
+        };
+        let mut object = Object::open(out);
+        text::quote(role, object.key("role"));
+        object.rows(rows, node);
+        object.member("timestamp", &milliseconds(node));
+        object.close();
+    }
+
+    fn sent(&mut self, message: &Record) -> Option<Node> {
+        let first = !std::mem::replace(&mut self.began, true);
+        sent::message(message, first)
     }
 
     fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {
@@ -146,6 +158,11 @@ const CUSTOM: &[Row] = &[
     row("display", Field::Display),
     row("details", Field::Details),
 ];
+
+/// Whether a message is an entry of its own, without an object for the message.
+fn is_custom_entry(node: &Node) -> bool {
+    node.is(Field::Subtype, "custom_message")
+}
 
 /// Whether a node is in the context of a compaction: kept by it, or behind it.
 fn counts(first_kept: Option<u32>, compaction: u32, position: u32) -> bool {

@@ -56,6 +56,12 @@ impl Lineage {
         self.records
     }
 
+    /// Goes on at this record number. What it means for identifiers is known only in versions
+    /// whose entries have their own.
+    pub fn resume(&mut self, records: u64) {
+        self.records = records;
+    }
+
     /// How many headers there were after the first.
     #[must_use]
     pub fn headers(&self) -> usize {

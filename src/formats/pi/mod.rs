@@ -25,6 +25,7 @@ mod lineage;
 mod read;
 mod reader;
 mod scan;
+mod sent;
 mod steps;
 mod version;
 mod wire;
@@ -78,6 +79,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".jsonl"],
     sniff,
     read: reader::open,
+    resume: reader::resume,
     write: writer::open,
     plane: steps::open,
     steps: steps::STEPS,

@@ -1,11 +1,11 @@
 //! pi's file as a stream of records.
 
 use super::lineage::Lineage;
-use super::version::Named;
+use super::version::{Named, TREE};
 use super::{NAME, read, write};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Parts, Reader, no_header};
+use crate::format::{Cx, Parts, Reader, no_header, skip_to};
 use crate::json::Json;
 use crate::lines::{BOM, Line, Lines, utf8};
 use crate::position::{Located, Position};
@@ -18,18 +18,31 @@ use std::io::Read;
 /// # Errors
 /// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let mut lines = Lines::new(parts.main()?, cx.options.max_line);
-    let bom = lines.skip_bom()?;
-    Ok(Box::new(Records {
-        lines,
-        cx,
-        bom,
-        session: None,
-        crlf: false,
-        unterminated: None,
-        done: false,
-        scratch: Vec::new(),
-    }))
+    Ok(Box::new(Records::open(parts, cx)?))
+}
+
+/// Opens a session at the record that stands at `from`.
+///
+/// # Errors
+/// If the part cannot be opened, or has no header any more.
+pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let mut records = Records::open(parts, cx)?;
+    while records.session.is_none() {
+        match records.next() {
+            None => return Ok(Box::new(records)),
+            Some(item) => drop(item?),
+        }
+    }
+    match &mut records.session {
+        Some(session) if session.version >= TREE && from.byte > 0 => {
+            session.lineage.resume(from.record);
+            let part = parts.open_at("", from.byte)?;
+            records.lines = Lines::starting(from, part, cx.options.max_line);
+            Ok(Box::new(records))
+        }
+        // The identifiers of a list follow from all its entries.
+        _ => Ok(skip_to((super::FORMAT.read)(parts, cx)?, from)),
+    }
 }
 
 struct Records<'a> {
@@ -71,6 +84,23 @@ impl Iterator for Records<'_> {
             }
         }
         None
+    }
+}
+
+impl<'a> Records<'a> {
+    fn open(parts: &mut dyn Parts, cx: &'a Cx<'a>) -> Result<Self> {
+        let mut lines = Lines::new(parts.main()?, cx.options.max_line);
+        let bom = lines.skip_bom()?;
+        Ok(Self {
+            lines,
+            cx,
+            bom,
+            session: None,
+            crlf: false,
+            unterminated: None,
+            done: false,
+            scratch: Vec::new(),
+        })
     }
 }
 

@@ -1,0 +1,110 @@
+//! Anthropic's Messages: system texts stand apart, answers of tools are blocks of a user's message.
+
+use super::form::List;
+use super::plain::{all_text, answer, joined, member_of};
+use crate::json::Json;
+use crate::mapping::{Object, Row, row};
+use crate::record::{Field, Node, block};
+
+/// Messages on their way into this shape.
+#[derive(Debug, Default)]
+pub struct Messages {
+    system: Vec<Json>,
+    /// Whether a message of answers is open.
+    answers: bool,
+}
+
+/// The provider's interface, whose signed thoughts it wants back.
+pub const API: &str = "anthropic-messages";
+
+impl Messages {
+    /// Writes one message.
+    pub fn add(&mut self, sent: &Node, list: &mut List) {
+        let content = sent.nodes(Field::Content).unwrap_or_default();
+        if sent.is(Field::Role, "system") {
+            self.system.extend(all_text(content));
+            return;
+        }
+        if let Some(result) = answer(content) {
+            if std::mem::replace(&mut self.answers, true) {
+                list.text(b",");
+            } else {
+                list.item().extend_from_slice(b"{\"role\":\"user\",\"content\":[");
+            }
+            write_block(result, list.buffer());
+            return;
+        }
+        self.close_answers(list);
+        let mut object = Object::open(list.item());
+        member_of(&mut object, "role", sent, Field::Role);
+        blocks(content, object.key("content"));
+        object.close();
+    }
+
+    /// Ends an open message of answers.
+    pub fn close_answers(&mut self, list: &mut List) {
+        if std::mem::take(&mut self.answers) {
+            list.text(b"]}");
+        }
+    }
+
+    /// The system messages' texts, one after the other.
+    pub fn system(&self) -> Option<Json> {
+        let between = Json::constant("\"\\n\\n\"");
+        self.system.iter().cloned().reduce(|a, b| joined(&joined(&a, &between), &b))
+    }
+}
+
+fn blocks(content: &[Node], out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (place, part) in content.iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        write_block(part, out);
+    }
+    out.push(b']');
+}
+
+fn write_block(part: &Node, out: &mut Vec<u8>) {
+    let is = |name| part.is(Field::Type, name);
+    if is(block::OPAQUE) {
+        out.extend_from_slice(part.json(Field::Data).map_or(&b"null"[..], Json::as_bytes));
+        return;
+    }
+    let mut object = Object::open(out);
+    if is(block::TEXT) {
+        object.member("type", b"\"text\"");
+        member_of(&mut object, "text", part, Field::Text);
+    } else if is(block::THINKING) && part.is_true(Field::Redacted) {
+        object.member("type", b"\"redacted_thinking\"");
+        member_of(&mut object, "data", part, Field::Signature);
+    } else if is(block::THINKING) {
+        object.member("type", b"\"thinking\"");
+        member_of(&mut object, "thinking", part, Field::Thinking);
+        member_of(&mut object, "signature", part, Field::Signature);
+    } else if is(block::TOOL_CALL) {
+        object.member("type", b"\"tool_use\"");
+        member_of(&mut object, "id", part, Field::Id);
+        member_of(&mut object, "name", part, Field::Name);
+        member_of(&mut object, "input", part, Field::Arguments);
+    } else if is(block::TOOL_RESULT) {
+        object.member("type", b"\"tool_result\"");
+        member_of(&mut object, "tool_use_id", part, Field::Call);
+        let inner = part.nodes(Field::Content).unwrap_or_default();
+        blocks(inner, object.key("content"));
+        if part.is_true(Field::IsError) {
+            object.member("is_error", b"true");
+        }
+    } else {
+        let image = is(block::IMAGE);
+        object.member("type", if image { b"\"image\"" } else { b"\"document\"" });
+        let mut source = Object::open(object.key("source"));
+        source.member("type", b"\"base64\"");
+        source.rows(DATA, part);
+        source.close();
+    }
+    object.close();
+}
+
+const DATA: &[Row] = &[row("media_type", Field::MediaType), row("data", Field::Data)];

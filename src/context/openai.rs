@@ -1,0 +1,111 @@
+//! OpenAI's Chat Completions: answers of tools are texts of messages of their own, the arguments
+//! of calls are JSON text.
+
+use super::form::List;
+use super::plain::{all_text, answer, member_of, text_block};
+use crate::json::{Json, text};
+use crate::mapping::Object;
+use crate::record::{Field, Node, block};
+
+/// Messages on their way into this shape.
+#[derive(Debug, Default)]
+pub struct Messages {
+    /// Images of answers, which have no room for them.
+    images: Vec<Node>,
+}
+
+impl Messages {
+    /// Writes one message.
+    pub fn add(&mut self, sent: &Node, list: &mut List) {
+        let content = sent.nodes(Field::Content).unwrap_or_default();
+        if let Some(result) = answer(content) {
+            let inner = result.nodes(Field::Content).unwrap_or_default();
+            let images = inner.iter().filter(|block| block.is(Field::Type, block::IMAGE));
+            self.images.extend(images.cloned());
+            let attached = inner.iter().any(|block| block.is(Field::Type, block::IMAGE));
+            // Chat Completions wants a text in every answer.
+            let none = if attached { "\"(see attached image)\"" } else { "\"(no tool output)\"" };
+            let said = all_text(inner).unwrap_or(Json::constant(none));
+            let mut object = Object::open(list.item());
+            object.member("role", b"\"tool\"");
+            member_of(&mut object, "tool_call_id", result, Field::Call);
+            object.member("content", said.as_bytes());
+            object.close();
+            return;
+        }
+        self.show_images(list);
+        let mut object = Object::open(list.item());
+        member_of(&mut object, "role", sent, Field::Role);
+        let many = content.iter().any(|block| block.is(Field::Type, block::IMAGE));
+        if many && !sent.is(Field::Role, "assistant") {
+            parts(content, object.key("content"));
+        } else {
+            let said = all_text(content).unwrap_or(Json::constant("null"));
+            object.member("content", said.as_bytes());
+        }
+        calls(content, &mut object);
+        object.close();
+    }
+
+    /// Shows the images of answers in a message of their own.
+    pub fn show_images(&mut self, list: &mut List) {
+        if self.images.is_empty() {
+            return;
+        }
+        let mut shown = vec![text_block(Json::constant("\"Attached image(s) from tool result:\""))];
+        shown.append(&mut self.images);
+        let mut object = Object::open(list.item());
+        object.member("role", b"\"user\"");
+        parts(&shown, object.key("content"));
+        object.close();
+    }
+}
+
+fn parts(content: &[Node], out: &mut Vec<u8>) {
+    let mut list = b'[';
+    for part in content {
+        let text = part.json(Field::Text).filter(|_| part.is(Field::Type, block::TEXT));
+        let image = part.is(Field::Type, block::IMAGE);
+        if text.is_none() && !image {
+            continue;
+        }
+        out.push(std::mem::replace(&mut list, b','));
+        let mut object = Object::open(out);
+        if let Some(text) = text {
+            object.member("type", b"\"text\"");
+            object.member("text", text.as_bytes());
+        } else {
+            object.member("type", b"\"image_url\"");
+            let mut url = Object::open(object.key("image_url"));
+            text::quote(&data_url(part), url.key("url"));
+            url.close();
+        }
+        object.close();
+    }
+    out.extend_from_slice(if list == b'[' { b"[]" } else { b"]" });
+}
+
+fn data_url(image: &Node) -> String {
+    let text = |field| image.text(field).unwrap_or_default();
+    format!("data:{};base64,{}", text(Field::MediaType), text(Field::Data))
+}
+
+fn calls(content: &[Node], object: &mut Object<'_>) {
+    let mut found = content.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL));
+    let Some(first) = found.next() else { return };
+    let out = object.key("tool_calls");
+    let mut list = b'[';
+    for call in std::iter::once(first).chain(found) {
+        out.push(std::mem::replace(&mut list, b','));
+        let mut object = Object::open(out);
+        member_of(&mut object, "id", call, Field::Id);
+        object.member("type", b"\"function\"");
+        let mut function = Object::open(object.key("function"));
+        member_of(&mut function, "name", call, Field::Name);
+        let arguments = call.json(Field::Arguments).map_or(&b"{}"[..], Json::as_bytes);
+        text::quote(&String::from_utf8_lossy(arguments), function.key("arguments"));
+        function.close();
+        object.close();
+    }
+    out.push(b']');
+}

@@ -1,0 +1,119 @@
+//! A message as role and blocks, without what formats spell differently.
+
+use crate::json::{Cursor, Json};
+use crate::mapping::Object;
+use crate::record::{Field, Node, Value, block};
+
+/// A message as role and blocks: texts that stand side by side are one, a string is a block, the
+/// arguments of calls are values. `None` if nothing is said. With `thinking`, signed thoughts
+/// stay, which their provider wants back.
+pub fn plain(message: &Node, thinking: bool) -> Option<Node> {
+    let mut out = Node::with_capacity(2);
+    if let Some(role) = message.get(Field::Role) {
+        out.set(Field::Role, role.clone());
+    }
+    let content = contents(message.get(Field::Content), thinking);
+    if content.is_empty() {
+        return None;
+    }
+    out.set(Field::Content, content);
+    Some(out)
+}
+
+fn contents(content: Option<&Value>, thinking: bool) -> Vec<Node> {
+    let mut list = Vec::new();
+    match content {
+        Some(Value::Json(text)) => add_text(text, &mut list),
+        Some(Value::Nodes(blocks)) => {
+            for block in blocks {
+                add_block(block, thinking, &mut list);
+            }
+        }
+        _ => {}
+    }
+    list
+}
+
+fn add_block(from: &Node, thinking: bool, list: &mut Vec<Node>) {
+    let is = |name| from.is(Field::Type, name);
+    if is(block::TEXT) {
+        from.json(Field::Text).into_iter().for_each(|text| add_text(text, list));
+    } else if is(block::THINKING) {
+        if thinking && from.json(Field::Signature).is_some() {
+            list.push(from.clone());
+        }
+    } else if is(block::TOOL_CALL) {
+        let mut call = from.clone();
+        if let Some(arguments) = from.json(Field::Arguments) {
+            call.set(Field::Arguments, parsed(arguments));
+        }
+        list.push(call);
+    } else if is(block::TOOL_RESULT) {
+        let mut result = from.clone();
+        let mut content = contents(from.get(Field::Content), thinking);
+        if content.is_empty() {
+            from.json(Field::Output).into_iter().for_each(|text| add_text(text, &mut content));
+        }
+        result.set(Field::Content, content);
+        list.push(result);
+    } else {
+        list.push(from.clone());
+    }
+}
+
+/// Adds a text, to the one before it if it follows one.
+fn add_text(text: &Json, list: &mut Vec<Node>) {
+    if text.is_null() || text.as_bytes() == b"\"\"" {
+        return;
+    }
+    if let Some(last) = list.last_mut().filter(|last| last.is(Field::Type, block::TEXT))
+        && let Some(before) = last.json(Field::Text)
+    {
+        let both = joined(before, text);
+        last.set(Field::Text, both);
+        return;
+    }
+    list.push(text_block(text.clone()));
+}
+
+/// A block of text.
+pub fn text_block(text: Json) -> Node {
+    let mut node = Node::with_capacity(2);
+    node.set(Field::Type, block::type_of(block::TEXT));
+    node.set(Field::Text, text);
+    node
+}
+
+/// Two strings as one, in their own spelling.
+pub fn joined(a: &Json, b: &Json) -> Json {
+    let mut out = a.as_bytes().to_vec();
+    out.pop();
+    out.extend_from_slice(b.as_bytes().get(1..).unwrap_or_default());
+    Json::checked(out.into())
+}
+
+/// Arguments that travel as JSON text, as the value that they are.
+fn parsed(arguments: &Json) -> Json {
+    let Some(inner) = arguments.text() else { return arguments.clone() };
+    let mut cursor = Cursor::new(inner.as_bytes());
+    let whole = cursor.skip_value().is_ok() && cursor.end().is_ok();
+    if whole { Json::checked(inner.trim().to_owned().into()) } else { arguments.clone() }
+}
+
+/// The answer of a tool, if that is what the message is.
+pub fn answer(content: &[Node]) -> Option<&Node> {
+    content.first().filter(|block| block.is(Field::Type, block::TOOL_RESULT))
+}
+
+/// The texts among the blocks as one.
+pub fn all_text(content: &[Node]) -> Option<Json> {
+    let texts = content.iter().filter(|block| block.is(Field::Type, block::TEXT));
+    texts.filter_map(|block| block.json(Field::Text).cloned()).reduce(|a, b| joined(&a, &b))
+}
+
+/// Writes the member that has a value.
+pub fn member_of(object: &mut Object<'_>, key: &str, node: &Node, field: Field) {
+    if let Some(value) = node.json(field) {
+        object.member(key, value.as_bytes());
+    }
+}

@@ -1,0 +1,121 @@
+//! What of pi's messages a model gets to see, and in which words.
+//!
+//! Source: `convertToLlm` of pi's `messages.ts`, and `transformMessages` and
+//! `getSystemMessageText` of its `ai` package, release 0.87.1.
+
+use crate::json::{Cursor, Json, text};
+use crate::record::{Field, Kind, Node, Record, block};
+
+/// The message as it is sent, by role and content; `first` where none was sent before it.
+#[must_use]
+pub fn message(message: &Record, first: bool) -> Option<Node> {
+    let node = &message.node;
+    let text = |field| node.text(field).unwrap_or_default();
+    match message.kind {
+        Kind::Compaction => {
+            let summary = text(Field::Summary);
+            Some(user(&format!("{COMPACTION}{summary}\n</summary>")))
+        }
+        Kind::BranchSummary => {
+            let summary = text(Field::Summary);
+            Some(user(&format!("{BRANCH}{summary}</summary>")))
+        }
+        _ if node.is(Field::Role, "bash") => {
+            (!node.is_true(Field::Excluded)).then(|| user(&command(node)))
+        }
+        _ if node.is(Field::Role, "custom") => {
+            let mut node = node.clone();
+            node.set(Field::Role, Json::constant("\"user\""));
+            Some(node)
+        }
+        _ if node.is(Field::Role, "system") => Some(system(node, first)),
+        _ if node.is(Field::Role, "assistant") => {
+            // What was broken off is not said again.
+            let broken = ["error", "aborted"].iter().any(|why| node.is(Field::StopReason, why));
+            (!broken).then(|| node.clone())
+        }
+        _ if ["user", "tool"].iter().any(|role| node.is(Field::Role, role)) => Some(node.clone()),
+        _ => None,
+    }
+}
+
+const COMPACTION: &str = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
+const BRANCH: &str =
+    "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
+
+fn user(text: &str) -> Node {
+    said("user", text)
+}
+
+fn said(role: &str, text: &str) -> Node {
+    let mut node = Node::with_capacity(2);
+    node.set(Field::Role, Json::string(role));
+    node.set(Field::Content, Json::string(text));
+    node
+}
+
+/// A command that a person ran, as text.
+fn command(node: &Node) -> String {
+    let empty = Node::default();
+    let bash = node.node(Field::Bash).unwrap_or(&empty);
+    let text = |field| bash.text(field).unwrap_or_default();
+    let mut out = format!("Ran `{}`\n", text(Field::Command));
+    match text(Field::Output).as_str() {
+        "" => out.push_str("(no output)"),
+        output => out.push_str(&format!("```\n{output}\n```")),
+    }
+    let code = bash.json(Field::ExitCode).filter(|code| !code.is_null());
+    let failed = code.filter(|code| code.float() != Some(0.0));
+    if bash.is_true(Field::Cancelled) {
+        out.push_str("\n\n(command cancelled)");
+    } else if let Some(code) = failed {
+        out.push_str(&format!("\n\nCommand exited with code {code:?}"));
+    }
+    let path = text(Field::OutputPath);
+    if bash.is_true(Field::Truncated) && !path.is_empty() {
+        out.push_str(&format!("\n\n[Output truncated. Full output: {path}]"));
+    }
+    out
+}
+
+/// A system message with its sections: the first whole, a later one as news of what changed.
+fn system(node: &Node, first: bool) -> Node {
+    let mut parts = vec![content_text(node)];
+    for (name, section) in sections(node) {
+        parts.push(match section {
+            Some(text) if first => text,
+            None if first => continue,
+            Some(text) => format!("Updated system prompt section \"{name}\":\n\n{text}"),
+            None => format!("Removed system prompt section \"{name}\"."),
+        });
+    }
+    parts.retain(|part| !part.is_empty());
+    said("system", &parts.join("\n\n"))
+}
+
+fn content_text(node: &Node) -> String {
+    if let Some(text) = node.text(Field::Content) {
+        return text;
+    }
+    let blocks = node.nodes(Field::Content).unwrap_or_default().iter();
+    let texts = blocks.filter(|block| block.is(Field::Type, block::TEXT));
+    texts.filter_map(|block| block.text(Field::Text)).collect::<Vec<_>>().join("\n")
+}
+
+/// The named parts of a prompt; `None` for one that was removed.
+fn sections(node: &Node) -> Vec<(String, Option<String>)> {
+    let Some(sections) = node.json(Field::Sections) else { return Vec::new() };
+    let spelling = sections.as_bytes();
+    let mut cursor = Cursor::new(spelling);
+    let mut found = Vec::new();
+    // A field of the model holds checked JSON, so the walk ends where the object does.
+    if cursor.begin_object().is_ok() {
+        while let Ok(Some(key)) = cursor.next_key()
+            && let Ok(value) = cursor.skip_value()
+        {
+            let name = text::decode(key.of(spelling)).unwrap_or_default();
+            found.push((name, text::decode(value.of(spelling))));
+        }
+    }
+    found
+}

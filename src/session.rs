@@ -1,0 +1,368 @@
+//! A session to look into: what it is as a whole, how its entries hang together, and what any of
+//! them holds, read when it is asked for.
+
+use crate::diagnostic::{Code, Log};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Format, Options, Parts};
+use crate::json::Json;
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Record};
+use crate::tree::{Path, Shape, Tree};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+/// A session that was walked once, and of which 24 bytes an entry were kept.
+///
+/// ```
+/// use copyist::diagnostic::Log;
+/// use copyist::format::{Cx, Options};
+/// use copyist::{formats::pi, json::Json, memory::Bytes, record::Field, session::Session};
+/// let file = concat!(
+///     r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#, "\n",
+///     r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"Hello"}}"#, "\n",
+///     r#"{"type":"label","id":"b","parentId":"a","timestamp":"t","targetId":"a","label":"start"}"#, "\n",
+/// );
+/// let (options, log) = (Options::default(), Log::default());
+/// let mut parts = Bytes::new(file);
+/// let cx = Cx { options: &options, log: &log };
+/// let mut session = Session::open(&pi::FORMAT, &mut parts, &cx)?;
+/// assert_eq!(session.header().node.text(Field::Cwd).as_deref(), Some("/w"));
+/// assert_eq!(session.leaf(), Some(&Json::string("b")));
+/// let a = session.entry(&Json::string("a"))?.expect("an entry");
+/// assert_eq!(a.value.node.text(Field::Content).as_deref(), Some("Hello"));
+/// assert_eq!(session.label(&Json::string("a")).and_then(Json::text).as_deref(), Some("start"));
+/// assert_eq!(session.children(Some(&Json::string("a")))?[0].at.line, 3);
+/// # Ok::<(), copyist::error::Error>(())
+/// ```
+pub struct Session<'s> {
+    format: &'static Format,
+    parts: &'s mut dyn Parts,
+    options: Options,
+    header: Record,
+    tree: Tree,
+    places: Places,
+    entries: u64,
+    leaf: Option<Json>,
+    name: Option<Json>,
+    labels: HashMap<Json, Json>,
+}
+
+impl<'s> Session<'s> {
+    /// Walks over a session. What is wrong with it is said in the log of `cx`, once.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is damaged and the options do not tolerate that.
+    pub fn open(format: &'static Format, parts: &'s mut dyn Parts, cx: &Cx<'_>) -> Result<Self> {
+        Self::open_showing(format, parts, cx, &mut |_| {})
+    }
+
+    /// The same, with a look at every record on the way.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_showing(
+        format: &'static Format,
+        parts: &'s mut dyn Parts,
+        cx: &Cx<'_>,
+        show: &mut dyn FnMut(&Located<Record>),
+    ) -> Result<Self> {
+        parts.keep()?;
+        let mut first = Gathering::default();
+        for item in (format.read)(parts, cx)? {
+            let located = item?;
+            show(&located);
+            first.record(located);
+        }
+        let tree = first.shape.finish();
+        for found in tree.findings().filter(|found| found.code != Code::Cycle) {
+            cx.report(found);
+        }
+        let mut labels = first.labels;
+        labels.retain(|target, _| tree.ordinal(target).is_some());
+        let header = first.header.unwrap_or_else(|| Record::new(Kind::Session));
+        let leaf = header.node.json(Field::Leaf).cloned().or(first.last);
+        Ok(Self {
+            format,
+            parts,
+            options: cx.options.clone(),
+            header,
+            tree,
+            places: first.places,
+            entries: first.entries,
+            leaf,
+            name: first.name,
+            labels,
+        })
+    }
+
+    /// What it is a session of.
+    #[must_use]
+    pub fn format(&self) -> &'static Format {
+        self.format
+    }
+
+    /// How it is read.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Its parts.
+    pub fn parts(&mut self) -> &mut dyn Parts {
+        self.parts
+    }
+
+    /// The session record; what later ones add or replace is in it.
+    #[must_use]
+    pub fn header(&self) -> &Record {
+        &self.header
+    }
+
+    /// How many entries there are, those without an identifier included.
+    #[must_use]
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// The identifier of the entry that the session stands at.
+    #[must_use]
+    pub fn leaf(&self) -> Option<&Json> {
+        self.leaf.as_ref()
+    }
+
+    /// The session's name, as its last `session_info` or else its header has it.
+    #[must_use]
+    pub fn name(&self) -> Option<&Json> {
+        self.name.as_ref().or(self.header.node.json(Field::Name))
+    }
+
+    /// A person's mark on an entry.
+    #[must_use]
+    pub fn label(&self, id: &Json) -> Option<&Json> {
+        self.labels.get(id)
+    }
+
+    /// All marks, by the entries that they stand on, in no order.
+    pub fn labels(&self) -> impl Iterator<Item = (&Json, &Json)> {
+        self.labels.iter()
+    }
+
+    /// How the entries hang together.
+    #[must_use]
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The same, for a walk from the roots; the session is given up.
+    #[must_use]
+    pub fn into_tree(self) -> Tree {
+        self.tree
+    }
+
+    /// The way from the root to an entry, or to the leaf. Empty where the leaf has no identifier.
+    ///
+    /// # Errors
+    /// If there is no such entry, or entries on the way are their own ancestors.
+    pub fn path(&self, to: Option<&Json>) -> Result<Path> {
+        match (self.tree.path(to.or(self.leaf.as_ref())), to) {
+            (Some(path), _) => path.cycle().map_or(Ok(path), |found| Err(Error::unfit(found))),
+            (None, None) => Ok(Path::default()),
+            (None, Some(id)) => {
+                let message = format!("no entry has the identifier {id:?}");
+                Err(Error::request(Code::NoContext, message))
+            }
+        }
+    }
+
+    /// Reads one entry.
+    ///
+    /// # Errors
+    /// If the session cannot be read any more.
+    pub fn entry(&mut self, id: &Json) -> Result<Option<Located<Record>>> {
+        match self.tree.ordinal(id) {
+            Some(ordinal) => Ok(self.nodes(&[ordinal])?.pop()),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads the entries whose parent is `id`, or the roots, in source order.
+    ///
+    /// # Errors
+    /// If the session cannot be read any more.
+    pub fn children(&mut self, id: Option<&Json>) -> Result<Vec<Located<Record>>> {
+        let ordinals = self.tree.children(id);
+        self.nodes(&ordinals)
+    }
+
+    /// Reads the nodes of these ordinals, which must be sorted.
+    fn nodes(&mut self, ordinals: &[u32]) -> Result<Vec<Located<Record>>> {
+        let mut found = Vec::with_capacity(ordinals.len());
+        let mut wanted = ordinals.iter().copied().peekable();
+        let (places, options) = (&self.places, &self.options);
+        while let Some(first) = wanted.next() {
+            let (mut next, place) = places.before(first);
+            let mut target = Some(first);
+            walk(self.format, self.parts, options, place, &mut |located| {
+                if located.value.is_node() {
+                    if target == Some(next) {
+                        found.push(located);
+                        // What stands far off is nearer to a later place.
+                        target = wanted.next_if(|wanted| places.before(*wanted).0 <= next);
+                    }
+                    next += 1;
+                }
+                Ok(if target.is_some() {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                })
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// Shows every record in source order, until `show` breaks off. What was said while the
+    /// session was opened is not said again.
+    ///
+    /// # Errors
+    /// Those of `show`, and if the session cannot be read any more.
+    pub fn walk(&mut self, show: Show<'_>) -> Result<()> {
+        walk(self.format, self.parts, &self.options, None, show)
+    }
+}
+
+/// Takes records one by one; a break ends the walk.
+pub type Show<'a> = &'a mut dyn FnMut(Located<Record>) -> Result<ControlFlow<()>>;
+
+fn walk(
+    format: &Format,
+    parts: &mut dyn Parts,
+    options: &Options,
+    from: Option<Position>,
+    show: Show<'_>,
+) -> Result<()> {
+    let log = Log::default();
+    let cx = Cx { options, log: &log };
+    let reader = match from {
+        Some(from) => (format.resume)(parts, from, &cx)?,
+        None => (format.read)(parts, &cx)?,
+    };
+    for item in reader {
+        if show(item?)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a record is an entry of the session, not a header, a blank line or a damaged one.
+#[must_use]
+pub fn is_entry(record: &Record) -> bool {
+    let node = &record.node;
+    let line = node.json(Field::Text).is_some() || node.json(Field::RawBytes).is_some();
+    match record.kind {
+        Kind::Session | Kind::Notice => false,
+        Kind::Opaque => !line,
+        _ => true,
+    }
+}
+
+/// What the first walk gathers.
+#[derive(Default)]
+struct Gathering {
+    shape: Shape,
+    places: Places,
+    header: Option<Record>,
+    entries: u64,
+    last: Option<Json>,
+    name: Option<Json>,
+    labels: HashMap<Json, Json>,
+}
+
+impl Gathering {
+    fn record(&mut self, located: Located<Record>) {
+        let node = &located.value.node;
+        if located.value.is_node() {
+            self.places.note(self.shape.len() as u32, located.at);
+        }
+        if is_entry(&located.value) {
+            self.entries += 1;
+            self.shape.record(&located);
+            self.last = node.json(Field::Id).cloned();
+        }
+        let said = |text: &&Json| text.as_bytes() != b"\"\"";
+        match located.value.kind {
+            Kind::Session => self.session(located.value),
+            Kind::SessionInfo => self.name = node.json(Field::Name).filter(said).cloned(),
+            Kind::Label => {
+                let label = node.json(Field::Label).filter(said);
+                match (node.json(Field::Target), label) {
+                    (Some(target), Some(label)) => {
+                        self.labels.insert(target.clone(), label.clone());
+                    }
+                    (Some(target), None) => drop(self.labels.remove(target)),
+                    (None, _) => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A session record adds to those before it, or replaces what they said.
+    fn session(&mut self, record: Record) {
+        match &mut self.header {
+            None => self.header = Some(record),
+            Some(header) => {
+                for (field, value) in record.node.iter() {
+                    header.node.set(field, value.clone());
+                }
+            }
+        }
+    }
+}
+
+/// Where some of the nodes stand, so that reading can begin near any of them. There are so many
+/// at most, however long the session is.
+struct Places {
+    /// Ordinals, ascending, with their positions.
+    list: Vec<(u32, Position)>,
+    /// How many nodes lie between two places at least.
+    every: u32,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self { list: Vec::new(), every: 1 }
+    }
+}
+
+impl Places {
+    const MOST: usize = 1 << 14;
+
+    fn note(&mut self, ordinal: u32, at: Position) {
+        if let Some((last, place)) = self.list.last()
+            // Reading begins with the first of several nodes that stand at one place.
+            && (place.byte == at.byte || ordinal - last < self.every)
+        {
+            return;
+        }
+        if self.list.len() == Self::MOST {
+            let mut keep = false;
+            self.list.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.every *= 2;
+        }
+        self.list.push((ordinal, at));
+    }
+
+    /// The last place that is not behind the node of this ordinal.
+    fn before(&self, ordinal: u32) -> (u32, Option<Position>) {
+        let after = self.list.partition_point(|(noted, _)| *noted <= ordinal);
+        match after.checked_sub(1).and_then(|place| self.list.get(place)) {
+            Some((noted, at)) => (*noted, Some(*at)),
+            None => (0, None),
+        }
+    }
+}
