@@ -153,10 +153,10 @@ impl<'s> Session<'s> {
         &self.tree
     }
 
-    /// The same, for a walk from the roots; the session is given up.
+    /// The same with all marks, for a walk from the roots; the session is given up.
     #[must_use]
-    pub fn into_tree(self) -> Tree {
-        self.tree
+    pub fn into_tree_and_labels(self) -> (Tree, HashMap<Json, Json>) {
+        (self.tree, self.labels)
     }
 
     /// The way from the root to an entry, or to the leaf. Empty where the leaf has no identifier.
@@ -202,7 +202,7 @@ impl<'s> Session<'s> {
         while let Some(first) = wanted.next() {
             let (mut next, place) = places.before(first);
             let mut target = Some(first);
-            walk(self.format, self.parts, options, place, &mut |located| {
+            walk_from(self.format, self.parts, options, place, &mut |located| {
                 if located.value.is_node() {
                     if target == Some(next) {
                         found.push(located);
@@ -227,14 +227,28 @@ impl<'s> Session<'s> {
     /// # Errors
     /// Those of `show`, and if the session cannot be read any more.
     pub fn walk(&mut self, show: Show<'_>) -> Result<()> {
-        walk(self.format, self.parts, &self.options, None, show)
+        walk(self.format, self.parts, &self.options, show)
     }
 }
 
 /// Takes records one by one; a break ends the walk.
 pub type Show<'a> = &'a mut dyn FnMut(Located<Record>) -> Result<ControlFlow<()>>;
 
-fn walk(
+/// Shows every record of a session in source order, until `show` breaks off, and says nothing in
+/// any log.
+///
+/// # Errors
+/// Those of `show`, and if the session cannot be read.
+pub fn walk(
+    format: &Format,
+    parts: &mut dyn Parts,
+    options: &Options,
+    show: Show<'_>,
+) -> Result<()> {
+    walk_from(format, parts, options, None, show)
+}
+
+fn walk_from(
     format: &Format,
     parts: &mut dyn Parts,
     options: &Options,

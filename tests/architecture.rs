@@ -27,6 +27,7 @@ const LAYERS: &[&[&str]] = &[
     &["convert"],
     &["validate"],
     &["context"],
+    &["inspect"],
     &["store"],
     &["batch"],
     &["cli"],

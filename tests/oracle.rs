@@ -1,14 +1,19 @@
-//! The real pi as judge: it opens what we migrated, and sees every entry.
+//! The real pi as judge: it opens what we migrated, sees every entry, and sends the same words.
 //!
 //! `../shared/oracle/pi/install.sh` installs it once; without it the test says that it is skipped.
 
 mod common;
 
-use common::{corpus, files, migrated, name, options, own_inputs, read, recognise};
-use copyist::format::OnError;
+use common::{as_javascript, corpus, files, migrated, name, options, own_inputs, read, recognise};
+use copyist::context::{self, Form, Request};
+use copyist::diagnostic::Log;
+use copyist::format::{Cx, OnError};
 use copyist::ids::Choice;
+use copyist::memory::Bytes;
+use serde_json::{Value, json};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The script that asks pi for the context of a file, or `None` after saying aloud why not.
 fn judge() -> Option<PathBuf> {
@@ -82,4 +87,138 @@ fn the_real_pi_opens_every_migrated_file_and_sees_every_entry() {
     }
     println!("the real pi opened {opened} migrated files");
     assert!(opened >= 4);
+}
+
+/// The real pi's own words for what it sends, of contexts that are given line by line.
+const SENT: &str = "
+import { createInterface } from 'node:readline';
+const { convertToLlm } = await import(process.argv.at(-1));
+for await (const line of createInterface({ input: process.stdin })) {
+  const whole = (_, value) => typeof value === 'string' ? value.toWellFormed() : value;
+  const messages = convertToLlm(JSON.parse(line).messages);
+  for (const { content } of messages) {
+    // A character may be cut in two between texts that stand side by side.
+    for (let i = 1; Array.isArray(content) && i < content.length; i++) {
+      if (content[i].type === 'text' && content[i - 1].type === 'text') {
+        content[i - 1].text += content[i].text;
+        content.splice(i--, 1);
+      }
+    }
+  }
+  console.log(JSON.stringify(messages, whole));
+}
+";
+
+/// The module of the newest pi that says what it sends.
+fn words() -> Option<PathBuf> {
+    let home = std::env::var_os("PI_ORACLE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache/pi-oracle")));
+    let inside = "v0.87.1/node_modules/@earendil-works/pi-coding-agent/dist/core/messages.js";
+    home.map(|home| home.join(inside)).filter(|module| module.is_file())
+}
+
+/// A message of pi's in the form in which contexts are compared, by the rules of its providers:
+/// what was broken off or says nothing is not sent, thoughts are left out.
+fn comparable(message: &Value) -> Option<Value> {
+    if ["error", "aborted"].iter().any(|why| message["stopReason"] == *why) {
+        return None;
+    }
+    // Answers of the first generation, which the newest pi no longer finds, are still said.
+    let first = message.get("content").is_none();
+    let content = blocks(&message[if first { "output" } else { "content" }]);
+    let (role, content) = match message["role"].as_str()? {
+        "toolResult" => {
+            let call = &message["toolCallId"];
+            ("tool", json!([{"type": "tool_result", "call": call, "content": content}]))
+        }
+        role => (role, json!(content)),
+    };
+    let empty = content.as_array().is_some_and(Vec::is_empty);
+    (!empty).then(|| json!({"role": role, "content": content}))
+}
+
+fn blocks(content: &Value) -> Vec<Value> {
+    let mut out: Vec<Value> = Vec::new();
+    let text = json!([{"type": "text", "text": content}]);
+    for block in if content.is_string() { &text } else { content }.as_array().into_iter().flatten()
+    {
+        let of = |key: &str| block[key].clone();
+        match block["type"].as_str() {
+            Some("text") if block["text"] == "" => {}
+            Some("text") => out.push(json!({"type": "text", "text": of("text")})),
+            Some("thinking") => {}
+            Some("image") => out.push(
+                json!({"type": "image", "media_type": of("mimeType"), "data": of("data")}),
+            ),
+            Some("toolCall") => out.push(json!({
+                "type": "tool_call", "id": of("id"), "name": of("name"), "arguments": of("arguments"),
+            })),
+            _ => out.push(block.clone()),
+        }
+    }
+    out
+}
+
+#[test]
+fn what_is_sent_is_what_the_real_pi_sends() {
+    let Some(_) = judge() else { return };
+    let Some(module) = words() else {
+        eprintln!("SKIP the real pi: no release 0.87.1");
+        return;
+    };
+    let mut inputs = own_inputs();
+    if let Some(corpus) = corpus("the corpus for what the real pi sends") {
+        inputs.extend(
+            ["real", "generated", "public", "probes"]
+                .iter()
+                .flat_map(|set| files(&corpus.join("pi").join(set))),
+        );
+    }
+    let context = |source: &[u8], form| {
+        let options = options(OnError::Keep, Choice::Sequential);
+        let log = Log::default();
+        let cx = Cx { options: &options, log: &log };
+        let (format, _) = recognise(source).filter(|(format, _)| format.name == "pi")?;
+        let (mut out, request) = (Vec::new(), Request { form, ..Request::default() });
+        context::run(format, &mut Bytes::new(source), &request, &cx, &mut out).ok()?;
+        Some(out)
+    };
+    let both = |input: &PathBuf| {
+        let source = read(input);
+        Some((context(&source, Form::Own)?, context(&source, Form::Canonical)?, name(input)))
+    };
+    let contexts: Vec<_> = inputs.iter().filter_map(both).collect();
+    let lines: Vec<u8> = contexts.iter().flat_map(|(own, ..)| own.clone()).collect();
+    let answers = told(&module, lines);
+    assert_eq!(answers.len(), contexts.len());
+    for ((_, ours, name), theirs) in contexts.iter().zip(&answers) {
+        let ours = as_javascript(ours)["messages"].take();
+        let theirs = as_javascript(theirs.as_bytes());
+        let theirs: Vec<_> = theirs.as_array().expect("a list").iter().collect();
+        // How sections of a system prompt become text is a matter of each provider's module.
+        let plain = |m: &&Value| m["role"] != "system";
+        let theirs: Vec<_> = theirs.into_iter().filter(plain).filter_map(comparable).collect();
+        let ours: Vec<_> = ours.as_array().expect("a list").iter().filter(plain).collect();
+        assert_eq!(ours, theirs.iter().collect::<Vec<_>>(), "{name}");
+    }
+    println!("{} contexts are sent in the real pi's words", contexts.len());
+    assert!(contexts.len() >= 4);
+}
+
+/// What the script says of each line.
+fn told(module: &Path, lines: Vec<u8>) -> Vec<String> {
+    let mut node = Command::new("node")
+        .args(["--input-type=module", "-e", SENT])
+        .arg(module)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("node runs");
+    let mut stdin = node.stdin.take().expect("a pipe");
+    let writer = std::thread::spawn(move || stdin.write_all(&lines));
+    let done = node.wait_with_output().expect("node ends");
+    writer.join().expect("a writer").expect("all is read");
+    let text = String::from_utf8(done.stdout).expect("UTF-8");
+    text.lines().map(str::to_owned).collect()
 }

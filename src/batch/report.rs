@@ -1,6 +1,7 @@
 //! What is told about each input, and about all of them.
 
 use crate::diagnostic::{Diagnostic, Fate, Findings, Severity};
+use crate::inspect::Inspection;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -80,6 +81,9 @@ pub struct FileReport {
     pub output: Option<String>,
     /// Records read.
     pub records: u64,
+    /// What there is in it, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inspection: Option<Box<Inspection>>,
     /// Whether the output's pipe was closed by whoever read it.
     #[serde(skip)]
     pub pipe_closed: bool,
@@ -100,6 +104,7 @@ impl FileReport {
             to: None,
             output: None,
             records: 0,
+            inspection: None,
             pipe_closed: false,
             findings: Findings::default(),
         }

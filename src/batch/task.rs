@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Confidence, Cx, Format, Head, Options, Sink, Sniffed, Target};
 use crate::formats::Spec;
 use crate::store::{Backup, Destination, Input, Output, Policy};
-use crate::{convert, migrate, validate};
+use crate::{convert, inspect, migrate, validate};
 use jsonschema::Validator;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -28,6 +28,8 @@ pub enum Action {
     Detect,
     /// Print what would be sent to a model.
     Context(Request),
+    /// Show what there is.
+    Inspect(inspect::Request),
 }
 
 /// Where outputs go.
@@ -163,6 +165,12 @@ impl Task {
             Action::Context(request) => {
                 let mut out = std::io::stdout();
                 report.records = context::run(found.format, &mut input, request, cx, &mut out)?;
+                Ok(Outcome::Shown)
+            }
+            Action::Inspect(request) => {
+                let inspection = inspect::run(found.format, &mut input, *request, cx)?;
+                report.records = inspection.kinds.values().sum();
+                report.inspection = Some(Box::new(inspection));
                 Ok(Outcome::Shown)
             }
             Action::Validate(max_errors) => {

@@ -70,6 +70,17 @@ impl Reading {
         Options { on_error, max_line: self.max_line, ..Options::default() }
     }
 
+    /// Makes sure that one file is named, for a command that shows one session.
+    pub fn one_session(&self, command: &str) -> Result<(), Stop> {
+        match self.paths.as_slice() {
+            [path] if path.is_dir() => {
+                Err(Stop::usage(format!("`{command}` takes one session, not a folder")))
+            }
+            [_] => Ok(()),
+            _ => Err(Stop::usage(format!("`{command}` takes one session"))),
+        }
+    }
+
     /// `--fail-on` for the batch.
     pub fn fail_on(&self) -> Option<FailOn> {
         self.fail_on.map(|failing| match failing {
@@ -202,4 +213,7 @@ pub struct Telling {
     /// Say what became of each input
     #[arg(short, long)]
     pub verbose: bool,
+    /// How wide drawings are.
+    #[arg(skip)]
+    pub width: Option<u16>,
 }

@@ -56,12 +56,7 @@ impl From<Option<Shape>> for Form {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let [path] = self.reading.paths.as_slice() else {
-            return Err(Stop::usage("`context` takes one session"));
-        };
-        if path.is_dir() {
-            return Err(Stop::usage("`context` takes one session, not a folder"));
-        }
+        self.reading.one_session("context")?;
         let options = Options {
             ids: self.ids.choice(),
             force_version: true,

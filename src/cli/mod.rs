@@ -4,8 +4,10 @@ mod args;
 mod context;
 mod convert;
 mod detect;
+mod drawing;
 mod explain;
 mod formats;
+mod inspect;
 mod migrate;
 mod run;
 mod schema;
@@ -31,6 +33,7 @@ struct Cli {
 enum Command {
     Migrate(migrate::Args),
     Convert(convert::Args),
+    Inspect(inspect::Args),
     Context(context::Args),
     Validate(validate::Args),
     Detect(detect::Args),
@@ -71,6 +74,7 @@ pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Migrate(args) => args.run(),
         Command::Convert(args) => args.run(),
+        Command::Inspect(args) => args.run(),
         Command::Context(args) => args.run(),
         Command::Validate(args) => args.run(),
         Command::Detect(args) => args.run(),

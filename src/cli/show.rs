@@ -1,6 +1,7 @@
 //! Results and findings, for people and for programs.
 
 use super::args::Telling;
+use super::drawing;
 use crate::batch::{FileReport, Outcome, Summary};
 use crate::diagnostic::{Code, Diagnostic, Severity, Window};
 use std::collections::BTreeSet;
@@ -18,6 +19,8 @@ pub struct Show {
     /// Whether standard output carries the sessions themselves.
     data_on_stdout: bool,
     dry_run: bool,
+    /// How wide drawings are.
+    width: usize,
     /// Codes whose help was given: once a run is enough.
     helped: BTreeSet<Code>,
     /// Why results could not be written.
@@ -33,6 +36,7 @@ impl Show {
             verbose: telling.verbose,
             data_on_stdout,
             dry_run,
+            width: width(telling.width),
             helped: BTreeSet::new(),
             broken: None,
         }
@@ -69,7 +73,9 @@ impl Show {
             let more = all - told.min(shown) as u64;
             say(&format!("{}: … and {more} more findings", printable(&report.path)));
         }
-        if let Some(line) = self.line(report) {
+        if let Some(inspection) = &report.inspection {
+            self.result(&drawing::draw(report, inspection, self.width));
+        } else if let Some(line) = self.line(report) {
             self.result(&line);
         }
     }
@@ -139,6 +145,12 @@ impl Show {
             self.broken.get_or_insert(error);
         }
     }
+}
+
+/// The columns that a person wants, or the terminal has.
+fn width(wanted: Option<u16>) -> usize {
+    let terminal = || terminal_size::terminal_size().map(|(terminal_size::Width(w), _)| w);
+    wanted.or_else(terminal).unwrap_or(80).into()
 }
 
 fn plural(n: u64, what: &str) -> String {

@@ -40,16 +40,17 @@ fn add_block(from: &Node, thinking: bool, list: &mut Vec<Node>) {
         from.json(Field::Text).into_iter().for_each(|text| add_text(text, list));
     } else if is(block::THINKING) {
         if thinking && from.json(Field::Signature).is_some() {
-            list.push(from.clone());
+            let fields = [Field::Thinking, Field::Signature, Field::Redacted];
+            list.push(only(from, &fields));
         }
     } else if is(block::TOOL_CALL) {
-        let mut call = from.clone();
+        let mut call = only(from, &[Field::Id, Field::Name]);
         if let Some(arguments) = from.json(Field::Arguments) {
             call.set(Field::Arguments, parsed(arguments));
         }
         list.push(call);
     } else if is(block::TOOL_RESULT) {
-        let mut result = from.clone();
+        let mut result = only(from, &[Field::Call, Field::IsError]);
         let mut content = contents(from.get(Field::Content), thinking);
         if content.is_empty() {
             from.json(Field::Output).into_iter().for_each(|text| add_text(text, &mut content));
@@ -57,8 +58,19 @@ fn add_block(from: &Node, thinking: bool, list: &mut Vec<Node>) {
         result.set(Field::Content, content);
         list.push(result);
     } else {
-        list.push(from.clone());
+        list.push(only(from, &[Field::MediaType, Field::Data]));
     }
+}
+
+/// The block with these of its fields.
+fn only(from: &Node, fields: &[Field]) -> Node {
+    let mut node = Node::with_capacity(fields.len() + 1);
+    for &field in [Field::Type].iter().chain(fields) {
+        if let Some(value) = from.get(field) {
+            node.set(field, value.clone());
+        }
+    }
+    node
 }
 
 /// Adds a text, to the one before it if it follows one.

@@ -38,6 +38,8 @@ pub struct Stop {
     pub children: u32,
     /// Whether it begins a branch: a root, or a child beside others.
     pub begins: bool,
+    /// Whether it has no parent.
+    pub root: bool,
 }
 
 /// Siblings of which some are yet to be shown: first those beside the straight one, then that.
@@ -94,6 +96,7 @@ impl Branches {
                 depth,
                 children: children.len() as u32,
                 begins: !alone || node.parent == MISSING,
+                root: node.parent == MISSING,
             };
             if !show(stop) {
                 return;

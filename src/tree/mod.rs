@@ -4,9 +4,11 @@
 //! is enough to find duplicate identifiers, missing parents and cycles, and to follow the path
 //! from the leaf to the root, in a file of any size.
 
+mod bits;
 mod branches;
 mod path;
 
+pub use bits::Bits;
 pub use branches::{Branches, Stop};
 pub use path::Path;
 

@@ -1,6 +1,6 @@
 //! The way from a root to a leaf.
 
-use super::{Entry, Finding};
+use super::{Bits, Entry, Finding};
 use crate::diagnostic::{Code, Diagnostic};
 
 /// The nodes from a root to a leaf, known by their ordinals among the nodes in source order.
@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic};
 /// as agents write them.
 #[derive(Debug, Default)]
 pub struct Path {
-    bits: Vec<u64>,
+    nodes: Bits,
     /// How many bits are set before each block of [`BLOCK`] words.
     before: Vec<u32>,
     /// Ordinals, each with its place on the path, sorted; where the path's order is not the
@@ -29,20 +29,19 @@ impl Path {
         leaf: usize,
         parent: impl Fn(usize) -> Option<(Entry, Option<usize>)>,
     ) -> Self {
-        let mut path = Self { bits: vec![0; nodes.div_ceil(64)], ..Self::default() };
+        let mut path = Self { nodes: Bits::with_room(nodes), ..Self::default() };
         let (mut place, mut last, mut ascending) = (Some(leaf), u32::MAX, true);
         while let Some((entry, next)) = place.and_then(&parent) {
-            if path.contains(entry.ordinal) {
+            if !path.nodes.insert(entry.ordinal) {
                 path.cycle = Some(entry.line);
                 break;
             }
-            path.insert(entry.ordinal);
             ascending &= entry.ordinal < last;
             last = entry.ordinal;
             place = next;
         }
         let mut before = 0;
-        for block in path.bits.chunks(BLOCK) {
+        for block in path.nodes.words().chunks(BLOCK) {
             path.before.push(before);
             before += block.iter().map(|word| word.count_ones()).sum::<u32>();
         }
@@ -73,8 +72,7 @@ impl Path {
     /// Whether the node of this ordinal is on the path.
     #[must_use]
     pub fn contains(&self, ordinal: u32) -> bool {
-        let word = self.bits.get(ordinal as usize / 64).copied().unwrap_or(0);
-        word >> (ordinal % 64) & 1 == 1
+        self.nodes.contains(ordinal)
     }
 
     /// How many nodes stand before the node of this ordinal on the path, if it is on it.
@@ -89,8 +87,9 @@ impl Path {
         }
         let word = ordinal as usize / 64;
         let block = word / BLOCK;
-        let words = self.bits.get(block * BLOCK..word)?;
-        let lower = self.bits.get(word)? & ((1 << (ordinal % 64)) - 1);
+        let bits = self.nodes.words();
+        let words = bits.get(block * BLOCK..word)?;
+        let lower = bits.get(word)? & ((1 << (ordinal % 64)) - 1);
         let inside: u32 = words.iter().map(|word| word.count_ones()).sum();
         Some(self.before.get(block)? + inside + lower.count_ones())
     }
@@ -119,11 +118,5 @@ impl Path {
     pub fn cycle(&self) -> Option<Diagnostic> {
         let finding = Finding { line: self.cycle?, code: Code::Cycle, other: 0 };
         Some(finding.into_diagnostic())
-    }
-
-    fn insert(&mut self, ordinal: u32) {
-        if let Some(word) = self.bits.get_mut(ordinal as usize / 64) {
-            *word |= 1 << (ordinal % 64);
-        }
     }
 }

@@ -1,0 +1,215 @@
+//! What there is in a session, drawn for a person.
+
+use super::show::printable;
+use crate::batch::FileReport;
+use crate::diagnostic::Severity;
+use crate::inspect::{Inspection, Item, Row};
+use std::collections::BTreeMap;
+use textwrap::core::display_width;
+use textwrap::{Options, WordSplitter};
+
+/// How wide the names of the lines above the tree are.
+const NAMES: usize = 10;
+
+/// The text, at most `width` columns wide.
+pub fn draw(report: &FileReport, inspection: &Inspection, width: usize) -> String {
+    let width = width.max(40);
+    let mut lines = vec![format!(
+        "{}: {}",
+        printable(&report.path),
+        report.format.as_deref().unwrap_or("unknown")
+    )];
+    let mut put = |name: &str, value: String| {
+        if !value.is_empty() {
+            let name = format!("{name:<NAMES$}");
+            let rest = " ".repeat(NAMES);
+            let options = Options::new(width)
+                .initial_indent(&name)
+                .subsequent_indent(&rest)
+                .word_splitter(WordSplitter::NoHyphenation);
+            lines.extend(textwrap::wrap(&printable(&value), options).into_iter().map(Into::into));
+        }
+    };
+    facts(report, inspection, &mut put);
+    if !inspection.rows.is_empty() {
+        lines.push(String::new());
+    }
+    let what = inspection.rows.iter().map(|row| display_width(speaker(row))).max().unwrap_or(0);
+    lines.extend(inspection.rows.iter().map(|row| tree_row(row, what, width)));
+    if inspection.not_drawn > 0 {
+        let more = number(inspection.not_drawn as f64);
+        lines.push(format!("… and {more} more entries; --rows N draws more"));
+    }
+    lines.join("\n")
+}
+
+fn facts(report: &FileReport, found: &Inspection, put: &mut dyn FnMut(&str, String)) {
+    if let Some(name) = &found.name {
+        put("name", name.clone());
+    }
+    for (name, value) in &found.header {
+        let name = match *name {
+            "source" => continue,
+            "parent_session" => "parent",
+            "thinking_level" => "thinking",
+            other => other,
+        };
+        put(name, value.clone());
+    }
+    if let Some((first, last)) = &found.times {
+        put("times", format!("{first} to {last}"));
+    }
+    put("entries", format!("{}: {}", number(found.entries as f64), counts(&found.kinds)));
+    put("messages", counts(&found.roles));
+    put("calls", counts(&found.calls));
+    put("models", counts(&found.models));
+    let active = found.active;
+    put("turns", format!("{}, {} on the active branch", found.turns, active.turns));
+    put("tokens", tokens(found));
+    if found.usage.cost > 0.0 {
+        put("cost", format!("{:.4}", found.usage.cost));
+    }
+    put("tree", tree(found));
+    let labels = found.labels.iter().map(|(id, label)| format!("{label} on {id}"));
+    put("labels", labels.collect::<Vec<_>>().join(", "));
+    put("damage", damage(report));
+}
+
+fn tokens(found: &Inspection) -> String {
+    let usage = &found.usage;
+    let parts = [
+        ("input", usage.input),
+        ("output", usage.output),
+        ("cache read", usage.cache_read),
+        ("cache write", usage.cache_write),
+    ];
+    let told = parts.iter().filter(|(_, tokens)| *tokens > 0.0);
+    told.map(|(name, tokens)| format!("{name} {}", number(*tokens))).collect::<Vec<_>>().join(", ")
+}
+
+fn tree(found: &Inspection) -> String {
+    let shape = found.tree;
+    let mut parts = vec![
+        plural(shape.roots, "root"),
+        plural(shape.forks, "fork"),
+        plural(shape.ends, "end"),
+        format!("{} active", plural(found.active.entries, "entry").replace("entrys", "entries")),
+    ];
+    if shape.unreachable > 0 {
+        parts.push(format!("{} unreachable", shape.unreachable));
+    }
+    if let Some(leaf) = &found.leaf {
+        parts.push(format!("leaf {leaf}"));
+    }
+    parts.join(", ")
+}
+
+fn damage(report: &FileReport) -> String {
+    let bad = report.findings.counts.iter().filter(|(code, _)| code.severity() > Severity::Note);
+    let told: Vec<_> =
+        bad.map(|(code, n)| format!("{n} × {} {}", code.name(), code.title())).collect();
+    if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+}
+
+fn counts<K: AsRef<str>>(counts: &BTreeMap<K, u64>) -> String {
+    let mut sorted: Vec<_> = counts.iter().collect();
+    sorted.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
+    let told = sorted.iter().map(|(name, n)| format!("{} {n}", name.as_ref()));
+    told.collect::<Vec<_>>().join(", ")
+}
+
+fn plural(n: u64, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+/// A number with its thousands apart.
+fn number(n: f64) -> String {
+    let digits = format!("{n:.0}");
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// How many branches beside each other are drawn as lines.
+const DEEPEST: u32 = 12;
+
+/// Who speaks in an entry, or what it is.
+fn speaker(row: &Row) -> &str {
+    match &row.item {
+        Item::Run { .. } => "",
+        Item::Entry { role, kind, .. } => role.as_deref().unwrap_or(kind),
+    }
+}
+
+/// One row, in which the speaker has `what` columns.
+fn tree_row(row: &Row, what: usize, width: usize) -> String {
+    let shown = row.depth.min(DEEPEST) as usize;
+    let bars = |n: usize| "│ ".repeat(n);
+    let mut start = match (&row.item, shown) {
+        (Item::Entry { .. }, 1..) if row.begins => bars(shown - 1) + "├─",
+        _ => bars(shown),
+    };
+    if row.depth > DEEPEST {
+        start.push_str(&format!("({}) ", row.depth));
+    }
+    match &row.item {
+        Item::Run { run } => {
+            let what = if *run == 1 { "entry" } else { "entries" };
+            format!("{start}┊ {run} {what}")
+        }
+        Item::Entry { id, text, label, leaf, active, .. } => {
+            let mark = if *active { '●' } else { '○' };
+            let speaker = speaker(row);
+            let pad = " ".repeat(what.saturating_sub(display_width(speaker)));
+            let start = printable(&format!("{start}{mark} {id} {speaker}{pad} "));
+            let mut end = String::new();
+            if let Some(label) = label {
+                end.push_str(&printable(&format!(" [{label}]")));
+            }
+            if *leaf {
+                end.push_str(" ◀ leaf");
+            }
+            let room = width.saturating_sub(display_width(&start) + display_width(&end));
+            format!("{start}{}{end}", cropped(&printable(text), room)).trim_end().to_owned()
+        }
+    }
+}
+
+/// As much of a text as has room.
+fn cropped(text: &str, room: usize) -> String {
+    if display_width(text) <= room {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut used = 1;
+    for c in text.chars() {
+        let mut utf8 = [0; 4];
+        used += display_width(c.encode_utf8(&mut utf8));
+        if used > room {
+            break;
+        }
+        out.push(c);
+    }
+    out.push('…');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cropped_to_columns() {
+        assert_eq!(cropped("abcdef", 6), "abcdef");
+        assert_eq!(cropped("abcdef", 4), "abc…");
+        assert_eq!(cropped("日本語", 5), "日本…");
+        assert_eq!(cropped("abc", 0), "…");
+        assert_eq!(number(1234567.0), "1,234,567");
+        assert_eq!(number(123.0), "123");
+    }
+}

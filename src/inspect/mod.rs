@@ -1,0 +1,268 @@
+//! What there is in a session: its header, counts, tree, tokens and cost.
+
+mod draw;
+mod preview;
+
+pub use draw::{Item, Row};
+
+use crate::error::Result;
+use crate::format::{Cx, Format, Parts};
+use crate::json::Json;
+use crate::position::Located;
+use crate::record::{Field, Kind, Node, Record, block};
+use crate::session::{self, Session, is_entry};
+use draw::Marks;
+use serde::{Serialize, Serializer};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+
+/// How much of the tree is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Whether every entry gets a row of its own; else runs of entries share one.
+    pub full: bool,
+    /// How many rows there may be.
+    pub rows: usize,
+}
+
+/// What there is in a session.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Inspection {
+    /// What the header says, by the model's names.
+    #[serde(serialize_with = "as_map")]
+    pub header: Vec<(&'static str, String)>,
+    /// The session's name.
+    pub name: Option<String>,
+    /// Entries of the file.
+    pub entries: u64,
+    /// Records by kind.
+    pub kinds: BTreeMap<&'static str, u64>,
+    /// Messages by role.
+    pub roles: BTreeMap<String, u64>,
+    /// Calls of tools by the tool's name.
+    pub calls: BTreeMap<String, u64>,
+    /// Answers by the model that gave them.
+    pub models: BTreeMap<String, u64>,
+    /// Questions of a person.
+    pub turns: u64,
+    /// What counts on the way from the root to the leaf.
+    pub active: Active,
+    /// Tokens and cost of the whole file, all branches included.
+    pub usage: Usage,
+    /// The first and the last time on an entry.
+    pub times: Option<(String, String)>,
+    /// The shape of the tree.
+    pub tree: Shape,
+    /// The identifier of the entry that the session stands at.
+    pub leaf: Option<String>,
+    /// A person's marks, by entry.
+    pub labels: BTreeMap<String, String>,
+    /// The tree as it is drawn.
+    pub rows: Vec<Row>,
+    /// Entries that are in no row, for there would be too many.
+    pub not_drawn: u64,
+}
+
+/// What counts on the way from the root to the leaf.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Active {
+    /// Entries.
+    pub entries: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Questions of a person.
+    pub turns: u64,
+}
+
+/// The shape of a tree.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Shape {
+    /// Entries without a parent.
+    pub roots: u64,
+    /// Entries with more than one child.
+    pub forks: u64,
+    /// Entries without a child.
+    pub ends: u64,
+    /// Entries that no root leads to: those in a cycle, and what hangs from it.
+    pub unreachable: u64,
+}
+
+/// Tokens and cost.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Usage {
+    /// Tokens sent.
+    pub input: f64,
+    /// Tokens received.
+    pub output: f64,
+    /// Tokens read from the cache.
+    pub cache_read: f64,
+    /// Tokens written to the cache.
+    pub cache_write: f64,
+    /// Cost in the currency of the source, mostly US dollars.
+    pub cost: f64,
+}
+
+fn as_map<S: Serializer>(pairs: &[(&str, String)], to: S) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_map(pairs.iter().map(|(key, value)| (*key, value)))
+}
+
+/// Looks at a session, in two walks over it. Memory is 24 bytes an entry, and the rows.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn run(
+    format: &'static Format,
+    parts: &mut dyn Parts,
+    request: Request,
+    cx: &Cx<'_>,
+) -> Result<Inspection> {
+    let (mut found, mut marks) = (Inspection::default(), Marks::default());
+    let mut nodes = 0;
+    let session = Session::open_showing(format, parts, cx, &mut |located| {
+        let ordinal = located.value.is_node().then_some(nodes);
+        nodes += u32::from(ordinal.is_some());
+        found.record(&located.value);
+        ordinal.into_iter().for_each(|ordinal| marks.note(ordinal, &located.value));
+    })?;
+    found.session(&session);
+    let path = session.path(None).unwrap_or_default();
+    let labelled = |id: &Json| session.tree().ordinal(id);
+    let leaf = session.leaf().and_then(labelled);
+    marks.points(session.labels().filter_map(|(id, _)| labelled(id)).chain(leaf));
+    let (tree, labels) = session.into_tree_and_labels();
+    let mut drawing = draw::draw(&tree.into_branches(), &path, &marks, request);
+    found.tree = Shape { unreachable: u64::from(nodes) - drawing.reached, ..drawing.shape };
+    let mut ordinal = 0;
+    session::walk(format, parts, cx.options, &mut |located| {
+        if located.value.is_node() {
+            if path.contains(ordinal) {
+                found.active.record(&located.value);
+            }
+            if let Some(row) = drawing.row(ordinal) {
+                describe(row, &located, &labels, Some(ordinal) == leaf, path.contains(ordinal));
+            }
+            ordinal += 1;
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    found.rows = drawing.rows;
+    found.not_drawn = drawing.not_drawn;
+    Ok(found)
+}
+
+/// What a row says about its entry.
+fn describe(
+    row: &mut Row,
+    located: &Located<Record>,
+    labels: &HashMap<Json, Json>,
+    leaf: bool,
+    active: bool,
+) {
+    let Record { kind, node } = &located.value;
+    let id = node.json(Field::Id);
+    row.item = Item::Entry {
+        id: id.and_then(Json::text).unwrap_or_default(),
+        line: located.at.line,
+        kind: kind.name(),
+        role: node.text(Field::Role),
+        time: node.text(Field::Time),
+        text: preview::text(&located.value),
+        label: id.and_then(|id| labels.get(id)).and_then(Json::text),
+        leaf,
+        active,
+    };
+}
+
+/// How many names are counted one by one; the others share [`OTHERS`].
+const NAMES: usize = 100;
+const OTHERS: &str = "(others)";
+
+fn count(names: &mut BTreeMap<String, u64>, name: String) {
+    let known = names.len() < NAMES || names.contains_key(&name);
+    *names.entry(if known { name } else { OTHERS.to_owned() }).or_default() += 1;
+}
+
+impl Inspection {
+    fn record(&mut self, record: &Record) {
+        let node = &record.node;
+        self.entries += u64::from(is_entry(record));
+        if record.kind != Kind::Session {
+            *self.kinds.entry(record.kind.name()).or_default() += 1;
+        }
+        if record.kind == Kind::Message {
+            count(&mut self.roles, node.text(Field::Role).unwrap_or_default());
+            self.turns += u64::from(is_question(record));
+            for call in node.nodes(Field::Content).unwrap_or_default() {
+                if call.is(Field::Type, block::TOOL_CALL) {
+                    count(&mut self.calls, call.text(Field::Name).unwrap_or_default());
+                }
+            }
+            if node.is(Field::Role, "assistant")
+                && let Some(model) = preview::model(node)
+            {
+                count(&mut self.models, model);
+            }
+        }
+        if let Some(usage) = node.node(Field::Usage) {
+            self.usage.add(usage);
+        }
+        if let Some(time) = node.text(Field::Time) {
+            match &mut self.times {
+                None => self.times = Some((time.clone(), time)),
+                Some((_, last)) => *last = time,
+            }
+        }
+    }
+
+    /// What is known of the session as a whole.
+    fn session(&mut self, session: &Session<'_>) {
+        let node = &session.header().node;
+        let fields = [
+            Field::Source,
+            Field::Id,
+            Field::Created,
+            Field::Updated,
+            Field::Cwd,
+            Field::Agent,
+            Field::Provider,
+            Field::Model,
+            Field::ThinkingLevel,
+        ];
+        let named = |field: Field| Some((field.name(), node.text(field)?));
+        self.header = fields.into_iter().filter_map(named).collect();
+        if let Some(parent) = node.node(Field::ParentSession) {
+            let known = [Field::Path, Field::Id, Field::Data];
+            let parent = known.into_iter().find_map(|field| parent.text(field));
+            self.header.extend(parent.map(|parent| (Field::ParentSession.name(), parent)));
+        }
+        self.name = session.name().and_then(Json::text);
+        self.leaf = session.leaf().and_then(Json::text);
+        self.labels = session.labels().filter_map(|(a, b)| Some((a.text()?, b.text()?))).collect();
+    }
+}
+
+/// Whether a person asks something.
+fn is_question(record: &Record) -> bool {
+    record.kind == Kind::Message && record.node.is(Field::Role, "user")
+}
+
+impl Active {
+    fn record(&mut self, record: &Record) {
+        self.entries += 1;
+        self.messages += u64::from(record.kind == Kind::Message);
+        self.turns += u64::from(is_question(record));
+    }
+}
+
+impl Usage {
+    fn add(&mut self, usage: &Node) {
+        let number = |node: &Node, field| node.json(field).and_then(Json::float).unwrap_or(0.0);
+        self.input += number(usage, Field::InputTokens);
+        self.output += number(usage, Field::OutputTokens);
+        self.cache_read += number(usage, Field::CacheRead);
+        self.cache_write += number(usage, Field::CacheWrite);
+        if let Some(cost) = usage.node(Field::Cost) {
+            self.cost += number(cost, Field::Total);
+        }
+    }
+}

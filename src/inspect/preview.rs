@@ -1,0 +1,110 @@
+//! What a record says, in a line.
+
+use crate::json::Json;
+use crate::record::{Field, Kind, Node, Record, block};
+
+/// How many characters are taken.
+const LONGEST: usize = 300;
+
+/// The beginning of what a record says, white space as single spaces.
+pub fn text(record: &Record) -> String {
+    let node = &record.node;
+    let text = |field| node.text(field).unwrap_or_default();
+    let long = match record.kind {
+        Kind::Message => message(node),
+        Kind::ModelChange => model(node).unwrap_or_default(),
+        Kind::ThinkingChange => text(Field::Level),
+        Kind::ToolsChange => list(node.json(Field::Tools)),
+        Kind::Compaction | Kind::BranchSummary => text(Field::Summary),
+        Kind::Label => match node.text(Field::Label) {
+            Some(label) => format!("{label} on {}", text(Field::Target)),
+            None => format!("none on {}", text(Field::Target)),
+        },
+        Kind::SessionInfo => text(Field::Name),
+        Kind::ContextEdit | Kind::Leaf => text(Field::Target),
+        Kind::Extension => text(Field::CustomType),
+        Kind::Usage => text(Field::Purpose),
+        Kind::Opaque => text(Field::Type),
+        _ => String::new(),
+    };
+    one_line(&long)
+}
+
+fn one_line(text: &str) -> String {
+    // A look at the beginning is enough; texts reach megabytes.
+    let end = text.char_indices().nth(LONGEST * 4).map_or(text.len(), |(at, _)| at);
+    let mut out = String::new();
+    for word in text.get(..end).unwrap_or_default().split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    match out.char_indices().nth(LONGEST) {
+        Some((at, _)) => {
+            out.truncate(at);
+            out.push('…');
+            out
+        }
+        None => out,
+    }
+}
+
+/// Provider and model, as far as they are named.
+pub fn model(node: &Node) -> Option<String> {
+    match (node.text(Field::Provider), node.text(Field::Model)) {
+        (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
+        (provider, model) => model.or(provider),
+    }
+}
+
+fn message(node: &Node) -> String {
+    if let Some(bash) = node.node(Field::Bash) {
+        return format!("$ {}", bash.text(Field::Command).unwrap_or_default());
+    }
+    let said = content(node);
+    match node.text(Field::Error) {
+        Some(error) if said.is_empty() => error,
+        _ => said,
+    }
+}
+
+/// The first text; without one, what the message is made of.
+fn content(node: &Node) -> String {
+    if let Some(text) = node.text(Field::Content) {
+        return text;
+    }
+    let blocks = node.nodes(Field::Content).unwrap_or_default();
+    let said = |block: &Node| {
+        let text = if block.is(Field::Type, block::TOOL_RESULT) {
+            node_output(block)
+        } else {
+            block.text(Field::Text).filter(|_| block.is(Field::Type, block::TEXT))?
+        };
+        (!text.trim().is_empty()).then_some(text)
+    };
+    let text = blocks.iter().find_map(said);
+    text.unwrap_or_else(|| blocks.iter().map(named).collect::<Vec<_>>().join(" "))
+}
+
+fn node_output(result: &Node) -> String {
+    result.text(Field::Output).unwrap_or_else(|| content(result))
+}
+
+/// A block that is no text, by its name.
+fn named(block: &Node) -> String {
+    let is = |name| block.is(Field::Type, name);
+    let text = |field| block.text(field).unwrap_or_default();
+    if is(block::TOOL_CALL) {
+        let arguments = block.json(Field::Arguments).map_or(&b""[..], Json::as_bytes);
+        format!("→ {}({})", text(Field::Name), String::from_utf8_lossy(arguments))
+    } else if is(block::TOOL_RESULT) {
+        "(no output)".to_owned()
+    } else {
+        format!("[{}]", text(Field::Type))
+    }
+}
+
+fn list(names: Option<&Json>) -> String {
+    String::from_utf8_lossy(names.map_or(&b""[..], Json::as_bytes)).into_owned()
+}
