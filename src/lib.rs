@@ -73,6 +73,7 @@ pub mod session;
 
 pub mod context;
 pub mod convert;
+pub mod diff;
 pub mod inspect;
 pub mod migrate;
 pub mod validate;

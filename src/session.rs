@@ -153,7 +153,13 @@ impl<'s> Session<'s> {
         &self.tree
     }
 
-    /// The same with all marks, for a walk from the roots; the session is given up.
+    /// Its parts, to be read anew; the session is given up.
+    #[must_use]
+    pub fn into_parts(self) -> &'s mut dyn Parts {
+        self.parts
+    }
+
+    /// The tree with all marks, for a walk from the roots; the session is given up.
     #[must_use]
     pub fn into_tree_and_labels(self) -> (Tree, HashMap<Json, Json>) {
         (self.tree, self.labels)

@@ -28,6 +28,7 @@ const LAYERS: &[&[&str]] = &[
     &["validate"],
     &["context"],
     &["inspect"],
+    &["diff"],
     &["store"],
     &["batch"],
     &["cli"],

@@ -4,6 +4,7 @@ mod anthropic;
 mod form;
 mod openai;
 mod plain;
+mod route;
 
 pub use form::Form;
 
@@ -13,13 +14,13 @@ use crate::format::{Context, Cx, Format, Options, Parts, Target};
 use crate::json::{Json, text};
 use crate::lines::Lines;
 use crate::position::Located;
-use crate::record::{Field, Node, Record};
-use crate::session::{Session, is_entry};
-use crate::tree::Path;
+use crate::position::Position;
+use crate::record::{Field, Kind, Record};
+use crate::session::Session;
 use form::{Forming, List};
 use plain::plain;
+use route::{Route, Walk};
 use std::io::Write;
-use std::ops::ControlFlow;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -48,9 +49,11 @@ pub fn run(
     out: &mut dyn Write,
 ) -> Result<u64> {
     let mut session = Session::open(format, parts, cx)?;
-    let mut branch = Vec::new();
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
     let route = Route::of(&session, request.leaf.as_deref())?;
-    let mut context = look(&mut session, &route, &mut |id| {
+    let mut branch = Vec::new();
+    let (context, route) = look(&mut session, route, &quiet, &mut |id| {
         if request.details {
             branch.push(id);
         }
@@ -59,41 +62,56 @@ pub fn run(
     to.list.text(b"{");
     if request.details {
         let header = newest_header(&mut session)?;
-        let branch = if route.lost_leaf { &[] } else { branch.as_slice() };
-        details(&session, request, &header, branch, to.list.buffer());
+        details(&session, request, &header, &branch, to.list.buffer());
     }
     to.list.text(b"\"messages\":[");
     let mut forming = Forming::new(request.form);
-    messages(&mut session, &route, context.as_mut(), &mut |context, message| {
-        forming.message(context, &message, &mut to.list);
-        to.flush_if(CHUNK)
-    })?;
+    let entries = session.entries();
+    let mut messages = Messages::open(session, context, route, &quiet)?;
+    while let Some(message) = messages.next() {
+        forming.message(messages.context.as_mut(), &message?.value, &mut to.list);
+        to.flush_if(CHUNK)?;
+    }
     forming.finish(&mut to.list);
     to.list.text(b"]");
-    for (key, value) in forming.members(context.as_ref()) {
+    for (key, value) in forming.members(messages.context.as_ref()) {
         member(key, &value, to.list.buffer());
     }
     to.list.text(if request.details { b"}}\n" } else { b"}\n" });
     to.flush_if(0)?;
-    Ok(session.entries())
+    Ok(entries)
 }
 
-/// Shows the messages that a model would get, in the form in which the contexts of different
-/// formats are compared.
+/// The messages that a model would get, each with the place that it comes from, in the form in
+/// which the contexts of different formats are compared. What is wrong with the session is said
+/// in the log of `cx`; `quiet` is for the walks after the first.
 ///
 /// # Errors
 /// As [`run`].
-pub fn each(
-    session: &mut Session<'_>,
-    leaf: Option<&str>,
-    show: &mut dyn FnMut(Node) -> Result<()>,
-) -> Result<()> {
-    let route = Route::of(session, leaf)?;
-    let mut context = look(session, &route, &mut |_| {})?;
-    messages(session, &route, context.as_mut(), &mut |context, message| {
-        let sent = context.sent(&message);
-        sent.and_then(|sent| plain(&sent, false)).map_or(Ok(()), &mut *show)
-    })
+pub fn sent<'a>(
+    format: &'static Format,
+    parts: &'a mut dyn Parts,
+    cx: &Cx<'_>,
+    quiet: &'a Cx<'a>,
+) -> Result<impl Iterator<Item = Result<Located<Record>>> + use<'a>> {
+    let mut session = Session::open(format, parts, cx)?;
+    let route = Route::of(&session, None)?;
+    let (context, route) = look(&mut session, route, quiet, &mut |_| {})?;
+    let mut messages = Messages::open(session, context, route, quiet)?;
+    Ok(std::iter::from_fn(move || {
+        loop {
+            match messages.next()? {
+                Err(error) => return Some(Err(error)),
+                Ok(Located { value, at }) => {
+                    let sent = messages.context.sent(&value);
+                    if let Some(node) = sent.and_then(|sent| plain(&sent, false)) {
+                        let value = Record { kind: Kind::Message, node };
+                        return Some(Ok(Located { value, at }));
+                    }
+                }
+            }
+        }
+    }))
 }
 
 /// Output is handed on in pieces of this size.
@@ -116,87 +134,70 @@ impl Output<'_> {
     }
 }
 
-/// The entries that a context is built from.
-struct Route {
-    path: Path,
-    /// Whether the last entry cannot be found by its identifier, and is the context alone.
-    lost_leaf: bool,
-}
-
-impl Route {
-    fn of(session: &Session<'_>, leaf: Option<&str>) -> Result<Self> {
-        let path = session.path(leaf.map(Json::string).as_ref())?;
-        let empty = |id: &Json| id.as_bytes() == b"\"\"";
-        let lost_leaf = session.leaf().is_none_or(empty) && session.entries() > 0;
-        Ok(Self { path, lost_leaf })
-    }
-
-    /// Shows each record with its position on the path, in the path's order.
-    fn walk(
-        &self,
-        session: &mut Session<'_>,
-        show: &mut dyn FnMut(u32, &Located<Record>) -> Result<()>,
-    ) -> Result<()> {
-        // Where parents stand behind their children, the path has another order than the file.
-        let mut sorted = (!self.path.is_in_file_order()).then(Vec::new);
-        let mut ordinal = 0;
-        let mut last = None;
-        session.walk(&mut |located| {
-            if self.lost_leaf && is_entry(&located.value) {
-                last = Some(located);
-            } else if located.value.is_node() {
-                let position = self.path.position(ordinal);
-                ordinal += 1;
-                match (position, &mut sorted) {
-                    (None, _) => {}
-                    (Some(position), None) => show(position, &located)?,
-                    (Some(position), Some(waiting)) => waiting.push((position, located)),
-                }
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        let mut waiting = sorted.unwrap_or_default();
-        waiting.sort_by_key(|(position, _)| *position);
-        waiting.extend(last.map(|located| (0, located)));
-        waiting.iter().try_for_each(|(position, located)| show(*position, located))
-    }
-}
-
 /// Shows the route to the format's rules for the first time, and its identifiers to `seen`.
 fn look(
     session: &mut Session<'_>,
-    route: &Route,
+    route: Route,
+    quiet: &Cx<'_>,
     seen: &mut dyn FnMut(Json),
-) -> Result<Box<dyn Context>> {
+) -> Result<(Box<dyn Context>, Route)> {
     let Some(open) = session.format().context else {
         let message = format!("{} says nothing of what is sent to a model", session.format().name);
         return Err(Error::request(Code::NoContext, message));
     };
     let mut context = open();
-    route.walk(session, &mut |position, located| {
-        if let Some(id) = located.value.node.json(Field::Id) {
+    let reader = (session.format().read)(session.parts(), quiet)?;
+    let mut walk = Walk::over(reader, route);
+    while let Some(item) = walk.next() {
+        let (position, located) = item?;
+        if let Some(id) = located.value.node.json(Field::Id).filter(|_| !walk.route.lost_leaf) {
             seen(id.clone());
         }
-        context.look(position, located)
-    })?;
-    Ok(context)
+        context.look(position, &located)?;
+    }
+    Ok((context, walk.route))
 }
 
-/// Shows the route for the second time, and hands on what it says.
-fn messages(
-    session: &mut Session<'_>,
-    route: &Route,
-    context: &mut dyn Context,
-    show: &mut dyn FnMut(&mut dyn Context, Record) -> Result<()>,
-) -> Result<()> {
-    let place = |id: &Json| route.path.position(session.tree().ordinal(id)?);
-    for message in context.begin(&place) {
-        show(context, message)?;
+/// Shows the route for the second time, and gives what it says.
+struct Messages<'a> {
+    context: Box<dyn Context>,
+    walk: Walk<'a>,
+    /// What comes before the messages of the route.
+    before: std::vec::IntoIter<Record>,
+}
+
+impl<'a> Messages<'a> {
+    fn open(
+        session: Session<'a>,
+        mut context: Box<dyn Context>,
+        route: Route,
+        quiet: &'a Cx<'a>,
+    ) -> Result<Self> {
+        let place = |id: &Json| route.path.position(session.tree().ordinal(id)?);
+        let before = context.begin(&place).into_iter();
+        let reader = (session.format().read)(session.into_parts(), quiet)?;
+        Ok(Self { context, walk: Walk::over(reader, route), before })
     }
-    route.walk(session, &mut |position, located| match context.message(position, &located.value) {
-        Some(message) => show(context, message),
-        None => Ok(()),
-    })
+}
+
+impl Iterator for Messages<'_> {
+    type Item = Result<Located<Record>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(value) = self.before.next() {
+            return Some(Ok(Located { value, at: Position::default() }));
+        }
+        loop {
+            match self.walk.next()? {
+                Err(error) => return Some(Err(error)),
+                Ok((position, located)) => {
+                    if let Some(value) = self.context.message(position, &located.value) {
+                        return Some(Ok(Located { value, at: located.at }));
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Writes a member that is not the first of its object.

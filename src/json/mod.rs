@@ -12,6 +12,7 @@
 mod cursor;
 pub mod edit;
 mod fault;
+mod normal;
 mod scan;
 pub mod text;
 mod value;

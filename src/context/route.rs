@@ -1,0 +1,91 @@
+//! The entries that a context is built from, in their order.
+
+use crate::error::Result;
+use crate::format::Reader;
+use crate::json::Json;
+use crate::position::Located;
+use crate::record::Record;
+use crate::session::{Session, is_entry};
+use crate::tree::Path;
+
+/// Which entries of a session count.
+#[derive(Debug)]
+pub struct Route {
+    /// The way from the root to the leaf.
+    pub path: Path,
+    /// Whether the last entry cannot be found by its identifier, and is the context alone.
+    pub lost_leaf: bool,
+}
+
+impl Route {
+    /// To this entry, or to the session's leaf.
+    ///
+    /// # Errors
+    /// As [`Session::path`].
+    pub fn of(session: &Session<'_>, leaf: Option<&str>) -> Result<Self> {
+        let path = session.path(leaf.map(Json::string).as_ref())?;
+        let empty = |id: &Json| id.as_bytes() == b"\"\"";
+        let lost_leaf = session.leaf().is_none_or(empty) && session.entries() > 0;
+        Ok(Self { path, lost_leaf })
+    }
+}
+
+/// A place on the route, and the record that stands there.
+type Step = (u32, Located<Record>);
+
+/// Gives the records of a route in its order.
+pub struct Walk<'a> {
+    reader: Reader<'a>,
+    /// The route.
+    pub route: Route,
+    /// The ordinal of the next node.
+    ordinal: u32,
+    /// Where parents stand behind their children, the route has another order than the file.
+    waiting: Vec<Step>,
+    /// What waited, in order, once the file is at its end.
+    sorted: Option<std::vec::IntoIter<Step>>,
+}
+
+impl<'a> Walk<'a> {
+    /// Over what the reader gives.
+    pub fn over(reader: Reader<'a>, route: Route) -> Self {
+        Self { reader, route, ordinal: 0, waiting: Vec::new(), sorted: None }
+    }
+
+    /// Where a record stands on the route.
+    fn position(&mut self, record: &Record) -> Option<u32> {
+        if self.route.lost_leaf && is_entry(record) {
+            self.waiting.clear();
+            return Some(0);
+        }
+        if !record.is_node() {
+            return None;
+        }
+        self.ordinal += 1;
+        self.route.path.position(self.ordinal - 1)
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Result<Step>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let waits = self.route.lost_leaf || !self.route.path.is_in_file_order();
+        while self.sorted.is_none() {
+            match self.reader.next() {
+                Some(Err(error)) => return Some(Err(error)),
+                Some(Ok(located)) => match self.position(&located.value) {
+                    Some(position) if waits => self.waiting.push((position, located)),
+                    Some(position) => return Some(Ok((position, located))),
+                    None => {}
+                },
+                None => {
+                    let mut waiting = std::mem::take(&mut self.waiting);
+                    waiting.sort_by_key(|(position, _)| *position);
+                    self.sorted = Some(waiting.into_iter());
+                }
+            }
+        }
+        self.sorted.as_mut()?.next().map(Ok)
+    }
+}

@@ -1,0 +1,222 @@
+//! What differs between two sessions, of whatever formats, as records and fields.
+
+mod fields;
+
+pub use fields::FieldChange;
+
+use crate::context;
+use crate::error::Result;
+use crate::format::{Cx, Format, Parts};
+use crate::ids::hash;
+use crate::position::Located;
+use crate::record::{Kind, Record};
+use imara_diff::{Algorithm, Diff, InternedInput};
+use std::ops::Range;
+
+/// One of the two sessions.
+pub struct Side<'s> {
+    /// Its format.
+    pub format: &'static Format,
+    /// Its parts.
+    pub parts: &'s mut dyn Parts,
+    /// How it is read; what is wrong with it is said in this log, once.
+    pub cx: &'s Cx<'s>,
+    /// The same for the second reading.
+    pub quiet: &'s Cx<'s>,
+}
+
+/// What counts as a difference.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Request {
+    /// Records may have other identifiers.
+    pub ignore_ids: bool,
+    /// Records may have other times.
+    pub ignore_time: bool,
+    /// Only what a model would get is compared.
+    pub context: bool,
+}
+
+/// One difference.
+#[derive(Debug)]
+pub enum Change {
+    /// Two records stand for each other and differ.
+    Changed(Located<Record>, Located<Record>, Vec<FieldChange>),
+    /// A record of the first session has no fellow in the second.
+    OnlyA(Located<Record>),
+    /// A record of the second session has no fellow in the first.
+    OnlyB(Located<Record>),
+}
+
+/// How many records are what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Records of the first session.
+    pub a: u64,
+    /// Records of the second session.
+    pub b: u64,
+    /// Records that are the same in both.
+    pub same: u64,
+    /// Records that differ from their fellows.
+    pub changed: u64,
+    /// Records of the first session without fellows.
+    pub only_a: u64,
+    /// Records of the second session without fellows.
+    pub only_b: u64,
+}
+
+impl Counts {
+    /// Whether nothing differs.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        self.changed + self.only_a + self.only_b == 0
+    }
+}
+
+/// Shows what differs, in the order of the records. Each session is read twice: 24 bytes a record
+/// are kept of the first reading, and nothing of the second.
+///
+/// # Errors
+/// If a session cannot be read, or has no context where that is to be compared.
+pub fn run(
+    mut a: Side<'_>,
+    mut b: Side<'_>,
+    request: Request,
+    show: &mut dyn FnMut(Change) -> Result<()>,
+) -> Result<Counts> {
+    a.parts.keep()?;
+    b.parts.keep()?;
+    let mut input = InternedInput::default();
+    let (mut whole_a, mut whole_b) = (Vec::new(), Vec::new());
+    input.update_before(prints(&mut a, &request, &mut whole_a)?.into_iter());
+    input.update_after(prints(&mut b, &request, &mut whole_b)?.into_iter());
+    let diff = Diff::compute(Algorithm::Histogram, &input);
+    drop(input);
+    let mut pairs = Pairs {
+        a: records(&mut a, request, false)?,
+        b: records(&mut b, request, false)?,
+        whole_a: &whole_a,
+        whole_b: &whole_b,
+        request,
+        done: Counts { a: whole_a.len() as u64, b: whole_b.len() as u64, ..Counts::default() },
+        show,
+    };
+    let (mut at_a, mut at_b) = (0, 0);
+    for hunk in diff.hunks() {
+        pairs.fellows(at_a..hunk.before.start, at_b..hunk.after.start)?;
+        pairs.hunk(hunk.before.clone(), hunk.after.clone())?;
+        (at_a, at_b) = (hunk.before.end, hunk.after.end);
+    }
+    pairs.fellows(at_a..whole_a.len() as u32, at_b..whole_b.len() as u32)?;
+    Ok(pairs.done)
+}
+
+type Records<'a> = Box<dyn Iterator<Item = Result<Located<Record>>> + 'a>;
+
+/// The records that count. The first reading says what is wrong.
+fn records<'a>(side: &'a mut Side<'_>, request: Request, first: bool) -> Result<Records<'a>> {
+    let cx = if first { side.cx } else { side.quiet };
+    if request.context {
+        return Ok(Box::new(context::sent(side.format, side.parts, cx, side.quiet)?));
+    }
+    let counts = move |item: &Result<Located<Record>>| {
+        item.as_ref().map_or(true, |located| !is_nothing(&located.value, &request))
+    };
+    Ok(Box::new((side.format.read)(side.parts, cx)?.filter(counts)))
+}
+
+/// Whether a record says nothing: a blank line, or what is known only at the end of a file.
+fn is_nothing(record: &Record, request: &Request) -> bool {
+    let fields = fields::of(record, request);
+    let blank = |(_, value): &(String, crate::json::Json)| {
+        value.text().is_some_and(|text| text.trim().is_empty())
+    };
+    match record.kind {
+        Kind::Opaque => fields.iter().all(blank),
+        Kind::Session => fields.is_empty(),
+        _ => false,
+    }
+}
+
+/// The hashes of what the records are told by; those of all that counts go to `whole`.
+fn prints(side: &mut Side<'_>, request: &Request, whole: &mut Vec<u64>) -> Result<Vec<u64>> {
+    let mut gists = Vec::new();
+    for item in records(side, *request, true)? {
+        let record = item?.value;
+        gists.push(hash(&fields::gist(&record)));
+        whole.push(hash(&fields::key(record.kind, &fields::of(&record, request))));
+    }
+    Ok(gists)
+}
+
+/// The second reading of both sessions, side by side.
+struct Pairs<'p> {
+    a: Records<'p>,
+    b: Records<'p>,
+    whole_a: &'p [u64],
+    whole_b: &'p [u64],
+    request: Request,
+    done: Counts,
+    show: &'p mut dyn FnMut(Change) -> Result<()>,
+}
+
+impl Pairs<'_> {
+    /// Records that stand for each other, one by one.
+    fn fellows(&mut self, a: Range<u32>, b: Range<u32>) -> Result<()> {
+        for (place_a, place_b) in a.zip(b) {
+            let (Some(a), Some(b)) = (self.a.next(), self.b.next()) else { return Ok(()) };
+            let whole = (self.whole_a.get(place_a as usize), self.whole_b.get(place_b as usize));
+            if whole.0 == whole.1 {
+                self.done.same += 1;
+            } else {
+                self.changed(a?, b?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records that have no fellows: those that at least speak alike are taken for changed ones.
+    fn hunk(&mut self, a: Range<u32>, b: Range<u32>) -> Result<()> {
+        let both = a.len().min(b.len());
+        for _ in 0..both {
+            let (Some(a), Some(b)) = (self.a.next(), self.b.next()) else { return Ok(()) };
+            let (a, b) = (a?, b?);
+            if is_alike(&a.value, &b.value) {
+                self.changed(a, b)?;
+            } else {
+                self.only_a(a)?;
+                self.only_b(b)?;
+            }
+        }
+        for _ in both..a.len() {
+            let Some(a) = self.a.next() else { return Ok(()) };
+            self.only_a(a?)?;
+        }
+        for _ in both..b.len() {
+            let Some(b) = self.b.next() else { return Ok(()) };
+            self.only_b(b?)?;
+        }
+        Ok(())
+    }
+
+    fn changed(&mut self, a: Located<Record>, b: Located<Record>) -> Result<()> {
+        let of = |located: &Located<Record>| fields::of(&located.value, &self.request);
+        let changes = fields::changes(of(&a), of(&b));
+        self.done.changed += 1;
+        (self.show)(Change::Changed(a, b, changes))
+    }
+
+    fn only_a(&mut self, a: Located<Record>) -> Result<()> {
+        self.done.only_a += 1;
+        (self.show)(Change::OnlyA(a))
+    }
+
+    fn only_b(&mut self, b: Located<Record>) -> Result<()> {
+        self.done.only_b += 1;
+        (self.show)(Change::OnlyB(b))
+    }
+}
+
+fn is_alike(a: &Record, b: &Record) -> bool {
+    use crate::record::Field::Role;
+    a.kind == b.kind && a.node.json(Role) == b.node.json(Role)
+}

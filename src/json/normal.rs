@@ -1,0 +1,59 @@
+//! One spelling for values that mean the same.
+
+use super::{Json, text};
+
+impl Json {
+    /// The value without white space between its parts, its strings with as few escapes as can
+    /// be. Numbers and the order of members stay as they are. A surrogate without its other half
+    /// keeps its escape.
+    ///
+    /// ```
+    /// use copyist::json::Json;
+    /// let spelled = Json::checked(br#"{ "\u0061": [1.50, "\u00e9\/", "\ud800"] }"#.to_vec().into());
+    /// assert_eq!(spelled.normal(), r#"{"a":[1.50,"é/","\ud800"]}"#.as_bytes());
+    /// ```
+    #[must_use]
+    pub fn normal(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.as_bytes().len());
+        let mut rest = self.as_bytes();
+        while let Some((&first, after)) = rest.split_first() {
+            if first == b'"' {
+                let length = string_length(rest);
+                let (string, behind) = rest.split_at_checked(length).unwrap_or((rest, b""));
+                string_normal(string, &mut out);
+                rest = behind;
+            } else {
+                if !first.is_ascii_whitespace() {
+                    out.push(first);
+                }
+                rest = after;
+            }
+        }
+        out
+    }
+}
+
+/// The bytes of the string that begins here, its quotes included.
+fn string_length(text: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
+        at += found;
+        if text.get(at) == Some(&b'"') {
+            return at + 1;
+        }
+        at += 2;
+    }
+    text.len()
+}
+
+fn string_normal(string: &[u8], out: &mut Vec<u8>) {
+    if memchr::memchr(b'\\', string).is_none() {
+        out.extend_from_slice(string);
+        return;
+    }
+    match text::decode(string) {
+        // What cannot be decoded without loss stays as it is.
+        Some(text) if !text.contains(char::REPLACEMENT_CHARACTER) => text::quote(&text, out),
+        _ => out.extend_from_slice(string),
+    }
+}
