@@ -2,16 +2,21 @@
 
 use super::Stop;
 use super::args::{Ids, Reading, Telling};
+use super::inputs::Inputs;
 use super::run::run;
 use crate::batch::{Action, Place, Task};
 use crate::context::Request;
 use crate::format::{OnError, Options};
+use std::path::PathBuf;
 
 /// Print what the agent would send to a model if it took the session up again
 ///
 /// One JSON object in the source format's own shape, `{"messages":[…]}`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// The session's file; `-` is standard input
+    #[arg(value_name = "INPUT")]
+    path: PathBuf,
     /// The entry to stand at; the session's own leaf if none is given
     #[arg(long, value_name = "ID")]
     leaf: Option<String>,
@@ -29,10 +34,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let [path] = self.reading.paths.as_slice() else {
-            return Err(Stop::usage("`context` takes one session"));
-        };
-        if path.is_dir() {
+        if self.path.is_dir() {
             return Err(Stop::usage("`context` takes one session, not a folder"));
         }
         let options = Options {
@@ -46,6 +48,6 @@ impl Args {
             ..Task::looking(Action::Context(request), options, &self.reading.from)
         };
         let task = task.failing(self.reading.fail_on());
-        run("context", task, &self.reading, &self.telling)
+        run("context", task, &Inputs::one(self.path), &self.telling)
     }
 }

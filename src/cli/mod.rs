@@ -6,6 +6,7 @@ mod convert;
 mod detect;
 mod explain;
 mod formats;
+mod inputs;
 mod migrate;
 mod run;
 mod schema;

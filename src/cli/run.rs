@@ -1,7 +1,8 @@
 //! Carrying a task through all inputs, and telling what became of them.
 
 use super::Stop;
-use super::args::{Reading, Telling};
+use super::args::Telling;
+use super::inputs::Inputs;
 use super::show::{self, Show};
 use crate::batch::{self, Action, FileReport, Job, Namer, Place, RunReport, Summary, Task};
 use crate::store::Backup;
@@ -9,17 +10,12 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Runs `task` on everything that the person named. Gives the exit code.
-pub fn run(
-    command: &str,
-    mut task: Task,
-    reading: &Reading,
-    telling: &Telling,
-) -> Result<u8, Stop> {
+pub fn run(command: &str, mut task: Task, inputs: &Inputs, telling: &Telling) -> Result<u8, Stop> {
     let backup = match &task.place {
         Place::InPlace(Backup::Suffix(suffix)) => Some(suffix.clone()),
         _ => None,
     };
-    let (jobs, errors) = batch::expand(&reading.paths, backup.as_deref());
+    let (jobs, errors) = batch::expand(&inputs.paths, &inputs.filter, backup.as_deref());
     if let Some(report) = &telling.report {
         check_report(report)?;
     }
@@ -41,17 +37,17 @@ pub fn run(
         teller.tell(report);
     }
     let work = |(job, output): &(Job, PathBuf)| task.run(job, output);
-    batch::each(&jobs, reading.jobs, work, |report| teller.tell(report))
+    batch::each(&jobs, inputs.jobs, work, |report| teller.tell(report))
         .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
     let Teller { show, summary, kept, exit, .. } = teller;
     show.summary(&summary);
     if let Some(error) = &show.broken {
         return Err(Stop::broken(format!("cannot write results: {error}")));
     }
-    if let (Some(path), Some(inputs)) = (&telling.report, kept) {
+    if let (Some(path), Some(kept)) = (&telling.report, kept) {
         let version = env!("CARGO_PKG_VERSION");
         let report =
-            RunReport { copyist: version, command, exit, summary: &summary, inputs: &inputs };
+            RunReport { copyist: version, command, exit, summary: &summary, inputs: &kept };
         write_report(path, &report)?;
     }
     Ok(exit)
