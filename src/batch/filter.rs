@@ -23,7 +23,7 @@ impl FromStr for Pattern {
         let name = !path.contains('/');
         let path = path.strip_prefix('/').unwrap_or(path);
         if path.is_empty() {
-            return Err("a glob names files".to_owned());
+            return Err("an empty glob matches nothing".to_owned());
         }
         let whole = if name { format!("**/{path}") } else { path.to_owned() };
         let glob = GlobBuilder::new(&whole).literal_separator(true).build();

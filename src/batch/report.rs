@@ -80,6 +80,9 @@ pub struct FileReport {
     pub output: Option<String>,
     /// Records read.
     pub records: u64,
+    /// Bytes read.
+    #[serde(skip)]
+    pub bytes: u64,
     /// Whether the output's pipe was closed by whoever read it.
     #[serde(skip)]
     pub pipe_closed: bool,
@@ -100,6 +103,7 @@ impl FileReport {
             to: None,
             output: None,
             records: 0,
+            bytes: 0,
             pipe_closed: false,
             findings: Findings::default(),
         }
@@ -157,6 +161,9 @@ pub struct Summary {
     pub outcomes: BTreeMap<&'static str, u64>,
     /// Records read.
     pub records: u64,
+    /// Bytes read.
+    #[serde(skip)]
+    pub bytes: u64,
     /// Warnings.
     pub warnings: u64,
     /// Errors.
@@ -168,6 +175,7 @@ impl Summary {
     pub fn add(&mut self, report: &FileReport) {
         *self.outcomes.entry(report.outcome.name()).or_default() += 1;
         self.records += report.records;
+        self.bytes += report.bytes;
         for (code, count) in &report.findings.counts {
             match code.severity() {
                 Severity::Error => self.errors += count,

@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Log, Severity};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Confidence, Cx, Format, Head, Options, Sink, Sniffed, Target};
 use crate::formats::Spec;
-use crate::store::{Backup, Destination, Input, Output, Policy};
+use crate::store::{Backup, Destination, Input, Meter, Output, Policy, Tally};
 use crate::{convert, migrate, validate};
 use jsonschema::Validator;
 use std::collections::{HashMap, HashSet};
@@ -71,6 +71,8 @@ pub struct Task {
     pub fail_on: Option<FailOn>,
     /// Schemas, compiled when first needed.
     pub schemas: Mutex<HashMap<(&'static str, u32), Arc<Validator>>>,
+    /// How far the work came.
+    pub meter: Meter,
 }
 
 /// What the input turned out to be.
@@ -92,6 +94,7 @@ impl Task {
             inputs: HashSet::new(),
             fail_on: None,
             schemas: Mutex::default(),
+            meter: Meter::default(),
         }
     }
 
@@ -107,7 +110,8 @@ impl Task {
         let mut report = FileReport::new(job.name());
         let log = Log::default();
         let cx = Cx { options: &self.options, log: &log };
-        match self.session(job, output, &cx, &mut report) {
+        let tally = Tally::new(&self.meter);
+        match self.session(job, output, &tally, &cx, &mut report) {
             Ok(outcome) => report.outcome = outcome,
             Err(error) => {
                 report.outcome = Outcome::Failed;
@@ -116,6 +120,8 @@ impl Task {
                 log.report(error.into_diagnostic());
             }
         }
+        tally.settle(job.size.unwrap_or(0));
+        report.bytes = tally.bytes();
         report.findings = log.into_findings();
         if report.outcome == Outcome::Valid
             && report.findings.counts.keys().any(|code| code.is_invalid())
@@ -147,14 +153,16 @@ impl Task {
         &self,
         job: &Job,
         output: &Path,
+        tally: &Tally,
         cx: &Cx<'_>,
         report: &mut FileReport,
     ) -> Result<Outcome> {
-        let mut input = match &job.origin {
+        let input = match &job.origin {
             Origin::File(_) if job.passed_over => return Ok(Outcome::Skipped),
             Origin::File(path) => Input::file(path)?,
             Origin::Stdin => Input::stdin(),
         };
+        let mut input = input.counted(tally.clone());
         let Some(found) = self.recognise(job, &mut input, report)? else {
             return if job.named { Err(unknown()) } else { Ok(Outcome::Skipped) };
         };

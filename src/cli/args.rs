@@ -196,4 +196,21 @@ pub struct Telling {
     /// Say what became of each input
     #[arg(short, long)]
     pub verbose: bool,
+    /// Show how far the work came; `auto` does at a terminal, unless with `-q` or `--json`
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", env = "COPYIST_PROGRESS")]
+    pub progress: When,
+    /// Colour what is told; `auto` does at a terminal, unless NO_COLOR is set
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", env = "COPYIST_COLOR")]
+    pub color: When,
+}
+
+/// `--progress` and `--color`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// Where it helps a person
+    Auto,
+    /// Everywhere
+    Always,
+    /// Nowhere
+    Never,
 }

@@ -47,6 +47,7 @@ impl Args {
             inputs: Default::default(),
             fail_on: self.reading.fail_on(),
             schemas: Default::default(),
+            meter: Default::default(),
         };
         run("convert", task, &inputs, &self.telling)
     }

@@ -1,6 +1,7 @@
 //! What a command works on: what the person named, listed and filtered.
 
 use super::Stop;
+use super::show::printable;
 use crate::batch::{Filter, Pattern};
 use clap::Args;
 use std::io::Read;
@@ -89,7 +90,9 @@ fn contents(list: &Path) -> Result<Vec<u8>, Stop> {
     } else {
         std::fs::read(list).map(|read| bytes = read)
     };
-    let failed = |error| Stop::usage(format!("`--files-from {}`: {error}", list.display()));
+    let failed = |error| {
+        Stop::usage(format!("`--files-from {}`: {error}", printable(&list.to_string_lossy())))
+    };
     read.map(|()| bytes).map_err(failed)
 }
 

@@ -55,6 +55,7 @@ impl Args {
             inputs: Default::default(),
             fail_on: self.reading.fail_on(),
             schemas: Default::default(),
+            meter: Default::default(),
         };
         run("migrate", task, &inputs, &self.telling)
     }

@@ -8,13 +8,19 @@ mod explain;
 mod formats;
 mod inputs;
 mod migrate;
+mod progress;
 mod run;
 mod schema;
 mod show;
+mod style;
 mod validate;
 
+use crate::error::Error;
+use crate::format::Sink;
+use crate::store::{Destination, Output, Policy};
 use clap::{Parser, Subcommand};
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Migrate, convert and check the session files of AI coding agents.
@@ -66,6 +72,18 @@ fn print(text: &[u8]) -> Result<u8, Stop> {
     }
 }
 
+/// Writes a file that is there whole or not at all.
+fn save(path: &Path, text: &[u8], force: bool) -> Result<(), Stop> {
+    let policy = Policy { force, dry: false };
+    let written = Output::prepare(Destination::from(path), None, policy).and_then(|mut output| {
+        let written = output.create("")?.write_all(text);
+        written.map_err(|error| Error::io("cannot write", error))?;
+        output.commit()
+    });
+    let path = show::printable(&path.to_string_lossy());
+    written.map_err(|error| Stop::broken(format!("{path}: {error}")))
+}
+
 /// Runs the program; the exit code is that of `copyist --help`.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -78,6 +96,7 @@ pub fn main() -> ExitCode {
         Command::Formats(args) => args.run(),
         Command::Schema(args) => args.run(),
         Command::Explain(args) => args.run(),
+        Command::Completions(args) => args.run(),
     };
     match done {
         Ok(code) => ExitCode::from(code),

@@ -1,16 +1,19 @@
 //! Carrying a task through all inputs, and telling what became of them.
 
-use super::Stop;
 use super::args::Telling;
 use super::inputs::Inputs;
+use super::progress::Progress;
 use super::show::{self, Show};
+use super::{Stop, save};
 use crate::batch::{self, Action, FileReport, Job, Namer, Place, RunReport, Summary, Task};
 use crate::store::Backup;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Runs `task` on everything that the person named. Gives the exit code.
 pub fn run(command: &str, mut task: Task, inputs: &Inputs, telling: &Telling) -> Result<u8, Stop> {
+    let started = Instant::now();
     let backup = match &task.place {
         Place::InPlace(Backup::Suffix(suffix)) => Some(suffix.clone()),
         _ => None,
@@ -24,8 +27,11 @@ pub fn run(command: &str, mut task: Task, inputs: &Inputs, telling: &Telling) ->
     let task = &task;
     let jobs = named(task, jobs);
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
+    let watched = jobs.iter().map(|(job, _)| job);
+    let progress = Progress::start(telling, data_on_stdout, watched, &task.meter);
     let mut teller = Teller {
         task,
+        progress: &progress,
         show: Show::new(telling, data_on_stdout, task.policy.dry),
         summary: Summary::default(),
         kept: telling.report.is_some().then(Vec::new),
@@ -36,11 +42,16 @@ pub fn run(command: &str, mut task: Task, inputs: &Inputs, telling: &Telling) ->
         report.findings = crate::diagnostic::Findings::of(error.into_diagnostic());
         teller.tell(report);
     }
-    let work = |(job, output): &(Job, PathBuf)| task.run(job, output);
+    let work = |(job, output): &(Job, PathBuf)| {
+        let report = task.run(job, output);
+        progress.advance();
+        report
+    };
     batch::each(&jobs, inputs.jobs, work, |report| teller.tell(report))
         .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
     let Teller { show, summary, kept, exit, .. } = teller;
-    show.summary(&summary);
+    drop(progress);
+    show.summary(&summary, started.elapsed());
     if let Some(error) = &show.broken {
         return Err(Stop::broken(format!("cannot write results: {error}")));
     }
@@ -55,6 +66,7 @@ pub fn run(command: &str, mut task: Task, inputs: &Inputs, telling: &Telling) ->
 
 struct Teller<'a> {
     task: &'a Task,
+    progress: &'a Progress,
     show: Show,
     summary: Summary,
     /// Reports for `--report`.
@@ -67,7 +79,7 @@ impl Teller<'_> {
         self.exit = self.exit.max(self.task.exit_code(&report));
         self.summary.add(&report);
         if !report.pipe_closed {
-            self.show.file(&report);
+            self.show.file(&report, self.progress);
         }
         if let Some(kept) = &mut self.kept {
             kept.push(report);
@@ -115,17 +127,5 @@ fn write_report(path: &Path, report: &RunReport<'_>) -> Result<(), Stop> {
     text.push(b'\n');
     // An output or a backup may have taken the name meanwhile.
     check_report(path)?;
-    let policy = crate::store::Policy { force: true, dry: false };
-    let destination = crate::store::Destination::from(path);
-    let written =
-        crate::store::Output::prepare(destination, None, policy).and_then(|mut output| {
-            use crate::format::Sink;
-            let mut to = output.create("")?;
-            to.write_all(&text).map_err(|error| crate::error::Error::io("cannot write", error))?;
-            drop(to);
-            output.commit()
-        });
-    written.map_err(|error| {
-        Stop::broken(format!("{}: {error}", show::printable(&path.display().to_string())))
-    })
+    save(path, &text, true)
 }
