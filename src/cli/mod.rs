@@ -1,12 +1,14 @@
 //! The command line: one file a subcommand, and what they share.
 
 mod args;
+mod completions;
 mod context;
 mod convert;
 mod detect;
 mod explain;
 mod formats;
 mod inputs;
+mod man;
 mod migrate;
 mod progress;
 mod run;
@@ -44,6 +46,8 @@ enum Command {
     Formats(formats::Args),
     Schema(schema::Args),
     Explain(explain::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// Why a command cannot be carried out, with the exit code that says so.
@@ -97,6 +101,7 @@ pub fn main() -> ExitCode {
         Command::Schema(args) => args.run(),
         Command::Explain(args) => args.run(),
         Command::Completions(args) => args.run(),
+        Command::Man(args) => args.run(),
     };
     match done {
         Ok(code) => ExitCode::from(code),
