@@ -5,9 +5,13 @@
 mod common;
 
 use common::{assert_same, migrated, own_inputs, read, recognise, to_canonical};
-use copyist::format::{OnError, Options};
+use copyist::context::{self, Form, Request};
+use copyist::diagnostic::Log;
+use copyist::format::{Cx, OnError, Options};
 use copyist::ids::Choice;
+use copyist::memory::Bytes;
 use std::path::Path;
+use std::process::Command;
 
 fn check(golden: &Path, ours: &[u8]) {
     if std::env::var_os("UPDATE").is_some() {
@@ -40,6 +44,41 @@ fn every_older_case_migrates_to_the_newest_version() {
             let (done, _) = migrated(&source, &to, &Options::default());
             let golden = case(&input).join(format!("migrated.v{newest}.jsonl"));
             check(&golden, &done.expect("undamaged"));
+        }
+    }
+}
+
+#[test]
+fn every_case_is_drawn() {
+    for input in own_inputs() {
+        let drawn = Command::new(env!("CARGO_BIN_EXE_copyist"))
+            .args(["inspect", "--width", "100"])
+            .arg(common::name(&input))
+            .current_dir(input.parent().expect("a folder"))
+            .output()
+            .expect("the program runs");
+        assert_eq!(drawn.status.code(), Some(0), "{}", input.display());
+        check(&case(&input).join("inspect.txt"), &drawn.stdout);
+    }
+}
+
+#[test]
+fn every_case_is_sent_in_every_shape() {
+    for input in own_inputs() {
+        let source = read(&input);
+        let (format, _) = recognise(&source).expect("a known format");
+        for (name, form) in [
+            ("canonical", Form::Canonical),
+            ("openai", Form::OpenAi),
+            ("anthropic", Form::Anthropic),
+        ] {
+            let options = common::options(OnError::Stop, Choice::Derived);
+            let log = Log::default();
+            let cx = Cx { options: &options, log: &log };
+            let (mut out, request) = (Vec::new(), Request { form, ..Request::default() });
+            context::run(format, &mut Bytes::new(&source), &request, &cx, &mut out)
+                .expect("a context");
+            check(&case(&input).join(format!("context.{name}.json")), &out);
         }
     }
 }

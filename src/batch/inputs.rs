@@ -1,13 +1,15 @@
 //! From the paths that a person gave to the files that are meant.
 
+use super::filter::Filter;
 use crate::diagnostic::Code;
 use crate::error::Error;
 use crate::formats::FORMATS;
 use crate::store::{BACKUP, TEMPORARY};
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 /// Where a session comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub struct Job {
     pub named: bool,
     /// Whether it is only counted: a link, or one of our own files, found in a folder.
     pub passed_over: bool,
+    /// How many bytes there are to read; `None` where only reading tells.
+    pub size: Option<u64>,
 }
 
 impl Job {
@@ -51,31 +55,37 @@ impl Job {
     }
 }
 
+/// What was found, and what could not be looked at.
+type Found = (Vec<Job>, Vec<(PathBuf, Error)>);
+
 /// Finds the files that `paths` mean. Folders are walked in the order of names, without following
-/// links; files that end like `backup` are originals that an earlier run kept. What cannot be looked at comes back as an error with its path.
+/// links, for files that `filter` takes; those that end like `backup` are originals that an earlier
+/// run kept. What cannot be looked at comes back as an error with its path.
 #[must_use]
-pub fn expand(paths: &[PathBuf], backup: Option<&str>) -> (Vec<Job>, Vec<(PathBuf, Error)>) {
-    let (mut jobs, mut errors) = (Vec::new(), Vec::new());
+pub fn expand(paths: &[PathBuf], filter: &Filter, backup: Option<&str>) -> Found {
+    let mut walk = Walk { filter, backup, jobs: Vec::new(), errors: Vec::new() };
     let mut roots = HashSet::new();
     for path in paths {
         if path == Path::new("-") {
-            jobs.push(Job {
+            walk.jobs.push(Job {
                 origin: Origin::Stdin,
                 relative: "stdin".into(),
                 named: true,
                 passed_over: false,
+                size: None,
             });
         } else if path.is_dir() {
             // Several inputs share the output folder, so each folder gets one of its own in it.
             let root = if paths.len() > 1 { unused(&mut roots, path) } else { PathBuf::new() };
-            walk(path, &root, backup, &mut jobs, &mut errors);
+            walk.folder(path, &root);
         } else {
             let relative = PathBuf::from(path.file_name().unwrap_or_default());
             let origin = Origin::File(path.clone());
-            jobs.push(Job { origin, relative, named: true, passed_over: false });
+            let size = size(std::fs::metadata(path).ok());
+            walk.jobs.push(Job { origin, relative, named: true, passed_over: false, size });
         }
     }
-    (jobs, errors)
+    (walk.jobs, walk.errors)
 }
 
 /// The folder's own name, or that with a number if an earlier one has it.
@@ -94,36 +104,57 @@ fn unused(roots: &mut HashSet<PathBuf>, folder: &Path) -> PathBuf {
     root
 }
 
-fn walk(
-    folder: &Path,
-    root: &Path,
-    backup: Option<&str>,
-    jobs: &mut Vec<Job>,
-    errors: &mut Vec<(PathBuf, Error)>,
-) {
-    for entry in WalkDir::new(folder).sort_by_file_name() {
-        match entry {
-            Ok(entry) if !entry.file_type().is_dir() => {
-                let passed_over =
-                    !entry.file_type().is_file() || is_ours(entry.file_name(), backup);
-                let inside = entry.path().strip_prefix(folder).unwrap_or(entry.path());
-                jobs.push(Job {
-                    relative: root.join(inside),
-                    origin: Origin::File(entry.into_path()),
-                    named: false,
-                    passed_over,
-                });
+/// A regular file's size; what is not there has nothing to read.
+fn size(meta: Option<Metadata>) -> Option<u64> {
+    meta.map_or(Some(0), |meta| meta.is_file().then_some(meta.len()))
+}
+
+/// A walk through folders, and what it found.
+struct Walk<'a> {
+    filter: &'a Filter,
+    backup: Option<&'a str>,
+    jobs: Vec<Job>,
+    errors: Vec<(PathBuf, Error)>,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, folder: &Path, root: &Path) {
+        let filter = self.filter;
+        let wanted = |entry: &DirEntry| {
+            let inside = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+            match entry.file_type().is_dir() {
+                true => entry.depth() == 0 || filter.enters(inside),
+                false => filter.takes(inside),
             }
-            Ok(_) => {}
-            Err(error) => {
-                let path = error.path().unwrap_or(folder).to_owned();
-                let found = match error.into_io_error() {
-                    Some(error) => Error::io("cannot read the folder", error),
-                    None => Error::request(Code::Io, "links form a loop"),
-                };
-                errors.push((path, found));
+        };
+        for entry in WalkDir::new(folder).sort_by_file_name().into_iter().filter_entry(wanted) {
+            match entry {
+                Ok(entry) if entry.file_type().is_dir() => {}
+                Ok(entry) => self.file(entry, folder, root),
+                Err(error) => self.failed(error, folder),
             }
         }
+    }
+
+    fn file(&mut self, entry: DirEntry, folder: &Path, root: &Path) {
+        let passed_over = !entry.file_type().is_file() || is_ours(entry.file_name(), self.backup);
+        let inside = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+        self.jobs.push(Job {
+            relative: root.join(inside),
+            named: false,
+            passed_over,
+            size: if passed_over { Some(0) } else { size(entry.metadata().ok()) },
+            origin: Origin::File(entry.into_path()),
+        });
+    }
+
+    fn failed(&mut self, error: walkdir::Error, folder: &Path) {
+        let path = error.path().unwrap_or(folder).to_owned();
+        let found = match error.into_io_error() {
+            Some(error) => Error::io("cannot read the folder", error),
+            None => Error::request(Code::Io, "links form a loop"),
+        };
+        self.errors.push((path, found));
     }
 }
 

@@ -54,6 +54,7 @@ mod tests {
             relative: PathBuf::from(path),
             named: true,
             passed_over: false,
+            size: None,
         };
         let mut namer = Namer::default();
         assert_eq!(

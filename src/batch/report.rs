@@ -1,6 +1,7 @@
 //! What is told about each input, and about all of them.
 
-use crate::diagnostic::{Diagnostic, Fate, Findings, Severity};
+use crate::diagnostic::{Diagnostic, Fate, Findings, Log, Severity};
+use crate::error::{Error, ErrorKind};
 use crate::inspect::Inspection;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -60,6 +61,15 @@ impl Outcome {
     }
 }
 
+/// What turns findings into a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailOn {
+    /// Anything that could not be written.
+    Loss,
+    /// Any warning.
+    Warning,
+}
+
 /// What is told about one input.
 #[derive(Debug, Serialize)]
 pub struct FileReport {
@@ -84,6 +94,9 @@ pub struct FileReport {
     /// What there is in it, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inspection: Option<Box<Inspection>>,
+    /// Bytes read.
+    #[serde(skip)]
+    pub bytes: u64,
     /// Whether the output's pipe was closed by whoever read it.
     #[serde(skip)]
     pub pipe_closed: bool,
@@ -105,10 +118,41 @@ impl FileReport {
             output: None,
             records: 0,
             inspection: None,
+            bytes: 0,
             pipe_closed: false,
             findings: Findings::default(),
         }
     }
+
+    /// Notes that there is no output, and why.
+    pub fn fail(&mut self, error: Error, log: &Log) {
+        self.outcome = Outcome::Failed;
+        self.output = None;
+        self.pipe_closed = is_closed_pipe(&error);
+        log.report(error.into_diagnostic());
+    }
+
+    /// The exit code that it calls for.
+    #[must_use]
+    pub fn exit_code(&self, fail_on: Option<FailOn>) -> u8 {
+        let found = &self.findings;
+        let fails = match fail_on {
+            Some(FailOn::Loss) => found.dropped() > 0,
+            Some(FailOn::Warning) => found.worst() >= Some(Severity::Warning),
+            None => false,
+        };
+        match self.outcome {
+            _ if self.pipe_closed => 0,
+            Outcome::Failed => 3,
+            Outcome::Invalid => 1,
+            Outcome::Skipped => 0,
+            _ => u8::from(fails || found.worst() == Some(Severity::Error)),
+        }
+    }
+}
+
+fn is_closed_pipe(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 #[derive(Serialize)]
@@ -162,6 +206,9 @@ pub struct Summary {
     pub outcomes: BTreeMap<&'static str, u64>,
     /// Records read.
     pub records: u64,
+    /// Bytes read.
+    #[serde(skip)]
+    pub bytes: u64,
     /// Warnings.
     pub warnings: u64,
     /// Errors.
@@ -173,6 +220,7 @@ impl Summary {
     pub fn add(&mut self, report: &FileReport) {
         *self.outcomes.entry(report.outcome.name()).or_default() += 1;
         self.records += report.records;
+        self.bytes += report.bytes;
         for (code, count) in &report.findings.counts {
             match code.severity() {
                 Severity::Error => self.errors += count,

@@ -1,14 +1,14 @@
 //! One operation on one input, from opening it to the output in its place.
 
+use super::found::Found;
 use super::inputs::{Job, Origin};
-use super::report::{FileReport, Outcome};
+use super::report::{FailOn, FileReport, Outcome};
 use crate::context::{self, Request};
-use crate::detect::detect;
-use crate::diagnostic::{Code, Diagnostic, Log, Severity};
-use crate::error::{Error, ErrorKind, Result};
-use crate::format::{Confidence, Cx, Format, Head, Options, Sink, Sniffed, Target};
+use crate::diagnostic::{Code, Log};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Options, Sink, Target};
 use crate::formats::Spec;
-use crate::store::{Backup, Destination, Input, Output, Policy};
+use crate::store::{Backup, Destination, Input, Meter, Output, Policy, Tally};
 use crate::{convert, inspect, migrate, validate};
 use jsonschema::Validator;
 use std::collections::{HashMap, HashSet};
@@ -45,15 +45,6 @@ pub enum Place {
     InPlace(Backup),
 }
 
-/// What turns findings into a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailOn {
-    /// Anything that could not be written.
-    Loss,
-    /// Any warning.
-    Warning,
-}
-
 /// An operation, ready to be applied to inputs.
 #[derive(Debug)]
 pub struct Task {
@@ -73,12 +64,8 @@ pub struct Task {
     pub fail_on: Option<FailOn>,
     /// Schemas, compiled when first needed.
     pub schemas: Mutex<HashMap<(&'static str, u32), Arc<Validator>>>,
-}
-
-/// What the input turned out to be.
-struct Found {
-    format: &'static Format,
-    sniffed: Sniffed,
+    /// How far the work came.
+    pub meter: Meter,
 }
 
 impl Task {
@@ -94,6 +81,7 @@ impl Task {
             inputs: HashSet::new(),
             fail_on: None,
             schemas: Mutex::default(),
+            meter: Meter::default(),
         }
     }
 
@@ -109,15 +97,13 @@ impl Task {
         let mut report = FileReport::new(job.name());
         let log = Log::default();
         let cx = Cx { options: &self.options, log: &log };
-        match self.session(job, output, &cx, &mut report) {
+        let tally = Tally::new(&self.meter);
+        match self.session(job, output, &tally, &cx, &mut report) {
             Ok(outcome) => report.outcome = outcome,
-            Err(error) => {
-                report.outcome = Outcome::Failed;
-                report.output = None;
-                report.pipe_closed = is_closed_pipe(&error);
-                log.report(error.into_diagnostic());
-            }
+            Err(error) => report.fail(error, &log),
         }
+        tally.settle(job.size.unwrap_or(0));
+        report.bytes = tally.bytes();
         report.findings = log.into_findings();
         if report.outcome == Outcome::Valid
             && report.findings.counts.keys().any(|code| code.is_invalid())
@@ -127,39 +113,25 @@ impl Task {
         report
     }
 
-    /// The exit code that an input's report calls for.
-    #[must_use]
-    pub fn exit_code(&self, report: &FileReport) -> u8 {
-        let found = &report.findings;
-        let fails = match self.fail_on {
-            Some(FailOn::Loss) => found.dropped() > 0,
-            Some(FailOn::Warning) => found.worst() >= Some(Severity::Warning),
-            None => false,
-        };
-        match report.outcome {
-            _ if report.pipe_closed => 0,
-            Outcome::Failed => 3,
-            Outcome::Invalid => 1,
-            Outcome::Skipped => 0,
-            _ => u8::from(fails || found.worst() == Some(Severity::Error)),
-        }
-    }
-
     fn session(
         &self,
         job: &Job,
         output: &Path,
+        tally: &Tally,
         cx: &Cx<'_>,
         report: &mut FileReport,
     ) -> Result<Outcome> {
-        let mut input = match &job.origin {
+        let input = match &job.origin {
             Origin::File(_) if job.passed_over => return Ok(Outcome::Skipped),
             Origin::File(path) => Input::file(path)?,
             Origin::Stdin => Input::stdin(),
         };
-        let Some(found) = self.recognise(job, &mut input, report)? else {
-            return if job.named { Err(unknown()) } else { Ok(Outcome::Skipped) };
+        let mut input = input.counted(tally.clone());
+        let Some(found) = Found::of(&mut input, job.path(), self.from, job.named)? else {
+            return Ok(Outcome::Skipped);
         };
+        report.format = Some(found.name());
+        report.confidence = Some(found.sniffed.confidence.name());
         match &self.action {
             Action::Detect => Ok(Outcome::Detected),
             Action::Context(request) => {
@@ -193,40 +165,6 @@ impl Task {
             },
             Action::Convert(to) => self.write(job, output, input, &found, *to, cx, report),
         }
-    }
-
-    /// What the input is: what its first bytes say, unless the person said otherwise.
-    fn recognise(
-        &self,
-        job: &Job,
-        input: &mut Input,
-        report: &mut FileReport,
-    ) -> Result<Option<Found>> {
-        let (bytes, whole) = input.head()?;
-        let name = job.path().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-        let head = Head { name: &name, bytes: &bytes, whole };
-        let empty = whole && bytes.trim_ascii().is_empty();
-        if empty && job.named {
-            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
-        }
-        let found = match self.from {
-            Some(spec) => {
-                // Named by the person, the format is taken at its word; its reader says what is
-                // wrong with the file.
-                let version = spec.version().number;
-                let guess = Sniffed { confidence: Confidence::Weak, version };
-                let mut sniffed = (spec.format.sniff)(&head).unwrap_or(guess);
-                sniffed.version = spec.version.map_or(sniffed.version, |v| v.number);
-                Some((spec.format, sniffed))
-            }
-            None => detect(&head),
-        };
-        let found = found.map(|(format, sniffed)| Found { format, sniffed });
-        if let Some(Found { format, sniffed }) = &found {
-            report.format = Some(format.at(sniffed.version));
-            report.confidence = Some(sniffed.confidence.name());
-        }
-        Ok(found)
     }
 
     fn schema(&self, found: &Found) -> Result<Arc<Validator>> {
@@ -307,10 +245,6 @@ impl Task {
     }
 }
 
-fn unknown() -> Error {
-    Error::request(Code::UnknownFormat, Code::UnknownFormat.title())
-}
-
 fn other_format(found: &Found, to: Spec) -> Error {
     let message = format!(
         "the file is {}, and migration stays inside one format; `copyist convert -t {}` converts it",
@@ -318,8 +252,4 @@ fn other_format(found: &Found, to: Spec) -> Error {
         to.format.at(to.version().number),
     );
     Error::request(Code::WrongFormat, message)
-}
-
-fn is_closed_pipe(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::BrokenPipe)
 }

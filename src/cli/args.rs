@@ -1,6 +1,7 @@
 //! Options that several commands have.
 
 use super::Stop;
+use super::inputs::Inputs;
 use crate::batch::{FailOn, Place};
 use crate::format::{OnError, Options};
 use crate::formats::Spec;
@@ -14,12 +15,9 @@ pub fn spec(text: &str) -> Result<Spec, String> {
     Spec::parse(text)
 }
 
-/// What is read, and how.
+/// How inputs are read.
 #[derive(Debug, Args)]
 pub struct Reading {
-    /// Files and folders; `-` is standard input
-    #[arg(value_name = "PATH", required = true)]
-    pub paths: Vec<PathBuf>,
     /// Format of the inputs, if it is not to be recognised: `pi`, `pi@2` …
     #[arg(short = 'f', long = "from", value_name = "FORMAT", value_parser = spec)]
     pub from: Option<Spec>,
@@ -30,9 +28,6 @@ pub struct Reading {
     /// The longest line that is read, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, env = "COPYIST_MAX_LINE")]
     pub max_line: usize,
-    /// How many inputs are worked on at a time; 0 is one for each processor
-    #[arg(short, long, value_name = "N", default_value_t = 0, env = "COPYIST_JOBS")]
-    pub jobs: usize,
     /// What else makes the exit code 1
     #[arg(long, value_name = "WHAT", value_enum)]
     pub fail_on: Option<Failing>,
@@ -68,17 +63,6 @@ impl Reading {
             Some(Damage::Keep) => OnError::Keep,
         };
         Options { on_error, max_line: self.max_line, ..Options::default() }
-    }
-
-    /// Makes sure that one file is named, for a command that shows one session.
-    pub fn one_session(&self, command: &str) -> Result<(), Stop> {
-        match self.paths.as_slice() {
-            [path] if path.is_dir() => {
-                Err(Stop::usage(format!("`{command}` takes one session, not a folder")))
-            }
-            [_] => Ok(()),
-            _ => Err(Stop::usage(format!("`{command}` takes one session"))),
-        }
     }
 
     /// `--fail-on` for the batch.
@@ -123,15 +107,14 @@ pub enum Ids {
 
 impl Writing {
     /// The place, if the person named one.
-    pub fn place(&self, reading: &Reading) -> Result<Option<Place>, Stop> {
+    pub fn place(&self, inputs: &Inputs) -> Result<Option<Place>, Stop> {
         if let Some(folder) = &self.out_dir {
             return Ok(Some(Place::Folder(folder.clone())));
         }
         let Some(file) = &self.output else {
             return Ok(self.dry_run.then_some(Place::None));
         };
-        let several = reading.paths.len() > 1 || reading.paths.iter().any(|path| path.is_dir());
-        if several {
+        if inputs.several() {
             let message = "`-o` takes one input; for several, or a folder, use `--out-dir DIR`";
             return Err(Stop::usage(message));
         }
@@ -182,11 +165,11 @@ pub struct InPlace {
 
 impl InPlace {
     /// The place, if it is asked for.
-    pub fn place(&self, reading: &Reading) -> Result<Option<Place>, Stop> {
+    pub fn place(&self, inputs: &Inputs) -> Result<Option<Place>, Stop> {
         if !self.in_place {
             return Ok(None);
         }
-        if reading.paths.iter().any(|path| path.as_os_str() == "-") {
+        if inputs.stdin() {
             return Err(Stop::usage("standard input cannot be changed in place"));
         }
         let unfit = |c: char| c == '/' || c == '\\' || c.is_control();
@@ -216,4 +199,21 @@ pub struct Telling {
     /// How wide drawings are.
     #[arg(skip)]
     pub width: Option<u16>,
+    /// Show how far the work came; `auto` does at a terminal, unless with `-q` or `--json`
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", env = "COPYIST_PROGRESS")]
+    pub progress: When,
+    /// Colour what is told; `auto` does at a terminal, unless NO_COLOR is set
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", env = "COPYIST_COLOR")]
+    pub color: When,
+}
+
+/// `--progress` and `--color`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// Where it helps a person
+    Auto,
+    /// Everywhere
+    Always,
+    /// Nowhere
+    Never,
 }

@@ -2,17 +2,22 @@
 
 use super::Stop;
 use super::args::{Ids, Reading, Telling};
+use super::inputs::Inputs;
 use super::run::run;
 use crate::batch::{Action, Place, Task};
 use crate::context::{Form, Request};
 use crate::format::{OnError, Options};
 use clap::ValueEnum;
+use std::path::PathBuf;
 
 /// Print what the agent would send to a model if it took the session up again
 ///
 /// One JSON object, `{"messages":[…]}`, in the source format's own shape or another.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// The session's file; `-` is standard input
+    #[arg(value_name = "INPUT")]
+    path: PathBuf,
     /// The entry to stand at; the session's own leaf if none is given
     #[arg(long, value_name = "ID")]
     leaf: Option<String>,
@@ -56,7 +61,6 @@ impl From<Option<Shape>> for Form {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        self.reading.one_session("context")?;
         let options = Options {
             ids: self.ids.choice(),
             force_version: true,
@@ -68,6 +72,6 @@ impl Args {
             ..Task::looking(Action::Context(request), options, &self.reading.from)
         };
         let task = task.failing(self.reading.fail_on());
-        run("context", task, &self.reading, &self.telling)
+        run("context", task, &Inputs::session(self.path, "context")?, &self.telling)
     }
 }

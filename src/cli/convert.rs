@@ -2,6 +2,7 @@
 
 use super::Stop;
 use super::args::{Reading, Telling, Writing, spec};
+use super::inputs::Batch;
 use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::{OnError, Options};
@@ -16,6 +17,8 @@ pub struct Args {
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = spec)]
     to: Spec,
     #[command(flatten)]
+    batch: Batch,
+    #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
     writing: Writing,
@@ -25,7 +28,8 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let Some(place) = self.writing.place(&self.reading)? else {
+        let inputs = self.batch.inputs()?;
+        let Some(place) = self.writing.place(&inputs)? else {
             return Err(Stop::usage("say where to write: `-o FILE` or `--out-dir DIR`"));
         };
         let options = Options {
@@ -43,7 +47,8 @@ impl Args {
             inputs: Default::default(),
             fail_on: self.reading.fail_on(),
             schemas: Default::default(),
+            meter: Default::default(),
         };
-        run("convert", task, &self.reading, &self.telling)
+        run("convert", task, &inputs, &self.telling)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Stop;
 use super::args::{Reading, Telling};
+use super::inputs::Batch;
 use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::OnError;
@@ -10,6 +11,8 @@ use crate::format::OnError;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
+    batch: Batch,
+    #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
     telling: Telling,
@@ -17,9 +20,10 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
+        let inputs = self.batch.inputs()?;
         let options = self.reading.options(OnError::Keep);
         let task = Task::looking(Action::Detect, options, &self.reading.from)
             .failing(self.reading.fail_on());
-        run("detect", task, &self.reading, &self.telling)
+        run("detect", task, &inputs, &self.telling)
     }
 }

@@ -1,6 +1,6 @@
 //! What there is in a session, drawn for a person.
 
-use super::show::printable;
+use super::show::{plural, printable};
 use crate::batch::FileReport;
 use crate::diagnostic::Severity;
 use crate::inspect::{Inspection, Item, Row};
@@ -93,7 +93,7 @@ fn tree(found: &Inspection) -> String {
         plural(shape.roots, "root"),
         plural(shape.forks, "fork"),
         plural(shape.ends, "end"),
-        format!("{} active", plural(found.active.entries, "entry").replace("entrys", "entries")),
+        format!("{} active", plural(found.active.entries, "entry")),
     ];
     if shape.unreachable > 0 {
         parts.push(format!("{} unreachable", shape.unreachable));
@@ -116,10 +116,6 @@ fn counts<K: AsRef<str>>(counts: &BTreeMap<K, u64>) -> String {
     sorted.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
     let told = sorted.iter().map(|(name, n)| format!("{} {n}", name.as_ref()));
     told.collect::<Vec<_>>().join(", ")
-}
-
-fn plural(n: u64, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 /// A number with its thousands apart.
@@ -159,8 +155,7 @@ fn tree_row(row: &Row, what: usize, width: usize) -> String {
     }
     match &row.item {
         Item::Run { run } => {
-            let what = if *run == 1 { "entry" } else { "entries" };
-            format!("{start}┊ {run} {what}")
+            format!("{start}┊ {}", plural(*run, "entry"))
         }
         Item::Entry { id, text, label, leaf, active, .. } => {
             let mark = if *active { '●' } else { '○' };
@@ -181,7 +176,7 @@ fn tree_row(row: &Row, what: usize, width: usize) -> String {
 }
 
 /// As much of a text as has room.
-fn cropped(text: &str, room: usize) -> String {
+pub fn cropped(text: &str, room: usize) -> String {
     if display_width(text) <= room {
         return text.to_owned();
     }

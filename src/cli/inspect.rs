@@ -2,10 +2,12 @@
 
 use super::Stop;
 use super::args::{Reading, Telling};
+use super::inputs::Inputs;
 use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::{OnError, Options};
 use crate::inspect::Request;
+use std::path::PathBuf;
 
 /// Show what there is in a session: header, counts, tree, turns, tokens, cost and damage
 ///
@@ -13,6 +15,9 @@ use crate::inspect::Request;
 /// stands at its fork. Entries between forks, questions, summaries and labels share a row.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// The session's file; `-` is standard input
+    #[arg(value_name = "INPUT")]
+    path: PathBuf,
     /// A row for every entry
     #[arg(long)]
     full: bool,
@@ -30,12 +35,12 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        self.reading.one_session("inspect")?;
+        let inputs = Inputs::session(self.path, "inspect")?;
         let options = Options { force_version: true, ..self.reading.options(OnError::Keep) };
         let request = Request { full: self.full, rows: self.rows };
         let task = Task::looking(Action::Inspect(request), options, &self.reading.from)
             .failing(self.reading.fail_on());
         let telling = Telling { width: self.width, ..self.telling };
-        run("inspect", task, &self.reading, &telling)
+        run("inspect", task, &inputs, &telling)
     }
 }

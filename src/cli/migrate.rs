@@ -2,6 +2,7 @@
 
 use super::Stop;
 use super::args::{InPlace, Reading, Telling, Writing, spec};
+use super::inputs::Batch;
 use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::{OnError, Options};
@@ -20,6 +21,8 @@ pub struct Args {
     #[arg(long)]
     force_version: bool,
     #[command(flatten)]
+    batch: Batch,
+    #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
     writing: Writing,
@@ -31,8 +34,9 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let in_place = self.in_place.place(&self.reading)?;
-        let Some(place) = in_place.or(self.writing.place(&self.reading)?) else {
+        let inputs = self.batch.inputs()?;
+        let in_place = self.in_place.place(&inputs)?;
+        let Some(place) = in_place.or(self.writing.place(&inputs)?) else {
             return Err(Stop::usage(
                 "say where to write: `-o FILE`, `--out-dir DIR` or `--in-place`",
             ));
@@ -51,7 +55,8 @@ impl Args {
             inputs: Default::default(),
             fail_on: self.reading.fail_on(),
             schemas: Default::default(),
+            meter: Default::default(),
         };
-        run("migrate", task, &self.reading, &self.telling)
+        run("migrate", task, &inputs, &self.telling)
     }
 }

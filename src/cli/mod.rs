@@ -1,21 +1,32 @@
 //! The command line: one file a subcommand, and what they share.
 
 mod args;
+mod changes;
+mod completions;
 mod context;
 mod convert;
 mod detect;
+mod diff;
 mod drawing;
 mod explain;
 mod formats;
+mod inputs;
 mod inspect;
+mod man;
 mod migrate;
+mod progress;
 mod run;
 mod schema;
 mod show;
+mod style;
 mod validate;
 
+use crate::error::Error;
+use crate::format::Sink;
+use crate::store::{Destination, Output, Policy};
 use clap::{Parser, Subcommand};
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Migrate, convert and check the session files of AI coding agents.
@@ -34,12 +45,15 @@ enum Command {
     Migrate(migrate::Args),
     Convert(convert::Args),
     Inspect(inspect::Args),
+    Diff(diff::Args),
     Context(context::Args),
     Validate(validate::Args),
     Detect(detect::Args),
     Formats(formats::Args),
     Schema(schema::Args),
     Explain(explain::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// Why a command cannot be carried out, with the exit code that says so.
@@ -68,6 +82,18 @@ fn print(text: &[u8]) -> Result<u8, Stop> {
     }
 }
 
+/// Writes a file that is there whole or not at all.
+fn save(path: &Path, text: &[u8], force: bool) -> Result<(), Stop> {
+    let policy = Policy { force, dry: false };
+    let written = Output::prepare(Destination::from(path), None, policy).and_then(|mut output| {
+        let written = output.create("")?.write_all(text);
+        written.map_err(|error| Error::io("cannot write", error))?;
+        output.commit()
+    });
+    let path = show::printable(&path.to_string_lossy());
+    written.map_err(|error| Stop::broken(format!("{path}: {error}")))
+}
+
 /// Runs the program; the exit code is that of `copyist --help`.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -75,12 +101,15 @@ pub fn main() -> ExitCode {
         Command::Migrate(args) => args.run(),
         Command::Convert(args) => args.run(),
         Command::Inspect(args) => args.run(),
+        Command::Diff(args) => args.run(),
         Command::Context(args) => args.run(),
         Command::Validate(args) => args.run(),
         Command::Detect(args) => args.run(),
         Command::Formats(args) => args.run(),
         Command::Schema(args) => args.run(),
         Command::Explain(args) => args.run(),
+        Command::Completions(args) => args.run(),
+        Command::Man(args) => args.run(),
     };
     match done {
         Ok(code) => ExitCode::from(code),

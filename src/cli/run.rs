@@ -1,25 +1,24 @@
 //! Carrying a task through all inputs, and telling what became of them.
 
-use super::Stop;
-use super::args::{Reading, Telling};
+use super::args::Telling;
+use super::inputs::Inputs;
+use super::progress::Progress;
 use super::show::{self, Show};
+use super::{Stop, save};
 use crate::batch::{self, Action, FileReport, Job, Namer, Place, RunReport, Summary, Task};
 use crate::store::Backup;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Runs `task` on everything that the person named. Gives the exit code.
-pub fn run(
-    command: &str,
-    mut task: Task,
-    reading: &Reading,
-    telling: &Telling,
-) -> Result<u8, Stop> {
+pub fn run(command: &str, mut task: Task, inputs: &Inputs, telling: &Telling) -> Result<u8, Stop> {
+    let started = Instant::now();
     let backup = match &task.place {
         Place::InPlace(Backup::Suffix(suffix)) => Some(suffix.clone()),
         _ => None,
     };
-    let (jobs, errors) = batch::expand(&reading.paths, backup.as_deref());
+    let (jobs, errors) = batch::expand(&inputs.paths, &inputs.filter, backup.as_deref());
     if let Some(report) = &telling.report {
         check_report(report)?;
     }
@@ -28,8 +27,11 @@ pub fn run(
     let task = &task;
     let jobs = named(task, jobs);
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
+    let watched = jobs.iter().map(|(job, _)| job);
+    let progress = Progress::start(telling, data_on_stdout, watched, &task.meter);
     let mut teller = Teller {
         task,
+        progress: &progress,
         show: Show::new(telling, data_on_stdout, task.policy.dry),
         summary: Summary::default(),
         kept: telling.report.is_some().then(Vec::new),
@@ -40,18 +42,23 @@ pub fn run(
         report.findings = crate::diagnostic::Findings::of(error.into_diagnostic());
         teller.tell(report);
     }
-    let work = |(job, output): &(Job, PathBuf)| task.run(job, output);
-    batch::each(&jobs, reading.jobs, work, |report| teller.tell(report))
+    let work = |(job, output): &(Job, PathBuf)| {
+        let report = task.run(job, output);
+        progress.advance();
+        report
+    };
+    batch::each(&jobs, inputs.jobs, work, |report| teller.tell(report))
         .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
     let Teller { show, summary, kept, exit, .. } = teller;
-    show.summary(&summary);
+    drop(progress);
+    show.summary(&summary, started.elapsed());
     if let Some(error) = &show.broken {
         return Err(Stop::broken(format!("cannot write results: {error}")));
     }
-    if let (Some(path), Some(inputs)) = (&telling.report, kept) {
+    if let (Some(path), Some(kept)) = (&telling.report, kept) {
         let version = env!("CARGO_PKG_VERSION");
         let report =
-            RunReport { copyist: version, command, exit, summary: &summary, inputs: &inputs };
+            RunReport { copyist: version, command, exit, summary: &summary, inputs: &kept };
         write_report(path, &report)?;
     }
     Ok(exit)
@@ -59,6 +66,7 @@ pub fn run(
 
 struct Teller<'a> {
     task: &'a Task,
+    progress: &'a Progress,
     show: Show,
     summary: Summary,
     /// Reports for `--report`.
@@ -68,10 +76,10 @@ struct Teller<'a> {
 
 impl Teller<'_> {
     fn tell(&mut self, report: FileReport) {
-        self.exit = self.exit.max(self.task.exit_code(&report));
+        self.exit = self.exit.max(report.exit_code(self.task.fail_on));
         self.summary.add(&report);
         if !report.pipe_closed {
-            self.show.file(&report);
+            self.show.file(&report, self.progress);
         }
         if let Some(kept) = &mut self.kept {
             kept.push(report);
@@ -113,23 +121,12 @@ fn check_report(path: &Path) -> Result<(), Stop> {
 /// How every report begins.
 const REPORT_START: &[u8] = b"{\n  \"copyist\": \"";
 
-fn write_report(path: &Path, report: &RunReport<'_>) -> Result<(), Stop> {
+/// Writes the file of `--report`.
+pub fn write_report(path: &Path, report: &RunReport<'_>) -> Result<(), Stop> {
     let failed = |error: std::io::Error| Stop::broken(format!("{}: {error}", path.display()));
     let mut text = serde_json::to_vec_pretty(report).map_err(|e| failed(e.into()))?;
     text.push(b'\n');
     // An output or a backup may have taken the name meanwhile.
     check_report(path)?;
-    let policy = crate::store::Policy { force: true, dry: false };
-    let destination = crate::store::Destination::from(path);
-    let written =
-        crate::store::Output::prepare(destination, None, policy).and_then(|mut output| {
-            use crate::format::Sink;
-            let mut to = output.create("")?;
-            to.write_all(&text).map_err(|error| crate::error::Error::io("cannot write", error))?;
-            drop(to);
-            output.commit()
-        });
-    written.map_err(|error| {
-        Stop::broken(format!("{}: {error}", show::printable(&path.display().to_string())))
-    })
+    save(path, &text, true)
 }

@@ -2,14 +2,20 @@
 
 use super::args::Telling;
 use super::drawing;
+use super::progress::Progress;
+use super::style::{Paint, write};
 use crate::batch::{FileReport, Outcome, Summary};
 use crate::diagnostic::{Code, Diagnostic, Severity, Window};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal};
+use std::time::Duration;
 
 /// How many findings of one input are shown; `-v` and `--report` have more.
 const SHOWN: usize = 10;
+
+/// Runs that take longer than this tell how fast they were.
+const LONG: Duration = Duration::from_secs(1);
 
 /// Tells what becomes of the inputs.
 pub struct Show {
@@ -21,6 +27,10 @@ pub struct Show {
     dry_run: bool,
     /// How wide drawings are.
     width: usize,
+    /// How findings are coloured.
+    findings: Paint,
+    /// How results are coloured.
+    results: Paint,
     /// Codes whose help was given: once a run is enough.
     helped: BTreeSet<Code>,
     /// Why results could not be written.
@@ -30,6 +40,9 @@ pub struct Show {
 impl Show {
     /// As the person wants it.
     pub fn new(telling: &Telling, data_on_stdout: bool, dry_run: bool) -> Self {
+        let findings = Paint::new(telling.color, &io::stderr());
+        let results =
+            if data_on_stdout { findings } else { Paint::new(telling.color, &io::stdout()) };
         Self {
             json: telling.json,
             quiet: telling.quiet,
@@ -37,87 +50,94 @@ impl Show {
             data_on_stdout,
             dry_run,
             width: width(telling.width),
+            findings,
+            results,
             helped: BTreeSet::new(),
             broken: None,
         }
     }
 
     /// Tells about one input.
-    pub fn file(&mut self, report: &FileReport) {
+    pub fn file(&mut self, report: &FileReport, progress: &Progress) {
         if self.json {
             if report.outcome != Outcome::Skipped || self.verbose {
-                self.result(&serde_json::to_string(report).unwrap_or_default());
+                self.result(&serde_json::to_string(report).unwrap_or_default(), progress);
             }
             return;
         }
+        let findings = self.findings(report);
+        if !findings.is_empty() {
+            progress.aside(|| self.say(&findings));
+        }
+        if let Some(inspection) = &report.inspection {
+            self.result(&drawing::draw(report, inspection, self.width), progress);
+        } else if let Some(line) = self.line(report) {
+            self.result(&line, progress);
+        }
+    }
+
+    /// The first findings of one input, and how many more there are.
+    fn findings(&mut self, report: &FileReport) -> String {
+        let mut out = String::new();
         let shown = if self.verbose { usize::MAX } else { SHOWN };
         let least = if self.quiet { Severity::Error } else { Severity::Note };
+        let wanted = |code: &Code| code.severity() >= least;
         let mut told = 0;
-        for found in report.findings.diagnostics.iter().filter(|d| d.code.severity() >= least) {
-            if told < shown {
-                say(&finding(&report.path, found));
-                if let Some(help) = found.code.help().filter(|_| self.helped.insert(found.code)) {
-                    say(&format!("  help: {help}"));
-                }
+        for found in report.findings.diagnostics.iter().filter(|d| wanted(&d.code)).take(shown) {
+            let _ = writeln!(out, "{}", finding(&report.path, found, self.findings));
+            if let Some(help) = found.code.help().filter(|_| self.helped.insert(found.code)) {
+                let _ = writeln!(out, "  help: {help}");
             }
             told += 1;
         }
-        let all: u64 = report
-            .findings
-            .counts
-            .iter()
-            .filter(|(c, _)| c.severity() >= least)
-            .map(|(_, n)| n)
-            .sum();
-        if all > told.min(shown) as u64 {
-            let more = all - told.min(shown) as u64;
-            say(&format!("{}: … and {more} more findings", printable(&report.path)));
+        let all: u64 =
+            report.findings.counts.iter().filter(|(code, _)| wanted(code)).map(|(_, n)| n).sum();
+        if all > told {
+            let path = printable(&report.path);
+            let _ = writeln!(out, "{path}: … and {} more findings", all - told);
         }
-        if let Some(inspection) = &report.inspection {
-            self.result(&drawing::draw(report, inspection, self.width));
-        } else if let Some(line) = self.line(report) {
-            self.result(&line);
-        }
+        out
     }
 
     /// What became of one input, in a line; `None` where nothing need be said.
     fn line(&self, report: &FileReport) -> Option<String> {
         let path = printable(&report.path);
         let format = report.format.as_deref().unwrap_or("unknown");
+        let records = report.records;
+        let outcome = self.results.outcome(report.outcome, report.outcome.name());
         match report.outcome {
             Outcome::Detected => {
                 Some(format!("{path}: {format} ({})", report.confidence.unwrap_or("unknown")))
             }
             Outcome::Valid if !self.quiet => {
-                Some(format!("{path}: valid {format}, {} records", report.records))
+                Some(format!("{path}: {outcome} {format}, {records} records"))
             }
-            Outcome::Invalid if !self.quiet => Some(format!("{path}: invalid {format}")),
-            Outcome::Skipped if self.verbose => Some(format!("{path}: skipped, no session file")),
+            Outcome::Invalid if !self.quiet => Some(format!("{path}: {outcome} {format}")),
+            Outcome::Skipped if self.verbose => Some(format!("{path}: {outcome}, no session file")),
             Outcome::Migrated | Outcome::Converted | Outcome::Unchanged if self.verbose => {
                 let to = report.to.as_deref().filter(|to| *to != format);
                 let arrow = to.map_or(String::new(), |to| format!(" → {to}"));
                 let output = report.output.as_deref().filter(|output| *output != report.path);
                 let place = output.map_or(String::new(), |o| format!(", {}", printable(o)));
-                let outcome = report.outcome.name();
-                let records = report.records;
                 Some(format!("{path}: {outcome} {format}{arrow}, {records} records{place}"))
             }
             _ => None,
         }
     }
 
-    /// Tells about all inputs together.
-    pub fn summary(&self, summary: &Summary) {
+    /// Tells about all inputs together, which took `time`.
+    pub fn summary(&self, summary: &Summary, time: Duration) {
         if self.json || self.quiet {
             return;
         }
         let count = |outcome: &Outcome| {
             let n = summary.outcomes.get(outcome.name())?;
-            Some(format!("{n} {}", outcome.name()))
+            Some(self.findings.outcome(*outcome, format!("{n} {}", outcome.name())))
         };
         let mut counts: Vec<_> = Outcome::ALL.iter().filter_map(count).collect();
         if summary.warnings > 0 {
-            counts.push(plural(summary.warnings, "warning"));
+            let warnings = plural(summary.warnings, "warning");
+            counts.push(self.findings.severity(Severity::Warning, warnings));
         }
         let only = summary.outcomes.values().sum::<u64>() == 1;
         // One input that was just looked at has said everything in its own line.
@@ -127,16 +147,25 @@ impl Show {
         }
         let nothing = if self.dry_run { ", nothing written" } else { "" };
         let records = plural(summary.records, "record");
+        let pace = if time > LONG { pace(summary.bytes, time) } else { String::new() };
         let counts =
             if counts.is_empty() { "no session files".to_owned() } else { counts.join(", ") };
-        say(&format!("{counts}; {records}{nothing}"));
+        self.say(&format!("{counts}; {records}{pace}{nothing}\n"));
     }
 
-    fn result(&mut self, line: &str) {
+    fn say(&self, text: &str) {
+        // With a closed stderr there is no one left to tell.
+        let _ = write(io::stderr(), text);
+    }
+
+    fn result(&mut self, line: &str, progress: &Progress) {
+        let line = format!("{line}\n");
         let written = if self.data_on_stdout {
-            writeln!(io::stderr(), "{line}")
+            progress.aside(|| write(io::stderr(), &line))
+        } else if io::stdout().is_terminal() {
+            progress.aside(|| write(io::stdout(), &line))
         } else {
-            writeln!(io::stdout(), "{line}")
+            write(io::stdout(), &line)
         };
         // Whoever reads the results may have heard enough; that is no failure.
         if let Err(error) = written
@@ -148,21 +177,40 @@ impl Show {
 }
 
 /// The columns that a person wants, or the terminal has.
-fn width(wanted: Option<u16>) -> usize {
+pub fn width(wanted: Option<u16>) -> usize {
     let terminal = || terminal_size::terminal_size().map(|(terminal_size::Width(w), _)| w);
     wanted.or_else(terminal).unwrap_or(80).into()
 }
 
-fn plural(n: u64, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+/// How much was read, how long it took, and how fast that is.
+fn pace(bytes: u64, time: Duration) -> String {
+    let (bytes, seconds) = (bytes as f64, time.as_secs_f64());
+    format!(", {} in {seconds:.1} s, {}/s", size(bytes), size(bytes / seconds))
 }
 
-fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+/// A number of bytes, in the unit that suits it.
+fn size(mut bytes: f64) -> String {
+    for unit in ["B", "kB", "MB", "GB"] {
+        if bytes < 999.5 {
+            let digits = usize::from(bytes < 9.95 && unit != "B");
+            return format!("{bytes:.digits$} {unit}");
+        }
+        bytes /= 1000.0;
+    }
+    format!("{bytes:.1} TB")
+}
+
+/// So many of them.
+pub fn plural(n: u64, what: &str) -> String {
+    match what.strip_suffix('y') {
+        _ if n == 1 => format!("1 {what}"),
+        Some(stem) => format!("{n} {stem}ies"),
+        None => format!("{n} {what}s"),
+    }
 }
 
 /// One finding: `path:line:byte: severity[CODE]: message`, and the text around it.
-fn finding(path: &str, found: &Diagnostic) -> String {
+fn finding(path: &str, found: &Diagnostic, paint: Paint) -> String {
     let mut out = printable(path);
     if let Some(at) = found.at {
         let _ = write!(out, ":{}", at.line);
@@ -171,8 +219,9 @@ fn finding(path: &str, found: &Diagnostic) -> String {
             let _ = write!(out, ":{}", at.byte);
         }
     }
-    let code = found.code;
-    let _ = write!(out, ": {}[{}]: {}", code.severity(), code.name(), printable(&found.message));
+    let severity = found.code.severity();
+    let code = paint.severity(severity, format!("{severity}[{}]", found.code.name()));
+    let _ = write!(out, ": {code}: {}", printable(&found.message));
     if let Some(window) = &found.window {
         out.push_str(&excerpt(window));
     }
@@ -213,5 +262,16 @@ mod tests {
     #[test]
     fn nothing_in_a_file_commands_the_terminal() {
         assert_eq!(printable("a\u{1b}[31m\u{202e}é"), "a\\u{1b}[31m\\u{202e}é");
+    }
+
+    #[test]
+    fn sizes_are_told_in_the_unit_that_suits_them() {
+        let told = [0.0, 999.0, 1_000.0, 9_960.0, 412e6, 999.6e6, 1.34e9, 2.5e12].map(size);
+        assert_eq!(
+            told,
+            ["0 B", "999 B", "1.0 kB", "10 kB", "412 MB", "1.0 GB", "1.3 GB", "2.5 TB"]
+        );
+        let pace = pace(1_318_400_000, Duration::from_millis(3200));
+        assert_eq!(pace, ", 1.3 GB in 3.2 s, 412 MB/s");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Stop;
 use super::args::{Reading, Telling};
+use super::inputs::Batch;
 use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::{OnError, Options};
@@ -16,6 +17,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 100)]
     max_errors: usize,
     #[command(flatten)]
+    batch: Batch,
+    #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
     telling: Telling,
@@ -23,9 +26,10 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
+        let inputs = self.batch.inputs()?;
         let options = Options { force_version: true, ..self.reading.options(OnError::Keep) };
         let task = Task::looking(Action::Validate(self.max_errors), options, &self.reading.from)
             .failing(self.reading.fail_on());
-        run("validate", task, &self.reading, &self.telling)
+        run("validate", task, &inputs, &self.telling)
     }
 }

@@ -11,6 +11,7 @@ pub use form::Form;
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Context, Cx, Format, Options, Parts, Target};
+use crate::formats::Spec;
 use crate::json::{Json, text};
 use crate::lines::Lines;
 use crate::position::Located;
@@ -134,6 +135,15 @@ impl Output<'_> {
     }
 }
 
+/// The rules of the session's format; of a stream of records, those of its source.
+fn rules(session: &Session<'_>) -> Option<fn() -> Box<dyn Context>> {
+    let of_source = || {
+        let source = session.header().node.text(Field::Source)?;
+        Spec::parse(&source).ok()?.format.context
+    };
+    session.format().context.or_else(of_source)
+}
+
 /// Shows the route to the format's rules for the first time, and its identifiers to `seen`.
 fn look(
     session: &mut Session<'_>,
@@ -141,7 +151,7 @@ fn look(
     quiet: &Cx<'_>,
     seen: &mut dyn FnMut(Json),
 ) -> Result<(Box<dyn Context>, Route)> {
-    let Some(open) = session.format().context else {
+    let Some(open) = rules(session) else {
         let message = format!("{} says nothing of what is sent to a model", session.format().name);
         return Err(Error::request(Code::NoContext, message));
     };

@@ -84,7 +84,8 @@ fn add_node(path: &str, node: &Node, out: &mut Vec<Named>) {
     if node.is_empty() {
         out.push((path.to_owned(), Json::constant("{}")));
     }
-    for (field, value) in node.iter() {
+    // The source's own name of a field is a spelling, too.
+    for (field, value) in node.iter().filter(|(field, _)| *field != Field::Key) {
         add(&format!("{path}.{}", field.name()), value, out);
     }
 }

@@ -5,7 +5,7 @@ mod fields;
 pub use fields::FieldChange;
 
 use crate::context;
-use crate::error::Result;
+use crate::error::{self, Error};
 use crate::format::{Cx, Format, Parts};
 use crate::ids::hash;
 use crate::position::Located;
@@ -72,6 +72,19 @@ impl Counts {
     }
 }
 
+/// What went wrong, and with which session.
+#[derive(Debug)]
+pub enum Failed {
+    /// The first session cannot be read.
+    A(Error),
+    /// The second session cannot be read.
+    B(Error),
+    /// The differences cannot be shown.
+    Show(Error),
+}
+
+type Result<T> = std::result::Result<T, Failed>;
+
 /// Shows what differs, in the order of the records. Each session is read twice: 24 bytes a record
 /// are kept of the first reading, and nothing of the second.
 ///
@@ -81,19 +94,19 @@ pub fn run(
     mut a: Side<'_>,
     mut b: Side<'_>,
     request: Request,
-    show: &mut dyn FnMut(Change) -> Result<()>,
+    show: &mut dyn FnMut(Change) -> error::Result<()>,
 ) -> Result<Counts> {
-    a.parts.keep()?;
-    b.parts.keep()?;
+    a.parts.keep().map_err(Failed::A)?;
+    b.parts.keep().map_err(Failed::B)?;
     let mut input = InternedInput::default();
     let (mut whole_a, mut whole_b) = (Vec::new(), Vec::new());
-    input.update_before(prints(&mut a, &request, &mut whole_a)?.into_iter());
-    input.update_after(prints(&mut b, &request, &mut whole_b)?.into_iter());
+    input.update_before(prints(&mut a, &request, &mut whole_a).map_err(Failed::A)?.into_iter());
+    input.update_after(prints(&mut b, &request, &mut whole_b).map_err(Failed::B)?.into_iter());
     let diff = Diff::compute(Algorithm::Histogram, &input);
     drop(input);
     let mut pairs = Pairs {
-        a: records(&mut a, request, false)?,
-        b: records(&mut b, request, false)?,
+        a: records(&mut a, request, false).map_err(Failed::A)?,
+        b: records(&mut b, request, false).map_err(Failed::B)?,
         whole_a: &whole_a,
         whole_b: &whole_b,
         request,
@@ -110,15 +123,19 @@ pub fn run(
     Ok(pairs.done)
 }
 
-type Records<'a> = Box<dyn Iterator<Item = Result<Located<Record>>> + 'a>;
+type Records<'a> = Box<dyn Iterator<Item = error::Result<Located<Record>>> + 'a>;
 
 /// The records that count. The first reading says what is wrong.
-fn records<'a>(side: &'a mut Side<'_>, request: Request, first: bool) -> Result<Records<'a>> {
+fn records<'a>(
+    side: &'a mut Side<'_>,
+    request: Request,
+    first: bool,
+) -> error::Result<Records<'a>> {
     let cx = if first { side.cx } else { side.quiet };
     if request.context {
         return Ok(Box::new(context::sent(side.format, side.parts, cx, side.quiet)?));
     }
-    let counts = move |item: &Result<Located<Record>>| {
+    let counts = move |item: &error::Result<Located<Record>>| {
         item.as_ref().map_or(true, |located| !is_nothing(&located.value, &request))
     };
     Ok(Box::new((side.format.read)(side.parts, cx)?.filter(counts)))
@@ -138,7 +155,7 @@ fn is_nothing(record: &Record, request: &Request) -> bool {
 }
 
 /// The hashes of what the records are told by; those of all that counts go to `whole`.
-fn prints(side: &mut Side<'_>, request: &Request, whole: &mut Vec<u64>) -> Result<Vec<u64>> {
+fn prints(side: &mut Side<'_>, request: &Request, whole: &mut Vec<u64>) -> error::Result<Vec<u64>> {
     let mut gists = Vec::new();
     for item in records(side, *request, true)? {
         let record = item?.value;
@@ -156,7 +173,7 @@ struct Pairs<'p> {
     whole_b: &'p [u64],
     request: Request,
     done: Counts,
-    show: &'p mut dyn FnMut(Change) -> Result<()>,
+    show: &'p mut dyn FnMut(Change) -> error::Result<()>,
 }
 
 impl Pairs<'_> {
@@ -168,7 +185,7 @@ impl Pairs<'_> {
             if whole.0 == whole.1 {
                 self.done.same += 1;
             } else {
-                self.changed(a?, b?)?;
+                self.changed(a.map_err(Failed::A)?, b.map_err(Failed::B)?)?;
             }
         }
         Ok(())
@@ -179,7 +196,7 @@ impl Pairs<'_> {
         let both = a.len().min(b.len());
         for _ in 0..both {
             let (Some(a), Some(b)) = (self.a.next(), self.b.next()) else { return Ok(()) };
-            let (a, b) = (a?, b?);
+            let (a, b) = (a.map_err(Failed::A)?, b.map_err(Failed::B)?);
             if is_alike(&a.value, &b.value) {
                 self.changed(a, b)?;
             } else {
@@ -189,11 +206,11 @@ impl Pairs<'_> {
         }
         for _ in both..a.len() {
             let Some(a) = self.a.next() else { return Ok(()) };
-            self.only_a(a?)?;
+            self.only_a(a.map_err(Failed::A)?)?;
         }
         for _ in both..b.len() {
             let Some(b) = self.b.next() else { return Ok(()) };
-            self.only_b(b?)?;
+            self.only_b(b.map_err(Failed::B)?)?;
         }
         Ok(())
     }
@@ -202,17 +219,17 @@ impl Pairs<'_> {
         let of = |located: &Located<Record>| fields::of(&located.value, &self.request);
         let changes = fields::changes(of(&a), of(&b));
         self.done.changed += 1;
-        (self.show)(Change::Changed(a, b, changes))
+        (self.show)(Change::Changed(a, b, changes)).map_err(Failed::Show)
     }
 
     fn only_a(&mut self, a: Located<Record>) -> Result<()> {
         self.done.only_a += 1;
-        (self.show)(Change::OnlyA(a))
+        (self.show)(Change::OnlyA(a)).map_err(Failed::Show)
     }
 
     fn only_b(&mut self, b: Located<Record>) -> Result<()> {
         self.done.only_b += 1;
-        (self.show)(Change::OnlyB(b))
+        (self.show)(Change::OnlyB(b)).map_err(Failed::Show)
     }
 }
 

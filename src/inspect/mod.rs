@@ -1,7 +1,7 @@
 //! What there is in a session: its header, counts, tree, tokens and cost.
 
 mod draw;
-mod preview;
+pub mod preview;
 
 pub use draw::{Item, Row};
 

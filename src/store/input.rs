@@ -1,5 +1,6 @@
 //! Files, and standard input, as the parts of a session.
 
+use super::meter::Tally;
 use crate::error::{Error, Result};
 use crate::format::{Head, Parts};
 use crate::lines::BOM;
@@ -11,6 +12,7 @@ use std::time::SystemTime;
 /// A session that is read: one file, or standard input.
 pub struct Input {
     source: Source,
+    tally: Tally,
 }
 
 enum Source {
@@ -38,13 +40,19 @@ impl Input {
         let file = File::open(&path).map_err(|error| Error::io("cannot open", error))?;
         let regular = file.metadata().is_ok_and(|meta| meta.is_file());
         let source = if regular { Source::File(path) } else { Source::pipe(Box::new(file)) };
-        Ok(Self { source })
+        Ok(Self { source, tally: Tally::default() })
     }
 
     /// Standard input.
     #[must_use]
     pub fn stdin() -> Self {
-        Self { source: Source::pipe(Box::new(io::stdin())) }
+        Self { source: Source::pipe(Box::new(io::stdin())), tally: Tally::default() }
+    }
+
+    /// The same, counted by `tally`.
+    #[must_use]
+    pub fn counted(self, tally: Tally) -> Self {
+        Self { tally, ..self }
     }
 
     /// The first bytes, a byte order mark left out, and whether they are all there are.
@@ -118,13 +126,14 @@ impl Parts for Input {
         match &mut self.source {
             Source::File(path) => {
                 let file = File::open(&*path).map_err(|error| Error::io("cannot open", error))?;
-                Ok(Box::new(file))
+                Ok(Box::new(self.tally.reader(file)))
             }
             Source::Pipe(pipe) => {
                 let reader = pipe.reader.take().ok_or_else(unknown)?;
-                Ok(Box::new(io::Cursor::new(std::mem::take(&mut pipe.ahead)).chain(reader)))
+                let reader = io::Cursor::new(std::mem::take(&mut pipe.ahead)).chain(reader);
+                Ok(Box::new(self.tally.reader(reader)))
             }
-            Source::Spooled(file) => Ok(Box::new(rewound(file)?)),
+            Source::Spooled(file) => Ok(Box::new(self.tally.reader(rewound(file)?))),
         }
     }
 
@@ -141,8 +150,10 @@ impl Parts for Input {
     }
 
     fn keep(&mut self) -> Result<()> {
+        self.tally.again(1);
         if matches!(self.source, Source::Pipe(_)) {
             let failed = |error| Error::io("cannot copy the input to a temporary file", error);
+            self.tally.again(1);
             let mut from = self.open("")?;
             let mut spool = tempfile::tempfile().map_err(failed)?;
             io::copy(&mut from, &mut spool).map_err(failed)?;

@@ -2,7 +2,9 @@
 //! moment leaves either the old contents or the new.
 
 mod input;
+mod meter;
 mod output;
 
 pub use input::{Fingerprint, Input};
+pub use meter::{Meter, Tally};
 pub use output::{BACKUP, Backup, Destination, Output, Policy, TEMPORARY};

@@ -1,0 +1,140 @@
+//! Which of the files that a walk finds are wanted.
+
+use globset::{Error, Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use std::path::Path;
+use std::str::FromStr;
+
+/// A glob over the paths below a walked folder.
+///
+/// Without a `/` it speaks of names at any depth, with one of whole paths from the walked folder.
+/// One that ends in `/` means folders only. `*` and `?` stop at a `/`, `**` does not.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    glob: Glob,
+    /// Whether it speaks of folders only.
+    folders: bool,
+}
+
+impl FromStr for Pattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (path, folders) = text.strip_suffix('/').map_or((text, false), |path| (path, true));
+        let name = !path.contains('/');
+        let path = path.strip_prefix('/').unwrap_or(path);
+        if path.is_empty() {
+            return Err("an empty glob matches nothing".to_owned());
+        }
+        let whole = if name { format!("**/{path}") } else { path.to_owned() };
+        let glob = GlobBuilder::new(&whole).literal_separator(true).build();
+        // The kind alone: the whole message would quote what was made of the person's glob.
+        glob.map(|glob| Self { glob, folders }).map_err(|error| error.kind().to_string())
+    }
+}
+
+/// Tells wanted from unwanted files; without patterns every file is wanted.
+#[derive(Debug, Default)]
+pub struct Filter {
+    include: Option<Globs>,
+    exclude: Globs,
+}
+
+#[derive(Debug, Default)]
+struct Globs {
+    any: GlobSet,
+    folders: GlobSet,
+}
+
+impl Filter {
+    /// A file is wanted if one of `include` matches it, or a folder above it by a pattern for
+    /// folders, and none of `exclude`. No `include` at all matches everything.
+    ///
+    /// # Errors
+    /// If the patterns together grow too large.
+    pub fn new(include: &[Pattern], exclude: &[Pattern]) -> Result<Self, Error> {
+        let include = if include.is_empty() { None } else { Some(Globs::new(include)?) };
+        Ok(Self { include, exclude: Globs::new(exclude)? })
+    }
+
+    /// Whether a walk goes into a folder.
+    #[must_use]
+    pub fn enters(&self, folder: &Path) -> bool {
+        !self.exclude.any.is_match(folder) && !self.exclude.folders.is_match(folder)
+    }
+
+    /// Whether a file is wanted that stands in folders which the walk enters.
+    #[must_use]
+    pub fn takes(&self, file: &Path) -> bool {
+        let included = self.include.as_ref().is_none_or(|include| {
+            let mut folders = file.ancestors().skip(1);
+            include.any.is_match(file) || folders.any(|folder| include.folders.is_match(folder))
+        });
+        included && !self.exclude.any.is_match(file)
+    }
+}
+
+impl Globs {
+    fn new(patterns: &[Pattern]) -> Result<Self, Error> {
+        let (mut any, mut folders) = (GlobSetBuilder::new(), GlobSetBuilder::new());
+        for pattern in patterns {
+            let set = if pattern.folders { &mut folders } else { &mut any };
+            set.add(pattern.glob.clone());
+        }
+        Ok(Self { any: any.build()?, folders: folders.build()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn globs(text: &str) -> Vec<Pattern> {
+        text.split_whitespace().map(|glob| glob.parse().expect("a glob")).collect()
+    }
+
+    fn taken(include: &str, exclude: &str) -> Vec<&'static str> {
+        let filter = Filter::new(&globs(include), &globs(exclude)).expect("globs");
+        let files = ["a.jsonl", "b.txt", "x/a.jsonl", "x/y/a.jsonl", "y/b.jsonl"];
+        let walked = |path: &&&str| {
+            let path = Path::new(path);
+            path.ancestors().skip(1).all(|folder| filter.enters(folder)) && filter.takes(path)
+        };
+        files.iter().filter(walked).copied().collect()
+    }
+
+    #[test]
+    fn a_glob_without_a_slash_speaks_of_names() {
+        assert_eq!(taken("b*", ""), ["b.txt", "y/b.jsonl"]);
+        assert_eq!(taken("", "*.jsonl"), ["b.txt"]);
+        assert_eq!(taken("", "y"), ["a.jsonl", "b.txt", "x/a.jsonl"]);
+        assert!(taken("y", "").is_empty());
+    }
+
+    #[test]
+    fn a_glob_with_a_slash_speaks_of_paths() {
+        assert_eq!(taken("/*.jsonl", ""), ["a.jsonl"]);
+        assert_eq!(taken("x/*", ""), ["x/a.jsonl"]);
+        assert_eq!(taken("x/**", ""), ["x/a.jsonl", "x/y/a.jsonl"]);
+        assert_eq!(taken("", "/y"), ["a.jsonl", "b.txt", "x/a.jsonl", "x/y/a.jsonl"]);
+        assert_eq!(taken("", "x/**"), ["a.jsonl", "b.txt", "y/b.jsonl"]);
+    }
+
+    #[test]
+    fn a_slash_at_the_end_means_folders() {
+        assert_eq!(taken("y/", ""), ["x/y/a.jsonl", "y/b.jsonl"]);
+        assert_eq!(taken("x/y/", ""), ["x/y/a.jsonl"]);
+        assert_eq!(taken("", "b.txt/ x/"), ["a.jsonl", "b.txt", "y/b.jsonl"]);
+    }
+
+    #[test]
+    fn exclude_wins() {
+        assert_eq!(taken("a.jsonl x/", "x/y b.txt"), ["a.jsonl", "x/a.jsonl"]);
+    }
+
+    #[test]
+    fn what_is_no_glob_is_told() {
+        for wrong in ["", "/", "[a", "{a"] {
+            assert!(wrong.parse::<Pattern>().is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! `copyist diff`.
+
+use super::Stop;
+use super::args::{Reading, Telling};
+use super::changes::Printer;
+use super::progress::Progress;
+use super::run::write_report;
+use super::show::Show;
+use crate::batch::{FileReport, Found, Outcome, RunReport, Summary};
+use crate::diagnostic::Log;
+use crate::diff::{self, Counts, Failed, Request, Side};
+use crate::error::Result;
+use crate::format::{Cx, OnError, Options};
+use crate::formats::Spec;
+use crate::store::Input;
+use clap::ValueEnum;
+use std::path::{Path, PathBuf};
+
+/// Show what differs between two sessions, as records and fields
+///
+/// The sessions may be of different formats. How a record is spelled does not matter. The exit
+/// code is 1 if anything differs.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A session's file; `-` is standard input
+    a: PathBuf,
+    /// Another session's file
+    b: PathBuf,
+    /// What may differ
+    #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
+    ignore: Vec<Ignore>,
+    /// Compare what a model would get, not what the files hold
+    #[arg(long)]
+    context: bool,
+    /// How wide the output is; the terminal's width if it is not given, 80 without a terminal
+    #[arg(long, value_name = "COLUMNS", env = "COPYIST_WIDTH")]
+    pub width: Option<u16>,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    pub telling: Telling,
+}
+
+/// `--ignore`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Ignore {
+    /// Identifiers of records, and references to them
+    Ids,
+    /// Times of records
+    Time,
+}
+
+impl Args {
+    pub fn run(self) -> Result<u8, Stop> {
+        self.check()?;
+        let options = Options { force_version: true, ..self.reading.options(OnError::Keep) };
+        let logs = [Log::default(), Log::default()];
+        let [log_a, log_b] = &logs;
+        let mut a = Opened::new(&self.a, self.reading.from, log_a);
+        let mut b = Opened::new(&self.b, self.reading.from, log_b);
+        let counts = self.compare(&mut a, &mut b, logs.each_ref(), &options);
+        let mut show = Show::new(&self.telling, false, false);
+        let (mut summary, mut exit) = (Summary::default(), 0);
+        let mut reports = Vec::new();
+        for (mut report, log) in [a.report, b.report].into_iter().zip(logs) {
+            report.findings = log.into_findings();
+            exit = exit.max(report.exit_code(self.reading.fail_on()));
+            summary.add(&report);
+            show.file(&report, &Progress::none());
+            reports.push(report);
+        }
+        let same = counts.as_ref().is_none_or(Counts::is_same);
+        exit = exit.max(u8::from(!same));
+        if let Some(path) = &self.telling.report {
+            let (copyist, inputs) = (env!("CARGO_PKG_VERSION"), reports.as_slice());
+            let report = RunReport { copyist, command: "diff", exit, summary: &summary, inputs };
+            write_report(path, &report)?;
+        }
+        Ok(exit)
+    }
+
+    fn check(&self) -> Result<(), Stop> {
+        let both = [&self.a, &self.b];
+        if both.iter().all(|path| path.as_os_str() == "-") {
+            return Err(Stop::usage("standard input cannot be both sessions"));
+        }
+        if let Some(folder) = both.into_iter().find(|path| path.is_dir()) {
+            let message =
+                format!("`diff` takes two sessions, and {} is a folder", folder.display());
+            return Err(Stop::usage(message));
+        }
+        Ok(())
+    }
+
+    /// Prints what differs, if both sessions can be read.
+    fn compare(
+        &self,
+        a: &mut Opened,
+        b: &mut Opened,
+        logs: [&Log; 2],
+        options: &Options,
+    ) -> Option<Counts> {
+        let request = Request {
+            ignore_ids: self.ignore.contains(&Ignore::Ids),
+            ignore_time: self.ignore.contains(&Ignore::Time),
+            context: self.context,
+        };
+        let (Some((found_a, input_a)), Some((found_b, input_b))) = (&mut a.input, &mut b.input)
+        else {
+            return None;
+        };
+        let log = Log::default();
+        let quiet = Cx { options, log: &log };
+        let [cx_a, cx_b] = logs.map(|log| Cx { options, log });
+        let side_a = Side { format: found_a.format, parts: input_a, cx: &cx_a, quiet: &quiet };
+        let side_b = Side { format: found_b.format, parts: input_b, cx: &cx_b, quiet: &quiet };
+        let mut printer = Printer::new(self, [&a.report, &b.report]);
+        let done = diff::run(side_a, side_b, request, &mut |change| printer.change(&change));
+        let done =
+            done.and_then(|counts| printer.end(&counts).map(|()| counts).map_err(Failed::Show));
+        let (report, log, error) = match done {
+            Ok(counts) => {
+                (a.report.records, b.report.records) = (counts.a, counts.b);
+                return Some(counts);
+            }
+            Err(Failed::A(error)) => (&mut a.report, logs[0], error),
+            Err(Failed::B(error)) => (&mut b.report, logs[1], error),
+            Err(Failed::Show(error)) => (&mut a.report, logs[0], error),
+        };
+        report.fail(error, log);
+        None
+    }
+}
+
+/// A session that was opened, or could not be.
+struct Opened {
+    report: FileReport,
+    input: Option<(Found, Input)>,
+}
+
+impl Opened {
+    fn new(path: &Path, from: Option<Spec>, log: &Log) -> Self {
+        let mut report = FileReport::new(path.display().to_string());
+        let opened = || {
+            let stdin = path.as_os_str() == "-";
+            let mut input = if stdin { Input::stdin() } else { Input::file(path)? };
+            let found = Found::of(&mut input, Some(path), from, true)?;
+            Ok(found.map(|found| (found, input)))
+        };
+        match opened() {
+            Ok(input) => {
+                report.format = input.as_ref().map(|(found, _)| found.name());
+                report.outcome = Outcome::Shown;
+                Self { report, input }
+            }
+            Err(error) => {
+                report.fail(error, log);
+                Self { report, input: None }
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What a command works on: what the person named, listed and filtered.
+
+use super::Stop;
+use super::show::printable;
+use crate::batch::{Filter, Pattern};
+use clap::Args;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The inputs of a command that takes several.
+#[derive(Debug, Args)]
+pub struct Batch {
+    /// Files and folders; `-` is standard input
+    #[arg(value_name = "PATH", required_unless_present = "files_from")]
+    paths: Vec<PathBuf>,
+    /// Take only those files of a folder that GLOB matches; several take what any matches
+    ///
+    /// A GLOB without `/` speaks of names at any depth, one with `/` of paths from the folder that
+    /// was named, and one that ends in `/` of all that is in such folders. `*` and `?` stop at a
+    /// `/`, `**` does not. Files that are named themselves are always taken; files that are left
+    /// out are not counted as skipped.
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<Pattern>,
+    /// Leave out files and folders that GLOB matches, whatever is included
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<Pattern>,
+    /// Read further paths from FILE, one a line; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    files_from: Option<PathBuf>,
+    /// The paths of `--files-from` end in NUL, as `find -print0` writes them, not in a line ending
+    #[arg(short = '0', long, requires = "files_from")]
+    null: bool,
+    /// How many inputs are worked on at a time; 0 is one for each processor
+    #[arg(short, long, value_name = "N", default_value_t = 0, env = "COPYIST_JOBS")]
+    jobs: usize,
+}
+
+/// What a run works on, and on how much of it at a time.
+#[derive(Debug)]
+pub struct Inputs {
+    /// Files and folders, and `-`.
+    pub paths: Vec<PathBuf>,
+    /// What is taken of folders.
+    pub filter: Filter,
+    /// How many inputs at a time; 0 is one for each processor.
+    pub jobs: usize,
+}
+
+impl Inputs {
+    /// The one session that `command` shows.
+    pub fn session(path: PathBuf, command: &str) -> Result<Self, Stop> {
+        if path.is_dir() {
+            let message = format!("`{command}` takes one session, not a folder");
+            return Err(Stop::usage(message));
+        }
+        Ok(Self { paths: vec![path], filter: Filter::default(), jobs: 1 })
+    }
+
+    /// Whether there may be more than one.
+    pub fn several(&self) -> bool {
+        self.paths.len() > 1 || self.paths.iter().any(|path| path.is_dir())
+    }
+
+    /// Whether standard input is one of them.
+    pub fn stdin(&self) -> bool {
+        self.paths.iter().any(|path| is_stdin(path))
+    }
+}
+
+impl Batch {
+    /// The paths that were named, then those of the list.
+    pub fn inputs(&self) -> Result<Inputs, Stop> {
+        let filter = Filter::new(&self.include, &self.exclude);
+        let filter = filter.map_err(|error| Stop::usage(format!("too many globs: {error}")))?;
+        let mut inputs = Inputs { paths: self.paths.clone(), filter, jobs: self.jobs };
+        if let Some(list) = &self.files_from {
+            inputs.paths.extend(names(&contents(list)?, self.null)?);
+            if is_stdin(list) && inputs.stdin() {
+                return Err(Stop::usage("standard input cannot be both a list and an input"));
+            }
+        }
+        Ok(inputs)
+    }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn contents(list: &Path) -> Result<Vec<u8>, Stop> {
+    let mut bytes = Vec::new();
+    let read = if is_stdin(list) {
+        std::io::stdin().read_to_end(&mut bytes).map(drop)
+    } else {
+        std::fs::read(list).map(|read| bytes = read)
+    };
+    let failed = |error| {
+        Stop::usage(format!("`--files-from {}`: {error}", printable(&list.to_string_lossy())))
+    };
+    read.map(|()| bytes).map_err(failed)
+}
+
+/// The names in a list.
+fn names(list: &[u8], null: bool) -> Result<Vec<PathBuf>, Stop> {
+    if null {
+        return list.split(|b| *b == 0).filter(|name| !name.is_empty()).map(name).collect();
+    }
+    if list.contains(&0) {
+        return Err(Stop::usage("the list of `--files-from` holds NUL bytes; `-0` reads it"));
+    }
+    let lines = list.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    lines.filter(|line| !line.trim_ascii().is_empty()).map(name).collect()
+}
+
+#[cfg(unix)]
+fn name(bytes: &[u8]) -> Result<PathBuf, Stop> {
+    use std::os::unix::ffi::OsStrExt;
+    Ok(std::ffi::OsStr::from_bytes(bytes).into())
+}
+
+#[cfg(not(unix))]
+fn name(bytes: &[u8]) -> Result<PathBuf, Stop> {
+    let text = std::str::from_utf8(bytes);
+    text.map(PathBuf::from).map_err(|_| Stop::usage("a name in the list is not UTF-8"))
+}

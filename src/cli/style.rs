@@ -1,0 +1,62 @@
+//! Colours, where they are wanted.
+
+use super::args::When;
+use crate::batch::Outcome;
+use crate::diagnostic::Severity;
+use anstream::stream::{AsLockedWrite, RawStream};
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use std::fmt::Display;
+use std::io::{self, Write};
+
+/// Whether a stream is coloured.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint(bool);
+
+impl Paint {
+    /// As the person wants it, and the stream can show it.
+    pub fn new(when: When, stream: &impl RawStream) -> Self {
+        Self(match when {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => AutoStream::choice(stream) != ColorChoice::Never,
+        })
+    }
+
+    /// A finding's severity.
+    pub fn severity(self, severity: Severity, text: impl Display) -> String {
+        self.paint(
+            text,
+            match severity {
+                Severity::Error => AnsiColor::Red.on_default().bold(),
+                Severity::Warning => AnsiColor::Yellow.on_default().bold(),
+                Severity::Note => Style::new().bold(),
+            },
+        )
+    }
+
+    /// What became of an input.
+    pub fn outcome(self, outcome: Outcome, text: impl Display) -> String {
+        self.paint(
+            text,
+            match outcome {
+                Outcome::Migrated | Outcome::Converted | Outcome::Valid => {
+                    AnsiColor::Green.on_default()
+                }
+                Outcome::Invalid | Outcome::Failed => AnsiColor::Red.on_default(),
+                Outcome::Unchanged | Outcome::Skipped => Style::new().dimmed(),
+                Outcome::Detected | Outcome::Shown => Style::new(),
+            },
+        )
+    }
+
+    fn paint(self, text: impl Display, style: Style) -> String {
+        if self.0 { format!("{style}{text}{style:#}") } else { text.to_string() }
+    }
+}
+
+/// Writes text that may be coloured.
+pub fn write(to: impl RawStream + AsLockedWrite, text: &str) -> io::Result<()> {
+    // Old consoles of Windows need other means than escape codes.
+    AutoStream::new(to, ColorChoice::Always).write_all(text.as_bytes())
+}

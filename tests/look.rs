@@ -1,0 +1,242 @@
+//! Looking into sessions: any entry by its identifier, what there is, and what differs.
+
+mod common;
+
+use common::{
+    Dir, converted, corpus, files, migrated, name, options, own, own_inputs, read, recognise,
+    to_canonical,
+};
+use copyist::diagnostic::Log;
+use copyist::diff::{self, Change, Counts, Request, Side};
+use copyist::format::{Cx, Format, OnError, Options};
+use copyist::ids::Choice;
+use copyist::inspect;
+use copyist::json::Json;
+use copyist::memory::Bytes;
+use copyist::record::Field;
+use copyist::session::Session;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+/// Every session file of our own, damaged ones and the corpus included.
+fn all() -> Vec<PathBuf> {
+    let mut all = own_inputs();
+    all.extend(files(&common::testdata().join("damaged")));
+    if let Some(corpus) = corpus("looking into the corpus") {
+        let sets = ["real", "generated", "public", "probes"];
+        all.extend(sets.iter().flat_map(|set| files(&corpus.join("pi").join(set))));
+    }
+    all
+}
+
+fn keep() -> Options {
+    Options { force_version: true, ..options(OnError::Keep, Choice::Derived) }
+}
+
+/// Calls `look` with every session that can be opened.
+fn each_session(mut look: impl FnMut(&str, &'static Format, &[u8])) -> usize {
+    let mut seen = 0;
+    for path in all() {
+        let source = read(&path);
+        let Some((format, _)) = recognise(&source) else { continue };
+        look(&name(&path), format, &source);
+        seen += 1;
+    }
+    seen
+}
+
+#[test]
+fn every_entry_is_found_by_its_identifier_wherever_it_stands() {
+    let options = keep();
+    let seen = each_session(|name, format, source| {
+        let (log, mut parts) = (Log::default(), Bytes::new(source));
+        let cx = Cx { options: &options, log: &log };
+        let Ok(mut session) = Session::open(format, &mut parts, &cx) else { return };
+        let (mut last, mut children) = (HashMap::new(), HashMap::<String, Vec<_>>::new());
+        session
+            .walk(&mut |located| {
+                if located.value.is_node() {
+                    let id = located.value.node.text(Field::Id).expect("a node");
+                    let parent = located.value.node.text(Field::Parent).unwrap_or_default();
+                    children.entry(parent).or_default().push(located.clone());
+                    last.insert(id, located);
+                }
+                Ok(ControlFlow::Continue(()))
+            })
+            .expect("it was read before");
+        for (id, located) in last.iter().take(200) {
+            let id = Json::string(id);
+            let found = session.entry(&id).expect("readable").expect("an entry");
+            assert_eq!(found, *located, "{name}: {id:?}");
+        }
+        for (parent, expected) in
+            children.iter().filter(|(id, _)| !id.is_empty() && last.contains_key(*id)).take(50)
+        {
+            let found = session.children(Some(&Json::string(parent))).expect("readable");
+            assert_eq!(found, *expected, "{name}: children of {parent}");
+        }
+        assert_eq!(session.entry(&Json::string("no such entry")).expect("readable"), None);
+    });
+    assert!(seen >= 8, "{seen}");
+}
+
+#[test]
+fn what_is_counted_adds_up() {
+    let options = keep();
+    each_session(|name, format, source| {
+        let (log, mut parts) = (Log::default(), Bytes::new(source));
+        let cx = Cx { options: &options, log: &log };
+        for (full, rows) in [(true, usize::MAX), (false, usize::MAX), (false, 7), (true, 0)] {
+            let request = inspect::Request { full, rows };
+            let Ok(found) = inspect::run(format, &mut parts, request, &cx) else { return };
+            let roles: u64 = found.roles.values().sum();
+            assert_eq!(roles, found.kinds.get("message").copied().unwrap_or(0), "{name}");
+            let mut drawn = found.not_drawn + found.tree.unreachable;
+            for row in &found.rows {
+                drawn += match &row.item {
+                    inspect::Item::Run { run } => *run,
+                    inspect::Item::Entry { .. } => 1,
+                };
+            }
+            let nodes = nodes(format, source, &options);
+            assert_eq!(drawn, nodes, "{name} with {full} {rows}");
+            assert!(found.rows.len() <= rows, "{name}");
+            assert!(found.active.entries <= nodes, "{name}");
+        }
+    });
+}
+
+fn nodes(format: &Format, source: &[u8], options: &Options) -> u64 {
+    let log = Log::default();
+    let cx = Cx { options, log: &log };
+    let mut parts = Bytes::new(source);
+    let records = (format.read)(&mut parts, &cx).expect("readable");
+    records.filter(|item| item.as_ref().is_ok_and(|located| located.value.is_node())).count() as u64
+}
+
+/// What differs: the counts, and each changed field by its path.
+fn differences(
+    a: (&'static Format, &[u8]),
+    b: (&'static Format, &[u8]),
+    request: Request,
+) -> (Counts, Vec<String>) {
+    let options = keep();
+    let log = Log::default();
+    let cx = Cx { options: &options, log: &log };
+    let (mut parts_a, mut parts_b) = (Bytes::new(a.1), Bytes::new(b.1));
+    let side_a = Side { format: a.0, parts: &mut parts_a, cx: &cx, quiet: &cx };
+    let side_b = Side { format: b.0, parts: &mut parts_b, cx: &cx, quiet: &cx };
+    let mut fields = Vec::new();
+    let counts = diff::run(side_a, side_b, request, &mut |change| {
+        if let Change::Changed(_, _, changed) = change {
+            fields.extend(changed.into_iter().map(|change| change.field));
+        }
+        Ok(())
+    });
+    (counts.expect("readable"), fields)
+}
+
+#[test]
+fn a_session_does_not_differ_from_its_canonical_stream() {
+    let (canonical, _) = recognise(b"{\"kind\":\"session\"}").expect("the stream");
+    for path in own_inputs() {
+        let source = read(&path);
+        let (format, _) = recognise(&source).expect("a known format");
+        let stream = to_canonical(&source, &keep());
+        for context in [false, true] {
+            let request = Request { context, ..Request::default() };
+            let (counts, fields) = differences((format, &source), (canonical, &stream), request);
+            assert!(counts.is_same(), "{}: {fields:?}", path.display());
+            assert!(counts.same > 0 && counts.same == counts.a, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn identifiers_and_times_can_be_ignored() {
+    let old = own("pi/v1/compacted");
+    let (format, _) = recognise(&old).expect("pi");
+    let new = |seed| {
+        let options = options(OnError::Stop, Choice::Random(seed));
+        migrated(&old, "pi@3", &options).0.expect("undamaged")
+    };
+    let (a, b) = (new(1), new(2));
+    let (counts, fields) = differences((format, &a), (format, &b), Request::default());
+    assert_eq!((counts.only_a, counts.only_b), (0, 0));
+    assert!(
+        counts.changed > 20
+            && fields.iter().all(|f| ["id", "parent", "first_kept"].contains(&f.as_str()))
+    );
+    let ids = Request { ignore_ids: true, ..Request::default() };
+    assert!(differences((format, &a), (format, &b), ids).0.is_same());
+    let later = String::from_utf8(a.clone())
+        .expect("UTF-8")
+        .replace("\"timestamp\":\"2025-", "\"timestamp\":\"2026-");
+    let later = later.as_bytes();
+    let (counts, _) = differences((format, &a), (format, later), Request::default());
+    assert!(counts.changed > 20);
+    let time = Request { ignore_time: true, ..Request::default() };
+    assert!(differences((format, &a), (format, later), time).0.is_same());
+}
+
+#[test]
+fn one_edit_is_one_difference() {
+    let source = own("pi/v2/branched");
+    let (format, _) = recognise(&source).expect("pi");
+    let text = String::from_utf8(source.clone()).expect("UTF-8");
+    let edited = text.replacen("Commit it.", "Do not commit it.", 1);
+    let (counts, fields) =
+        differences((format, &source), (format, edited.as_bytes()), Request::default());
+    assert_eq!((counts.changed, counts.only_a, counts.only_b), (1, 0, 0));
+    assert_eq!(fields, ["content[0].text"]);
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.remove(9);
+    let shorter = lines.join("\n") + "\n";
+    let (counts, _) =
+        differences((format, &source), (format, shorter.as_bytes()), Request::default());
+    assert_eq!((counts.changed, counts.only_a, counts.only_b), (0, 1, 0));
+    // What is not on the active branch is not sent.
+    let aside = text.replacen("Try A.", "Try something.", 1);
+    let context = Request { context: true, ..Request::default() };
+    assert!(differences((format, &source), (format, aside.as_bytes()), context).0.is_same());
+}
+
+#[test]
+fn diff_tells_with_its_exit_code_and_in_lines() {
+    let dir = Dir::new();
+    dir.copy("pi/v2/branched", "a.jsonl");
+    let text = String::from_utf8(own("pi/v2/branched")).expect("UTF-8");
+    dir.write("b.jsonl", text.replacen("Commit it.", "Push it.", 1).as_bytes());
+    let (exit, said) = dir.said(&["diff", "a.jsonl", "a.jsonl"]);
+    assert_eq!((exit, said.trim()), (0, "no difference in 35 records"));
+    let (exit, said) = dir.said(&["diff", "--width", "80", "a.jsonl", "b.jsonl"]);
+    let expected = "--- a.jsonl (pi@2)\n+++ b.jsonl (pi@2)\n~ line 32: user\n    \
+        content[0].text: Commit it. → Push it.\n1 changed; 34 records the same";
+    assert_eq!((exit, said.trim()), (1, expected));
+    let done = dir.run(&["diff", "--json", "a.jsonl", "b.jsonl"]);
+    let lines: Vec<Value> = done
+        .stdout
+        .split(|b| *b == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).expect("JSON"))
+        .collect();
+    assert_eq!(lines[0]["fields"][0]["b"], "Push it.");
+    assert_eq!(lines[1]["changed"], 1);
+    assert_eq!(dir.said(&["diff", "a.jsonl", "missing"]).0, 3);
+    assert_eq!(dir.said(&["diff", "-", "-"]).0, 2);
+    assert_eq!(dir.said(&["diff", "a.jsonl", "."]).0, 2);
+    assert_eq!(dir.said(&["diff", "-q", "a.jsonl", "b.jsonl"]), (1, String::new()));
+}
+
+#[test]
+fn a_conversion_differs_by_what_it_reports() {
+    let source = own("pi/v2/branched");
+    let (format, version) = recognise(&source).expect("pi");
+    let (done, found) = converted(&source, format, version, "pi@1", &keep());
+    let (counts, _) =
+        differences((format, &source), (format, &done.expect("a session")), Request::default());
+    assert!(!counts.is_same() && found.dropped() > 0, "{counts:?}");
+    assert_eq!(counts.only_b, 0, "{counts:?}");
+}
