@@ -82,6 +82,10 @@ impl Shape {
             Some(parent) => key(parent),
         };
         let ordinal = self.entries.len() as u32;
+        if self.entries.len() == self.entries.capacity() {
+            // Doubling would leave up to half of the room empty.
+            self.entries.reserve_exact((self.entries.len() / 8).max(1024));
+        }
         self.entries.push(Entry { id: key(id), parent, ordinal, line: line as u32 });
     }
 
