@@ -52,6 +52,7 @@ pub fn run(
         let version = env!("CARGO_PKG_VERSION");
         let report =
             RunReport { copyist: version, command, exit, summary: &summary, inputs: &inputs };
+        task.sweep_beside(path);
         write_report(path, &report)?;
     }
     Ok(exit)

@@ -3,6 +3,8 @@
 
 mod input;
 mod output;
+mod temporary;
 
 pub use input::{Fingerprint, Input};
-pub use output::{BACKUP, Backup, Destination, Output, Policy, TEMPORARY};
+pub use output::{BACKUP, Backup, Destination, Output, Policy};
+pub use temporary::{Swept, TEMPORARY};
