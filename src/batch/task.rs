@@ -159,7 +159,7 @@ impl Task {
             Origin::Stdin => Input::stdin(),
         };
         let Some(found) = self.recognise(job, &mut input, report)? else {
-            return if job.named { Err(unknown()) } else { Ok(Outcome::Skipped) };
+            return Ok(Outcome::Skipped);
         };
         match &self.action {
             Action::Detect => Ok(Outcome::Detected),
@@ -190,7 +190,8 @@ impl Task {
         }
     }
 
-    /// What the input is: what its first bytes say, unless the person said otherwise.
+    /// What the input is: what its first bytes say, unless the person said otherwise. `None` for
+    /// what was merely found in a folder and is no session.
     fn recognise(
         &self,
         job: &Job,
@@ -200,28 +201,21 @@ impl Task {
         let (bytes, whole) = input.head()?;
         let name = job.path().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
         let head = Head { name: &name, bytes: &bytes, whole };
-        let empty = whole && bytes.trim_ascii().is_empty();
-        if empty && job.named {
-            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
-        }
         let found = match self.from {
-            Some(spec) => {
-                // Named by the person, the format is taken at its word; its reader says what is
-                // wrong with the file.
-                let version = spec.version().number;
-                let guess = Sniffed { confidence: Confidence::Weak, version };
-                let mut sniffed = (spec.format.sniff)(&head).unwrap_or(guess);
-                sniffed.version = spec.version.map_or(sniffed.version, |v| v.number);
-                Some((spec.format, sniffed))
+            _ if whole && bytes.trim_ascii().is_empty() => {
+                Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())))
             }
-            None => detect(&head),
+            Some(spec) => as_asked(spec, &head),
+            None => detect(&head).ok_or_else(|| unknown(&head)),
         };
-        let found = found.map(|(format, sniffed)| Found { format, sniffed });
-        if let Some(Found { format, sniffed }) = &found {
-            report.format = Some(format.at(sniffed.version));
-            report.confidence = Some(sniffed.confidence.name());
-        }
-        Ok(found)
+        let (format, sniffed) = match found {
+            Ok(found) => found,
+            Err(error) if job.named => return Err(error),
+            Err(_) => return Ok(None),
+        };
+        report.format = Some(format.at(sniffed.version));
+        report.confidence = Some(sniffed.confidence.name());
+        Ok(Some(Found { format, sniffed }))
     }
 
     fn schema(&self, found: &Found) -> Result<Arc<Validator>> {
@@ -315,8 +309,39 @@ impl Task {
     }
 }
 
-fn unknown() -> Error {
-    Error::request(Code::UnknownFormat, Code::UnknownFormat.title())
+/// The format that the person named. What it does not recognise may still be a damaged file of
+/// it, and its reader says what is wrong; but not where the file is plainly something else.
+fn as_asked(spec: Spec, head: &Head<'_>) -> Result<(&'static Format, Sniffed)> {
+    let wrong = |what: String| Err(Error::request(Code::WrongFormat, what));
+    let Format { name, json_lines, .. } = spec.format;
+    let sniffed = match (spec.format.sniff)(head) {
+        Some(sniffed) => sniffed,
+        None => match detect(head) {
+            Some((other, Sniffed { confidence: Confidence::Certain, version })) => {
+                return wrong(format!("the file is {}, not {name}", other.at(version)));
+            }
+            _ if *json_lines && head.is_pretty_json() => {
+                return wrong(format!("the file is {PRETTY}, and {name} has one record a line"));
+            }
+            _ if *json_lines && head.lacks_objects() => {
+                return wrong(format!(
+                    "the file is not {name}: no line begins as a JSON object does"
+                ));
+            }
+            _ => Sniffed { confidence: Confidence::Weak, version: spec.version().number },
+        },
+    };
+    let version = spec.version.map_or(sniffed.version, |version| version.number);
+    Ok((spec.format, Sniffed { version, ..sniffed }))
+}
+
+const PRETTY: &str = "JSON spread over several lines";
+
+fn unknown(head: &Head<'_>) -> Error {
+    let title = Code::UnknownFormat.title();
+    let message =
+        if head.is_pretty_json() { format!("{title}: it is {PRETTY}") } else { title.into() };
+    Error::request(Code::UnknownFormat, message)
 }
 
 fn other_format(found: &Found, to: Spec) -> Error {

@@ -112,8 +112,8 @@ impl Output {
             }
             Some(target) => {
                 let folder = folder_of(target);
-                fs::create_dir_all(folder)
-                    .map_err(|error| Error::io("cannot create the folder", error))?;
+                let doing = || format!("cannot create the folder {}", folder.display());
+                fs::create_dir_all(folder).map_err(|error| Error::io(doing(), error))?;
                 // With no input whose permissions are kept, the output gets those of any new file.
                 Staged::Temporary(temporary(folder, self.source.is_some())?)
             }
@@ -216,7 +216,7 @@ fn check_target(target: &Path, input: Option<&Path>, policy: Policy) -> Result<(
     }
     if target.is_dir() || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
         let message = format!("{} is a folder", target.display());
-        return Err(Error::request(Code::Exists, message));
+        return Err(Error::request(Code::OutputFolder, message));
     }
     if !policy.force && fs::symlink_metadata(target).is_ok() {
         return Err(exists(target));

@@ -119,7 +119,7 @@ mod tests {
         fs::write(&stale, "half").expect("a file");
         let swept = Swept::default();
         swept.beside(&folder.path().join("target"));
-        assert_eq!(names(folder.path()), [name.clone()]);
+        assert_eq!(names(folder.path()), [name.as_str()]);
         fs::write(&stale, "half").expect("a file");
         swept.beside(&folder.path().join("another target"));
         assert_eq!(names(folder.path()).len(), 2);

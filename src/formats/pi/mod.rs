@@ -76,6 +76,7 @@ pub static FORMAT: Format = Format {
         },
     ],
     extensions: &[".jsonl"],
+    json_lines: true,
     sniff,
     read: reader::open,
     write: writer::open,
