@@ -93,7 +93,7 @@ fn the_table_of_bad_input() {
 }
 
 #[test]
-#[ignore = "takes a minute and 3 GB of memory"]
+#[ignore = "takes a minute and 8 GB of memory"]
 fn a_line_of_500_megabytes() {
     let case = Case::of("one line of 500 MB", session(&[user(&"x".repeat(500_000_000))]));
     let (cells, peaks) = case.run().expect("no special world is needed");
