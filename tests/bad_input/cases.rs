@@ -11,10 +11,12 @@ use std::process::Command;
 pub struct Case {
     pub name: &'static str,
     pub input: Vec<u8>,
-    /// Sets the scene, or says why it cannot be set here.
-    pub scene: fn(&Dir) -> Result<World, String>,
+    pub scene: Scene,
     pub calls: [String; 4],
 }
+
+/// Sets the scene, or says why it cannot be set here.
+type Scene = fn(&Dir) -> Result<World, String>;
 
 /// What the program meets beside its files.
 pub enum World {
@@ -60,12 +62,19 @@ impl Case {
     }
 
     /// A good session in a bad world.
-    fn around(
-        name: &'static str,
-        scene: fn(&Dir) -> Result<World, String>,
-        calls: [&str; 4],
-    ) -> Self {
-        Self { scene, calls: calls.map(str::to_owned), ..Self::of(name, session(&[])) }
+    fn around(name: &'static str, scene: Scene) -> Self {
+        Self { scene, ..Self::of(name, session(&[])) }
+    }
+
+    /// The same with these calls.
+    fn called(name: &'static str, scene: Scene, calls: [&str; 4]) -> Self {
+        Self { calls: calls.map(str::to_owned), ..Self::around(name, scene) }
+    }
+
+    /// The same with `migrate` and `convert` only, called so.
+    fn written(name: &'static str, scene: Scene, arguments: &str) -> Self {
+        let convert = format!("convert -t canonical {arguments}");
+        Self::called(name, scene, [&format!("migrate {arguments}"), &convert, "", ""])
     }
 
     /// All that a whole output can be: migrated, converted, or the input itself.
@@ -169,87 +178,36 @@ pub fn contents() -> Vec<Case> {
 
 /// Bad circumstances.
 pub fn circumstances() -> Vec<Case> {
+    let folder =
+        ["migrate -o out folder", "convert -t canonical -o out folder", "", "context folder"];
+    let secret = [
+        "migrate --out-dir out folder",
+        "convert -t canonical --out-dir out folder",
+        "validate folder",
+        "",
+    ];
+    let closed = [
+        "migrate --in-place folder/in.jsonl",
+        "convert -t canonical -o folder/out in.jsonl",
+        "",
+        "",
+    ];
+    let piped = [
+        "migrate -o - in.jsonl",
+        "convert -t canonical -o - in.jsonl",
+        "validate in.jsonl",
+        "context in.jsonl",
+    ];
     let mut cases = vec![
-        Case::around(
-            "no such file",
-            gone,
-            [
-                "migrate -o out in.jsonl",
-                "convert -t canonical -o out in.jsonl",
-                "validate in.jsonl",
-                "context in.jsonl",
-            ],
-        ),
-        Case::around(
-            "folder as input of -o",
-            in_folder,
-            ["migrate -o out folder", "convert -t canonical -o out folder", "", "context folder"],
-        ),
-        Case::around(
-            "folder as output of -o",
-            in_folder,
-            [
-                "migrate -o folder --force in.jsonl",
-                "convert -t canonical -o folder --force in.jsonl",
-                "",
-                "",
-            ],
-        ),
-        Case::around(
-            "file as --out-dir",
-            plain,
-            [
-                "migrate --out-dir in.jsonl in.jsonl",
-                "convert -t canonical --out-dir in.jsonl in.jsonl",
-                "",
-                "",
-            ],
-        ),
-        Case::around(
-            "unreadable file",
-            secret_file,
-            [
-                "migrate -o out in.jsonl",
-                "convert -t canonical -o out in.jsonl",
-                "validate in.jsonl",
-                "context in.jsonl",
-            ],
-        ),
-        Case::around(
-            "unreadable folder",
-            secret_folder,
-            [
-                "migrate --out-dir out folder",
-                "convert -t canonical --out-dir out folder",
-                "validate folder",
-                "",
-            ],
-        ),
-        Case::around(
-            "unwritable folder",
-            closed_folder,
-            [
-                "migrate --in-place folder/in.jsonl",
-                "convert -t canonical -o folder/out in.jsonl",
-                "",
-                "",
-            ],
-        ),
-        Case::around(
-            "/dev/full as output",
-            dev_full,
-            ["migrate -o /dev/full in.jsonl", "convert -t canonical -o /dev/full in.jsonl", "", ""],
-        ),
-        Case::around(
-            "closed pipe",
-            |_| Ok(World::Deaf),
-            [
-                "migrate -o - in.jsonl",
-                "convert -t canonical -o - in.jsonl",
-                "validate in.jsonl",
-                "context in.jsonl",
-            ],
-        ),
+        Case::around("no such file", gone),
+        Case::called("folder as input of -o", in_folder, folder),
+        Case::written("folder as output of -o", in_folder, "-o folder --force in.jsonl"),
+        Case::written("file as --out-dir", plain, "--out-dir in.jsonl in.jsonl"),
+        Case::around("unreadable file", secret_file),
+        Case::called("unreadable folder", secret_folder, secret),
+        Case::called("unwritable folder", closed_folder, closed),
+        Case::written("/dev/full as output", dev_full, "-o /dev/full in.jsonl"),
+        Case::called("closed pipe", |_| Ok(World::Deaf), piped),
     ];
     cases.extend(names());
     cases.extend(big());
@@ -258,109 +216,44 @@ pub fn circumstances() -> Vec<Case> {
 
 /// Names that meet.
 fn names() -> Vec<Case> {
+    let link = [
+        "migrate -o out link",
+        "convert -t canonical -o out link",
+        "validate link",
+        "context link",
+    ];
+    let twins = [
+        "migrate --out-dir out in.jsonl folder/in.jsonl",
+        "convert -t canonical --out-dir out in.jsonl folder/in.jsonl",
+        "validate in.jsonl folder/in.jsonl",
+        "context in.jsonl folder/in.jsonl",
+    ];
+    let hard = "output is a hard link to the input";
+    let soft = "output is a link to the input";
+    let in_place = ["migrate --in-place link", "", "", ""];
     vec![
-        Case::around(
-            "output exists",
-            taken,
-            ["migrate -o taken in.jsonl", "convert -t canonical -o taken in.jsonl", "", ""],
-        ),
-        Case::around(
-            "output is the input",
-            plain,
-            [
-                "migrate --force -o in.jsonl in.jsonl",
-                "convert -t canonical --force -o in.jsonl in.jsonl",
-                "",
-                "",
-            ],
-        ),
-        Case::around(
-            "output is ./ the input",
-            plain,
-            [
-                "migrate --force -o ./in.jsonl in.jsonl",
-                "convert -t canonical --force -o in.jsonl ./in.jsonl",
-                "",
-                "",
-            ],
-        ),
-        Case::around(
-            "output is a hard link to the input",
-            hard_link,
-            [
-                "migrate --force -o link in.jsonl",
-                "convert -t canonical --force -o link in.jsonl",
-                "",
-                "",
-            ],
-        ),
-        Case::around(
-            "output is a link to the input",
-            soft_link,
-            [
-                "migrate --force -o link in.jsonl",
-                "convert -t canonical --force -o link in.jsonl",
-                "",
-                "",
-            ],
-        ),
-        Case::around(
-            "link as input",
-            soft_link,
-            [
-                "migrate -o out link",
-                "convert -t canonical -o out link",
-                "validate link",
-                "context link",
-            ],
-        ),
-        Case::around(
-            "link as input, --in-place",
-            soft_link,
-            ["migrate --in-place link", "", "", ""],
-        ),
-        Case::around(
-            "two inputs of one name",
-            in_folder,
-            [
-                "migrate --out-dir out in.jsonl folder/in.jsonl",
-                "convert -t canonical --out-dir out in.jsonl folder/in.jsonl",
-                "validate in.jsonl folder/in.jsonl",
-                "context in.jsonl folder/in.jsonl",
-            ],
-        ),
+        Case::written("output exists", taken, "-o taken in.jsonl"),
+        Case::written("output is the input", plain, "--force -o in.jsonl in.jsonl"),
+        Case::written("output is ./ the input", plain, "--force -o ./in.jsonl in.jsonl"),
+        Case::written(hard, hard_link, "--force -o link in.jsonl"),
+        Case::written(soft, soft_link, "--force -o link in.jsonl"),
+        Case::called("link as input", soft_link, link),
+        Case::called("link as input, --in-place", soft_link, in_place),
+        Case::called("two inputs of one name", in_folder, twins),
     ]
 }
 
 /// What needs a session of some size: it takes time to read, and room.
 fn big() -> Vec<Case> {
     let input = session(&vec![user(&"x".repeat(2000)); 2000]);
+    let growing: Scene = |_| Ok(World::Growing);
+    let in_full = ["migrate --in-place full/in.jsonl", "", "", ""];
+    let in_place = ["migrate --in-place in.jsonl", "", "", ""];
     let cases = [
-        Case::around(
-            "full disk",
-            full,
-            ["migrate -o full/out in.jsonl", "convert -t canonical -o full/out in.jsonl", "", ""],
-        ),
-        Case::around(
-            "full disk, --in-place",
-            full_with_input,
-            ["migrate --in-place full/in.jsonl", "", "", ""],
-        ),
-        Case::around(
-            "input grows",
-            |_| Ok(World::Growing),
-            [
-                "migrate --out-dir out in.jsonl",
-                "convert -t canonical --out-dir out in.jsonl",
-                "",
-                "",
-            ],
-        ),
-        Case::around(
-            "input grows, --in-place",
-            |_| Ok(World::Growing),
-            ["migrate --in-place in.jsonl", "", "", ""],
-        ),
+        Case::written("full disk", full, "-o full/out in.jsonl"),
+        Case::called("full disk, --in-place", full_with_input, in_full),
+        Case::written("input grows", growing, "--out-dir out in.jsonl"),
+        Case::called("input grows, --in-place", growing, in_place),
     ];
     cases.into_iter().map(|case| Case { input: input.clone(), ..case }).collect()
 }
