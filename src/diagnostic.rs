@@ -83,7 +83,7 @@ codes! {
     NewerVersion "CY0204" Warning "newer version than copyist knows" "The file says that a newer release wrote it. It is read as the newest version that copyist knows. `migrate` refuses it unless `--force-version` is given."
     StrangeVersion "CY0205" Warning "version that is no number" "The header's version cannot be compared with a number. The agent opens such a file without migrating it; so does copyist."
     WrongVersion "CY0206" Error "version cannot be reached" "Migration goes to newer versions only, and only through versions that the format has. To write an older version use `copyist convert`, which reports what it cannot hold."
-    WrongFormat "CY0207" Error "file is not of the format asked for" "The format given with `-f` does not recognise this file."
+    WrongFormat "CY0207" Error "file is not of the format asked for" "The file is not of the format given with `-f` or `--to`: another format is sure of it, or it cannot be of that one, as YAML cannot be JSON Lines. Without `-f` the format is recognised, and `copyist detect` tells it."
     VersionRefused "CY0208" Error "version is too new to migrate" "The file says that a newer release wrote it, so copyist cannot know what a migration would have to change. `--force-version` treats it as the newest version that copyist knows; then it passes as it is."
     KeptFromHeader "CY0301" Warning "compaction keeps everything" "The compaction's index pointed at a session header, by which version 1 meant that nothing was left out. It now points at the first entry. The index is kept under `copyist.migrated`. (The agent's own migration drops the index, and with it all that came before the compaction.)"
     KeptSelf "CY0302" Warning "compaction keeps nothing" "The compaction's index was its own, so it kept nothing of what came before. It now points at itself. The index is kept under `copyist.migrated`."
@@ -108,6 +108,7 @@ codes! {
     Link "CY0704" Error "input is a symbolic link" "`--in-place` does not follow symbolic links. Name the file that it points to."
     Io "CY0705" Error "input or output failed" "The system refused to read or write. The message is the system's own."
     OutputName "CY0706" Error "output needs a folder" "Several inputs cannot go to one file. Use `--out-dir`."
+    OutputFolder "CY0707" Error "output is a folder" "`-o` names the file that is written, and nothing is written in place of a folder. `--out-dir` writes into one."
 }
 
 impl Code {
@@ -147,6 +148,7 @@ impl Code {
             Self::SameFile => Some("`migrate --in-place` keeps a backup"),
             Self::Link => Some("name the file that the link points to"),
             Self::OutputName => Some("`--out-dir DIR` takes any number of inputs"),
+            Self::OutputFolder => Some("`--out-dir DIR` writes into a folder"),
             _ => None,
         }
     }

@@ -24,6 +24,8 @@ pub struct Format {
     pub versions: &'static [Version],
     /// Endings of file names, longest first; the first is given to outputs.
     pub extensions: &'static [&'static str],
+    /// Whether every record is a JSON object on a line of its own.
+    pub json_lines: bool,
     /// How surely the beginning of a file is of this format, and of which version.
     pub sniff: fn(&Head<'_>) -> Option<Sniffed>,
     /// Opens a session for reading.
@@ -220,6 +222,25 @@ impl<'a> Head<'a> {
     /// The lines that are not blank. The last may be cut.
     pub fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         self.bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty())
+    }
+
+    /// Whether no line begins as a JSON object does. NUL bytes alone say nothing: a power cut
+    /// leaves them in files of any format.
+    #[must_use]
+    pub fn lacks_objects(&self) -> bool {
+        let begins = |line: &[u8]| {
+            let inside = line.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
+            matches!(inside.trim_ascii_start().first(), Some(b'"' | b'}'))
+        };
+        let text = self.bytes.iter().any(|b| *b != 0 && !b.is_ascii_whitespace());
+        text && !self.lines().any(begins)
+    }
+
+    /// Whether this is JSON with its values on several lines, as programs print it for people.
+    #[must_use]
+    pub fn is_pretty_json(&self) -> bool {
+        let opens = |line: &[u8]| matches!(line.trim_ascii(), b"{" | b"[");
+        self.lacks_objects() && self.lines().next().is_some_and(opens)
     }
 }
 

@@ -13,6 +13,10 @@ pub const BOM: &[u8] = "\u{feff}".as_bytes();
 /// Bytes asked of the system at a time.
 const CHUNK: usize = 64 << 10;
 
+/// The most that the buffer grows by. `Vec` may reserve twice as much as it holds, but what is not
+/// written to costs no memory.
+const LARGEST_STEP: usize = 16 << 20;
+
 /// One line without its `\n`.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
@@ -157,8 +161,8 @@ impl<R: Read> Lines<R> {
             self.start = 0;
         }
         if self.buffer.len() - self.end < CHUNK / 2 {
-            let grown = (self.buffer.len() * 2).max(CHUNK);
-            self.buffer.resize(grown, 0);
+            let more = self.buffer.len().clamp(CHUNK, LARGEST_STEP);
+            self.buffer.resize(self.buffer.len() + more, 0);
         }
         loop {
             let room = self.buffer.get_mut(self.end..).unwrap_or_default();

@@ -40,6 +40,18 @@ fn an_older_backup_is_never_replaced() {
 }
 
 #[test]
+fn a_backup_that_a_killed_run_made_is_the_backup() {
+    let dir = Dir::new();
+    let file = dir.copy(OLD, "a.jsonl");
+    fs::hard_link(&file, dir.path("a.jsonl.bak")).unwrap();
+    let original = read(&file);
+    assert_eq!(dir.exit(&["migrate", "--in-place", "a.jsonl"]).0, 0);
+    assert_eq!(dir.names(), ["a.jsonl", "a.jsonl.bak"]);
+    assert_eq!(read(&dir.path("a.jsonl.bak")), original);
+    assert_ne!(read(&file), original);
+}
+
+#[test]
 fn without_a_backup_there_is_none() {
     let dir = Dir::new();
     dir.copy(OLD, "a.jsonl");

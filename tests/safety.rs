@@ -170,3 +170,16 @@ fn a_skipped_line_before_the_header_is_a_change() {
     assert_eq!(read(&dir.path("a.jsonl")), own("pi/v3/everything"));
     assert_eq!(read(&dir.path("a.jsonl.bak")), text);
 }
+
+#[test]
+fn a_torn_line_that_is_left_out_takes_nothing_with_it() {
+    let dir = Dir::new();
+    let whole = own("pi/v3/everything");
+    dir.write("a.jsonl", &[&whole[..], b"{\"type\":\"mess"].concat());
+    let skip = ["convert", "-t", "canonical", "--on-error", "skip", "-o", "c.jsonl", "a.jsonl"];
+    let (code, said) = dir.said(&skip);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("CY0103") && !said.contains("CY0110"), "{said}");
+    assert_eq!(dir.said(&["convert", "-t", "pi@3", "-o", "b.jsonl", "c.jsonl"]).0, 0);
+    assert_eq!(read(&dir.path("b.jsonl")), whole);
+}

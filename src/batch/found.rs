@@ -38,26 +38,52 @@ impl Found {
         let (bytes, whole) = input.head()?;
         let name = path.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
         let head = Head { name: &name, bytes: &bytes, whole };
-        let empty = whole && bytes.trim_ascii().is_empty();
-        if empty && named {
-            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
-        }
         let found = match from {
-            Some(spec) => {
-                // Named by the person, the format is taken at its word; its reader says what is
-                // wrong with the file.
-                let version = spec.version().number;
-                let guess = Sniffed { confidence: Confidence::Weak, version };
-                let mut sniffed = (spec.format.sniff)(&head).unwrap_or(guess);
-                sniffed.version = spec.version.map_or(sniffed.version, |v| v.number);
-                Some((spec.format, sniffed))
+            _ if whole && bytes.trim_ascii().is_empty() => {
+                Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())))
             }
-            None => detect(&head),
+            Some(spec) => as_asked(spec, &head),
+            None => detect(&head).ok_or_else(|| unknown(&head)),
         };
         match found {
-            Some((format, sniffed)) => Ok(Some(Self { format, sniffed })),
-            None if named => Err(Error::request(Code::UnknownFormat, Code::UnknownFormat.title())),
-            None => Ok(None),
+            Ok((format, sniffed)) => Ok(Some(Self { format, sniffed })),
+            Err(error) if named => Err(error),
+            Err(_) => Ok(None),
         }
     }
+}
+
+/// The format that the person named. What it does not recognise may still be a damaged file of
+/// it, and its reader says what is wrong; but not where the file is plainly something else.
+fn as_asked(spec: Spec, head: &Head<'_>) -> Result<(&'static Format, Sniffed)> {
+    let wrong = |what: String| Err(Error::request(Code::WrongFormat, what));
+    let Format { name, json_lines, .. } = spec.format;
+    let sniffed = match (spec.format.sniff)(head) {
+        Some(sniffed) => sniffed,
+        None => match detect(head) {
+            Some((other, Sniffed { confidence: Confidence::Certain, version })) => {
+                return wrong(format!("the file is {}, not {name}", other.at(version)));
+            }
+            _ if *json_lines && head.is_pretty_json() => {
+                return wrong(format!("the file is {PRETTY}, and {name} has one record a line"));
+            }
+            _ if *json_lines && head.lacks_objects() => {
+                return wrong(format!(
+                    "the file is not {name}: no line begins as a JSON object does"
+                ));
+            }
+            _ => Sniffed { confidence: Confidence::Weak, version: spec.version().number },
+        },
+    };
+    let version = spec.version.map_or(sniffed.version, |version| version.number);
+    Ok((spec.format, Sniffed { version, ..sniffed }))
+}
+
+const PRETTY: &str = "JSON spread over several lines";
+
+fn unknown(head: &Head<'_>) -> Error {
+    let title = Code::UnknownFormat.title();
+    let message =
+        if head.is_pretty_json() { format!("{title}: it is {PRETTY}") } else { title.into() };
+    Error::request(Code::UnknownFormat, message)
 }

@@ -6,9 +6,9 @@ use super::report::{FailOn, FileReport, Outcome};
 use crate::context::{self, Request};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Options, Sink, Target};
+use crate::format::{Cx, Options, Parts, Sink, Target};
 use crate::formats::Spec;
-use crate::store::{Backup, Destination, Input, Meter, Output, Policy, Tally};
+use crate::store::{Backup, Destination, Input, Meter, Output, Policy, Swept, Tally};
 use crate::{convert, inspect, migrate, validate};
 use jsonschema::Validator;
 use std::collections::{HashMap, HashSet};
@@ -58,6 +58,8 @@ pub struct Task {
     pub place: Place,
     /// What may be written over.
     pub policy: Policy,
+    /// The folders that are free of what killed runs left.
+    pub swept: Swept,
     /// The real paths of all inputs, none of which may be replaced by an output.
     pub inputs: HashSet<PathBuf>,
     /// What else makes the exit code 1.
@@ -78,6 +80,7 @@ impl Task {
             options,
             place: Place::None,
             policy: Policy::default(),
+            swept: Swept::default(),
             inputs: HashSet::new(),
             fail_on: None,
             schemas: Mutex::default(),
@@ -197,12 +200,14 @@ impl Task {
         let destination = self.destination(relative);
         let in_place = matches!(destination, Destination::InPlace(_));
         report.to = Some(to.format.at(to.version().number));
+        let target = destination.target(job.path());
         report.output = match &destination {
-            Destination::File(path) => Some(path.display().to_string()),
-            Destination::InPlace(_) => Some(job.name()),
             Destination::Stdout => Some("-".to_owned()),
-            Destination::Nowhere => None,
+            _ => target.map(|path| path.display().to_string()),
         };
+        if let Some(target) = target {
+            self.sweep_beside(target);
+        }
         if let Destination::File(path) = &destination
             && path.canonicalize().is_ok_and(|path| self.inputs.contains(&path))
         {
@@ -214,14 +219,18 @@ impl Task {
         let version = found.sniffed.version;
         let done = match &self.action {
             Action::Migrate(_) => {
-                use crate::format::Parts;
-                let from = input.main()?;
-                let mut sink = output.create("")?;
                 let target = Target::Version(to.version().number);
-                migrate::run(found.format, from, &mut sink, target, cx)?
+                input.main().and_then(|from| {
+                    migrate::run(found.format, from, &mut output.create("")?, target, cx)
+                })
             }
-            _ => convert::run(found.format, version, to, &mut input, &mut output, cx)?,
+            _ => convert::run(found.format, version, to, &mut input, &mut output, cx),
         };
+        let done = match done {
+            // What looks like damage may be a line that another program is just writing.
+            Err(error) if error.is_recoverable() => output.unchanged().and(Err(error)),
+            done => done,
+        }?;
         report.records = done.records;
         if in_place && !done.changed {
             report.output = None;
@@ -233,6 +242,13 @@ impl Task {
             Action::Migrate(_) => Outcome::Migrated,
             _ => Outcome::Converted,
         })
+    }
+
+    /// Removes what killed runs left in the folder of a file that is to be written.
+    pub fn sweep_beside(&self, target: &Path) {
+        if !self.policy.dry {
+            self.swept.beside(target);
+        }
     }
 
     fn destination(&self, relative: &Path) -> Destination {

@@ -52,6 +52,7 @@ impl Args {
             options,
             place,
             policy: self.writing.policy(),
+            swept: Default::default(),
             inputs: Default::default(),
             fail_on: self.reading.fail_on(),
             schemas: Default::default(),

@@ -59,6 +59,7 @@ pub fn run(command: &str, mut task: Task, inputs: &Inputs, telling: &Telling) ->
         let version = env!("CARGO_PKG_VERSION");
         let report =
             RunReport { copyist: version, command, exit, summary: &summary, inputs: &kept };
+        task.sweep_beside(path);
         write_report(path, &report)?;
     }
     Ok(exit)

@@ -4,7 +4,9 @@
 mod input;
 mod meter;
 mod output;
+mod temporary;
 
 pub use input::{Fingerprint, Input};
 pub use meter::{Meter, Tally};
-pub use output::{BACKUP, Backup, Destination, Output, Policy, TEMPORARY};
+pub use output::{BACKUP, Backup, Destination, Output, Policy};
+pub use temporary::{Swept, TEMPORARY};

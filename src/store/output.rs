@@ -5,6 +5,7 @@
 //! flushed. Whatever happens before that leaves the target as it was.
 
 use super::input::Fingerprint;
+use super::temporary::temporary;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::Sink;
@@ -24,6 +25,18 @@ pub enum Destination {
     File(PathBuf),
     /// The file that is read.
     InPlace(Backup),
+}
+
+impl Destination {
+    /// The file that is written, if the input is `source`.
+    #[must_use]
+    pub fn target<'a>(&'a self, source: Option<&'a Path>) -> Option<&'a Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::InPlace(_) => source,
+            Self::Stdout | Self::Nowhere => None,
+        }
+    }
 }
 
 /// Whether the original of a file that is changed in place is kept.
@@ -64,9 +77,6 @@ enum Staged {
 /// Names of originals that are kept end so, unless the person says otherwise.
 pub const BACKUP: &str = ".bak";
 
-/// Names of temporary files begin so; walks pass over them.
-pub const TEMPORARY: &str = ".copyist-";
-
 impl Output {
     /// Checks what can be checked before the work: that nothing is written over that must not be.
     ///
@@ -102,20 +112,29 @@ impl Output {
             }
             Some(target) => {
                 let folder = folder_of(target);
-                fs::create_dir_all(folder)
-                    .map_err(|error| Error::io("cannot create the folder", error))?;
-                let from_file = self.source.is_some();
-                Staged::Temporary(temporary(folder, from_file)?)
+                let doing = || format!("cannot create the folder {}", folder.display());
+                fs::create_dir_all(folder).map_err(|error| Error::io(doing(), error))?;
+                // With no input whose permissions are kept, the output gets those of any new file.
+                Staged::Temporary(temporary(folder, self.source.is_some())?)
             }
         };
         Ok(())
     }
 
     fn target(&self) -> Option<&Path> {
-        match &self.destination {
-            Destination::File(path) => Some(path),
-            Destination::InPlace(_) => self.source.as_ref().map(|(path, _)| path.as_path()),
-            Destination::Stdout | Destination::Nowhere => None,
+        self.destination.target(self.source.as_ref().map(|(path, _)| path.as_path()))
+    }
+
+    /// Whether the input is still as it was before it was read.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn unchanged(&self) -> Result<()> {
+        match &self.source {
+            Some((path, before)) if Fingerprint::of(path)? != *before => {
+                Err(Error::request(Code::Changed, Code::Changed.title()))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -123,15 +142,10 @@ impl Output {
     ///
     /// # Errors
     /// If the input changed meanwhile, the target appeared meanwhile, or the system refuses.
-    pub fn commit(self) -> Result<()> {
-        let Staged::Temporary(file) = self.staged else {
+    pub fn commit(mut self) -> Result<()> {
+        let Staged::Temporary(file) = std::mem::replace(&mut self.staged, Staged::Nothing) else {
             return Ok(());
         };
-        if let Some((path, before)) = &self.source
-            && Fingerprint::of(path)? != *before
-        {
-            return Err(Error::request(Code::Changed, Code::Changed.title()));
-        }
         if let Some((path, _)) = &self.source {
             keep_attributes(path, file.as_file())?;
             if matches!(self.destination, Destination::InPlace(_)) {
@@ -139,6 +153,8 @@ impl Output {
             }
         }
         file.as_file().sync_all().map_err(|error| Error::io("cannot flush to the disk", error))?;
+        // The flush can take long; the check is worth most right before the renaming.
+        self.unchanged()?;
         match (self.destination, self.source) {
             (Destination::File(target), _) => {
                 let kept = if self.policy.force {
@@ -180,26 +196,13 @@ impl Sink for Output {
     }
 }
 
-fn temporary(folder: &Path, private: bool) -> Result<NamedTempFile> {
-    let prefix = format!("{TEMPORARY}{}-", std::process::id());
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".tmp");
-    // With no input whose permissions are kept, the output gets those of any new file.
-    #[cfg(unix)]
-    if !private {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder).map_err(|error| Error::io("cannot create a temporary file", error))
-}
-
 /// The folder that a file stands in.
-fn folder_of(path: &Path) -> &Path {
+pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Whether the target is something that is written to, never replaced: a device or a pipe.
-fn is_special(target: &Path) -> bool {
+pub fn is_special(target: &Path) -> bool {
     fs::metadata(target).is_ok_and(|meta| !meta.is_file() && !meta.is_dir())
 }
 
@@ -213,7 +216,7 @@ fn check_target(target: &Path, input: Option<&Path>, policy: Policy) -> Result<(
     }
     if target.is_dir() || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
         let message = format!("{} is a folder", target.display());
-        return Err(Error::request(Code::Exists, message));
+        return Err(Error::request(Code::OutputFolder, message));
     }
     if !policy.force && fs::symlink_metadata(target).is_ok() {
         return Err(exists(target));
@@ -290,7 +293,12 @@ fn keep_original(path: &Path, suffix: &str) -> Result<()> {
         let backup = PathBuf::from(name);
         match fs::hard_link(path, &backup) {
             Ok(()) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // A run that was killed may have come as far as this.
+                if same_file::is_same_file(path, &backup).unwrap_or(false) {
+                    return Ok(());
+                }
+            }
             // Not every file system has links.
             Err(_) => return copy_original(path, &backup),
         }

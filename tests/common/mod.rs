@@ -168,6 +168,11 @@ impl Dir {
         Self(tempfile::tempdir().expect("a folder"))
     }
 
+    /// An empty one in memory, where flushing costs nothing, if the system has a place for that.
+    pub fn in_memory() -> Self {
+        Self(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder"))
+    }
+
     /// The folder itself.
     pub fn root(&self) -> &Path {
         self.0.path()

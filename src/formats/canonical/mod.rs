@@ -30,6 +30,7 @@ pub static FORMAT: Format = Format {
         kinds: Kind::ALL,
     }],
     extensions: &[".copyist.jsonl"],
+    json_lines: true,
     sniff,
     read: read::open,
     resume: read::resume,

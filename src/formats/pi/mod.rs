@@ -77,6 +77,7 @@ pub static FORMAT: Format = Format {
         },
     ],
     extensions: &[".jsonl"],
+    json_lines: true,
     sniff,
     read: reader::open,
     resume: reader::resume,

@@ -52,9 +52,16 @@ struct Records<'a> {
     session: Option<Session>,
     /// Whether the header's line ends with `\r\n`.
     crlf: bool,
-    unterminated: Option<Position>,
+    unterminated: Option<Unterminated>,
     done: bool,
     scratch: Vec<u8>,
+}
+
+/// A last line without its line ending.
+struct Unterminated {
+    at: Position,
+    /// Whether it is a whole record; of a torn one the rest is missing, too, which was said.
+    whole: bool,
 }
 
 #[derive(Debug)]
@@ -116,14 +123,12 @@ impl Records<'_> {
             _ => (line.bytes, false),
         };
         let bytes = Bytes::copy_from_slice(text);
-        let terminated = line.terminated;
-        if !terminated {
-            self.unterminated = Some(at);
-        }
+        let (begin, terminated) = (at, line.terminated);
         let blank = line.is_blank();
         let line = Line { bytes: &bytes, at, terminated };
         let had_session = self.session.is_some();
         at.record = self.session.as_ref().map_or(0, |session| session.lineage.records());
+        let mut whole = true;
         let mut record = if blank {
             Record::of_line(&self.with_mark(&bytes))
         } else {
@@ -131,11 +136,15 @@ impl Records<'_> {
                 Ok(record) => record,
                 Err(error) if self.cx.keeps(&error) => {
                     self.cx.report(error.into_diagnostic());
+                    whole = false;
                     Record::of_line(&self.with_mark(&bytes))
                 }
                 Err(error) => return Err(error),
             }
         };
+        if !terminated {
+            self.unterminated = Some(Unterminated { at: begin, whole });
+        }
         if !had_session && self.session.is_some() {
             self.crlf = cr;
             self.file(&mut record);
@@ -219,9 +228,11 @@ impl Records<'_> {
             let found = Diagnostic::new(Code::Empty, Code::Empty.title());
             return Some(Err(Error::unfit(found)));
         }
-        let at = self.unterminated?;
-        let message = Code::NoFinalNewline.title();
-        self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
+        let Unterminated { at, whole } = self.unterminated.take()?;
+        if whole {
+            let message = Code::NoFinalNewline.title();
+            self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
+        }
         let mut file = Node::default();
         file.set(Field::FinalNewline, Json::constant("false"));
         let mut record = Record::new(Kind::Session);
