@@ -1,7 +1,7 @@
 //! Conversion: between formats as records, within one format as bytes where that is possible.
 
 use crate::diagnostic::{Code, Diagnostic, Fate, Log};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts, Sink, Target};
 use crate::formats::Spec;
 use crate::json::Json;
@@ -9,6 +9,7 @@ use crate::migrate::{self, Outcome};
 use crate::position::Located;
 use crate::record::{Field, Kind, Record};
 use crate::tree::{Path, Shape};
+use std::io::{self, Write};
 
 /// Converts one session. `version` is the version that the input is of.
 ///
@@ -26,16 +27,43 @@ pub fn run(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
-    if from.name == to.format.name && version <= to.version().number {
+    let target = to.version().number;
+    if from.name == to.format.name && from.plane.is_some() && version <= target {
         let input = parts.main()?;
         let mut output = sink.create("")?;
-        let target = Target::Version(to.version().number);
-        return migrate::run(from, input, &mut output, target, cx);
+        return migrate::run(from, input, &mut output, Target::Version(target), cx);
+    }
+    if from.name == to.format.name && version == target {
+        return copy(from, version, parts, sink, cx);
     }
     let branch = if to.version().tree { None } else { active_branch(from, to, parts, cx)? };
     let records = records(from, to, parts, sink, branch.as_ref(), cx)?;
     say_losses(to, cx);
     Ok(Outcome { from: version, changed: true, records, ..Outcome::default() })
+}
+
+/// Copies a session of whatever parts, once all of it was read without an error.
+fn copy(
+    format: &Format,
+    version: u32,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Outcome> {
+    parts.keep()?;
+    let mut done = Outcome { from: version, ..Outcome::default() };
+    for item in (format.read)(parts, cx)? {
+        item?;
+        done.records += 1;
+    }
+    for name in parts.names() {
+        let mut from = parts.open(&name)?;
+        let mut to = sink.create(&name)?;
+        let copied = io::copy(&mut from, &mut to).and_then(|bytes| to.flush().map(|()| bytes));
+        done.bytes_in += copied.map_err(|error| Error::io("cannot copy", error))?;
+    }
+    done.bytes_out = done.bytes_in;
+    Ok(done)
 }
 
 fn records(

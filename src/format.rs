@@ -8,6 +8,7 @@ use crate::lines::Line;
 use crate::position::{Located, Position};
 use crate::record::{Kind, Node, Record};
 use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
 
 /// Everything that the program knows about one format: one row of the table.
 #[derive(Debug)]
@@ -24,8 +25,6 @@ pub struct Format {
     pub versions: &'static [Version],
     /// Endings of file names, longest first; the first is given to outputs.
     pub extensions: &'static [&'static str],
-    /// Whether every record is a JSON object on a line of its own.
-    pub json_lines: bool,
     /// How surely the beginning of a file is of this format, and of which version.
     pub sniff: fn(&Head<'_>) -> Option<Sniffed>,
     /// Opens a session for reading.
@@ -35,12 +34,15 @@ pub struct Format {
     pub resume: ResumeFn,
     /// Opens a session for writing in a version of [`versions`](Self::versions).
     pub write: WriteFn,
-    /// Opens the byte plane: copying, and migration by [`steps`](Self::steps).
-    pub plane: PlaneFn,
+    /// Opens the byte plane: copying, and migration by [`steps`](Self::steps). `None` unless every
+    /// record is a JSON object on a line of its own.
+    pub plane: Option<PlaneFn>,
+    /// Gives what the schema speaks of as JSON, piece by piece. `None` where that is every line.
+    pub pieces: Option<PiecesFn>,
     /// What migration does from one version to the next.
     pub steps: &'static [Step],
     /// What the format's own software sends to a model, if it is known.
-    pub context: Option<fn() -> Box<dyn Context>>,
+    pub context: Option<ContextFn>,
 }
 
 /// One version of a format.
@@ -76,6 +78,12 @@ pub type ResumeFn = for<'a> fn(&'a mut dyn Parts, Position, &'a Cx<'a>) -> Resul
 /// Opens a session for writing.
 pub type WriteFn =
     for<'a> fn(&'a mut dyn Sink, &'static Version, &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>>;
+/// Takes a piece of a session as JSON, and where it stands; a break ends the reading.
+pub type Piece<'a> = &'a mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>;
+/// Reads a session as what its schema speaks of. Damage is told by [`ReadFn`], not here.
+pub type PiecesFn = fn(&mut dyn Parts, &Cx<'_>, Piece<'_>) -> Result<()>;
+/// Begins a context with what the session record tells.
+pub type ContextFn = fn(&Record) -> Box<dyn Context>;
 /// Opens the byte plane on a session's first record.
 pub type PlaneFn = for<'a> fn(&Line<'_>, Target, &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>>;
 

@@ -251,7 +251,11 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    fn block_list(&mut self, types: &'static [BlockType]) -> Result<Vec<Node>, Fault> {
+    /// Reads the list of blocks that begins here.
+    ///
+    /// # Errors
+    /// If the text breaks the grammar.
+    pub fn block_list(&mut self, types: &'static [BlockType]) -> Result<Vec<Node>, Fault> {
         let mut list = Vec::new();
         self.cursor.begin_array()?;
         while self.cursor.next_element()? {
@@ -300,18 +304,44 @@ impl Finder {
     }
 }
 
+/// What a producer puts between the parts of its JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spacing {
+    /// Nothing, as JavaScript's `JSON.stringify` does.
+    #[default]
+    None,
+    /// A space behind each comma and colon, as Python's `json.dumps` does.
+    Python,
+}
+
+impl Spacing {
+    fn comma(self) -> &'static [u8] {
+        if self == Self::None { b"," } else { b", " }
+    }
+
+    fn colon(self) -> &'static [u8] {
+        if self == Self::None { b"\":" } else { b"\": " }
+    }
+}
+
 /// Writes one object, member by member.
 #[derive(Debug)]
 pub struct Object<'o> {
     out: &'o mut Vec<u8>,
     first: bool,
+    spacing: Spacing,
 }
 
 impl<'o> Object<'o> {
     /// Opens the object.
     pub fn open(out: &'o mut Vec<u8>) -> Self {
+        Self::spaced(out, Spacing::None)
+    }
+
+    /// The same with spaces.
+    pub fn spaced(out: &'o mut Vec<u8>, spacing: Spacing) -> Self {
         out.push(b'{');
-        Self { out, first: true }
+        Self { out, first: true, spacing }
     }
 
     /// Closes it.
@@ -321,12 +351,10 @@ impl<'o> Object<'o> {
 
     /// Writes a key that needs no escaping; the value must follow.
     pub fn key(&mut self, key: &str) -> &mut Vec<u8> {
-        if !std::mem::take(&mut self.first) {
-            self.out.push(b',');
-        }
+        self.separate();
         self.out.push(b'"');
         self.out.extend_from_slice(key.as_bytes());
-        self.out.extend_from_slice(b"\":");
+        self.out.extend_from_slice(self.spacing.colon());
         self.out
     }
 
@@ -342,10 +370,14 @@ impl<'o> Object<'o> {
         if inner.iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        if !std::mem::take(&mut self.first) {
-            self.out.push(b',');
-        }
+        self.separate();
         self.out.extend_from_slice(inner);
+    }
+
+    fn separate(&mut self) {
+        if !std::mem::take(&mut self.first) {
+            self.out.extend_from_slice(self.spacing.comma());
+        }
     }
 
     /// Writes the rows that the node has a value for.
@@ -359,11 +391,12 @@ impl<'o> Object<'o> {
 
     /// Writes one row's member.
     pub fn row(&mut self, row: &Row, value: &Value) {
+        let spacing = self.spacing;
         let out = self.key(row.key);
         match (value, &row.how) {
             (Value::Json(json), _) => out.extend_from_slice(json.as_bytes()),
-            (Value::Node(node), How::Object(rows)) => write_object(rows, node, out),
-            (Value::Nodes(nodes), How::Blocks(types)) => write_blocks(types, nodes, out),
+            (Value::Node(node), How::Object(rows)) => write_object(rows, node, spacing, out),
+            (Value::Nodes(nodes), How::Blocks(types)) => write_blocks(types, nodes, spacing, out),
             // Shapes are checked on reading, so the rows of a field always agree with its value.
             (Value::Node(_) | Value::Nodes(_), _) => out.extend_from_slice(b"null"),
         }
@@ -389,23 +422,29 @@ pub fn can_write(types: &'static [BlockType], node: &Node) -> bool {
     node.is(Field::Type, block::OPAQUE) || types.iter().any(|t| node.is(Field::Type, t.name))
 }
 
-fn write_object(rows: &'static [Row], node: &Node, out: &mut Vec<u8>) {
-    let mut object = Object::open(out);
+fn write_object(rows: &'static [Row], node: &Node, spacing: Spacing, out: &mut Vec<u8>) {
+    let mut object = Object::spaced(out, spacing);
     object.rows(rows, node);
     object.extra(node);
     object.close();
 }
 
-fn write_blocks(types: &'static [BlockType], nodes: &[Node], out: &mut Vec<u8>) {
+/// Writes a list of blocks.
+pub fn write_blocks(
+    types: &'static [BlockType],
+    nodes: &[Node],
+    spacing: Spacing,
+    out: &mut Vec<u8>,
+) {
     out.push(b'[');
     let mut first = true;
     for node in nodes.iter().filter(|node| can_write(types, node)) {
         if !std::mem::take(&mut first) {
-            out.push(b',');
+            out.extend_from_slice(spacing.comma());
         }
         match types.iter().find(|t| node.is(Field::Type, t.name)) {
             Some(known) => {
-                let mut object = Object::open(out);
+                let mut object = Object::spaced(out, spacing);
                 text::quote(known.wire, object.key("type"));
                 object.rows(known.rows, node);
                 object.extra(node);

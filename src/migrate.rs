@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, OnError, Plane, Target};
+use crate::format::{Cx, Format, OnError, Plane, PlaneFn, Target};
 use crate::lines::{BOM, Line, Lines};
 use std::io::{Read, Write};
 
@@ -56,6 +56,10 @@ pub fn run(
     target: Target,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
+    let Some(open) = format.plane else {
+        let message = format!("{} is not one record a line", format.name);
+        return Err(Error::request(Code::WrongFormat, message));
+    };
     let mut lines = Lines::new(input, cx.options.max_line);
     let mut work = Work { cx, plane: None, out: Vec::new(), done: Outcome::default() };
     let bom = lines.skip_bom()?;
@@ -64,7 +68,7 @@ pub fn run(
             Ok(Some(line)) => {
                 work.done.bytes_in =
                     line.at.byte + line.bytes.len() as u64 + u64::from(line.terminated);
-                work.line(format, target, bom, &line)?;
+                work.line(open, target, bom, &line)?;
             }
             Ok(None) => break,
             Err(error) => {
@@ -106,10 +110,10 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn line(&mut self, format: &Format, target: Target, bom: bool, line: &Line<'_>) -> Result<()> {
+    fn line(&mut self, open: PlaneFn, target: Target, bom: bool, line: &Line<'_>) -> Result<()> {
         if line.is_blank() {
             self.out.extend_from_slice(line.bytes);
-        } else if let Err(error) = self.record(format, target, bom, line) {
+        } else if let Err(error) = self.record(open, target, bom, line) {
             self.done.changed |= self.cx.tolerate(error)? == OnError::Skip;
             if self.cx.options.on_error == OnError::Skip {
                 return Ok(());
@@ -124,17 +128,11 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn record(
-        &mut self,
-        format: &Format,
-        target: Target,
-        bom: bool,
-        line: &Line<'_>,
-    ) -> Result<()> {
+    fn record(&mut self, open: PlaneFn, target: Target, bom: bool, line: &Line<'_>) -> Result<()> {
         let plane = match &mut self.plane {
             Some(plane) => plane,
             None => {
-                let plane = (format.plane)(line, target, self.cx)?;
+                let plane = open(line, target, self.cx)?;
                 self.done.changed |= plane.changes();
                 if bom {
                     self.begin_with_bom();

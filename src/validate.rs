@@ -3,12 +3,14 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Parts, Version};
+use crate::format::{Cx, Format, Parts, Piece, Version};
 use crate::json::{Cursor, text};
 use crate::lines::{Line, Lines, utf8};
+use crate::position::Position;
 use crate::tree::Shape;
 use jsonschema::Validator;
 use serde_json::Value;
+use std::ops::ControlFlow;
 
 /// The schema of a version, compiled.
 ///
@@ -39,48 +41,49 @@ pub fn run(
         shape.record(&item?);
         count += 1;
     }
-    schema_findings(schema, parts, max_errors, cx)?;
+    let mut check = |at: Position, piece: &[u8]| {
+        record(schema, piece, at, max_errors, cx);
+        let enough = cx.log.count_of(Code::Schema) >= max_errors as u64;
+        if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    (format.pieces.unwrap_or(lines))(parts, cx, &mut check)?;
     for found in shape.finish().findings() {
         cx.report(found);
     }
     Ok(count)
 }
 
-fn schema_findings(
-    schema: &Validator,
-    parts: &mut dyn Parts,
-    max_errors: usize,
-    cx: &Cx<'_>,
-) -> Result<()> {
+/// The lines of a session that are whole JSON values.
+fn lines(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
     let mut lines = Lines::new(parts.main()?, cx.options.max_line);
     lines.skip_bom()?;
     loop {
         match lines.next() {
             Ok(None) => return Ok(()),
-            Ok(Some(line)) if line.is_blank() => {}
-            Ok(Some(line)) => record(schema, &line, max_errors, cx),
+            Ok(Some(line)) if is_whole(&line) => {
+                if show(line.at, line.bytes).is_break() {
+                    return Ok(());
+                }
+            }
             // The reader has reported it.
+            Ok(Some(_)) => {}
             Err(error) if error.is_recoverable() => {}
             Err(error) => return Err(error),
-        }
-        if cx.log.count_of(Code::Schema) >= max_errors as u64 {
-            return Ok(());
         }
     }
 }
 
-fn record(schema: &Validator, line: &Line<'_>, max_errors: usize, cx: &Cx<'_>) {
+fn is_whole(line: &Line<'_>) -> bool {
     let mut cursor = Cursor::new(line.bytes);
-    let whole = utf8(line).is_ok() && cursor.skip_value().is_ok() && cursor.end().is_ok();
-    if !whole {
-        // The reader has reported it.
-        return;
-    }
-    let value = match value(line.bytes) {
+    !line.is_blank() && utf8(line).is_ok() && cursor.skip_value().is_ok() && cursor.end().is_ok()
+}
+
+fn record(schema: &Validator, piece: &[u8], at: Position, max_errors: usize, cx: &Cx<'_>) {
+    let value = match value(piece) {
         Ok(value) => value,
         Err(error) => {
             let message = format!("not checked against the schema: {error}");
-            cx.report(Diagnostic::new(Code::Unchecked, message).at(line.at));
+            cx.report(Diagnostic::new(Code::Unchecked, message).at(at));
             return;
         }
     };
@@ -89,7 +92,7 @@ fn record(schema: &Validator, line: &Line<'_>, max_errors: usize, cx: &Cx<'_>) {
         let place = if path.is_empty() { "the record" } else { &path };
         // Values are masked: they can be megabytes long, or secret.
         let message = format!("{place}: {}", error.masked_with("the value"));
-        cx.report(Diagnostic::new(Code::Schema, message).at(line.at));
+        cx.report(Diagnostic::new(Code::Schema, message).at(at));
     }
 }
 

@@ -57,17 +57,18 @@ impl Found {
 /// it, and its reader says what is wrong; but not where the file is plainly something else.
 fn as_asked(spec: Spec, head: &Head<'_>) -> Result<(&'static Format, Sniffed)> {
     let wrong = |what: String| Err(Error::request(Code::WrongFormat, what));
-    let Format { name, json_lines, .. } = spec.format;
+    let name = spec.format.name;
+    let json_lines = spec.format.plane.is_some();
     let sniffed = match (spec.format.sniff)(head) {
         Some(sniffed) => sniffed,
         None => match detect(head) {
             Some((other, Sniffed { confidence: Confidence::Certain, version })) => {
                 return wrong(format!("the file is {}, not {name}", other.at(version)));
             }
-            _ if *json_lines && head.is_pretty_json() => {
+            _ if json_lines && head.is_pretty_json() => {
                 return wrong(format!("the file is {PRETTY}, and {name} has one record a line"));
             }
-            _ if *json_lines && head.lacks_objects() => {
+            _ if json_lines && head.lacks_objects() => {
                 return wrong(format!(
                     "the file is not {name}: no line begins as a JSON object does"
                 ));

@@ -218,12 +218,13 @@ impl Task {
         let mut output = Output::prepare(destination, regular, self.policy)?;
         let version = found.sniffed.version;
         let done = match &self.action {
-            Action::Migrate(_) => {
+            Action::Migrate(_) if found.format.plane.is_some() => {
                 let target = Target::Version(to.version().number);
                 input.main().and_then(|from| {
                     migrate::run(found.format, from, &mut output.create("")?, target, cx)
                 })
             }
+            Action::Migrate(_) if to.version().number < version => Err(goes_back(found, to)),
             _ => convert::run(found.format, version, to, &mut input, &mut output, cx),
         };
         let done = match done {
@@ -259,6 +260,15 @@ impl Task {
             Place::InPlace(backup) => Destination::InPlace(backup.clone()),
         }
     }
+}
+
+fn goes_back(found: &Found, to: Spec) -> Error {
+    let to = to.format.at(to.version().number);
+    let message = format!(
+        "the file is {}, and migration does not go back to {to}; `copyist convert -t {to}` does",
+        found.name()
+    );
+    Error::request(Code::WrongVersion, message)
 }
 
 fn other_format(found: &Found, to: Spec) -> Error {

@@ -10,7 +10,7 @@ pub use form::Form;
 
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
-use crate::format::{Context, Cx, Format, Options, Parts, Target};
+use crate::format::{Context, ContextFn, Cx, Format, Options, Parts, Target};
 use crate::formats::Spec;
 use crate::json::{Json, text};
 use crate::lines::Lines;
@@ -22,6 +22,7 @@ use form::{Forming, List};
 use plain::plain;
 use route::{Route, Walk};
 use std::io::Write;
+use std::ops::ControlFlow;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -136,7 +137,7 @@ impl Output<'_> {
 }
 
 /// The rules of the session's format; of a stream of records, those of its source.
-fn rules(session: &Session<'_>) -> Option<fn() -> Box<dyn Context>> {
+fn rules(session: &Session<'_>) -> Option<ContextFn> {
     let of_source = || {
         let source = session.header().node.text(Field::Source)?;
         Spec::parse(&source).ok()?.format.context
@@ -155,7 +156,7 @@ fn look(
         let message = format!("{} says nothing of what is sent to a model", session.format().name);
         return Err(Error::request(Code::NoContext, message));
     };
-    let mut context = open();
+    let mut context = open(session.header());
     let reader = (session.format().read)(session.parts(), quiet)?;
     let mut walk = Walk::over(reader, route);
     while let Some(item) = walk.next() {
@@ -225,16 +226,29 @@ fn newest_header(session: &mut Session<'_>) -> Result<Vec<u8>> {
     let options = Options { force_version: true, ..session.options().clone() };
     let log = Log::default();
     let cx = Cx { options: &options, log: &log };
+    let Some(open) = format.plane else { return first_piece(session, &cx) };
     let mut lines = Lines::new(session.parts().main()?, options.max_line);
     lines.skip_bom()?;
     while let Some(line) = lines.next()? {
         let mut out = Vec::new();
-        if let Ok(mut plane) = (format.plane)(&line, newest, &cx) {
+        if let Ok(mut plane) = open(&line, newest, &cx) {
             plane.line(&line, &mut out)?;
             return Ok(out.trim_ascii().to_vec());
         }
     }
     Ok(b"null".to_vec())
+}
+
+/// What the schema speaks of first: the header.
+fn first_piece(session: &mut Session<'_>, cx: &Cx<'_>) -> Result<Vec<u8>> {
+    let mut header = b"null".to_vec();
+    if let Some(pieces) = session.format().pieces {
+        pieces(session.parts(), cx, &mut |_, piece| {
+            header = piece.to_vec();
+            ControlFlow::Break(())
+        })?;
+    }
+    Ok(header)
 }
 
 /// Writes what stands around the messages, up to the opening of `context`.

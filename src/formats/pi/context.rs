@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 /// Begins a context.
 #[must_use]
-pub fn open() -> Box<dyn Context> {
+pub fn open(_session: &Record) -> Box<dyn Context> {
     Box::<Building>::default()
 }
 
