@@ -106,6 +106,12 @@ impl<R: Read> Lines<R> {
         Ok(self.bom)
     }
 
+    /// Where the next line begins.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.at
+    }
+
     fn pending(&self) -> &[u8] {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }

@@ -4,12 +4,13 @@
 //! and the tests of every law walk this table.
 
 pub mod canonical;
+pub mod connectonion;
 pub mod pi;
 
 use crate::format::{Format, Version};
 
 /// Every format, in the order in which they are listed.
-pub static FORMATS: &[&Format] = &[&pi::FORMAT, &canonical::FORMAT];
+pub static FORMATS: &[&Format] = &[&pi::FORMAT, &connectonion::FORMAT, &canonical::FORMAT];
 
 /// A format, and a version of it if one was named.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +31,7 @@ impl Spec {
     /// use copyist::formats::Spec;
     /// assert_eq!(Spec::parse("pi@2").unwrap().version.unwrap().number, 2);
     /// assert!(Spec::parse("pi").unwrap().version.is_none());
-    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, canonical"));
+    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, connectonion, canonical"));
     /// ```
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, number) = match text.split_once('@') {

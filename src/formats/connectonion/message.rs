@@ -1,0 +1,348 @@
+//! ConnectOnion's messages, which are those of OpenAI's Chat Completions, as records and back.
+//!
+//! | ConnectOnion | canonical |
+//! |---|---|
+//! | `content` a string | the same |
+//! | `content` a list of parts | content blocks; a part that is not text is opaque |
+//! | `tool_calls` | `tool_call` blocks behind the text; arguments stay the JSON text that they are |
+//! | role `tool` | one `tool_result` block |
+//! | `content: null` beside `tool_calls` | layout `null` |
+//! | `id` | `id`; the others are made |
+//! | any other member | `extra` |
+
+use crate::json::{Fault, Json, text};
+use crate::mapping::{BlockType, Extra, Object, Source, Spacing, row, write_blocks};
+use crate::record::{Field, Kind, Node, Record, Value, block};
+use bytes::Bytes;
+
+/// The roles of the interface.
+const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
+/// Where calls of tools come without a text, and the text is not left out but `null`.
+const NULL: Json = Json::constant("\"null\"");
+
+/// Parts of a content that is a list.
+const PARTS: &[BlockType] =
+    &[BlockType { wire: "text", name: block::TEXT, rows: &[row("text", Field::Text)] }];
+
+/// Reads one message; what is no message of a known role is an opaque record.
+///
+/// # Errors
+/// If the text is not one JSON value.
+pub fn read(text: &Bytes) -> Result<Record, Fault> {
+    let mut source = Source::new(text);
+    let role = source.peek_text("role")?;
+    let Some(role) = role.filter(|role| ROLES.contains(&role.as_str())) else {
+        return opaque(text);
+    };
+    let mut parts = Parts::default();
+    let mut extra = Extra::default();
+    let (mut seen, mut twice) = (Vec::with_capacity(8), false);
+    source.cursor.begin_object()?;
+    while let Some(key) = source.cursor.next_key()? {
+        let name = source.spelling(key);
+        twice |= seen.contains(&name);
+        seen.push(name);
+        let first = source.cursor.peek().unwrap_or_default();
+        if text::is(name, "role") {
+            source.cursor.skip_value()?;
+        } else if text::is(name, "content") && matches!(first, b'"' | b'n' | b'[') {
+            parts.content = Some(content(&mut source, first)?);
+        } else if text::is(name, "tool_calls") && first == b'[' && role == "assistant" {
+            match calls(&mut source)? {
+                Some(calls) => parts.calls = Some(calls),
+                None => return opaque(text),
+            }
+        } else if text::is(name, "tool_call_id") && first == b'"' && role == "tool" {
+            let span = source.cursor.skip_value()?;
+            parts.call = Some(source.json(span));
+        } else if text::is(name, "id") && first == b'"' {
+            let span = source.cursor.skip_value()?;
+            parts.id = Some(source.json(span));
+        } else {
+            source.unknown(key, &mut extra)?;
+        }
+    }
+    source.cursor.end()?;
+    // Of two members of one name a reader takes the last, but both must come back.
+    if twice || source.ambiguous {
+        return opaque(text);
+    }
+    Ok(parts.record(&role, extra))
+}
+
+fn opaque(text: &Bytes) -> Result<Record, Fault> {
+    let mut source = Source::new(text);
+    let span = source.cursor.skip_value()?;
+    source.cursor.end()?;
+    let mut record = Record::new(Kind::Opaque);
+    record.node.set(Field::Type, Json::constant("\"message\""));
+    record.node.set(Field::Data, source.json(span));
+    Ok(record)
+}
+
+fn content(source: &mut Source<'_>, first: u8) -> Result<Value, Fault> {
+    if first == b'[' {
+        return Ok(Value::Nodes(source.block_list(PARTS)?));
+    }
+    let span = source.cursor.skip_value()?;
+    Ok(Value::Json(source.json(span)))
+}
+
+/// Reads calls of tools; `None` if one is not of the known shape.
+fn calls(source: &mut Source<'_>) -> Result<Option<Vec<Node>>, Fault> {
+    let mut list = Vec::new();
+    source.cursor.begin_array()?;
+    while source.cursor.next_element()? {
+        if source.cursor.peek() != Some(b'{') {
+            return Ok(None);
+        }
+        match call(source)? {
+            Some(call) => list.push(call),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(list))
+}
+
+fn call(source: &mut Source<'_>) -> Result<Option<Node>, Fault> {
+    let mut node = Node::with_capacity(5);
+    node.set(Field::Type, block::type_of(block::TOOL_CALL));
+    let mut extra = Extra::default();
+    let mut known = 0;
+    source.cursor.begin_object()?;
+    while let Some(key) = source.cursor.next_key()? {
+        let name = source.spelling(key);
+        let first = source.cursor.peek().unwrap_or_default();
+        if text::is(name, "id") && first == b'"' {
+            let span = source.cursor.skip_value()?;
+            node.set(Field::Id, source.json(span));
+        } else if text::is(name, "type") && first == b'"' {
+            let span = source.cursor.skip_value()?;
+            known += usize::from(text::is(source.spelling(span), "function"));
+        } else if text::is(name, "function") && first == b'{' {
+            source.cursor.begin_object()?;
+            while let Some(key) = source.cursor.next_key()? {
+                let span = source.cursor.skip_value()?;
+                match source.spelling(key) {
+                    b"\"name\"" if source.spelling(span).starts_with(b"\"") => {
+                        node.set(Field::Name, source.json(span));
+                    }
+                    b"\"arguments\"" => node.set(Field::Arguments, source.json(span)),
+                    _ => return Ok(None),
+                }
+            }
+            known += 1;
+        } else {
+            source.unknown(key, &mut extra)?;
+        }
+    }
+    if let Some(extra) = extra.finish() {
+        node.set(Field::Extra, extra);
+    }
+    Ok((known == 2).then_some(node))
+}
+
+/// A message while its members are read.
+#[derive(Default)]
+struct Parts {
+    content: Option<Value>,
+    calls: Option<Vec<Node>>,
+    call: Option<Json>,
+    id: Option<Json>,
+}
+
+impl Parts {
+    fn record(self, role: &str, extra: Extra) -> Record {
+        let mut record = Record::new(Kind::Message);
+        let node = &mut record.node;
+        node.set(Field::Role, Json::string(role));
+        if let Some(id) = self.id {
+            node.set(Field::Id, id);
+        }
+        let null = |content: &Option<Value>| matches!(content, Some(Value::Json(j)) if j.is_null());
+        let content = match (role, self.calls) {
+            ("tool", _) => {
+                let mut result = Node::with_capacity(3);
+                result.set(Field::Type, block::type_of(block::TOOL_RESULT));
+                self.call.into_iter().for_each(|call| result.set(Field::Call, call));
+                self.content.into_iter().for_each(|said| result.set(Field::Content, said));
+                Some(Value::Nodes(vec![result]))
+            }
+            (_, Some(calls)) => {
+                if null(&self.content) {
+                    node.set(Field::Layout, NULL);
+                }
+                let mut blocks = match self.content {
+                    Some(Value::Json(said)) if !said.is_null() => vec![text_block(said)],
+                    Some(Value::Nodes(parts)) => parts,
+                    _ => Vec::new(),
+                };
+                blocks.extend(calls);
+                Some(Value::Nodes(blocks))
+            }
+            (_, None) => self.content,
+        };
+        content.into_iter().for_each(|content| node.set(Field::Content, content));
+        if let Some(extra) = extra.finish() {
+            node.set(Field::Extra, extra);
+        }
+        record
+    }
+}
+
+fn text_block(text: Json) -> Node {
+    let mut node = Node::with_capacity(2);
+    node.set(Field::Type, block::type_of(block::TEXT));
+    node.set(Field::Text, text);
+    node
+}
+
+/// Writes the message that a record stands for; false if it stands for none.
+pub fn write(record: &Record, spacing: Spacing, out: &mut Vec<u8>) -> bool {
+    let node = &record.node;
+    if record.kind == Kind::Opaque {
+        let data = node.json(Field::Data).filter(|_| node.is(Field::Type, "message"));
+        data.into_iter().for_each(|data| out.extend_from_slice(data.as_bytes()));
+        return data.is_some();
+    }
+    let role = node.json(Field::Role).filter(|_| record.kind == Kind::Message);
+    let role = role.filter(|role| ROLES.iter().any(|known| text::is(role.as_bytes(), known)));
+    let Some(role) = role else { return false };
+    let mut object = Object::spaced(out, spacing);
+    object.member("role", role.as_bytes());
+    let blocks = node.nodes(Field::Content);
+    let result = blocks.and_then(<[Node]>::first);
+    match result.filter(|block| block.is(Field::Type, block::TOOL_RESULT)) {
+        Some(result) => {
+            said(result, result.nodes(Field::Content), spacing, &mut object);
+            if let Some(call) = result.json(Field::Call) {
+                object.member("tool_call_id", call.as_bytes());
+            }
+        }
+        None => {
+            said(node, blocks, spacing, &mut object);
+            write_calls(blocks.unwrap_or_default(), spacing, &mut object);
+        }
+    }
+    if let Some(id) = node.json(Field::Id).filter(|_| !node.is_true(Field::IdMade)) {
+        object.member("id", id.as_bytes());
+    }
+    object.extra(node);
+    object.close();
+    true
+}
+
+fn is_call(node: &Node) -> bool {
+    node.is(Field::Type, block::TOOL_CALL)
+}
+
+/// Whether a block has a place in a list of parts.
+fn is_part(node: &Node) -> bool {
+    node.is(Field::Type, block::TEXT) || node.is(Field::Type, block::OPAQUE)
+}
+
+/// Writes what is said: as it was spelled, or the one text beside calls, or a list of parts.
+fn said(holder: &Node, blocks: Option<&[Node]>, spacing: Spacing, object: &mut Object<'_>) {
+    if let Some(content) = holder.json(Field::Content) {
+        object.member("content", content.as_bytes());
+        return;
+    }
+    let Some(blocks) = blocks else { return };
+    let parts: Vec<Node> = blocks.iter().filter(|node| is_part(node)).cloned().collect();
+    let calls = blocks.iter().any(is_call);
+    match parts.as_slice() {
+        [] if calls && holder.is(Field::Layout, "null") => object.member("content", b"null"),
+        [] if calls => {}
+        [text] if calls && text.is(Field::Type, block::TEXT) => {
+            let text = text.json(Field::Text).map_or(&b"null"[..], Json::as_bytes);
+            object.member("content", text);
+        }
+        parts => write_blocks(PARTS, parts, spacing, object.key("content")),
+    }
+}
+
+fn write_calls(blocks: &[Node], spacing: Spacing, object: &mut Object<'_>) {
+    let mut first = true;
+    let mut list = Vec::new();
+    for call in blocks.iter().filter(|block| is_call(block)) {
+        if !std::mem::take(&mut first) {
+            list.extend_from_slice(if spacing == Spacing::None { b"," } else { b", " });
+        }
+        let mut member = Object::spaced(&mut list, spacing);
+        if let Some(id) = call.json(Field::Id) {
+            member.member("id", id.as_bytes());
+        }
+        member.member("type", b"\"function\"");
+        let mut function = Object::spaced(member.key("function"), spacing);
+        if let Some(name) = call.json(Field::Name) {
+            function.member("name", name.as_bytes());
+        }
+        if let Some(arguments) = call.json(Field::Arguments) {
+            write_arguments(arguments, function.key("arguments"));
+        }
+        function.close();
+        member.extra(call);
+        member.close();
+    }
+    if !first {
+        let out = object.key("tool_calls");
+        out.push(b'[');
+        out.extend_from_slice(&list);
+        out.push(b']');
+    }
+}
+
+/// Arguments travel as JSON text.
+fn write_arguments(arguments: &Json, out: &mut Vec<u8>) {
+    let spelling = arguments.as_bytes();
+    if spelling.starts_with(b"\"") {
+        out.extend_from_slice(spelling);
+    } else {
+        text::quote(&String::from_utf8_lossy(spelling), out);
+    }
+}
+
+/// Whether a field of a message's record stands in what [`write`] makes of it.
+#[must_use]
+pub fn holds(field: Field) -> bool {
+    const HELD: &[Field] = &[
+        Field::Id,
+        Field::Parent,
+        Field::IdMade,
+        Field::Role,
+        Field::Content,
+        Field::Extra,
+        Field::Layout,
+        Field::Turn,
+        Field::Eol,
+        Field::Raw,
+        Field::Type,
+        Field::Data,
+        Field::Text,
+        Field::RawBytes,
+    ];
+    HELD.contains(&field)
+}
+
+/// Names what of a message's content has no place.
+pub fn unwritable(node: &Node, path: &str, count: &dyn Fn(&str)) {
+    for block in node.nodes(Field::Content).unwrap_or_default() {
+        let kind = block.text(Field::Type).unwrap_or_default();
+        let path = format!("{path}.*.{kind}");
+        if block.is(Field::Type, block::TOOL_RESULT) {
+            unwritable(block, &format!("{path}.content"), count);
+        } else if !is_part(block) && !is_call(block) {
+            count(&path);
+            continue;
+        }
+        let held: &[Field] = match kind.as_str() {
+            block::TOOL_CALL => &[Field::Id, Field::Name, Field::Arguments, Field::Extra],
+            block::TOOL_RESULT => &[Field::Call, Field::Content],
+            block::TEXT => &[Field::Text, Field::Extra],
+            _ => &[Field::Data],
+        };
+        for field in block.fields().filter(|field| *field != Field::Type && !held.contains(field)) {
+            count(&format!("{path}.{}", field.name()));
+        }
+    }
+}

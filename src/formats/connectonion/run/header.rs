@@ -1,0 +1,202 @@
+//! The lines before the messages.
+
+use crate::json::{Cursor, Json, text};
+use crate::mapping::{Extra, Object, Spacing};
+use crate::record::{Field, Kind, Node, Record};
+
+/// Fields in the order in which ConnectOnion writes them, with how their values are spelled.
+const LINES: &[(&str, Target)] = &[
+    ("agent", Target::Text(Field::Agent)),
+    ("system_prompt", Target::Text(Field::SystemPrompt)),
+    ("model", Target::Text(Field::Model)),
+    ("cwd", Target::Text(Field::Cwd)),
+    ("tokens", Target::Total),
+    ("cost", Target::Total),
+    ("duration_ms", Target::Total),
+    ("timestamp", Target::Text(Field::Updated)),
+];
+
+/// Where a line's value goes.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    /// A string, to a field.
+    Text(Field),
+    /// A number, to the totals.
+    Total,
+}
+
+/// Whether the beginning of a file is that of a run.
+#[must_use]
+pub fn is_run(head: &str) -> bool {
+    let known = |line: &str| LINES.iter().any(|(key, _)| value_of(line, key).is_some());
+    head.lines().next().is_some_and(known)
+        && head.lines().any(|line| line.trim_end_matches('\r') == super::MESSAGES)
+}
+
+fn value_of<'l>(line: &'l str, key: &str) -> Option<&'l str> {
+    line.strip_prefix(key)?.strip_prefix(": ")
+}
+
+/// The header while its lines are read.
+#[derive(Debug, Default)]
+pub struct Header {
+    node: Node,
+    totals: Extra,
+    extra: Extra,
+    /// Lines of a text under `system_prompt: |`.
+    prompt: Option<Vec<String>>,
+    /// The lines as they stand, to be compared with what the writer makes of the record.
+    source: String,
+}
+
+impl Header {
+    /// Takes a line; false if it is none of a header.
+    pub fn line(&mut self, line: &str) -> bool {
+        self.source.push_str(line);
+        self.source.push('\n');
+        if let Some(prompt) = &mut self.prompt {
+            if let Some(text) = line.strip_prefix("  ") {
+                prompt.push(text.to_owned());
+                return true;
+            }
+            let text = std::mem::take(prompt).join("\n");
+            self.prompt = None;
+            self.node.set(Field::SystemPrompt, Json::string(&text));
+        }
+        if line == "system_prompt: |" {
+            self.prompt = Some(Vec::new());
+            return true;
+        }
+        let Some((key, value)) = line.split_once(": ") else { return false };
+        let plain = key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let mut cursor = Cursor::new(value.as_bytes());
+        if key.is_empty() || !plain || cursor.skip_value().is_err() || cursor.end().is_err() {
+            return false;
+        }
+        let json = Json::checked(value.trim().to_owned().into());
+        let quoted = format!("\"{key}\"");
+        match LINES.iter().find(|(name, _)| *name == key) {
+            Some((_, Target::Text(field))) if value.starts_with('"') => {
+                self.node.set(*field, json);
+            }
+            Some((_, Target::Total)) if json.float().is_some() => {
+                self.totals.add(quoted.as_bytes(), json.as_bytes());
+            }
+            _ => self.extra.add(quoted.as_bytes(), json.as_bytes()),
+        }
+        true
+    }
+
+    /// The session record, and the lines that it was read from.
+    #[must_use]
+    pub fn finish(mut self, source: &str) -> (Record, String) {
+        self.node.set(Field::Source, Json::string(source));
+        if let Some(totals) = self.totals.finish() {
+            self.node.set(Field::Totals, totals);
+        }
+        if let Some(extra) = self.extra.finish() {
+            self.node.set(Field::Extra, extra);
+        }
+        (Record { kind: Kind::Session, node: self.node }, self.source)
+    }
+}
+
+/// Writes the header's lines as ConnectOnion does. A prompt of several lines stands under `|`
+/// only if it came so, for a parser loses some of them; else it is one JSON string.
+pub fn write(node: &Node, own: bool, out: &mut Vec<u8>) {
+    for (key, target) in LINES {
+        match target {
+            Target::Text(field) => {
+                if let Some(value) = node.json(*field).filter(|value| !value.is_null()) {
+                    text_line(key, value, own, out);
+                }
+            }
+            Target::Total => {
+                let total = node.json(Field::Totals).and_then(|totals| member(totals, key));
+                total.into_iter().for_each(|total| value_line(key, &total, out));
+            }
+        }
+    }
+    let mut cursor = Cursor::new(node.json(Field::Extra).map_or(&b"{}"[..], Json::as_bytes));
+    let spelling = node.json(Field::Extra).map_or(&b"{}"[..], Json::as_bytes);
+    // A field of the model holds checked JSON, so the walk ends where the object does.
+    if cursor.begin_object().is_ok() {
+        while let Ok(Some(key)) = cursor.next_key()
+            && let Ok(value) = cursor.skip_value()
+        {
+            let key = text::decode(key.of(spelling)).unwrap_or_default();
+            value_line(&key, value.of(spelling), out);
+        }
+    }
+}
+
+fn value_line(key: &str, value: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(key.as_bytes());
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.push(b'\n');
+}
+
+fn text_line(key: &str, value: &Json, own: bool, out: &mut Vec<u8>) {
+    let text = value.text().filter(|text| own && key == "system_prompt" && text.contains('\n'));
+    match text {
+        Some(text) => {
+            out.extend_from_slice(format!("{key}: |\n").as_bytes());
+            for line in text.split('\n') {
+                out.extend_from_slice(format!("  {line}\n").as_bytes());
+            }
+        }
+        None => {
+            let mut spelled = Vec::new();
+            ascii(value, &mut spelled);
+            value_line(key, &spelled, out);
+        }
+    }
+}
+
+/// A string in ASCII where that is safe: a parser takes the halves of a character beyond 16 bits
+/// for two characters, so such a one stays as it is.
+fn ascii(value: &Json, out: &mut Vec<u8>) {
+    if value.as_bytes().is_ascii() {
+        out.extend_from_slice(value.as_bytes());
+        return;
+    }
+    for c in String::from_utf8_lossy(value.as_bytes()).chars() {
+        match u16::try_from(u32::from(c)) {
+            Ok(_) if c.is_ascii() => out.push(c as u8),
+            Ok(unit) => out.extend_from_slice(format!("\\u{unit:04x}").as_bytes()),
+            Err(_) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+}
+
+/// A member of an object.
+fn member(object: &Json, name: &str) -> Option<Vec<u8>> {
+    let spelling = object.as_bytes();
+    let mut cursor = Cursor::new(spelling);
+    cursor.begin_object().ok()?;
+    while let Some(key) = cursor.next_key().ok()? {
+        let value = cursor.skip_value().ok()?;
+        if text::is(key.of(spelling), name) {
+            return Some(value.of(spelling).to_vec());
+        }
+    }
+    None
+}
+
+/// The header as one JSON object, for schema checks.
+#[must_use]
+pub fn piece(node: &Node) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut object = Object::spaced(&mut out, Spacing::None);
+    for (key, target) in LINES {
+        let value = match target {
+            Target::Text(field) => node.json(*field).map(|value| value.as_bytes().to_vec()),
+            Target::Total => node.json(Field::Totals).and_then(|totals| member(totals, key)),
+        };
+        value.into_iter().for_each(|value| object.member(key, &value));
+    }
+    object.extra(node);
+    object.close();
+    out
+}

@@ -1,0 +1,260 @@
+//! Reading a run, line by line.
+
+use super::super::{NAME, message};
+use super::header::{self, Header};
+use super::{CLOSE, INDENT, MESSAGES, OPEN};
+use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Parts, Piece, Reader, no_header};
+use crate::ids::Maker;
+use crate::json::Json;
+use crate::lines::{Line, Lines, utf8};
+use crate::mapping::Spacing;
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Node, Record};
+use bytes::Bytes;
+use std::io::Read;
+
+/// Opens a run for reading.
+///
+/// # Errors
+/// If the part cannot be opened.
+pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let mut lines = Lines::new(parts.main()?, cx.options.max_line);
+    let bom = lines.skip_bom()?;
+    Ok(Box::new(Records {
+        lines,
+        cx,
+        bom,
+        crlf: false,
+        stage: Stage::Header,
+        last: None,
+        maker: None,
+        nodes: 0,
+        records: 0,
+        unterminated: None,
+        scratch: Vec::new(),
+    }))
+}
+
+/// How far the reading came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Header,
+    /// Between the header and the bracket that opens the array.
+    Before,
+    Messages,
+    /// Behind the bracket that closes it.
+    Closed,
+    Done,
+}
+
+struct Records<'a> {
+    lines: Lines<Box<dyn Read>>,
+    cx: &'a Cx<'a>,
+    bom: bool,
+    crlf: bool,
+    stage: Stage,
+    /// The identifier of the node before.
+    last: Option<Json>,
+    maker: Option<Maker>,
+    nodes: u64,
+    records: u64,
+    unterminated: Option<Position>,
+    scratch: Vec<u8>,
+}
+
+impl Iterator for Records<'_> {
+    type Item = Result<Located<Record>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.stage != Stage::Done {
+            let step = if self.stage == Stage::Header { self.header() } else { self.line() };
+            match step {
+                Ok(Some(record)) => return Some(Ok(record)),
+                Ok(None) => {}
+                Err(error) => match self.cx.tolerate(error) {
+                    Ok(_) => {}
+                    Err(error) => {
+                        if !error.is_recoverable() {
+                            self.stage = Stage::Done;
+                        }
+                        return Some(Err(error));
+                    }
+                },
+            }
+        }
+        None
+    }
+}
+
+impl Records<'_> {
+    fn header(&mut self) -> Result<Option<Located<Record>>> {
+        let mut header = Header::default();
+        let mut at = None;
+        loop {
+            let Some(line) = self.lines.next()? else {
+                let code = if at.is_none() { Code::Empty } else { Code::CutShort };
+                let message = match at {
+                    None => Code::Empty.title(),
+                    Some(_) => "the file ends before its messages",
+                };
+                let found = Diagnostic::new(code, message);
+                return Err(Error::unfit(at.into_iter().fold(found, Diagnostic::at)));
+            };
+            if at.is_none() {
+                self.crlf = line.bytes.ends_with(b"\r");
+            }
+            at.get_or_insert(line.at);
+            let text = utf8(&line).map_err(|error| Error::unfit(error.into_diagnostic()))?;
+            let text = text.strip_suffix('\r').filter(|_| self.crlf).unwrap_or(text);
+            if text == MESSAGES {
+                break;
+            }
+            if !header.line(text) {
+                return Err(no_header(&line, "neither a line of a run's header nor `messages: |`"));
+            }
+        }
+        let at = at.unwrap_or_default();
+        let (mut record, source) = header.finish(&format!("{NAME}@3"));
+        let of = |field| record.node.text(field).unwrap_or_default();
+        let key = format!("{} {}", of(Field::Agent), of(Field::Updated));
+        self.maker = Some(Maker::new(self.cx.options.ids, key.as_bytes()));
+        self.scratch.clear();
+        header::write(&record.node, true, &mut self.scratch);
+        if self.scratch != source.as_bytes() {
+            record.node.set(Field::Raw, Json::string(&source));
+        }
+        self.file(&mut record);
+        self.stage = Stage::Before;
+        self.records = 1;
+        Ok(Some(Located { value: record, at }))
+    }
+
+    fn file(&self, record: &mut Record) {
+        let mut file = Node::default();
+        if self.bom {
+            self.cx.report(Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title()));
+            file.set(Field::Bom, Json::constant("true"));
+        }
+        if self.crlf {
+            file.set(Field::Eol, Json::constant("\"crlf\""));
+        }
+        if !file.is_empty() {
+            record.node.set(Field::File, file);
+        }
+    }
+
+    /// One line behind the header.
+    fn line(&mut self) -> Result<Option<Located<Record>>> {
+        let Some(line) = self.lines.next()? else { return self.end() };
+        let mut at = line.at;
+        at.record = self.records;
+        let text = line.bytes.strip_suffix(b"\r").filter(|_| self.crlf).unwrap_or(line.bytes);
+        let bytes = Bytes::copy_from_slice(text);
+        let line = Line { bytes: &bytes, at, terminated: line.terminated };
+        self.unterminated = (!line.terminated).then_some(at);
+        match self.stage {
+            Stage::Before if text == OPEN.as_bytes() => self.stage = Stage::Messages,
+            Stage::Messages if text == CLOSE.as_bytes() => self.stage = Stage::Closed,
+            Stage::Messages => return self.message(&line, &bytes).map(Some),
+            _ => {
+                let message = "a line that belongs to no message";
+                let found = Diagnostic::new(Code::Syntax, message).at(at).showing(&bytes, 0);
+                return self.kept(Error::damaged(found), &bytes, at).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn message(&mut self, line: &Line<'_>, bytes: &Bytes) -> Result<Located<Record>> {
+        let at = line.at;
+        let mut record = match self.parse(line, bytes) {
+            Ok(record) => record,
+            Err(error) => return self.kept(error, bytes, at),
+        };
+        self.nodes += 1;
+        self.records += 1;
+        if record.node.json(Field::Id).is_none() {
+            let id = self.maker.map(|maker| maker.id(self.nodes)).unwrap_or_default();
+            record.node.set(Field::Id, Json::string(&String::from_utf8_lossy(&id)));
+            record.node.set(Field::IdMade, Json::constant("true"));
+        }
+        let id = record.node.json(Field::Id).cloned();
+        let before = std::mem::replace(&mut self.last, id);
+        record.node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
+        Ok(Located { value: record, at })
+    }
+
+    fn parse(&mut self, line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
+        utf8(line)?;
+        let start = bytes.len() - bytes.strip_prefix(INDENT.as_bytes()).unwrap_or(bytes).len();
+        let text = bytes.slice(start..);
+        let text = text.strip_suffix(b",").map_or(text.clone(), |inner| text.slice(..inner.len()));
+        let record = message::read(&text);
+        let mut record = record.map_err(|mut fault| {
+            fault.at += start;
+            Error::json(fault, line.bytes, line.at)
+        })?;
+        self.scratch.clear();
+        self.scratch.extend_from_slice(INDENT.as_bytes());
+        message::write(&record, Spacing::Python, &mut self.scratch);
+        if self.scratch != bytes.strip_suffix(b",").unwrap_or(bytes) {
+            record.node.set(Field::Raw, Json::string(&String::from_utf8_lossy(&text)));
+        }
+        Ok(record)
+    }
+
+    /// Carries a damaged line along, if that is wanted.
+    fn kept(&mut self, error: Error, bytes: &Bytes, at: Position) -> Result<Located<Record>> {
+        if !self.cx.keeps(&error) {
+            return Err(error);
+        }
+        self.cx.report(error.into_diagnostic());
+        Ok(Located { value: Record::of_line(bytes), at })
+    }
+
+    fn end(&mut self) -> Result<Option<Located<Record>>> {
+        let closed = self.stage == Stage::Closed;
+        self.stage = Stage::Done;
+        // A line that was cut short has said so itself.
+        if !closed && self.unterminated.is_none() {
+            let found = Diagnostic::new(Code::CutShort, "the list of messages is not closed");
+            let error = Error::damaged(found.at(self.lines.position()));
+            return self.cx.tolerate(error).map(|_| None);
+        }
+        let Some(at) = self.unterminated.filter(|_| closed) else { return Ok(None) };
+        let message = Code::NoFinalNewline.title();
+        self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
+        let mut file = Node::default();
+        file.set(Field::FinalNewline, Json::constant("false"));
+        let mut record = Record::new(Kind::Session);
+        record.node.set(Field::File, file);
+        Ok(Some(Located { value: record, at }))
+    }
+}
+
+/// The header and the messages as JSON.
+///
+/// # Errors
+/// If the part cannot be read.
+pub fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let mut out = Vec::new();
+    for item in open(parts, &quiet)? {
+        let Ok(Located { value, at }) = item else { continue };
+        out.clear();
+        match value.kind {
+            Kind::Session if value.node.json(Field::Source).is_some() => {
+                out = header::piece(&value.node);
+            }
+            _ if !message::write(&value, Spacing::None, &mut out) => continue,
+            _ => {}
+        }
+        if show(at, &out).is_break() {
+            break;
+        }
+    }
+    Ok(())
+}

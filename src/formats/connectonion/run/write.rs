@@ -1,0 +1,263 @@
+//! Writing a run as ConnectOnion does.
+
+use super::super::{NAME, message};
+use super::{CLOSE, INDENT, MESSAGES, OPEN, header};
+use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Sink, Version, Writer};
+use crate::json::Json;
+use crate::json::text::from_base64;
+use crate::lines::BOM;
+use crate::mapping::Spacing;
+use crate::position::Located;
+use crate::record::{Field, Kind, Node, Record};
+use bytes::Bytes;
+use std::io::Write;
+
+/// Opens a run for writing.
+///
+/// # Errors
+/// If the part cannot be created.
+pub fn open<'a>(
+    sink: &'a mut dyn Sink,
+    _version: &'static Version,
+    cx: &'a Cx<'a>,
+) -> Result<Box<dyn Writer + 'a>> {
+    Ok(Box::new(Run {
+        to: sink.create("")?,
+        out: Vec::new(),
+        cx,
+        own: None,
+        eol: "\n",
+        items: 0,
+        prompt: None,
+        final_newline: true,
+    }))
+}
+
+/// Output is handed on in pieces of this size.
+const CHUNK: usize = 256 << 10;
+
+/// Fields of the session record that the header holds.
+const HEADER_FIELDS: &[Field] = &[
+    Field::Source,
+    Field::Agent,
+    Field::SystemPrompt,
+    Field::Model,
+    Field::Cwd,
+    Field::Updated,
+    Field::Totals,
+    Field::File,
+    Field::Raw,
+];
+
+struct Run<'a> {
+    to: Box<dyn Write>,
+    out: Vec<u8>,
+    cx: &'a Cx<'a>,
+    /// Whether the records come from a run; `None` before the session record.
+    own: Option<bool>,
+    eol: &'static str,
+    items: u64,
+    /// A system prompt that no message says yet.
+    prompt: Option<Json>,
+    final_newline: bool,
+}
+
+impl Writer for Run<'_> {
+    fn record(&mut self, located: &Located<Record>) -> Result<()> {
+        let record = &located.value;
+        let derived = [Field::Synthesized, Field::Derived];
+        if derived.iter().any(|field| record.node.is_true(*field)) {
+            return Ok(());
+        }
+        match (record.kind, self.own) {
+            (Kind::Session, None) => self.header(&record.node),
+            (Kind::Session, _) => self.later_session(&record.node),
+            (_, None) => {
+                let message = "the stream does not begin with a session";
+                let found = Diagnostic::new(Code::BadRecord, message);
+                return Err(Error::unfit(found.at(located.at)));
+            }
+            (_, Some(own)) => self.item(located, own),
+        }
+        if self.out.len() >= CHUNK { self.flush() } else { Ok(()) }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        if self.own.is_none() {
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
+        }
+        self.say_prompt();
+        self.end_line();
+        self.out.extend_from_slice(CLOSE.as_bytes());
+        if self.final_newline {
+            self.end_line();
+        }
+        self.flush()?;
+        self.to.flush().map_err(|error| Error::io("cannot write", error))
+    }
+}
+
+impl Run<'_> {
+    fn flush(&mut self) -> Result<()> {
+        self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
+        self.out.clear();
+        Ok(())
+    }
+
+    fn end_line(&mut self) {
+        self.out.extend_from_slice(self.eol.as_bytes());
+    }
+
+    fn lost(&self, path: &str) {
+        self.cx.log.count(Fate::Dropped, path);
+    }
+
+    fn header(&mut self, node: &Node) {
+        let own = node.is(Field::Source, &format!("{NAME}@3"));
+        self.own = Some(own);
+        self.file(node, true);
+        let mut text = Vec::new();
+        match node.text(Field::Raw).filter(|raw| own && gives(raw, node)) {
+            Some(raw) => text.extend_from_slice(raw.as_bytes()),
+            None if own => header::write(node, true, &mut text),
+            None => {
+                let mut foreign = node.clone();
+                foreign.take(Field::Extra);
+                if foreign.json(Field::Updated).is_none()
+                    && let Some(created) = foreign.take(Field::Created)
+                {
+                    foreign.set(Field::Updated, created);
+                }
+                header::write(&foreign, false, &mut text);
+                self.prompt = node.json(Field::SystemPrompt).filter(|p| !p.is_null()).cloned();
+            }
+        }
+        for line in String::from_utf8_lossy(&text).lines().chain([MESSAGES, OPEN]) {
+            self.out.extend_from_slice(line.as_bytes());
+            self.end_line();
+        }
+        // What opens the list ends where its first item begins.
+        self.out.truncate(self.out.len() - self.eol.len());
+        let created = node.json(Field::Updated).is_none();
+        for field in node.fields() {
+            let held = HEADER_FIELDS.contains(&field)
+                || (field == Field::Extra && own)
+                || (field == Field::Created && created);
+            if !held {
+                self.lost(&format!("session.{}", field.name()));
+            }
+        }
+    }
+
+    /// What a session record says of the file.
+    fn file(&mut self, node: &Node, first: bool) {
+        let Some(file) = node.node(Field::File) else { return };
+        if file.json(Field::FinalNewline).is_some_and(|b| b.as_bytes() == b"false") {
+            self.final_newline = false;
+        }
+        if first && file.is_true(Field::Bom) {
+            self.out.extend_from_slice(BOM);
+        }
+        if first && file.is(Field::Eol, "crlf") {
+            self.eol = "\r\n";
+        }
+    }
+
+    /// The header is written; what comes later has no place any more.
+    fn later_session(&mut self, node: &Node) {
+        self.file(node, false);
+        for field in node.fields().filter(|field| *field != Field::File) {
+            self.lost(&format!("session.{}", field.name()));
+        }
+    }
+
+    fn item(&mut self, located: &Located<Record>, own: bool) {
+        let record = &located.value;
+        let node = &record.node;
+        if record.kind == Kind::Message && !node.is(Field::Role, "system") {
+            self.say_prompt();
+        }
+        self.prompt = None;
+        let mut text = Vec::new();
+        let kind = record.kind.name();
+        if record.kind == Kind::Opaque && own && line_of(node, &mut text) {
+            self.put(&text);
+            return;
+        }
+        let raw = node.text(Field::Raw).filter(|_| own).map(Bytes::from);
+        match raw.filter(|raw| is_read_as(raw, record)) {
+            Some(raw) => text.extend_from_slice(&raw),
+            None if !message::write(record, Spacing::Python, &mut text) => {
+                let role = node.text(Field::Role).map(|role| format!(" of role {role}"));
+                self.lost(&format!("{kind}{}", role.unwrap_or_default()));
+                return;
+            }
+            None => {
+                if node.json(Field::Raw).is_some() && own {
+                    let message = "the record was edited, its stored spelling is dropped";
+                    self.cx.report(Diagnostic::new(Code::RawRefused, message).at(located.at));
+                }
+                let count = |path: &str| self.lost(&format!("{kind}.{path}"));
+                for field in node.fields().filter(|field| !message::holds(*field)) {
+                    count(field.name());
+                }
+                message::unwritable(node, "content", &count);
+            }
+        }
+        self.put(&[INDENT.as_bytes(), &text].concat());
+    }
+
+    /// Puts the system prompt first, where the messages do not have it themselves.
+    fn say_prompt(&mut self) {
+        if let Some(prompt) = self.prompt.take() {
+            let mut record = Record::new(Kind::Message);
+            record.node.set(Field::Role, Json::constant("\"system\""));
+            record.node.set(Field::Content, prompt);
+            let mut text = INDENT.as_bytes().to_vec();
+            message::write(&record, Spacing::Python, &mut text);
+            self.put(&text);
+        }
+    }
+
+    /// Adds a line to the list.
+    fn put(&mut self, line: &[u8]) {
+        if self.items > 0 && !self.out.ends_with(b",") {
+            self.out.push(b',');
+        }
+        self.items += 1;
+        self.end_line();
+        self.out.extend_from_slice(line);
+    }
+}
+
+/// The line that was kept as it is.
+fn line_of(node: &Node, out: &mut Vec<u8>) -> bool {
+    let bytes = node.text(Field::RawBytes).and_then(|text| from_base64(&text));
+    let line = node.text(Field::Text).map(String::into_bytes).or(bytes);
+    line.iter().for_each(|line| out.extend_from_slice(line));
+    line.is_some()
+}
+
+/// Whether a stored header reads as this record.
+fn gives(raw: &str, node: &Node) -> bool {
+    let mut header = header::Header::default();
+    let whole = raw.lines().all(|line| header.line(line));
+    let (read, _) = header.finish(&format!("{NAME}@3"));
+    whole && equal(&read.node, node, &[Field::File])
+}
+
+/// Whether a stored message reads as this record.
+fn is_read_as(raw: &Bytes, record: &Record) -> bool {
+    let apart = [Field::Id, Field::IdMade, Field::Parent, Field::Eol];
+    message::read(raw)
+        .is_ok_and(|read| read.kind == record.kind && equal(&read.node, &record.node, &apart))
+}
+
+fn equal(read: &Node, given: &Node, apart: &[Field]) -> bool {
+    let kept = |(field, _): &(Field, &crate::record::Value)| {
+        *field != Field::Raw && !apart.contains(field)
+    };
+    read.iter().filter(kept).eq(given.iter().filter(kept))
+}
