@@ -44,9 +44,9 @@
 //! # Direction
 //!
 //! Modules import only what stands before them: `position`, `json`, `ids`, `record`,
-//! `diagnostic`, `error`, `lines`, `mapping`, `format`, `memory`, `tree`, `formats`, `detect`, the
-//! operations, and then what touches the world: `store`, `batch`, `cli`. Everything before
-//! `store` takes bytes and gives records; it knows no paths, threads, clock or terminal.
+//! `diagnostic`, `error`, `lines`, `yaml`, `mapping`, `format`, `memory`, `tree`, `formats`,
+//! `detect`, the operations, and then what touches the world: `store`, `batch`, `cli`. Everything
+//! before `store` takes bytes and gives records; it knows no paths, threads, clock or terminal.
 
 pub mod position;
 
@@ -60,6 +60,7 @@ pub mod error;
 
 pub mod lines;
 pub mod mapping;
+pub mod yaml;
 
 pub mod format;
 pub mod memory;

@@ -1,0 +1,8 @@
+//! The YAML layer, with PyYAML as judge where it is installed.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod goldens;
+mod python;
+mod random;
+mod write;
