@@ -1,8 +1,10 @@
-//! YAML as a stream: an emitter that keeps no tree.
+//! YAML as a stream: events in, scalars out, no tree.
 //!
 //! * [`Text`] is what a scalar holds; JSON and PyYAML both allow half of a surrogate pair in it.
+//! * [`read`] gives the events of a document with their places.
 //! * [`write`] spells documents, as PyYAML does or for people.
 
+pub mod read;
 mod text;
 pub mod write;
 

@@ -2,6 +2,7 @@
 
 use crate::json::text as json;
 use std::borrow::Cow;
+use std::fmt;
 
 /// Text that may hold half of a surrogate pair, which no Rust string can.
 ///
@@ -17,8 +18,14 @@ use std::borrow::Cow;
 /// assert_eq!(half.as_str(), None);
 /// assert_eq!(half.to_json(), br#""cut \ud83d""#);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text<'a>(Cow<'a, [u8]>);
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Text({:?})", String::from_utf8_lossy(&self.0))
+    }
+}
 
 impl<'a> From<&'a str> for Text<'a> {
     fn from(text: &'a str) -> Self {
@@ -61,6 +68,11 @@ impl<'a> Text<'a> {
             return simdutf8::basic::from_utf8(inner).ok().map(Self::from);
         }
         json::decode_wtf8(spelling).map(|bytes| Self(Cow::Owned(bytes)))
+    }
+
+    /// Text of bytes that are known to be WTF-8.
+    pub(super) fn from_wtf8(bytes: Vec<u8>) -> Self {
+        Self(Cow::Owned(bytes))
     }
 
     /// The text as a JSON string, spelled as JavaScript's `JSON.stringify` spells it.

@@ -5,4 +5,5 @@ mod common;
 mod goldens;
 mod python;
 mod random;
+mod read;
 mod write;

@@ -73,3 +73,10 @@ fn ask(test: &str, script: &str, questions: &[Vec<u8>]) -> Option<Vec<String>> {
     let text = String::from_utf8(output.stdout).expect("ASCII");
     Some(text.lines().map(str::to_owned).collect())
 }
+
+/// Whether a scalar without quotes is none of PyYAML's strings, as it stands in these files.
+pub fn is_typed(text: &[u8]) -> bool {
+    let number = |b: &u8| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'+' | b'e');
+    matches!(text, b"null" | b"true" | b"false")
+        || (text.first().is_some_and(u8::is_ascii_digit) && text.iter().all(number))
+}

@@ -185,7 +185,7 @@ fn line(random: &mut Random) -> String {
 }
 
 /// A document.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     Text(Text<'static>),
     Plain(&'static str),
@@ -220,10 +220,10 @@ impl Node {
         Self::Map(members)
     }
 
-    /// A chain of collections, so deep that indentation passes column 80.
-    pub fn deep(random: &mut Random) -> Self {
+    /// A chain of collections; from 40 levels on indentation passes column 80.
+    pub fn deep(random: &mut Random, levels: usize) -> Self {
         let mut node = Self::Text(string(random));
-        for _ in 0..20 + random.below(60) {
+        for _ in 0..levels {
             let beside = Self::Text(string(random));
             node = match random.below(3) {
                 0 => Self::List(vec![node, beside]),
@@ -249,6 +249,18 @@ impl Node {
                     value.emit(yaml);
                 }
                 yaml.end();
+            }
+        }
+    }
+
+    /// The same with every scalar as the text that it is.
+    pub fn as_text(&self) -> Self {
+        match self {
+            Self::Plain(spelling) => Self::Text(Text::from(*spelling)),
+            Self::Text(text) => Self::Text(text.clone()),
+            Self::List(items) => Self::List(items.iter().map(Self::as_text).collect()),
+            Self::Map(members) => {
+                Self::Map(members.iter().map(|(k, v)| (k.clone(), v.as_text())).collect())
             }
         }
     }

@@ -26,7 +26,7 @@ fn single_strings_are_spelled_as_pyyaml_spells_them() {
 fn any_document_is_spelled_as_pyyaml_spells_it() {
     let mut random = Random::new(1);
     let mut nodes: Vec<_> = (0..6000).map(|_| Node::random(&mut random, 4)).collect();
-    nodes.extend((0..150).map(|_| Node::deep(&mut random)));
+    nodes.extend((0..150).map(|levels| Node::deep(&mut random, levels % 80)));
     let values: Vec<_> = nodes.iter().map(Node::to_json).collect();
     let Some(expected) = python::dump("any_document", &values) else { return };
     assert_eq!(nodes.len(), expected.len());
@@ -40,7 +40,7 @@ fn any_document_is_spelled_as_pyyaml_spells_it() {
 fn readable_documents_mean_what_they_should() {
     let mut random = Random::new(2);
     let mut nodes: Vec<_> = (0..3000).map(|_| Node::random(&mut random, 4)).collect();
-    nodes.extend((0..50).map(|_| Node::deep(&mut random)));
+    nodes.extend((0..50).map(|levels| Node::deep(&mut random, 2 * levels)));
     let pair = |node: &Node| {
         let text = String::from_utf8(written(node, Style::Readable)).expect("UTF-8");
         (text, node.to_json(), node.is_unicode())
