@@ -92,6 +92,13 @@ impl<R: Read> Source<R> {
     /// Sees to it that so many bytes can be looked at, if there are as many.
     #[inline]
     fn want(&mut self, bytes: usize) {
+        if self.text.len() - self.at < bytes {
+            self.fill_up(bytes);
+        }
+    }
+
+    #[cold]
+    fn fill_up(&mut self, bytes: usize) {
         while self.text.len() - self.at < bytes && !self.ended {
             self.fill();
         }
@@ -332,9 +339,9 @@ impl<R: Read> Input for Source<R> {
     fn take_quoted_scalar_chunk(&mut self, single: bool) -> (&str, usize) {
         self.want(1);
         let start = self.at;
-        let characters = quoted_run(self.rest(), single);
-        self.at += characters.0;
-        (self.text.get(start..self.at).unwrap_or_default(), characters.1)
+        let (length, characters) = quoted_run(self.rest(), single);
+        self.at += length;
+        (self.text.get(start..self.at).unwrap_or_default(), characters)
     }
 
     fn fetch_plain_scalar_chunk(
@@ -363,20 +370,26 @@ impl<R: Read> BorrowedInput<'static> for Source<R> {
 
 /// The bytes and characters that stand for themselves within quotes, from the beginning of a text.
 fn quoted_run(text: &str, single: bool) -> (usize, usize) {
-    let mut characters = 0;
-    for (at, c) in text.char_indices() {
-        let plain = match c {
-            '\'' => !single,
-            '"' | '\\' => single,
-            '!'..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'.. => true,
-            _ => false,
+    let (mut at, mut characters) = (0, 0);
+    while let Some(&b) = text.as_bytes().get(at) {
+        at += match b {
+            b'\'' if single => break,
+            b'"' | b'\\' if !single => break,
+            b'!'..=b'~' => 1,
+            0x80.. => match text.get(at..).and_then(|rest| rest.chars().next()) {
+                Some(c) if is_printable(c) => c.len_utf8(),
+                _ => break,
+            },
+            _ => break,
         };
-        if !plain {
-            return (at, characters);
-        }
         characters += 1;
     }
-    (text.len(), characters)
+    (at, characters)
+}
+
+/// Whether YAML allows a character beyond ASCII as it is.
+fn is_printable(c: char) -> bool {
+    matches!(c, '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..)
 }
 
 /// The bytes of a text without quotes up to a blank, a line break or an indicator that ends it,

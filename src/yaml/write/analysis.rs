@@ -31,20 +31,19 @@ impl Analysis {
     pub fn of(text: &[u8]) -> Self {
         let mut found = Self { multiline: false, plain: plain_ends(text), single: true };
         let mut at = 0;
-        while let Some(&byte) = text.get(at) {
-            let length = match byte {
+        while let Some(byte) = next_special(text, &mut at) {
+            at += match byte {
                 b':' => {
                     found.plain &= !matches!(text.get(at + 1), None | Some(b' '));
                     1
                 }
                 b'#' => {
-                    found.plain &= !(at > 0 && text.get(at - 1) == Some(&b' '));
+                    found.plain &= at == 0 || text.get(at - 1) != Some(&b' ');
                     1
                 }
-                0x20..0x7f => 1,
+                b'"' | b'\\' => 1,
                 _ => found.look(text, at),
             };
-            at += length;
         }
         found
     }
@@ -65,6 +64,27 @@ impl Analysis {
         }
         length
     }
+}
+
+/// The bytes that may not stand for themselves in some spelling: the beginnings of characters
+/// beyond ASCII, controls, and what has a meaning in quotes or within plain text.
+static SPECIAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut i = 0;
+    while i < table.len() {
+        table[i] = i < 0x20 || i > 0x7e || matches!(i as u8, b':' | b'#' | b'"' | b'\\');
+        i += 1;
+    }
+    table
+};
+
+/// Goes to the next byte that [`SPECIAL`] holds; `None` at the end.
+#[inline]
+pub fn next_special(text: &[u8], at: &mut usize) -> Option<u8> {
+    let rest = text.get(*at..)?;
+    let found = rest.iter().position(|b| SPECIAL[usize::from(*b)]);
+    *at += found.unwrap_or(rest.len());
+    found.and_then(|i| rest.get(i).copied())
 }
 
 /// Whether the ends of the text allow it to stand without quotes.

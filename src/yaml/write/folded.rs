@@ -1,14 +1,15 @@
 //! Scalars as PyYAML spells them, folded at 80 columns.
 //!
 //! Source: PyYAML 6.0.3, `emitter.py`: `write_plain`, `write_single_quoted`,
-//! `write_double_quoted`. These walk the text one character at a time; here runs of characters
-//! that are written alike are taken at once.
+//! `write_double_quoted`. These walk the text one character at a time; here what lies between the
+//! characters that matter is taken at once.
 //!
 //! Bytes are the measure, so its faults are here, too: from the fortieth level on, where indentation
 //! passes column 80, it writes some double quotes that it does not read back.
 
 use super::analysis::{Class, class, point};
 use super::pen::Pen;
+use std::ops::Range;
 
 /// PyYAML's `best_width`.
 const WIDTH: usize = 80;
@@ -22,48 +23,107 @@ pub fn plain(pen: &mut Pen, text: &[u8], fold: bool) {
         pen.push(b" ");
     }
     pen.content();
-    for run in Runs(text) {
-        if run.text == b" " && pen.column > WIDTH && fold {
-            pen.new_line();
-            pen.content();
-        } else {
-            pen.push(run.text);
-        }
+    let mut at = 0;
+    while fold && let Some(space) = fold_at(text, at..text.len(), pen.column) {
+        pen.push(text.get(at..space).unwrap_or_default());
+        pen.new_line();
+        pen.content();
+        at = space + 1;
     }
+    pen.push(text.get(at..).unwrap_or_default());
 }
 
 /// Writes text in single quotes.
 pub fn single(pen: &mut Pen, text: &[u8], fold: bool) {
     pen.indicator(b"'", true);
-    let mut runs = Runs(text);
-    let mut first = true;
-    while let Some(run) = runs.next() {
-        let inside = !first && !runs.0.is_empty();
-        first = false;
-        match run.kind {
-            Kind::Space if run.text == b" " && pen.column > WIDTH && fold && inside => {
-                pen.new_line();
-            }
-            Kind::Quote => pen.push(b"''"),
-            Kind::Break => breaks(pen, run.text),
-            Kind::Space | Kind::Word => pen.push(run.text),
+    let mut at = 0;
+    while at < text.len() {
+        let end = at + words(text.get(at..).unwrap_or_default());
+        while fold && let Some(space) = fold_at(text, at..end, pen.column) {
+            pen.push(text.get(at..space).unwrap_or_default());
+            pen.new_line();
+            at = space + 1;
+        }
+        pen.push(text.get(at..end).unwrap_or_default());
+        at = end;
+        if text.get(at) == Some(&b'\'') {
+            pen.push(b"''");
+            at += 1;
+        } else {
+            at += breaks(pen, text.get(at..).unwrap_or_default());
         }
     }
     pen.indicator(b"'", false);
 }
 
-/// Writes line breaks, the first of which would be read as a space if it stood alone.
-fn breaks(pen: &mut Pen, run: &[u8]) {
-    if run.first() == Some(&b'\n') {
+/// The place of the first space in `range` that begins a new line: it stands beyond the last
+/// column, alone, and at neither end of the text.
+fn fold_at(text: &[u8], range: Range<usize>, column: usize) -> Option<usize> {
+    let part = text.get(range.clone())?;
+    let mut from = skip(part, (WIDTH + 1).saturating_sub(column));
+    while let Some(found) = memchr::memchr(b' ', part.get(from..)?) {
+        let at = range.start + from + found;
+        let before = at.checked_sub(1).and_then(|i| text.get(i));
+        let alone = |beside: Option<&u8>| beside.is_some_and(|b| *b != b' ');
+        if alone(before) && alone(text.get(at + 1)) {
+            return Some(at);
+        }
+        from += found + 1;
+    }
+    None
+}
+
+/// How many bytes some characters take at the beginning of a text; more than it has if it has less.
+fn skip(text: &[u8], characters: usize) -> usize {
+    match text.get(..characters) {
+        Some(head) if !head.is_ascii() => {
+            let starts = text.iter().enumerate().filter(|(_, b)| **b & 0xc0 != 0x80);
+            starts.map(|(at, _)| at).nth(characters).unwrap_or(text.len() + 1)
+        }
+        Some(_) => characters,
+        None => text.len() + 1,
+    }
+}
+
+/// The length of the text before the first quote or line break.
+fn words(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(found) = text.get(at..).and_then(|rest| rest.iter().position(is_stop)) {
+        at += found;
+        if text.get(at) == Some(&b'\'') || break_length(text, at).is_some() {
+            return at;
+        }
+        at += 1;
+    }
+    text.len()
+}
+
+/// Whether a byte is a quote or may begin a line break.
+fn is_stop(byte: &u8) -> bool {
+    matches!(byte, b'\'' | b'\n' | 0xc2 | 0xe2)
+}
+
+/// The length of the line break at an offset, if there is one.
+fn break_length(text: &[u8], at: usize) -> Option<usize> {
+    let (point, length) = point(text, at);
+    (class(point) == Class::Break).then_some(length)
+}
+
+/// Writes the line breaks at the beginning of a text; gives their length. A single `\n` would be
+/// read as a space.
+fn breaks(pen: &mut Pen, text: &[u8]) -> usize {
+    if text.first() == Some(&b'\n') {
         pen.line_break(b"\n");
     }
     let mut at = 0;
-    while at < run.len() {
-        let (_, length) = point(run, at);
-        pen.line_break(run.get(at..at + length).unwrap_or_default());
+    while let Some(length) = break_length(text, at) {
+        pen.line_break(text.get(at..at + length).unwrap_or_default());
         at += length;
     }
-    pen.new_line();
+    if at > 0 {
+        pen.new_line();
+    }
+    at
 }
 
 /// Writes text in double quotes.
@@ -71,7 +131,13 @@ pub fn double(pen: &mut Pen, text: &[u8], fold: bool) {
     pen.indicator(b"\"", true);
     // Unwritten text begins at `start` and has `waiting` characters.
     let (mut start, mut at, mut waiting) = (0, 0, 0);
-    while let Some(&byte) = text.get(at) {
+    loop {
+        // Behind an escape a line may be folded at any character, else at spaces only.
+        if start < at {
+            let run = text.get(at..).unwrap_or_default().iter().take_while(|b| is_word(b)).count();
+            (at, waiting) = (at + run, waiting + run);
+        }
+        let Some(&byte) = text.get(at) else { break };
         let (point, length) = if byte < 0x80 { (byte.into(), 1) } else { point(text, at) };
         let next = at + length;
         let escaped = is_escaped(point);
@@ -92,6 +158,11 @@ pub fn double(pen: &mut Pen, text: &[u8], fold: bool) {
     }
     pen.push(text.get(start..).unwrap_or_default());
     pen.indicator(b"\"", false);
+}
+
+/// Whether a byte is a character that double quotes hold as it is, and no space.
+fn is_word(byte: &u8) -> bool {
+    matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~')
 }
 
 /// Goes to a new line within double quotes; a space that comes next would be lost there.
@@ -135,53 +206,4 @@ fn escape(pen: &mut Pen, point: u32) {
         _ => return pen.push(format!("\\U{point:08X}").as_bytes()),
     };
     pen.push(&[b'\\', short]);
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Space,
-    Break,
-    Quote,
-    Word,
-}
-
-/// Characters in a row that are written alike; every quote is a run of its own.
-struct Run<'a> {
-    kind: Kind,
-    text: &'a [u8],
-}
-
-/// Splits a text into its runs.
-struct Runs<'a>(&'a [u8]);
-
-impl<'a> Iterator for Runs<'a> {
-    type Item = Run<'a>;
-
-    fn next(&mut self) -> Option<Run<'a>> {
-        let (kind, mut end) = kind(self.0, 0)?;
-        while kind != Kind::Quote
-            && let Some((next, length)) = self::kind(self.0, end)
-            && next == kind
-        {
-            end += length;
-        }
-        let (text, rest) = self.0.split_at_checked(end)?;
-        self.0 = rest;
-        Some(Run { kind, text })
-    }
-}
-
-/// The kind of the character at an offset, and how many bytes can be taken for it at once.
-#[inline]
-fn kind(text: &[u8], at: usize) -> Option<(Kind, usize)> {
-    Some(match text.get(at)? {
-        b' ' => (Kind::Space, 1),
-        b'\'' => (Kind::Quote, 1),
-        b'\n' => (Kind::Break, 1),
-        0xc2 | 0xe2 => {
-            let (point, length) = point(text, at);
-            (if class(point) == Class::Break { Kind::Break } else { Kind::Word }, length)
-        }
-        _ => (Kind::Word, 1),
-    })
 }

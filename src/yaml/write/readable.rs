@@ -1,6 +1,6 @@
 //! Scalars for people: as they are where every parser agrees, never folded.
 
-use super::analysis::{Class, class, point};
+use super::analysis::{Class, class, next_special, point};
 use super::pen::Pen;
 
 /// How a text is spelled.
@@ -20,8 +20,6 @@ struct Found {
     multiline: bool,
     /// Whether it holds what ends a plain scalar or begins a comment.
     syntax: bool,
-    /// Whether something in it is neither a space nor a tab nor a line break.
-    content: bool,
 }
 
 /// The safest spelling that a person can read.
@@ -30,7 +28,7 @@ pub fn spelling(text: &[u8], one_line: bool) -> Spelling {
     if found.special {
         Spelling::Quoted
     } else if found.multiline {
-        if one_line || !is_block(text, &found) { Spelling::Quoted } else { Spelling::Literal }
+        if one_line || !is_block(text) { Spelling::Quoted } else { Spelling::Literal }
     } else if found.syntax || !is_plain(text) {
         Spelling::Quoted
     } else {
@@ -39,20 +37,18 @@ pub fn spelling(text: &[u8], one_line: bool) -> Spelling {
 }
 
 fn look(text: &[u8]) -> Found {
-    let mut found = Found { special: false, multiline: false, syntax: false, content: false };
+    let mut found = Found { special: false, multiline: false, syntax: false };
     let mut at = 0;
-    while let Some(&byte) = text.get(at) {
+    while let Some(byte) = next_special(text, &mut at) {
         let (point, length) = if byte < 0x80 { (byte.into(), 1) } else { point(text, at) };
         match byte {
             b'\n' => found.multiline = true,
             // YAML allows tabs in blocks and quotes, but no plain scalar of PyYAML holds one.
             b'\t' => found.syntax = true,
-            b' ' => {}
             b':' => found.syntax |= matches!(text.get(at + 1), None | Some(b' ')),
             b'#' => found.syntax |= at > 0 && text.get(at - 1) == Some(&b' '),
             _ => found.special |= class(point) != Class::Plain,
         }
-        found.content |= !matches!(byte, b'\n' | b'\t' | b' ');
         at += length;
     }
     found
@@ -60,9 +56,10 @@ fn look(text: &[u8]) -> Found {
 
 /// Whether a literal block gives the text back in every parser. A last line that is all spaces
 /// would be taken for the block's end by some and by every editor that trims lines.
-fn is_block(text: &[u8], found: &Found) -> bool {
-    let last = text.rsplit(|b| *b == b'\n').find(|line| !line.is_empty()).unwrap_or_default();
-    found.content && !last.iter().all(|b| matches!(b, b' ' | b'\t'))
+fn is_block(text: &[u8]) -> bool {
+    let mut lines = text.rsplit(|b| *b == b'\n');
+    let last = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    !last.iter().all(|b| matches!(b, b' ' | b'\t'))
 }
 
 /// Whether a text of one line is that text without quotes in YAML 1.1 and 1.2: it begins with a
@@ -132,7 +129,7 @@ pub fn literal(pen: &mut Pen, text: &[u8]) {
 pub fn quoted(pen: &mut Pen, text: &[u8]) {
     pen.indicator(b"\"", true);
     let (mut start, mut at) = (0, 0);
-    while let Some(&byte) = text.get(at) {
+    while let Some(byte) = next_special(text, &mut at) {
         let (point, length) = if byte < 0x80 { (byte.into(), 1) } else { point(text, at) };
         if matches!(byte, b'"' | b'\\') || class(point) != Class::Plain {
             pen.push(text.get(start..at).unwrap_or_default());
