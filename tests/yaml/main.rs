@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod encoding;
 mod goldens;
 mod python;
 mod random;

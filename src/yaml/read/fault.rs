@@ -14,6 +14,10 @@ pub fn error(error: &ScanError, shared: &Shared) -> Error {
     match kind {
         ErrorKind::InputIo { error } => {
             let kind = error.io_error().map_or(io::ErrorKind::Other, io::Error::kind);
+            // What a decoder says of its input.
+            if kind == io::ErrorKind::InvalidData {
+                return damaged(Code::NotUtf8, error.message().to_owned(), at);
+            }
             Error::io("cannot read", io::Error::new(kind, error.message().to_owned()))
         }
         ErrorKind::InputDecoding { .. } => {
