@@ -44,7 +44,7 @@
 //! # Direction
 //!
 //! Modules import only what stands before them: `position`, `json`, `ids`, `record`,
-//! `diagnostic`, `error`, `lines`, `mapping`, `format`, `memory`, `tree`, `formats`, `detect`,
+//! `diagnostic`, `error`, `lines`, `yaml`, `mapping`, `format`, `memory`, `tree`, `formats`, `detect`,
 //! `session`, the operations, and then what touches the world: `store`, `batch`, `cli`.
 //! Everything before `store` takes bytes and gives records; it knows no paths, threads, clock or
 //! terminal.
@@ -61,6 +61,7 @@ pub mod error;
 
 pub mod lines;
 pub mod mapping;
+pub mod yaml;
 
 pub mod format;
 pub mod memory;

@@ -15,6 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["record"],
     &["diagnostic", "error"],
     &["lines"],
+    &["yaml"],
     &["mapping"],
     &["format"],
     &["memory"],

@@ -15,40 +15,71 @@ use base64::Engine;
 /// ```
 #[must_use]
 pub fn decode(spelling: &[u8]) -> Option<String> {
+    String::from_utf8(unescape(spelling, |_| 0xfffd)?).ok()
+}
+
+/// Decodes a JSON string with its quotes as [WTF-8](https://simonsapin.github.io/wtf-8/): UTF-8,
+/// and a surrogate escape without its other half spelled as UTF-8 would spell it, so that nothing
+/// is lost.
+///
+/// ```
+/// use copyist::json::text::decode_wtf8;
+/// assert_eq!(decode_wtf8(br#""a\ud83d""#).as_deref(), Some(&b"a\xed\xa0\xbd"[..]));
+/// ```
+#[must_use]
+pub fn decode_wtf8(spelling: &[u8]) -> Option<Vec<u8>> {
+    unescape(spelling, |half| half)
+}
+
+/// Decodes a JSON string; `lone` says what stands for a surrogate without its other half.
+fn unescape(spelling: &[u8], lone: fn(u32) -> u32) -> Option<Vec<u8>> {
     let inner = spelling.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     let mut rest = std::str::from_utf8(inner).ok()?;
-    let mut out = String::with_capacity(rest.len());
+    let mut out = Vec::with_capacity(rest.len());
     while let Some((plain, after)) = rest.split_once('\\') {
-        out.push_str(plain);
+        out.extend_from_slice(plain.as_bytes());
         let escape = after.chars().next()?;
         rest = after.get(escape.len_utf8()..)?;
         match escape {
-            'b' => out.push('\u{8}'),
-            'f' => out.push('\u{c}'),
-            'n' => out.push('\n'),
-            'r' => out.push('\r'),
-            't' => out.push('\t'),
-            'u' => rest = decode_unicode(rest, &mut out)?,
-            other => out.push(other),
+            'b' => out.push(0x8),
+            'f' => out.push(0xc),
+            'n' => out.push(b'\n'),
+            'r' => out.push(b'\r'),
+            't' => out.push(b'\t'),
+            'u' => {
+                let (point, after) = unicode(rest)?;
+                let surrogate = (0xd800..0xe000).contains(&point);
+                push_wtf8(if surrogate { lone(point) } else { point }, &mut out);
+                rest = after;
+            }
+            other => push_wtf8(other.into(), &mut out),
         }
     }
-    out.push_str(rest);
+    out.extend_from_slice(rest.as_bytes());
     Some(out)
 }
 
 /// Decodes what follows `\u`, a second escape included where the two are a surrogate pair.
-fn decode_unicode<'a>(rest: &'a str, out: &mut String) -> Option<&'a str> {
+fn unicode(rest: &str) -> Option<(u32, &str)> {
     let (first, rest) = hex4(rest)?;
     if (0xd800..0xdc00).contains(&first)
         && let Some((second, after)) = rest.strip_prefix("\\u").and_then(hex4)
         && (0xdc00..0xe000).contains(&second)
     {
-        let point = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-        out.push(char::from_u32(point)?);
-        return Some(after);
+        return Some((0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00), after));
     }
-    out.push(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
-    Some(rest)
+    Some((first, rest))
+}
+
+/// Appends a code point below U+110000, a surrogate as UTF-8 would spell it.
+pub fn push_wtf8(point: u32, out: &mut Vec<u8>) {
+    match char::from_u32(point) {
+        Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        None => {
+            let low = |shift: u32| 0x80 | (point >> shift & 0x3f) as u8;
+            out.extend([0xe0 | (point >> 12 & 0xf) as u8, low(6), low(0)]);
+        }
+    }
 }
 
 fn hex4(text: &str) -> Option<(u32, &str)> {
@@ -66,6 +97,12 @@ fn hex4(text: &str) -> Option<(u32, &str)> {
 /// ```
 pub fn quote(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
+    escape(text, out);
+    out.push(b'"');
+}
+
+/// Appends what stands between the quotes.
+fn escape(text: &str, out: &mut Vec<u8>) {
     let mut plain = 0;
     let bytes = text.as_bytes();
     for (i, &b) in bytes.iter().enumerate() {
@@ -89,6 +126,31 @@ pub fn quote(text: &str, out: &mut Vec<u8>) {
         plain = i + 1;
     }
     out.extend_from_slice(bytes.get(plain..).unwrap_or_default());
+}
+
+/// Appends WTF-8 as a JSON string: a lone surrogate becomes an escape again.
+///
+/// ```
+/// let mut out = Vec::new();
+/// copyist::json::text::quote_wtf8(b"a\xed\xa0\xbd", &mut out);
+/// assert_eq!(out, br#""a\ud83d""#);
+/// ```
+pub fn quote_wtf8(text: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    let mut rest = text;
+    while let Err(fault) = simdutf8::compat::from_utf8(rest) {
+        let (valid, odd) = rest.split_at(fault.valid_up_to());
+        escape(&String::from_utf8_lossy(valid), out);
+        let half = match odd {
+            [0xed, b @ 0xa0..0xc0, c, ..] => {
+                0xd000 | u32::from(b & 0x3f) << 6 | u32::from(c & 0x3f)
+            }
+            _ => 0xfffd,
+        };
+        out.extend_from_slice(format!("\\u{half:04x}").as_bytes());
+        rest = odd.get(if half == 0xfffd { 1 } else { 3 }..).unwrap_or_default();
+    }
+    escape(&String::from_utf8_lossy(rest), out);
     out.push(b'"');
 }
 

@@ -10,9 +10,11 @@ use copyist::memory::{Buffer, Bytes};
 use copyist::{convert, detect, migrate};
 use std::path::{Path, PathBuf};
 
-/// The corpus beside the project, or `None` after saying aloud that `test` is skipped.
+/// The corpus beside the project, or where `COPYIST_CORPUS` says, or `None` after saying aloud
+/// that `test` is skipped.
 pub fn corpus(test: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    let path = std::env::var_os("COPYIST_CORPUS").map_or(beside, PathBuf::from);
     if path.is_dir() {
         return Some(path);
     }

@@ -1,0 +1,41 @@
+//! Line breaks that only YAML 1.1 knows.
+
+use crate::yaml::Text;
+
+/// What PyYAML wrote as `text`, a scalar in single quotes.
+///
+/// PyYAML writes U+0085, U+2028 and U+2029 into single quotes as they are and takes them for line
+/// breaks: it goes on behind the indentation of the next line. Parsers of YAML 1.2 keep that
+/// indentation as part of the text and fold the true line breaks around it. Here both are undone.
+/// What they do not read at all is such a character at the beginning of a line (`"a\n\u{2028}b"` in
+/// Python): that is an error with a place, never another text.
+///
+/// (PyYAML's own reader is not the measure: it reads U+0085 as a space.)
+///
+/// ```
+/// use copyist::yaml::{Text, read::restore_breaks};
+/// let text = restore_breaks(Text::from("one\u{2028}    two\u{85} three"));
+/// assert_eq!(text, "one\u{2028}two\u{85}\nthree");
+/// ```
+#[must_use]
+pub fn restore_breaks(text: Text<'_>) -> Text<'_> {
+    const BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+    let Some(mut rest) = text.as_str().filter(|text| text.contains(BREAKS)) else {
+        return text;
+    };
+    let mut out = String::with_capacity(rest.len());
+    while let Some((at, found)) = rest.match_indices(BREAKS).next() {
+        let (before, after) = rest.split_at(at + found.len());
+        out.push_str(before);
+        rest = after.trim_start_matches(' ');
+        match after.len() - rest.len() {
+            // Of `n` line breaks in a row n - 1 are read.
+            0 if rest.starts_with('\n') => out.push('\n'),
+            // A single one is read as a space. Indentation has two at least.
+            1 => out.push('\n'),
+            _ => {}
+        }
+    }
+    out.push_str(rest);
+    out.into()
+}

@@ -1,0 +1,44 @@
+//! A limit on what aliases may expand to.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::position::Position;
+
+/// How much may still be copied.
+///
+/// An alias costs three bytes and can stand for a megabyte, which can itself be aliases. Whoever
+/// copies anchored nodes pays for each copy.
+///
+/// ```
+/// use copyist::{position::Position, yaml::read::Budget};
+/// let mut budget = Budget::for_input(10);
+/// assert!(budget.spend(1 << 20, Position::default()).is_ok());
+/// assert!(budget.spend(1 << 31, Position::default()).is_err());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Budget(u64);
+
+impl Budget {
+    /// What an input of so many bytes may expand to: 200 times its size and 1 GiB.
+    #[must_use]
+    pub fn for_input(bytes: u64) -> Self {
+        Self(bytes.saturating_mul(200).saturating_add(1 << 30))
+    }
+
+    /// Pays for a copy of so many bytes at an alias.
+    ///
+    /// # Errors
+    /// [`Code::YamlLimit`] if the budget is spent.
+    pub fn spend(&mut self, bytes: u64, at: Position) -> Result<()> {
+        match self.0.checked_sub(bytes) {
+            Some(left) => {
+                self.0 = left;
+                Ok(())
+            }
+            None => {
+                let message = "aliases that expand to more than 200 times the file";
+                Err(Error::damaged(Diagnostic::new(Code::YamlLimit, message).at(at)))
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What the parser's errors mean.
+
+use super::source::Shared;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::Error;
+use crate::position::Position;
+use granit_parser::{ErrorKind, ScanError};
+use std::io;
+
+/// The error that ends the stream.
+pub fn error(error: &ScanError, shared: &Shared) -> Error {
+    let kind = error.kind();
+    let at = super::position(*error.marker());
+    match kind {
+        ErrorKind::InputIo { error } => {
+            let kind = error.io_error().map_or(io::ErrorKind::Other, io::Error::kind);
+            // What a decoder says of its input.
+            if kind == io::ErrorKind::InvalidData {
+                return damaged(Code::NotUtf8, error.message().to_owned(), at);
+            }
+            Error::io("cannot read", io::Error::new(kind, error.message().to_owned()))
+        }
+        ErrorKind::InputDecoding { .. } => {
+            let (line, byte) = shared.bad.get().unwrap_or((at.line, 0));
+            let at = Position { line, byte: byte as u64, ..at };
+            damaged(Code::NotUtf8, "byte that is not UTF-8".into(), at)
+        }
+        ErrorKind::InputByteLimitExceeded { limit } => {
+            damaged(Code::YamlLimit, format!("value of more than {limit} bytes, the limit"), at)
+        }
+        ErrorKind::RecursionLimitExceeded => {
+            damaged(Code::YamlLimit, "collections nested too deep".into(), at)
+        }
+        ErrorKind::TooManyComments => damaged(Code::YamlLimit, error.info(), at),
+        ErrorKind::UnexpectedCharacter { character } if !shared.past_end.get() => {
+            let message = format!("character U+{:04X} cannot stand here", u32::from(*character));
+            damaged(Code::YamlSyntax, message, at)
+        }
+        _ if shared.past_end.get() => damaged(Code::YamlCutShort, error.info(), at),
+        _ => damaged(Code::YamlSyntax, error.info(), at),
+    }
+}
+
+/// The error for a scalar that holds the beginning of a surrogate's escape and no more.
+pub fn escape(at: Position) -> Error {
+    damaged(Code::YamlSyntax, "escape that lacks hexadecimal digits".into(), at)
+}
+
+fn damaged(code: Code, message: String, at: Position) -> Error {
+    Error::damaged(Diagnostic::new(code, message).at(at))
+}

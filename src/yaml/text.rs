@@ -1,0 +1,103 @@
+//! What a scalar holds.
+
+use crate::json::text as json;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Text that may hold half of a surrogate pair, which no Rust string can.
+///
+/// Sessions get such halves from JSON and Python: a tool's output cut in the middle of an emoji
+/// is `"\ud83d"` in both. The bytes are [WTF-8](https://simonsapin.github.io/wtf-8/): UTF-8, and
+/// a lone half spelled as UTF-8 would spell it. Two halves that meet are always one character.
+///
+/// ```
+/// use copyist::yaml::Text;
+/// assert_eq!(Text::from("é").as_str(), Some("é"));
+///
+/// let half = Text::from_json(br#""cut \ud83d""#).unwrap();
+/// assert_eq!(half.as_str(), None);
+/// assert_eq!(half.to_json(), br#""cut \ud83d""#);
+/// ```
+#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Text<'a>(Cow<'a, [u8]>);
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Text({:?})", String::from_utf8_lossy(&self.0))
+    }
+}
+
+impl<'a> From<&'a str> for Text<'a> {
+    fn from(text: &'a str) -> Self {
+        Self(Cow::Borrowed(text.as_bytes()))
+    }
+}
+
+impl From<String> for Text<'_> {
+    fn from(text: String) -> Self {
+        Self(Cow::Owned(text.into_bytes()))
+    }
+}
+
+impl<'a> From<&'a Text<'_>> for Text<'a> {
+    fn from(text: &'a Text<'_>) -> Self {
+        Self(Cow::Borrowed(&text.0))
+    }
+}
+
+impl PartialEq<str> for Text<'_> {
+    fn eq(&self, other: &str) -> bool {
+        *self.0 == *other.as_bytes()
+    }
+}
+
+impl PartialEq<&str> for Text<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        *self == **other
+    }
+}
+
+impl<'a> Text<'a> {
+    /// What a JSON string holds; `None` if the bytes, quotes included, are no JSON string.
+    ///
+    /// A string without escapes is not copied.
+    #[must_use]
+    pub fn from_json(spelling: &'a [u8]) -> Option<Self> {
+        let inner = spelling.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        if memchr::memchr(b'\\', inner).is_none() {
+            return simdutf8::basic::from_utf8(inner).ok().map(Self::from);
+        }
+        json::decode_wtf8(spelling).map(|bytes| Self(Cow::Owned(bytes)))
+    }
+
+    /// Text of bytes that are known to be WTF-8.
+    pub(super) fn from_wtf8(bytes: Vec<u8>) -> Self {
+        Self(Cow::Owned(bytes))
+    }
+
+    /// The text as a JSON string, spelled as JavaScript's `JSON.stringify` spells it.
+    #[must_use]
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.0.len() + 2);
+        json::quote_wtf8(&self.0, &mut out);
+        out
+    }
+
+    /// The text, unless it holds half of a surrogate pair.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        simdutf8::basic::from_utf8(&self.0).ok()
+    }
+
+    /// The bytes, in WTF-8.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The same text, borrowing nothing.
+    #[must_use]
+    pub fn into_owned(self) -> Text<'static> {
+        Text(Cow::Owned(self.0.into_owned()))
+    }
+}

@@ -1,0 +1,209 @@
+//! Scalars as PyYAML spells them, folded at 80 columns.
+//!
+//! Source: PyYAML 6.0.3, `emitter.py`: `write_plain`, `write_single_quoted`,
+//! `write_double_quoted`. These walk the text one character at a time; here what lies between the
+//! characters that matter is taken at once.
+//!
+//! Bytes are the measure, so its faults are here, too: from the fortieth level on, where indentation
+//! passes column 80, it writes some double quotes that it does not read back.
+
+use super::analysis::{Class, class, point};
+use super::pen::Pen;
+use std::ops::Range;
+
+/// PyYAML's `best_width`.
+const WIDTH: usize = 80;
+
+/// Writes text without quotes. Keys that stand before their `:` are not folded.
+pub fn plain(pen: &mut Pen, text: &[u8], fold: bool) {
+    if text.is_empty() {
+        return;
+    }
+    if !pen.space {
+        pen.push(b" ");
+    }
+    pen.content();
+    let mut at = 0;
+    while fold && let Some(space) = fold_at(text, at..text.len(), pen.column) {
+        pen.push(text.get(at..space).unwrap_or_default());
+        pen.new_line();
+        pen.content();
+        at = space + 1;
+    }
+    pen.push(text.get(at..).unwrap_or_default());
+}
+
+/// Writes text in single quotes.
+pub fn single(pen: &mut Pen, text: &[u8], fold: bool) {
+    pen.indicator(b"'", true);
+    let mut at = 0;
+    while at < text.len() {
+        let end = at + words(text.get(at..).unwrap_or_default());
+        while fold && let Some(space) = fold_at(text, at..end, pen.column) {
+            pen.push(text.get(at..space).unwrap_or_default());
+            pen.new_line();
+            at = space + 1;
+        }
+        pen.push(text.get(at..end).unwrap_or_default());
+        at = end;
+        if text.get(at) == Some(&b'\'') {
+            pen.push(b"''");
+            at += 1;
+        } else {
+            at += breaks(pen, text.get(at..).unwrap_or_default());
+        }
+    }
+    pen.indicator(b"'", false);
+}
+
+/// The place of the first space in `range` that begins a new line: it stands beyond the last
+/// column, alone, and at neither end of the text.
+fn fold_at(text: &[u8], range: Range<usize>, column: usize) -> Option<usize> {
+    let part = text.get(range.clone())?;
+    let mut from = skip(part, (WIDTH + 1).saturating_sub(column));
+    while let Some(found) = memchr::memchr(b' ', part.get(from..)?) {
+        let at = range.start + from + found;
+        let before = at.checked_sub(1).and_then(|i| text.get(i));
+        let alone = |beside: Option<&u8>| beside.is_some_and(|b| *b != b' ');
+        if alone(before) && alone(text.get(at + 1)) {
+            return Some(at);
+        }
+        from += found + 1;
+    }
+    None
+}
+
+/// How many bytes some characters take at the beginning of a text; more than it has if it has less.
+fn skip(text: &[u8], characters: usize) -> usize {
+    match text.get(..characters) {
+        Some(head) if !head.is_ascii() => {
+            let starts = text.iter().enumerate().filter(|(_, b)| **b & 0xc0 != 0x80);
+            starts.map(|(at, _)| at).nth(characters).unwrap_or(text.len() + 1)
+        }
+        Some(_) => characters,
+        None => text.len() + 1,
+    }
+}
+
+/// The length of the text before the first quote or line break.
+fn words(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(found) = text.get(at..).and_then(|rest| rest.iter().position(is_stop)) {
+        at += found;
+        if text.get(at) == Some(&b'\'') || break_length(text, at).is_some() {
+            return at;
+        }
+        at += 1;
+    }
+    text.len()
+}
+
+/// Whether a byte is a quote or may begin a line break.
+fn is_stop(byte: &u8) -> bool {
+    matches!(byte, b'\'' | b'\n' | 0xc2 | 0xe2)
+}
+
+/// The length of the line break at an offset, if there is one.
+fn break_length(text: &[u8], at: usize) -> Option<usize> {
+    let (point, length) = point(text, at);
+    (class(point) == Class::Break).then_some(length)
+}
+
+/// Writes the line breaks at the beginning of a text; gives their length. A single `\n` would be
+/// read as a space.
+fn breaks(pen: &mut Pen, text: &[u8]) -> usize {
+    if text.first() == Some(&b'\n') {
+        pen.line_break(b"\n");
+    }
+    let mut at = 0;
+    while let Some(length) = break_length(text, at) {
+        pen.line_break(text.get(at..at + length).unwrap_or_default());
+        at += length;
+    }
+    if at > 0 {
+        pen.new_line();
+    }
+    at
+}
+
+/// Writes text in double quotes.
+pub fn double(pen: &mut Pen, text: &[u8], fold: bool) {
+    pen.indicator(b"\"", true);
+    // Unwritten text begins at `start` and has `waiting` characters.
+    let (mut start, mut at, mut waiting) = (0, 0, 0);
+    loop {
+        // Behind an escape a line may be folded at any character, else at spaces only.
+        if start < at {
+            let run = text.get(at..).unwrap_or_default().iter().take_while(|b| is_word(b)).count();
+            (at, waiting) = (at + run, waiting + run);
+        }
+        let Some(&byte) = text.get(at) else { break };
+        let (point, length) = if byte < 0x80 { (byte.into(), 1) } else { point(text, at) };
+        let next = at + length;
+        let escaped = is_escaped(point);
+        if escaped {
+            pen.push(text.get(start..at).unwrap_or_default());
+            escape(pen, point);
+            (start, waiting) = (next, 0);
+        }
+        let may_fold = at > 0 && next < text.len() && (byte == b' ' || start >= at);
+        // Behind an escape PyYAML counts one column less: its `start` lies past its `end`.
+        if may_fold && fold && pen.column + waiting > WIDTH + usize::from(escaped) {
+            pen.push(text.get(start..at).unwrap_or_default());
+            (start, waiting) = (start.max(at), 0);
+            fold_double(pen, text.get(start));
+        }
+        waiting += usize::from(!escaped);
+        at = next;
+    }
+    pen.push(text.get(start..).unwrap_or_default());
+    pen.indicator(b"\"", false);
+}
+
+/// Whether a byte is a character that double quotes hold as it is, and no space.
+fn is_word(byte: &u8) -> bool {
+    matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~')
+}
+
+/// Goes to a new line within double quotes; a space that comes next would be lost there.
+fn fold_double(pen: &mut Pen, next: Option<&u8>) {
+    pen.push(b"\\");
+    pen.new_line();
+    pen.content();
+    if next == Some(&b' ') {
+        pen.push(b"\\");
+    }
+}
+
+/// Whether a character cannot stand in double quotes as it is. Unlike elsewhere in PyYAML, no
+/// character beyond U+FFFF can.
+fn is_escaped(point: u32) -> bool {
+    match point {
+        0x22 | 0x5c => true,
+        0x20..=0x7e => false,
+        _ => point > 0xffff || class(point) != Class::Plain,
+    }
+}
+
+fn escape(pen: &mut Pen, point: u32) {
+    let short = match point {
+        0x00 => b'0',
+        0x07 => b'a',
+        0x08 => b'b',
+        0x09 => b't',
+        0x0a => b'n',
+        0x0b => b'v',
+        0x0c => b'f',
+        0x0d => b'r',
+        0x1b => b'e',
+        0x22 => b'"',
+        0x5c => b'\\',
+        0x85 => b'N',
+        0x2028 => b'L',
+        0x2029 => b'P',
+        _ if point < 0x100 => return pen.push(format!("\\x{point:02X}").as_bytes()),
+        _ if point < 0x10000 => return pen.push(format!("\\u{point:04X}").as_bytes()),
+        _ => return pen.push(format!("\\U{point:08X}").as_bytes()),
+    };
+    pen.push(&[b'\\', short]);
+}

@@ -1,0 +1,167 @@
+//! Scalars that look like something other than text.
+
+/// Whether PyYAML reads a scalar without quotes as something other than text: a YAML 1.1 boolean,
+/// null, number, time, `<<` or `=`.
+///
+/// Source: PyYAML 6.0.3, `resolver.py`, the implicit resolvers.
+pub fn is_yaml_1_1(text: &[u8]) -> bool {
+    match text {
+        b"" | b"~" | b"<<" | b"=" | b"null" | b"Null" | b"NULL" => true,
+        b"yes" | b"Yes" | b"YES" | b"no" | b"No" | b"NO" => true,
+        b"true" | b"True" | b"TRUE" | b"false" | b"False" | b"FALSE" => true,
+        b"on" | b"On" | b"ON" | b"off" | b"Off" | b"OFF" => true,
+        [b'+' | b'-' | b'.' | b'0'..=b'9', ..] => {
+            is_integer(text) || is_float(text) || is_time(text)
+        }
+        _ => false,
+    }
+}
+
+/// What is left of a text while a pattern is matched against it.
+#[derive(Clone, Copy)]
+struct Rest<'a>(&'a [u8]);
+
+impl Rest<'_> {
+    /// Steps over bytes of a kind; says how many.
+    fn run(&mut self, of: fn(&u8) -> bool) -> usize {
+        let n = self.0.iter().take_while(|b| of(b)).count();
+        self.0 = self.0.get(n..).unwrap_or_default();
+        n
+    }
+
+    /// Steps over one of some bytes.
+    fn one(&mut self, of: &[u8]) -> bool {
+        match self.0 {
+            [first, rest @ ..] if of.contains(first) => {
+                self.0 = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Steps over one or two digits and no more.
+    fn short_digits(&mut self) -> bool {
+        digit(self) && {
+            digit(self);
+            true
+        }
+    }
+
+    fn ended(self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+fn digit(rest: &mut Rest<'_>) -> bool {
+    rest.one(b"0123456789")
+}
+
+fn digits(rest: &mut Rest<'_>, n: usize) -> bool {
+    (0..n).all(|_| digit(rest))
+}
+
+fn is_grouped(b: &u8) -> bool {
+    b.is_ascii_digit() || *b == b'_'
+}
+
+/// `(:[0-5]?[0-9])+`, the digits of base 60.
+fn sixties(rest: &mut Rest<'_>) -> bool {
+    let mut any = false;
+    while rest.one(b":") {
+        let small = rest.one(b"012345");
+        if !digit(rest) && !small {
+            return false;
+        }
+        any = true;
+    }
+    any
+}
+
+fn is_integer(text: &[u8]) -> bool {
+    let mut rest = Rest(text);
+    rest.one(b"+-");
+    let all = |digits: &[u8], of: fn(&u8) -> bool| !digits.is_empty() && digits.iter().all(of);
+    match rest.0 {
+        b"0" => true,
+        [b'0', b'b', bits @ ..] => all(bits, |b| matches!(b, b'0' | b'1' | b'_')),
+        [b'0', b'x', nibbles @ ..] => all(nibbles, |b| b.is_ascii_hexdigit() || *b == b'_'),
+        [b'0', octal @ ..] => all(octal, |b| matches!(b, b'0'..=b'7' | b'_')),
+        [b'1'..=b'9', ..] => {
+            rest.run(is_grouped);
+            rest.ended() || (sixties(&mut rest) && rest.ended())
+        }
+        _ => false,
+    }
+}
+
+fn is_float(text: &[u8]) -> bool {
+    let mut rest = Rest(text);
+    let signed = rest.one(b"+-");
+    match rest.0 {
+        b".inf" | b".Inf" | b".INF" => true,
+        b".nan" | b".NaN" | b".NAN" => !signed,
+        [b'.', b'0'..=b'9', ..] => {
+            rest.one(b".");
+            rest.run(is_grouped);
+            !signed && exponent(rest)
+        }
+        [b'0'..=b'9', ..] => {
+            rest.run(is_grouped);
+            let sixty = sixties(&mut rest);
+            let point = rest.one(b".");
+            rest.run(is_grouped);
+            point && (rest.ended() || (!sixty && exponent(rest)))
+        }
+        _ => false,
+    }
+}
+
+/// Nothing, or `[eE][-+][0-9]+`.
+fn exponent(mut rest: Rest<'_>) -> bool {
+    if rest.ended() {
+        return true;
+    }
+    rest.one(b"eE") && rest.one(b"+-") && rest.run(u8::is_ascii_digit) > 0 && rest.ended()
+}
+
+fn is_time(text: &[u8]) -> bool {
+    let mut rest = Rest(text);
+    if !(digits(&mut rest, 4) && rest.one(b"-")) {
+        return false;
+    }
+    let mut date = rest;
+    if digits(&mut date, 2) && date.one(b"-") && digits(&mut date, 2) && date.ended() {
+        return true;
+    }
+    rest.short_digits()
+        && rest.one(b"-")
+        && rest.short_digits()
+        && (rest.one(b"Tt") || rest.run(is_blank) > 0)
+        && rest.short_digits()
+        && rest.one(b":")
+        && digits(&mut rest, 2)
+        && rest.one(b":")
+        && digits(&mut rest, 2)
+        && is_time_end(rest)
+}
+
+/// A fraction of a second and a zone, either of which may be missing.
+fn is_time_end(mut rest: Rest<'_>) -> bool {
+    if rest.one(b".") {
+        rest.run(u8::is_ascii_digit);
+    }
+    if rest.ended() {
+        return true;
+    }
+    rest.run(is_blank);
+    if rest.one(b"Z") {
+        return rest.ended();
+    }
+    let offset = rest.one(b"+-") && rest.short_digits();
+    offset && (rest.ended() || (rest.one(b":") && digits(&mut rest, 2) && rest.ended()))
+}
+
+fn is_blank(b: &u8) -> bool {
+    matches!(b, b' ' | b'\t')
+}

@@ -1,0 +1,293 @@
+//! Writing YAML, one scalar at a time.
+//!
+//! An [`Emitter`] is told what comes next and appends it to a buffer; it keeps the open
+//! collections, one small record each, and nothing of what they hold.
+//!
+//! [`Style::PyYaml`] is a port of the emitter and resolver of PyYAML 6.0.3 (`emitter.py`,
+//! `resolver.py`): files that Python programs write with `yaml.dump` come out byte for byte, so a
+//! file that was read and written again shows no difference but what was changed.
+
+mod analysis;
+mod folded;
+mod implicit;
+mod pen;
+mod readable;
+
+use super::Text;
+use analysis::Analysis;
+use pen::{Pen, characters};
+use readable::Spelling;
+
+/// How scalars are spelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// As PyYAML 6 spells them with `yaml.dump(data, default_flow_style=False,
+    /// allow_unicode=True)`: quotes where YAML 1.1 demands them, lines folded at 80 columns.
+    PyYaml,
+    /// For people and for any parser of YAML 1.1 or 1.2: without quotes where all agree, literal
+    /// blocks for text of several lines, else double quotes with the escapes of JSON. Lines are
+    /// never folded.
+    ///
+    /// Half of a surrogate pair is the exception: it is written as an escape (`"\ud83d"`), which
+    /// PyYAML and this crate read and others refuse.
+    Readable,
+}
+
+/// Spaces by which a collection or a folded line is indented.
+const INDENT: usize = 2;
+
+/// The longest key that may stand before its `:`, in characters. PyYAML allows 127, the tag
+/// `!!str` or `!!int` that it does not write included.
+const SIMPLE_KEY: usize = 122;
+
+/// Writes one YAML document, nodes in order.
+///
+/// In a mapping every first node is a key and every second one its value. What is written stands
+/// in [`buffer`](Self::buffer), which the caller may empty at any time.
+///
+/// ```
+/// use copyist::yaml::write::{Emitter, Style};
+/// let mut yaml = Emitter::new(Style::PyYaml);
+/// yaml.begin_mapping();
+/// yaml.string("input").string("yes");
+/// yaml.string("tokens").plain("223");
+/// yaml.string("tools").begin_sequence().string("run(x='1')").end();
+/// yaml.string("history").begin_sequence().end();
+/// yaml.end();
+/// assert_eq!(
+///     String::from_utf8(yaml.finish()).unwrap(),
+///     "input: 'yes'\ntokens: 223\ntools:\n- run(x='1')\nhistory: []\n",
+/// );
+/// ```
+#[derive(Debug)]
+pub struct Emitter {
+    pen: Pen,
+    style: Style,
+    open: Vec<Level>,
+    /// A collection that was begun and has no node yet: an empty one is written differently.
+    begun: Option<Collection>,
+    /// Whether the document is a scalar without quotes, which needs an end marker.
+    open_ended: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Collection {
+    Mapping,
+    Sequence,
+}
+
+/// An open collection.
+#[derive(Debug)]
+struct Level {
+    next: Place,
+    /// The indentation around the collection.
+    outer: Option<usize>,
+}
+
+/// Where a node stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Root,
+    Item,
+    Key,
+    /// Behind a key and its `:` on the same line.
+    Value,
+    /// Behind a key that was introduced by `?`.
+    LongValue,
+}
+
+impl Emitter {
+    /// Starts a document.
+    #[must_use]
+    pub fn new(style: Style) -> Self {
+        Self { pen: Pen::new(), style, open: Vec::new(), begun: None, open_ended: false }
+    }
+
+    /// What was written since the caller last emptied it.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.pen.out
+    }
+
+    /// Begins a mapping.
+    pub fn begin_mapping(&mut self) -> &mut Self {
+        self.begin(Collection::Mapping)
+    }
+
+    /// Begins a sequence.
+    pub fn begin_sequence(&mut self) -> &mut Self {
+        self.begin(Collection::Sequence)
+    }
+
+    fn begin(&mut self, collection: Collection) -> &mut Self {
+        self.open_begun();
+        self.begun = Some(collection);
+        self
+    }
+
+    /// Ends the innermost collection; a key left without a value gets an empty one.
+    pub fn end(&mut self) -> &mut Self {
+        let place = self.place();
+        if let Some(empty) = self.begun.take() {
+            self.enter(place, true);
+            let brackets: &[u8] = if empty == Collection::Mapping { b"{}" } else { b"[]" };
+            self.pen.indicator(brackets, true);
+            return self;
+        }
+        if matches!(place, Place::Value | Place::LongValue) {
+            self.enter(place, true);
+        }
+        if let Some(level) = self.open.pop() {
+            self.pen.indent = level.outer;
+        }
+        self
+    }
+
+    /// Writes text, quoted where it must be.
+    pub fn string<'t>(&mut self, text: impl Into<Text<'t>>) -> &mut Self {
+        let text = text.into();
+        match self.style {
+            Style::PyYaml => self.folded(text.as_bytes()),
+            Style::Readable => self.readable(text.as_bytes()),
+        }
+        self
+    }
+
+    fn folded(&mut self, text: &[u8]) {
+        let found = Analysis::of(text);
+        let simple = !text.is_empty() && !found.multiline && is_short(text);
+        let key = self.enter_scalar(simple);
+        let outer = self.indent();
+        if found.plain && !implicit::is_yaml_1_1(text) {
+            self.open_ended = self.open.is_empty();
+            folded::plain(&mut self.pen, text, !key);
+        } else if found.single {
+            folded::single(&mut self.pen, text, !key);
+        } else {
+            folded::double(&mut self.pen, text, !key);
+        }
+        self.pen.indent = outer;
+    }
+
+    fn readable(&mut self, text: &[u8]) {
+        // A literal block outside of a collection has nothing to be indented from.
+        self.open_begun();
+        let one_line = matches!(self.place(), Place::Key | Place::Root);
+        let spelling = readable::spelling(text, one_line);
+        self.enter_scalar(is_short(text));
+        let outer = self.indent();
+        match spelling {
+            Spelling::Plain => readable::plain(&mut self.pen, text),
+            Spelling::Literal => readable::literal(&mut self.pen, text),
+            Spelling::Quoted => readable::quoted(&mut self.pen, text),
+        }
+        self.pen.indent = outer;
+    }
+
+    /// Writes a scalar as the caller spells it, without quotes: a number, `true`, `null`.
+    pub fn plain(&mut self, spelling: &str) -> &mut Self {
+        let key = self.enter_scalar(is_short(spelling.as_bytes()));
+        self.open_ended = self.open.is_empty();
+        let outer = self.indent();
+        folded::plain(&mut self.pen, spelling.as_bytes(), !key);
+        self.pen.indent = outer;
+        self
+    }
+
+    /// Writes a node as it stood in another document, indented as deep: everything behind its `-`
+    /// or `:` up to the line break that ends it.
+    pub fn raw(&mut self, spelling: &[u8]) -> &mut Self {
+        self.enter_scalar(true);
+        self.pen.push(spelling);
+        if let Some(line) = spelling.rsplit(|b| *b == b'\n').next()
+            && line.len() < spelling.len()
+        {
+            self.pen.column = characters(line);
+        }
+        self.pen.content();
+        self
+    }
+
+    /// Ends the document; gives what the buffer holds.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<u8> {
+        while self.begun.is_some() || !self.open.is_empty() {
+            self.end();
+        }
+        self.pen.new_line();
+        if self.open_ended {
+            self.pen.indicator(b"...", true);
+            self.pen.new_line();
+        }
+        self.pen.out
+    }
+
+    /// Where the next node stands.
+    fn place(&self) -> Place {
+        self.open.last().map_or(Place::Root, |level| level.next)
+    }
+
+    /// Goes to where a scalar stands; says whether it is a key in front of its `:`.
+    fn enter_scalar(&mut self, simple: bool) -> bool {
+        self.open_begun();
+        let place = self.place();
+        self.enter(place, simple);
+        place == Place::Key && simple
+    }
+
+    /// Goes to where a node stands; `simple` says that it can be a key in front of its `:`.
+    fn enter(&mut self, place: Place, simple: bool) {
+        match place {
+            Place::Root => {}
+            Place::Value => self.pen.indicator(b":", false),
+            Place::Item => self.line(b"-"),
+            Place::LongValue => self.line(b":"),
+            Place::Key if simple => self.pen.new_line(),
+            Place::Key => self.line(b"?"),
+        }
+        if let Some(level) = self.open.last_mut() {
+            level.next = match place {
+                Place::Key if simple => Place::Value,
+                Place::Key => Place::LongValue,
+                Place::Value | Place::LongValue => Place::Key,
+                Place::Root | Place::Item => place,
+            };
+        }
+    }
+
+    /// Begins a line with an indicator.
+    fn line(&mut self, indicator: &[u8]) {
+        self.pen.new_line();
+        self.pen.opener(indicator);
+    }
+
+    /// Indents what belongs to a scalar; gives the indentation around it.
+    fn indent(&mut self) -> Option<usize> {
+        let outer = self.pen.indent;
+        self.pen.indent = Some(outer.map_or(INDENT, |indent| indent + INDENT));
+        outer
+    }
+
+    /// Opens the collection that was begun, for it gets a node.
+    fn open_begun(&mut self) {
+        let Some(collection) = self.begun.take() else {
+            return;
+        };
+        let place = self.place();
+        self.enter(place, false);
+        let outer = self.pen.indent;
+        // A sequence behind a key stands no deeper than the key.
+        let in_mapping = !matches!(place, Place::Root | Place::Item);
+        let level = collection == Collection::Sequence && in_mapping && !self.pen.indention;
+        self.pen.indent = Some(match outer {
+            None => 0,
+            Some(indent) if level => indent,
+            Some(indent) => indent + INDENT,
+        });
+        let next = if collection == Collection::Mapping { Place::Key } else { Place::Item };
+        self.open.push(Level { next, outer });
+    }
+}
+
+fn is_short(key: &[u8]) -> bool {
+    characters(key) <= SIMPLE_KEY
+}

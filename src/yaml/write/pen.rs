@@ -1,0 +1,85 @@
+//! The output, and what the last character written was.
+
+/// Writes at a column; the state is that of PyYAML's emitter, which decides by it where spaces and
+/// line breaks go.
+///
+/// Source: PyYAML 6.0.3, `emitter.py`: `write_indicator`, `write_indent`, `write_line_break`.
+#[derive(Debug)]
+pub struct Pen {
+    pub out: Vec<u8>,
+    /// In characters.
+    pub column: usize,
+    /// Whether the last character was a space or a line break, so that none is needed.
+    pub space: bool,
+    /// Whether the line holds nothing but indentation and indicators (`-`, `?`, `:`).
+    pub indention: bool,
+    /// The indentation of the collection or scalar being written; `None` outside of all.
+    pub indent: Option<usize>,
+}
+
+/// Spaces enough for nearly every indentation.
+const SPACES: &[u8] = &[b' '; 64];
+
+impl Pen {
+    pub fn new() -> Self {
+        Self { out: Vec::new(), column: 0, space: true, indention: true, indent: None }
+    }
+
+    /// Appends text without line breaks.
+    pub fn push(&mut self, text: &[u8]) {
+        self.column += characters(text);
+        self.out.extend_from_slice(text);
+    }
+
+    /// Appends an indicator, after a space if it must stand apart and does not yet.
+    pub fn indicator(&mut self, text: &[u8], apart: bool) {
+        if apart && !self.space {
+            self.push(b" ");
+        }
+        self.push(text);
+        self.content();
+    }
+
+    /// Appends an indicator after which a collection can begin on the same line.
+    pub fn opener(&mut self, text: &[u8]) {
+        let indention = self.indention;
+        self.indicator(text, true);
+        self.indention = indention;
+    }
+
+    /// Notes that the last character belongs to a scalar.
+    pub fn content(&mut self) {
+        self.space = false;
+        self.indention = false;
+    }
+
+    /// Goes to the indentation, on a new line unless the line is empty so far.
+    pub fn new_line(&mut self) {
+        let indent = self.indent.unwrap_or(0);
+        if !self.indention || self.column > indent || (self.column == indent && !self.space) {
+            self.line_break(b"\n");
+        }
+        if self.column < indent {
+            self.space = true;
+            let mut missing = indent - self.column;
+            while missing > 0 {
+                let spaces = SPACES.get(..missing).unwrap_or(SPACES);
+                self.out.extend_from_slice(spaces);
+                missing -= spaces.len();
+            }
+            self.column = indent;
+        }
+    }
+
+    pub fn line_break(&mut self, spelling: &[u8]) {
+        self.space = true;
+        self.indention = true;
+        self.column = 0;
+        self.out.extend_from_slice(spelling);
+    }
+}
+
+/// How many characters some WTF-8 holds.
+pub fn characters(text: &[u8]) -> usize {
+    text.iter().filter(|b| **b & 0xc0 != 0x80).count()
+}

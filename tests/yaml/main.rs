@@ -1,0 +1,10 @@
+//! The YAML layer, with PyYAML as judge where it is installed.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod encoding;
+mod goldens;
+mod python;
+mod random;
+mod read;
+mod write;
