@@ -7,7 +7,7 @@ use crate::json::Json;
 use crate::lines::Line;
 use crate::position::{Located, Position};
 use crate::record::{Kind, Node, Record};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::ops::ControlFlow;
 
 /// Everything that the program knows about one format: one row of the table.
@@ -153,7 +153,18 @@ pub trait Sink {
     /// # Errors
     /// If it cannot be created.
     fn create(&mut self, name: &str) -> Result<Box<dyn Write>>;
+
+    /// Lends room outside of memory, for what stands first in a part and is known last.
+    ///
+    /// # Errors
+    /// If there is none.
+    fn spool(&mut self) -> Result<Box<dyn Spool>>;
 }
+
+/// What is written first and read later. Nothing of it outlives its owner.
+pub trait Spool: Read + Write + Seek {}
+
+impl<T: Read + Write + Seek> Spool for T {}
 
 /// Work on the lines of one session that leaves most bytes as they are.
 pub trait Plane {

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Parts, Sink};
+use crate::format::{Parts, Sink, Spool};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Write};
@@ -70,5 +70,9 @@ impl Sink for Buffer {
         let part = Part::default();
         self.parts.insert(name.to_owned(), part.clone());
         Ok(Box::new(part))
+    }
+
+    fn spool(&mut self) -> Result<Box<dyn Spool>> {
+        Ok(Box::new(Cursor::new(Vec::new())))
     }
 }

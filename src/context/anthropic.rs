@@ -1,7 +1,7 @@
 //! Anthropic's Messages: system texts stand apart, answers of tools are blocks of a user's message.
 
 use super::form::List;
-use super::plain::{all_text, answer, joined, member_of};
+use super::plain::{all_text, answer, member_of};
 use crate::json::Json;
 use crate::mapping::{Object, Row, row};
 use crate::record::{Field, Node, block};
@@ -51,7 +51,7 @@ impl Messages {
     /// The system messages' texts, one after the other.
     pub fn system(&self) -> Option<Json> {
         let between = Json::constant("\"\\n\\n\"");
-        self.system.iter().cloned().reduce(|a, b| joined(&joined(&a, &between), &b))
+        self.system.iter().cloned().reduce(|a, b| a.joined(&between).joined(&b))
     }
 }
 

@@ -81,7 +81,7 @@ fn add_text(text: &Json, list: &mut Vec<Node>) {
     if let Some(last) = list.last_mut().filter(|last| last.is(Field::Type, block::TEXT))
         && let Some(before) = last.json(Field::Text)
     {
-        let both = joined(before, text);
+        let both = before.joined(text);
         last.set(Field::Text, both);
         return;
     }
@@ -94,14 +94,6 @@ pub fn text_block(text: Json) -> Node {
     node.set(Field::Type, block::type_of(block::TEXT));
     node.set(Field::Text, text);
     node
-}
-
-/// Two strings as one, in their own spelling.
-pub fn joined(a: &Json, b: &Json) -> Json {
-    let mut out = a.as_bytes().to_vec();
-    out.pop();
-    out.extend_from_slice(b.as_bytes().get(1..).unwrap_or_default());
-    Json::checked(out.into())
 }
 
 /// Arguments that travel as JSON text, as the value that they are.
@@ -120,7 +112,7 @@ pub fn answer(content: &[Node]) -> Option<&Node> {
 /// The texts among the blocks as one.
 pub fn all_text(content: &[Node]) -> Option<Json> {
     let texts = content.iter().filter(|block| block.is(Field::Type, block::TEXT));
-    texts.filter_map(|block| block.json(Field::Text).cloned()).reduce(|a, b| joined(&a, &b))
+    texts.filter_map(|block| block.json(Field::Text).cloned()).reduce(|a, b| a.joined(&b))
 }
 
 /// Writes the member that has a value.

@@ -3,6 +3,20 @@
 use super::{Json, text};
 
 impl Json {
+    /// This string and another one as one, in their own spelling.
+    ///
+    /// ```
+    /// use copyist::json::Json;
+    /// assert_eq!(Json::string("a\n").joined(&Json::string("b")), Json::string("a\nb"));
+    /// ```
+    #[must_use]
+    pub fn joined(&self, behind: &Self) -> Self {
+        let mut out = self.as_bytes().to_vec();
+        out.pop();
+        out.extend_from_slice(behind.as_bytes().get(1..).unwrap_or_default());
+        Self::checked(out.into())
+    }
+
     /// The value without white space between its parts, its strings with as few escapes as can
     /// be. Numbers and the order of members stay as they are. A surrogate without its other half
     /// keeps its escape.

@@ -8,7 +8,7 @@ use super::input::Fingerprint;
 use super::temporary::temporary;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::Sink;
+use crate::format::{Sink, Spool};
 use std::fs::{self, File, FileTimes, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -193,6 +193,17 @@ impl Sink for Output {
             Staged::Nothing => return Ok(Box::new(io::sink())),
         };
         Ok(Box::new(file.try_clone().map_err(|error| Error::io("cannot write", error))?))
+    }
+
+    fn spool(&mut self) -> Result<Box<dyn Spool>> {
+        // Beside the output there is room for it; a temporary folder may lie in memory.
+        let folder = self.target().map(folder_of).filter(|folder| folder.is_dir());
+        let file = match folder.filter(|_| !self.policy.dry) {
+            Some(folder) => tempfile::tempfile_in(folder),
+            None => tempfile::tempfile(),
+        };
+        let file = file.map_err(|error| Error::io("cannot create a temporary file", error))?;
+        Ok(Box::new(file))
     }
 }
 

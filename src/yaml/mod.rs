@@ -2,12 +2,26 @@
 //!
 //! * [`Text`] is what a scalar holds; JSON and PyYAML both allow half of a surrogate pair in it.
 //! * [`encoding`] makes UTF-8 of what else there is, and back.
+//! * [`json`] makes JSON of nodes, and nodes of JSON.
 //! * [`read`] gives the events of a document with their places.
 //! * [`write`] spells documents, as PyYAML does or for people.
 
 pub mod encoding;
+pub mod json;
 pub mod read;
 mod text;
 pub mod write;
 
 pub use text::Text;
+
+/// Whether text without quotes is a number for YAML 1.1 and for JSON.
+fn is_number(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let exponent = memchr::memchr2(b'e', b'E', text).is_some();
+    let point = memchr::memchr(b'.', text).is_some();
+    // YAML 1.1 knows no exponent without a point, nor one without a sign.
+    let signed = text.windows(2).any(|pair| matches!(pair, [b'e' | b'E', b'+' | b'-']));
+    digits.first().is_some_and(u8::is_ascii_digit)
+        && (!exponent || (point && signed))
+        && crate::json::Cursor::new(text).skip_value().is_ok_and(|span| span.end == text.len())
+}

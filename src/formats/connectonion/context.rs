@@ -1,4 +1,7 @@
 //! What ConnectOnion sends to a model: its messages, as they stand.
+//!
+//! A run holds the system message itself; a file has it as `system_prompt`, and it comes first
+//! whenever it is there, empty or not.
 
 use super::message;
 use crate::error::Result;
@@ -6,15 +9,19 @@ use crate::format::Context;
 use crate::json::Json;
 use crate::mapping::Spacing;
 use crate::position::Located;
-use crate::record::{Kind, Node, Record};
+use crate::record::{Field, Kind, Node, Record};
 
 /// Begins a context.
 #[must_use]
-pub fn open(_session: &Record) -> Box<dyn Context> {
-    Box::new(Messages)
+pub fn open(session: &Record) -> Box<dyn Context> {
+    let run = session.node.is(Field::Source, "connectonion@3");
+    let prompt = session.node.json(Field::SystemPrompt);
+    Box::new(Messages { prompt: prompt.filter(|prompt| !run && !prompt.is_null()).cloned() })
 }
 
-struct Messages;
+struct Messages {
+    prompt: Option<Json>,
+}
 
 impl Context for Messages {
     fn look(&mut self, _position: u32, _record: &Located<Record>) -> Result<()> {
@@ -22,7 +29,11 @@ impl Context for Messages {
     }
 
     fn begin(&mut self, _place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
-        Vec::new()
+        let Some(prompt) = self.prompt.take() else { return Vec::new() };
+        let mut system = Record::new(Kind::Message);
+        system.node.set(Field::Role, Json::constant("\"system\""));
+        system.node.set(Field::Content, prompt);
+        vec![system]
     }
 
     fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
@@ -30,7 +41,7 @@ impl Context for Messages {
     }
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {
-        message::write(message, Spacing::None, out);
+        message::write(message, Spacing::None, true, out);
     }
 
     fn sent(&mut self, message: &Record) -> Option<Node> {

@@ -7,8 +7,7 @@
 //! | `tool_calls` | `tool_call` blocks behind the text; arguments stay the JSON text that they are |
 //! | role `tool` | one `tool_result` block |
 //! | `content: null` beside `tool_calls` | layout `null` |
-//! | `id` | `id`; the others are made |
-//! | any other member | `extra` |
+//! | any other member, `id` included | `extra`: the real software gives some `id`s twice |
 
 use crate::json::{Fault, Json, text};
 use crate::mapping::{BlockType, Extra, Object, Source, Spacing, row, write_blocks};
@@ -55,9 +54,6 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         } else if text::is(name, "tool_call_id") && first == b'"' && role == "tool" {
             let span = source.cursor.skip_value()?;
             parts.call = Some(source.json(span));
-        } else if text::is(name, "id") && first == b'"' {
-            let span = source.cursor.skip_value()?;
-            parts.id = Some(source.json(span));
         } else {
             source.unknown(key, &mut extra)?;
         }
@@ -148,7 +144,6 @@ struct Parts {
     content: Option<Value>,
     calls: Option<Vec<Node>>,
     call: Option<Json>,
-    id: Option<Json>,
 }
 
 impl Parts {
@@ -156,9 +151,6 @@ impl Parts {
         let mut record = Record::new(Kind::Message);
         let node = &mut record.node;
         node.set(Field::Role, Json::string(role));
-        if let Some(id) = self.id {
-            node.set(Field::Id, id);
-        }
         let null = |content: &Option<Value>| matches!(content, Some(Value::Json(j)) if j.is_null());
         let content = match (role, self.calls) {
             ("tool", _) => {
@@ -197,8 +189,9 @@ fn text_block(text: Json) -> Node {
     node
 }
 
-/// Writes the message that a record stands for; false if it stands for none.
-pub fn write(record: &Record, spacing: Spacing, out: &mut Vec<u8>) -> bool {
+/// Writes the message that a record stands for; false if it stands for none. What is not `own`,
+/// but came from another format, is written in the shape that the real software gives it.
+pub fn write(record: &Record, spacing: Spacing, own: bool, out: &mut Vec<u8>) -> bool {
     let node = &record.node;
     if record.kind == Kind::Opaque {
         let data = node.json(Field::Data).filter(|_| node.is(Field::Type, "message"));
@@ -214,20 +207,17 @@ pub fn write(record: &Record, spacing: Spacing, out: &mut Vec<u8>) -> bool {
     let result = blocks.and_then(<[Node]>::first);
     match result.filter(|block| block.is(Field::Type, block::TOOL_RESULT)) {
         Some(result) => {
-            said(result, result.nodes(Field::Content), spacing, &mut object);
+            said(result, result.nodes(Field::Content), spacing, own, &mut object);
             if let Some(call) = result.json(Field::Call) {
                 object.member("tool_call_id", call.as_bytes());
             }
         }
         None => {
-            said(node, blocks, spacing, &mut object);
+            said(node, blocks, spacing, own, &mut object);
             write_calls(blocks.unwrap_or_default(), spacing, &mut object);
         }
     }
-    if let Some(id) = node.json(Field::Id).filter(|_| !node.is_true(Field::IdMade)) {
-        object.member("id", id.as_bytes());
-    }
-    object.extra(node);
+    object.extra_members(node.json(Field::Extra).filter(|_| own));
     object.close();
     true
 }
@@ -242,7 +232,13 @@ fn is_part(node: &Node) -> bool {
 }
 
 /// Writes what is said: as it was spelled, or the one text beside calls, or a list of parts.
-fn said(holder: &Node, blocks: Option<&[Node]>, spacing: Spacing, object: &mut Object<'_>) {
+fn said(
+    holder: &Node,
+    blocks: Option<&[Node]>,
+    spacing: Spacing,
+    own: bool,
+    object: &mut Object<'_>,
+) {
     if let Some(content) = holder.json(Field::Content) {
         object.member("content", content.as_bytes());
         return;
@@ -250,6 +246,13 @@ fn said(holder: &Node, blocks: Option<&[Node]>, spacing: Spacing, object: &mut O
     let Some(blocks) = blocks else { return };
     let parts: Vec<Node> = blocks.iter().filter(|node| is_part(node)).cloned().collect();
     let calls = blocks.iter().any(is_call);
+    let all_text = parts.iter().all(|part| part.is(Field::Type, block::TEXT));
+    if !own && all_text && !(parts.is_empty() && calls) {
+        let texts = parts.iter().filter_map(|part| part.json(Field::Text).cloned());
+        let text = texts.reduce(|a, b| a.joined(&b)).unwrap_or(Json::constant("\"\""));
+        object.member("content", text.as_bytes());
+        return;
+    }
     match parts.as_slice() {
         [] if calls && holder.is(Field::Layout, "null") => object.member("content", b"null"),
         [] if calls => {}
@@ -304,14 +307,12 @@ fn write_arguments(arguments: &Json, out: &mut Vec<u8>) {
 
 /// Whether a field of a message's record stands in what [`write`] makes of it.
 #[must_use]
-pub fn holds(field: Field) -> bool {
+pub fn holds(field: Field, own: bool) -> bool {
     const HELD: &[Field] = &[
-        Field::Id,
         Field::Parent,
         Field::IdMade,
         Field::Role,
         Field::Content,
-        Field::Extra,
         Field::Layout,
         Field::Turn,
         Field::Eol,
@@ -321,7 +322,7 @@ pub fn holds(field: Field) -> bool {
         Field::Text,
         Field::RawBytes,
     ];
-    HELD.contains(&field)
+    HELD.contains(&field) || (own && matches!(field, Field::Id | Field::Extra))
 }
 
 /// Names what of a message's content has no place.

@@ -175,11 +175,9 @@ impl Records<'_> {
         };
         self.nodes += 1;
         self.records += 1;
-        if record.node.json(Field::Id).is_none() {
-            let id = self.maker.map(|maker| maker.id(self.nodes)).unwrap_or_default();
-            record.node.set(Field::Id, Json::string(&String::from_utf8_lossy(&id)));
-            record.node.set(Field::IdMade, Json::constant("true"));
-        }
+        let id = self.maker.map(|maker| maker.id(self.nodes)).unwrap_or_default();
+        record.node.set(Field::Id, Json::string(&String::from_utf8_lossy(&id)));
+        record.node.set(Field::IdMade, Json::constant("true"));
         let id = record.node.json(Field::Id).cloned();
         let before = std::mem::replace(&mut self.last, id);
         record.node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
@@ -198,7 +196,7 @@ impl Records<'_> {
         })?;
         self.scratch.clear();
         self.scratch.extend_from_slice(INDENT.as_bytes());
-        message::write(&record, Spacing::Python, &mut self.scratch);
+        message::write(&record, Spacing::Python, true, &mut self.scratch);
         if self.scratch != bytes.strip_suffix(b",").unwrap_or(bytes) {
             record.node.set(Field::Raw, Json::string(&String::from_utf8_lossy(&text)));
         }
@@ -249,7 +247,7 @@ pub fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()>
             Kind::Session if value.node.json(Field::Source).is_some() => {
                 out = header::piece(&value.node);
             }
-            _ if !message::write(&value, Spacing::None, &mut out) => continue,
+            _ if !message::write(&value, Spacing::None, true, &mut out) => continue,
             _ => {}
         }
         if show(at, &out).is_break() {

@@ -134,8 +134,11 @@ impl Run<'_> {
                 self.prompt = node.json(Field::SystemPrompt).filter(|p| !p.is_null()).cloned();
             }
         }
-        for line in String::from_utf8_lossy(&text).lines().chain([MESSAGES, OPEN]) {
-            self.out.extend_from_slice(line.as_bytes());
+        // A carriage return may stand in a prompt, so only `\n` ends a line.
+        let lines = text.strip_suffix(b"\n").unwrap_or(&text).split(|b| *b == b'\n');
+        let lines = lines.filter(|_| !text.is_empty());
+        for line in lines.chain([MESSAGES.as_bytes(), OPEN.as_bytes()]) {
+            self.out.extend_from_slice(line);
             self.end_line();
         }
         // What opens the list ends where its first item begins.
@@ -189,7 +192,7 @@ impl Run<'_> {
         let raw = node.text(Field::Raw).filter(|_| own).map(Bytes::from);
         match raw.filter(|raw| is_read_as(raw, record)) {
             Some(raw) => text.extend_from_slice(&raw),
-            None if !message::write(record, Spacing::Python, &mut text) => {
+            None if !message::write(record, Spacing::Python, own, &mut text) => {
                 let role = node.text(Field::Role).map(|role| format!(" of role {role}"));
                 self.lost(&format!("{kind}{}", role.unwrap_or_default()));
                 return;
@@ -200,7 +203,7 @@ impl Run<'_> {
                     self.cx.report(Diagnostic::new(Code::RawRefused, message).at(located.at));
                 }
                 let count = |path: &str| self.lost(&format!("{kind}.{path}"));
-                for field in node.fields().filter(|field| !message::holds(*field)) {
+                for field in node.fields().filter(|field| !message::holds(*field, own)) {
                     count(field.name());
                 }
                 message::unwritable(node, "content", &count);
@@ -216,7 +219,7 @@ impl Run<'_> {
             record.node.set(Field::Role, Json::constant("\"system\""));
             record.node.set(Field::Content, prompt);
             let mut text = INDENT.as_bytes().to_vec();
-            message::write(&record, Spacing::Python, &mut text);
+            message::write(&record, Spacing::Python, false, &mut text);
             self.put(&text);
         }
     }
@@ -243,7 +246,7 @@ fn line_of(node: &Node, out: &mut Vec<u8>) -> bool {
 /// Whether a stored header reads as this record.
 fn gives(raw: &str, node: &Node) -> bool {
     let mut header = header::Header::default();
-    let whole = raw.lines().all(|line| header.line(line));
+    let whole = raw.split_terminator('\n').all(|line| header.line(line));
     let (read, _) = header.finish(&format!("{NAME}@3"));
     whole && equal(&read.node, node, &[Field::File])
 }

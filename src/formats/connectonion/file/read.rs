@@ -1,0 +1,494 @@
+//! Reading a file, event by event.
+
+use super::super::{NAME, message};
+use super::shadow::{Shadow, Tee};
+use super::turn::{self, TEXTS};
+use super::turns::Turns;
+use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Parts, Piece, Reader};
+use crate::ids::Maker;
+use crate::json::{Json, text};
+use crate::mapping::{Extra, Spacing};
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Node, Record};
+use crate::yaml::json::{Nodes, Scalars, emit};
+use crate::yaml::read::{Budget, Event, Events, Limits, What};
+use bytes::Bytes;
+use std::collections::VecDeque;
+
+/// Opens a file for reading.
+///
+/// # Errors
+/// If the part cannot be opened.
+pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    parts.keep()?;
+    let (tee, kept) = Tee::new(parts.main()?);
+    let limits = Limits { scalar: cx.options.max_line, ..Limits::default() };
+    Ok(Box::new(Records {
+        events: Events::new(tee, limits),
+        nodes: Nodes::new(Budget::for_input(0)),
+        shadow: Shadow::new(kept),
+        parts,
+        cx,
+        limits,
+        stage: Stage::Start,
+        top: Top::default(),
+        turns: None,
+        ready: VecDeque::new(),
+        begun: false,
+        maker: None,
+        last: None,
+        made: 0,
+        records: 0,
+    }))
+}
+
+/// Where in the document the reading is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Start,
+    Top,
+    Turns,
+    Messages,
+    /// The messages of this turn.
+    Turn(Turn),
+    Done,
+}
+
+/// What is known of a turn whose messages are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Turn {
+    /// 0 where the key is no number.
+    number: u64,
+    /// Whether a message was read.
+    begun: bool,
+    /// Whether the last message was an answer without calls.
+    answered: bool,
+}
+
+struct Records<'a> {
+    events: Events<Tee>,
+    nodes: Nodes,
+    shadow: Shadow,
+    parts: &'a mut dyn Parts,
+    cx: &'a Cx<'a>,
+    limits: Limits,
+    stage: Stage,
+    top: Top,
+    /// The turns, read once more beside the messages.
+    turns: Option<Turns>,
+    ready: VecDeque<Located<Record>>,
+    /// Whether the session record was given.
+    begun: bool,
+    maker: Option<Maker>,
+    last: Option<Json>,
+    made: u64,
+    records: u64,
+}
+
+/// Members of the top that no record was made of yet.
+#[derive(Default)]
+struct Top {
+    node: Node,
+    totals: Extra,
+    extra: Extra,
+    at: Option<Position>,
+    /// Where the last of them ends.
+    end: Position,
+}
+
+impl Iterator for Records<'_> {
+    type Item = Result<Located<Record>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(record) = self.ready.pop_front() {
+                return Some(Ok(record));
+            }
+            if self.stage == Stage::Done {
+                return None;
+            }
+            if let Err(error) = self.step() {
+                self.stage = Stage::Done;
+                self.flush_top(false);
+                let error = self.damage(error);
+                // What stands before the broken place is given first.
+                match self.cx.tolerate(error) {
+                    Ok(_) if self.begun => {}
+                    Ok(_) => return Some(Err(not_a_session(Position::default()))),
+                    Err(error) => return Some(Err(error)),
+                }
+            }
+        }
+    }
+}
+
+fn not_a_session(at: Position) -> Error {
+    let message = "the document is no mapping with `name` and `turns`";
+    Error::unfit(Diagnostic::new(Code::NoHeader, message).at(at))
+}
+
+impl Records<'_> {
+    /// An error of the document is damage that what was read so far outlives.
+    fn damage(&self, error: Error) -> Error {
+        if error.code() == Code::Io { error } else { Error::damaged(error.into_diagnostic()) }
+    }
+
+    fn step(&mut self) -> Result<()> {
+        let event = self.nodes.next(&mut self.events)?;
+        self.say_comments();
+        match (self.stage, &event.what) {
+            (Stage::Start, What::DocumentStart) => Ok(()),
+            (Stage::Start, What::MappingStart(..)) => {
+                self.shadow.yaml.begin_mapping();
+                self.stage = Stage::Top;
+                Ok(())
+            }
+            (Stage::Start, _) => Err(not_a_session(event.at)),
+            (Stage::Top, What::MappingEnd) => self.end(),
+            (Stage::Top, _) => self.member(event),
+            (Stage::Turns, What::SequenceEnd) | (Stage::Messages, What::MappingEnd) => {
+                self.shadow.yaml.end();
+                self.stage = Stage::Top;
+                Ok(())
+            }
+            (Stage::Turns, _) => self.turn(event),
+            (Stage::Messages, _) => self.turn_messages(event),
+            (Stage::Turn(turn), What::SequenceEnd) => self.end_turn(turn),
+            (Stage::Turn(turn), _) => self.message(event, turn),
+            (Stage::Done, _) => Ok(()),
+        }
+    }
+
+    fn say_comments(&mut self) {
+        for at in self.nodes.comments.drain(..) {
+            let found = Diagnostic::new(Code::YamlComment, Code::YamlComment.title());
+            self.cx.report(found.at(at));
+        }
+    }
+
+    fn json(&mut self, first: Event, scalars: Scalars) -> Result<Bytes> {
+        let mut out = Vec::new();
+        self.nodes.value(&mut self.events, first, scalars, &mut out)?;
+        Ok(out.into())
+    }
+
+    /// Lets PyYAML write the same; its buffer is compared later.
+    fn shadow(&mut self, json: &[u8]) {
+        let written = emit(json, &mut self.shadow.yaml);
+        debug_assert!(written.is_ok(), "{written:?}");
+    }
+
+    /// One member of the top.
+    fn member(&mut self, key: Event) -> Result<()> {
+        let What::Scalar(name, ..) = &key.what else { return Err(not_a_session(key.at)) };
+        let name = name.as_str().unwrap_or_default().to_owned();
+        let value = self.nodes.next(&mut self.events)?;
+        match (name.as_str(), &value.what) {
+            ("turns", What::SequenceStart(..)) => {
+                self.flush_top(true);
+                self.shadow.yaml.string("turns").begin_sequence();
+                self.stage = Stage::Turns;
+            }
+            ("messages", What::MappingStart(..)) => {
+                self.flush_top(true);
+                let turns = Turns::open(self.parts.main()?, self.limits);
+                self.turns = turns.ok();
+                self.shadow.yaml.string("messages").begin_mapping();
+                self.stage = Stage::Messages;
+            }
+            _ => {
+                self.top.at.get_or_insert(key.at);
+                let json = self.json(value, scalars_of(&name))?;
+                self.shadow.yaml.string(name.as_str());
+                self.shadow(&json);
+                self.top.add(&name, Json::checked(json));
+                self.top.end = self.nodes.end;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a session record of the members that were read. `whole`, if they are all before
+    /// what follows.
+    fn flush_top(&mut self, whole: bool) {
+        let first = !self.begun;
+        let top = std::mem::take(&mut self.top);
+        let (at, end) = (top.at, top.end);
+        if first && at.is_none() && !whole {
+            return;
+        }
+        let mut record = top.record();
+        if record.node.is_empty() && !first {
+            return;
+        }
+        if first {
+            self.begin(&mut record);
+        }
+        let gap = if first { "" } else { "\n" };
+        if let Some(own) = self.shadow.compare(end.byte, gap) {
+            own.into_iter().for_each(|own| record.node.set(Field::Raw, Json::string(&own)));
+        }
+        self.push(record, at.unwrap_or_default());
+    }
+
+    fn begin(&mut self, record: &mut Record) {
+        self.begun = true;
+        let node = &mut record.node;
+        node.set(Field::Source, Json::string(&format!("{NAME}@2")));
+        let of = |field| node.text(field).unwrap_or_default();
+        let key = format!("{} {}", of(Field::Agent), of(Field::Created));
+        self.maker = Some(Maker::new(self.cx.options.ids, key.as_bytes()));
+        let mut file = Node::default();
+        if let Some(found) = self.shadow.found() {
+            if found.mark {
+                file.set(Field::Bom, Json::constant("true"));
+            }
+            if found.encoding.name() != "UTF-8" {
+                file.set(Field::Encoding, Json::string(found.encoding.name()));
+            }
+            if let Some(percent) = found.confidence {
+                let name = found.encoding.name();
+                let message = format!("taken for {name}, which is {percent} % sure");
+                self.cx.report(Diagnostic::new(Code::GuessedEncoding, message));
+            }
+        }
+        if self.shadow.crlf {
+            file.set(Field::Eol, Json::constant("\"crlf\""));
+        }
+        if !file.is_empty() {
+            node.set(Field::File, file);
+        }
+    }
+
+    fn push(&mut self, value: Record, mut at: Position) {
+        at.record = self.records;
+        self.records += 1;
+        self.ready.push_back(Located { value, at });
+    }
+
+    fn turn(&mut self, event: Event) -> Result<()> {
+        let at = event.at;
+        let json = self.json(event, Scalars::TextOf(TEXTS))?;
+        let mut record = turn::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
+        let mut written = Vec::new();
+        turn::write(&record, &mut written);
+        self.shadow(&written);
+        self.own_spelling(&mut record, "\n-");
+        self.push(record, at);
+        Ok(())
+    }
+
+    /// Notes how the file spells a record, where PyYAML would spell it in another way.
+    fn own_spelling(&mut self, record: &mut Record, gap: &str) {
+        let differs = self.shadow.compare(self.nodes.end.byte, gap);
+        // An alias means nothing without its anchor.
+        if let Some(Some(own)) = differs.filter(|_| !self.nodes.beyond_json) {
+            record.node.set(Field::Raw, Json::string(&own));
+        }
+    }
+
+    /// The messages of one turn begin.
+    fn turn_messages(&mut self, key: Event) -> Result<()> {
+        let What::Scalar(name, spelling, _) = &key.what else {
+            return Err(not_a_session(key.at));
+        };
+        let name = name.as_str().unwrap_or_default().to_owned();
+        let number = name.parse().unwrap_or(0);
+        match (number, *spelling) {
+            (1.., crate::yaml::read::Spelling::Plain) => drop(self.shadow.yaml.plain(&name)),
+            _ => drop(self.shadow.yaml.string(name.as_str())),
+        }
+        let value = self.nodes.next(&mut self.events)?;
+        let turn = Turn { number, begun: false, answered: false };
+        if let What::SequenceStart(..) = value.what {
+            self.shadow.yaml.begin_sequence();
+            self.stage = Stage::Turn(turn);
+            return Ok(());
+        }
+        let at = value.at;
+        let json = self.json(value, Scalars::Typed)?;
+        self.shadow(&json);
+        if json != &b"null"[..] {
+            let message = format!("turn {name} has no list of messages");
+            let found = Diagnostic::new(Code::Syntax, message).at(at);
+            return Err(Error::damaged(found));
+        }
+        self.end_turn(turn)
+    }
+
+    fn message(&mut self, event: Event, turn: Turn) -> Result<()> {
+        let at = event.at;
+        let json = self.json(event, Scalars::Text)?;
+        let mut record = message::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
+        if !turn.begun && !record.node.is(Field::Role, "user") {
+            self.restore_question(turn, at)?;
+        }
+        let mut written = Vec::new();
+        message::write(&record, Spacing::None, true, &mut written);
+        self.shadow(&written);
+        self.own_spelling(&mut record, "\n  -");
+        let calls = record.node.nodes(Field::Content).is_some();
+        let answered = record.node.is(Field::Role, "assistant") && !calls;
+        self.node(&mut record, turn);
+        self.push(record, at);
+        self.stage = Stage::Turn(Turn { begun: true, answered, ..turn });
+        Ok(())
+    }
+
+    /// Gives a record its place in the list of nodes.
+    fn node(&mut self, record: &mut Record, turn: Turn) {
+        let node = &mut record.node;
+        if turn.number > 0 {
+            node.set(Field::Turn, Json::number(turn.number));
+        }
+        self.made += 1;
+        let id = self.maker.map(|maker| maker.id(self.made)).unwrap_or_default();
+        node.set(Field::Id, Json::string(&String::from_utf8_lossy(&id)));
+        node.set(Field::IdMade, Json::constant("true"));
+        let id = node.json(Field::Id).cloned();
+        let before = std::mem::replace(&mut self.last, id);
+        node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
+    }
+
+    fn end_turn(&mut self, turn: Turn) -> Result<()> {
+        self.shadow.yaml.end();
+        self.stage = Stage::Messages;
+        if !turn.begun {
+            self.restore_question(turn, self.nodes.end)?;
+        }
+        if !turn.answered {
+            let told = self.told(turn)?.result;
+            self.restore("assistant", told, turn, self.nodes.end);
+        }
+        Ok(())
+    }
+
+    fn told(&mut self, turn: Turn) -> Result<super::turns::Told> {
+        let turns = self.turns.as_mut().filter(|_| turn.number > 0);
+        Ok(turns.map(|turns| turns.told(turn.number)).transpose()?.flatten().unwrap_or_default())
+    }
+
+    fn restore_question(&mut self, turn: Turn, at: Position) -> Result<()> {
+        let told = self.told(turn)?.input;
+        if told.is_some() {
+            let message = format!("turn {} lacks its question in `messages`", turn.number);
+            self.cx.report(Diagnostic::new(Code::Restored, message).at(at));
+        }
+        self.restore("user", told, turn, at);
+        Ok(())
+    }
+
+    /// Adds a message that only the turn tells of.
+    fn restore(&mut self, role: &str, said: Option<Json>, turn: Turn, at: Position) {
+        let Some(said) = said.filter(|said| said.as_bytes() != b"\"\"") else { return };
+        let mut record = Record::new(Kind::Message);
+        record.node.set(Field::Role, Json::string(role));
+        record.node.set(Field::Content, said);
+        record.node.set(Field::Synthesized, Json::constant("true"));
+        self.node(&mut record, turn);
+        self.push(record, at);
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.flush_top(true);
+        self.stage = Stage::Done;
+        loop {
+            match self.events.next()? {
+                None => return Ok(()),
+                Some(Event { what: What::DocumentStart, at, .. }) => {
+                    let message = "a second document begins";
+                    return Err(Error::damaged(Diagnostic::new(Code::Glued, message).at(at)));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+/// What scalars of a member of the top are.
+fn scalars_of(name: &str) -> Scalars {
+    match name {
+        "name" | "session_id" | "created" | "updated" | "system_prompt" => Scalars::Text,
+        _ => Scalars::Typed,
+    }
+}
+
+impl Top {
+    fn add(&mut self, name: &str, value: Json) {
+        let field = match name {
+            "name" => Some(Field::Agent),
+            "session_id" => Some(Field::Id),
+            "created" => Some(Field::Created),
+            "updated" => Some(Field::Updated),
+            "system_prompt" => Some(Field::SystemPrompt),
+            _ => None,
+        };
+        let mut quoted = Vec::new();
+        text::quote(name, &mut quoted);
+        let first = value.as_bytes().first().copied().unwrap_or_default();
+        match field.filter(|field| field.shape().admits(first) && self.node.get(*field).is_none()) {
+            Some(field) => self.node.set(field, value),
+            None if matches!(name, "total_cost" | "total_tokens") => {
+                self.totals.add(&quoted, value.as_bytes());
+            }
+            None => self.extra.add(&quoted, value.as_bytes()),
+        }
+    }
+
+    fn record(self) -> Record {
+        let mut record = Record { kind: Kind::Session, node: self.node };
+        if let Some(totals) = self.totals.finish() {
+            record.node.set(Field::Totals, totals);
+        }
+        if let Some(extra) = self.extra.finish() {
+            record.node.set(Field::Extra, extra);
+        }
+        record
+    }
+}
+
+/// The members of the top that a text of their own holds.
+pub fn members(text: &str) -> Option<Node> {
+    let mut events = Events::new(text.as_bytes(), Limits::default());
+    let mut nodes = Nodes::new(Budget::for_input(0));
+    let mut top = Top::default();
+    for _ in ["document", "mapping"] {
+        nodes.next(&mut events).ok()?;
+    }
+    loop {
+        let key = match nodes.next(&mut events).ok()?.what {
+            What::Scalar(key, ..) => key.as_str()?.to_owned(),
+            _ => return Some(top.record().node),
+        };
+        let first = nodes.next(&mut events).ok()?;
+        let mut json = Vec::new();
+        nodes.value(&mut events, first, scalars_of(&key), &mut json).ok()?;
+        top.add(&key, Json::checked(json.into()));
+    }
+}
+
+/// The top, the turns and the messages as JSON.
+///
+/// # Errors
+/// If the part cannot be read.
+pub fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let mut out = Vec::new();
+    for item in open(parts, &quiet)? {
+        let Ok(Located { value, at }) = item else { continue };
+        out.clear();
+        let written = match value.kind {
+            _ if value.node.is_true(Field::Synthesized) => false,
+            Kind::Session => super::write::top(&value.node, &mut out),
+            Kind::Turn => turn::write(&value, &mut out),
+            _ => message::write(&value, Spacing::None, true, &mut out),
+        };
+        if written && show(at, &out).is_break() {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! The file as PyYAML would write it, beside the file as it is.
+//!
+//! Where both are the same, a record needs no spelling of its own: the writer gives it back.
+
+use crate::yaml::encoding::{Decoder, Found};
+use crate::yaml::write::{Emitter, Style};
+use std::cell::RefCell;
+use std::io::{self, Read};
+use std::rc::Rc;
+
+/// The text that was read and may still be asked for.
+#[derive(Debug, Default)]
+pub struct Kept {
+    bytes: Vec<u8>,
+    /// Offset in the stream of the first of `bytes`.
+    base: u64,
+    /// What the decoder found out.
+    pub found: Option<Found>,
+}
+
+/// Keeps what passes through.
+pub struct Tee {
+    source: Decoder<Box<dyn Read>>,
+    kept: Rc<RefCell<Kept>>,
+}
+
+impl Tee {
+    /// Over a part, whatever it is encoded in.
+    #[must_use]
+    pub fn new(part: Box<dyn Read>) -> (Self, Rc<RefCell<Kept>>) {
+        let kept = Rc::<RefCell<Kept>>::default();
+        (Self { source: Decoder::new(part, None), kept: Rc::clone(&kept) }, kept)
+    }
+}
+
+impl Read for Tee {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(into)?;
+        let mut kept = self.kept.borrow_mut();
+        kept.bytes.extend_from_slice(into.get(..read).unwrap_or_default());
+        kept.found = Some(self.source.found());
+        Ok(read)
+    }
+}
+
+impl Kept {
+    /// The text up to `end`, which is not kept any longer.
+    fn take(&mut self, end: u64) -> Vec<u8> {
+        let length = end.saturating_sub(self.base) as usize;
+        let length = length.min(self.bytes.len());
+        let rest = self.bytes.split_off(length);
+        self.base += length as u64;
+        std::mem::replace(&mut self.bytes, rest)
+    }
+}
+
+/// Both texts, from the end of the last record on.
+pub struct Shadow {
+    kept: Rc<RefCell<Kept>>,
+    /// Writes what PyYAML would.
+    pub yaml: Emitter,
+    /// Whether lines end with `\r\n`.
+    pub crlf: bool,
+}
+
+impl Shadow {
+    /// Of what the tee keeps.
+    #[must_use]
+    pub fn new(kept: Rc<RefCell<Kept>>) -> Self {
+        Self { kept, yaml: Emitter::new(Style::PyYaml), crlf: false }
+    }
+
+    /// What was found out about the encoding.
+    #[must_use]
+    pub fn found(&self) -> Option<Found> {
+        self.kept.borrow().found
+    }
+
+    /// Compares both texts up to `end`. Gives the file's own where they differ, without `gap`,
+    /// with which it must begin; `Some(None)` if it does not.
+    pub fn compare(&mut self, end: u64, gap: &str) -> Option<Option<String>> {
+        let mut source = self.kept.borrow_mut().take(end);
+        if self.crlf {
+            source = unix(&source);
+        }
+        let ours = std::mem::take(self.yaml.buffer());
+        if source == ours {
+            return None;
+        }
+        let own = source.strip_prefix(gap.as_bytes());
+        Some(own.and_then(|own| String::from_utf8(own.to_vec()).ok()))
+    }
+}
+
+/// The text with `\n` for each `\r\n`.
+fn unix(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = memchr::memmem::find(rest, b"\r\n") {
+        let (line, after) = rest.split_at(at);
+        out.extend_from_slice(line);
+        rest = after.get(1..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest);
+    out
+}

@@ -1,0 +1,142 @@
+//! A turn's summary as a record and back.
+
+use crate::json::{Fault, Json};
+use crate::mapping::{Extra, Finder, Object, Row, Source, row};
+use crate::record::{Field, Kind, Node, Record, Value};
+use bytes::Bytes;
+
+/// Members in the order in which releases 0.5.0 to 0.6.0 write them, then those that people add.
+const ROWS: &[Row] = &[
+    row("input", Field::Input),
+    row("expected", Field::Expected),
+    row("model", Field::Model),
+    row("duration_ms", Field::Duration),
+    row("tokens", Field::Tokens),
+    row("cost", Field::TotalCost),
+    row("tools_called", Field::ToolsCalled),
+    row("result", Field::Result),
+    row("evaluation", Field::Evaluation),
+    row("turn", Field::Number),
+    row("timestamp", Field::Time),
+    row("passed", Field::Passed),
+    row("analysis", Field::Analysis),
+];
+
+/// The members that make up the check of a turn.
+const EVAL: &[Field] = &[Field::Expected, Field::Passed, Field::Analysis, Field::Evaluation];
+
+/// Members that are text whatever they look like.
+pub const TEXTS: &[&str] = &["input", "expected", "model", "result", "evaluation", "timestamp"];
+
+/// Reads a turn.
+///
+/// # Errors
+/// If the text is not one JSON value.
+pub fn read(text: &Bytes) -> Result<Record, Fault> {
+    let mut source = Source::new(text);
+    let mut record = Record::new(Kind::Turn);
+    if source.cursor.peek() != Some(b'{') {
+        let span = source.cursor.skip_value()?;
+        record.kind = Kind::Opaque;
+        record.node.set(Field::Type, Json::constant("\"turn\""));
+        record.node.set(Field::Data, source.json(span));
+        return Ok(record);
+    }
+    let (mut flat, mut extra) = (Node::with_capacity(12), Extra::default());
+    let mut finder = Finder::new(ROWS);
+    source.cursor.begin_object()?;
+    while let Some(key) = source.cursor.next_key()? {
+        match finder.find(source.spelling(key)) {
+            Some(row) if flat.get(row.field).is_none() => {
+                source.value(key, row, &mut flat, &mut extra)?;
+            }
+            _ => source.unknown(key, &mut extra)?,
+        }
+    }
+    let mut eval = Node::default();
+    for &field in EVAL {
+        if let Some(value) = flat.take(field) {
+            eval.set(field, value);
+        }
+    }
+    record.node = flat;
+    if !eval.is_empty() {
+        record.node.set(Field::Eval, eval);
+    }
+    if let Some(extra) = extra.finish() {
+        record.node.set(Field::Extra, extra);
+    }
+    Ok(record)
+}
+
+/// Writes the turn that a record stands for as JSON; false if it stands for none.
+pub fn write(record: &Record, out: &mut Vec<u8>) -> bool {
+    let node = &record.node;
+    if record.kind == Kind::Opaque {
+        let data = node.json(Field::Data).filter(|_| node.is(Field::Type, "turn"));
+        data.into_iter().for_each(|data| out.extend_from_slice(data.as_bytes()));
+        return data.is_some();
+    }
+    let mut object = Object::open(out);
+    let empty = Node::default();
+    let eval = node.node(Field::Eval).unwrap_or(&empty);
+    for row in ROWS {
+        let holder = if EVAL.contains(&row.field) { eval } else { node };
+        object.rows(std::slice::from_ref(row), holder);
+    }
+    object.extra(eval);
+    object.extra(node);
+    object.close();
+    record.kind == Kind::Turn
+}
+
+/// Whether a field of a turn stands in what [`write`] makes of it.
+#[must_use]
+pub fn holds(field: Field) -> bool {
+    const HELD: &[Field] = &[Field::Eval, Field::Extra, Field::Layout, Field::Raw, Field::Data];
+    HELD.contains(&field) || ROWS.iter().any(|row| row.field == field)
+}
+
+/// A turn that is made up of a conversation that has none: its question, its answer, and calls
+/// between them.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// What was asked.
+    pub input: Option<Json>,
+    /// The last answer.
+    pub result: Option<Json>,
+    /// The model that gave it.
+    pub model: Option<Json>,
+    /// When it was given.
+    pub time: Option<Json>,
+    /// Calls of tools, for display.
+    pub tools: Vec<Json>,
+}
+
+impl Summary {
+    /// The turn's record.
+    #[must_use]
+    pub fn record(self, number: u64) -> Record {
+        let mut record = Record::new(Kind::Turn);
+        let empty = Json::constant("\"\"");
+        let node = &mut record.node;
+        node.set(Field::Number, Json::number(number));
+        node.set(Field::Input, self.input.unwrap_or(empty.clone()));
+        node.set(Field::Result, self.result.unwrap_or(empty.clone()));
+        node.set(Field::Model, self.model.unwrap_or(empty.clone()));
+        node.set(Field::Time, self.time.unwrap_or(empty.clone()));
+        for (field, value) in
+            [(Field::Duration, "0"), (Field::Tokens, "0"), (Field::TotalCost, "0.0")]
+        {
+            node.set(field, Json::constant(value));
+        }
+        let tools: Vec<&[u8]> = self.tools.iter().map(Json::as_bytes).collect();
+        let tools = [b"[", tools.join(&b","[..]).as_slice(), b"]"].concat();
+        node.set(Field::ToolsCalled, Value::Json(Json::checked(tools.into())));
+        let mut eval = Node::default();
+        eval.set(Field::Expected, empty.clone());
+        eval.set(Field::Evaluation, empty);
+        node.set(Field::Eval, eval);
+        record
+    }
+}

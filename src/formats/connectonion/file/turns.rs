@@ -1,0 +1,100 @@
+//! The turns once more, beside the messages: what they tell of messages that are not there.
+
+use super::turn::TEXTS;
+use crate::error::Result;
+use crate::json::{Json, text};
+use crate::mapping::Source;
+use crate::yaml::encoding::Decoder;
+use crate::yaml::json::{Nodes, Scalars};
+use crate::yaml::read::{Budget, Events, Limits, What};
+use bytes::Bytes;
+use std::io::Read;
+
+/// Question and answer of a turn.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// What was asked.
+    pub input: Option<Json>,
+    /// The answer.
+    pub result: Option<Json>,
+}
+
+/// Reads the turns a second time, one by one, so that none need be kept.
+pub struct Turns {
+    events: Events<Decoder<Box<dyn Read>>>,
+    nodes: Nodes,
+    /// The number of the turn that was read last.
+    at: u64,
+    inside: bool,
+}
+
+impl Turns {
+    /// Goes to the first turn of a part.
+    ///
+    /// # Errors
+    /// If the part cannot be read.
+    pub fn open(part: Box<dyn Read>, limits: Limits) -> Result<Self> {
+        let events = Events::new(Decoder::new(part, None), limits);
+        let nodes = Nodes::new(Budget::for_input(0));
+        let mut turns = Self { events, nodes, at: 0, inside: false };
+        turns.enter()?;
+        Ok(turns)
+    }
+
+    fn enter(&mut self) -> Result<()> {
+        // At the top, keys and values follow in turn.
+        let (mut depth, mut key, mut named) = (0, true, false);
+        loop {
+            match self.nodes.next(&mut self.events)?.what {
+                What::DocumentStart => {}
+                What::Scalar(text, ..) if depth == 1 => {
+                    named = key && text == "turns";
+                    key = !key;
+                }
+                What::SequenceStart(..) if depth == 1 && named => {
+                    self.inside = true;
+                    return Ok(());
+                }
+                What::MappingStart(..) | What::SequenceStart(..) => depth += 1,
+                What::MappingEnd | What::SequenceEnd if depth > 1 => {
+                    depth -= 1;
+                    key |= depth == 1;
+                }
+                What::Scalar(..) | What::Alias(_) => {}
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// What turn `number` tells, counting from 1. Numbers must be asked for in ascending order.
+    ///
+    /// # Errors
+    /// If the part cannot be read.
+    pub fn told(&mut self, number: u64) -> Result<Option<Told>> {
+        let mut json = Vec::new();
+        while self.inside && self.at < number {
+            let first = self.nodes.next(&mut self.events)?;
+            if first.what == What::SequenceEnd {
+                self.inside = false;
+                return Ok(None);
+            }
+            json.clear();
+            self.nodes.value(&mut self.events, first, Scalars::Text, &mut json)?;
+            self.at += 1;
+        }
+        if self.at != number || json.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(told(json.into())))
+    }
+}
+
+fn told(turn: Bytes) -> Told {
+    let source = Source::new(&turn);
+    let text = |name: &str| {
+        debug_assert!(TEXTS.contains(&name));
+        let value = source.peek(name).ok().flatten()?;
+        text::decode(value.as_bytes()).map(|_| value)
+    };
+    Told { input: text("input"), result: text("result") }
+}

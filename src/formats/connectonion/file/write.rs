@@ -1,0 +1,561 @@
+//! Writing a file as PyYAML does.
+//!
+//! Turns stand before the messages that they sum up, and the top before both tells of the end. So
+//! turns and messages go to spools, and the file is put together at its end.
+
+use super::super::{NAME, message};
+use super::TOP;
+use super::turn::{self, Summary, TEXTS};
+use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Sink, Spool, Version, Writer};
+use crate::json::{Cursor, Json, text};
+use crate::lines::BOM;
+use crate::mapping::{Object, Spacing};
+use crate::position::Located;
+use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::yaml::json::{Nodes, Scalars, emit};
+use crate::yaml::read::{Budget, Events, Limits};
+use crate::yaml::write::{Emitter, Style};
+use bytes::Bytes;
+use std::io::{self, SeekFrom, Write};
+
+/// Opens a file for writing.
+///
+/// # Errors
+/// If the part cannot be created, or there is no room for spools.
+pub fn open<'a>(
+    sink: &'a mut dyn Sink,
+    _version: &'static Version,
+    cx: &'a Cx<'a>,
+) -> Result<Box<dyn Writer + 'a>> {
+    let to = sink.create("")?;
+    Ok(Box::new(File {
+        to,
+        cx,
+        own: None,
+        top: Node::default(),
+        middle: Vec::new(),
+        tail: Vec::new(),
+        turns: Section::new("turns", sink.spool()?),
+        messages: Section::new("messages", sink.spool()?),
+        written: 0,
+        open: None,
+        listed: 0,
+        summary: None,
+    }))
+}
+
+/// A part of the file that is written before its place is known.
+struct Section {
+    yaml: Emitter,
+    spool: Box<dyn Spool>,
+}
+
+/// Output is handed on in pieces of this size.
+const CHUNK: usize = 256 << 10;
+
+impl Section {
+    fn new(name: &str, spool: Box<dyn Spool>) -> Self {
+        let mut yaml = Emitter::new(Style::PyYaml);
+        yaml.begin_mapping().string(name);
+        if name == "turns" {
+            yaml.begin_sequence();
+        } else {
+            yaml.begin_mapping();
+        }
+        Self { yaml, spool }
+    }
+
+    fn flush(&mut self, size: usize) -> Result<()> {
+        let buffer = self.yaml.buffer();
+        if buffer.len() >= size {
+            let written = self.spool.write_all(buffer);
+            written.map_err(|error| Error::io("cannot write to a temporary file", error))?;
+            buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Copies all of it to where it belongs.
+    fn finish(mut self, to: &mut Out<'_>) -> Result<()> {
+        self.flush(1)?;
+        let failed = |error| Error::io("cannot read a temporary file", error);
+        self.spool.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            let read = self.spool.read(&mut chunk).map_err(failed)?;
+            if read == 0 {
+                break;
+            }
+            to.put(chunk.get(..read).unwrap_or_default())?;
+        }
+        to.put(&self.yaml.finish())
+    }
+}
+
+/// The file itself.
+struct Out<'o> {
+    to: &'o mut dyn Write,
+    crlf: bool,
+    /// A line ending that is not written yet: the last one may be missing.
+    pending: bool,
+}
+
+impl Out<'_> {
+    fn put(&mut self, text: &[u8]) -> Result<()> {
+        let written = if self.crlf {
+            text.split_inclusive(|b| *b == b'\n').try_for_each(|line| self.line(line))
+        } else {
+            self.line(text)
+        };
+        written.map_err(|error| Error::io("cannot write", error))
+    }
+
+    /// Writes text whose last byte at most ends a line.
+    fn line(&mut self, text: &[u8]) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.end_line()?;
+        let line = text.strip_suffix(b"\n");
+        self.pending = line.is_some();
+        self.to.write_all(line.unwrap_or(text))
+    }
+
+    fn end_line(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.pending) {
+            self.to.write_all(if self.crlf { b"\r\n" } else { b"\n" })?;
+        }
+        Ok(())
+    }
+}
+
+struct File<'a> {
+    to: Box<dyn Write>,
+    cx: &'a Cx<'a>,
+    /// Whether the records come from such a file; `None` before the session record.
+    own: Option<bool>,
+    /// The session record.
+    top: Node,
+    /// What stands between turns and messages, and behind the messages.
+    middle: Vec<u8>,
+    tail: Vec<u8>,
+    turns: Section,
+    messages: Section,
+    /// How many turns were written.
+    written: u64,
+    /// The turn whose messages are being written, and the last one before it.
+    open: Option<u64>,
+    listed: u64,
+    /// The turn that is being summed up, where the source has none.
+    summary: Option<Summary>,
+}
+
+impl Writer for File<'_> {
+    fn record(&mut self, located: &Located<Record>) -> Result<()> {
+        let record = &located.value;
+        let restored = [Field::Synthesized, Field::Derived];
+        if self.own == Some(true) && restored.iter().any(|field| record.node.is_true(*field)) {
+            return Ok(());
+        }
+        match (record.kind, self.own) {
+            (Kind::Session, _) => self.session(&record.node),
+            (_, None) => {
+                let message = "the stream does not begin with a session";
+                let found = Diagnostic::new(Code::BadRecord, message);
+                return Err(Error::unfit(found.at(located.at)));
+            }
+            (Kind::Turn, Some(true)) => self.turn(located),
+            (Kind::Opaque, Some(true)) if record.node.is(Field::Type, "turn") => {
+                self.turn(located);
+            }
+            (_, Some(own)) => self.message(located, own)?,
+        }
+        self.turns.flush(CHUNK)?;
+        self.messages.flush(CHUNK)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        let Some(own) = self.own else {
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
+        };
+        self.end_summary();
+        self.close_turn();
+        self.list_empty(self.written);
+        let file = self.top.take(Field::File);
+        let file = match &file {
+            Some(Value::Node(file)) => file.clone(),
+            _ => Node::default(),
+        };
+        let mut out =
+            Out { to: self.to.as_mut(), crlf: file.is(Field::Eol, "crlf"), pending: false };
+        if file.is_true(Field::Bom) {
+            out.put(BOM)?;
+        }
+        let head = match self.top.text(Field::Raw).filter(|raw| own && is_top(raw, &self.top)) {
+            Some(raw) => raw.into_bytes(),
+            None => top_text(&self.top),
+        };
+        out.put(&ended(head))?;
+        self.turns.yaml.end();
+        self.turns.finish(&mut out)?;
+        out.put(&self.middle)?;
+        self.messages.finish(&mut out)?;
+        out.put(&self.tail)?;
+        if file.json(Field::FinalNewline).is_none() {
+            out.end_line().map_err(|error| Error::io("cannot write", error))?;
+        }
+        self.to.flush().map_err(|error| Error::io("cannot write", error))
+    }
+}
+
+/// The text with a line ending.
+fn ended(mut text: Vec<u8>) -> Vec<u8> {
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
+    text
+}
+
+/// Fields of the session record that have a place at the top.
+const TOP_FIELDS: &[Field] = &[
+    Field::Source,
+    Field::Agent,
+    Field::Id,
+    Field::Created,
+    Field::Updated,
+    Field::Totals,
+    Field::SystemPrompt,
+    Field::File,
+    Field::Raw,
+    Field::Layout,
+];
+
+impl File<'_> {
+    fn lost(&self, path: &str) {
+        self.cx.log.count(Fate::Dropped, path);
+    }
+
+    fn session(&mut self, node: &Node) {
+        let first = self.own.is_none();
+        let own = *self.own.get_or_insert(node.is(Field::Source, &format!("{NAME}@2")));
+        if node.node(Field::File).is_some_and(|file| file.json(Field::Encoding).is_some()) {
+            self.lost("session.file.encoding");
+        }
+        for field in node.fields() {
+            let held = TOP_FIELDS.contains(&field) || (own && field == Field::Extra);
+            if !held {
+                self.lost(&format!("session.{}", field.name()));
+            }
+        }
+        if first {
+            self.top = node.clone();
+            if !own {
+                self.top.take(Field::Extra);
+                self.top.take(Field::Totals);
+                if let Some(Value::Json(prompt)) = self.top.take(Field::SystemPrompt) {
+                    self.prompt(&prompt);
+                }
+            }
+            return;
+        }
+        if let Some(Value::Node(file)) = node.get(Field::File) {
+            self.top.set(Field::File, file.clone());
+        }
+        if !own {
+            node.json(Field::Updated).into_iter().for_each(|time| {
+                self.top.set(Field::Updated, time.clone());
+            });
+            return;
+        }
+        let text = match node.text(Field::Raw).filter(|raw| is_top(raw, node)) {
+            Some(raw) => raw.into_bytes(),
+            None => top_text(node),
+        };
+        let before = self.open.is_none() && self.listed == 0;
+        let place = if before { &mut self.middle } else { &mut self.tail };
+        place.extend_from_slice(&ended(text));
+    }
+
+    fn prompt(&mut self, prompt: &Json) {
+        let mut node = Node::default();
+        node.set(Field::SystemPrompt, prompt.clone());
+        self.middle.extend_from_slice(&top_text(&node));
+    }
+
+    fn turn(&mut self, located: &Located<Record>) {
+        let record = &located.value;
+        self.written += 1;
+        let raw = record.node.text(Field::Raw);
+        if let Some(raw) = raw.filter(|raw| self.gives(located, raw, "-", turn::read, TEXTS)) {
+            self.turns.yaml.raw(raw.as_bytes());
+            return;
+        }
+        let mut json = Vec::new();
+        if turn::write(record, &mut json) {
+            put(&json, &mut self.turns.yaml);
+        }
+        for field in record.node.fields().filter(|field| !turn::holds(*field)) {
+            self.lost(&format!("turn.{}", field.name()));
+        }
+    }
+
+    /// Whether a stored spelling reads as the record; says so if not.
+    fn gives(
+        &self,
+        located: &Located<Record>,
+        raw: &str,
+        gap: &str,
+        read: fn(&Bytes) -> std::result::Result<Record, crate::json::Fault>,
+        texts: &'static [&'static str],
+    ) -> bool {
+        let scalars = if texts.is_empty() { Scalars::Text } else { Scalars::TextOf(texts) };
+        let json = item(&format!("{gap}{raw}\n"), scalars);
+        let apart = [Field::Id, Field::IdMade, Field::Parent, Field::Turn];
+        let same = json.and_then(|json| read(&json).ok()).is_some_and(|found| {
+            found.kind == located.value.kind && equal(&found.node, &located.value.node, &apart)
+        });
+        if !same {
+            let message = "the record was edited, its stored spelling is dropped";
+            self.cx.report(Diagnostic::new(Code::RawRefused, message).at(located.at));
+        }
+        same
+    }
+
+    fn message(&mut self, located: &Located<Record>, own: bool) -> Result<()> {
+        let record = &located.value;
+        let node = &record.node;
+        let mut json = Vec::new();
+        if !message::write(record, Spacing::None, own, &mut json) {
+            let role = node.text(Field::Role).map(|role| format!(" of role {role}"));
+            self.lost(&format!("{}{}", record.kind.name(), role.unwrap_or_default()));
+            return Ok(());
+        }
+        if own {
+            let number = node.json(Field::Turn).and_then(Json::float);
+            let number = number.map_or(self.open.unwrap_or(1), |number| number as u64);
+            self.open_turn(number, located)?;
+        } else if self.sum_up(record) {
+            self.open_turn(self.written + 1, located)?;
+        } else {
+            return Ok(());
+        }
+        let raw = node.text(Field::Raw).filter(|_| own);
+        if let Some(raw) = raw.filter(|raw| self.gives(located, raw, "  -", message::read, &[])) {
+            self.messages.yaml.raw(raw.as_bytes());
+            return Ok(());
+        }
+        put(&json, &mut self.messages.yaml);
+        let kind = record.kind.name();
+        let count = |path: &str| self.lost(&format!("{kind}.{path}"));
+        let timed = |field: &Field| !own && *field == Field::Time;
+        for field in node.fields().filter(|f| !message::holds(*f, own) && !timed(f)) {
+            count(field.name());
+        }
+        message::unwritable(node, "content", &count);
+        Ok(())
+    }
+
+    /// Begins the list of a turn's messages.
+    fn open_turn(&mut self, number: u64, located: &Located<Record>) -> Result<()> {
+        if self.open == Some(number) {
+            return Ok(());
+        }
+        self.close_turn();
+        if number <= self.listed {
+            let message = format!("messages of turn {number} come after those of a later turn");
+            let found = Diagnostic::new(Code::BadRecord, message);
+            return Err(Error::unfit(found.at(located.at)));
+        }
+        self.list_empty(number - 1);
+        self.messages.yaml.plain(&number.to_string()).begin_sequence();
+        self.open = Some(number);
+        Ok(())
+    }
+
+    fn close_turn(&mut self) {
+        if let Some(number) = self.open.take() {
+            self.messages.yaml.end();
+            self.listed = number;
+        }
+    }
+
+    /// Turns without messages have lists, too.
+    fn list_empty(&mut self, last: u64) {
+        for number in self.listed + 1..=last {
+            self.messages.yaml.plain(&number.to_string()).begin_sequence().end();
+        }
+        self.listed = self.listed.max(last);
+    }
+
+    /// Takes a message of another format into the summary of its turn. False for a system
+    /// message, which stands elsewhere.
+    fn sum_up(&mut self, record: &Record) -> bool {
+        let node = &record.node;
+        if let Some(time) = node.json(Field::Time) {
+            self.top.set(Field::Updated, time.clone());
+        }
+        if node.is(Field::Role, "system") {
+            match said(node).filter(|_| self.middle.is_empty()) {
+                Some(prompt) => self.prompt(&prompt),
+                None => self.lost("message of role system"),
+            }
+            return false;
+        }
+        if node.is(Field::Role, "user") {
+            self.end_summary();
+        }
+        let summary = self.summary.get_or_insert_default();
+        summary.time = node.json(Field::Time).cloned().or(summary.time.take());
+        if node.is(Field::Role, "user") {
+            summary.input = said(node);
+        } else if node.is(Field::Role, "assistant") {
+            summary.result = said(node).or(summary.result.take());
+            summary.model = node.json(Field::Model).cloned().or(summary.model.take());
+            let blocks = node.nodes(Field::Content).unwrap_or_default();
+            let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL));
+            summary.tools.extend(calls.map(display));
+        }
+        true
+    }
+
+    /// Writes the summary of the turn that ends.
+    fn end_summary(&mut self) {
+        if let Some(summary) = self.summary.take() {
+            self.written += 1;
+            let mut json = Vec::new();
+            turn::write(&summary.record(self.written), &mut json);
+            put(&json, &mut self.turns.yaml);
+        }
+    }
+}
+
+/// The texts of a message as one.
+fn said(node: &Node) -> Option<Json> {
+    if let Some(text) = node.json(Field::Content) {
+        return Some(text.clone()).filter(|text| !text.is_null());
+    }
+    let blocks = node.nodes(Field::Content)?;
+    let texts = blocks.iter().filter(|block| block.is(Field::Type, block::TEXT));
+    texts.filter_map(|block| block.json(Field::Text).cloned()).reduce(|a, b| a.joined(&b))
+}
+
+/// How many characters of an argument are shown.
+const SHOWN: usize = 50;
+
+/// A call as the turn's summary shows it: `run(command='ls')`.
+fn display(call: &Node) -> Json {
+    let arguments = call.json(Field::Arguments).cloned().unwrap_or_default();
+    let inner = arguments.text().map(|text| Json::checked(text.into()));
+    let arguments = inner.unwrap_or(arguments);
+    let spelling = arguments.as_bytes();
+    let mut cursor = Cursor::new(spelling);
+    let mut shown = Vec::new();
+    // Arguments of a call may be any text; what is no object is not shown.
+    if cursor.begin_object().is_ok() {
+        while let Ok(Some(key)) = cursor.next_key()
+            && let Ok(value) = cursor.skip_value()
+        {
+            let key = text::decode(key.of(spelling)).unwrap_or_default();
+            let value = match text::decode(value.of(spelling)) {
+                Some(text) if text.chars().count() > SHOWN => {
+                    format!("'{}...'", text.chars().take(SHOWN).collect::<String>())
+                }
+                Some(text) => format!("'{text}'"),
+                None => String::from_utf8_lossy(value.of(spelling)).chars().take(SHOWN).collect(),
+            };
+            shown.push(format!("{key}={value}"));
+        }
+    }
+    let name = call.text(Field::Name).unwrap_or_default();
+    Json::string(&format!("{name}({})", shown.join(", ")))
+}
+
+/// Writes JSON that the model made.
+fn put(json: &[u8], yaml: &mut Emitter) {
+    let written = emit(json, yaml);
+    debug_assert!(written.is_ok(), "{written:?}");
+}
+
+/// The one item of a sequence as JSON, if the text is that.
+fn item(yaml: &str, scalars: Scalars) -> Option<Bytes> {
+    let mut events = Events::new(yaml.as_bytes(), Limits::default());
+    let mut nodes = Nodes::new(Budget::for_input(0));
+    for _ in ["document", "sequence"] {
+        nodes.next(&mut events).ok()?;
+    }
+    let first = nodes.next(&mut events).ok()?;
+    let mut json = Vec::new();
+    nodes.value(&mut events, first, scalars, &mut json).ok()?;
+    Some(json.into())
+}
+
+/// The members of the top that a session record stands for, as JSON; false if there are none.
+pub fn top(node: &Node, out: &mut Vec<u8>) -> bool {
+    let start = out.len();
+    let mut object = Object::open(out);
+    for name in TOP {
+        let value = match name {
+            "name" => node.json(Field::Agent).cloned(),
+            "session_id" => node.json(Field::Id).cloned().or(member(node, Field::Extra, name)),
+            "created" => node.json(Field::Created).cloned(),
+            "updated" => node.json(Field::Updated).cloned(),
+            _ => member(node, Field::Totals, name),
+        };
+        value.into_iter().for_each(|value| object.member(name, value.as_bytes()));
+    }
+    if let Some(prompt) = node.json(Field::SystemPrompt) {
+        object.member("system_prompt", prompt.as_bytes());
+    }
+    let rest = node.json(Field::Extra).map(|extra| without(extra, "session_id"));
+    rest.into_iter().for_each(|rest| object.members_of(&rest));
+    object.close();
+    out.len() > start + 2
+}
+
+/// A member of a field that is an object.
+fn member(node: &Node, field: Field, name: &str) -> Option<Json> {
+    let object = node.json(field)?;
+    let source = crate::mapping::Source::new(object.bytes());
+    source.peek(name).ok()?
+}
+
+/// The object without one of its members.
+fn without(object: &Json, name: &str) -> Json {
+    let spelling = object.as_bytes();
+    let mut cursor = Cursor::new(spelling);
+    let mut rest = crate::mapping::Extra::default();
+    // A field of the model holds checked JSON, so the walk ends where the object does.
+    if cursor.begin_object().is_ok() {
+        while let Ok(Some(key)) = cursor.next_key()
+            && let Ok(value) = cursor.skip_value()
+        {
+            if !text::is(key.of(spelling), name) {
+                rest.add(key.of(spelling), value.of(spelling));
+            }
+        }
+    }
+    rest.finish().unwrap_or(Json::constant("{}"))
+}
+
+/// The same as YAML.
+fn top_text(node: &Node) -> Vec<u8> {
+    let mut json = Vec::new();
+    if !top(node, &mut json) {
+        return Vec::new();
+    }
+    let mut yaml = Emitter::new(Style::PyYaml);
+    put(&json, &mut yaml);
+    yaml.finish()
+}
+
+/// Whether stored text reads as the members of the top that the record has.
+fn is_top(raw: &str, node: &Node) -> bool {
+    super::read::members(raw).is_some_and(|read| equal(&read, node, &[Field::Source, Field::File]))
+}
+
+fn equal(read: &Node, given: &Node, apart: &[Field]) -> bool {
+    let kept = |(field, _): &(Field, &Value)| *field != Field::Raw && !apart.contains(field);
+    read.iter().filter(kept).eq(given.iter().filter(kept))
+}

@@ -1,0 +1,340 @@
+//! YAML nodes as JSON, and JSON as YAML.
+
+use super::read::{Budget, Event, Events, Spelling, What, restore_breaks};
+use super::write::Emitter;
+use super::{Text, is_number};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::json::{Cursor, Fault, Json};
+use crate::position::Position;
+use std::collections::HashMap;
+use std::io::Read;
+
+/// What scalars without quotes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalars {
+    /// What YAML 1.1 makes of them: `null`, `true`, numbers in decimal; the rest is text.
+    Typed,
+    /// Text, whatever they look like, but for `null`.
+    Text,
+    /// Text for these members of the outermost mapping, else as typed.
+    TextOf(&'static [&'static str]),
+}
+
+/// Reads nodes as JSON. Aliases are expanded, as far as a budget goes.
+#[derive(Debug)]
+pub struct Nodes {
+    /// What stands behind each anchor.
+    anchors: HashMap<usize, Vec<u8>>,
+    budget: Budget,
+    /// Where the last node ended, white space and the end of a block apart.
+    pub end: Position,
+    /// Whether the last node held what JSON cannot say: a tag, an alias, an anchor.
+    pub beyond_json: bool,
+    /// Where comments stood.
+    pub comments: Vec<Position>,
+}
+
+impl Nodes {
+    /// Aliases may expand as far as `budget` goes.
+    #[must_use]
+    pub fn new(budget: Budget) -> Self {
+        Self {
+            anchors: HashMap::new(),
+            budget,
+            end: Position::default(),
+            beyond_json: false,
+            comments: Vec::new(),
+        }
+    }
+
+    /// The next event that is no comment.
+    ///
+    /// # Errors
+    /// Those of [`Events::next`]; an end before the document's end is one, too.
+    pub fn next<R: Read>(&mut self, events: &mut Events<R>) -> Result<Event> {
+        loop {
+            match events.next()? {
+                None => {
+                    let found = Diagnostic::new(Code::YamlCutShort, "the document has no end");
+                    return Err(Error::unfit(found.at(self.end)));
+                }
+                Some(Event { what: What::Comment { .. }, at, .. }) => self.comments.push(at),
+                Some(event) => {
+                    self.note_end(&event);
+                    return Ok(event);
+                }
+            }
+        }
+    }
+
+    fn note_end(&mut self, event: &Event) {
+        // The end of a block is seen only where something else begins.
+        let bracket = event.end.byte.saturating_sub(event.at.byte) == 1;
+        let ends = match event.what {
+            What::Scalar(..) | What::Alias(_) => true,
+            What::MappingEnd | What::SequenceEnd => bracket,
+            _ => false,
+        };
+        if ends {
+            self.end = event.end;
+        }
+    }
+
+    /// Appends the node that begins with `first` as JSON.
+    ///
+    /// # Errors
+    /// Those of the stream, and where aliases expand too far.
+    pub fn value<R: Read>(
+        &mut self,
+        events: &mut Events<R>,
+        first: Event,
+        scalars: Scalars,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        self.beyond_json = false;
+        let mut open: Vec<Open> = Vec::new();
+        let mut event = first;
+        loop {
+            self.node(event, scalars, &mut open, out)?;
+            if open.is_empty() {
+                return Ok(());
+            }
+            event = self.next(events)?;
+        }
+    }
+
+    fn node(
+        &mut self,
+        event: Event,
+        scalars: Scalars,
+        open: &mut Vec<Open>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let is_key = open.last_mut().is_some_and(Open::begin_item);
+        let ends = matches!(event.what, What::MappingEnd | What::SequenceEnd);
+        if !ends && let Some(level) = open.last_mut() {
+            level.separate(out);
+        }
+        let start = out.len();
+        match event.what {
+            What::Scalar(text, spelling, node) => {
+                let text = match spelling {
+                    Spelling::SingleQuoted => restore_breaks(text),
+                    _ => text,
+                };
+                self.beyond_json |= node.tag.is_some() || node.anchor.is_some();
+                match open.last_mut() {
+                    Some(level) if is_key => {
+                        level.text = matches!(scalars, Scalars::TextOf(names)
+                            if level.outermost && names.iter().any(|name| text == **name));
+                        out.extend_from_slice(&text.to_json());
+                    }
+                    level => {
+                        let text_only = level.is_some_and(|level| level.text);
+                        let typed = scalars != Scalars::Text && !text_only;
+                        scalar(&text, spelling, typed, out);
+                    }
+                }
+                self.anchor(node.anchor, out.get(start..).unwrap_or_default());
+            }
+            What::Alias(anchor) => {
+                self.beyond_json = true;
+                let value = self.anchors.get(&anchor).map_or(&b"null"[..], Vec::as_slice);
+                self.budget.spend(value.len() as u64, event.at)?;
+                out.extend_from_slice(value);
+            }
+            What::MappingStart(_, node) | What::SequenceStart(_, node) if is_key => {
+                self.beyond_json |= node.tag.is_some();
+                let found = Diagnostic::new(Code::YamlSyntax, "a key that is no scalar");
+                return Err(Error::unfit(found.at(event.at)));
+            }
+            What::MappingStart(_, node) => {
+                self.beyond_json |= node.tag.is_some() || node.anchor.is_some();
+                out.push(b'{');
+                open.push(Open::new(true, open.is_empty(), start, node.anchor));
+            }
+            What::SequenceStart(_, node) => {
+                self.beyond_json |= node.tag.is_some() || node.anchor.is_some();
+                out.push(b'[');
+                open.push(Open::new(false, false, start, node.anchor));
+            }
+            What::MappingEnd | What::SequenceEnd => {
+                if let Some(level) = open.pop() {
+                    out.push(if level.mapping { b'}' } else { b']' });
+                    let value = out.get(level.start..).unwrap_or_default();
+                    self.anchor(level.anchor, value);
+                }
+            }
+            What::DocumentStart | What::DocumentEnd | What::Comment { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn anchor(&mut self, anchor: Option<usize>, value: &[u8]) {
+        if let Some(anchor) = anchor {
+            self.anchors.insert(anchor, value.to_vec());
+        }
+    }
+}
+
+/// A collection that was begun.
+#[derive(Debug)]
+struct Open {
+    mapping: bool,
+    /// Whether the next node is a key.
+    key: bool,
+    first: bool,
+    outermost: bool,
+    /// Whether the value that comes next is text whatever it looks like.
+    text: bool,
+    /// Where its JSON begins.
+    start: usize,
+    anchor: Option<usize>,
+}
+
+impl Open {
+    fn new(mapping: bool, outermost: bool, start: usize, anchor: Option<usize>) -> Self {
+        Self { mapping, key: !mapping, first: true, outermost, text: false, start, anchor }
+    }
+
+    /// Turns to the next node; says whether it is a key.
+    fn begin_item(&mut self) -> bool {
+        self.key = self.mapping && !self.key;
+        self.key
+    }
+
+    /// Writes what stands before the node.
+    fn separate(&mut self, out: &mut Vec<u8>) {
+        if self.mapping && !self.key {
+            out.push(b':');
+        } else if !std::mem::take(&mut self.first) {
+            out.push(b',');
+        }
+    }
+}
+
+fn scalar(text: &Text<'_>, spelling: Spelling, typed: bool, out: &mut Vec<u8>) {
+    let bytes = text.as_bytes();
+    let plain = spelling == Spelling::Plain;
+    let word = match bytes {
+        b"" | b"~" | b"null" | b"Null" | b"NULL" if plain => Some(&b"null"[..]),
+        b"true" | b"True" | b"TRUE" | b"yes" | b"Yes" | b"YES" | b"on" | b"On" | b"ON" => {
+            Some(&b"true"[..])
+        }
+        b"false" | b"False" | b"FALSE" | b"no" | b"No" | b"NO" | b"off" | b"Off" | b"OFF" => {
+            Some(&b"false"[..])
+        }
+        _ if is_number(bytes) => Some(bytes),
+        _ => None,
+    };
+    match word {
+        Some(b"null") if plain => out.extend_from_slice(b"null"),
+        Some(word) if plain && typed => out.extend_from_slice(word),
+        _ => out.extend_from_slice(&text.to_json()),
+    }
+}
+
+/// Writes a JSON value as YAML.
+///
+/// # Errors
+/// If the text is not JSON; a field of the model always is.
+pub fn emit(value: &[u8], yaml: &mut Emitter) -> Result<(), Fault> {
+    let mut cursor = Cursor::new(value);
+    let mut open = Vec::new();
+    loop {
+        match cursor.peek() {
+            Some(b'{') => {
+                cursor.begin_object()?;
+                yaml.begin_mapping();
+                open.push(true);
+            }
+            Some(b'[') => {
+                cursor.begin_array()?;
+                yaml.begin_sequence();
+                open.push(false);
+            }
+            _ => {
+                let span = cursor.skip_value()?;
+                emit_scalar(span.of(value), yaml);
+            }
+        }
+        // On to the next value: behind the next key, or of the next element.
+        loop {
+            let Some(mapping) = open.last() else { return Ok(()) };
+            if *mapping {
+                if let Some(key) = cursor.next_key()? {
+                    yaml.string(Text::from_json(key.of(value)).unwrap_or_default());
+                    break;
+                }
+            } else if cursor.next_element()? {
+                break;
+            }
+            yaml.end();
+            open.pop();
+        }
+    }
+}
+
+/// Writes a JSON scalar.
+pub fn emit_scalar(value: &[u8], yaml: &mut Emitter) {
+    match Text::from_json(value) {
+        Some(text) => yaml.string(text),
+        None => yaml.plain(&number(value)),
+    };
+}
+
+/// A word, or a number as YAML 1.1 knows it: with a point in it where it has an exponent.
+fn number(value: &[u8]) -> String {
+    let spelled = String::from_utf8_lossy(value).into_owned();
+    match spelled.split_once(['e', 'E']) {
+        Some((digits, exponent)) if Json::checked(value.to_vec().into()).float().is_some() => {
+            let point = if digits.contains('.') { "" } else { ".0" };
+            let sign = if exponent.starts_with(['+', '-']) { "" } else { "+" };
+            format!("{digits}{point}e{sign}{exponent}")
+        }
+        _ => spelled,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::read::Limits;
+    use crate::yaml::write::Style;
+
+    fn read(yaml: &str, scalars: Scalars) -> String {
+        let mut events = Events::new(yaml.as_bytes(), Limits::default());
+        let mut nodes = Nodes::new(Budget::for_input(yaml.len() as u64));
+        let mut out = Vec::new();
+        nodes.next(&mut events).expect("a document");
+        let first = nodes.next(&mut events).expect("a node");
+        nodes.value(&mut events, first, scalars, &mut out).expect("a value");
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn nodes_become_json_and_json_nodes() {
+        let yaml = "a: 1\nb:\n- x\n- y: ''\n  z: []\n- - 1.5\n  - null\nc: {}\nd: 'yes'\ne: true\n";
+        let json = r#"{"a":1,"b":["x",{"y":"","z":[]},[1.5,null]],"c":{},"d":"yes","e":true}"#;
+        assert_eq!(read(yaml, Scalars::Typed), json);
+        let mut emitter = Emitter::new(Style::PyYaml);
+        emit(json.as_bytes(), &mut emitter).expect("JSON");
+        assert_eq!(String::from_utf8(emitter.finish()).expect("UTF-8"), yaml);
+    }
+
+    #[test]
+    fn words_and_numbers_are_those_of_yaml_1_1() {
+        let yaml = "[yes, 0123, 1e3, 2024-01-01, ~, 0x1f, -2.5, 1_000, .5, 12:30:45, 1.0e+5]";
+        let typed =
+            r#"[true,"0123","1e3","2024-01-01",null,"0x1f",-2.5,"1_000",".5","12:30:45",1.0e+5]"#;
+        assert_eq!(read(yaml, Scalars::Typed), typed);
+        let text = r#"["yes","0123","1e3","2024-01-01",null,"0x1f","-2.5","1_000",".5","12:30:45","1.0e+5"]"#;
+        assert_eq!(read(yaml, Scalars::Text), text);
+    }
+
+    #[test]
+    fn aliases_are_expanded() {
+        assert_eq!(read("- &a {x: 1}\n- *a\n", Scalars::Typed), r#"[{"x":1},{"x":1}]"#);
+    }
+}
