@@ -9,7 +9,7 @@
 //! | `content: null` beside `tool_calls` | layout `null` |
 //! | any other member, `id` included | `extra`: the real software gives some `id`s twice |
 
-use crate::json::{Fault, Json, text};
+use crate::json::{Cursor, Fault, Json, text};
 use crate::mapping::{BlockType, Extra, Object, Source, Spacing, row, write_blocks};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
@@ -217,7 +217,7 @@ pub fn write(record: &Record, spacing: Spacing, own: bool, out: &mut Vec<u8>) ->
             write_calls(blocks.unwrap_or_default(), spacing, &mut object);
         }
     }
-    object.extra_members(node.json(Field::Extra).filter(|_| own));
+    write_extra(node.json(Field::Extra).filter(|_| own), &mut object);
     object.close();
     true
 }
@@ -284,7 +284,7 @@ fn write_calls(blocks: &[Node], spacing: Spacing, object: &mut Object<'_>) {
             write_arguments(arguments, function.key("arguments"));
         }
         function.close();
-        member.extra(call);
+        write_extra(call.json(Field::Extra), &mut member);
         member.close();
     }
     if !first {
@@ -292,6 +292,22 @@ fn write_calls(blocks: &[Node], spacing: Spacing, object: &mut Object<'_>) {
         out.push(b'[');
         out.extend_from_slice(&list);
         out.push(b']');
+    }
+}
+
+/// Writes the members of an object one by one, for the spaces between them.
+fn write_extra(extra: Option<&Json>, object: &mut Object<'_>) {
+    let spelling = extra.map_or(&b"{}"[..], Json::as_bytes);
+    let mut cursor = Cursor::new(spelling);
+    // A field of the model holds checked JSON, so the walk ends where the object does.
+    if cursor.begin_object().is_ok() {
+        while let Ok(Some(key)) = cursor.next_key()
+            && let Ok(value) = cursor.skip_value()
+        {
+            let key = key.of(spelling);
+            let key = key.get(1..key.len() - 1).unwrap_or_default();
+            object.member(&String::from_utf8_lossy(key), value.of(spelling));
+        }
     }
 }
 
