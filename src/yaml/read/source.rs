@@ -211,13 +211,13 @@ enum Found {
 }
 
 impl Found {
-    /// Escapes are told from what follows an escaped backslash as the parser tells them: in
-    /// double quotes a row of backslashes begins with an escape.
+    /// Backslashes are taken in pairs, as the parser takes them: in double quotes a row of them
+    /// begins with an escape.
     fn at(bytes: &[u8], last: bool) -> Self {
         match bytes {
             [b'\\', b'u', b'd' | b'D', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F', ..] => Self::Half,
             [b'\\'] | [b'\\', b'u'] | [b'\\', b'u', b'd' | b'D'] if !last => Self::Cut,
-            [b'\\', ..] => Self::Other(2),
+            [b'\\', b'\\', ..] => Self::Other(2),
             [0xce, 0xa2, ..] => Self::Mark,
             _ => Self::Other(1),
         }
