@@ -10,7 +10,7 @@
 //! PyYAML writes half of a surrogate pair as `"\ud800"`, and what `json.dumps` makes of an emoji
 //! as `"\ud83d\ude00"`. No parser in Rust takes the first: its scalars are strings. So the `\u` of
 //! every escape that can only be a half is replaced by [`MARK`], which is as long, and put back in
-//! every scalar but those in double quotes, where it is decoded (see [`super::restore`]). A `MARK`
+//! every scalar but those in double quotes, where it is decoded (see [`halves`](super::halves)). A `MARK`
 //! that the stream itself holds is doubled.
 
 use granit_parser::input::{BorrowedInput, Input};
