@@ -72,7 +72,7 @@ fn unicode(rest: &str) -> Option<(u32, &str)> {
 }
 
 /// Appends a code point below U+110000, a surrogate as UTF-8 would spell it.
-pub fn push_wtf8(point: u32, out: &mut Vec<u8>) {
+pub(crate) fn push_wtf8(point: u32, out: &mut Vec<u8>) {
     match char::from_u32(point) {
         Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
         None => {

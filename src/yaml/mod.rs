@@ -4,7 +4,7 @@
 //! * [`encoding`] makes UTF-8 of what else there is, and back.
 //! * [`json`] makes JSON of nodes, and nodes of JSON.
 //! * [`read`] gives the events of a document with their places.
-//! * [`write`] spells documents, as PyYAML does or for people.
+//! * [`write`](mod@write) spells documents, as PyYAML does or for people.
 
 pub mod encoding;
 pub mod json;

@@ -74,6 +74,10 @@ pub type Done = (Result<Vec<u8>, Error>, Findings);
 /// Migrates in memory.
 pub fn migrated(bytes: &[u8], to: &str, options: &Options) -> Done {
     let spec = Spec::parse(to).expect("a format");
+    if spec.format.plane.is_none() {
+        let version = recognise(bytes).map_or(spec.version().number, |(_, version)| version);
+        return converted(bytes, spec.format, version, to, options);
+    }
     let log = Log::default();
     let cx = Cx { options, log: &log };
     let mut out = Vec::new();

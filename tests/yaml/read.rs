@@ -6,6 +6,7 @@ use crate::random::{Node, Random};
 use copyist::diagnostic::Code;
 use copyist::error::{Error, Result};
 use copyist::yaml::Text;
+use copyist::yaml::encoding::Decoder;
 use copyist::yaml::read::{Events, Layout, Limits, Spelling, What, restore_breaks};
 use copyist::yaml::write::{Emitter, Style};
 use std::io::Read;
@@ -23,8 +24,8 @@ impl Read for Drip<'_> {
 }
 
 /// The events as text, one a line, and the error that ended them.
-fn events(text: &[u8], step: usize) -> (Vec<String>, Option<Error>) {
-    let mut events = Events::new(Drip(text, step), Limits::default());
+fn events(reader: impl Read) -> (Vec<String>, Option<Error>) {
+    let mut events = Events::new(reader, Limits::default());
     let mut found = Vec::new();
     loop {
         match events.next() {
@@ -44,7 +45,7 @@ fn events(text: &[u8], step: usize) -> (Vec<String>, Option<Error>) {
 
 /// The error of a text that must have one: its code, line and byte.
 fn fault(text: impl AsRef<[u8]>) -> (Code, u64, u64) {
-    let (_, error) = events(text.as_ref(), usize::MAX);
+    let (_, error) = events(text.as_ref());
     let error = error.unwrap_or_else(|| panic!("no error"));
     let at = error.position().expect("a place");
     (error.code(), at.line, at.byte)
@@ -82,7 +83,7 @@ fn tree(text: &[u8]) -> Result<Node> {
 #[test]
 fn events_name_their_places() {
     let text = "# head\nname: 'é x' # end\nturns:\n- &a !!python/tuple [1, ~]\n- *a\n-\n- |\n  b\n";
-    let (found, error) = events(text.as_bytes(), usize::MAX);
+    let (found, error) = events(text.as_bytes());
     assert!(error.is_none());
     assert_eq!(
         found.join("\n"),
@@ -142,9 +143,9 @@ fn the_size_of_reads_never_shows() {
         Node::random(&mut random, 4).emit(&mut yaml);
         let text = yaml.finish();
         let cut = &text[..random.below(text.len() + 1)];
-        let (whole, error) = events(cut, usize::MAX);
+        let (whole, error) = events(cut);
         for step in [1, 2, 3, 64] {
-            let (found, other) = events(cut, step);
+            let (found, other) = events(Drip(cut, step));
             assert_eq!(found, whole);
             assert_eq!(other.map(|e| e.to_string()), error.as_ref().map(Error::to_string));
         }
@@ -159,6 +160,7 @@ fn halves_of_surrogate_pairs_are_read() {
         (r#""\ud83d\ude00 \ude00""#, r#""😀 \ude00""#),
         (r#""\\ud800 \\\ud800""#, r#""\\ud800 \\\ud800""#),
         (r"'\ud800'", r#""\\ud800""#),
+        ("C:\\\u{3a2}d800", "\"C:\\\\\u{3a2}d800\""),
         (r"C:\ud800 x", r#""C:\\ud800 x""#),
         ("|-\n  \\udfff\\", r#""\\udfff\\""#),
         ("\u{3a2}d800", "\"\u{3a2}d800\""),
@@ -185,7 +187,7 @@ fn broken_documents_are_errors_with_a_place() {
     }
     // One parser panics where a literal block is cut.
     for block in ["a: |", "a: |2", "a: |\n", "a: |\n  x", "a: |+\n  x\n ", "a: |-\n    \n  "] {
-        assert!(events(block.as_bytes(), 1).1.is_none(), "{block:?}");
+        assert!(events(Drip(block.as_bytes(), 1)).1.is_none(), "{block:?}");
     }
 }
 
@@ -207,18 +209,18 @@ fn documents_made_to_exhaust_a_reader_do_not() {
     assert_eq!(error.code(), Code::YamlLimit);
     // An alias is one event, however much it stands for.
     let bomb: String = (1..60).map(|n| format!("- &a{n} [*a{0}, *a{0}]\n", n - 1)).collect();
-    let (found, error) = self::events(format!("- &a0 x\n{bomb}").as_bytes(), usize::MAX);
+    let (found, error) = self::events(format!("- &a0 x\n{bomb}").as_bytes());
     assert!(error.is_none());
     assert_eq!(found.iter().filter(|e| e.contains("Alias")).count(), 118);
 }
 
 #[test]
 fn many_things_are_the_callers_to_judge() {
-    let (found, _) = events(b"a: 1\na: 2\n---\nb: 3\n...\n", usize::MAX);
+    let (found, _) = events(&b"a: 1\na: 2\n---\nb: 3\n...\n"[..]);
     assert_eq!(found.iter().filter(|e| e.contains("\"a\"")).count(), 2);
     assert_eq!(found.iter().filter(|e| e.contains("DocumentStart")).count(), 2);
     let comments = format!("a:\n{}  b: 1\n", "  # x\n".repeat(5000));
-    let (found, error) = events(comments.as_bytes(), usize::MAX);
+    let (found, error) = events(comments.as_bytes());
     assert!(error.is_none());
     assert_eq!(found.iter().filter(|e| e.contains("Comment")).count(), 5000);
 }
@@ -270,6 +272,30 @@ fn files_of_real_releases_pass_unchanged() {
     }
     eprintln!("{same} files unchanged; not compared:\n{}", other.join("\n"));
     assert!(same > 250 && other.len() * 33 < same, "{same}, {other:#?}");
+}
+
+/// What the real loader reads is read, and what it finds to be no YAML is an error. (Its other
+/// errors are about encodings, several documents, and what the scalars hold.)
+#[test]
+fn damaged_files_are_yaml_where_pyyaml_says_so() {
+    let Some(corpus) = common::corpus("damaged_files") else { return };
+    let folder = corpus.join("connectonion/mut");
+    let expected: serde_json::Value =
+        serde_json::from_slice(&common::read(&folder.join("expected.json"))).expect("JSON");
+    let mut compared = 0;
+    for path in files(&folder).into_iter().filter(|p| p.extension().is_some_and(|e| e == "yaml")) {
+        let name = common::name(&path);
+        let said = expected[&name]["error"].as_str().unwrap_or_default();
+        let broken = ["ScannerError", "ParserError", "ReaderError"];
+        let broken = broken.iter().any(|error| said.starts_with(error));
+        if broken || expected[&name]["ok"] == true {
+            let bytes = common::read(&path);
+            let (_, error) = events(Decoder::new(&*bytes, None));
+            assert_eq!(error.is_some(), broken, "{name}: {error:?}, {said}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 70, "{compared}");
 }
 
 /// Reads and writes a document; `None` if it holds what the emitter does not write.

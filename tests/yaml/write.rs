@@ -55,6 +55,22 @@ fn readable_documents_mean_what_they_should() {
 }
 
 #[test]
+fn what_is_left_open_is_closed() {
+    for style in [Style::PyYaml, Style::Readable] {
+        let mut yaml = Emitter::new(style);
+        yaml.begin_mapping().string("a").begin_sequence().begin_mapping().string("b");
+        assert_eq!(yaml.finish(), b"a:\n- b:\n");
+        let mut yaml = Emitter::new(style);
+        yaml.begin_sequence().begin_mapping();
+        assert_eq!(yaml.finish(), b"- {}\n");
+        let mut yaml = Emitter::new(style);
+        yaml.end().plain("1");
+        assert_eq!(yaml.finish(), b"1\n...\n");
+        assert_eq!(Emitter::new(style).finish(), b"");
+    }
+}
+
+#[test]
 fn readable_spellings() {
     let spelled = |text: &str| {
         let mut yaml = Emitter::new(Style::Readable);

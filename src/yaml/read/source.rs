@@ -10,8 +10,8 @@
 //! PyYAML writes half of a surrogate pair as `"\ud800"`, and what `json.dumps` makes of an emoji
 //! as `"\ud83d\ude00"`. No parser in Rust takes the first: its scalars are strings. So the `\u` of
 //! every escape that can only be a half is replaced by [`MARK`], which is as long, and put back in
-//! every scalar but those in double quotes, where it is decoded (see [`super::restore`]). A `MARK`
-//! that the stream itself holds is doubled.
+//! every scalar but those in double quotes, where it is decoded (see [`halves`](super::halves)). A
+//! `MARK` that the stream itself holds is doubled.
 
 use granit_parser::input::{BorrowedInput, Input};
 use granit_parser::{ErrorKind, InputIoError};
@@ -19,8 +19,9 @@ use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// Stands for `\u` in front of the digits of a surrogate. U+03A2 is the one place in the Greek
-/// alphabet that Unicode leaves empty, for there is no capital final sigma.
+/// Stands for `\u` in front of the digits of a surrogate. Unicode leaves U+03A2 empty, for there is
+/// no capital final sigma; a stream that holds it all the same has places two bytes too far behind
+/// each.
 pub const MARK: char = '\u{3a2}';
 
 /// Bytes asked of the reader at a time.
@@ -211,13 +212,13 @@ enum Found {
 }
 
 impl Found {
-    /// Escapes are told from what follows an escaped backslash as the parser tells them: in
-    /// double quotes a row of backslashes begins with an escape.
+    /// Backslashes are taken in pairs, as the parser takes them: in double quotes a row of them
+    /// begins with an escape.
     fn at(bytes: &[u8], last: bool) -> Self {
         match bytes {
             [b'\\', b'u', b'd' | b'D', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F', ..] => Self::Half,
             [b'\\'] | [b'\\', b'u'] | [b'\\', b'u', b'd' | b'D'] if !last => Self::Cut,
-            [b'\\', ..] => Self::Other(2),
+            [b'\\', b'\\', ..] => Self::Other(2),
             [0xce, 0xa2, ..] => Self::Mark,
             _ => Self::Other(1),
         }

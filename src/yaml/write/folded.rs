@@ -85,22 +85,13 @@ fn skip(text: &[u8], characters: usize) -> usize {
     }
 }
 
-/// The length of the text before the first quote or line break.
+/// The length of the text before the first quote or line break. No more than a part is looked at,
+/// so that many line breaks of one kind never mean as many walks to the first of another.
 fn words(text: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(found) = text.get(at..).and_then(|rest| rest.iter().position(is_stop)) {
-        at += found;
-        if text.get(at) == Some(&b'\'') || break_length(text, at).is_some() {
-            return at;
-        }
-        at += 1;
-    }
-    text.len()
-}
-
-/// Whether a byte is a quote or may begin a line break.
-fn is_stop(byte: &u8) -> bool {
-    matches!(byte, b'\'' | b'\n' | 0xc2 | 0xe2)
+    let part = text.get(..1024).unwrap_or(text);
+    let end = memchr::memchr2(b'\'', b'\n', part).unwrap_or(part.len());
+    let mut wide = memchr::memchr2_iter(0xc2, 0xe2, part.get(..end).unwrap_or_default());
+    wide.find(|at| break_length(text, *at).is_some()).unwrap_or(end)
 }
 
 /// The length of the line break at an offset, if there is one.

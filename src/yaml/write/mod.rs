@@ -194,7 +194,14 @@ impl Emitter {
     }
 
     /// Writes a node as it stood in another document, indented as deep: everything behind its `-`
-    /// or `:` up to the line break that ends it.
+    /// or `:` up to the line break that ends it. So anchors, aliases, tags and comments pass.
+    ///
+    /// ```
+    /// use copyist::yaml::write::{Emitter, Style};
+    /// let mut yaml = Emitter::new(Style::PyYaml);
+    /// yaml.begin_mapping().string("a").raw(b" &id001\n  x: 1").string("b").raw(b" *id001");
+    /// assert_eq!(yaml.finish(), b"a: &id001\n  x: 1\nb: *id001\n");
+    /// ```
     pub fn raw(&mut self, spelling: &[u8]) -> &mut Self {
         self.enter_scalar(true);
         self.pen.push(spelling);

@@ -14,6 +14,7 @@
 //! The agent keeps its answer out of `messages`, and after a restart whole questions: the reader
 //! restores both from the turn, as `synthesized` records.
 
+mod assembly;
 mod read;
 mod shadow;
 mod turn;

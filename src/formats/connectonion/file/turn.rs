@@ -1,8 +1,8 @@
 //! A turn's summary as a record and back.
 
-use crate::json::{Fault, Json};
+use crate::json::{Cursor, Fault, Json, text};
 use crate::mapping::{Extra, Finder, Object, Row, Source, row};
-use crate::record::{Field, Kind, Node, Record, Value};
+use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
 /// Members in the order in which releases 0.5.0 to 0.6.0 write them, then those that people add.
@@ -114,6 +114,20 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Takes a message of the turn in.
+    pub fn message(&mut self, node: &Node) {
+        self.time = node.json(Field::Time).cloned().or(self.time.take());
+        if node.is(Field::Role, "user") {
+            self.input = said(node);
+        } else if node.is(Field::Role, "assistant") {
+            self.result = said(node).or(self.result.take());
+            self.model = node.json(Field::Model).cloned().or(self.model.take());
+            let blocks = node.nodes(Field::Content).unwrap_or_default();
+            let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL));
+            self.tools.extend(calls.map(display));
+        }
+    }
+
     /// The turn's record.
     #[must_use]
     pub fn record(self, number: u64) -> Record {
@@ -139,4 +153,46 @@ impl Summary {
         node.set(Field::Eval, eval);
         record
     }
+}
+
+/// The texts of a message as one.
+#[must_use]
+pub fn said(node: &Node) -> Option<Json> {
+    if let Some(text) = node.json(Field::Content) {
+        return Some(text.clone()).filter(|text| !text.is_null());
+    }
+    let blocks = node.nodes(Field::Content)?;
+    let texts = blocks.iter().filter(|block| block.is(Field::Type, block::TEXT));
+    texts.filter_map(|block| block.json(Field::Text).cloned()).reduce(|a, b| a.joined(&b))
+}
+
+/// How many characters of an argument are shown.
+const SHOWN: usize = 50;
+
+/// A call as the turn's summary shows it: `run(command='ls')`.
+fn display(call: &Node) -> Json {
+    let arguments = call.json(Field::Arguments).cloned().unwrap_or_default();
+    let inner = arguments.text().map(|text| Json::checked(text.into()));
+    let arguments = inner.unwrap_or(arguments);
+    let spelling = arguments.as_bytes();
+    let mut cursor = Cursor::new(spelling);
+    let mut shown = Vec::new();
+    // Arguments of a call may be any text; what is no object is not shown.
+    if cursor.begin_object().is_ok() {
+        while let Ok(Some(key)) = cursor.next_key()
+            && let Ok(value) = cursor.skip_value()
+        {
+            let key = text::decode(key.of(spelling)).unwrap_or_default();
+            let value = match text::decode(value.of(spelling)) {
+                Some(text) if text.chars().count() > SHOWN => {
+                    format!("'{}...'", text.chars().take(SHOWN).collect::<String>())
+                }
+                Some(text) => format!("'{text}'"),
+                None => String::from_utf8_lossy(value.of(spelling)).chars().take(SHOWN).collect(),
+            };
+            shown.push(format!("{key}={value}"));
+        }
+    }
+    let name = call.text(Field::Name).unwrap_or_default();
+    Json::string(&format!("{name}({})", shown.join(", ")))
 }

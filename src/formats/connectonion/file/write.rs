@@ -5,20 +5,21 @@
 
 use super::super::{NAME, message};
 use super::TOP;
+use super::assembly::{CHUNK, Out, Section, ended};
 use super::turn::{self, Summary, TEXTS};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Spool, Version, Writer};
+use crate::format::{Cx, Sink, Version, Writer};
 use crate::json::{Cursor, Json, text};
 use crate::lines::BOM;
 use crate::mapping::{Object, Spacing};
 use crate::position::Located;
-use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::record::{Field, Kind, Node, Record, Value};
 use crate::yaml::json::{Nodes, Scalars, emit};
 use crate::yaml::read::{Budget, Events, Limits};
 use crate::yaml::write::{Emitter, Style};
 use bytes::Bytes;
-use std::io::{self, SeekFrom, Write};
+use std::io::Write;
 
 /// Opens a file for writing.
 ///
@@ -44,91 +45,6 @@ pub fn open<'a>(
         listed: 0,
         summary: None,
     }))
-}
-
-/// A part of the file that is written before its place is known.
-struct Section {
-    yaml: Emitter,
-    spool: Box<dyn Spool>,
-}
-
-/// Output is handed on in pieces of this size.
-const CHUNK: usize = 256 << 10;
-
-impl Section {
-    fn new(name: &str, spool: Box<dyn Spool>) -> Self {
-        let mut yaml = Emitter::new(Style::PyYaml);
-        yaml.begin_mapping().string(name);
-        if name == "turns" {
-            yaml.begin_sequence();
-        } else {
-            yaml.begin_mapping();
-        }
-        Self { yaml, spool }
-    }
-
-    fn flush(&mut self, size: usize) -> Result<()> {
-        let buffer = self.yaml.buffer();
-        if buffer.len() >= size {
-            let written = self.spool.write_all(buffer);
-            written.map_err(|error| Error::io("cannot write to a temporary file", error))?;
-            buffer.clear();
-        }
-        Ok(())
-    }
-
-    /// Copies all of it to where it belongs.
-    fn finish(mut self, to: &mut Out<'_>) -> Result<()> {
-        self.flush(1)?;
-        let failed = |error| Error::io("cannot read a temporary file", error);
-        self.spool.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let mut chunk = vec![0; CHUNK];
-        loop {
-            let read = self.spool.read(&mut chunk).map_err(failed)?;
-            if read == 0 {
-                break;
-            }
-            to.put(chunk.get(..read).unwrap_or_default())?;
-        }
-        to.put(&self.yaml.finish())
-    }
-}
-
-/// The file itself.
-struct Out<'o> {
-    to: &'o mut dyn Write,
-    crlf: bool,
-    /// A line ending that is not written yet: the last one may be missing.
-    pending: bool,
-}
-
-impl Out<'_> {
-    fn put(&mut self, text: &[u8]) -> Result<()> {
-        let written = if self.crlf {
-            text.split_inclusive(|b| *b == b'\n').try_for_each(|line| self.line(line))
-        } else {
-            self.line(text)
-        };
-        written.map_err(|error| Error::io("cannot write", error))
-    }
-
-    /// Writes text whose last byte at most ends a line.
-    fn line(&mut self, text: &[u8]) -> io::Result<()> {
-        if text.is_empty() {
-            return Ok(());
-        }
-        self.end_line()?;
-        let line = text.strip_suffix(b"\n");
-        self.pending = line.is_some();
-        self.to.write_all(line.unwrap_or(text))
-    }
-
-    fn end_line(&mut self) -> io::Result<()> {
-        if std::mem::take(&mut self.pending) {
-            self.to.write_all(if self.crlf { b"\r\n" } else { b"\n" })?;
-        }
-        Ok(())
-    }
 }
 
 struct File<'a> {
@@ -188,8 +104,7 @@ impl Writer for File<'_> {
             Some(Value::Node(file)) => file.clone(),
             _ => Node::default(),
         };
-        let mut out =
-            Out { to: self.to.as_mut(), crlf: file.is(Field::Eol, "crlf"), pending: false };
+        let mut out = Out::new(self.to.as_mut(), file.is(Field::Eol, "crlf"));
         if file.is_true(Field::Bom) {
             out.put(BOM)?;
         }
@@ -204,18 +119,10 @@ impl Writer for File<'_> {
         self.messages.finish(&mut out)?;
         out.put(&self.tail)?;
         if file.json(Field::FinalNewline).is_none() {
-            out.end_line().map_err(|error| Error::io("cannot write", error))?;
+            out.end_line()?;
         }
         self.to.flush().map_err(|error| Error::io("cannot write", error))
     }
-}
-
-/// The text with a line ending.
-fn ended(mut text: Vec<u8>) -> Vec<u8> {
-    if !text.is_empty() && !text.ends_with(b"\n") {
-        text.push(b'\n');
-    }
-    text
 }
 
 /// Fields of the session record that have a place at the top.
@@ -397,7 +304,7 @@ impl File<'_> {
             self.top.set(Field::Updated, time.clone());
         }
         if node.is(Field::Role, "system") {
-            match said(node).filter(|_| self.middle.is_empty()) {
+            match turn::said(node).filter(|_| self.middle.is_empty()) {
                 Some(prompt) => self.prompt(&prompt),
                 None => self.lost("message of role system"),
             }
@@ -406,17 +313,7 @@ impl File<'_> {
         if node.is(Field::Role, "user") {
             self.end_summary();
         }
-        let summary = self.summary.get_or_insert_default();
-        summary.time = node.json(Field::Time).cloned().or(summary.time.take());
-        if node.is(Field::Role, "user") {
-            summary.input = said(node);
-        } else if node.is(Field::Role, "assistant") {
-            summary.result = said(node).or(summary.result.take());
-            summary.model = node.json(Field::Model).cloned().or(summary.model.take());
-            let blocks = node.nodes(Field::Content).unwrap_or_default();
-            let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL));
-            summary.tools.extend(calls.map(display));
-        }
+        self.summary.get_or_insert_default().message(node);
         true
     }
 
@@ -429,47 +326,6 @@ impl File<'_> {
             put(&json, &mut self.turns.yaml);
         }
     }
-}
-
-/// The texts of a message as one.
-fn said(node: &Node) -> Option<Json> {
-    if let Some(text) = node.json(Field::Content) {
-        return Some(text.clone()).filter(|text| !text.is_null());
-    }
-    let blocks = node.nodes(Field::Content)?;
-    let texts = blocks.iter().filter(|block| block.is(Field::Type, block::TEXT));
-    texts.filter_map(|block| block.json(Field::Text).cloned()).reduce(|a, b| a.joined(&b))
-}
-
-/// How many characters of an argument are shown.
-const SHOWN: usize = 50;
-
-/// A call as the turn's summary shows it: `run(command='ls')`.
-fn display(call: &Node) -> Json {
-    let arguments = call.json(Field::Arguments).cloned().unwrap_or_default();
-    let inner = arguments.text().map(|text| Json::checked(text.into()));
-    let arguments = inner.unwrap_or(arguments);
-    let spelling = arguments.as_bytes();
-    let mut cursor = Cursor::new(spelling);
-    let mut shown = Vec::new();
-    // Arguments of a call may be any text; what is no object is not shown.
-    if cursor.begin_object().is_ok() {
-        while let Ok(Some(key)) = cursor.next_key()
-            && let Ok(value) = cursor.skip_value()
-        {
-            let key = text::decode(key.of(spelling)).unwrap_or_default();
-            let value = match text::decode(value.of(spelling)) {
-                Some(text) if text.chars().count() > SHOWN => {
-                    format!("'{}...'", text.chars().take(SHOWN).collect::<String>())
-                }
-                Some(text) => format!("'{text}'"),
-                None => String::from_utf8_lossy(value.of(spelling)).chars().take(SHOWN).collect(),
-            };
-            shown.push(format!("{key}={value}"));
-        }
-    }
-    let name = call.text(Field::Name).unwrap_or_default();
-    Json::string(&format!("{name}({})", shown.join(", ")))
 }
 
 /// Writes JSON that the model made.

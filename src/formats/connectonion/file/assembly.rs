@@ -1,0 +1,126 @@
+//! Putting the file together from parts that were written before their places were known.
+
+use crate::error::{Error, Result};
+use crate::format::Spool;
+use crate::yaml::write::{Emitter, Style};
+use std::io::{self, SeekFrom, Write};
+
+/// A part of the file that is written before its place is known.
+pub struct Section {
+    /// Writes it.
+    pub yaml: Emitter,
+    spool: Box<dyn Spool>,
+}
+
+/// Output is handed on in pieces of this size.
+pub const CHUNK: usize = 256 << 10;
+
+impl Section {
+    /// The member of this name; `turns` is a sequence, any other a mapping.
+    pub fn new(name: &str, spool: Box<dyn Spool>) -> Self {
+        let mut yaml = Emitter::new(Style::PyYaml);
+        yaml.begin_mapping().string(name);
+        if name == "turns" {
+            yaml.begin_sequence();
+        } else {
+            yaml.begin_mapping();
+        }
+        Self { yaml, spool }
+    }
+
+    /// Hands on what was written, if it is that much.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn flush(&mut self, size: usize) -> Result<()> {
+        let buffer = self.yaml.buffer();
+        if buffer.len() >= size {
+            let written = self.spool.write_all(buffer);
+            written.map_err(|error| Error::io("cannot write to a temporary file", error))?;
+            buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Copies all of it to where it belongs.
+    ///
+    /// # Errors
+    /// If it cannot be read again, or not be written.
+    pub fn finish(mut self, to: &mut Out<'_>) -> Result<()> {
+        self.flush(1)?;
+        let failed = |error| Error::io("cannot read a temporary file", error);
+        self.spool.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            let read = self.spool.read(&mut chunk).map_err(failed)?;
+            if read == 0 {
+                break;
+            }
+            to.put(chunk.get(..read).unwrap_or_default())?;
+        }
+        to.put(&self.yaml.finish())
+    }
+}
+
+/// The file itself.
+pub struct Out<'o> {
+    to: &'o mut dyn Write,
+    crlf: bool,
+    /// A line ending that is not written yet: the last one may be missing.
+    pending: bool,
+}
+
+impl<'o> Out<'o> {
+    /// A file whose lines end with `\r\n` or `\n`.
+    pub fn new(to: &'o mut dyn Write, crlf: bool) -> Self {
+        Self { to, crlf, pending: false }
+    }
+
+    /// Writes text; its last line ending is held back.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn put(&mut self, text: &[u8]) -> Result<()> {
+        let written = if self.crlf {
+            text.split_inclusive(|b| *b == b'\n').try_for_each(|line| self.line(line))
+        } else {
+            self.line(text)
+        };
+        written.map_err(|error| Error::io("cannot write", error))
+    }
+
+    /// Writes text whose last byte at most ends a line.
+    fn line(&mut self, text: &[u8]) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.end_pending()?;
+        let line = text.strip_suffix(b"\n");
+        self.pending = line.is_some();
+        self.to.write_all(line.unwrap_or(text))
+    }
+
+    /// Writes the line ending that was held back.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn end_line(&mut self) -> Result<()> {
+        self.end_pending().map_err(|error| Error::io("cannot write", error))
+    }
+
+    fn end_pending(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.pending) {
+            self.to.write_all(if self.crlf { b"\r\n" } else { b"\n" })?;
+        }
+        Ok(())
+    }
+}
+
+/// The text with a line ending.
+#[must_use]
+pub fn ended(mut text: Vec<u8>) -> Vec<u8> {
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
+    text
+}
