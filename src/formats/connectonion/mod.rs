@@ -13,8 +13,9 @@ use crate::format::{
     Confidence, Cx, Format, Head, Parts, Piece, Reader, Sink, Sniffed, Step, Version, Writer,
     skip_to,
 };
+use crate::json::Json;
 use crate::lines::BOM;
-use crate::record::Kind;
+use crate::record::{Field, Kind, Node};
 use std::io::Read;
 
 const NAME: &str = "connectonion";
@@ -65,6 +66,12 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
         () => return None,
     };
     Some(Sniffed { confidence: Confidence::Certain, version })
+}
+
+/// The name of the agent: that of a session from elsewhere, which has no agent's.
+fn agent(session: &Node) -> Json {
+    let name = session.json(Field::Agent).or(session.json(Field::Name)).cloned();
+    name.unwrap_or(Json::constant("\"session\""))
 }
 
 /// Whether the main part is a run, by its beginning.

@@ -241,18 +241,9 @@ impl Records<'_> {
         let key = format!("{} {}", of(Field::Agent), of(Field::Created));
         self.maker = Some(Maker::new(self.cx.options.ids, key.as_bytes()));
         let mut file = Node::default();
-        if let Some(found) = self.shadow.found() {
-            if found.mark {
-                file.set(Field::Bom, Json::constant("true"));
-            }
-            if found.encoding.name() != "UTF-8" {
-                file.set(Field::Encoding, Json::string(found.encoding.name()));
-            }
-            if let Some(percent) = found.confidence {
-                let name = found.encoding.name();
-                let message = format!("taken for {name}, which is {percent} % sure");
-                self.cx.report(Diagnostic::new(Code::GuessedEncoding, message));
-            }
+        if self.shadow.found().is_some_and(|found| found.mark) {
+            self.cx.report(Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title()));
+            file.set(Field::Bom, Json::constant("true"));
         }
         if self.shadow.crlf {
             file.set(Field::Eol, Json::constant("\"crlf\""));
@@ -298,7 +289,11 @@ impl Records<'_> {
         let number = name.parse().unwrap_or(0);
         match (number, *spelling) {
             (1.., crate::yaml::read::Spelling::Plain) => drop(self.shadow.yaml.plain(&name)),
-            _ => drop(self.shadow.yaml.string(name.as_str())),
+            _ => {
+                self.shadow.yaml.string(name.as_str());
+                let message = format!("{name:?} is no turn number");
+                self.cx.report(Diagnostic::new(Code::TurnKey, message).at(key.at));
+            }
         }
         let value = self.nodes.next(&mut self.events)?;
         let turn = Turn { number, begun: false, answered: false };
@@ -391,8 +386,26 @@ impl Records<'_> {
         self.push(record, at);
     }
 
+    /// Says what the file is encoded in, which may show late.
+    fn encoding(&mut self) {
+        let Some(found) = self.shadow.found().filter(|f| f.encoding.name() != "UTF-8") else {
+            return;
+        };
+        let name = found.encoding.name();
+        if let Some(percent) = found.confidence {
+            let message = format!("taken for {name}, with a certainty of {percent} %");
+            self.cx.report(Diagnostic::new(Code::GuessedEncoding, message));
+        }
+        let mut file = Node::default();
+        file.set(Field::Encoding, Json::string(name));
+        let mut record = Record::new(Kind::Session);
+        record.node.set(Field::File, file);
+        self.push(record, self.nodes.end);
+    }
+
     fn end(&mut self) -> Result<()> {
         self.flush_top(true);
+        self.encoding();
         self.stage = Stage::Done;
         loop {
             match self.events.next()? {

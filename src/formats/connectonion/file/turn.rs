@@ -111,6 +111,17 @@ pub struct Summary {
     pub time: Option<Json>,
     /// Calls of tools, for display.
     pub tools: Vec<Json>,
+    /// Tokens of all answers.
+    pub tokens: f64,
+    /// Cost of all answers.
+    pub cost: f64,
+}
+
+/// A sum of money as the real software writes it.
+#[must_use]
+pub fn money(sum: f64) -> Json {
+    let rounded = (sum * 10_000.0).round() / 10_000.0;
+    Json::checked(format!("{rounded:?}").into())
 }
 
 impl Summary {
@@ -120,6 +131,11 @@ impl Summary {
         if node.is(Field::Role, "user") {
             self.input = said(node);
         } else if node.is(Field::Role, "assistant") {
+            if let Some(usage) = node.node(Field::Usage) {
+                let number = |node: &Node| node.json(Field::Total).and_then(Json::float);
+                self.tokens += number(usage).unwrap_or(0.0);
+                self.cost += usage.node(Field::Cost).and_then(number).unwrap_or(0.0);
+            }
             self.result = said(node).or(self.result.take());
             self.model = node.json(Field::Model).cloned().or(self.model.take());
             let blocks = node.nodes(Field::Content).unwrap_or_default();
@@ -139,11 +155,9 @@ impl Summary {
         node.set(Field::Result, self.result.unwrap_or(empty.clone()));
         node.set(Field::Model, self.model.unwrap_or(empty.clone()));
         node.set(Field::Time, self.time.unwrap_or(empty.clone()));
-        for (field, value) in
-            [(Field::Duration, "0"), (Field::Tokens, "0"), (Field::TotalCost, "0.0")]
-        {
-            node.set(field, Json::constant(value));
-        }
+        node.set(Field::Duration, Json::number(0));
+        node.set(Field::Tokens, Json::number(self.tokens as u64));
+        node.set(Field::TotalCost, money(self.cost));
         let tools: Vec<&[u8]> = self.tools.iter().map(Json::as_bytes).collect();
         let tools = [b"[", tools.join(&b","[..]).as_slice(), b"]"].concat();
         node.set(Field::ToolsCalled, Value::Json(Json::checked(tools.into())));

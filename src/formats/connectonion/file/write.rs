@@ -44,6 +44,7 @@ pub fn open<'a>(
         open: None,
         listed: 0,
         summary: None,
+        sums: (0.0, 0.0),
     }))
 }
 
@@ -66,6 +67,8 @@ struct File<'a> {
     listed: u64,
     /// The turn that is being summed up, where the source has none.
     summary: Option<Summary>,
+    /// Tokens and cost of all turns that were summed up.
+    sums: (f64, f64),
 }
 
 impl Writer for File<'_> {
@@ -97,6 +100,9 @@ impl Writer for File<'_> {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         };
         self.end_summary();
+        if !own {
+            self.head();
+        }
         self.close_turn();
         self.list_empty(self.written);
         let file = self.top.take(Field::File);
@@ -317,9 +323,31 @@ impl File<'_> {
         true
     }
 
+    /// Gives the top what every file of the real software has.
+    fn head(&mut self) {
+        let empty = Json::constant("\"\"");
+        for (field, default) in
+            [(Field::Agent, super::super::agent(&self.top)), (Field::Created, empty.clone())]
+        {
+            if self.top.json(field).is_none() {
+                self.top.set(field, default);
+            }
+        }
+        if self.top.json(Field::Updated).is_none() {
+            let created = self.top.json(Field::Created).cloned().unwrap_or(empty);
+            self.top.set(Field::Updated, created);
+        }
+        let (tokens, cost) = self.sums;
+        let cost = turn::money(cost);
+        let totals = format!("{{\"total_cost\":{cost:?},\"total_tokens\":{tokens:.0}}}");
+        self.top.set(Field::Totals, Json::checked(totals.into()));
+    }
+
     /// Writes the summary of the turn that ends.
     fn end_summary(&mut self) {
         if let Some(summary) = self.summary.take() {
+            self.sums.0 += summary.tokens;
+            self.sums.1 += summary.cost;
             self.written += 1;
             let mut json = Vec::new();
             turn::write(&summary.record(self.written), &mut json);

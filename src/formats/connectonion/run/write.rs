@@ -125,6 +125,9 @@ impl Run<'_> {
             None => {
                 let mut foreign = node.clone();
                 foreign.take(Field::Extra);
+                if foreign.json(Field::Agent).is_none() {
+                    foreign.set(Field::Agent, super::super::agent(node));
+                }
                 if foreign.json(Field::Updated).is_none()
                     && let Some(created) = foreign.take(Field::Created)
                 {
