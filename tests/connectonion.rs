@@ -258,6 +258,7 @@ fn damaged_and_edited_files_are_read_as_far_as_the_real_loader_reads_them() {
         };
         let keep = options(OnError::Keep, Choice::Derived);
         let (done, found) = converted(&source, format, version, "canonical", &keep);
+        let failed = done.is_err();
         let stream = String::from_utf8(done.unwrap_or_default()).expect("UTF-8");
         let ours = stream.lines().filter(|line| {
             line.contains("\"kind\":\"message\"") && !line.contains("\"synthesized\"")
@@ -266,10 +267,10 @@ fn damaged_and_edited_files_are_read_as_far_as_the_real_loader_reads_them() {
         let count = ours.count() as u64 + u64::from(system);
         let least = theirs["n_messages"].as_u64().unwrap_or(0);
         assert!(count >= least, "{file}: {count} messages, the real loader finds {least}");
-        if theirs["ok"] == true && found.worst() < Some(Severity::Error) {
+        if theirs["ok"] == true && !failed && found.worst() < Some(Severity::Error) {
             read_whole += 1;
         } else {
-            assert!(!found.counts.is_empty(), "{file}: nothing was said, theirs is {theirs}");
+            assert!(failed || !found.counts.is_empty(), "{file}: nothing was said, theirs is {theirs}");
             told += 1;
         }
     }

@@ -12,7 +12,9 @@ use std::rc::Rc;
 #[derive(Debug, Default)]
 pub struct Kept {
     bytes: Vec<u8>,
-    /// Offset in the stream of the first of `bytes`.
+    /// How many of `bytes` were taken.
+    taken: usize,
+    /// Offset in the stream of the first byte that was not taken.
     base: u64,
     /// What the decoder found out.
     pub found: Option<Found>,
@@ -43,14 +45,23 @@ impl Read for Tee {
     }
 }
 
+/// How much that was taken may stay in memory.
+const SLACK: usize = 256 << 10;
+
 impl Kept {
     /// The text up to `end`, which is not kept any longer.
     fn take(&mut self, end: u64) -> Vec<u8> {
         let length = end.saturating_sub(self.base) as usize;
-        let length = length.min(self.bytes.len());
-        let rest = self.bytes.split_off(length);
+        let length = length.min(self.bytes.len() - self.taken);
+        let text = self.bytes.get(self.taken..self.taken + length).unwrap_or_default().to_vec();
+        self.taken += length;
         self.base += length as u64;
-        std::mem::replace(&mut self.bytes, rest)
+        // What is left is moved to the front seldom, for it is a chunk long.
+        if self.taken > SLACK && self.taken > self.bytes.len() / 2 {
+            self.bytes.drain(..self.taken);
+            self.taken = 0;
+        }
+        text
     }
 }
 
