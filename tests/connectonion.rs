@@ -270,7 +270,10 @@ fn damaged_and_edited_files_are_read_as_far_as_the_real_loader_reads_them() {
         if theirs["ok"] == true && !failed && found.worst() < Some(Severity::Error) {
             read_whole += 1;
         } else {
-            assert!(failed || !found.counts.is_empty(), "{file}: nothing was said, theirs is {theirs}");
+            assert!(
+                failed || !found.counts.is_empty(),
+                "{file}: nothing was said, theirs is {theirs}"
+            );
             told += 1;
         }
     }

@@ -119,6 +119,26 @@ fn a_leaf_can_be_chosen() {
 }
 
 #[test]
+fn a_session_is_taken_up_before_the_answer_of_a_turn() {
+    let at = |case: &str, turn| {
+        let request = Request { turn: Some(turn), ..Request::default() };
+        let (done, _) = context(&common::own(case), &request);
+        done.map(|value| {
+            let messages = value["messages"].as_array().expect("messages").clone();
+            let last = messages.last().expect("a message")["content"].clone();
+            (messages.len(), last.as_str().map(str::to_owned))
+        })
+    };
+    let replayed = at("connectonion/v2/seed", 2).expect("a turn");
+    assert_eq!(replayed, (6, Some("create hello.py that prints hello world".into())));
+    assert_eq!(at("connectonion/v3/tides", 1).expect("a turn").0, 2);
+    assert_eq!(at("connectonion/v2/harbour", 3).expect("a turn").1.as_deref(), Some("yes"));
+    for (case, turn) in [("connectonion/v2/seed", 4), ("connectonion/v2/seed", 0)] {
+        assert_eq!(at(case, turn).expect_err("no such turn").code(), Code::NoContext);
+    }
+}
+
+#[test]
 fn a_child_before_its_parent_stands_behind_it_in_the_context() {
     let source = concat!(
         r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#,

@@ -21,6 +21,9 @@ pub struct Args {
     /// The entry to stand at; the session's own leaf if none is given
     #[arg(long, value_name = "ID")]
     leaf: Option<String>,
+    /// Stand at this turn, counted from 1: everything before it, and its question
+    #[arg(long, value_name = "N")]
+    turn: Option<u64>,
     /// Print header, leaf, branch and labels, too; the messages then stand under `context`
     #[arg(long)]
     details: bool,
@@ -66,7 +69,12 @@ impl Args {
             force_version: true,
             ..self.reading.options(OnError::Keep)
         };
-        let request = Request { leaf: self.leaf, details: self.details, form: self.shape.into() };
+        let request = Request {
+            leaf: self.leaf,
+            details: self.details,
+            form: self.shape.into(),
+            turn: self.turn,
+        };
         let task = Task {
             place: Place::One("-".into()),
             ..Task::looking(Action::Context(request), options, &self.reading.from)

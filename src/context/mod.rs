@@ -33,6 +33,8 @@ pub struct Request {
     pub details: bool,
     /// The shape of the messages.
     pub form: Form,
+    /// The turn to stand at: everything before it, and its question.
+    pub turn: Option<u64>,
 }
 
 /// Writes the context of a session as one JSON object. Gives the number of entries.
@@ -70,9 +72,18 @@ pub fn run(
     let mut forming = Forming::new(request.form);
     let entries = session.entries();
     let mut messages = Messages::open(session, context, route, &quiet)?;
+    let mut turns = Turns::default();
     while let Some(message) = messages.next() {
-        forming.message(messages.context.as_mut(), &message?.value, &mut to.list);
+        let message = message?.value;
+        if request.turn.is_some_and(|turn| turns.is_behind(&message, turn)) {
+            break;
+        }
+        forming.message(messages.context.as_mut(), &message, &mut to.list);
         to.flush_if(CHUNK)?;
+    }
+    if let Some(turn) = request.turn.filter(|_| !turns.asked) {
+        let message = format!("there is no turn {turn}; the last one is {}", turns.questions);
+        return Err(Error::request(Code::NoContext, message));
     }
     forming.finish(&mut to.list);
     to.list.text(b"]");
@@ -114,6 +125,29 @@ pub fn sent<'a>(
             }
         }
     }))
+}
+
+/// Counts turns: each begins with a question of a person.
+#[derive(Default)]
+struct Turns {
+    questions: u64,
+    /// Whether the question of the turn that is wanted was asked.
+    asked: bool,
+}
+
+impl Turns {
+    /// Whether a message stands behind the question of this turn.
+    fn is_behind(&mut self, message: &Record, wanted: u64) -> bool {
+        let question = message.node.is(Field::Role, "user");
+        self.questions += u64::from(question);
+        let numbered = message.node.json(Field::Turn).and_then(Json::float);
+        let turn = numbered.map_or(self.questions, |turn| turn as u64);
+        if question && turn == wanted && !self.asked {
+            self.asked = true;
+            return false;
+        }
+        turn > wanted || self.asked
+    }
 }
 
 /// Output is handed on in pieces of this size.
