@@ -68,6 +68,9 @@ fn the_real_pi_opens_every_migrated_file_and_sees_every_entry() {
         let newest = format.versions.last().expect("a version").number;
         let options = options(OnError::Stop, Choice::Derived);
         let (done, _) = migrated(&source, &format.at(newest), &options);
+        if format.name != "pi" {
+            continue;
+        }
         // Damaged files are told of elsewhere; those at the target are pi's own.
         let Ok(out) = done else { continue };
         if version == newest {

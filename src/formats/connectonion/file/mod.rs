@@ -17,15 +17,13 @@
 mod assembly;
 mod read;
 mod shadow;
+mod top;
 mod turn;
 mod turns;
 mod write;
 
 pub use read::{open, pieces};
 pub use write::open as open_writer;
-
-/// Members of the top that stand in the session record, in the order of the real writer.
-const TOP: [&str; 6] = ["name", "session_id", "created", "updated", "total_cost", "total_tokens"];
 
 /// Whether the beginning of a file is that of such a file.
 #[must_use]

@@ -2,14 +2,15 @@
 
 use super::super::{NAME, message};
 use super::shadow::{Shadow, Tee};
+use super::top::{self, Top, scalars_of};
 use super::turn::{self, TEXTS};
 use super::turns::Turns;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader};
 use crate::ids::Maker;
-use crate::json::{Json, text};
-use crate::mapping::{Extra, Spacing};
+use crate::json::Json;
+use crate::mapping::Spacing;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::json::{Nodes, Scalars, emit};
@@ -85,17 +86,6 @@ struct Records<'a> {
     last: Option<Json>,
     made: u64,
     records: u64,
-}
-
-/// Members of the top that no record was made of yet.
-#[derive(Default)]
-struct Top {
-    node: Node,
-    totals: Extra,
-    extra: Extra,
-    at: Option<Position>,
-    /// Where the last of them ends.
-    end: Position,
 }
 
 impl Iterator for Records<'_> {
@@ -305,7 +295,7 @@ impl Records<'_> {
         let at = value.at;
         let json = self.json(value, Scalars::Typed)?;
         self.shadow(&json);
-        if json != &b"null"[..] {
+        if json.as_ref() != b"null" {
             let message = format!("turn {name} has no list of messages");
             let found = Diagnostic::new(Code::Syntax, message).at(at);
             return Err(Error::damaged(found));
@@ -420,68 +410,6 @@ impl Records<'_> {
     }
 }
 
-/// What scalars of a member of the top are.
-fn scalars_of(name: &str) -> Scalars {
-    match name {
-        "name" | "session_id" | "created" | "updated" | "system_prompt" => Scalars::Text,
-        _ => Scalars::Typed,
-    }
-}
-
-impl Top {
-    fn add(&mut self, name: &str, value: Json) {
-        let field = match name {
-            "name" => Some(Field::Agent),
-            "session_id" => Some(Field::Id),
-            "created" => Some(Field::Created),
-            "updated" => Some(Field::Updated),
-            "system_prompt" => Some(Field::SystemPrompt),
-            _ => None,
-        };
-        let mut quoted = Vec::new();
-        text::quote(name, &mut quoted);
-        let first = value.as_bytes().first().copied().unwrap_or_default();
-        match field.filter(|field| field.shape().admits(first) && self.node.get(*field).is_none()) {
-            Some(field) => self.node.set(field, value),
-            None if matches!(name, "total_cost" | "total_tokens") => {
-                self.totals.add(&quoted, value.as_bytes());
-            }
-            None => self.extra.add(&quoted, value.as_bytes()),
-        }
-    }
-
-    fn record(self) -> Record {
-        let mut record = Record { kind: Kind::Session, node: self.node };
-        if let Some(totals) = self.totals.finish() {
-            record.node.set(Field::Totals, totals);
-        }
-        if let Some(extra) = self.extra.finish() {
-            record.node.set(Field::Extra, extra);
-        }
-        record
-    }
-}
-
-/// The members of the top that a text of their own holds.
-pub fn members(text: &str) -> Option<Node> {
-    let mut events = Events::new(text.as_bytes(), Limits::default());
-    let mut nodes = Nodes::new(Budget::for_input(0));
-    let mut top = Top::default();
-    for _ in ["document", "mapping"] {
-        nodes.next(&mut events).ok()?;
-    }
-    loop {
-        let key = match nodes.next(&mut events).ok()?.what {
-            What::Scalar(key, ..) => key.as_str()?.to_owned(),
-            _ => return Some(top.record().node),
-        };
-        let first = nodes.next(&mut events).ok()?;
-        let mut json = Vec::new();
-        nodes.value(&mut events, first, scalars_of(&key), &mut json).ok()?;
-        top.add(&key, Json::checked(json.into()));
-    }
-}
-
 /// The top, the turns and the messages as JSON.
 ///
 /// # Errors
@@ -495,7 +423,7 @@ pub fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()>
         out.clear();
         let written = match value.kind {
             _ if value.node.is_true(Field::Synthesized) => false,
-            Kind::Session => super::write::top(&value.node, &mut out),
+            Kind::Session => top::write(&value.node, &mut out),
             Kind::Turn => turn::write(&value, &mut out),
             _ => message::write(&value, Spacing::None, true, &mut out),
         };

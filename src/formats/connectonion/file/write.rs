@@ -4,20 +4,19 @@
 //! turns and messages go to spools, and the file is put together at its end.
 
 use super::super::{NAME, message};
-use super::TOP;
 use super::assembly::{CHUNK, Out, Section, ended};
+use super::top::{self, equal, put};
 use super::turn::{self, Summary, TEXTS};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer};
-use crate::json::{Cursor, Json, text};
+use crate::json::Json;
 use crate::lines::BOM;
-use crate::mapping::{Object, Spacing};
+use crate::mapping::Spacing;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value};
-use crate::yaml::json::{Nodes, Scalars, emit};
+use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Events, Limits};
-use crate::yaml::write::{Emitter, Style};
 use bytes::Bytes;
 use std::io::Write;
 
@@ -114,9 +113,9 @@ impl Writer for File<'_> {
         if file.is_true(Field::Bom) {
             out.put(BOM)?;
         }
-        let head = match self.top.text(Field::Raw).filter(|raw| own && is_top(raw, &self.top)) {
+        let head = match self.top.text(Field::Raw).filter(|raw| own && top::gives(raw, &self.top)) {
             Some(raw) => raw.into_bytes(),
-            None => top_text(&self.top),
+            None => top::text(&self.top),
         };
         out.put(&ended(head))?;
         self.turns.yaml.end();
@@ -131,20 +130,6 @@ impl Writer for File<'_> {
     }
 }
 
-/// Fields of the session record that have a place at the top.
-const TOP_FIELDS: &[Field] = &[
-    Field::Source,
-    Field::Agent,
-    Field::Id,
-    Field::Created,
-    Field::Updated,
-    Field::Totals,
-    Field::SystemPrompt,
-    Field::File,
-    Field::Raw,
-    Field::Layout,
-];
-
 impl File<'_> {
     fn lost(&self, path: &str) {
         self.cx.log.count(Fate::Dropped, path);
@@ -157,7 +142,7 @@ impl File<'_> {
             self.lost("session.file.encoding");
         }
         for field in node.fields() {
-            let held = TOP_FIELDS.contains(&field) || (own && field == Field::Extra);
+            let held = top::FIELDS.contains(&field) || (own && field == Field::Extra);
             if !held {
                 self.lost(&format!("session.{}", field.name()));
             }
@@ -182,9 +167,9 @@ impl File<'_> {
             });
             return;
         }
-        let text = match node.text(Field::Raw).filter(|raw| is_top(raw, node)) {
+        let text = match node.text(Field::Raw).filter(|raw| top::gives(raw, node)) {
             Some(raw) => raw.into_bytes(),
-            None => top_text(node),
+            None => top::text(node),
         };
         let before = self.open.is_none() && self.listed == 0;
         let place = if before { &mut self.middle } else { &mut self.tail };
@@ -194,7 +179,7 @@ impl File<'_> {
     fn prompt(&mut self, prompt: &Json) {
         let mut node = Node::default();
         node.set(Field::SystemPrompt, prompt.clone());
-        self.middle.extend_from_slice(&top_text(&node));
+        self.middle.extend_from_slice(&top::text(&node));
     }
 
     fn turn(&mut self, located: &Located<Record>) {
@@ -356,12 +341,6 @@ impl File<'_> {
     }
 }
 
-/// Writes JSON that the model made.
-fn put(json: &[u8], yaml: &mut Emitter) {
-    let written = emit(json, yaml);
-    debug_assert!(written.is_ok(), "{written:?}");
-}
-
 /// The one item of a sequence as JSON, if the text is that.
 fn item(yaml: &str, scalars: Scalars) -> Option<Bytes> {
     let mut events = Events::new(yaml.as_bytes(), Limits::default());
@@ -373,73 +352,4 @@ fn item(yaml: &str, scalars: Scalars) -> Option<Bytes> {
     let mut json = Vec::new();
     nodes.value(&mut events, first, scalars, &mut json).ok()?;
     Some(json.into())
-}
-
-/// The members of the top that a session record stands for, as JSON; false if there are none.
-pub fn top(node: &Node, out: &mut Vec<u8>) -> bool {
-    let start = out.len();
-    let mut object = Object::open(out);
-    for name in TOP {
-        let value = match name {
-            "name" => node.json(Field::Agent).cloned(),
-            "session_id" => node.json(Field::Id).cloned().or(member(node, Field::Extra, name)),
-            "created" => node.json(Field::Created).cloned(),
-            "updated" => node.json(Field::Updated).cloned(),
-            _ => member(node, Field::Totals, name),
-        };
-        value.into_iter().for_each(|value| object.member(name, value.as_bytes()));
-    }
-    if let Some(prompt) = node.json(Field::SystemPrompt) {
-        object.member("system_prompt", prompt.as_bytes());
-    }
-    let rest = node.json(Field::Extra).map(|extra| without(extra, "session_id"));
-    rest.into_iter().for_each(|rest| object.members_of(&rest));
-    object.close();
-    out.len() > start + 2
-}
-
-/// A member of a field that is an object.
-fn member(node: &Node, field: Field, name: &str) -> Option<Json> {
-    let object = node.json(field)?;
-    let source = crate::mapping::Source::new(object.bytes());
-    source.peek(name).ok()?
-}
-
-/// The object without one of its members.
-fn without(object: &Json, name: &str) -> Json {
-    let spelling = object.as_bytes();
-    let mut cursor = Cursor::new(spelling);
-    let mut rest = crate::mapping::Extra::default();
-    // A field of the model holds checked JSON, so the walk ends where the object does.
-    if cursor.begin_object().is_ok() {
-        while let Ok(Some(key)) = cursor.next_key()
-            && let Ok(value) = cursor.skip_value()
-        {
-            if !text::is(key.of(spelling), name) {
-                rest.add(key.of(spelling), value.of(spelling));
-            }
-        }
-    }
-    rest.finish().unwrap_or(Json::constant("{}"))
-}
-
-/// The same as YAML.
-fn top_text(node: &Node) -> Vec<u8> {
-    let mut json = Vec::new();
-    if !top(node, &mut json) {
-        return Vec::new();
-    }
-    let mut yaml = Emitter::new(Style::PyYaml);
-    put(&json, &mut yaml);
-    yaml.finish()
-}
-
-/// Whether stored text reads as the members of the top that the record has.
-fn is_top(raw: &str, node: &Node) -> bool {
-    super::read::members(raw).is_some_and(|read| equal(&read, node, &[Field::Source, Field::File]))
-}
-
-fn equal(read: &Node, given: &Node, apart: &[Field]) -> bool {
-    let kept = |(field, _): &(Field, &Value)| *field != Field::Raw && !apart.contains(field);
-    read.iter().filter(kept).eq(given.iter().filter(kept))
 }
