@@ -145,6 +145,13 @@ impl Node {
         self.members.iter().map(|(field, value)| (*field, value))
     }
 
+    /// Whether both groups have the same values, the stored spelling and `apart` left out.
+    #[must_use]
+    pub fn is_same(&self, other: &Self, apart: &[Field]) -> bool {
+        let counts = |(field, _): &(Field, &Value)| *field != Field::Raw && !apart.contains(field);
+        self.iter().filter(counts).eq(other.iter().filter(counts))
+    }
+
     /// Whether there is no value at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {

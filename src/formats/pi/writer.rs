@@ -13,7 +13,7 @@ use crate::json::text::from_base64;
 use crate::lines::BOM;
 use crate::mapping::can_write;
 use crate::position::Located;
-use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::record::{Field, Kind, Node, Record, block};
 use bytes::Bytes;
 use std::io::Write;
 
@@ -180,7 +180,7 @@ impl Entries<'_> {
             let read = read::header(&raw, NAME).ok().flatten();
             let version = self.version.number;
             if read.is_some_and(|h| {
-                h.named.read_as() == version && equal(&h.record, &located.value, &[Field::File])
+                h.named.read_as() == version && h.record.node.is_same(node, &[Field::File])
             }) {
                 self.out.extend_from_slice(&raw);
                 return Ok(());
@@ -309,7 +309,8 @@ impl Entries<'_> {
         } else {
             &[Field::Eol]
         };
-        equal(&parsed.record, record, made) && (version >= TREE || parsed.kept == index)
+        (parsed.record.kind == record.kind && parsed.record.node.is_same(&record.node, made))
+            && (version >= TREE || parsed.kept == index)
     }
 
     fn refuse_raw(&self, located: &Located<Record>) {
@@ -332,10 +333,4 @@ fn unwritable(node: &Node, tool: bool, path: &str, count: &dyn Fn(&str)) {
 
 fn raw_of(node: &Node) -> Option<Bytes> {
     node.text(Field::Raw).map(Bytes::from)
-}
-
-/// Whether two records are equal, some fields and the stored spelling apart.
-fn equal(read: &Record, given: &Record, apart: &[Field]) -> bool {
-    let kept = |(field, _): &(Field, &Value)| *field != Field::Raw && !apart.contains(field);
-    read.kind == given.kind && read.node.iter().filter(kept).eq(given.node.iter().filter(kept))
 }

@@ -3,7 +3,7 @@
 use crate::json::{Cursor, Json, text as json};
 use crate::mapping::{Extra, Object, Source};
 use crate::position::Position;
-use crate::record::{Field, Kind, Node, Record, Value};
+use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::json::{Nodes, Scalars, emit};
 use crate::yaml::read::{Budget, Events, Limits, What};
 use crate::yaml::write::{Emitter, Style};
@@ -166,18 +166,11 @@ pub fn text(node: &Node) -> Vec<u8> {
 /// Whether stored text reads as the members of the top that the record has.
 #[must_use]
 pub fn gives(raw: &str, node: &Node) -> bool {
-    members(raw).is_some_and(|read| equal(&read, node, &[Field::Source, Field::File]))
+    members(raw).is_some_and(|read| read.is_same(node, &[Field::Source, Field::File]))
 }
 
 /// Writes JSON that the model made.
 pub fn put(json: &[u8], yaml: &mut Emitter) {
     let written = emit(json, yaml);
     debug_assert!(written.is_ok(), "{written:?}");
-}
-
-/// Whether two records have the same fields, some and the stored spelling apart.
-#[must_use]
-pub fn equal(read: &Node, given: &Node, apart: &[Field]) -> bool {
-    let kept = |(field, _): &(Field, &Value)| *field != Field::Raw && !apart.contains(field);
-    read.iter().filter(kept).eq(given.iter().filter(kept))
 }

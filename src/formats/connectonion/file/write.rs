@@ -5,7 +5,7 @@
 
 use super::super::{NAME, message};
 use super::assembly::{CHUNK, Out, Section, ended};
-use super::top::{self, equal, put};
+use super::top::{self, put};
 use super::turn::{self, Summary, TEXTS};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
@@ -212,7 +212,7 @@ impl File<'_> {
         let json = item(&format!("{gap}{raw}\n"), scalars);
         let apart = [Field::Id, Field::IdMade, Field::Parent, Field::Turn];
         let same = json.and_then(|json| read(&json).ok()).is_some_and(|found| {
-            found.kind == located.value.kind && equal(&found.node, &located.value.node, &apart)
+            found.kind == located.value.kind && found.node.is_same(&located.value.node, &apart)
         });
         if !same {
             let message = "the record was edited, its stored spelling is dropped";

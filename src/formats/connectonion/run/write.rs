@@ -251,19 +251,12 @@ fn gives(raw: &str, node: &Node) -> bool {
     let mut header = header::Header::default();
     let whole = raw.split_terminator('\n').all(|line| header.line(line));
     let (read, _) = header.finish(&format!("{NAME}@3"));
-    whole && equal(&read.node, node, &[Field::File])
+    whole && read.node.is_same(node, &[Field::File])
 }
 
 /// Whether a stored message reads as this record.
 fn is_read_as(raw: &Bytes, record: &Record) -> bool {
     let apart = [Field::Id, Field::IdMade, Field::Parent, Field::Eol];
     message::read(raw)
-        .is_ok_and(|read| read.kind == record.kind && equal(&read.node, &record.node, &apart))
-}
-
-fn equal(read: &Node, given: &Node, apart: &[Field]) -> bool {
-    let kept = |(field, _): &(Field, &crate::record::Value)| {
-        *field != Field::Raw && !apart.contains(field)
-    };
-    read.iter().filter(kept).eq(given.iter().filter(kept))
+        .is_ok_and(|read| read.kind == record.kind && read.node.is_same(&record.node, &apart))
 }
