@@ -82,6 +82,7 @@ codes! {
     YamlLimit "CY0114" Error "document goes beyond the limits" "The document is nested deeper, holds a longer value, or expands by aliases to more than any session does. Such documents are made to exhaust a reader."
     YamlComment "CY0115" Note "comment does not become a record" "A comment of the YAML file stands between its values. It stays where the file is copied in its own format and version, and is lost in any other."
     GuessedEncoding "CY0116" Warning "encoding was guessed" "The file is not UTF-8 and does not say what it is. Python on Windows writes files in the system's code page. Look at the text before you trust it."
+    YamlBeyondJson "CY0117" Warning "tag, anchor or alias is not kept" "The value has a tag such as `!!python/tuple`, or an anchor or an alias. Records hold what it says, an alias as what it stands for, and not how it was marked. It stays where the file is copied in its own format and version."
     UnknownFormat "CY0201" Error "no format recognises the file" "None of the formats of `copyist formats` knows the beginning of this file. If you know what it is, say so with `-f FORMAT`."
     NoHeader "CY0202" Error "no session header" "The first record must be the session's header; the agent discards a file without one. `copyist repair` rebuilds it from the file's name."
     FurtherHeader "CY0203" Warning "further session header" "The file has more than one header. The agent reads the first and ignores the others; they are kept where they stand."

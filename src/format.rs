@@ -302,6 +302,13 @@ impl Format {
         self.versions.iter().find(|version| version.number == number)
     }
 
+    /// The newest version that migration reaches from another one.
+    #[must_use]
+    pub fn reached_from(&self, version: u32) -> u32 {
+        let step = self.steps.iter().find(|step| step.from == version);
+        step.map_or(version, |step| self.reached_from(step.to))
+    }
+
     /// The name with a version, or without one where there is only one.
     #[must_use]
     pub fn at(&self, number: u32) -> String {

@@ -308,7 +308,9 @@ impl Gathering {
         if is_entry(&located.value) {
             self.entries += 1;
             self.shape.record(&located);
-            self.last = node.json(Field::Id).cloned();
+            if located.value.kind.is_node() {
+                self.last = node.json(Field::Id).cloned();
+            }
         }
         let said = |text: &&Json| text.as_bytes() != b"\"\"";
         match located.value.kind {

@@ -305,3 +305,18 @@ fn a_cut_file_gives_every_whole_message_and_says_so() {
     let broken = [Code::YamlCutShort, Code::YamlSyntax];
     assert!(broken.iter().any(|code| found.counts.contains_key(code)), "{:?}", found.counts);
 }
+
+#[test]
+fn migration_never_drops_the_turns() {
+    let dir = common::Dir::new();
+    let source = common::own("connectonion/v2/harbour");
+    dir.write("a.yaml", &source);
+    let (exit, said) = dir.said(&["migrate", "--in-place", "a.yaml"]);
+    assert_eq!(exit, 0, "{said}");
+    assert!(said.contains("1 unchanged"), "{said}");
+    let (exit, said) = dir.said(&["migrate", "--to", "connectonion@3", "-o", "b.yaml", "a.yaml"]);
+    assert_eq!(exit, 3, "{said}");
+    assert!(said.contains("copyist convert -t connectonion@3"), "{said}");
+    assert_eq!(dir.names(), ["a.yaml"]);
+    assert_eq!(read(&dir.path("a.yaml")), source);
+}

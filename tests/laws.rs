@@ -224,6 +224,7 @@ const CUT: &[Code] = &[
     Code::YamlSyntax,
     Code::YamlCutShort,
     Code::Syntax,
+    Code::NotObject,
 ];
 
 /// Cut at every byte: nothing panics, and what is kept comes back.

@@ -162,7 +162,9 @@ impl Task {
                     }
                 }
                 _ => {
-                    let newest = Spec { format: found.format, version: None };
+                    let newest = found.format.reached_from(found.sniffed.version);
+                    let newest =
+                        Spec { format: found.format, version: found.format.version(newest) };
                     self.write(job, output, input, &found, to.unwrap_or(newest), cx, report)
                 }
             },
@@ -224,7 +226,7 @@ impl Task {
                     migrate::run(found.format, from, &mut output.create("")?, target, cx)
                 })
             }
-            Action::Migrate(_) if to.version().number < version => Err(goes_back(found, to)),
+            Action::Migrate(_) if to.version().number != version => Err(no_step(found, to)),
             _ => convert::run(found.format, version, to, &mut input, &mut output, cx),
         };
         let done = match done {
@@ -262,10 +264,10 @@ impl Task {
     }
 }
 
-fn goes_back(found: &Found, to: Spec) -> Error {
+fn no_step(found: &Found, to: Spec) -> Error {
     let to = to.format.at(to.version().number);
     let message = format!(
-        "the file is {}, and migration does not go back to {to}; `copyist convert -t {to}` does",
+        "the file is {}, and no migration leads to {to}; `copyist convert -t {to}` says what is lost",
         found.name()
     );
     Error::request(Code::WrongVersion, message)

@@ -36,7 +36,8 @@ impl Messages {
         self.show_images(list);
         let mut object = Object::open(list.item());
         member_of(&mut object, "role", sent, Field::Role);
-        let many = content.iter().any(|block| block.is(Field::Type, block::IMAGE));
+        let list = [block::IMAGE, block::OPAQUE];
+        let many = content.iter().any(|b| list.iter().any(|kind| b.is(Field::Type, kind)));
         if many && !sent.is(Field::Role, "assistant") {
             parts(content, object.key("content"));
         } else {
@@ -66,10 +67,16 @@ fn parts(content: &[Node], out: &mut Vec<u8>) {
     for part in content {
         let text = part.json(Field::Text).filter(|_| part.is(Field::Type, block::TEXT));
         let image = part.is(Field::Type, block::IMAGE);
-        if text.is_none() && !image {
+        // A part that is not understood came from an interface of this shape.
+        let other = part.json(Field::Data).filter(|_| part.is(Field::Type, block::OPAQUE));
+        if text.is_none() && !image && other.is_none() {
             continue;
         }
         out.push(std::mem::replace(&mut list, b','));
+        if let Some(other) = other {
+            out.extend_from_slice(other.as_bytes());
+            continue;
+        }
         let mut object = Object::open(out);
         if let Some(text) = text {
             object.member("type", b"\"text\"");
@@ -103,7 +110,13 @@ fn calls(content: &[Node], object: &mut Object<'_>) {
         let mut function = Object::open(object.key("function"));
         member_of(&mut function, "name", call, Field::Name);
         let arguments = call.json(Field::Arguments).map_or(&b"{}"[..], Json::as_bytes);
-        text::quote(&String::from_utf8_lossy(arguments), function.key("arguments"));
+        let out = function.key("arguments");
+        if arguments.starts_with(b"\"") {
+            // Text that is no JSON.
+            out.extend_from_slice(arguments);
+        } else {
+            text::quote(&String::from_utf8_lossy(arguments), out);
+        }
         function.close();
         object.close();
     }

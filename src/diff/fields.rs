@@ -54,10 +54,15 @@ pub type Named = (String, Json);
 /// The values of a record that count.
 pub fn of(record: &Record, request: &Request) -> Vec<Named> {
     let mut out = Vec::new();
+    let made = record.node.is_true(Field::IdMade);
+    // A damaged line is nothing but its spelling.
+    let line = |field| record.kind == Kind::Opaque && field == Field::RawBytes;
     let counts = |field| {
-        !(SPELLING.contains(&field)
-            || (request.ignore_ids && IDS.contains(&field))
-            || (request.ignore_time && TIMES.contains(&field)))
+        line(field)
+            || !(SPELLING.contains(&field)
+                || (made && matches!(field, Field::Id | Field::Parent))
+                || (request.ignore_ids && IDS.contains(&field))
+                || (request.ignore_time && TIMES.contains(&field)))
     };
     for (field, value) in record.node.iter().filter(|(field, _)| counts(*field)) {
         add(field.name(), value, &mut out);

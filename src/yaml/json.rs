@@ -136,11 +136,16 @@ impl Nodes {
                         scalar(&text, spelling, typed, out);
                     }
                 }
-                self.anchor(node.anchor, out.get(start..).unwrap_or_default());
+                self.anchor(node.anchor, out.get(start..).unwrap_or_default())?;
             }
             What::Alias(anchor) => {
                 self.beyond_json = true;
-                let value = self.anchors.get(&anchor).map_or(&b"null"[..], Vec::as_slice);
+                let Some(value) = self.anchors.get(&anchor) else {
+                    let message = "an alias of something that is not kept";
+                    return Err(Error::unfit(
+                        Diagnostic::new(Code::YamlLimit, message).at(event.at),
+                    ));
+                };
                 self.budget.spend(value.len() as u64, event.at)?;
                 out.extend_from_slice(value);
             }
@@ -163,7 +168,7 @@ impl Nodes {
                 if let Some(level) = open.pop() {
                     out.push(if level.mapping { b'}' } else { b']' });
                     let value = out.get(level.start..).unwrap_or_default();
-                    self.anchor(level.anchor, value);
+                    self.anchor(level.anchor, value)?;
                 }
             }
             What::DocumentStart | What::DocumentEnd | What::Comment { .. } => {}
@@ -171,10 +176,12 @@ impl Nodes {
         Ok(())
     }
 
-    fn anchor(&mut self, anchor: Option<usize>, value: &[u8]) {
+    fn anchor(&mut self, anchor: Option<usize>, value: &[u8]) -> Result<()> {
         if let Some(anchor) = anchor {
+            self.budget.spend(value.len() as u64, self.end)?;
             self.anchors.insert(anchor, value.to_vec());
         }
+        Ok(())
     }
 }
 

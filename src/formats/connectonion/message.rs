@@ -104,6 +104,7 @@ fn call(source: &mut Source<'_>) -> Result<Option<Node>, Fault> {
     let mut node = Node::with_capacity(5);
     node.set(Field::Type, block::type_of(block::TOOL_CALL));
     let mut extra = Extra::default();
+    // One bit for `type`, one for `function`: each must come once.
     let mut known = 0;
     source.cursor.begin_object()?;
     while let Some(key) = source.cursor.next_key()? {
@@ -114,20 +115,28 @@ fn call(source: &mut Source<'_>) -> Result<Option<Node>, Fault> {
             node.set(Field::Id, source.json(span));
         } else if text::is(name, "type") && first == b'"' {
             let span = source.cursor.skip_value()?;
-            known += usize::from(text::is(source.spelling(span), "function"));
-        } else if text::is(name, "function") && first == b'{' {
+            if known & 1 != 0 || !text::is(source.spelling(span), "function") {
+                return Ok(None);
+            }
+            known |= 1;
+        } else if text::is(name, "function") && first == b'{' && known & 2 == 0 {
             source.cursor.begin_object()?;
             while let Some(key) = source.cursor.next_key()? {
                 let span = source.cursor.skip_value()?;
                 match source.spelling(key) {
-                    b"\"name\"" if source.spelling(span).starts_with(b"\"") => {
+                    b"\"name\""
+                        if node.get(Field::Name).is_none()
+                            && source.spelling(span).starts_with(b"\"") =>
+                    {
                         node.set(Field::Name, source.json(span));
                     }
-                    b"\"arguments\"" => node.set(Field::Arguments, source.json(span)),
+                    b"\"arguments\"" if node.get(Field::Arguments).is_none() => {
+                        node.set(Field::Arguments, source.json(span));
+                    }
                     _ => return Ok(None),
                 }
             }
-            known += 1;
+            known |= 2;
         } else {
             source.unknown(key, &mut extra)?;
         }
@@ -135,7 +144,7 @@ fn call(source: &mut Source<'_>) -> Result<Option<Node>, Fault> {
     if let Some(extra) = extra.finish() {
         node.set(Field::Extra, extra);
     }
-    Ok((known == 2).then_some(node))
+    Ok((known == 3).then_some(node))
 }
 
 /// A message while its members are read.

@@ -10,8 +10,7 @@ mod run;
 
 use crate::error::{Error, Result};
 use crate::format::{
-    Confidence, Cx, Format, Head, Parts, Piece, Reader, Sink, Sniffed, Step, Version, Writer,
-    skip_to,
+    Confidence, Cx, Format, Head, Parts, Piece, Reader, Sink, Sniffed, Version, Writer, skip_to,
 };
 use crate::json::Json;
 use crate::lines::BOM;
@@ -50,18 +49,15 @@ pub static FORMAT: Format = Format {
     write,
     plane: None,
     pieces: Some(pieces),
-    steps: &[Step {
-        from: 2,
-        to: 3,
-        summary: "the conversation goes to a run file, turns are lost",
-    }],
+    // A run file has no place for the turns, so nothing is migrated without being asked to.
+    steps: &[],
     context: Some(context::open),
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     let text = String::from_utf8_lossy(head.bytes);
     let version = match () {
-        () if run::is_run(&text) => 3,
+        () if run::is_run(&text, head.whole) => 3,
         () if file::is_file(&text) => 2,
         () => return None,
     };
@@ -81,7 +77,7 @@ fn is_run(parts: &mut dyn Parts) -> Result<bool> {
     let read = parts.main()?.take(Head::SIZE as u64).read_to_end(&mut head);
     read.map_err(|error| Error::io("cannot read", error))?;
     let head = head.strip_prefix(BOM).unwrap_or(&head);
-    Ok(run::is_run(&String::from_utf8_lossy(head)))
+    Ok(run::is_run(&String::from_utf8_lossy(head), head.len() < Head::SIZE))
 }
 
 fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {

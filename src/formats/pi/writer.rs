@@ -13,7 +13,7 @@ use crate::json::text::from_base64;
 use crate::lines::BOM;
 use crate::mapping::can_write;
 use crate::position::Located;
-use crate::record::{Field, Kind, Node, Record, block};
+use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 use std::io::Write;
 
@@ -57,7 +57,9 @@ struct Entries<'a> {
 }
 
 struct Session {
-    /// Whether the records come from a file of this very version.
+    /// Whether the records come from a file of this format.
+    own: bool,
+    /// Whether they come from one of this very version.
     same: bool,
     lineage: Lineage,
 }
@@ -82,7 +84,10 @@ const HEADER_FIELDS: &[Field] = &[
 impl Writer for Entries<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
-        if record.node.is_true(Field::Synthesized) || record.node.is_true(Field::Derived) {
+        // What a reader of this format restored does not go back; from another one it is said.
+        let restored = [Field::Synthesized, Field::Derived];
+        let own = self.session.as_ref().is_some_and(|session| session.own);
+        if own && restored.iter().any(|field| record.node.is_true(*field)) {
             return Ok(());
         }
         match record.kind {
@@ -167,13 +172,18 @@ impl Entries<'_> {
 
     fn header(&mut self, located: &Located<Record>) -> Result<()> {
         let node = &located.value.node;
+        let own = node
+            .text(Field::Source)
+            .is_some_and(|source| source == NAME || source.starts_with(&format!("{NAME}@")));
+        let foreign = with_id(node);
+        let node = if own { node } else { &foreign };
         let Some(id) = node.json(Field::Id) else {
             let found = Diagnostic::new(Code::BadRecord, "the session record has no `id`");
             return Err(Error::unfit(found.at(located.at)));
         };
         let same = node.is(Field::Source, &format!("{NAME}@{}", self.version.number));
         let lineage = Lineage::new(id.as_bytes(), self.cx);
-        self.session = Some(Session { same, lineage });
+        self.session = Some(Session { own, same, lineage });
         self.number(None);
         self.begin_line(node);
         if same && let Some(raw) = raw_of(node) {
@@ -317,6 +327,32 @@ impl Entries<'_> {
         let message = "the record was edited, its stored spelling is dropped";
         self.cx.report(Diagnostic::new(Code::RawRefused, message).at(located.at));
     }
+}
+
+/// The session record of another format with what pi demands of a header: an identifier, derived
+/// from what the record says, and a time.
+fn with_id(node: &Node) -> Node {
+    let mut node = node.clone();
+    if node.json(Field::Id).is_none() {
+        let said: Vec<u8> = node
+            .iter()
+            .flat_map(|(_, value)| match value {
+                Value::Json(json) => json.as_bytes().to_vec(),
+                _ => Vec::new(),
+            })
+            .collect();
+        let (a, b) = (hash(&said), hash(&[said.as_slice(), b"2"].concat()));
+        let digits = format!("{a:016x}{b:016x}");
+        let cut = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
+        let id = [cut(0, 8), cut(8, 12), cut(12, 16), cut(16, 20), cut(20, 32)].join("-");
+        node.set(Field::Id, Json::string(&id));
+    }
+    if node.json(Field::Created).is_none()
+        && let Some(updated) = node.json(Field::Updated).cloned()
+    {
+        node.set(Field::Created, updated);
+    }
+    node
 }
 
 /// Names the blocks that pi has no place for, those in a tool's answer included.

@@ -19,6 +19,12 @@ use crate::position::Position;
 pub struct Budget(u64);
 
 impl Budget {
+    /// So many bytes, whatever the input.
+    #[must_use]
+    pub fn of(bytes: u64) -> Self {
+        Self(bytes)
+    }
+
     /// What an input of so many bytes may expand to: 200 times its size and 1 GiB.
     #[must_use]
     pub fn for_input(bytes: u64) -> Self {

@@ -25,9 +25,15 @@ mod write;
 pub use read::{open, pieces};
 pub use write::open as open_writer;
 
+/// How far aliases may expand, in bytes.
+const EXPANSION: u64 = 64 << 20;
+
 /// Whether the beginning of a file is that of such a file.
 #[must_use]
 pub fn is_file(head: &str) -> bool {
+    // What stands behind the turns may look like anything.
+    let prompt = head.find("\nsystem_prompt:").or(head.find("\nmessages:"));
+    let head = prompt.and_then(|end| head.get(..end)).unwrap_or(head);
     let begins = |key: &str| {
         let key = format!("{key}:");
         head.lines().any(|line| line.starts_with(&key))

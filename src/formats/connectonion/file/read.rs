@@ -1,6 +1,9 @@
 //! Reading a file, event by event.
 
 use super::super::{NAME, message};
+mod restore;
+
+use super::EXPANSION;
 use super::shadow::{Shadow, Tee};
 use super::top::{self, Top, scalars_of};
 use super::turn::{self, TEXTS};
@@ -12,7 +15,7 @@ use crate::ids::Maker;
 use crate::json::Json;
 use crate::mapping::Spacing;
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::{Field, Kind, Node, Record, block};
 use crate::yaml::json::{Nodes, Scalars, emit};
 use crate::yaml::read::{Budget, Event, Events, Limits, What};
 use bytes::Bytes;
@@ -28,7 +31,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     let limits = Limits { scalar: cx.options.max_line, ..Limits::default() };
     Ok(Box::new(Records {
         events: Events::new(tee, limits),
-        nodes: Nodes::new(Budget::for_input(0)),
+        nodes: Nodes::new(Budget::of(EXPANSION)),
         shadow: Shadow::new(kept),
         parts,
         cx,
@@ -37,11 +40,14 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         top: Top::default(),
         turns: None,
         ready: VecDeque::new(),
+        first: false,
         begun: false,
         maker: None,
         last: None,
         made: 0,
         records: 0,
+        turns_seen: 0,
+        listed: None,
     }))
 }
 
@@ -80,12 +86,18 @@ struct Records<'a> {
     /// The turns, read once more beside the messages.
     turns: Option<Turns>,
     ready: VecDeque<Located<Record>>,
+    /// Whether the next item is the first of its list.
+    first: bool,
     /// Whether the session record was given.
     begun: bool,
     maker: Option<Maker>,
     last: Option<Json>,
     made: u64,
     records: u64,
+    /// How many turns there are, and the last of those whose messages were read; `None` without
+    /// messages at all.
+    turns_seen: u64,
+    listed: Option<u64>,
 }
 
 impl Iterator for Records<'_> {
@@ -178,15 +190,27 @@ impl Records<'_> {
         match (name.as_str(), &value.what) {
             ("turns", What::SequenceStart(..)) => {
                 self.flush_top(true);
-                self.shadow.yaml.string("turns").begin_sequence();
+                self.shadow.yaml.string("turns");
+                self.shadow.compare(key.end.byte, "");
+                self.shadow.yaml.begin_sequence();
+                self.first = true;
                 self.stage = Stage::Turns;
             }
             ("messages", What::MappingStart(..)) => {
                 self.flush_top(true);
-                let turns = Turns::open(self.parts.main()?, self.limits);
-                self.turns = turns.ok();
+                self.open_turns()?;
+                self.listed.get_or_insert(0);
                 self.shadow.yaml.string("messages").begin_mapping();
                 self.stage = Stage::Messages;
+            }
+            ("turns" | "messages", _) => {
+                let at = value.at;
+                let message = format!("`{name}` is no list of turns");
+                let json = self.json(value, Scalars::Typed)?;
+                self.shadow.compare(self.nodes.end.byte, "");
+                if json.as_ref() != b"null" {
+                    self.odd(&name, json, message, at)?;
+                }
             }
             _ => {
                 self.top.at.get_or_insert(key.at);
@@ -235,7 +259,7 @@ impl Records<'_> {
             self.cx.report(Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title()));
             file.set(Field::Bom, Json::constant("true"));
         }
-        if self.shadow.crlf {
+        if self.shadow.crlf() {
             file.set(Field::Eol, Json::constant("\"crlf\""));
         }
         if !file.is_empty() {
@@ -256,7 +280,23 @@ impl Records<'_> {
         let mut written = Vec::new();
         turn::write(&record, &mut written);
         self.shadow(&written);
-        self.own_spelling(&mut record, "\n-");
+        let gap = if std::mem::take(&mut self.first) { ":\n-" } else { "\n-" };
+        self.own_spelling(&mut record, gap);
+        self.turns_seen += 1;
+        self.push(record, at);
+        Ok(())
+    }
+
+    /// Keeps a value that has no place where it stands, or stops at it.
+    fn odd(&mut self, name: &str, json: Bytes, message: String, at: Position) -> Result<()> {
+        let error = Error::damaged(Diagnostic::new(Code::NotObject, message).at(at));
+        if !self.cx.keeps(&error) {
+            return Err(error);
+        }
+        self.cx.report(error.into_diagnostic());
+        let mut record = Record::new(Kind::Opaque);
+        record.node.set(Field::Type, Json::string(name));
+        record.node.set(Field::Data, Json::checked(json));
         self.push(record, at);
         Ok(())
     }
@@ -264,8 +304,11 @@ impl Records<'_> {
     /// Notes how the file spells a record, where PyYAML would spell it in another way.
     fn own_spelling(&mut self, record: &mut Record, gap: &str) {
         let differs = self.shadow.compare(self.nodes.end.byte, gap);
-        // An alias means nothing without its anchor.
-        if let Some(Some(own)) = differs.filter(|_| !self.nodes.beyond_json) {
+        if self.nodes.beyond_json {
+            // An alias means nothing without its anchor.
+            let found = Diagnostic::new(Code::YamlBeyondJson, Code::YamlBeyondJson.title());
+            self.cx.report(found.at(self.nodes.end));
+        } else if let Some(Some(own)) = differs {
             record.node.set(Field::Raw, Json::string(&own));
         }
     }
@@ -276,15 +319,26 @@ impl Records<'_> {
             return Err(not_a_session(key.at));
         };
         let name = name.as_str().unwrap_or_default().to_owned();
-        let number = name.parse().unwrap_or(0);
-        match (number, *spelling) {
-            (1.., crate::yaml::read::Spelling::Plain) => drop(self.shadow.yaml.plain(&name)),
-            _ => {
-                self.shadow.yaml.string(name.as_str());
-                let message = format!("{name:?} is no turn number");
-                self.cx.report(Diagnostic::new(Code::TurnKey, message).at(key.at));
-            }
+        let number: u64 = name.parse().unwrap_or(0);
+        let plain = *spelling == crate::yaml::read::Spelling::Plain;
+        if plain && number > 0 {
+            self.shadow.yaml.plain(&name);
+        } else {
+            self.shadow.yaml.string(name.as_str());
         }
+        let what = match self.listed {
+            _ if number == 0 => Some("is no turn number"),
+            _ if !plain => Some("is text, not a turn number"),
+            Some(last) if number <= last => Some("comes after a later turn, or twice"),
+            _ => None,
+        };
+        if let Some(what) = what {
+            let message = format!("key {name:?} of `messages` {what}");
+            self.cx.report(Diagnostic::new(Code::TurnKey, message).at(key.at));
+        }
+        self.listed = self.listed.max(Some(number));
+        self.shadow.compare(key.end.byte, "");
+        self.first = true;
         let value = self.nodes.next(&mut self.events)?;
         let turn = Turn { number, begun: false, answered: false };
         if let What::SequenceStart(..) = value.what {
@@ -294,13 +348,14 @@ impl Records<'_> {
         }
         let at = value.at;
         let json = self.json(value, Scalars::Typed)?;
-        self.shadow(&json);
         if json.as_ref() != b"null" {
             let message = format!("turn {name} has no list of messages");
-            let found = Diagnostic::new(Code::Syntax, message).at(at);
-            return Err(Error::damaged(found));
+            self.odd("messages", json.clone(), message, at)?;
         }
-        self.end_turn(turn)
+        self.shadow(&json);
+        self.shadow.compare(self.nodes.end.byte, "");
+        self.stage = Stage::Messages;
+        self.restore_turn(turn)
     }
 
     fn message(&mut self, event: Event, turn: Turn) -> Result<()> {
@@ -313,8 +368,10 @@ impl Records<'_> {
         let mut written = Vec::new();
         message::write(&record, Spacing::None, true, &mut written);
         self.shadow(&written);
-        self.own_spelling(&mut record, "\n  -");
-        let calls = record.node.nodes(Field::Content).is_some();
+        let gap = if std::mem::take(&mut self.first) { ":\n  -" } else { "\n  -" };
+        self.own_spelling(&mut record, gap);
+        let blocks = record.node.nodes(Field::Content).unwrap_or_default();
+        let calls = blocks.iter().any(|block| block.is(Field::Type, block::TOOL_CALL));
         let answered = record.node.is(Field::Role, "assistant") && !calls;
         self.node(&mut record, turn);
         self.push(record, at);
@@ -322,72 +379,31 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Gives a record its place in the list of nodes.
-    fn node(&mut self, record: &mut Record, turn: Turn) {
-        let node = &mut record.node;
-        if turn.number > 0 {
-            node.set(Field::Turn, Json::number(turn.number));
-        }
-        self.made += 1;
-        let id = self.maker.map(|maker| maker.id(self.made)).unwrap_or_default();
-        node.set(Field::Id, Json::string(&String::from_utf8_lossy(&id)));
-        node.set(Field::IdMade, Json::constant("true"));
-        let id = node.json(Field::Id).cloned();
-        let before = std::mem::replace(&mut self.last, id);
-        node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
-    }
-
     fn end_turn(&mut self, turn: Turn) -> Result<()> {
         self.shadow.yaml.end();
         self.stage = Stage::Messages;
-        if !turn.begun {
-            self.restore_question(turn, self.nodes.end)?;
-        }
-        if !turn.answered {
-            let told = self.told(turn)?.result;
-            self.restore("assistant", told, turn, self.nodes.end);
-        }
-        Ok(())
+        self.restore_turn(turn)
     }
 
-    fn told(&mut self, turn: Turn) -> Result<super::turns::Told> {
-        let turns = self.turns.as_mut().filter(|_| turn.number > 0);
-        Ok(turns.map(|turns| turns.told(turn.number)).transpose()?.flatten().unwrap_or_default())
-    }
-
-    fn restore_question(&mut self, turn: Turn, at: Position) -> Result<()> {
-        let told = self.told(turn)?.input;
-        if told.is_some() {
-            let message = format!("turn {} lacks its question in `messages`", turn.number);
-            self.cx.report(Diagnostic::new(Code::Restored, message).at(at));
-        }
-        self.restore("user", told, turn, at);
-        Ok(())
-    }
-
-    /// Adds a message that only the turn tells of.
-    fn restore(&mut self, role: &str, said: Option<Json>, turn: Turn, at: Position) {
-        let Some(said) = said.filter(|said| said.as_bytes() != b"\"\"") else { return };
-        let mut record = Record::new(Kind::Message);
-        record.node.set(Field::Role, Json::string(role));
-        record.node.set(Field::Content, said);
-        record.node.set(Field::Synthesized, Json::constant("true"));
-        self.node(&mut record, turn);
-        self.push(record, at);
-    }
-
-    /// Says what the file is encoded in, which may show late.
-    fn encoding(&mut self) {
-        let Some(found) = self.shadow.found().filter(|f| f.encoding.name() != "UTF-8") else {
-            return;
-        };
-        let name = found.encoding.name();
-        if let Some(percent) = found.confidence {
-            let message = format!("taken for {name}, with a certainty of {percent} %");
-            self.cx.report(Diagnostic::new(Code::GuessedEncoding, message));
-        }
+    /// Says what is known of the file only at its end.
+    fn file(&mut self) {
         let mut file = Node::default();
-        file.set(Field::Encoding, Json::string(name));
+        if let Some(found) = self.shadow.found().filter(|f| f.encoding.name() != "UTF-8") {
+            let name = found.encoding.name();
+            if let Some(percent) = found.confidence {
+                let message = format!("taken for {name}, with a certainty of {percent} %");
+                self.cx.report(Diagnostic::new(Code::GuessedEncoding, message));
+            }
+            file.set(Field::Encoding, Json::string(name));
+        }
+        if !self.shadow.is_ended() {
+            let found = Diagnostic::new(Code::NoFinalNewline, Code::NoFinalNewline.title());
+            self.cx.report(found.at(self.nodes.end));
+            file.set(Field::FinalNewline, Json::constant("false"));
+        }
+        if file.is_empty() {
+            return;
+        }
         let mut record = Record::new(Kind::Session);
         record.node.set(Field::File, file);
         self.push(record, self.nodes.end);
@@ -395,7 +411,8 @@ impl Records<'_> {
 
     fn end(&mut self) -> Result<()> {
         self.flush_top(true);
-        self.encoding();
+        self.missing()?;
+        self.file();
         self.stage = Stage::Done;
         loop {
             match self.events.next()? {

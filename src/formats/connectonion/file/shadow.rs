@@ -18,6 +18,9 @@ pub struct Kept {
     base: u64,
     /// What the decoder found out.
     pub found: Option<Found>,
+    /// Whether the first line ends with `\r\n`, and the last byte of all.
+    pub crlf: Option<bool>,
+    pub last: u8,
 }
 
 /// Keeps what passes through.
@@ -39,7 +42,15 @@ impl Read for Tee {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(into)?;
         let mut kept = self.kept.borrow_mut();
-        kept.bytes.extend_from_slice(into.get(..read).unwrap_or_default());
+        let text = into.get(..read).unwrap_or_default();
+        if kept.crlf.is_none()
+            && let Some(end) = memchr::memchr(b'\n', text)
+        {
+            let before = end.checked_sub(1).and_then(|at| text.get(at)).copied();
+            kept.crlf = Some(before.unwrap_or(kept.last) == b'\r');
+        }
+        kept.last = text.last().copied().unwrap_or(kept.last);
+        kept.bytes.extend_from_slice(text);
         kept.found = Some(self.source.found());
         Ok(read)
     }
@@ -70,15 +81,25 @@ pub struct Shadow {
     kept: Rc<RefCell<Kept>>,
     /// Writes what PyYAML would.
     pub yaml: Emitter,
-    /// Whether lines end with `\r\n`.
-    pub crlf: bool,
 }
 
 impl Shadow {
     /// Of what the tee keeps.
     #[must_use]
     pub fn new(kept: Rc<RefCell<Kept>>) -> Self {
-        Self { kept, yaml: Emitter::new(Style::PyYaml), crlf: false }
+        Self { kept, yaml: Emitter::new(Style::PyYaml) }
+    }
+
+    /// Whether lines end with `\r\n`.
+    #[must_use]
+    pub fn crlf(&self) -> bool {
+        self.kept.borrow().crlf == Some(true)
+    }
+
+    /// Whether the text ends with a line ending; to be asked at its end.
+    #[must_use]
+    pub fn is_ended(&self) -> bool {
+        self.kept.borrow().last == b'\n'
     }
 
     /// What was found out about the encoding.
@@ -91,7 +112,7 @@ impl Shadow {
     /// with which it must begin; `Some(None)` if it does not.
     pub fn compare(&mut self, end: u64, gap: &str) -> Option<Option<String>> {
         let mut source = self.kept.borrow_mut().take(end);
-        if self.crlf {
+        if self.crlf() {
             source = unix(&source);
         }
         let ours = std::mem::take(self.yaml.buffer());

@@ -1,5 +1,6 @@
 //! The members of the top, `turns` and `messages` apart.
 
+use super::EXPANSION;
 use crate::json::{Cursor, Json, text as json};
 use crate::mapping::{Extra, Object, Source};
 use crate::position::Position;
@@ -86,7 +87,7 @@ impl Top {
 /// The members of the top that a text of their own holds.
 fn members(text: &str) -> Option<Node> {
     let mut events = Events::new(text.as_bytes(), Limits::default());
-    let mut nodes = Nodes::new(Budget::for_input(0));
+    let mut nodes = Nodes::new(Budget::of(EXPANSION));
     let mut top = Top::default();
     for _ in ["document", "mapping"] {
         nodes.next(&mut events).ok()?;

@@ -1,5 +1,6 @@
 //! The turns once more, beside the messages: what they tell of messages that are not there.
 
+use super::EXPANSION;
 use super::turn::TEXTS;
 use crate::error::Result;
 use crate::json::{Json, text};
@@ -35,7 +36,7 @@ impl Turns {
     /// If the part cannot be read.
     pub fn open(part: Box<dyn Read>, limits: Limits) -> Result<Self> {
         let events = Events::new(Decoder::new(part, None), limits);
-        let nodes = Nodes::new(Budget::for_input(0));
+        let nodes = Nodes::new(Budget::of(EXPANSION));
         let mut turns = Self { events, nodes, at: 0, inside: false };
         turns.enter()?;
         Ok(turns)

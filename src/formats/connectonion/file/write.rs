@@ -4,6 +4,7 @@
 //! turns and messages go to spools, and the file is put together at its end.
 
 use super::super::{NAME, message};
+use super::EXPANSION;
 use super::assembly::{CHUNK, Out, Section, ended};
 use super::top::{self, put};
 use super::turn::{self, Summary, TEXTS};
@@ -43,6 +44,7 @@ pub fn open<'a>(
         open: None,
         listed: 0,
         summary: None,
+        header_prompt: None,
         sums: (0.0, 0.0),
     }))
 }
@@ -66,6 +68,8 @@ struct File<'a> {
     listed: u64,
     /// The turn that is being summed up, where the source has none.
     summary: Option<Summary>,
+    /// The session's own prompt, until a message says one.
+    header_prompt: Option<Json>,
     /// Tokens and cost of all turns that were summed up.
     sums: (f64, f64),
 }
@@ -101,6 +105,8 @@ impl Writer for File<'_> {
         self.end_summary();
         if !own {
             self.head();
+            let prompt = self.header_prompt.take().filter(|_| self.middle.is_empty());
+            prompt.into_iter().for_each(|prompt| self.prompt(&prompt));
         }
         self.close_turn();
         self.list_empty(self.written);
@@ -143,6 +149,7 @@ impl File<'_> {
         }
         for field in node.fields() {
             let held = top::FIELDS.contains(&field) || (own && field == Field::Extra);
+            let held = held && (own || field != Field::Totals);
             if !held {
                 self.lost(&format!("session.{}", field.name()));
             }
@@ -152,19 +159,25 @@ impl File<'_> {
             if !own {
                 self.top.take(Field::Extra);
                 self.top.take(Field::Totals);
+                // A message of the system says it better, if there is one.
                 if let Some(Value::Json(prompt)) = self.top.take(Field::SystemPrompt) {
-                    self.prompt(&prompt);
+                    self.header_prompt = Some(prompt).filter(|prompt| !prompt.is_null());
                 }
             }
             return;
         }
-        if let Some(Value::Node(file)) = node.get(Field::File) {
-            self.top.set(Field::File, file.clone());
+        if let Some(new) = node.node(Field::File) {
+            let mut file = self.top.node(Field::File).cloned().unwrap_or_default();
+            new.iter().for_each(|(field, value)| file.set(field, value.clone()));
+            self.top.set(Field::File, file);
         }
         if !own {
-            node.json(Field::Updated).into_iter().for_each(|time| {
+            if let Some(time) = node.json(Field::Updated) {
                 self.top.set(Field::Updated, time.clone());
-            });
+            }
+            if let Some(prompt) = node.json(Field::SystemPrompt).filter(|p| !p.is_null()) {
+                self.header_prompt = Some(prompt.clone());
+            }
             return;
         }
         let text = match node.text(Field::Raw).filter(|raw| top::gives(raw, node)) {
@@ -247,8 +260,7 @@ impl File<'_> {
         put(&json, &mut self.messages.yaml);
         let kind = record.kind.name();
         let count = |path: &str| self.lost(&format!("{kind}.{path}"));
-        let timed = |field: &Field| !own && *field == Field::Time;
-        for field in node.fields().filter(|f| !message::holds(*f, own) && !timed(f)) {
+        for field in node.fields().filter(|f| !message::holds(*f, own)) {
             count(field.name());
         }
         message::unwritable(node, "content", &count);
@@ -266,7 +278,8 @@ impl File<'_> {
             let found = Diagnostic::new(Code::BadRecord, message);
             return Err(Error::unfit(found.at(located.at)));
         }
-        self.list_empty(number - 1);
+        // Only turns that there are get empty lists.
+        self.list_empty((number - 1).min(self.written));
         self.messages.yaml.plain(&number.to_string()).begin_sequence();
         self.open = Some(number);
         Ok(())
@@ -344,7 +357,7 @@ impl File<'_> {
 /// The one item of a sequence as JSON, if the text is that.
 fn item(yaml: &str, scalars: Scalars) -> Option<Bytes> {
     let mut events = Events::new(yaml.as_bytes(), Limits::default());
-    let mut nodes = Nodes::new(Budget::for_input(0));
+    let mut nodes = Nodes::new(Budget::of(EXPANSION));
     for _ in ["document", "sequence"] {
         nodes.next(&mut events).ok()?;
     }

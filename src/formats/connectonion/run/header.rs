@@ -25,12 +25,13 @@ enum Target {
     Total,
 }
 
-/// Whether the beginning of a file is that of a run.
+/// Whether the beginning of a file is that of a run. A long prompt may hide where the messages
+/// begin, if that is not the `whole` file.
 #[must_use]
-pub fn is_run(head: &str) -> bool {
+pub fn is_run(head: &str, whole: bool) -> bool {
     let known = |line: &str| LINES.iter().any(|(key, _)| value_of(line, key).is_some());
     head.lines().next().is_some_and(known)
-        && head.lines().any(|line| line.trim_end_matches('\r') == super::MESSAGES)
+        && (!whole || head.lines().any(|line| line.trim_end_matches('\r') == super::MESSAGES))
 }
 
 fn value_of<'l>(line: &'l str, key: &str) -> Option<&'l str> {

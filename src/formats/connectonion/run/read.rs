@@ -33,6 +33,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         nodes: 0,
         records: 0,
         unterminated: None,
+        faulty: false,
         scratch: Vec::new(),
     }))
 }
@@ -61,6 +62,8 @@ struct Records<'a> {
     nodes: u64,
     records: u64,
     unterminated: Option<Position>,
+    /// Whether the line read last was damaged.
+    faulty: bool,
     scratch: Vec<u8>,
 }
 
@@ -161,7 +164,11 @@ impl Records<'_> {
             _ => {
                 let message = "a line that belongs to no message";
                 let found = Diagnostic::new(Code::Syntax, message).at(at).showing(&bytes, 0);
-                return self.kept(Error::damaged(found), &bytes, at).map(Some);
+                let mut line = self.kept(Error::damaged(found), &bytes, at)?;
+                if self.stage == Stage::Closed {
+                    line.value.node.set(Field::Layout, Json::constant("\"behind\""));
+                }
+                return Ok(Some(line));
             }
         }
         Ok(None)
@@ -169,7 +176,9 @@ impl Records<'_> {
 
     fn message(&mut self, line: &Line<'_>, bytes: &Bytes) -> Result<Located<Record>> {
         let at = line.at;
-        let mut record = match self.parse(line, bytes) {
+        let parsed = self.parse(line, bytes);
+        self.faulty = parsed.is_err();
+        let mut record = match parsed {
             Ok(record) => record,
             Err(error) => return self.kept(error, bytes, at),
         };
@@ -216,7 +225,7 @@ impl Records<'_> {
         let closed = self.stage == Stage::Closed;
         self.stage = Stage::Done;
         // A line that was cut short has said so itself.
-        if !closed && self.unterminated.is_none() {
+        if !closed && !self.faulty {
             let found = Diagnostic::new(Code::CutShort, "the list of messages is not closed");
             let error = Error::damaged(found.at(self.lines.position()));
             return self.cx.tolerate(error).map(|_| None);

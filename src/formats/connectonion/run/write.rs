@@ -31,6 +31,8 @@ pub fn open<'a>(
         eol: "\n",
         items: 0,
         prompt: None,
+        held: Vec::new(),
+        behind: Vec::new(),
         final_newline: true,
     }))
 }
@@ -46,7 +48,6 @@ const HEADER_FIELDS: &[Field] = &[
     Field::Model,
     Field::Cwd,
     Field::Updated,
-    Field::Totals,
     Field::File,
     Field::Raw,
 ];
@@ -61,14 +62,18 @@ struct Run<'a> {
     items: u64,
     /// A system prompt that no message says yet.
     prompt: Option<Json>,
+    /// Lines that are no messages: among them, and behind the list.
+    held: Vec<u8>,
+    behind: Vec<u8>,
     final_newline: bool,
 }
 
 impl Writer for Run<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
-        let derived = [Field::Synthesized, Field::Derived];
-        if derived.iter().any(|field| record.node.is_true(*field)) {
+        // What a reader of this format restored does not go back; from another one it is said.
+        let restored = [Field::Synthesized, Field::Derived];
+        if self.own == Some(true) && restored.iter().any(|field| record.node.is_true(*field)) {
             return Ok(());
         }
         match (record.kind, self.own) {
@@ -89,8 +94,10 @@ impl Writer for Run<'_> {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         }
         self.say_prompt();
+        self.out.append(&mut self.held);
         self.end_line();
         self.out.extend_from_slice(CLOSE.as_bytes());
+        self.out.append(&mut self.behind);
         if self.final_newline {
             self.end_line();
         }
@@ -125,6 +132,7 @@ impl Run<'_> {
             None => {
                 let mut foreign = node.clone();
                 foreign.take(Field::Extra);
+                foreign.take(Field::Totals);
                 if foreign.json(Field::Agent).is_none() {
                     foreign.set(Field::Agent, super::super::agent(node));
                 }
@@ -149,7 +157,7 @@ impl Run<'_> {
         let created = node.json(Field::Updated).is_none();
         for field in node.fields() {
             let held = HEADER_FIELDS.contains(&field)
-                || (field == Field::Extra && own)
+                || (matches!(field, Field::Extra | Field::Totals) && own)
                 || (field == Field::Created && created);
             if !held {
                 self.lost(&format!("session.{}", field.name()));
@@ -174,7 +182,14 @@ impl Run<'_> {
     /// The header is written; what comes later has no place any more.
     fn later_session(&mut self, node: &Node) {
         self.file(node, false);
+        let prompt = node.json(Field::SystemPrompt).filter(|p| !p.is_null() && self.items == 0);
+        if prompt.is_some() {
+            self.prompt = prompt.cloned();
+        }
         for field in node.fields().filter(|field| *field != Field::File) {
+            if field == Field::SystemPrompt && self.prompt.is_some() {
+                continue;
+            }
             self.lost(&format!("session.{}", field.name()));
         }
     }
@@ -189,7 +204,10 @@ impl Run<'_> {
         let mut text = Vec::new();
         let kind = record.kind.name();
         if record.kind == Kind::Opaque && own && line_of(node, &mut text) {
-            self.put(&text);
+            let behind = node.is(Field::Layout, "behind");
+            let held = if behind { &mut self.behind } else { &mut self.held };
+            held.extend_from_slice(self.eol.as_bytes());
+            held.extend_from_slice(&text);
             return;
         }
         let raw = node.text(Field::Raw).filter(|_| own).map(Bytes::from);
@@ -229,9 +247,10 @@ impl Run<'_> {
 
     /// Adds a line to the list.
     fn put(&mut self, line: &[u8]) {
-        if self.items > 0 && !self.out.ends_with(b",") {
+        if self.items > 0 {
             self.out.push(b',');
         }
+        self.out.append(&mut self.held);
         self.items += 1;
         self.end_line();
         self.out.extend_from_slice(line);

@@ -1,0 +1,89 @@
+//! Messages that only the turns tell of.
+
+use super::super::turns::{Told, Turns};
+use super::{Records, Turn};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::json::Json;
+use crate::position::Position;
+use crate::record::{Field, Kind, Record};
+
+impl Records<'_> {
+    /// Goes to the turns once more.
+    pub(super) fn open_turns(&mut self) -> Result<()> {
+        if self.turns.is_none() {
+            self.turns = Turns::open(self.parts.main()?, self.limits).ok();
+        }
+        Ok(())
+    }
+
+    fn told(&mut self, turn: Turn) -> Result<Told> {
+        let turns = self.turns.as_mut().filter(|_| turn.number > 0);
+        Ok(turns.map(|turns| turns.told(turn.number)).transpose()?.flatten().unwrap_or_default())
+    }
+
+    pub(super) fn restore_question(&mut self, turn: Turn, at: Position) -> Result<()> {
+        let told = self.told(turn)?.input;
+        if told.is_some() {
+            let message = format!("turn {} lacks its question in `messages`", turn.number);
+            self.cx.report(Diagnostic::new(Code::Restored, message).at(at));
+        }
+        self.restore("user", told, turn, at);
+        Ok(())
+    }
+
+    /// Adds a message that only the turn tells of.
+    fn restore(&mut self, role: &str, said: Option<Json>, turn: Turn, at: Position) {
+        let Some(said) = said.filter(|said| said.as_bytes() != b"\"\"") else { return };
+        let mut record = Record::new(Kind::Message);
+        record.node.set(Field::Role, Json::string(role));
+        record.node.set(Field::Content, said);
+        record.node.set(Field::Synthesized, Json::constant("true"));
+        self.node(&mut record, turn);
+        self.push(record, at);
+    }
+
+    /// Adds what only the turn itself tells of its messages.
+    pub(super) fn restore_turn(&mut self, turn: Turn) -> Result<()> {
+        if !turn.begun {
+            self.restore_question(turn, self.nodes.end)?;
+        }
+        if !turn.answered {
+            let told = self.told(turn)?.result;
+            self.restore("assistant", told, turn, self.nodes.end);
+        }
+        Ok(())
+    }
+
+    /// Restores turns that have no messages at all, and says that they have none: the real
+    /// software writes turns first, so a file that was cut looks like this.
+    pub(super) fn missing(&mut self) -> Result<()> {
+        let listed = self.listed.unwrap_or(0);
+        if self.turns_seen > listed || self.listed.is_none() {
+            let message =
+                format!("{} turns, but messages of {listed}: the file was cut", self.turns_seen);
+            let error = Diagnostic::new(Code::YamlCutShort, message).at(self.nodes.end);
+            self.cx.tolerate(Error::damaged(error))?;
+            self.open_turns()?;
+        }
+        for number in listed + 1..=self.turns_seen {
+            self.restore_turn(Turn { number, begun: false, answered: false })?;
+        }
+        Ok(())
+    }
+
+    /// Gives a record its place in the list of nodes.
+    pub(super) fn node(&mut self, record: &mut Record, turn: Turn) {
+        let node = &mut record.node;
+        if turn.number > 0 {
+            node.set(Field::Turn, Json::number(turn.number));
+        }
+        self.made += 1;
+        let id = self.maker.map(|maker| maker.id(self.made)).unwrap_or_default();
+        node.set(Field::Id, Json::string(&String::from_utf8_lossy(&id)));
+        node.set(Field::IdMade, Json::constant("true"));
+        let id = node.json(Field::Id).cloned();
+        let before = std::mem::replace(&mut self.last, id);
+        node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
+    }
+}
