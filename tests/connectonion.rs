@@ -320,3 +320,33 @@ fn migration_never_drops_the_turns() {
     assert_eq!(dir.names(), ["a.yaml"]);
     assert_eq!(read(&dir.path("a.yaml")), source);
 }
+
+#[test]
+fn a_model_gets_the_same_after_a_conversion_to_any_format() {
+    let keep = options(OnError::Keep, Choice::Derived);
+    let sent = |source: &[u8]| {
+        let log = Log::default();
+        let cx = Cx { options: &keep, log: &log };
+        let (format, _) = recognise(source).expect("a known format");
+        let form = context::Form::Canonical;
+        let (mut out, request) = (Vec::new(), Request { form, ..Request::default() });
+        context::run(format, &mut Bytes::new(source), &request, &cx, &mut out).expect("a context");
+        let all = common::as_javascript(&out)["messages"].take();
+        let all = all.as_array().expect("messages").clone();
+        // pi keeps the system prompt out of its files.
+        all.into_iter().filter(|message| message["role"] != "system").collect::<Vec<_>>()
+    };
+    for input in own_inputs() {
+        let source = read(&input);
+        let (format, version) = recognise(&source).expect("a known format");
+        if format.name != FORMAT || input.iter().any(|part| part == "spellings") {
+            continue;
+        }
+        for to in ["pi@3", "connectonion@2", "connectonion@3", "canonical"] {
+            let (done, found) = converted(&source, format, version, to, &keep);
+            let out = done.unwrap_or_else(|error| panic!("{} to {to}: {error}", input.display()));
+            assert_eq!(sent(&out), sent(&source), "{} to {to}", input.display());
+            assert!(found.worst() < Some(Severity::Error), "{} to {to}", input.display());
+        }
+    }
+}

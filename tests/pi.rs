@@ -380,7 +380,7 @@ fn every_field_that_is_not_written_is_counted() {
             "message.display",
             "message.error",
             "message.excluded",
-            "message.extra.message",
+            "message.extra",
             "session.agent",
             "turn",
         ]

@@ -8,8 +8,8 @@ use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer};
 use crate::ids::hash;
-use crate::json::Json;
 use crate::json::text::from_base64;
+use crate::json::{Cursor, Json};
 use crate::lines::BOM;
 use crate::mapping::can_write;
 use crate::position::Located;
@@ -162,7 +162,9 @@ impl Entries<'_> {
         }
         let first = self.session.is_none();
         for field in node.fields() {
+            let own = node.text(Field::Source).is_some_and(|source| source.starts_with(NAME));
             let held = if first { HEADER_FIELDS.contains(&field) } else { field == Field::File };
+            let held = held && (own || field != Field::Extra);
             if !held {
                 self.cx.log.count(Fate::Dropped, &format!("session.{}", field.name()));
             }
@@ -209,6 +211,8 @@ impl Entries<'_> {
             return Err(Error::unfit(found.at(located.at)));
         };
         let same = session.same;
+        let plain = (!session.own).then(|| self.adapted(record));
+        let record = plain.as_ref().unwrap_or(record);
         if !same && !self.holds(record) {
             self.cx.log.count(Fate::Dropped, record.kind.name());
             return Ok(());
@@ -235,6 +239,18 @@ impl Entries<'_> {
         self.number(Some(record));
         self.losses(record, index);
         Ok(())
+    }
+
+    /// A record of another format as pi would have it: without members that only that format
+    /// knows, whose names may mean something else here, and with arguments that are values.
+    fn adapted(&self, record: &Record) -> Record {
+        let mut record = record.clone();
+        let kind = record.kind.name();
+        let lost = |path: &str| self.cx.log.count(Fate::Dropped, &format!("{kind}.{path}"));
+        if record.kind != Kind::Opaque {
+            adapt(&mut record.node, "", &lost);
+        }
+        record
     }
 
     /// Whether the version has a place for the record.
@@ -329,10 +345,34 @@ impl Entries<'_> {
     }
 }
 
+fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
+    if node.take(Field::Extra).is_some() {
+        lost(&format!("{path}extra"));
+    }
+    if let Some(arguments) = node.json(Field::Arguments).and_then(parsed) {
+        node.set(Field::Arguments, arguments);
+    }
+    if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
+        for block in blocks {
+            adapt(block, &format!("{path}content.*."), lost);
+        }
+    }
+}
+
+/// The object that JSON text holds.
+fn parsed(text: &Json) -> Option<Json> {
+    let inner = text.text()?;
+    let mut cursor = Cursor::new(inner.as_bytes());
+    let object = cursor.peek() == Some(b'{');
+    let whole = object && cursor.skip_value().is_ok() && cursor.end().is_ok();
+    whole.then(|| Json::checked(inner.trim().to_owned().into()))
+}
+
 /// The session record of another format with what pi demands of a header: an identifier, derived
 /// from what the record says, and a time.
 fn with_id(node: &Node) -> Node {
     let mut node = node.clone();
+    node.take(Field::Extra);
     if node.json(Field::Id).is_none() {
         let said: Vec<u8> = node
             .iter()
