@@ -330,7 +330,7 @@ fn write_arguments(arguments: &Json, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether a field of a message's record stands in what [`write`] makes of it.
+/// Whether a field of a message's record stands in what [`write()`] makes of it.
 #[must_use]
 pub fn holds(field: Field, own: bool) -> bool {
     const HELD: &[Field] = &[

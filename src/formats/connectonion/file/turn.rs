@@ -90,7 +90,7 @@ pub fn write(record: &Record, out: &mut Vec<u8>) -> bool {
     record.kind == Kind::Turn
 }
 
-/// Whether a field of a turn stands in what [`write`] makes of it.
+/// Whether a field of a turn stands in what [`write()`] makes of it.
 #[must_use]
 pub fn holds(field: Field) -> bool {
     const HELD: &[Field] = &[Field::Eval, Field::Extra, Field::Layout, Field::Raw, Field::Data];
