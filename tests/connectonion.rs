@@ -350,3 +350,40 @@ fn a_model_gets_the_same_after_a_conversion_to_any_format() {
         }
     }
 }
+
+/// What people and other programs make of a file: how many messages the context has, and what is
+/// said.
+#[test]
+fn edited_files_are_read_whole_or_said_to_be_otherwise() {
+    let text = String::from_utf8(common::own("connectonion/v2/harbour")).expect("UTF-8");
+    let (before, messages) = text.split_once("messages:\n").expect("messages");
+    let (head, turns) = before.split_once("turns:\n").expect("turns");
+    let behind = format!("{head}messages:\n{messages}turns:\n{turns}");
+    let cases: &[(&str, String, usize, &[Code])] = &[
+        ("as it is", text.clone(), 11, &[]),
+        ("turns behind messages", behind, 11, &[]),
+        ("cut before messages", before.to_owned(), 4, &[Code::YamlCutShort]),
+        ("messages a list", format!("{before}messages: [1, 2]\n"), 4, &[Code::NotObject]),
+        ("a text for a turn", text.replace("  3: []", "  3: hello"), 11, &[Code::NotObject]),
+        ("a word for a turn", text.replace("  3: []", "  x: []"), 9, &[Code::TurnKey]),
+        ("a turn twice", text.replace("  3: []", "  2: []"), 9, &[Code::TurnKey]),
+        ("a huge turn", text.replace("  3: []", "  18446744073709551615: []"), 9, &[Code::TurnKey]),
+        ("no final newline", text.trim_end().to_owned(), 11, &[Code::NoFinalNewline]),
+        ("CRLF", text.replace('\n', "\r\n"), 11, &[]),
+        ("a tag", text.replace("content: ok\n", "content: !x ok\n"), 11, &[Code::YamlBeyondJson]),
+    ];
+    let keep = options(OnError::Keep, Choice::Derived);
+    for (case, file, count, codes) in cases {
+        let (format, version) = recognise(file.as_bytes()).unwrap_or_else(|| panic!("{case}"));
+        let (done, found) = converted(file.as_bytes(), format, version, "canonical", &keep);
+        for code in *codes {
+            assert!(found.counts.contains_key(code), "{case}: {:?}", found.counts);
+        }
+        let (ours, _) = ours(file.as_bytes());
+        assert!(ours.len() >= *count, "{case}: {} messages", ours.len());
+        let stream = done.unwrap_or_else(|error| panic!("{case}: {error}"));
+        if ["CRLF", "no final newline"].contains(case) {
+            assert_same(&from_canonical(&stream, "connectonion@2", &keep), file.as_bytes(), case);
+        }
+    }
+}

@@ -31,6 +31,11 @@ const EXPANSION: u64 = 64 << 20;
 /// Whether the beginning of a file is that of such a file.
 #[must_use]
 pub fn is_file(head: &str) -> bool {
+    // A file that was written anew may have its members in the order of their names.
+    let listed = head.split_once("\nmessages:\n  ").is_some_and(|(_, list)| {
+        let key = list.split(':').next().unwrap_or_default();
+        !key.is_empty() && key.bytes().all(|b| b.is_ascii_digit())
+    });
     // What stands behind the turns may look like anything.
     let prompt = head.find("\nsystem_prompt:").or(head.find("\nmessages:"));
     let head = prompt.and_then(|end| head.get(..end)).unwrap_or(head);
@@ -41,5 +46,5 @@ pub fn is_file(head: &str) -> bool {
     // The summaries of version 3 have the same turns, each with the number of a run.
     let summary = begins("runs") || head.lines().any(|line| line.starts_with("  run: "));
     let earlier = head.lines().any(|line| line.starts_with("  messages: "));
-    begins("name") && begins("turns") && !summary && !earlier
+    listed || (begins("name") && begins("turns") && !summary && !earlier)
 }

@@ -319,7 +319,7 @@ impl Records<'_> {
             return Err(not_a_session(key.at));
         };
         let name = name.as_str().unwrap_or_default().to_owned();
-        let number: u64 = name.parse().unwrap_or(0);
+        let number = name.parse::<u32>().map_or(0, u64::from);
         let plain = *spelling == crate::yaml::read::Spelling::Plain;
         if plain && number > 0 {
             self.shadow.yaml.plain(&name);

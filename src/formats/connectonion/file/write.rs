@@ -245,7 +245,8 @@ impl File<'_> {
         }
         if own {
             let number = node.json(Field::Turn).and_then(Json::float);
-            let number = number.map_or(self.open.unwrap_or(1), |number| number as u64);
+            let number =
+                number.map_or(self.open.unwrap_or(1), |number| (number as u32).max(1).into());
             self.open_turn(number, located)?;
         } else if self.sum_up(record) {
             self.open_turn(self.written + 1, located)?;
