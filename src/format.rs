@@ -6,7 +6,7 @@ use crate::ids;
 use crate::json::Json;
 use crate::lines::Line;
 use crate::position::{Located, Position};
-use crate::record::{Kind, Node, Record};
+use crate::record::{Field, Kind, Node, Record};
 use std::io::{self, Read, Seek, Write};
 use std::ops::ControlFlow;
 
@@ -370,6 +370,27 @@ impl Cx<'_> {
         self.log.report(diagnostic);
     }
 
+    /// Says that a record's stored spelling is not written, for it says something else.
+    pub fn raw_refused(&self, at: Position) {
+        let message = "the record was edited, its stored spelling is dropped";
+        self.report(Diagnostic::new(Code::RawRefused, message).at(at));
+    }
+
+    /// Notes in a node what a file is like, and says what is strange about it; `None` for a plain
+    /// file.
+    #[must_use]
+    pub fn file(&self, bom: bool, crlf: bool) -> Option<Node> {
+        let mut file = Node::default();
+        if bom {
+            self.report(Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title()));
+            file.set(Field::Bom, Json::constant("true"));
+        }
+        if crlf {
+            file.set(Field::Eol, Json::constant("\"crlf\""));
+        }
+        (!file.is_empty()).then_some(file)
+    }
+
     /// Whether what this error is about is to be carried along as it is.
     #[must_use]
     pub fn keeps(&self, error: &Error) -> bool {
@@ -389,6 +410,13 @@ impl Cx<'_> {
         self.report(error.into_diagnostic());
         Ok(self.options.on_error)
     }
+}
+
+/// The error for a stream of records that a writer cannot begin with.
+#[must_use]
+pub fn no_session(at: Position) -> Error {
+    let message = "the stream does not begin with a session";
+    Error::unfit(Diagnostic::new(Code::BadRecord, message).at(at))
 }
 
 /// A reader that passes over what stands before `from`: the way to [`resume`](Format::resume) in

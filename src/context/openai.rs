@@ -2,7 +2,7 @@
 //! of calls are JSON text.
 
 use super::form::List;
-use super::plain::{all_text, answer, member_of, text_block};
+use super::plain::{all_text, answer, member_of};
 use crate::json::{Json, text};
 use crate::mapping::Object;
 use crate::record::{Field, Node, block};
@@ -53,7 +53,8 @@ impl Messages {
         if self.images.is_empty() {
             return;
         }
-        let mut shown = vec![text_block(Json::constant("\"Attached image(s) from tool result:\""))];
+        let mut shown =
+            vec![block::text(Json::constant("\"Attached image(s) from tool result:\""))];
         shown.append(&mut self.images);
         let mut object = Object::open(list.item());
         object.member("role", b"\"user\"");

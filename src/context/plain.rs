@@ -1,6 +1,6 @@
 //! A message as role and blocks, without what formats spell differently.
 
-use crate::json::{Cursor, Json};
+use crate::json::Json;
 use crate::mapping::Object;
 use crate::record::{Field, Node, Value, block};
 
@@ -46,7 +46,7 @@ fn add_block(from: &Node, thinking: bool, list: &mut Vec<Node>) {
     } else if is(block::TOOL_CALL) {
         let mut call = only(from, &[Field::Id, Field::Name]);
         if let Some(arguments) = from.json(Field::Arguments) {
-            call.set(Field::Arguments, parsed(arguments));
+            call.set(Field::Arguments, arguments.parsed().unwrap_or_else(|| arguments.clone()));
         }
         list.push(call);
     } else if is(block::TOOL_RESULT) {
@@ -85,23 +85,7 @@ fn add_text(text: &Json, list: &mut Vec<Node>) {
         last.set(Field::Text, both);
         return;
     }
-    list.push(text_block(text.clone()));
-}
-
-/// A block of text.
-pub fn text_block(text: Json) -> Node {
-    let mut node = Node::with_capacity(2);
-    node.set(Field::Type, block::type_of(block::TEXT));
-    node.set(Field::Text, text);
-    node
-}
-
-/// Arguments that travel as JSON text, as the value that they are.
-fn parsed(arguments: &Json) -> Json {
-    let Some(inner) = arguments.text() else { return arguments.clone() };
-    let mut cursor = Cursor::new(inner.as_bytes());
-    let whole = cursor.skip_value().is_ok() && cursor.end().is_ok();
-    if whole { Json::checked(inner.trim().to_owned().into()) } else { arguments.clone() }
+    list.push(block::text(text.clone()));
 }
 
 /// The answer of a tool, if that is what the message is.

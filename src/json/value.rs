@@ -1,6 +1,6 @@
 //! One checked JSON value in its source spelling.
 
-use super::text;
+use super::{Cursor, text};
 use bytes::Bytes;
 use std::fmt;
 
@@ -74,6 +74,50 @@ impl Json {
             b'-' | b'0'..=b'9' => std::str::from_utf8(&self.0).ok()?.parse().ok(),
             _ => None,
         }
+    }
+
+    /// The members of an object in order, names and values as they are spelled; none if this is
+    /// no object.
+    ///
+    /// ```
+    /// use copyist::json::Json;
+    /// let object = Json::checked(br#"{"a":1,"b":[2]}"#.to_vec().into());
+    /// let members: Vec<_> = object.members().collect();
+    /// assert_eq!(members, [(&b"\"a\""[..], &b"1"[..]), (b"\"b\"", b"[2]")]);
+    /// assert_eq!(object.member("b").unwrap().as_bytes(), b"[2]");
+    /// ```
+    pub fn members(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let spelling = self.as_bytes();
+        let mut cursor = Cursor::new(spelling);
+        let object = cursor.begin_object().is_ok();
+        std::iter::from_fn(move || {
+            // The bytes are known to be JSON, so the walk ends where the object does.
+            let key = cursor.next_key().ok().flatten().filter(|_| object)?;
+            let value = cursor.skip_value().ok()?;
+            Some((key.of(spelling), value.of(spelling)))
+        })
+    }
+
+    /// The first member of an object that has this name.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<Self> {
+        let (_, value) = self.members().find(|(key, _)| text::is(key, name))?;
+        Some(Self(self.0.slice_ref(value)))
+    }
+
+    /// The value that this string holds as JSON text, if it is such a string.
+    ///
+    /// ```
+    /// use copyist::json::Json;
+    /// assert_eq!(Json::string(" [1]").parsed().unwrap().as_bytes(), b"[1]");
+    /// assert_eq!(Json::string("[1").parsed(), None);
+    /// ```
+    #[must_use]
+    pub fn parsed(&self) -> Option<Self> {
+        let inner = self.text()?;
+        let mut cursor = Cursor::new(inner.as_bytes());
+        let whole = cursor.skip_value().is_ok() && cursor.end().is_ok();
+        whole.then(|| Self(inner.trim().to_owned().into()))
     }
 
     /// Whether this is the literal `null`.

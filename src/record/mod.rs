@@ -55,6 +55,14 @@ pub mod block {
             other => Json::string(other),
         }
     }
+    /// A block of text.
+    #[must_use]
+    pub fn text(text: Json) -> super::Node {
+        let mut node = super::Node::with_capacity(2);
+        node.set(super::Field::Type, type_of(TEXT));
+        node.set(super::Field::Text, text);
+        node
+    }
     /// Every name.
     pub const ALL: &[&str] = &[TEXT, THINKING, IMAGE, DOCUMENT, TOOL_CALL, TOOL_RESULT, OPAQUE];
 }
@@ -85,6 +93,12 @@ impl Record {
             None => record.node.set(Field::RawBytes, Json::string(&to_base64(bytes))),
         }
         record
+    }
+
+    /// Whether a reader restored it or a writer computed it, so that its own source lacks it.
+    #[must_use]
+    pub fn is_restored(&self) -> bool {
+        self.node.is_true(Field::Synthesized) || self.node.is_true(Field::Derived)
     }
 
     /// Whether the record stands in the tree: a node's kind, with an identifier.

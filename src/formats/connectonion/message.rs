@@ -9,7 +9,8 @@
 //! | `content: null` beside `tool_calls` | layout `null` |
 //! | any other member, `id` included | `extra`: the real software gives some `id`s twice |
 
-use crate::json::{Cursor, Fault, Json, text};
+use crate::diagnostic::{Fate, Log};
+use crate::json::{Fault, Json, text};
 use crate::mapping::{BlockType, Extra, Object, Source, Spacing, row, write_blocks};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
@@ -174,7 +175,7 @@ impl Parts {
                     node.set(Field::Layout, NULL);
                 }
                 let mut blocks = match self.content {
-                    Some(Value::Json(said)) if !said.is_null() => vec![text_block(said)],
+                    Some(Value::Json(said)) if !said.is_null() => vec![block::text(said)],
                     Some(Value::Nodes(parts)) => parts,
                     _ => Vec::new(),
                 };
@@ -189,13 +190,6 @@ impl Parts {
         }
         record
     }
-}
-
-fn text_block(text: Json) -> Node {
-    let mut node = Node::with_capacity(2);
-    node.set(Field::Type, block::type_of(block::TEXT));
-    node.set(Field::Text, text);
-    node
 }
 
 /// Writes the message that a record stands for; false if it stands for none. What is not `own`,
@@ -306,17 +300,9 @@ fn write_calls(blocks: &[Node], spacing: Spacing, object: &mut Object<'_>) {
 
 /// Writes the members of an object one by one, for the spaces between them.
 fn write_extra(extra: Option<&Json>, object: &mut Object<'_>) {
-    let spelling = extra.map_or(&b"{}"[..], Json::as_bytes);
-    let mut cursor = Cursor::new(spelling);
-    // A field of the model holds checked JSON, so the walk ends where the object does.
-    if cursor.begin_object().is_ok() {
-        while let Ok(Some(key)) = cursor.next_key()
-            && let Ok(value) = cursor.skip_value()
-        {
-            let key = key.of(spelling);
-            let key = key.get(1..key.len() - 1).unwrap_or_default();
-            object.member(&String::from_utf8_lossy(key), value.of(spelling));
-        }
+    for (key, value) in extra.into_iter().flat_map(Json::members) {
+        let key = key.get(1..key.len() - 1).unwrap_or_default();
+        object.member(&String::from_utf8_lossy(key), value);
     }
 }
 
@@ -330,9 +316,24 @@ fn write_arguments(arguments: &Json, out: &mut Vec<u8>) {
     }
 }
 
+/// Counts a record that stands for no message.
+pub fn lost(record: &Record, log: &Log) {
+    let role = record.node.text(Field::Role).map(|role| format!(" of role {role}"));
+    log.count(Fate::Dropped, &format!("{}{}", record.kind.name(), role.unwrap_or_default()));
+}
+
+/// Counts what of a record is not in the message that [`write()`] made of it.
+pub fn losses(record: &Record, own: bool, log: &Log) {
+    let kind = record.kind.name();
+    let count = |path: &str| log.count(Fate::Dropped, &format!("{kind}.{path}"));
+    for field in record.node.fields().filter(|field| !holds(*field, own)) {
+        count(field.name());
+    }
+    unwritable(&record.node, "content", &count);
+}
+
 /// Whether a field of a message's record stands in what [`write()`] makes of it.
-#[must_use]
-pub fn holds(field: Field, own: bool) -> bool {
+fn holds(field: Field, own: bool) -> bool {
     const HELD: &[Field] = &[
         Field::Parent,
         Field::IdMade,
@@ -351,7 +352,7 @@ pub fn holds(field: Field, own: bool) -> bool {
 }
 
 /// Names what of a message's content has no place.
-pub fn unwritable(node: &Node, path: &str, count: &dyn Fn(&str)) {
+fn unwritable(node: &Node, path: &str, count: &dyn Fn(&str)) {
     for block in node.nodes(Field::Content).unwrap_or_default() {
         let kind = block.text(Field::Type).unwrap_or_default();
         let path = format!("{path}.*.{kind}");

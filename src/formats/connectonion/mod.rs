@@ -3,6 +3,7 @@
 //! Three generations of YAML. Which members become what is said where they are read: messages in
 //! `message.rs`, the header of a run in `run/`.
 
+mod chain;
 mod context;
 mod file;
 mod message;

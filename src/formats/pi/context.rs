@@ -180,7 +180,7 @@ impl Building {
         let Some(content) = replacement.get(Field::Content) else { return Some(Some(edited)) };
         let listed = node.is(Field::Role, "assistant") || node.is(Field::Role, "tool");
         let content = match content {
-            Value::Json(text) if listed => Value::Nodes(vec![text_block(text.clone())]),
+            Value::Json(text) if listed => Value::Nodes(vec![block::text(text.clone())]),
             other => other.clone(),
         };
         match edited.get_mut(Field::Content) {
@@ -193,13 +193,6 @@ impl Building {
         }
         Some(Some(edited))
     }
-}
-
-fn text_block(text: Json) -> Node {
-    let mut node = Node::default();
-    node.set(Field::Type, block::type_of(block::TEXT));
-    node.set(Field::Text, text);
-    node
 }
 
 /// The message with `content: null` as pi reads it: nothing was said.

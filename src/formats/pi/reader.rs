@@ -209,15 +209,7 @@ impl Records<'_> {
 
     /// Says what the header's record says of the file.
     fn file(&self, record: &mut Record) {
-        let mut file = Node::default();
-        if self.bom {
-            self.cx.report(Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title()));
-            file.set(Field::Bom, Json::constant("true"));
-        }
-        if self.crlf {
-            file.set(Field::Eol, Json::constant("\"crlf\""));
-        }
-        if !file.is_empty() {
+        if let Some(file) = self.cx.file(self.bom, self.crlf) {
             record.node.set(Field::File, file);
         }
     }

@@ -3,7 +3,7 @@
 //! Source: `convertToLlm` of pi's `messages.ts`, and `transformMessages` and
 //! `getSystemMessageText` of its `ai` package, release 0.87.1.
 
-use crate::json::{Cursor, Json, text};
+use crate::json::{Json, text};
 use crate::record::{Field, Kind, Node, Record, block};
 
 /// The message as it is sent, by role and content; `first` where none was sent before it.
@@ -103,19 +103,7 @@ fn content_text(node: &Node) -> String {
 }
 
 /// The named parts of a prompt; `None` for one that was removed.
-fn sections(node: &Node) -> Vec<(String, Option<String>)> {
-    let Some(sections) = node.json(Field::Sections) else { return Vec::new() };
-    let spelling = sections.as_bytes();
-    let mut cursor = Cursor::new(spelling);
-    let mut found = Vec::new();
-    // A field of the model holds checked JSON, so the walk ends where the object does.
-    if cursor.begin_object().is_ok() {
-        while let Ok(Some(key)) = cursor.next_key()
-            && let Ok(value) = cursor.skip_value()
-        {
-            let name = text::decode(key.of(spelling)).unwrap_or_default();
-            found.push((name, text::decode(value.of(spelling))));
-        }
-    }
-    found
+fn sections(node: &Node) -> impl Iterator<Item = (String, Option<String>)> {
+    let sections = node.json(Field::Sections).into_iter().flat_map(Json::members);
+    sections.map(|(name, section)| (text::decode(name).unwrap_or_default(), text::decode(section)))
 }

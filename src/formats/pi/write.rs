@@ -5,7 +5,7 @@ use super::scan::Scan;
 use super::version::{Named, TREE};
 use super::wire::{self, EntryType, Inner, Role};
 use crate::json::edit::Edits;
-use crate::json::{Cursor, Fault, Json, text};
+use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, Row, Source, row};
 use crate::record::{Field, Kind, Node, Record, block};
 
@@ -305,24 +305,14 @@ fn split_extra(record: &Record, entry: &EntryType) -> (Option<Json>, Option<Json
         return (extra.cloned(), None);
     };
     let (mut own, mut inner) = (Extra::default(), None);
-    let mut cursor = Cursor::new(extra.as_bytes());
-    let mut walk = || -> Result<(), Fault> {
-        cursor.begin_object()?;
-        while let Some(key) = cursor.next_key()? {
-            let value = cursor.skip_value()?;
-            let (key, bytes) = (key.of(extra.as_bytes()), extra.bytes());
-            if text::is(key, "message") {
-                // Anything but an object has no place beside a message; the writer reports it.
-                let slice = bytes.slice(value.start..value.end);
-                inner = Some(Json::checked(slice)).filter(|json| json.as_bytes().starts_with(b"{"));
-            } else {
-                own.add(key, value.of(bytes));
-            }
+    for (key, value) in extra.members() {
+        if text::is(key, "message") {
+            // Anything but an object has no place beside a message; the writer reports it.
+            let slice = Json::checked(extra.bytes().slice_ref(value));
+            inner = Some(slice).filter(|json| json.as_bytes().starts_with(b"{"));
+        } else {
+            own.add(key, value);
         }
-        Ok(())
-    };
-    // A field of the model holds checked JSON, so the walk cannot fail.
-    let walked = walk();
-    debug_assert!(walked.is_ok(), "{walked:?}");
+    }
     (own.finish(), inner)
 }

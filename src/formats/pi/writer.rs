@@ -6,10 +6,10 @@ use super::wire::BLOCKS;
 use super::{NAME, read, write};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Version, Writer};
+use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::ids::hash;
+use crate::json::Json;
 use crate::json::text::from_base64;
-use crate::json::{Cursor, Json};
 use crate::lines::BOM;
 use crate::mapping::can_write;
 use crate::position::Located;
@@ -85,9 +85,8 @@ impl Writer for Entries<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
         // What a reader of this format restored does not go back; from another one it is said.
-        let restored = [Field::Synthesized, Field::Derived];
         let own = self.session.as_ref().is_some_and(|session| session.own);
-        if own && restored.iter().any(|field| record.node.is_true(*field)) {
+        if own && record.is_restored() {
             return Ok(());
         }
         match record.kind {
@@ -206,9 +205,7 @@ impl Entries<'_> {
     fn entry(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
         let Some(session) = &self.session else {
-            let found =
-                Diagnostic::new(Code::BadRecord, "the stream does not begin with a session");
-            return Err(Error::unfit(found.at(located.at)));
+            return Err(no_session(located.at));
         };
         let same = session.same;
         let plain = (!session.own).then(|| self.adapted(record));
@@ -340,8 +337,7 @@ impl Entries<'_> {
     }
 
     fn refuse_raw(&self, located: &Located<Record>) {
-        let message = "the record was edited, its stored spelling is dropped";
-        self.cx.report(Diagnostic::new(Code::RawRefused, message).at(located.at));
+        self.cx.raw_refused(located.at);
     }
 }
 
@@ -349,7 +345,8 @@ fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
     if node.take(Field::Extra).is_some() {
         lost(&format!("{path}extra"));
     }
-    if let Some(arguments) = node.json(Field::Arguments).and_then(parsed) {
+    let arguments = node.json(Field::Arguments).and_then(Json::parsed);
+    if let Some(arguments) = arguments.filter(|value| value.as_bytes().starts_with(b"{")) {
         node.set(Field::Arguments, arguments);
     }
     if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
@@ -357,15 +354,6 @@ fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
             adapt(block, &format!("{path}content.*."), lost);
         }
     }
-}
-
-/// The object that JSON text holds.
-fn parsed(text: &Json) -> Option<Json> {
-    let inner = text.text()?;
-    let mut cursor = Cursor::new(inner.as_bytes());
-    let object = cursor.peek() == Some(b'{');
-    let whole = object && cursor.skip_value().is_ok() && cursor.end().is_ok();
-    whole.then(|| Json::checked(inner.trim().to_owned().into()))
 }
 
 /// The session record of another format with what pi demands of a header: an identifier, derived

@@ -1,22 +1,22 @@
 //! Reading a file, event by event.
 
-use super::super::{NAME, message};
 mod restore;
 
+use super::super::chain::Chain;
+use super::super::{NAME, message};
 use super::EXPANSION;
 use super::shadow::{Shadow, Tee};
-use super::top::{self, Top, scalars_of};
+use super::top::{self, Top, put, scalars_of};
 use super::turn::{self, TEXTS};
 use super::turns::Turns;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader};
-use crate::ids::Maker;
 use crate::json::Json;
 use crate::mapping::Spacing;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record, block};
-use crate::yaml::json::{Nodes, Scalars, emit};
+use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Event, Events, Limits, What};
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -42,9 +42,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         ready: VecDeque::new(),
         first: false,
         begun: false,
-        maker: None,
-        last: None,
-        made: 0,
+        chain: Chain::default(),
         records: 0,
         turns_seen: 0,
         listed: None,
@@ -90,9 +88,7 @@ struct Records<'a> {
     first: bool,
     /// Whether the session record was given.
     begun: bool,
-    maker: Option<Maker>,
-    last: Option<Json>,
-    made: u64,
+    chain: Chain,
     records: u64,
     /// How many turns there are, and the last of those whose messages were read; `None` without
     /// messages at all.
@@ -157,7 +153,11 @@ impl Records<'_> {
             }
             (Stage::Turns, _) => self.turn(event),
             (Stage::Messages, _) => self.turn_messages(event),
-            (Stage::Turn(turn), What::SequenceEnd) => self.end_turn(turn),
+            (Stage::Turn(turn), What::SequenceEnd) => {
+                self.shadow.yaml.end();
+                self.stage = Stage::Messages;
+                self.restore_turn(turn)
+            }
             (Stage::Turn(turn), _) => self.message(event, turn),
             (Stage::Done, _) => Ok(()),
         }
@@ -174,12 +174,6 @@ impl Records<'_> {
         let mut out = Vec::new();
         self.nodes.value(&mut self.events, first, scalars, &mut out)?;
         Ok(out.into())
-    }
-
-    /// Lets PyYAML write the same; its buffer is compared later.
-    fn shadow(&mut self, json: &[u8]) {
-        let written = emit(json, &mut self.shadow.yaml);
-        debug_assert!(written.is_ok(), "{written:?}");
     }
 
     /// One member of the top.
@@ -216,7 +210,7 @@ impl Records<'_> {
                 self.top.at.get_or_insert(key.at);
                 let json = self.json(value, scalars_of(&name))?;
                 self.shadow.yaml.string(name.as_str());
-                self.shadow(&json);
+                put(&json, &mut self.shadow.yaml);
                 self.top.add(&name, Json::checked(json));
                 self.top.end = self.nodes.end;
             }
@@ -251,18 +245,9 @@ impl Records<'_> {
         self.begun = true;
         let node = &mut record.node;
         node.set(Field::Source, Json::string(&format!("{NAME}@2")));
-        let of = |field| node.text(field).unwrap_or_default();
-        let key = format!("{} {}", of(Field::Agent), of(Field::Created));
-        self.maker = Some(Maker::new(self.cx.options.ids, key.as_bytes()));
-        let mut file = Node::default();
-        if self.shadow.found().is_some_and(|found| found.mark) {
-            self.cx.report(Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title()));
-            file.set(Field::Bom, Json::constant("true"));
-        }
-        if self.shadow.crlf() {
-            file.set(Field::Eol, Json::constant("\"crlf\""));
-        }
-        if !file.is_empty() {
+        self.chain = Chain::of(node, Field::Created, self.cx);
+        let mark = self.shadow.found().is_some_and(|found| found.mark);
+        if let Some(file) = self.cx.file(mark, self.shadow.crlf()) {
             node.set(Field::File, file);
         }
     }
@@ -279,7 +264,7 @@ impl Records<'_> {
         let mut record = turn::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         let mut written = Vec::new();
         turn::write(&record, &mut written);
-        self.shadow(&written);
+        put(&written, &mut self.shadow.yaml);
         let gap = if std::mem::take(&mut self.first) { ":\n-" } else { "\n-" };
         self.own_spelling(&mut record, gap);
         self.turns_seen += 1;
@@ -352,7 +337,7 @@ impl Records<'_> {
             let message = format!("turn {name} has no list of messages");
             self.odd("messages", json.clone(), message, at)?;
         }
-        self.shadow(&json);
+        put(&json, &mut self.shadow.yaml);
         self.shadow.compare(self.nodes.end.byte, "");
         self.stage = Stage::Messages;
         self.restore_turn(turn)
@@ -367,7 +352,7 @@ impl Records<'_> {
         }
         let mut written = Vec::new();
         message::write(&record, Spacing::None, true, &mut written);
-        self.shadow(&written);
+        put(&written, &mut self.shadow.yaml);
         let gap = if std::mem::take(&mut self.first) { ":\n  -" } else { "\n  -" };
         self.own_spelling(&mut record, gap);
         let blocks = record.node.nodes(Field::Content).unwrap_or_default();
@@ -377,12 +362,6 @@ impl Records<'_> {
         self.push(record, at);
         self.stage = Stage::Turn(Turn { begun: true, answered, ..turn });
         Ok(())
-    }
-
-    fn end_turn(&mut self, turn: Turn) -> Result<()> {
-        self.shadow.yaml.end();
-        self.stage = Stage::Messages;
-        self.restore_turn(turn)
     }
 
     /// Says what is known of the file only at its end.

@@ -1,8 +1,8 @@
 //! The members of the top, `turns` and `messages` apart.
 
 use super::EXPANSION;
-use crate::json::{Cursor, Json, text as json};
-use crate::mapping::{Extra, Object, Source};
+use crate::json::{Json, text as json};
+use crate::mapping::{Extra, Object};
 use crate::position::Position;
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::json::{Nodes, Scalars, emit};
@@ -108,13 +108,14 @@ fn members(text: &str) -> Option<Node> {
 pub fn write(node: &Node, out: &mut Vec<u8>) -> bool {
     let start = out.len();
     let mut object = Object::open(out);
+    let inside = |field, name| node.json(field).and_then(|object: &Json| object.member(name));
     for name in TOP {
         let value = match name {
             "name" => node.json(Field::Agent).cloned(),
-            "session_id" => node.json(Field::Id).cloned().or(member(node, Field::Extra, name)),
+            "session_id" => node.json(Field::Id).cloned().or(inside(Field::Extra, name)),
             "created" => node.json(Field::Created).cloned(),
             "updated" => node.json(Field::Updated).cloned(),
-            _ => member(node, Field::Totals, name),
+            _ => inside(Field::Totals, name),
         };
         value.into_iter().for_each(|value| object.member(name, value.as_bytes()));
     }
@@ -127,27 +128,11 @@ pub fn write(node: &Node, out: &mut Vec<u8>) -> bool {
     out.len() > start + 2
 }
 
-/// A member of a field that is an object.
-fn member(node: &Node, field: Field, name: &str) -> Option<Json> {
-    let object = node.json(field)?;
-    let source = Source::new(object.bytes());
-    source.peek(name).ok()?
-}
-
 /// The object without one of its members.
 fn without(object: &Json, name: &str) -> Json {
-    let spelling = object.as_bytes();
-    let mut cursor = Cursor::new(spelling);
     let mut rest = Extra::default();
-    // A field of the model holds checked JSON, so the walk ends where the object does.
-    if cursor.begin_object().is_ok() {
-        while let Ok(Some(key)) = cursor.next_key()
-            && let Ok(value) = cursor.skip_value()
-        {
-            if !json::is(key.of(spelling), name) {
-                rest.add(key.of(spelling), value.of(spelling));
-            }
-        }
+    for (key, value) in object.members().filter(|(key, _)| !json::is(key, name)) {
+        rest.add(key, value);
     }
     rest.finish().unwrap_or(Json::constant("{}"))
 }

@@ -1,6 +1,6 @@
 //! A turn's summary as a record and back.
 
-use crate::json::{Cursor, Fault, Json, text};
+use crate::json::{Fault, Json, text};
 use crate::mapping::{Extra, Finder, Object, Row, Source, row};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
@@ -186,27 +186,20 @@ const SHOWN: usize = 50;
 /// A call as the turn's summary shows it: `run(command='ls')`.
 fn display(call: &Node) -> Json {
     let arguments = call.json(Field::Arguments).cloned().unwrap_or_default();
-    let inner = arguments.text().map(|text| Json::checked(text.into()));
-    let arguments = inner.unwrap_or(arguments);
-    let spelling = arguments.as_bytes();
-    let mut cursor = Cursor::new(spelling);
-    let mut shown = Vec::new();
     // Arguments of a call may be any text; what is no object is not shown.
-    if cursor.begin_object().is_ok() {
-        while let Ok(Some(key)) = cursor.next_key()
-            && let Ok(value) = cursor.skip_value()
-        {
-            let key = text::decode(key.of(spelling)).unwrap_or_default();
-            let value = match text::decode(value.of(spelling)) {
-                Some(text) if text.chars().count() > SHOWN => {
-                    format!("'{}...'", text.chars().take(SHOWN).collect::<String>())
-                }
-                Some(text) => format!("'{text}'"),
-                None => String::from_utf8_lossy(value.of(spelling)).chars().take(SHOWN).collect(),
-            };
-            shown.push(format!("{key}={value}"));
-        }
-    }
+    let arguments = arguments.parsed().unwrap_or(arguments);
+    let shown = arguments.members().map(|(key, value)| {
+        let key = text::decode(key).unwrap_or_default();
+        let value = match text::decode(value) {
+            Some(text) if text.chars().count() > SHOWN => {
+                format!("'{}...'", text.chars().take(SHOWN).collect::<String>())
+            }
+            Some(text) => format!("'{text}'"),
+            None => String::from_utf8_lossy(value).chars().take(SHOWN).collect(),
+        };
+        format!("{key}={value}")
+    });
+    let shown: Vec<_> = shown.collect();
     let name = call.text(Field::Name).unwrap_or_default();
     Json::string(&format!("{name}({})", shown.join(", ")))
 }

@@ -10,7 +10,7 @@ use super::top::{self, put};
 use super::turn::{self, Summary, TEXTS};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Version, Writer};
+use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::json::Json;
 use crate::lines::BOM;
 use crate::mapping::Spacing;
@@ -77,17 +77,12 @@ struct File<'a> {
 impl Writer for File<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
-        let restored = [Field::Synthesized, Field::Derived];
-        if self.own == Some(true) && restored.iter().any(|field| record.node.is_true(*field)) {
+        if self.own == Some(true) && record.is_restored() {
             return Ok(());
         }
         match (record.kind, self.own) {
             (Kind::Session, _) => self.session(&record.node),
-            (_, None) => {
-                let message = "the stream does not begin with a session";
-                let found = Diagnostic::new(Code::BadRecord, message);
-                return Err(Error::unfit(found.at(located.at)));
-            }
+            (_, None) => return Err(no_session(located.at)),
             (Kind::Turn, Some(true)) => self.turn(located),
             (Kind::Opaque, Some(true)) if record.node.is(Field::Type, "turn") => {
                 self.turn(located);
@@ -228,8 +223,7 @@ impl File<'_> {
             found.kind == located.value.kind && found.node.is_same(&located.value.node, &apart)
         });
         if !same {
-            let message = "the record was edited, its stored spelling is dropped";
-            self.cx.report(Diagnostic::new(Code::RawRefused, message).at(located.at));
+            self.cx.raw_refused(located.at);
         }
         same
     }
@@ -239,8 +233,7 @@ impl File<'_> {
         let node = &record.node;
         let mut json = Vec::new();
         if !message::write(record, Spacing::None, own, &mut json) {
-            let role = node.text(Field::Role).map(|role| format!(" of role {role}"));
-            self.lost(&format!("{}{}", record.kind.name(), role.unwrap_or_default()));
+            message::lost(record, self.cx.log);
             return Ok(());
         }
         if own {
@@ -259,12 +252,7 @@ impl File<'_> {
             return Ok(());
         }
         put(&json, &mut self.messages.yaml);
-        let kind = record.kind.name();
-        let count = |path: &str| self.lost(&format!("{kind}.{path}"));
-        for field in node.fields().filter(|f| !message::holds(*f, own)) {
-            count(field.name());
-        }
-        message::unwritable(node, "content", &count);
+        message::losses(record, own, self.cx.log);
         Ok(())
     }
 

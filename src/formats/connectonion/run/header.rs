@@ -1,7 +1,7 @@
 //! The lines before the messages.
 
 use crate::json::{Cursor, Json, text};
-use crate::mapping::{Extra, Object, Spacing};
+use crate::mapping::{Extra, Object};
 use crate::record::{Field, Kind, Node, Record};
 
 /// Fields in the order in which ConnectOnion writes them, with how their values are spelled.
@@ -113,21 +113,13 @@ pub fn write(node: &Node, own: bool, out: &mut Vec<u8>) {
                 }
             }
             Target::Total => {
-                let total = node.json(Field::Totals).and_then(|totals| member(totals, key));
-                total.into_iter().for_each(|total| value_line(key, &total, out));
+                let total = node.json(Field::Totals).and_then(|totals| totals.member(key));
+                total.into_iter().for_each(|total| value_line(key, total.as_bytes(), out));
             }
         }
     }
-    let mut cursor = Cursor::new(node.json(Field::Extra).map_or(&b"{}"[..], Json::as_bytes));
-    let spelling = node.json(Field::Extra).map_or(&b"{}"[..], Json::as_bytes);
-    // A field of the model holds checked JSON, so the walk ends where the object does.
-    if cursor.begin_object().is_ok() {
-        while let Ok(Some(key)) = cursor.next_key()
-            && let Ok(value) = cursor.skip_value()
-        {
-            let key = text::decode(key.of(spelling)).unwrap_or_default();
-            value_line(&key, value.of(spelling), out);
-        }
+    for (key, value) in node.json(Field::Extra).into_iter().flat_map(Json::members) {
+        value_line(&text::decode(key).unwrap_or_default(), value, out);
     }
 }
 
@@ -171,31 +163,17 @@ fn ascii(value: &Json, out: &mut Vec<u8>) {
     }
 }
 
-/// A member of an object.
-fn member(object: &Json, name: &str) -> Option<Vec<u8>> {
-    let spelling = object.as_bytes();
-    let mut cursor = Cursor::new(spelling);
-    cursor.begin_object().ok()?;
-    while let Some(key) = cursor.next_key().ok()? {
-        let value = cursor.skip_value().ok()?;
-        if text::is(key.of(spelling), name) {
-            return Some(value.of(spelling).to_vec());
-        }
-    }
-    None
-}
-
 /// The header as one JSON object, for schema checks.
 #[must_use]
 pub fn piece(node: &Node) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut object = Object::spaced(&mut out, Spacing::None);
+    let mut object = Object::open(&mut out);
     for (key, target) in LINES {
         let value = match target {
-            Target::Text(field) => node.json(*field).map(|value| value.as_bytes().to_vec()),
-            Target::Total => node.json(Field::Totals).and_then(|totals| member(totals, key)),
+            Target::Text(field) => node.json(*field).cloned(),
+            Target::Total => node.json(Field::Totals).and_then(|totals| totals.member(key)),
         };
-        value.into_iter().for_each(|value| object.member(key, &value));
+        value.into_iter().for_each(|value| object.member(key, value.as_bytes()));
     }
     object.extra(node);
     object.close();

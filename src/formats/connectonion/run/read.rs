@@ -1,12 +1,12 @@
 //! Reading a run, line by line.
 
+use super::super::chain::Chain;
 use super::super::{NAME, message};
 use super::header::{self, Header};
 use super::{CLOSE, INDENT, MESSAGES, OPEN};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader, no_header};
-use crate::ids::Maker;
 use crate::json::Json;
 use crate::lines::{Line, Lines, utf8};
 use crate::mapping::Spacing;
@@ -28,9 +28,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         bom,
         crlf: false,
         stage: Stage::Header,
-        last: None,
-        maker: None,
-        nodes: 0,
+        chain: Chain::default(),
         records: 0,
         unterminated: None,
         faulty: false,
@@ -56,10 +54,7 @@ struct Records<'a> {
     bom: bool,
     crlf: bool,
     stage: Stage,
-    /// The identifier of the node before.
-    last: Option<Json>,
-    maker: Option<Maker>,
-    nodes: u64,
+    chain: Chain,
     records: u64,
     unterminated: Option<Position>,
     /// Whether the line read last was damaged.
@@ -120,9 +115,7 @@ impl Records<'_> {
         }
         let at = at.unwrap_or_default();
         let (mut record, source) = header.finish(&format!("{NAME}@3"));
-        let of = |field| record.node.text(field).unwrap_or_default();
-        let key = format!("{} {}", of(Field::Agent), of(Field::Updated));
-        self.maker = Some(Maker::new(self.cx.options.ids, key.as_bytes()));
+        self.chain = Chain::of(&record.node, Field::Updated, self.cx);
         self.scratch.clear();
         header::write(&record.node, true, &mut self.scratch);
         if self.scratch != source.as_bytes() {
@@ -135,15 +128,7 @@ impl Records<'_> {
     }
 
     fn file(&self, record: &mut Record) {
-        let mut file = Node::default();
-        if self.bom {
-            self.cx.report(Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title()));
-            file.set(Field::Bom, Json::constant("true"));
-        }
-        if self.crlf {
-            file.set(Field::Eol, Json::constant("\"crlf\""));
-        }
-        if !file.is_empty() {
+        if let Some(file) = self.cx.file(self.bom, self.crlf) {
             record.node.set(Field::File, file);
         }
     }
@@ -182,14 +167,8 @@ impl Records<'_> {
             Ok(record) => record,
             Err(error) => return self.kept(error, bytes, at),
         };
-        self.nodes += 1;
         self.records += 1;
-        let id = self.maker.map(|maker| maker.id(self.nodes)).unwrap_or_default();
-        record.node.set(Field::Id, Json::string(&String::from_utf8_lossy(&id)));
-        record.node.set(Field::IdMade, Json::constant("true"));
-        let id = record.node.json(Field::Id).cloned();
-        let before = std::mem::replace(&mut self.last, id);
-        record.node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
+        self.chain.link(&mut record.node);
         Ok(Located { value: record, at })
     }
 

@@ -4,7 +4,7 @@ use super::super::{NAME, message};
 use super::{CLOSE, INDENT, MESSAGES, OPEN, header};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Version, Writer};
+use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::json::Json;
 use crate::json::text::from_base64;
 use crate::lines::BOM;
@@ -72,18 +72,13 @@ impl Writer for Run<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
         // What a reader of this format restored does not go back; from another one it is said.
-        let restored = [Field::Synthesized, Field::Derived];
-        if self.own == Some(true) && restored.iter().any(|field| record.node.is_true(*field)) {
+        if self.own == Some(true) && record.is_restored() {
             return Ok(());
         }
         match (record.kind, self.own) {
             (Kind::Session, None) => self.header(&record.node),
             (Kind::Session, _) => self.later_session(&record.node),
-            (_, None) => {
-                let message = "the stream does not begin with a session";
-                let found = Diagnostic::new(Code::BadRecord, message);
-                return Err(Error::unfit(found.at(located.at)));
-            }
+            (_, None) => return Err(no_session(located.at)),
             (_, Some(own)) => self.item(located, own),
         }
         if self.out.len() >= CHUNK { self.flush() } else { Ok(()) }
@@ -202,7 +197,6 @@ impl Run<'_> {
         }
         self.prompt = None;
         let mut text = Vec::new();
-        let kind = record.kind.name();
         if record.kind == Kind::Opaque && own && line_of(node, &mut text) {
             let behind = node.is(Field::Layout, "behind");
             let held = if behind { &mut self.behind } else { &mut self.held };
@@ -214,20 +208,14 @@ impl Run<'_> {
         match raw.filter(|raw| is_read_as(raw, record)) {
             Some(raw) => text.extend_from_slice(&raw),
             None if !message::write(record, Spacing::Python, own, &mut text) => {
-                let role = node.text(Field::Role).map(|role| format!(" of role {role}"));
-                self.lost(&format!("{kind}{}", role.unwrap_or_default()));
+                message::lost(record, self.cx.log);
                 return;
             }
             None => {
                 if node.json(Field::Raw).is_some() && own {
-                    let message = "the record was edited, its stored spelling is dropped";
-                    self.cx.report(Diagnostic::new(Code::RawRefused, message).at(located.at));
+                    self.cx.raw_refused(located.at);
                 }
-                let count = |path: &str| self.lost(&format!("{kind}.{path}"));
-                for field in node.fields().filter(|field| !message::holds(*field, own)) {
-                    count(field.name());
-                }
-                message::unwritable(node, "content", &count);
+                message::losses(record, own, self.cx.log);
             }
         }
         self.put(&[INDENT.as_bytes(), &text].concat());

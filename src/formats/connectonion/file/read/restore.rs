@@ -12,6 +12,7 @@ impl Records<'_> {
     /// Goes to the turns once more.
     pub(super) fn open_turns(&mut self) -> Result<()> {
         if self.turns.is_none() {
+            // Where they cannot be read again there is nothing to restore from.
             self.turns = Turns::open(self.parts.main()?, self.limits).ok();
         }
         Ok(())
@@ -78,12 +79,6 @@ impl Records<'_> {
         if turn.number > 0 {
             node.set(Field::Turn, Json::number(turn.number));
         }
-        self.made += 1;
-        let id = self.maker.map(|maker| maker.id(self.made)).unwrap_or_default();
-        node.set(Field::Id, Json::string(&String::from_utf8_lossy(&id)));
-        node.set(Field::IdMade, Json::constant("true"));
-        let id = node.json(Field::Id).cloned();
-        let before = std::mem::replace(&mut self.last, id);
-        node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
+        self.chain.link(node);
     }
 }

@@ -1,0 +1,35 @@
+//! The messages of a list as the one branch of a tree.
+
+use crate::format::Cx;
+use crate::ids::Maker;
+use crate::json::Json;
+use crate::record::{Field, Node};
+
+/// Gives messages identifiers, which their files do not have, and parents.
+#[derive(Debug, Default)]
+pub struct Chain {
+    maker: Option<Maker>,
+    made: u64,
+    last: Option<Json>,
+}
+
+impl Chain {
+    /// For the session whose record this is; `time` tells it from others of the same agent.
+    #[must_use]
+    pub fn of(session: &Node, time: Field, cx: &Cx<'_>) -> Self {
+        let of = |field| session.text(field).unwrap_or_default();
+        let key = format!("{} {}", of(Field::Agent), of(time));
+        Self { maker: Some(Maker::new(cx.options.ids, key.as_bytes())), ..Self::default() }
+    }
+
+    /// Puts a message behind the one before it.
+    pub fn link(&mut self, node: &mut Node) {
+        self.made += 1;
+        let id = self.maker.map(|maker| maker.id(self.made)).unwrap_or_default();
+        let id = Json::string(&String::from_utf8_lossy(&id));
+        node.set(Field::Id, id.clone());
+        node.set(Field::IdMade, Json::constant("true"));
+        let before = self.last.replace(id);
+        node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
+    }
+}
