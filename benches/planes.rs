@@ -107,6 +107,14 @@ impl Sink for Nowhere {
         Ok(Box::new(std::io::sink()))
     }
 
+    fn takes_parts(&self) -> bool {
+        true
+    }
+
+    fn stem(&self) -> Option<String> {
+        None
+    }
+
     fn spool(&mut self) -> Result<Box<dyn Spool>> {
         Ok(Box::new(std::io::Cursor::new(Vec::new())))
     }

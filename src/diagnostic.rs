@@ -115,7 +115,7 @@ codes! {
     Changed "CY0703" Error "input changed while it was read" "Another program wrote to the file, or holds a lock on it. It was left alone; run again when the agent is closed."
     Link "CY0704" Error "input is a symbolic link" "`--in-place` does not follow symbolic links. Name the file that it points to."
     Io "CY0705" Error "input or output failed" "The system refused to read or write. The message is the system's own."
-    OutputName "CY0706" Error "output needs a folder" "Several inputs cannot go to one file. Use `--out-dir`."
+    OutputName "CY0706" Error "output needs a folder" "The session takes several files in the target format, or one whose name cannot be used, and `-o` names one file. With `--out-dir` the files are put below a folder, under names of their own."
     OutputFolder "CY0707" Error "output is a folder" "`-o` names the file that is written, and nothing is written in place of a folder. `--out-dir` writes into one."
 }
 
@@ -155,7 +155,7 @@ impl Code {
             Self::Exists => Some("`--force` writes over it"),
             Self::SameFile => Some("`migrate --in-place` keeps a backup"),
             Self::Link => Some("name the file that the link points to"),
-            Self::OutputName => Some("`--out-dir DIR` takes any number of inputs"),
+            Self::OutputName => Some("`--out-dir DIR` takes any number of files"),
             Self::OutputFolder => Some("`--out-dir DIR` writes into a folder"),
             _ => None,
         }

@@ -25,6 +25,11 @@ pub struct Format {
     pub versions: &'static [Version],
     /// Endings of file names, longest first; the first is given to outputs.
     pub extensions: &'static [&'static str],
+    /// Endings of the files that make up one session together, the main part's first. Empty where
+    /// a session is one file.
+    pub beside: &'static [&'static str],
+    /// What an output is called whose input has this name, both without their endings.
+    pub stem: fn(&str) -> String,
     /// How surely the beginning of a file is of this format, and of which version.
     pub sniff: fn(&Head<'_>) -> Option<Sniffed>,
     /// Opens a session for reading.
@@ -106,9 +111,11 @@ pub trait Writer {
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// The named parts of a session that is read. Most formats have one, the main part.
+/// The named parts of a session that is read. Most formats have one, the main part, whose name is
+/// empty; another's is what its path has behind the main part's path without its ending.
 pub trait Parts {
-    /// The parts' names, the main part first.
+    /// The names of the parts that are there, the main part's first; its place here is what a
+    /// [position](Position::part) counts.
     fn names(&self) -> Vec<String>;
 
     /// Opens a part from its beginning. It may be asked for again only after
@@ -135,7 +142,7 @@ pub trait Parts {
         Ok(part)
     }
 
-    /// Opens the main part.
+    /// Opens the first part.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -148,11 +155,19 @@ pub trait Parts {
 /// Where a session is written.
 pub trait Sink {
     /// Creates a part. The empty name is the main part, which goes to the output that the person
-    /// named; others stand beside it under their own names. Several can be open at a time.
+    /// named; another's name is what its path has behind that of the main part without its ending,
+    /// such as `.meta.json` or `/run_1.yaml`. Several can be open at a time. In the end they are
+    /// put in their places in the order in which they were created.
     ///
     /// # Errors
-    /// If it cannot be created.
+    /// If it cannot be created, or is a second part where there is room for one only.
     fn create(&mut self, name: &str) -> Result<Box<dyn Write>>;
+
+    /// Whether there is room for more parts than the main one.
+    fn takes_parts(&self) -> bool;
+
+    /// What the output is called, without folder and ending; `None` where it has no name.
+    fn stem(&self) -> Option<String>;
 
     /// Lends room outside of memory, for what stands first in a part and is known last.
     ///

@@ -8,27 +8,33 @@ use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Write};
 use std::rc::Rc;
 
-/// A session of one part.
-#[derive(Clone, Debug)]
-pub struct Bytes(bytes::Bytes);
+/// A session that is read.
+#[derive(Clone, Debug, Default)]
+pub struct Bytes(Vec<(String, bytes::Bytes)>);
 
 impl Bytes {
-    /// The part's contents.
+    /// A session of one part, with its contents.
     pub fn new(contents: impl AsRef<[u8]>) -> Self {
-        Self(bytes::Bytes::copy_from_slice(contents.as_ref()))
+        Self::default().with("", contents)
+    }
+
+    /// The same with one part more.
+    #[must_use]
+    pub fn with(mut self, name: &str, contents: impl AsRef<[u8]>) -> Self {
+        self.0.push((name.to_owned(), bytes::Bytes::copy_from_slice(contents.as_ref())));
+        self
     }
 }
 
 impl Parts for Bytes {
     fn names(&self) -> Vec<String> {
-        vec![String::new()]
+        self.0.iter().map(|(name, _)| name.clone()).collect()
     }
 
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
-        if name.is_empty() {
-            Ok(Box::new(Cursor::new(self.0.clone())))
-        } else {
-            Err(Error::request(Code::Io, format!("no part {name:?}")))
+        match self.0.iter().find(|(part, _)| part == name) {
+            Some((_, contents)) => Ok(Box::new(Cursor::new(contents.clone()))),
+            None => Err(Error::request(Code::Io, format!("no part {name:?}"))),
         }
     }
 
@@ -61,7 +67,25 @@ impl Buffer {
     /// The main part.
     #[must_use]
     pub fn main(&self) -> Vec<u8> {
-        self.parts.get("").map_or(Vec::new(), |part| part.0.borrow().clone())
+        self.part("").unwrap_or_default()
+    }
+
+    /// A part's contents.
+    #[must_use]
+    pub fn part(&self, name: &str) -> Option<Vec<u8>> {
+        self.parts.get(name).map(|part| part.0.borrow().clone())
+    }
+
+    /// The names of all parts, sorted: the main part's first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.keys().map(String::as_str)
+    }
+
+    /// What was written, to be read.
+    #[must_use]
+    pub fn into_parts(self) -> Bytes {
+        let parts = self.parts.into_iter();
+        Bytes(parts.map(|(name, part)| (name, part.0.take().into())).collect())
     }
 }
 
@@ -70,6 +94,14 @@ impl Sink for Buffer {
         let part = Part::default();
         self.parts.insert(name.to_owned(), part.clone());
         Ok(Box::new(part))
+    }
+
+    fn takes_parts(&self) -> bool {
+        true
+    }
+
+    fn stem(&self) -> Option<String> {
+        None
     }
 
     fn spool(&mut self) -> Result<Box<dyn Spool>> {

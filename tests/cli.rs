@@ -5,7 +5,7 @@ mod common;
 
 use common::{Dir, read, untimed};
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 const OLD: &str = "pi/v1/feature-work";
@@ -289,7 +289,8 @@ fn an_input_that_changes_meanwhile_is_left_alone() {
     let dir = Dir::new();
     let file = dir.copy(OLD, "a.jsonl");
     for place in [Destination::InPlace(Backup::None), Destination::File(dir.path("b.jsonl"))] {
-        let mut output = Output::prepare(place, Some(Path::new(&file)), Policy::default()).unwrap();
+        let mut output =
+            Output::prepare(place, &[PathBuf::from(&file)], Policy::default()).unwrap();
         std::io::Write::write_all(&mut output.create("").unwrap(), b"new").unwrap();
         let grown = [read(&file), b"{}\n".to_vec()].concat();
         fs::write(&file, &grown).unwrap();

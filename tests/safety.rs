@@ -183,3 +183,38 @@ fn a_torn_line_that_is_left_out_takes_nothing_with_it() {
     assert_eq!(dir.said(&["convert", "-t", "pi@3", "-o", "b.jsonl", "c.jsonl"]).0, 0);
     assert_eq!(read(&dir.path("b.jsonl")), whole);
 }
+
+#[test]
+fn several_parts_come_in_their_order_or_not_at_all() {
+    use copyist::format::Sink;
+    use copyist::store::{Destination, Output, Policy};
+    let dir = Dir::new();
+    let write = |output: &mut Output, name: &str| {
+        let mut part = output.create(name)?;
+        std::io::Write::write_all(&mut part, name.as_bytes()).expect("written");
+        Ok::<_, copyist::error::Error>(())
+    };
+    let place = || Destination::Files { main: dir.path("s.jsonl"), stem: dir.path("s") };
+    let begin = || Output::prepare(place(), &[], Policy::default()).expect("free");
+    let mut output = begin();
+    for name in ["", ".meta.json", "/deep/er.jsonl"] {
+        write(&mut output, name).expect("room");
+    }
+    drop(output);
+    assert!(dir.names().is_empty(), "{:?}", dir.names());
+    let mut output = begin();
+    for name in ["", ".meta.json", "/deep/er.jsonl"] {
+        write(&mut output, name).expect("room");
+    }
+    output.commit().expect("in place");
+    assert_eq!(dir.names(), ["s", "s.jsonl", "s.meta.json"]);
+    assert_eq!(read(&dir.path("s/deep/er.jsonl")), b"/deep/er.jsonl");
+    let other = Destination::Files { main: dir.path("t.jsonl"), stem: dir.path("s") };
+    let mut output = Output::prepare(other, &[], Policy::default()).expect("free");
+    let error = write(&mut output, ".meta.json").expect_err("it is there");
+    assert_eq!(error.code().name(), "CY0701");
+    let one = Destination::File(dir.path("u.jsonl"));
+    let mut output = Output::prepare(one, &[], Policy::default()).expect("free");
+    let error = write(&mut output, ".meta.json").expect_err("there is no room");
+    assert_eq!(error.code().name(), "CY0706");
+}

@@ -1,12 +1,96 @@
-//! What an input is.
+//! What an input is, and which files it is made of.
 
 use crate::detect::detect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Confidence, Format, Head, Sniffed};
-use crate::formats::Spec;
+use crate::formats::{FORMATS, Spec};
 use crate::store::Input;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// A session that was found and can be read.
+pub struct Opened {
+    /// What it is.
+    pub found: Found,
+    /// Its parts.
+    pub input: Input,
+    /// Their files; none for standard input.
+    pub files: Vec<PathBuf>,
+    /// The main part's file, if the path that was given is that of another part.
+    pub part_of: Option<PathBuf>,
+}
+
+impl Opened {
+    /// Opens the session at `path`, with the files beside it that make it up; without a path that
+    /// is standard input. `None` for what is no session, if the person did not name it.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is named and no session.
+    pub fn new(path: Option<&Path>, from: Option<Spec>, named: bool) -> Result<Option<Self>> {
+        let Some(path) = path else {
+            let mut input = Input::stdin();
+            let found = Found::of(&mut input, None, from, named)?;
+            return Ok(found.map(|found| Self { found, input, files: vec![], part_of: None }));
+        };
+        let mut input = Input::file(path)?;
+        let found = Found::of(&mut input, Some(path), from, named);
+        if let Some(opened) = Self::several(path, from, &found)? {
+            return Ok(Some(opened));
+        }
+        let files = vec![path.to_owned()];
+        Ok(found?.map(|found| Self { found, input, files, part_of: None }))
+    }
+
+    /// The same where several files make up a session, and any of them says so.
+    fn several(
+        path: &Path,
+        from: Option<Spec>,
+        own: &Result<Option<Found>>,
+    ) -> Result<Option<Self>> {
+        let own = own.as_ref().ok().and_then(Option::as_ref);
+        for format in FORMATS {
+            let files = beside(format, path);
+            let (Some((_, main)), true) = (files.first(), files.len() > 1) else { continue };
+            let theirs = files.iter().filter(|(_, file)| file != path).find_map(|(_, file)| {
+                let found = Found::of(&mut Input::file(file).ok()?, Some(file), from, false);
+                found.ok().flatten().filter(|found| found.format.name == format.name)
+            });
+            let certain = |found: &Found| found.sniffed.confidence == Confidence::Certain;
+            let found = match own {
+                Some(own) if own.format.name == format.name => *own,
+                Some(own) if certain(own) => continue,
+                _ => match theirs {
+                    Some(theirs) => theirs,
+                    None => continue,
+                },
+            };
+            let part_of = (main != path).then(|| main.clone());
+            // The main part shows the version best.
+            let found = if part_of.is_some() { theirs.unwrap_or(found) } else { found };
+            let paths = files.iter().map(|(_, file)| file.clone()).collect();
+            let input = Input::files(files)?;
+            return Ok(Some(Self { found, input, files: paths, part_of }));
+        }
+        Ok(None)
+    }
+}
+
+/// The files that are there of a session of `format`, if the name of `path` has one of their
+/// endings, by the names of the parts.
+fn beside(format: &Format, path: &Path) -> Vec<(String, PathBuf)> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let ending = format.beside.iter().filter(|ending| name.ends_with(**ending));
+    let Some(stem) = ending.max_by_key(|ending| ending.len()).and_then(|e| name.strip_suffix(e))
+    else {
+        return Vec::new();
+    };
+    let part = |(place, ending): (usize, &&str)| {
+        let name = if place == 0 { String::new() } else { (*ending).to_owned() };
+        (name, path.with_file_name(format!("{stem}{ending}")))
+    };
+    let parts = format.beside.iter().enumerate().map(part);
+    parts.filter(|(_, file)| file.is_file()).collect()
+}
 
 /// What an input turned out to be.
 #[derive(Clone, Copy, Debug)]

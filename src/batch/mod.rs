@@ -10,9 +10,9 @@ mod task;
 mod workers;
 
 pub use filter::{Filter, Pattern};
-pub use found::Found;
+pub use found::{Found, Opened};
 pub use inputs::{Job, Origin, expand};
-pub use names::Namer;
+pub use names::{Name, Namer};
 pub use report::{FailOn, FileReport, Outcome, RunReport, Summary};
 pub use task::{Action, Place, Task};
 pub use workers::each;

@@ -1,6 +1,6 @@
 //! What is told about each input, and about all of them.
 
-use crate::diagnostic::{Diagnostic, Fate, Findings, Log, Severity};
+use crate::diagnostic::{Code, Diagnostic, Fate, Findings, Log, Severity};
 use crate::error::{Error, ErrorKind};
 use crate::inspect::Inspection;
 use serde::{Serialize, Serializer};
@@ -26,13 +26,15 @@ pub enum Outcome {
     Shown,
     /// Found in a folder, and no session.
     Skipped,
+    /// A part of a session that is an input under its main part's name.
+    Part,
     /// Without output.
     Failed,
 }
 
 impl Outcome {
     /// Every outcome, in the order of the closing summary.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Migrated,
         Self::Converted,
         Self::Unchanged,
@@ -41,6 +43,7 @@ impl Outcome {
         Self::Detected,
         Self::Shown,
         Self::Skipped,
+        Self::Part,
         Self::Failed,
     ];
 
@@ -56,6 +59,7 @@ impl Outcome {
             Self::Detected => "detected",
             Self::Shown => "shown",
             Self::Skipped => "skipped",
+            Self::Part => "part",
             Self::Failed => "failed",
         }
     }
@@ -89,6 +93,9 @@ pub struct FileReport {
     /// Path of the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
+    /// The files of its parts, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<String>,
     /// Records read.
     pub records: u64,
     /// What there is in it, if that was asked for.
@@ -116,12 +123,19 @@ impl FileReport {
             confidence: None,
             to: None,
             output: None,
+            parts: Vec::new(),
             records: 0,
             inspection: None,
             bytes: 0,
             pipe_closed: false,
             findings: Findings::default(),
         }
+    }
+
+    /// The path of the file that a part of the session is.
+    #[must_use]
+    pub fn part(&self, part: u32) -> &str {
+        self.parts.get(part as usize).unwrap_or(&self.path)
     }
 
     /// Notes that there is no output, and why.
@@ -143,9 +157,11 @@ impl FileReport {
         };
         match self.outcome {
             _ if self.pipe_closed => 0,
+            // Nothing is wrong with the input; the request was.
+            Outcome::Failed if found.counts.contains_key(&Code::OutputName) => 2,
             Outcome::Failed => 3,
             Outcome::Invalid => 1,
-            Outcome::Skipped => 0,
+            Outcome::Skipped | Outcome::Part => 0,
             _ => u8::from(fails || found.worst() == Some(Severity::Error)),
         }
     }
@@ -161,6 +177,8 @@ struct Finding<'a> {
     severity: String,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     byte: Option<u64>,
@@ -172,6 +190,7 @@ impl<'a> From<&'a Diagnostic> for Finding<'a> {
             code: found.code.name(),
             severity: found.code.severity().to_string(),
             message: &found.message,
+            part: found.at.map(|at| at.part).filter(|part| *part > 0),
             line: found.at.map(|at| at.line),
             byte: found.at.map(|at| at.byte),
         }

@@ -1,7 +1,8 @@
 //! One operation on one input, from opening it to the output in its place.
 
-use super::found::Found;
-use super::inputs::{Job, Origin};
+use super::found::{Found, Opened};
+use super::inputs::Job;
+use super::names::Name;
 use super::report::{FailOn, FileReport, Outcome};
 use crate::context::{self, Request};
 use crate::diagnostic::{Code, Log};
@@ -94,9 +95,9 @@ impl Task {
         Self { fail_on, ..self }
     }
 
-    /// Does it to one input. `output` is the input's place below the output folder.
+    /// Does it to one input. `output` is what its output is called below the output folder.
     #[must_use]
-    pub fn run(&self, job: &Job, output: &Path) -> FileReport {
+    pub fn run(&self, job: &Job, output: &Name) -> FileReport {
         let mut report = FileReport::new(job.name());
         let log = Log::default();
         let cx = Cx { options: &self.options, log: &log };
@@ -119,20 +120,25 @@ impl Task {
     fn session(
         &self,
         job: &Job,
-        output: &Path,
+        output: &Name,
         tally: &Tally,
         cx: &Cx<'_>,
         report: &mut FileReport,
     ) -> Result<Outcome> {
-        let input = match &job.origin {
-            Origin::File(_) if job.passed_over => return Ok(Outcome::Skipped),
-            Origin::File(path) => Input::file(path)?,
-            Origin::Stdin => Input::stdin(),
-        };
-        let mut input = input.counted(tally.clone());
-        let Some(found) = Found::of(&mut input, job.path(), self.from, job.named)? else {
+        if job.passed_over {
+            return Ok(Outcome::Skipped);
+        }
+        let Some(opened) = Opened::new(job.path(), self.from, job.named)? else {
             return Ok(Outcome::Skipped);
         };
+        if opened.part_of.as_ref().is_some_and(|main| !job.named || self.is_input(main)) {
+            return Ok(Outcome::Part);
+        }
+        let Opened { found, input, files, .. } = opened;
+        let mut input = input.counted(tally.clone());
+        if files.len() > 1 {
+            report.parts = files.iter().map(|file| file.display().to_string()).collect();
+        }
         report.format = Some(found.name());
         report.confidence = Some(found.sniffed.confidence.name());
         match &self.action {
@@ -165,11 +171,16 @@ impl Task {
                     let newest = found.format.reached_from(found.sniffed.version);
                     let newest =
                         Spec { format: found.format, version: found.format.version(newest) };
-                    self.write(job, output, input, &found, to.unwrap_or(newest), cx, report)
+                    self.write(output, (input, &files), &found, to.unwrap_or(newest), cx, report)
                 }
             },
-            Action::Convert(to) => self.write(job, output, input, &found, *to, cx, report),
+            Action::Convert(to) => self.write(output, (input, &files), &found, *to, cx, report),
         }
+    }
+
+    /// Whether a file is one of the inputs.
+    fn is_input(&self, path: &Path) -> bool {
+        path.canonicalize().is_ok_and(|path| self.inputs.contains(&path))
     }
 
     fn schema(&self, found: &Found) -> Result<Arc<Validator>> {
@@ -188,21 +199,24 @@ impl Task {
         Ok(schema)
     }
 
-    #[allow(clippy::too_many_arguments, reason = "one input's whole state, passed once")]
     fn write(
         &self,
-        job: &Job,
-        relative: &Path,
-        mut input: Input,
+        name: &Name,
+        (mut input, files): (Input, &[PathBuf]),
         found: &Found,
         to: Spec,
         cx: &Cx<'_>,
         report: &mut FileReport,
     ) -> Result<Outcome> {
-        let destination = self.destination(relative);
+        let mut destination = self.destination(name);
         let in_place = matches!(destination, Destination::InPlace(_));
+        if in_place && found.format.plane.is_none() {
+            // No migration leads anywhere; what is read is only checked.
+            destination = Destination::Nowhere;
+        }
         report.to = Some(to.format.at(to.version().number));
-        let target = destination.target(job.path());
+        let regular: Vec<_> = files.iter().filter(|path| path.is_file()).cloned().collect();
+        let target = destination.target(files.first().map(PathBuf::as_path));
         report.output = match &destination {
             Destination::Stdout => Some("-".to_owned()),
             _ => target.map(|path| path.display().to_string()),
@@ -210,14 +224,13 @@ impl Task {
         if let Some(target) = target {
             self.sweep_beside(target);
         }
-        if let Destination::File(path) = &destination
-            && path.canonicalize().is_ok_and(|path| self.inputs.contains(&path))
+        if let (false, Some(path)) = (in_place, target)
+            && self.is_input(path)
         {
             let message = format!("{} is an input of this run", path.display());
             return Err(Error::request(Code::SameFile, message));
         }
-        let regular = job.path().filter(|path| path.is_file());
-        let mut output = Output::prepare(destination, regular, self.policy)?;
+        let mut output = Output::prepare(destination, &regular, self.policy)?;
         let version = found.sniffed.version;
         let done = match &self.action {
             Action::Migrate(_) if found.format.plane.is_some() => {
@@ -254,11 +267,13 @@ impl Task {
         }
     }
 
-    fn destination(&self, relative: &Path) -> Destination {
+    fn destination(&self, name: &Name) -> Destination {
         match &self.place {
             Place::None => Destination::Nowhere,
             Place::One(path) => Destination::from(path.as_path()),
-            Place::Folder(folder) => Destination::File(folder.join(relative)),
+            Place::Folder(folder) => {
+                Destination::Files { main: folder.join(&name.main), stem: folder.join(&name.stem) }
+            }
             Place::InPlace(backup) => Destination::InPlace(backup.clone()),
         }
     }

@@ -6,7 +6,7 @@ use super::changes::Printer;
 use super::progress::Progress;
 use super::run::write_report;
 use super::show::Show;
-use crate::batch::{FileReport, Found, Outcome, RunReport, Summary};
+use crate::batch::{self, FileReport, Found, Outcome, RunReport, Summary};
 use crate::diagnostic::Log;
 use crate::diff::{self, Counts, Failed, Request, Side};
 use crate::error::Result;
@@ -142,10 +142,9 @@ impl Opened {
     fn new(path: &Path, from: Option<Spec>, log: &Log) -> Self {
         let mut report = FileReport::new(path.display().to_string());
         let opened = || {
-            let stdin = path.as_os_str() == "-";
-            let mut input = if stdin { Input::stdin() } else { Input::file(path)? };
-            let found = Found::of(&mut input, Some(path), from, true)?;
-            Ok(found.map(|found| (found, input)))
+            let path = (path.as_os_str() != "-").then_some(path);
+            let opened = batch::Opened::new(path, from, true)?;
+            Ok(opened.map(|opened| (opened.found, opened.input)))
         };
         match opened() {
             Ok(input) => {

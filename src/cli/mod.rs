@@ -85,7 +85,7 @@ fn print(text: &[u8]) -> Result<u8, Stop> {
 /// Writes a file that is there whole or not at all.
 fn save(path: &Path, text: &[u8], force: bool) -> Result<(), Stop> {
     let policy = Policy { force, dry: false };
-    let written = Output::prepare(Destination::from(path), None, policy).and_then(|mut output| {
+    let written = Output::prepare(Destination::from(path), &[], policy).and_then(|mut output| {
         let written = output.create("")?.write_all(text);
         written.map_err(|error| Error::io("cannot write", error))?;
         output.commit()

@@ -5,10 +5,10 @@ use super::inputs::Inputs;
 use super::progress::Progress;
 use super::show::{self, Show};
 use super::{Stop, save};
-use crate::batch::{self, Action, FileReport, Job, Namer, Place, RunReport, Summary, Task};
+use crate::batch::{self, Action, FileReport, Job, Name, Namer, Place, RunReport, Summary, Task};
 use crate::store::Backup;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 /// Runs `task` on everything that the person named. Gives the exit code.
@@ -42,7 +42,7 @@ pub fn run(command: &str, mut task: Task, inputs: &Inputs, telling: &Telling) ->
         report.findings = crate::diagnostic::Findings::of(error.into_diagnostic());
         teller.tell(report);
     }
-    let work = |(job, output): &(Job, PathBuf)| {
+    let work = |(job, output): &(Job, Name)| {
         let report = task.run(job, output);
         progress.advance();
         report
@@ -88,8 +88,8 @@ impl Teller<'_> {
     }
 }
 
-/// Gives each input the path of its output below the output folder.
-fn named(task: &Task, jobs: Vec<Job>) -> Vec<(Job, PathBuf)> {
+/// Gives each input the name of its output below the output folder.
+fn named(task: &Task, jobs: Vec<Job>) -> Vec<(Job, Name)> {
     let mut namer = Namer::default();
     let to = match &task.action {
         Action::Convert(to) => Some(to.format),

@@ -60,7 +60,8 @@ impl Show {
     /// Tells about one input.
     pub fn file(&mut self, report: &FileReport, progress: &Progress) {
         if self.json {
-            if report.outcome != Outcome::Skipped || self.verbose {
+            let told = !matches!(report.outcome, Outcome::Skipped | Outcome::Part);
+            if told || self.verbose {
                 self.result(&serde_json::to_string(report).unwrap_or_default(), progress);
             }
             return;
@@ -84,7 +85,11 @@ impl Show {
         let wanted = |code: &Code| code.severity() >= least;
         let mut told = 0;
         for found in report.findings.diagnostics.iter().filter(|d| wanted(&d.code)).take(shown) {
-            let _ = writeln!(out, "{}", finding(&report.path, found, self.findings));
+            let _ = writeln!(
+                out,
+                "{}",
+                finding(report.part(found.at.map_or(0, |at| at.part)), found, self.findings)
+            );
             if let Some(help) = found.code.help().filter(|_| self.helped.insert(found.code)) {
                 let _ = writeln!(out, "  help: {help}");
             }
@@ -114,6 +119,9 @@ impl Show {
             }
             Outcome::Invalid if !self.quiet => Some(format!("{path}: {outcome} {format}")),
             Outcome::Skipped if self.verbose => Some(format!("{path}: {outcome}, no session file")),
+            Outcome::Part if self.verbose => {
+                Some(format!("{path}: {outcome} of a session, read with it"))
+            }
             Outcome::Migrated | Outcome::Converted | Outcome::Unchanged if self.verbose => {
                 let to = report.to.as_deref().filter(|to| *to != format);
                 let arrow = to.map_or(String::new(), |to| format!(" → {to}"));

@@ -44,7 +44,7 @@ impl Paint {
                     AnsiColor::Green.on_default()
                 }
                 Outcome::Invalid | Outcome::Failed => AnsiColor::Red.on_default(),
-                Outcome::Unchanged | Outcome::Skipped => Style::new().dimmed(),
+                Outcome::Unchanged | Outcome::Skipped | Outcome::Part => Style::new().dimmed(),
                 Outcome::Detected | Outcome::Shown => Style::new(),
             },
         )

@@ -9,9 +9,10 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A session that is read: one file, or standard input.
+/// A session that is read: files, or standard input.
 pub struct Input {
-    source: Source,
+    /// By name, the main part first.
+    parts: Vec<(String, Source)>,
     tally: Tally,
 }
 
@@ -36,17 +37,24 @@ impl Input {
     /// # Errors
     /// If it cannot be opened.
     pub fn file(path: impl Into<PathBuf>) -> Result<Self> {
-        let path = path.into();
-        let file = File::open(&path).map_err(|error| Error::io("cannot open", error))?;
-        let regular = file.metadata().is_ok_and(|meta| meta.is_file());
-        let source = if regular { Source::File(path) } else { Source::pipe(Box::new(file)) };
-        Ok(Self { source, tally: Tally::default() })
+        Self::files([(String::new(), path.into())])
+    }
+
+    /// Files that make up one session, by the names of its parts.
+    ///
+    /// # Errors
+    /// If one of them cannot be opened.
+    pub fn files(files: impl IntoIterator<Item = (String, PathBuf)>) -> Result<Self> {
+        let open = |(name, path)| Source::file(path).map(|source| (name, source));
+        let parts = files.into_iter().map(open).collect::<Result<_>>()?;
+        Ok(Self { parts, tally: Tally::default() })
     }
 
     /// Standard input.
     #[must_use]
     pub fn stdin() -> Self {
-        Self { source: Source::pipe(Box::new(io::stdin())), tally: Tally::default() }
+        let source = Source::pipe(Box::new(io::stdin()));
+        Self { parts: vec![(String::new(), source)], tally: Tally::default() }
     }
 
     /// The same, counted by `tally`.
@@ -55,34 +63,63 @@ impl Input {
         Self { tally, ..self }
     }
 
-    /// The first bytes, a byte order mark left out, and whether they are all there are.
+    /// The first bytes of the first part, a byte order mark left out, and whether they are all
+    /// there are.
     ///
     /// # Errors
     /// If the input cannot be read.
     pub fn head(&mut self) -> Result<(Vec<u8>, bool)> {
-        let (bytes, whole) = match &mut self.source {
-            Source::File(path) => {
-                let mut file =
-                    File::open(&*path).map_err(|error| Error::io("cannot open", error))?;
-                head(&mut file)?
-            }
-            Source::Pipe(pipe) => {
+        let Some((_, source)) = self.parts.first_mut() else { return Ok((Vec::new(), true)) };
+        let (bytes, whole) = source.head()?;
+        let text = bytes.strip_prefix(BOM).unwrap_or(&bytes);
+        Ok((text.to_vec(), whole))
+    }
+
+    fn part(&mut self, name: &str) -> Result<&mut Source> {
+        let part = self.parts.iter_mut().find(|(part, _)| part == name);
+        part.map(|(_, source)| source).ok_or_else(not_there)
+    }
+}
+
+fn not_there() -> Error {
+    Error::io("cannot open", io::Error::from(io::ErrorKind::NotFound))
+}
+
+impl Source {
+    fn file(path: PathBuf) -> Result<Self> {
+        let file = File::open(&path).map_err(|error| Error::io("cannot open", error))?;
+        let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+        Ok(if regular { Self::File(path) } else { Self::pipe(Box::new(file)) })
+    }
+
+    fn pipe(reader: Box<dyn Read>) -> Self {
+        Self::Pipe(Pipe { reader: Some(reader), ahead: Vec::new() })
+    }
+
+    fn head(&mut self) -> Result<(Vec<u8>, bool)> {
+        match self {
+            Self::File(path) => head(&mut opened(path)?),
+            Self::Pipe(pipe) => {
                 let mut whole = false;
                 if let Some(reader) = pipe.reader.as_mut().filter(|_| pipe.ahead.is_empty()) {
                     (pipe.ahead, whole) = head(reader)?;
                 }
-                (pipe.ahead.clone(), whole)
+                Ok((pipe.ahead.clone(), whole))
             }
-            Source::Spooled(file) => head(&mut rewound(file)?)?,
-        };
-        let text = bytes.strip_prefix(BOM).unwrap_or(&bytes);
-        Ok((text.to_vec(), whole))
+            Self::Spooled(file) => head(&mut rewound(file)?),
+        }
     }
-}
 
-impl Source {
-    fn pipe(reader: Box<dyn Read>) -> Self {
-        Self::Pipe(Pipe { reader: Some(reader), ahead: Vec::new() })
+    /// The whole of it; a pipe only once.
+    fn read(&mut self) -> Result<Box<dyn Read>> {
+        Ok(match self {
+            Self::File(path) => Box::new(opened(path)?),
+            Self::Pipe(pipe) => {
+                let reader = pipe.reader.take().ok_or_else(not_there)?;
+                Box::new(io::Cursor::new(std::mem::take(&mut pipe.ahead)).chain(reader))
+            }
+            Self::Spooled(file) => Box::new(rewound(file)?),
+        })
     }
 }
 
@@ -107,6 +144,10 @@ fn head(source: &mut dyn Read) -> Result<(Vec<u8>, bool)> {
     }
 }
 
+fn opened(path: &Path) -> Result<File> {
+    File::open(path).map_err(|error| Error::io("cannot open", error))
+}
+
 fn rewound(file: &File) -> Result<File> {
     let mut file = file.try_clone().map_err(|error| Error::io("cannot reopen", error))?;
     file.rewind().map_err(|error| Error::io("cannot rewind", error))?;
@@ -115,35 +156,19 @@ fn rewound(file: &File) -> Result<File> {
 
 impl Parts for Input {
     fn names(&self) -> Vec<String> {
-        vec![String::new()]
+        self.parts.iter().map(|(name, _)| name.clone()).collect()
     }
 
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
-        let unknown = || Error::io("cannot open", io::Error::from(io::ErrorKind::NotFound));
-        if !name.is_empty() {
-            return Err(unknown());
-        }
-        match &mut self.source {
-            Source::File(path) => {
-                let file = File::open(&*path).map_err(|error| Error::io("cannot open", error))?;
-                Ok(Box::new(self.tally.reader(file)))
-            }
-            Source::Pipe(pipe) => {
-                let reader = pipe.reader.take().ok_or_else(unknown)?;
-                let reader = io::Cursor::new(std::mem::take(&mut pipe.ahead)).chain(reader);
-                Ok(Box::new(self.tally.reader(reader)))
-            }
-            Source::Spooled(file) => Ok(Box::new(self.tally.reader(rewound(file)?))),
-        }
+        let reader = self.part(name)?.read()?;
+        Ok(Box::new(self.tally.reader(reader)))
     }
 
     fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
-        let mut file = match &self.source {
-            Source::File(path) if name.is_empty() => {
-                File::open(path).map_err(|error| Error::io("cannot open", error))?
-            }
-            Source::Spooled(file) if name.is_empty() => rewound(file)?,
-            _ => return self.open(name),
+        let mut file = match self.part(name)? {
+            Source::File(path) => opened(path)?,
+            Source::Spooled(file) => rewound(file)?,
+            Source::Pipe(_) => return self.open(name),
         };
         file.seek(SeekFrom::Start(byte)).map_err(|error| Error::io("cannot seek", error))?;
         Ok(Box::new(file))
@@ -151,14 +176,16 @@ impl Parts for Input {
 
     fn keep(&mut self) -> Result<()> {
         self.tally.again(1);
-        if matches!(self.source, Source::Pipe(_)) {
-            let failed = |error| Error::io("cannot copy the input to a temporary file", error);
-            self.tally.again(1);
-            let mut from = self.open("")?;
-            let mut spool = tempfile::tempfile().map_err(failed)?;
-            io::copy(&mut from, &mut spool).map_err(failed)?;
-            spool.flush().map_err(failed)?;
-            self.source = Source::Spooled(spool);
+        for (_, source) in &mut self.parts {
+            if matches!(source, Source::Pipe(_)) {
+                let failed = |error| Error::io("cannot copy the input to a temporary file", error);
+                self.tally.again(1);
+                let mut from = self.tally.reader(source.read()?);
+                let mut spool = tempfile::tempfile().map_err(failed)?;
+                io::copy(&mut from, &mut spool).map_err(failed)?;
+                spool.flush().map_err(failed)?;
+                *source = Source::Spooled(spool);
+            }
         }
         Ok(())
     }

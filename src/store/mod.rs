@@ -1,9 +1,11 @@
 //! The world outside: files that are read, and files that are written so that a crash at any
 //! moment leaves either the old contents or the new.
 
+mod check;
 mod input;
 mod meter;
 mod output;
+mod place;
 mod temporary;
 
 pub use input::{Fingerprint, Input};

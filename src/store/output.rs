@@ -1,15 +1,18 @@
 //! Outputs that appear whole or not at all.
 //!
-//! The bytes go to a temporary file beside the target, readable by its owner only. Once they are
-//! all there the file is flushed to the disk and renamed over the target, and the folder is
+//! The bytes go to temporary files beside the target, readable by their owner only. Once they are
+//! all there the files are flushed to the disk and renamed to their places, and the folders are
 //! flushed. Whatever happens before that leaves the target as it was.
 
+use super::check::{check_in_place, check_part, check_target, is_special};
 use super::input::Fingerprint;
+use super::place::{keep_attributes, keep_original, keep_owner, rename_failed, sync_folder};
 use super::temporary::temporary;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Sink, Spool};
-use std::fs::{self, File, FileTimes, OpenOptions};
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -21,18 +24,25 @@ pub enum Destination {
     Stdout,
     /// Nowhere: nothing is written.
     Nowhere,
-    /// A file.
+    /// One file.
     File(PathBuf),
+    /// A file, and others beside it or below it.
+    Files {
+        /// The main part's path.
+        main: PathBuf,
+        /// What the other parts' names are put behind.
+        stem: PathBuf,
+    },
     /// The file that is read.
     InPlace(Backup),
 }
 
 impl Destination {
-    /// The file that is written, if the input is `source`.
+    /// The main file that is written, if the input is `source`.
     #[must_use]
     pub fn target<'a>(&'a self, source: Option<&'a Path>) -> Option<&'a Path> {
         match self {
-            Self::File(path) => Some(path),
+            Self::File(path) | Self::Files { main: path, .. } => Some(path),
             Self::InPlace(_) => source,
             Self::Stdout | Self::Nowhere => None,
         }
@@ -61,17 +71,17 @@ pub struct Policy {
 #[derive(Debug)]
 pub struct Output {
     destination: Destination,
-    /// The input's path, and what it was like before it was read.
-    source: Option<(PathBuf, Fingerprint)>,
+    /// The input's files, and what they were like before they were read.
+    sources: Vec<(PathBuf, Fingerprint)>,
     policy: Policy,
-    staged: Staged,
+    /// The parts that are to be put in their places, as they were created.
+    staged: Vec<Staged>,
 }
 
 #[derive(Debug)]
-enum Staged {
-    Nothing,
-    Direct(File),
-    Temporary(NamedTempFile),
+struct Staged {
+    file: NamedTempFile,
+    target: PathBuf,
 }
 
 /// Names of originals that are kept end so, unless the person says otherwise.
@@ -79,50 +89,68 @@ pub const BACKUP: &str = ".bak";
 
 impl Output {
     /// Checks what can be checked before the work: that nothing is written over that must not be.
+    /// `sources` are the regular files that are read, the main part's first.
     ///
     /// # Errors
     /// If the target exists, is the input, or is a symbolic link to be changed in place.
-    pub fn prepare(
-        destination: Destination,
-        source: Option<&Path>,
-        policy: Policy,
-    ) -> Result<Self> {
-        let source = match source {
-            Some(path) => Some((path.to_owned(), Fingerprint::of(path)?)),
-            None => None,
+    pub fn prepare(destination: Destination, sources: &[PathBuf], policy: Policy) -> Result<Self> {
+        let before = |path: &PathBuf| Ok((path.clone(), Fingerprint::of(path)?));
+        let output = Self {
+            sources: sources.iter().map(before).collect::<Result<_>>()?,
+            destination,
+            policy,
+            staged: Vec::new(),
         };
-        match (&destination, &source) {
-            (Destination::File(target), source) => {
-                let input = source.as_ref().map(|(path, _)| path.as_path());
-                check_target(target, input, policy)?;
+        match (&output.destination, sources) {
+            (Destination::File(target) | Destination::Files { main: target, .. }, _) => {
+                check_target(target, sources, policy)?;
             }
-            (Destination::InPlace(_), Some((path, _))) => check_in_place(path)?,
+            (Destination::InPlace(_), [source, ..]) => check_in_place(source)?,
             _ => {}
         }
-        Ok(Self { destination, source, policy, staged: Staged::Nothing })
+        Ok(output)
     }
 
-    fn stage(&mut self) -> Result<()> {
-        self.staged = match self.target() {
-            None => Staged::Nothing,
-            Some(_) if self.policy.dry => Staged::Nothing,
-            Some(target) if is_special(target) => {
-                let file = OpenOptions::new().write(true).open(target);
-                Staged::Direct(file.map_err(|error| Error::io("cannot open for writing", error))?)
-            }
-            Some(target) => {
-                let folder = folder_of(target);
-                let doing = || format!("cannot create the folder {}", folder.display());
-                fs::create_dir_all(folder).map_err(|error| Error::io(doing(), error))?;
-                // With no input whose permissions are kept, the output gets those of any new file.
-                Staged::Temporary(temporary(folder, self.source.is_some())?)
-            }
-        };
-        Ok(())
+    fn source(&self) -> Option<&Path> {
+        self.sources.first().map(|(path, _)| path.as_path())
     }
 
     fn target(&self) -> Option<&Path> {
-        self.destination.target(self.source.as_ref().map(|(path, _)| path.as_path()))
+        self.destination.target(self.source())
+    }
+
+    /// Where a part goes that is not the main one; `None` if that is nowhere.
+    fn part(&self, name: &str) -> Result<Option<PathBuf>> {
+        match &self.destination {
+            Destination::Nowhere => Ok(None),
+            Destination::Files { stem, .. } => {
+                let target = check_part(stem, name)?;
+                let sources: Vec<_> = self.sources.iter().map(|(path, _)| path.clone()).collect();
+                check_target(&target, &sources, self.policy)?;
+                Ok(Some(target))
+            }
+            _ => {
+                let message = "the session takes several files, and there is room for one";
+                Err(Error::request(Code::OutputName, message))
+            }
+        }
+    }
+
+    /// Opens the file that takes a part's bytes until all are there.
+    fn stage(&mut self, target: &Path) -> Result<File> {
+        if is_special(target) {
+            let file = OpenOptions::new().write(true).open(target);
+            return file.map_err(|error| Error::io("cannot open for writing", error));
+        }
+        // Parts that stand deeper get their folders when they are put there; a run that is killed
+        // leaves what it leaves in one place.
+        let folder = folder_of(self.target().unwrap_or(target));
+        create_folder(folder)?;
+        // With no input whose permissions are kept, the output gets those of any new file.
+        let file = temporary(folder, !self.sources.is_empty())?;
+        let clone = file.as_file().try_clone().map_err(|e| Error::io("cannot write", e))?;
+        self.staged.push(Staged { file, target: target.to_owned() });
+        Ok(clone)
     }
 
     /// Whether the input is still as it was before it was read.
@@ -130,12 +158,12 @@ impl Output {
     /// # Errors
     /// If it is not.
     pub fn unchanged(&self) -> Result<()> {
-        match &self.source {
-            Some((path, before)) if Fingerprint::of(path)? != *before => {
-                Err(Error::request(Code::Changed, Code::Changed.title()))
+        for (path, before) in &self.sources {
+            if Fingerprint::of(path)? != *before {
+                return Err(Error::request(Code::Changed, Code::Changed.title()));
             }
-            _ => Ok(()),
         }
+        Ok(())
     }
 
     /// Puts the output in its place. Without this call, nothing of it remains.
@@ -143,56 +171,63 @@ impl Output {
     /// # Errors
     /// If the input changed meanwhile, the target appeared meanwhile, or the system refuses.
     pub fn commit(mut self) -> Result<()> {
-        let Staged::Temporary(file) = std::mem::replace(&mut self.staged, Staged::Nothing) else {
-            return Ok(());
-        };
-        if let Some((path, _)) = &self.source {
-            keep_attributes(path, file.as_file())?;
-            if matches!(self.destination, Destination::InPlace(_)) {
-                keep_owner(path, file.as_file())?;
-            }
+        let staged = std::mem::take(&mut self.staged);
+        for Staged { file, .. } in &staged {
+            self.finish(file.as_file())?;
         }
-        file.as_file().sync_all().map_err(|error| Error::io("cannot flush to the disk", error))?;
         // The flush can take long; the check is worth most right before the renaming.
         self.unchanged()?;
-        match (self.destination, self.source) {
-            (Destination::File(target), _) => {
-                let kept = if self.policy.force {
-                    file.persist(&target).map(drop)
-                } else {
-                    file.persist_noclobber(&target).map(drop)
-                };
-                kept.map_err(|error| rename_failed(&target, error.error))?;
-                sync_folder(&target)
-            }
-            (Destination::InPlace(backup), Some((path, _))) => {
-                if let Backup::Suffix(suffix) = backup {
-                    keep_original(&path, &suffix)?;
-                }
-                file.persist(&path).map_err(|error| rename_failed(&path, error.error))?;
-                sync_folder(&path)
-            }
-            _ => Ok(()),
+        let mut folders = BTreeSet::new();
+        for Staged { file, target } in staged {
+            create_folder(folder_of(&target))?;
+            self.put(file, &target)?;
+            folders.insert(folder_of(&target).to_owned());
         }
+        folders.iter().try_for_each(|folder| sync_folder(folder))
+    }
+
+    /// Makes a file what it is to be, and durable.
+    fn finish(&self, file: &File) -> Result<()> {
+        if let Some(source) = self.source() {
+            keep_attributes(source, file)?;
+            if matches!(self.destination, Destination::InPlace(_)) {
+                keep_owner(source, file)?;
+            }
+        }
+        file.sync_all().map_err(|error| Error::io("cannot flush to the disk", error))
+    }
+
+    fn put(&self, file: NamedTempFile, target: &Path) -> Result<()> {
+        if let Destination::InPlace(Backup::Suffix(suffix)) = &self.destination {
+            keep_original(target, suffix)?;
+        }
+        let over = self.policy.force || matches!(self.destination, Destination::InPlace(_));
+        let put = if over { file.persist(target) } else { file.persist_noclobber(target) };
+        put.map(drop).map_err(|error| rename_failed(target, error.error))
     }
 }
 
 impl Sink for Output {
     fn create(&mut self, name: &str) -> Result<Box<dyn Write>> {
-        if !name.is_empty() {
-            let error = io::Error::from(io::ErrorKind::Unsupported);
-            return Err(Error::io("cannot create a second part", error));
-        }
-        self.stage()?;
-        let file = match &self.staged {
-            Staged::Direct(file) => file,
-            Staged::Temporary(file) => file.as_file(),
-            Staged::Nothing if self.destination == Destination::Stdout && !self.policy.dry => {
-                return Ok(Box::new(io::stdout()));
-            }
-            Staged::Nothing => return Ok(Box::new(io::sink())),
+        let target = match name {
+            "" => self.target().map(Path::to_owned),
+            _ => self.part(name)?,
         };
-        Ok(Box::new(file.try_clone().map_err(|error| Error::io("cannot write", error))?))
+        match target {
+            _ if self.policy.dry => Ok(Box::new(io::sink())),
+            Some(target) => Ok(Box::new(self.stage(&target)?)),
+            None if self.destination == Destination::Stdout => Ok(Box::new(io::stdout())),
+            None => Ok(Box::new(io::sink())),
+        }
+    }
+
+    fn takes_parts(&self) -> bool {
+        matches!(self.destination, Destination::Nowhere | Destination::Files { .. })
+    }
+
+    fn stem(&self) -> Option<String> {
+        let Destination::Files { stem, .. } = &self.destination else { return None };
+        Some(stem.file_name()?.to_string_lossy().into_owned())
     }
 
     fn spool(&mut self) -> Result<Box<dyn Spool>> {
@@ -212,139 +247,9 @@ pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether the target is something that is written to, never replaced: a device or a pipe.
-pub fn is_special(target: &Path) -> bool {
-    fs::metadata(target).is_ok_and(|meta| !meta.is_file() && !meta.is_dir())
-}
-
-fn check_target(target: &Path, input: Option<&Path>, policy: Policy) -> Result<()> {
-    if is_special(target) {
-        return Ok(());
-    }
-    let same = input.is_some_and(|input| same_file::is_same_file(input, target).unwrap_or(false));
-    if same {
-        return Err(Error::request(Code::SameFile, Code::SameFile.title()));
-    }
-    if target.is_dir() || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
-        let message = format!("{} is a folder", target.display());
-        return Err(Error::request(Code::OutputFolder, message));
-    }
-    if !policy.force && fs::symlink_metadata(target).is_ok() {
-        return Err(exists(target));
-    }
-    Ok(())
-}
-
-fn exists(target: &Path) -> Error {
-    Error::request(Code::Exists, format!("{} exists", target.display()))
-}
-
-fn check_in_place(path: &Path) -> Result<()> {
-    let meta = fs::symlink_metadata(path).map_err(|error| Error::io("cannot open", error))?;
-    if meta.is_symlink() {
-        return Err(Error::request(Code::Link, Code::Link.title()));
-    }
-    if !meta.is_file() {
-        return Err(Error::request(Code::Link, "only a regular file can be changed in place"));
-    }
-    let file = File::open(path).map_err(|error| Error::io("cannot open", error))?;
-    match file.try_lock_shared() {
-        Err(fs::TryLockError::WouldBlock) => {
-            let message = "another program holds a lock on it";
-            Err(Error::request(Code::Changed, message))
-        }
-        // Where the file system knows no locks there is nothing to ask.
-        Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(()),
-    }
-}
-
-/// Gives the new file the permissions and times of the old one.
-fn keep_attributes(source: &Path, file: &File) -> Result<()> {
-    let failed = |error| Error::io("cannot keep permissions and times", error);
-    let meta = fs::metadata(source).map_err(failed)?;
-    file.set_permissions(meta.permissions()).map_err(failed)?;
-    let mut times = FileTimes::new();
-    if let Ok(modified) = meta.modified() {
-        times = times.set_modified(modified);
-    }
-    if let Ok(accessed) = meta.accessed() {
-        times = times.set_accessed(accessed);
-    }
-    file.set_times(times).map_err(failed)
-}
-
-/// Gives the new file the owner of the old one.
-#[cfg(unix)]
-fn keep_owner(source: &Path, file: &File) -> Result<()> {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    let failed = |error| Error::io("cannot keep the owner", error);
-    let (old, new) = (fs::metadata(source).map_err(failed)?, file.metadata().map_err(failed)?);
-    if (old.uid(), old.gid()) == (new.uid(), new.gid()) {
-        return Ok(());
-    }
-    fchown(file, Some(old.uid()), Some(old.gid())).map_err(failed)?;
-    // A change of owner may take bits off.
-    file.set_permissions(old.permissions()).map_err(failed)
-}
-
-#[cfg(not(unix))]
-fn keep_owner(_: &Path, _: &File) -> Result<()> {
-    Ok(())
-}
-
-/// Gives the original a second name, so that it is there at every moment. An older backup is
-/// never replaced: it may be the only copy of what an earlier run found.
-fn keep_original(path: &Path, suffix: &str) -> Result<()> {
-    for n in 1u32.. {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        if n > 1 {
-            name.push(format!(".{n}"));
-        }
-        let backup = PathBuf::from(name);
-        match fs::hard_link(path, &backup) {
-            Ok(()) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // A run that was killed may have come as far as this.
-                if same_file::is_same_file(path, &backup).unwrap_or(false) {
-                    return Ok(());
-                }
-            }
-            // Not every file system has links.
-            Err(_) => return copy_original(path, &backup),
-        }
-    }
-    Ok(())
-}
-
-fn copy_original(path: &Path, backup: &Path) -> Result<()> {
-    let failed = |error| Error::io("cannot keep a backup", error);
-    let mut from = File::open(path).map_err(failed)?;
-    let mut to = temporary(folder_of(backup), true)?;
-    io::copy(&mut from, &mut to).map_err(failed)?;
-    keep_attributes(path, to.as_file())?;
-    to.as_file().sync_all().map_err(failed)?;
-    to.persist_noclobber(backup).map(drop).map_err(|error| failed(error.error))
-}
-
-fn rename_failed(target: &Path, error: io::Error) -> Error {
-    if error.kind() == io::ErrorKind::AlreadyExists {
-        exists(target)
-    } else {
-        Error::io(format!("cannot rename to {}", target.display()), error)
-    }
-}
-
-/// Makes the rename itself durable.
-fn sync_folder(target: &Path) -> Result<()> {
-    let synced = File::open(folder_of(target)).and_then(|folder| folder.sync_all());
-    match synced {
-        // Some file systems cannot flush a folder.
-        Err(error) if error.kind() != io::ErrorKind::InvalidInput => {
-            Err(Error::io("cannot flush the folder", error))
-        }
-        _ => Ok(()),
-    }
+fn create_folder(folder: &Path) -> Result<()> {
+    let doing = || format!("cannot create the folder {}", folder.display());
+    fs::create_dir_all(folder).map_err(|error| Error::io(doing(), error))
 }
 
 impl From<&Path> for Destination {

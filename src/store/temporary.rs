@@ -5,7 +5,8 @@
 //! locked is nobody's. The process number in the name could not tell that: numbers are given out
 //! again, and containers and other machines have numbers of their own.
 
-use super::output::{folder_of, is_special};
+use super::check::is_special;
+use super::output::folder_of;
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 use std::ffi::OsStr;

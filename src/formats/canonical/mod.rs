@@ -30,6 +30,8 @@ pub static FORMAT: Format = Format {
         kinds: Kind::ALL,
     }],
     extensions: &[".copyist.jsonl"],
+    beside: &[],
+    stem: str::to_owned,
     sniff,
     read: read::open,
     resume: read::resume,

@@ -43,6 +43,8 @@ pub static FORMAT: Format = Format {
         },
     ],
     extensions: &[".yaml", ".yml"],
+    beside: &[],
+    stem: str::to_owned,
     sniff,
     read,
     // Identifiers of messages follow from all messages before.

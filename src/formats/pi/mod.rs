@@ -77,6 +77,8 @@ pub static FORMAT: Format = Format {
         },
     ],
     extensions: &[".jsonl"],
+    beside: &[],
+    stem: str::to_owned,
     sniff,
     read: reader::open,
     resume: reader::resume,

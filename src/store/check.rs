@@ -1,0 +1,120 @@
+//! What is checked before anything is written.
+
+use super::output::Policy;
+use crate::diagnostic::Code;
+use crate::error::{Error, Result};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// The path of a part whose name is put behind `stem`. Names can come from what a file holds, so
+/// none may lead elsewhere, not even through links that stand there already.
+///
+/// # Errors
+/// If it would.
+pub fn check_part(stem: &Path, name: &str) -> Result<PathBuf> {
+    let refused = |why: &str| {
+        Error::request(Code::OutputName, format!("no file can be called {name:?}: {why}"))
+    };
+    let unfit = |piece: &str| matches!(piece, "" | "." | "..") || piece.contains(['\\', '\0']);
+    let (ending, below) = name.split_once('/').map_or((name, None), |(a, b)| (a, Some(b)));
+    if ending.contains(['\\', '\0']) || below.is_some_and(|below| below.split('/').any(unfit)) {
+        return Err(refused("it is no plain path"));
+    }
+    let mut path = stem.as_os_str().to_owned();
+    path.push(ending);
+    let mut path = PathBuf::from(path);
+    for piece in below.into_iter().flat_map(|below| below.split('/')) {
+        if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink()) {
+            return Err(refused("a symbolic link stands in the way"));
+        }
+        path.push(piece);
+    }
+    Ok(path)
+}
+
+/// Whether the target is something that is written to, never replaced: a device or a pipe.
+pub fn is_special(target: &Path) -> bool {
+    fs::metadata(target).is_ok_and(|meta| !meta.is_file() && !meta.is_dir())
+}
+
+/// Whether an output may go there.
+///
+/// # Errors
+/// If it is one of the inputs, is a folder, or exists and may not be written over.
+pub fn check_target(target: &Path, inputs: &[PathBuf], policy: Policy) -> Result<()> {
+    if is_special(target) {
+        return Ok(());
+    }
+    let same = |input: &PathBuf| same_file::is_same_file(input, target).unwrap_or(false);
+    if inputs.iter().any(same) {
+        return Err(Error::request(Code::SameFile, Code::SameFile.title()));
+    }
+    if target.is_dir() || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        let message = format!("{} is a folder", target.display());
+        return Err(Error::request(Code::OutputFolder, message));
+    }
+    if !policy.force && fs::symlink_metadata(target).is_ok() {
+        return Err(exists(target));
+    }
+    Ok(())
+}
+
+/// The error for an output whose place is taken.
+pub fn exists(target: &Path) -> Error {
+    Error::request(Code::Exists, format!("{} exists", target.display()))
+}
+
+/// Whether a file may be changed in place.
+///
+/// # Errors
+/// If it is a link or no regular file, or another program holds a lock on it.
+pub fn check_in_place(path: &Path) -> Result<()> {
+    let meta = fs::symlink_metadata(path).map_err(|error| Error::io("cannot open", error))?;
+    if meta.is_symlink() {
+        return Err(Error::request(Code::Link, Code::Link.title()));
+    }
+    if !meta.is_file() {
+        return Err(Error::request(Code::Link, "only a regular file can be changed in place"));
+    }
+    let file = File::open(path).map_err(|error| Error::io("cannot open", error))?;
+    match file.try_lock_shared() {
+        Err(fs::TryLockError::WouldBlock) => {
+            let message = "another program holds a lock on it";
+            Err(Error::request(Code::Changed, message))
+        }
+        // Where the file system knows no locks there is nothing to ask.
+        Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_stay_beside_and_below_the_stem() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let stem = folder.path().join("a");
+        let path = |name: &str| {
+            let path = check_part(&stem, name).ok()?;
+            path.strip_prefix(folder.path()).ok().map(Path::to_owned)
+        };
+        assert_eq!(path(".meta.json"), Some("a.meta.json".into()));
+        assert_eq!(path("/b/c.jsonl"), Some("a/b/c.jsonl".into()));
+        for name in ["/../b", "/..", "/b/../../c", "//etc/b", "/./b", "/b\\c", ".\0", "/b//c", "/"]
+        {
+            assert_eq!(path(name), None, "{name:?}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_part_goes_through_a_link() {
+        let (folder, other) = (tempfile::tempdir(), tempfile::tempdir());
+        let (folder, other) = (folder.expect("a folder"), other.expect("a folder"));
+        let stem = folder.path().join("a");
+        std::os::unix::fs::symlink(other.path(), &stem).expect("a link");
+        assert!(check_part(&stem, "/b").is_err());
+        assert!(check_part(&stem, ".b").is_ok());
+    }
+}
