@@ -207,7 +207,7 @@ fn several_parts_come_in_their_order_or_not_at_all() {
         write(&mut output, name).expect("room");
     }
     output.commit().expect("in place");
-    assert_eq!(dir.names(), ["s", "s.jsonl", "s.meta.json"]);
+    assert_eq!(dir.names(), ["s/deep/er.jsonl", "s.jsonl", "s.meta.json"]);
     assert_eq!(read(&dir.path("s/deep/er.jsonl")), b"/deep/er.jsonl");
     let other = Destination::Files { main: dir.path("t.jsonl"), stem: dir.path("s") };
     let mut output = Output::prepare(other, &[], Policy::default()).expect("free");
