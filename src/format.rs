@@ -28,6 +28,9 @@ pub struct Format {
     /// Endings of the files that make up one session together, the main part's first. Empty where
     /// a session is one file.
     pub beside: &'static [&'static str],
+    /// Where a file stands in a folder that all sessions of the software share, for formats that
+    /// keep a session in several files there.
+    pub member: Option<MemberFn>,
     /// What an output is called whose input has this name, both without their endings.
     pub stem: fn(&str) -> String,
     /// How surely the beginning of a file is of this format, and of which version.
@@ -65,6 +68,17 @@ pub struct Version {
     pub kinds: &'static [Kind],
 }
 
+/// Where a file stands in the folder in which its software keeps all sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The end of its path, below that folder, from a `/` on: the name of the part.
+    pub part: String,
+    /// The session that it belongs to; `None` for a file that all of them share.
+    pub session: Option<String>,
+    /// The version of the format that has such files; the highest is that of the session.
+    pub version: u32,
+}
+
 /// What migration does from one version to the next, for people.
 #[derive(Debug)]
 pub struct Step {
@@ -89,6 +103,9 @@ pub type Piece<'a> = &'a mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>;
 pub type PiecesFn = fn(&mut dyn Parts, &Cx<'_>, Piece<'_>) -> Result<()>;
 /// Begins a context with what the session record tells.
 pub type ContextFn = fn(&Record) -> Box<dyn Context>;
+/// Says from a file's path, with `/` before and between its pieces, and from its beginning, where
+/// it stands. Files are many, so only those are opened whose paths are right.
+pub type MemberFn = fn(&str, &mut dyn FnMut() -> Vec<u8>) -> Option<Member>;
 /// Opens the byte plane on a session's first record.
 pub type PlaneFn = for<'a> fn(&Line<'_>, Target, &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>>;
 
@@ -309,6 +326,14 @@ pub struct Sniffed {
     /// The version that the file would be read as.
     pub version: u32,
 }
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Format {}
 
 impl Format {
     /// The row of a version.

@@ -1,5 +1,6 @@
 //! What an input is, and which files it is made of.
 
+use super::inputs::{Origin, Whole};
 use crate::detect::detect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -21,16 +22,20 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Opens the session at `path`, with the files beside it that make it up; without a path that
-    /// is standard input. `None` for what is no session, if the person did not name it.
+    /// Opens a session, with the files beside it that make it up. `None` for what is no session, if
+    /// the person did not name it.
     ///
     /// # Errors
     /// If it cannot be read, or is named and no session.
-    pub fn new(path: Option<&Path>, from: Option<Spec>, named: bool) -> Result<Option<Self>> {
-        let Some(path) = path else {
-            let mut input = Input::stdin();
-            let found = Found::of(&mut input, None, from, named)?;
-            return Ok(found.map(|found| Self { found, input, files: vec![], part_of: None }));
+    pub fn new(origin: &Origin, from: Option<Spec>, named: bool) -> Result<Option<Self>> {
+        let path = match origin {
+            Origin::File(path) => path,
+            Origin::Stdin => {
+                let mut input = Input::stdin();
+                let found = Found::of(&mut input, None, from, named)?;
+                return Ok(found.map(|found| Self { found, input, files: vec![], part_of: None }));
+            }
+            Origin::Whole(whole) => return Self::whole(whole).map(Some),
         };
         let mut input = Input::file(path)?;
         let found = Found::of(&mut input, Some(path), from, named);
@@ -39,6 +44,16 @@ impl Opened {
         }
         let files = vec![path.to_owned()];
         Ok(found?.map(|found| Self { found, input, files, part_of: None }))
+    }
+
+    fn whole(whole: &Whole) -> Result<Self> {
+        let sniffed = Sniffed { confidence: Confidence::Certain, version: whole.version };
+        Ok(Self {
+            found: Found { format: whole.format, sniffed },
+            input: Input::files(whole.files.iter().cloned())?,
+            files: whole.files.iter().map(|(_, path)| path.clone()).collect(),
+            part_of: None,
+        })
     }
 
     /// The same where several files make up a session, and any of them says so.

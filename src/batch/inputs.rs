@@ -3,6 +3,7 @@
 use super::filter::Filter;
 use crate::diagnostic::Code;
 use crate::error::Error;
+use crate::format::Format;
 use crate::formats::FORMATS;
 use crate::store::{BACKUP, TEMPORARY};
 use std::collections::HashSet;
@@ -18,6 +19,23 @@ pub enum Origin {
     File(PathBuf),
     /// Standard input.
     Stdin,
+    /// Several files of a folder that all sessions of a software share.
+    Whole(Whole),
+}
+
+/// A session that is kept in several files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// The format.
+    pub format: &'static Format,
+    /// Its version.
+    pub version: u32,
+    /// The folder.
+    pub home: PathBuf,
+    /// The session's identifier.
+    pub id: String,
+    /// The files, by the names of their parts.
+    pub files: Vec<(String, PathBuf)>,
 }
 
 /// One input.
@@ -42,27 +60,43 @@ impl Job {
         match &self.origin {
             Origin::File(path) => path.display().to_string(),
             Origin::Stdin => "-".to_owned(),
+            Origin::Whole(whole) => format!("{}#{}", whole.home.display(), whole.id),
         }
     }
 
-    /// The file's path.
+    /// The file's path, if it is one file.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match &self.origin {
             Origin::File(path) => Some(path),
-            Origin::Stdin => None,
+            Origin::Stdin | Origin::Whole(_) => None,
         }
+    }
+
+    /// All its files.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let several = match &self.origin {
+            Origin::Whole(whole) => whole.files.as_slice(),
+            _ => &[],
+        };
+        self.path().into_iter().chain(several.iter().map(|(_, path)| path.as_path()))
+    }
+
+    /// A file that was found in a folder.
+    #[must_use]
+    pub fn found(path: PathBuf, relative: PathBuf, size: Option<u64>) -> Self {
+        Self { origin: Origin::File(path), relative, named: false, passed_over: false, size }
     }
 }
 
 /// What was found, and what could not be looked at.
-type Found = (Vec<Job>, Vec<(PathBuf, Error)>);
+pub type Listed = (Vec<Job>, Vec<(PathBuf, Error)>);
 
 /// Finds the files that `paths` mean. Folders are walked in the order of names, without following
 /// links, for files that `filter` takes; those that end like `backup` are originals that an earlier
 /// run kept. What cannot be looked at comes back as an error with its path.
 #[must_use]
-pub fn expand(paths: &[PathBuf], filter: &Filter, backup: Option<&str>) -> Found {
+pub fn expand(paths: &[PathBuf], filter: &Filter, backup: Option<&str>) -> Listed {
     let mut walk = Walk { filter, backup, jobs: Vec::new(), errors: Vec::new() };
     let mut roots = HashSet::new();
     for path in paths {

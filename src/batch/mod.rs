@@ -3,6 +3,7 @@
 
 mod filter;
 mod found;
+mod group;
 mod inputs;
 mod names;
 mod report;
@@ -11,7 +12,8 @@ mod workers;
 
 pub use filter::{Filter, Pattern};
 pub use found::{Found, Opened};
-pub use inputs::{Job, Origin, expand};
+pub use group::{Gather, group};
+pub use inputs::{Job, Listed, Origin, Whole, expand};
 pub use names::{Name, Namer};
 pub use report::{FailOn, FileReport, Outcome, RunReport, Summary};
 pub use task::{Action, Place, Task};

@@ -128,7 +128,7 @@ impl Task {
         if job.passed_over {
             return Ok(Outcome::Skipped);
         }
-        let Some(opened) = Opened::new(job.path(), self.from, job.named)? else {
+        let Some(opened) = Opened::new(&job.origin, self.from, job.named)? else {
             return Ok(Outcome::Skipped);
         };
         if opened.part_of.as_ref().is_some_and(|main| !job.named || self.is_input(main)) {

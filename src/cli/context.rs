@@ -2,7 +2,7 @@
 
 use super::Stop;
 use super::args::{Ids, Reading, Telling};
-use super::inputs::Inputs;
+use super::inputs::Sessions;
 use super::run::run;
 use crate::batch::{Action, Place, Task};
 use crate::context::{Form, Request};
@@ -33,6 +33,8 @@ pub struct Args {
     /// How identifiers are chosen for a session that has none
     #[arg(long, value_name = "HOW", value_enum, default_value = "derived")]
     ids: Ids,
+    #[command(flatten)]
+    sessions: Sessions,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -80,6 +82,6 @@ impl Args {
             ..Task::looking(Action::Context(request), options, &self.reading.from)
         };
         let task = task.failing(self.reading.fail_on());
-        run("context", task, &Inputs::session(self.path, "context")?, &self.telling)
+        run("context", task, &self.sessions.one(self.path, "context")?, &self.telling)
     }
 }

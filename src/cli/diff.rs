@@ -3,10 +3,11 @@
 use super::Stop;
 use super::args::{Reading, Telling};
 use super::changes::Printer;
+use super::inputs::Sessions;
 use super::progress::Progress;
 use super::run::write_report;
 use super::show::Show;
-use crate::batch::{self, FileReport, Found, Outcome, RunReport, Summary};
+use crate::batch::{self, FileReport, Found, Job, Outcome, RunReport, Summary};
 use crate::diagnostic::Log;
 use crate::diff::{self, Counts, Failed, Request, Side};
 use crate::error::Result;
@@ -14,7 +15,7 @@ use crate::format::{Cx, OnError, Options};
 use crate::formats::Spec;
 use crate::store::Input;
 use clap::ValueEnum;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Show what differs between two sessions, as records and fields
 ///
@@ -36,6 +37,8 @@ pub struct Args {
     #[arg(long, value_name = "COLUMNS", env = "COPYIST_WIDTH")]
     pub width: Option<u16>,
     #[command(flatten)]
+    sessions: Sessions,
+    #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
     pub telling: Telling,
@@ -52,12 +55,12 @@ enum Ignore {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        self.check()?;
+        let [job_a, job_b] = self.jobs()?;
         let options = Options { force_version: true, ..self.reading.options(OnError::Keep) };
         let logs = [Log::default(), Log::default()];
         let [log_a, log_b] = &logs;
-        let mut a = Opened::new(&self.a, self.reading.from, log_a);
-        let mut b = Opened::new(&self.b, self.reading.from, log_b);
+        let mut a = Opened::new(&job_a, self.reading.from, log_a);
+        let mut b = Opened::new(&job_b, self.reading.from, log_b);
         let counts = self.compare(&mut a, &mut b, logs.each_ref(), &options);
         let mut show = Show::new(&self.telling, false, false);
         let (mut summary, mut exit) = (Summary::default(), 0);
@@ -79,17 +82,17 @@ impl Args {
         Ok(exit)
     }
 
-    fn check(&self) -> Result<(), Stop> {
+    /// The two sessions.
+    fn jobs(&self) -> Result<[Job; 2], Stop> {
         let both = [&self.a, &self.b];
         if both.iter().all(|path| path.as_os_str() == "-") {
             return Err(Stop::usage("standard input cannot be both sessions"));
         }
-        if let Some(folder) = both.into_iter().find(|path| path.is_dir()) {
-            let message =
-                format!("`diff` takes two sessions, and {} is a folder", folder.display());
-            return Err(Stop::usage(message));
-        }
-        Ok(())
+        let one = |path: &PathBuf| {
+            let (mut jobs, _) = self.sessions.one(path.clone(), "diff")?.list(None)?;
+            jobs.pop().ok_or_else(|| Stop::usage("there is no session"))
+        };
+        Ok([one(&self.a)?, one(&self.b)?])
     }
 
     /// Prints what differs, if both sessions can be read.
@@ -139,11 +142,10 @@ struct Opened {
 }
 
 impl Opened {
-    fn new(path: &Path, from: Option<Spec>, log: &Log) -> Self {
-        let mut report = FileReport::new(path.display().to_string());
+    fn new(job: &Job, from: Option<Spec>, log: &Log) -> Self {
+        let mut report = FileReport::new(job.name());
         let opened = || {
-            let path = (path.as_os_str() != "-").then_some(path);
-            let opened = batch::Opened::new(path, from, true)?;
+            let opened = batch::Opened::new(&job.origin, from, true)?;
             Ok(opened.map(|opened| (opened.found, opened.input)))
         };
         match opened() {

@@ -2,7 +2,7 @@
 
 use super::Stop;
 use super::show::printable;
-use crate::batch::{Filter, Pattern};
+use crate::batch::{self, Filter, Gather, Listed, Pattern};
 use clap::Args;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -33,6 +33,39 @@ pub struct Batch {
     /// How many inputs are worked on at a time; 0 is one for each processor
     #[arg(short, long, value_name = "N", default_value_t = 0, env = "COPYIST_JOBS")]
     jobs: usize,
+    #[command(flatten)]
+    sessions: Sessions,
+}
+
+/// Sessions that are kept in several files of a folder.
+#[derive(Debug, Args)]
+pub struct Sessions {
+    /// Take a file that is part of a larger session as the whole session
+    ///
+    /// Software that keeps a session in several files has a folder for all of them. Files that are
+    /// found in folders are always put together so.
+    #[arg(long)]
+    whole: bool,
+    /// Take the session with this identifier, out of a folder or of the folder of a file
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+}
+
+impl Sessions {
+    /// The same for the library.
+    pub fn gather(&self) -> Gather {
+        Gather { whole: self.whole, session: self.session.clone() }
+    }
+
+    /// The one session at `path`, for a command that takes one.
+    pub fn one(&self, path: PathBuf, command: &str) -> Result<Inputs, Stop> {
+        if path.is_dir() && self.session.is_none() {
+            let message = format!("`{command}` takes one session, not a folder");
+            return Err(Stop::usage(format!("{message}; `--session ID` names one of a folder")));
+        }
+        let filter = Filter::default();
+        Ok(Inputs { paths: vec![path], filter, jobs: 1, gather: self.gather(), one: true })
+    }
 }
 
 /// What a run works on, and on how much of it at a time.
@@ -44,16 +77,27 @@ pub struct Inputs {
     pub filter: Filter,
     /// How many inputs at a time; 0 is one for each processor.
     pub jobs: usize,
+    /// What is taken as whole sessions.
+    pub gather: Gather,
+    /// Whether there must be one session only.
+    pub one: bool,
 }
 
 impl Inputs {
-    /// The one session that `command` shows.
-    pub fn session(path: PathBuf, command: &str) -> Result<Self, Stop> {
-        if path.is_dir() {
-            let message = format!("`{command}` takes one session, not a folder");
-            return Err(Stop::usage(message));
+    /// The files and sessions that are meant, and what could not be looked at; `backup` is the
+    /// ending of originals that an earlier run kept.
+    pub fn list(&self, backup: Option<&str>) -> Result<Listed, Stop> {
+        let (jobs, errors) = batch::expand(&self.paths, &self.filter, backup);
+        let jobs = batch::group(jobs, &self.gather);
+        match &self.gather.session {
+            Some(id) if jobs.is_empty() => {
+                Err(Stop::usage(format!("no session {} is there", printable(id))))
+            }
+            _ if self.one && jobs.len() > 1 => {
+                Err(Stop::usage("there are several sessions; `--session ID` names one"))
+            }
+            _ => Ok((jobs, errors)),
         }
-        Ok(Self { paths: vec![path], filter: Filter::default(), jobs: 1 })
     }
 
     /// Whether there may be more than one.
@@ -72,7 +116,13 @@ impl Batch {
     pub fn inputs(&self) -> Result<Inputs, Stop> {
         let filter = Filter::new(&self.include, &self.exclude);
         let filter = filter.map_err(|error| Stop::usage(format!("too many globs: {error}")))?;
-        let mut inputs = Inputs { paths: self.paths.clone(), filter, jobs: self.jobs };
+        let mut inputs = Inputs {
+            paths: self.paths.clone(),
+            filter,
+            jobs: self.jobs,
+            gather: self.sessions.gather(),
+            one: false,
+        };
         if let Some(list) = &self.files_from {
             inputs.paths.extend(names(&contents(list)?, self.null)?);
             if is_stdin(list) && inputs.stdin() {

@@ -2,7 +2,7 @@
 
 use super::Stop;
 use super::args::{Reading, Telling};
-use super::inputs::Inputs;
+use super::inputs::Sessions;
 use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::{OnError, Options};
@@ -28,6 +28,8 @@ pub struct Args {
     #[arg(long, value_name = "COLUMNS", env = "COPYIST_WIDTH")]
     width: Option<u16>,
     #[command(flatten)]
+    sessions: Sessions,
+    #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
     telling: Telling,
@@ -35,7 +37,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let inputs = Inputs::session(self.path, "inspect")?;
+        let inputs = self.sessions.one(self.path, "inspect")?;
         let options = Options { force_version: true, ..self.reading.options(OnError::Keep) };
         let request = Request { full: self.full, rows: self.rows };
         let task = Task::looking(Action::Inspect(request), options, &self.reading.from)

@@ -18,12 +18,12 @@ pub fn run(command: &str, mut task: Task, inputs: &Inputs, telling: &Telling) ->
         Place::InPlace(Backup::Suffix(suffix)) => Some(suffix.clone()),
         _ => None,
     };
-    let (jobs, errors) = batch::expand(&inputs.paths, &inputs.filter, backup.as_deref());
+    let (jobs, errors) = inputs.list(backup.as_deref())?;
     if let Some(report) = &telling.report {
         check_report(report)?;
     }
-    let real = |job: &Job| job.path().and_then(|path| path.canonicalize().ok());
-    task.inputs = jobs.iter().filter_map(real).collect();
+    let real = |path: &Path| path.canonicalize().ok();
+    task.inputs = jobs.iter().flat_map(Job::files).filter_map(real).collect();
     let task = &task;
     let jobs = named(task, jobs);
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");

@@ -31,6 +31,7 @@ pub static FORMAT: Format = Format {
     }],
     extensions: &[".copyist.jsonl"],
     beside: &[],
+    member: None,
     stem: str::to_owned,
     sniff,
     read: read::open,

@@ -44,6 +44,7 @@ pub static FORMAT: Format = Format {
     ],
     extensions: &[".yaml", ".yml"],
     beside: &[],
+    member: None,
     stem: str::to_owned,
     sniff,
     read,

@@ -78,6 +78,7 @@ pub static FORMAT: Format = Format {
     ],
     extensions: &[".jsonl"],
     beside: &[],
+    member: None,
     stem: str::to_owned,
     sniff,
     read: reader::open,

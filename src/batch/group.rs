@@ -1,0 +1,180 @@
+//! Whole sessions, where software keeps one in several files of a folder that all sessions share.
+
+use super::inputs::{Job, Origin, Whole};
+use crate::format::{Format, Member};
+use crate::formats::FORMATS;
+use crate::store::Input;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// Which inputs are taken as whole sessions.
+#[derive(Clone, Debug, Default)]
+pub struct Gather {
+    /// Files that were named themselves, too, with all that belongs to their sessions.
+    pub whole: bool,
+    /// Only the session with this identifier.
+    pub session: Option<String>,
+}
+
+/// Puts one job in the place of all files of a session that were found in folders, or, as `gather`
+/// wants it, belong to files that were named. Where one session is wanted, nothing else stays.
+#[must_use]
+pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
+    let mut sessions = Sessions::default();
+    let one = gather.session.is_some();
+    for job in jobs {
+        let alone = job.passed_over || (job.named && !gather.whole && !one);
+        match job.path().filter(|_| !alone).and_then(Placed::of) {
+            Some(placed) if job.named => sessions.named(&placed),
+            Some(placed) => {
+                let home = placed.above(&job.relative);
+                sessions.add(placed, job, &home);
+            }
+            None if one => {}
+            None => sessions.order.push(Slot::Job(job)),
+        }
+    }
+    sessions.jobs(gather)
+}
+
+/// A session in a folder of its software.
+type Key = (&'static str, PathBuf, String);
+
+/// A file that belongs to a session, and the folder of its software.
+struct Placed {
+    format: &'static Format,
+    path: PathBuf,
+    home: PathBuf,
+    member: Member,
+}
+
+impl Placed {
+    fn of(path: &Path) -> Option<Self> {
+        let text = format!("/{}", path.to_string_lossy().replace('\\', "/"));
+        let mut head = || {
+            let head = Input::file(path).and_then(|mut input| input.head());
+            head.map_or_else(|_| Vec::new(), |(bytes, _)| bytes)
+        };
+        FORMATS.iter().find_map(|&format| {
+            let member = format.member?(&text, &mut head)?;
+            let mut placed = Self { format, path: path.into(), home: PathBuf::new(), member };
+            placed.home = placed.above(path);
+            Some(placed)
+        })
+    }
+
+    /// The folder of the software in a path that ends as the file's does.
+    fn above(&self, path: &Path) -> PathBuf {
+        let below = self.member.part.matches('/').count();
+        path.ancestors().nth(below).unwrap_or(Path::new("")).to_owned()
+    }
+}
+
+/// What keeps the place of a job or a session in the order of the inputs.
+enum Slot {
+    Job(Job),
+    Session(Key),
+    /// A file that all sessions of a folder share; a job of its own if there are none.
+    Shared(Job, &'static str, PathBuf),
+}
+
+/// The sessions that the files make up.
+#[derive(Default)]
+struct Sessions {
+    order: Vec<Slot>,
+    sessions: HashMap<Key, (Job, Whole)>,
+    shared: HashMap<(&'static str, PathBuf), Vec<(String, PathBuf)>>,
+    /// Sessions of which a file was named, and folders of which a shared file was.
+    named: HashSet<Key>,
+    named_homes: HashSet<(&'static str, PathBuf)>,
+    /// Folders that were walked for the sake of files in them.
+    walked: HashSet<PathBuf>,
+}
+
+impl Sessions {
+    /// Takes a file that was named: all that is in its folder is looked through.
+    fn named(&mut self, placed: &Placed) {
+        let home = &placed.home;
+        match &placed.member.session {
+            Some(id) => drop(self.named.insert((placed.format.name, home.clone(), id.clone()))),
+            None => drop(self.named_homes.insert((placed.format.name, home.clone()))),
+        }
+        if !self.walked.insert(home.clone()) {
+            return;
+        }
+        let folder = if home.as_os_str().is_empty() { Path::new(".") } else { home };
+        for entry in WalkDir::new(folder).sort_by_file_name().into_iter().flatten() {
+            let path = entry.path();
+            let path = path.strip_prefix("./").unwrap_or(path);
+            if let Some(found) = entry.file_type().is_file().then(|| Placed::of(path)).flatten()
+                && found.home == *home
+            {
+                let size = entry.metadata().ok().map(|meta| meta.len());
+                let job = Job::found(path.to_owned(), PathBuf::new(), size);
+                self.add(found, job, Path::new(""));
+            }
+        }
+    }
+
+    /// Takes a file in; `home` is the folder's place below an output folder.
+    fn add(&mut self, placed: Placed, job: Job, home: &Path) {
+        let Placed { format, path, home: folder, member } = placed;
+        let Some(id) = member.session else {
+            let shared = self.shared.entry((format.name, folder.clone())).or_default();
+            shared.push((member.part, path));
+            self.order.push(Slot::Shared(job, format.name, folder));
+            return;
+        };
+        let key = (format.name, folder.clone(), id.clone());
+        let (all, whole) = self.sessions.entry(key.clone()).or_insert_with(|| {
+            self.order.push(Slot::Session(key));
+            let whole = Whole { format, version: 0, home: folder, id: id.clone(), files: vec![] };
+            (Job::found(PathBuf::new(), home.join(plain(&id)), Some(0)), whole)
+        });
+        all.size = all.size.zip(job.size).map(|(all, size)| all + size);
+        whole.version = whole.version.max(member.version);
+        whole.files.push((member.part, path));
+    }
+
+    /// The jobs, in the order of the inputs.
+    fn jobs(mut self, gather: &Gather) -> Vec<Job> {
+        let homes: HashSet<_> = self.sessions.keys().map(|key| (key.0, key.1.clone())).collect();
+        let wanted = |key: &Key| match &gather.session {
+            Some(id) => *id == key.2,
+            None => {
+                !self.walked.contains(&key.1)
+                    || self.named.contains(key)
+                    || self.named_homes.contains(&(key.0, key.1.clone()))
+            }
+        };
+        let mut jobs = Vec::new();
+        for slot in self.order {
+            match slot {
+                Slot::Job(job) => jobs.push(job),
+                Slot::Shared(job, format, home) => {
+                    if !homes.contains(&(format, home)) && gather.session.is_none() {
+                        jobs.push(job);
+                    }
+                }
+                Slot::Session(key) if wanted(&key) => {
+                    let Some((mut job, mut whole)) = self.sessions.remove(&key) else { continue };
+                    let shared = self.shared.get(&(key.0, key.1));
+                    whole.files.extend(shared.into_iter().flatten().cloned());
+                    whole.files.sort();
+                    job.origin = Origin::Whole(whole);
+                    jobs.push(job);
+                }
+                Slot::Session(_) => {}
+            }
+        }
+        jobs
+    }
+}
+
+/// An identifier as the name of a file.
+fn plain(id: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let name: String = id.chars().take(100).map(|c| if fits(c) { c } else { '_' }).collect();
+    if name.is_empty() { "session".to_owned() } else { name }
+}
