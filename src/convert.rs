@@ -128,7 +128,8 @@ fn active_branch(
     Ok(path)
 }
 
-fn say_losses(to: Spec, cx: &Cx<'_>) {
+/// Says what `to` had no place for, once for each kind of field.
+pub fn say_losses(to: Spec, cx: &Cx<'_>) {
     let target = to.format.at(to.version().number);
     for (path, count) in cx.log.dropped() {
         let message = format!("{target} cannot hold {path} ({count} times)");

@@ -1,7 +1,7 @@
 //! What the program has to say about an input: findings with permanent codes, and losses.
 
 use crate::position::Position;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -274,6 +274,8 @@ impl Fate {
 #[derive(Debug, Default)]
 pub struct Log {
     inner: RefCell<Findings>,
+    /// The part that findings are about.
+    part: Cell<u32>,
 }
 
 /// The contents of a [`Log`].
@@ -293,9 +295,18 @@ impl Log {
     /// How many of these keep the text around their place.
     const SHOWN: usize = 1000;
 
+    /// From now on, what is told is about this part, until another is named; whoever reads one file
+    /// need not know which of several it is.
+    pub fn turn_to(&self, part: u32) {
+        self.part.set(part);
+    }
+
     /// Adds a finding.
     pub fn report(&self, mut diagnostic: Diagnostic) {
         let mut inner = self.inner.borrow_mut();
+        if let Some(at) = &mut diagnostic.at {
+            at.part += self.part.get();
+        }
         *inner.counts.entry(diagnostic.code).or_default() += 1;
         if inner.diagnostics.len() >= Self::SHOWN {
             diagnostic.window = None;

@@ -76,6 +76,7 @@ pub mod context;
 pub mod convert;
 pub mod diff;
 pub mod inspect;
+pub mod join;
 pub mod migrate;
 pub mod validate;
 

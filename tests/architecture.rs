@@ -26,6 +26,7 @@ const LAYERS: &[&[&str]] = &[
     &["session"],
     &["migrate"],
     &["convert"],
+    &["join"],
     &["validate"],
     &["context"],
     &["inspect"],

@@ -36,6 +36,8 @@ impl Opened {
                 return Ok(found.map(|found| Self { found, input, files: vec![], part_of: None }));
             }
             Origin::Whole(whole) => return Self::whole(whole).map(Some),
+            // Each of its files is opened for itself.
+            Origin::Joined { .. } => return Ok(None),
         };
         let mut input = Input::file(path)?;
         let found = Found::of(&mut input, Some(path), from, named);

@@ -1,7 +1,7 @@
 //! One operation on one input, from opening it to the output in its place.
 
 use super::found::{Found, Opened};
-use super::inputs::Job;
+use super::inputs::{Job, Origin};
 use super::names::Name;
 use super::report::{FailOn, FileReport, Outcome};
 use crate::context::{self, Request};
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, Options, Parts, Sink, Target};
 use crate::formats::Spec;
 use crate::store::{Backup, Destination, Input, Meter, Output, Policy, Swept, Tally};
-use crate::{convert, inspect, migrate, validate};
+use crate::{convert, inspect, join, migrate, validate};
 use jsonschema::Validator;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -128,6 +128,9 @@ impl Task {
         if job.passed_over {
             return Ok(Outcome::Skipped);
         }
+        if let Origin::Joined { files, .. } = &job.origin {
+            return self.join(files, output, tally, cx, report);
+        }
         let Some(opened) = Opened::new(&job.origin, self.from, job.named)? else {
             return Ok(Outcome::Skipped);
         };
@@ -214,23 +217,7 @@ impl Task {
             // No migration leads anywhere; what is read is only checked.
             destination = Destination::Nowhere;
         }
-        report.to = Some(to.format.at(to.version().number));
-        let regular: Vec<_> = files.iter().filter(|path| path.is_file()).cloned().collect();
-        let target = destination.target(files.first().map(PathBuf::as_path));
-        report.output = match &destination {
-            Destination::Stdout => Some("-".to_owned()),
-            _ => target.map(|path| path.display().to_string()),
-        };
-        if let Some(target) = target {
-            self.sweep_beside(target);
-        }
-        if let (false, Some(path)) = (in_place, target)
-            && self.is_input(path)
-        {
-            let message = format!("{} is an input of this run", path.display());
-            return Err(Error::request(Code::SameFile, message));
-        }
-        let mut output = Output::prepare(destination, &regular, self.policy)?;
+        let mut output = self.output(destination, files, to, report)?;
         let version = found.sniffed.version;
         let done = match &self.action {
             Action::Migrate(_) if found.format.plane.is_some() => {
@@ -258,6 +245,63 @@ impl Task {
             Action::Migrate(_) => Outcome::Migrated,
             _ => Outcome::Converted,
         })
+    }
+
+    /// Writes several sessions as one.
+    fn join(
+        &self,
+        files: &[PathBuf],
+        name: &Name,
+        tally: &Tally,
+        cx: &Cx<'_>,
+        report: &mut FileReport,
+    ) -> Result<Outcome> {
+        let Action::Convert(to) = self.action else { return Ok(Outcome::Skipped) };
+        report.parts = files.iter().map(|file| file.display().to_string()).collect();
+        let (mut inputs, mut formats) = (Vec::new(), Vec::new());
+        for (place, file) in (0..).zip(files) {
+            cx.log.turn_to(place);
+            if let Some(opened) = Opened::new(&Origin::File(file.clone()), self.from, true)? {
+                report.format = Some(opened.found.name());
+                formats.push(opened.found.format);
+                inputs.push(opened.input.counted(tally.clone()));
+            }
+        }
+        let mut output = self.output(self.destination(name), files, to, report)?;
+        let pieces = formats.into_iter().zip(&mut inputs);
+        let mut pieces: Vec<_> =
+            pieces.map(|(format, parts)| join::Piece { format, parts }).collect();
+        report.records = join::run(&mut pieces, to, &mut output, cx)?.records;
+        output.commit()?;
+        Ok(Outcome::Converted)
+    }
+
+    /// Opens the output of an input that is made of `files`.
+    fn output(
+        &self,
+        destination: Destination,
+        files: &[PathBuf],
+        to: Spec,
+        report: &mut FileReport,
+    ) -> Result<Output> {
+        report.to = Some(to.format.at(to.version().number));
+        let target = destination.target(files.first().map(PathBuf::as_path));
+        report.output = match &destination {
+            Destination::Stdout => Some("-".to_owned()),
+            _ => target.map(|path| path.display().to_string()),
+        };
+        if let Some(target) = target {
+            self.sweep_beside(target);
+        }
+        let in_place = matches!(destination, Destination::InPlace(_));
+        if let (false, Some(path)) = (in_place, target)
+            && self.is_input(path)
+        {
+            let message = format!("{} is an input of this run", path.display());
+            return Err(Error::request(Code::SameFile, message));
+        }
+        let regular: Vec<_> = files.iter().filter(|path| path.is_file()).cloned().collect();
+        Output::prepare(destination, &regular, self.policy)
     }
 
     /// Removes what killed runs left in the folder of a file that is to be written.

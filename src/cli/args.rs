@@ -114,7 +114,7 @@ impl Writing {
         let Some(file) = &self.output else {
             return Ok(self.dry_run.then_some(Place::None));
         };
-        if inputs.several() {
+        if inputs.several() && !inputs.join {
             let message = "`-o` takes one input; for several, or a folder, use `--out-dir DIR`";
             return Err(Stop::usage(message));
         }
