@@ -42,7 +42,7 @@ pub struct Piece<'a> {
 /// let mut out = Buffer::default();
 /// run(&mut pieces, Spec::parse("canonical").unwrap(), &mut out, &cx)?;
 /// let text = String::from_utf8(out.main()).unwrap();
-/// assert!(text.contains(r#""kind":"turn","number":2,"input":"two""#), "{text}");
+/// assert!(text.contains(r#"{"kind":"turn","input":"two","number":2}"#), "{text}");
 /// # Ok::<(), copyist::error::Error>(())
 /// ```
 pub fn run(
