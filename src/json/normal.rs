@@ -45,6 +45,54 @@ impl Json {
         }
         out
     }
+
+    /// The value as `json.dumps` of Python spells it: a space behind each comma and colon, and
+    /// nothing but ASCII. Numbers stay as they are.
+    ///
+    /// ```
+    /// use copyist::json::Json;
+    /// let spelled = Json::checked(r#"{"a":[1.50,"é/😀\u007f","\ud800"]}"#.into());
+    /// let python = r#"{"a": [1.50, "\u00e9/\ud83d\ude00\u007f", "\ud800"]}"#;
+    /// assert_eq!(spelled.python(), python.as_bytes());
+    /// ```
+    #[must_use]
+    pub fn python(&self) -> Vec<u8> {
+        let compact = self.normal();
+        let mut out = Vec::with_capacity(compact.len() + compact.len() / 8);
+        let mut rest = compact.as_slice();
+        while let Some((&first, after)) = rest.split_first() {
+            if first == b'"' {
+                let (string, behind) = rest.split_at(string_length(rest).min(rest.len()));
+                ascii(string, &mut out);
+                rest = behind;
+            } else {
+                out.push(first);
+                if matches!(first, b',' | b':') {
+                    out.push(b' ');
+                }
+                rest = after;
+            }
+        }
+        out
+    }
+}
+
+/// Appends a string with an escape for each character that is not printable ASCII.
+fn ascii(string: &[u8], out: &mut Vec<u8>) {
+    if string.iter().all(|b| matches!(b, b' '..=b'~')) {
+        out.extend_from_slice(string);
+        return;
+    }
+    for c in String::from_utf8_lossy(string).chars() {
+        match c {
+            ' '..='~' => out.push(c as u8),
+            _ => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+                }
+            }
+        }
+    }
 }
 
 /// The bytes of the string that begins here, its quotes included.
@@ -65,9 +113,8 @@ fn string_normal(string: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(string);
         return;
     }
-    match text::decode(string) {
-        // What cannot be decoded without loss stays as it is.
-        Some(text) if !text.contains(char::REPLACEMENT_CHARACTER) => text::quote(&text, out),
-        _ => out.extend_from_slice(string),
+    match text::decode_wtf8(string) {
+        Some(text) => text::quote_wtf8(&text, out),
+        None => out.extend_from_slice(string),
     }
 }

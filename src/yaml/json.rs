@@ -17,7 +17,8 @@ pub enum Scalars {
     Typed,
     /// Text, whatever they look like, but for `null`.
     Text,
-    /// Text for these members of the outermost mapping, else as typed.
+    /// Text for these members of the outermost mapping and what lists under them hold, else as
+    /// typed. `a/b` is the member `b` of the mapping that is the member `a`.
     TextOf(&'static [&'static str]),
 }
 
@@ -126,8 +127,7 @@ impl Nodes {
                 self.beyond_json |= node.tag.is_some() || node.anchor.is_some();
                 match open.last_mut() {
                     Some(level) if is_key => {
-                        level.text = matches!(scalars, Scalars::TextOf(names)
-                            if level.outermost && names.iter().any(|name| text == **name));
+                        level.key(&text, scalars);
                         out.extend_from_slice(&text.to_json());
                     }
                     level => {
@@ -157,12 +157,14 @@ impl Nodes {
             What::MappingStart(_, node) => {
                 self.beyond_json |= node.tag.is_some() || node.anchor.is_some();
                 out.push(b'{');
-                open.push(Open::new(true, open.is_empty(), start, node.anchor));
+                let path = open.last().map_or(Some(""), |level| level.inner);
+                open.push(Open { path, ..Open::new(true, start, node.anchor) });
             }
             What::SequenceStart(_, node) => {
                 self.beyond_json |= node.tag.is_some() || node.anchor.is_some();
                 out.push(b'[');
-                open.push(Open::new(false, false, start, node.anchor));
+                let text = open.last().is_some_and(|level| level.text);
+                open.push(Open { text, ..Open::new(false, start, node.anchor) });
             }
             What::MappingEnd | What::SequenceEnd => {
                 if let Some(level) = open.pop() {
@@ -192,7 +194,10 @@ struct Open {
     /// Whether the next node is a key.
     key: bool,
     first: bool,
-    outermost: bool,
+    /// The way to this mapping and to the value that comes next, as names of text have it; `None`
+    /// where none of them leads.
+    path: Option<&'static str>,
+    inner: Option<&'static str>,
     /// Whether the value that comes next is text whatever it looks like.
     text: bool,
     /// Where its JSON begins.
@@ -201,8 +206,27 @@ struct Open {
 }
 
 impl Open {
-    fn new(mapping: bool, outermost: bool, start: usize, anchor: Option<usize>) -> Self {
-        Self { mapping, key: !mapping, first: true, outermost, text: false, start, anchor }
+    fn new(mapping: bool, start: usize, anchor: Option<usize>) -> Self {
+        let (path, inner) = (None, None);
+        Self { mapping, key: !mapping, first: true, path, inner, text: false, start, anchor }
+    }
+
+    /// Notes what comes behind a key.
+    fn key(&mut self, key: &Text<'_>, scalars: Scalars) {
+        (self.text, self.inner) = (false, None);
+        let (Scalars::TextOf(names), Some(path), Some(key)) = (scalars, self.path, key.as_str())
+        else {
+            return;
+        };
+        for name in names {
+            match name.strip_prefix(path).and_then(|name| name.strip_prefix(key)) {
+                Some("") => self.text = true,
+                Some(rest) if rest.starts_with('/') => {
+                    self.inner = name.get(..=name.len() - rest.len());
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Turns to the next node; says whether it is a key.
@@ -338,6 +362,13 @@ mod tests {
         assert_eq!(read(yaml, Scalars::Typed), typed);
         let text = r#"["yes","0123","1e3","2024-01-01",null,"0x1f","-2.5","1_000",".5","12:30:45","1.0e+5"]"#;
         assert_eq!(read(yaml, Scalars::Text), text);
+    }
+
+    #[test]
+    fn members_can_be_text_by_name_at_any_depth() {
+        let yaml = "{a: 1, b: [yes, [2]], c: {a: 3, d: {a: no}, b: 4}, d: {a: 5}}";
+        let json = r#"{"a":"1","b":["yes",["2"]],"c":{"a":3,"d":{"a":false},"b":"4"},"d":{"a":5}}"#;
+        assert_eq!(read(yaml, Scalars::TextOf(&["a", "b", "c/b"])), json);
     }
 
     #[test]

@@ -201,7 +201,9 @@ pub fn write(record: &Record, spacing: Spacing, own: bool, out: &mut Vec<u8>) ->
         data.into_iter().for_each(|data| out.extend_from_slice(data.as_bytes()));
         return data.is_some();
     }
-    let role = node.json(Field::Role).filter(|_| record.kind == Kind::Message);
+    // What its source keeps from the model has no place among what is sent to one.
+    let apart = !own && node.is_true(Field::Excluded);
+    let role = node.json(Field::Role).filter(|_| record.kind == Kind::Message && !apart);
     let role = role.filter(|role| ROLES.iter().any(|known| text::is(role.as_bytes(), known)));
     let Some(role) = role else { return false };
     let mut object = Object::spaced(out, spacing);

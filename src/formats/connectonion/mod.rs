@@ -1,7 +1,7 @@
 //! ConnectOnion's session files.
 //!
 //! Three generations of YAML. Which members become what is said where they are read: messages in
-//! `message.rs`, the header of a run in `run/`.
+//! `message.rs`, turns and the top of a file in `file/`, the header of a run in `run/`.
 
 mod chain;
 mod context;
@@ -14,19 +14,28 @@ use crate::format::{
     Confidence, Cx, Format, Head, Parts, Piece, Reader, Sink, Sniffed, Version, Writer, skip_to,
 };
 use crate::json::Json;
-use crate::lines::BOM;
 use crate::record::{Field, Kind, Node};
-use std::io::Read;
+use crate::yaml::encoding::Decoder;
+use std::io::{ErrorKind, Read};
 
 const NAME: &str = "connectonion";
+/// The version whose files are runs.
+const RUN: u32 = 3;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
     name: NAME,
     aliases: &["co"],
     summary: "session files of ConnectOnion (YAML)",
-    source: "connectonion, releases 0.5.0 to 1.9.2",
+    source: "connectonion, its repository from 5691bd58 on, releases 0.5.0 to 1.9.2",
     versions: &[
+        Version {
+            number: 1,
+            summary: "one file a process, each turn with all messages so far (before 0.5.0)",
+            schema: include_str!("../../../schemas/connectonion/v1.schema.json"),
+            tree: false,
+            kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Opaque],
+        },
         Version {
             number: 2,
             summary: "one file an agent, turns first (0.5.0 to 0.6.0)",
@@ -59,13 +68,13 @@ pub static FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
-    let text = String::from_utf8_lossy(head.bytes);
-    let version = match () {
-        () if run::is_run(&text, head.whole) => 3,
-        () if file::is_file(&text) => 2,
-        () => return None,
-    };
+    let version = version(&String::from_utf8_lossy(head.bytes), head.whole)?;
     Some(Sniffed { confidence: Confidence::Certain, version })
+}
+
+/// The version of a file that begins so.
+fn version(head: &str, whole: bool) -> Option<u32> {
+    if run::is_run(head, whole) { Some(RUN) } else { file::version(head) }
 }
 
 /// The name of the agent: that of a session from elsewhere, which has no agent's.
@@ -74,22 +83,38 @@ fn agent(session: &Node) -> Json {
     name.unwrap_or(Json::constant("\"session\""))
 }
 
-/// Whether the main part is a run, by its beginning.
-fn is_run(parts: &mut dyn Parts) -> Result<bool> {
+/// The version of the main part, by its beginning.
+fn version_of(parts: &mut dyn Parts) -> Result<u32> {
     parts.keep()?;
     let mut head = Vec::new();
-    let read = parts.main()?.take(Head::SIZE as u64).read_to_end(&mut head);
-    read.map_err(|error| Error::io("cannot read", error))?;
-    let head = head.strip_prefix(BOM).unwrap_or(&head);
-    Ok(run::is_run(&String::from_utf8_lossy(head), head.len() < Head::SIZE))
+    // What cannot be decoded, or was cut in the middle of a character, is told by the reader.
+    let read = Decoder::new(parts.main()?.take(Head::SIZE as u64), None).read_to_end(&mut head);
+    if let Err(error) = read
+        && error.kind() != ErrorKind::InvalidData
+    {
+        return Err(Error::io("cannot read", error));
+    }
+    let version = version(&String::from_utf8_lossy(&head), head.len() < Head::SIZE);
+    Ok(version.unwrap_or(file::KEYED.version))
+}
+
+/// What the top of a file is made of.
+fn shape(version: u32) -> &'static file::Shape {
+    if version == file::DATED.version { &file::DATED } else { &file::KEYED }
 }
 
 fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    if is_run(parts)? { run::open(parts, cx) } else { file::open(parts, cx) }
+    match version_of(parts)? {
+        RUN => run::open(parts, cx),
+        version => file::open(parts, shape(version), cx),
+    }
 }
 
 fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
-    if is_run(parts)? { run::pieces(parts, cx, show) } else { file::pieces(parts, cx, show) }
+    match version_of(parts)? {
+        RUN => run::pieces(parts, cx, show),
+        version => file::pieces(parts, shape(version), cx, show),
+    }
 }
 
 fn write<'a>(
@@ -97,9 +122,9 @@ fn write<'a>(
     version: &'static Version,
     cx: &'a Cx<'a>,
 ) -> Result<Box<dyn Writer + 'a>> {
-    if version.number == 3 {
-        run::open_writer(sink, version, cx)
-    } else {
-        file::open_writer(sink, version, cx)
+    match version.number {
+        RUN => run::open_writer(sink, version, cx),
+        number if number == file::DATED.version => file::open_dated_writer(sink, version, cx),
+        _ => file::open_writer(sink, version, cx),
     }
 }

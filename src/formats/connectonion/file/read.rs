@@ -1,12 +1,14 @@
 //! Reading a file, event by event.
 
+mod listed;
 mod restore;
 
 use super::super::chain::Chain;
-use super::super::{NAME, message};
+use super::super::message;
 use super::EXPANSION;
+use super::list::List;
 use super::shadow::{Shadow, Tee};
-use super::top::{self, Top, put, scalars_of};
+use super::top::{DATED, Shape, Top, put};
 use super::turn::{self, TEXTS};
 use super::turns::Turns;
 use crate::diagnostic::{Code, Diagnostic, Log};
@@ -15,7 +17,7 @@ use crate::format::{Cx, Parts, Piece, Reader};
 use crate::json::Json;
 use crate::mapping::Spacing;
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record, block};
+use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Event, Events, Limits, What};
 use bytes::Bytes;
@@ -25,7 +27,11 @@ use std::collections::VecDeque;
 ///
 /// # Errors
 /// If the part cannot be opened.
-pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+pub fn open<'a>(
+    parts: &'a mut dyn Parts,
+    shape: &'static Shape,
+    cx: &'a Cx<'a>,
+) -> Result<Reader<'a>> {
     parts.keep()?;
     let (tee, kept) = Tee::new(parts.main()?);
     let limits = Limits { scalar: cx.options.max_line, ..Limits::default() };
@@ -36,8 +42,11 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         parts,
         cx,
         limits,
+        shape,
         stage: Stage::Start,
-        top: Top::default(),
+        top: Top::new(shape),
+        list: List::default(),
+        whole: false,
         turns: None,
         ready: VecDeque::new(),
         first: false,
@@ -79,8 +88,14 @@ struct Records<'a> {
     parts: &'a mut dyn Parts,
     cx: &'a Cx<'a>,
     limits: Limits,
+    /// Which version the file is of.
+    shape: &'static Shape,
     stage: Stage,
     top: Top,
+    /// The messages of the turn read last, and whether that turn tells all that turns do; both for
+    /// version 1.
+    list: List,
+    whole: bool,
     /// The turns, read once more beside the messages.
     turns: Option<Turns>,
     ready: VecDeque<Located<Record>>,
@@ -90,8 +105,8 @@ struct Records<'a> {
     begun: bool,
     chain: Chain,
     records: u64,
-    /// How many turns there are, and the last of those whose messages were read; `None` without
-    /// messages at all.
+    /// How many turns there are, and the last of those whose messages were read by their number;
+    /// `None` where there is no place for messages at all.
     turns_seen: u64,
     listed: Option<u64>,
 }
@@ -151,6 +166,7 @@ impl Records<'_> {
                 self.stage = Stage::Top;
                 Ok(())
             }
+            (Stage::Turns, _) if self.dated() => self.listed_turn(event),
             (Stage::Turns, _) => self.turn(event),
             (Stage::Messages, _) => self.turn_messages(event),
             (Stage::Turn(turn), What::SequenceEnd) => {
@@ -189,7 +205,11 @@ impl Records<'_> {
                 self.shadow.yaml.begin_sequence();
                 self.first = true;
                 self.stage = Stage::Turns;
+                if self.dated() {
+                    self.listed = Some(0);
+                }
             }
+            ("messages", _) if self.dated() => self.top_member(&name, value, key.at)?,
             ("messages", What::MappingStart(..)) => {
                 self.flush_top(true);
                 self.open_turns()?;
@@ -206,23 +226,30 @@ impl Records<'_> {
                     self.odd(&name, json, message, at)?;
                 }
             }
-            _ => {
-                self.top.at.get_or_insert(key.at);
-                let json = self.json(value, scalars_of(&name))?;
-                self.shadow.yaml.string(name.as_str());
-                put(&json, &mut self.shadow.yaml);
-                self.top.add(&name, Json::checked(json));
-                self.top.end = self.nodes.end;
-            }
+            _ => self.top_member(&name, value, key.at)?,
         }
         Ok(())
+    }
+
+    fn top_member(&mut self, name: &str, value: Event, at: Position) -> Result<()> {
+        self.top.at.get_or_insert(at);
+        let json = self.json(value, self.shape.scalars_of(name))?;
+        self.shadow.yaml.string(name);
+        put(&json, &mut self.shadow.yaml);
+        self.top.add(name, Json::checked(json));
+        self.top.end = self.nodes.end;
+        Ok(())
+    }
+
+    fn dated(&self) -> bool {
+        self.shape.version == DATED.version
     }
 
     /// Makes a session record of the members that were read. `whole`, if they are all before
     /// what follows.
     fn flush_top(&mut self, whole: bool) {
         let first = !self.begun;
-        let top = std::mem::take(&mut self.top);
+        let top = std::mem::replace(&mut self.top, Top::new(self.shape));
         let (at, end) = (top.at, top.end);
         if first && at.is_none() && !whole {
             return;
@@ -244,7 +271,7 @@ impl Records<'_> {
     fn begin(&mut self, record: &mut Record) {
         self.begun = true;
         let node = &mut record.node;
-        node.set(Field::Source, Json::string(&format!("{NAME}@2")));
+        node.set(Field::Source, Json::string(&self.shape.source()));
         self.chain = Chain::of(node, Field::Created, self.cx);
         let mark = self.shadow.found().is_some_and(|found| found.mark);
         if let Some(file) = self.cx.file(mark, self.shadow.crlf()) {
@@ -355,9 +382,7 @@ impl Records<'_> {
         put(&written, &mut self.shadow.yaml);
         let gap = if std::mem::take(&mut self.first) { ":\n  -" } else { "\n  -" };
         self.own_spelling(&mut record, gap);
-        let blocks = record.node.nodes(Field::Content).unwrap_or_default();
-        let calls = blocks.iter().any(|block| block.is(Field::Type, block::TOOL_CALL));
-        let answered = record.node.is(Field::Role, "assistant") && !calls;
+        let answered = turn::is_answer(&record.node);
         self.node(&mut record, turn);
         self.push(record, at);
         self.stage = Stage::Turn(Turn { begun: true, answered, ..turn });
@@ -390,7 +415,11 @@ impl Records<'_> {
 
     fn end(&mut self) -> Result<()> {
         self.flush_top(true);
-        self.missing()?;
+        if self.dated() {
+            self.cut()?
+        } else {
+            self.missing()?
+        }
         self.file();
         self.stage = Stage::Done;
         loop {
@@ -410,16 +439,21 @@ impl Records<'_> {
 ///
 /// # Errors
 /// If the part cannot be read.
-pub fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
+pub fn pieces(
+    parts: &mut dyn Parts,
+    shape: &'static Shape,
+    cx: &Cx<'_>,
+    show: Piece<'_>,
+) -> Result<()> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let mut out = Vec::new();
-    for item in open(parts, &quiet)? {
+    for item in open(parts, shape, &quiet)? {
         let Ok(Located { value, at }) = item else { continue };
         out.clear();
         let written = match value.kind {
             _ if value.node.is_true(Field::Synthesized) => false,
-            Kind::Session => top::write(&value.node, &mut out),
+            Kind::Session => shape.write(&value.node, &mut out),
             Kind::Turn => turn::write(&value, &mut out),
             _ => message::write(&value, Spacing::None, true, &mut out),
         };

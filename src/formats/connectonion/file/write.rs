@@ -3,10 +3,10 @@
 //! Turns stand before the messages that they sum up, and the top before both tells of the end. So
 //! turns and messages go to spools, and the file is put together at its end.
 
-use super::super::{NAME, message};
+use super::super::message;
 use super::EXPANSION;
 use super::assembly::{CHUNK, Out, Section, ended};
-use super::top::{self, put};
+use super::top::{KEYED, put};
 use super::turn::{self, Summary, TEXTS};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
@@ -84,6 +84,7 @@ impl Writer for File<'_> {
             (Kind::Session, _) => self.session(&record.node),
             (_, None) => return Err(no_session(located.at)),
             (Kind::Turn, Some(true)) => self.turn(located),
+            (Kind::Turn, Some(false)) => self.told(&record.node),
             (Kind::Opaque, Some(true)) if record.node.is(Field::Type, "turn") => {
                 self.turn(located);
             }
@@ -114,10 +115,7 @@ impl Writer for File<'_> {
         if file.is_true(Field::Bom) {
             out.put(BOM)?;
         }
-        let head = match self.top.text(Field::Raw).filter(|raw| own && top::gives(raw, &self.top)) {
-            Some(raw) => raw.into_bytes(),
-            None => top::text(&self.top),
-        };
+        let head = if own { KEYED.spelled(&self.top) } else { KEYED.text(&self.top) };
         out.put(&ended(head))?;
         self.turns.yaml.end();
         self.turns.finish(&mut out)?;
@@ -138,14 +136,12 @@ impl File<'_> {
 
     fn session(&mut self, node: &Node) {
         let first = self.own.is_none();
-        let own = *self.own.get_or_insert(node.is(Field::Source, &format!("{NAME}@2")));
+        let own = *self.own.get_or_insert(node.is(Field::Source, &KEYED.source()));
         if node.node(Field::File).is_some_and(|file| file.json(Field::Encoding).is_some()) {
             self.lost("session.file.encoding");
         }
         for field in node.fields() {
-            let held = top::FIELDS.contains(&field) || (own && field == Field::Extra);
-            let held = held && (own || field != Field::Totals);
-            if !held {
+            if !KEYED.holds(field, own) {
                 self.lost(&format!("session.{}", field.name()));
             }
         }
@@ -175,10 +171,7 @@ impl File<'_> {
             }
             return;
         }
-        let text = match node.text(Field::Raw).filter(|raw| top::gives(raw, node)) {
-            Some(raw) => raw.into_bytes(),
-            None => top::text(node),
-        };
+        let text = KEYED.spelled(node);
         let before = self.open.is_none() && self.listed == 0;
         let place = if before { &mut self.middle } else { &mut self.tail };
         place.extend_from_slice(&ended(text));
@@ -187,7 +180,7 @@ impl File<'_> {
     fn prompt(&mut self, prompt: &Json) {
         let mut node = Node::default();
         node.set(Field::SystemPrompt, prompt.clone());
-        self.middle.extend_from_slice(&top::text(&node));
+        self.middle.extend_from_slice(&KEYED.text(&node));
     }
 
     fn turn(&mut self, located: &Located<Record>) {
@@ -202,9 +195,7 @@ impl File<'_> {
         if turn::write(record, &mut json) {
             put(&json, &mut self.turns.yaml);
         }
-        for field in record.node.fields().filter(|field| !turn::holds(*field)) {
-            self.lost(&format!("turn.{}", field.name()));
-        }
+        self.turn_losses(&record.node, &[]);
     }
 
     /// Whether a stored spelling reads as the record; says so if not.
@@ -303,11 +294,26 @@ impl File<'_> {
             }
             return false;
         }
-        if node.is(Field::Role, "user") {
+        let told = self.summary.as_ref().is_some_and(|summary| summary.told.is_some());
+        if node.is(Field::Role, "user") && !told {
             self.end_summary();
         }
         self.summary.get_or_insert_default().message(node);
         true
+    }
+
+    /// Begins a turn with what another format tells of it; the next such turn ends it.
+    fn told(&mut self, turn: &Node) {
+        self.end_summary();
+        self.summary = Some(Summary::of(turn));
+        self.turn_losses(turn, &[Field::Extra]);
+    }
+
+    /// Counts what of a turn has no place.
+    fn turn_losses(&self, turn: &Node, also: &[Field]) {
+        for field in turn.fields().filter(|f| !turn::holds(*f) || also.contains(f)) {
+            self.lost(&format!("turn.{}", field.name()));
+        }
     }
 
     /// Gives the top what every file of the real software has.
@@ -344,7 +350,7 @@ impl File<'_> {
 }
 
 /// The one item of a sequence as JSON, if the text is that.
-fn item(yaml: &str, scalars: Scalars) -> Option<Bytes> {
+pub fn item(yaml: &str, scalars: Scalars) -> Option<Bytes> {
     let mut events = Events::new(yaml.as_bytes(), Limits::default());
     let mut nodes = Nodes::new(Budget::of(EXPANSION));
     for _ in ["document", "sequence"] {
