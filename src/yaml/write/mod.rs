@@ -103,6 +103,11 @@ impl Emitter {
         Self { pen: Pen::new(), style, open: Vec::new(), begun: None, open_ended: false }
     }
 
+    /// Spells what comes next in another style.
+    pub fn set_style(&mut self, style: Style) {
+        self.style = style;
+    }
+
     /// What was written since the caller last emptied it.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.pen.out

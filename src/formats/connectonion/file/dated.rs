@@ -19,6 +19,7 @@ use crate::lines::BOM;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value};
 use crate::yaml::json::Scalars;
+use crate::yaml::write::Style;
 use std::io::Write;
 
 /// Opens a file for writing.
@@ -126,7 +127,11 @@ impl Writer for File<'_> {
         if file.is_true(Field::Bom) {
             out.put(BOM)?;
         }
-        let head = if own { DATED.spelled(&self.top) } else { DATED.text(&self.top) };
+        let head = if own {
+            DATED.spelled(&self.top, Style::PyYaml)
+        } else {
+            DATED.text(&self.top, Style::PyYaml)
+        };
         out.put(&ended(head))?;
         self.turns.yaml.end();
         self.turns.finish(&mut out)?;
@@ -158,7 +163,7 @@ impl File<'_> {
             }
         }
         if own && !first && self.written + u64::from(self.open.is_some()) > 0 {
-            self.tail.extend_from_slice(&ended(DATED.spelled(node)));
+            self.tail.extend_from_slice(&ended(DATED.spelled(node, Style::PyYaml)));
             self.file(node);
             return;
         }

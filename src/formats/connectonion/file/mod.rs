@@ -40,5 +40,9 @@ pub use sniff::version;
 pub use top::{DATED, KEYED, Shape};
 pub use write::open as open_writer;
 
+/// What `file.style` says of a file that is spelled for people, as this crate spells sessions that
+/// come from elsewhere. Other files are spelled as PyYAML spells them.
+const READABLE: &str = "readable";
+
 /// How far aliases may expand, in bytes.
 const EXPANSION: u64 = 64 << 20;

@@ -5,12 +5,12 @@ mod restore;
 
 use super::super::chain::Chain;
 use super::super::message;
-use super::EXPANSION;
 use super::list::List;
 use super::shadow::{Shadow, Tee};
 use super::top::{DATED, Shape, Top, put};
 use super::turn::{self, TEXTS};
 use super::turns::Turns;
+use super::{EXPANSION, READABLE};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader};
@@ -20,6 +20,7 @@ use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Event, Events, Limits, What};
+use crate::yaml::write::Style;
 use bytes::Bytes;
 use std::collections::VecDeque;
 
@@ -49,6 +50,7 @@ pub fn open<'a>(
         whole: false,
         turns: None,
         ready: VecDeque::new(),
+        style: Style::PyYaml,
         first: false,
         begun: false,
         chain: Chain::default(),
@@ -99,6 +101,8 @@ struct Records<'a> {
     /// The turns, read once more beside the messages.
     turns: Option<Turns>,
     ready: VecDeque<Located<Record>>,
+    /// How the file is spelled.
+    style: Style,
     /// Whether the next item is the first of its list.
     first: bool,
     /// Whether the session record was given.
@@ -258,14 +262,25 @@ impl Records<'_> {
         if record.node.is_empty() && !first {
             return;
         }
+        let gap = if first { "" } else { "\n" };
+        let own = self.shadow.compare(end.byte, gap).flatten();
+        let own = own.filter(|own| !first || !self.is_readable(own, &record.node));
+        own.into_iter().for_each(|own| record.node.set(Field::Raw, Json::string(&own)));
         if first {
             self.begin(&mut record);
         }
-        let gap = if first { "" } else { "\n" };
-        if let Some(own) = self.shadow.compare(end.byte, gap) {
-            own.into_iter().for_each(|own| record.node.set(Field::Raw, Json::string(&own)));
-        }
         self.push(record, at.unwrap_or_default());
+    }
+
+    /// Whether the top is spelled for people; then the rest is compared with that style.
+    fn is_readable(&mut self, own: &str, top: &Node) -> bool {
+        let found =
+            self.shape.text(top, Style::Readable).strip_suffix(b"\n") == Some(own.as_bytes());
+        if found {
+            self.shadow.yaml.set_style(Style::Readable);
+            self.style = Style::Readable;
+        }
+        found
     }
 
     fn begin(&mut self, record: &mut Record) {
@@ -274,7 +289,11 @@ impl Records<'_> {
         node.set(Field::Source, Json::string(&self.shape.source()));
         self.chain = Chain::of(node, Field::Created, self.cx);
         let mark = self.shadow.found().is_some_and(|found| found.mark);
-        if let Some(file) = self.cx.file(mark, self.shadow.crlf()) {
+        let mut file = self.cx.file(mark, self.shadow.crlf()).unwrap_or_default();
+        if self.style == Style::Readable {
+            file.set(Field::Style, Json::string(READABLE));
+        }
+        if !file.is_empty() {
             node.set(Field::File, file);
         }
     }

@@ -64,9 +64,10 @@ impl Kept {
     fn take(&mut self, end: u64) -> Vec<u8> {
         let length = end.saturating_sub(self.base) as usize;
         let length = length.min(self.bytes.len() - self.taken);
-        let text = self.bytes.get(self.taken..self.taken + length).unwrap_or_default().to_vec();
-        self.taken += length;
-        self.base += length as u64;
+        let text = self.bytes.get(self.taken..self.taken + length).unwrap_or_default();
+        let text = before_line_end(text).to_vec();
+        self.taken += text.len();
+        self.base += text.len() as u64;
         // What is left is moved to the front seldom, for it is a chunk long.
         if self.taken > SLACK && self.taken > self.bytes.len() / 2 {
             self.bytes.drain(..self.taken);
@@ -74,6 +75,14 @@ impl Kept {
         }
         text
     }
+}
+
+/// The text without the line ending and the spaces behind it that a block scalar takes along: what
+/// follows begins with them.
+fn before_line_end(text: &[u8]) -> &[u8] {
+    let spaces = text.iter().rev().take_while(|b| **b == b' ').count();
+    let line = text.get(..text.len() - spaces).and_then(|text| text.strip_suffix(b"\n"));
+    line.map_or(text, |line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
 /// Both texts, from the end of the last record on.

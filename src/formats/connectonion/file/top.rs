@@ -152,25 +152,25 @@ impl Shape {
 
     /// The same as YAML.
     #[must_use]
-    pub fn text(&self, node: &Node) -> Vec<u8> {
+    pub fn text(&self, node: &Node, style: Style) -> Vec<u8> {
         let mut json = Vec::new();
         if !self.write(node, &mut json) {
             return Vec::new();
         }
-        let mut yaml = Emitter::new(Style::PyYaml);
+        let mut yaml = Emitter::new(style);
         put(&json, &mut yaml);
         yaml.finish()
     }
 
     /// The same as it was spelled, if that still says what the record does.
     #[must_use]
-    pub fn spelled(&'static self, node: &Node) -> Vec<u8> {
+    pub fn spelled(&'static self, node: &Node, style: Style) -> Vec<u8> {
         let raw = node.text(Field::Raw);
         let raw = raw.filter(|raw| {
             let read = self.members_of(raw);
             read.is_some_and(|read| read.is_same(node, &[Field::Source, Field::File]))
         });
-        raw.map_or_else(|| self.text(node), String::into_bytes)
+        raw.map_or_else(|| self.text(node, style), String::into_bytes)
     }
 
     /// The members that a text of their own holds.

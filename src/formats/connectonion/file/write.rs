@@ -1,13 +1,13 @@
-//! Writing a file as PyYAML does.
+//! Writing a file, as PyYAML does or for people.
 //!
 //! Turns stand before the messages that they sum up, and the top before both tells of the end. So
 //! turns and messages go to spools, and the file is put together at its end.
 
 use super::super::message;
-use super::EXPANSION;
 use super::assembly::{CHUNK, Out, Section, ended};
 use super::top::{KEYED, put};
 use super::turn::{self, Summary, TEXTS};
+use super::{EXPANSION, READABLE};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -18,6 +18,7 @@ use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Events, Limits};
+use crate::yaml::write::Style;
 use bytes::Bytes;
 use std::io::Write;
 
@@ -35,6 +36,7 @@ pub fn open<'a>(
         to,
         cx,
         own: None,
+        style: Style::PyYaml,
         top: Node::default(),
         middle: Vec::new(),
         tail: Vec::new(),
@@ -54,6 +56,8 @@ struct File<'a> {
     cx: &'a Cx<'a>,
     /// Whether the records come from such a file; `None` before the session record.
     own: Option<bool>,
+    /// What comes from elsewhere is spelled for people.
+    style: Style,
     /// The session record.
     top: Node,
     /// What stands between turns and messages, and behind the messages.
@@ -115,7 +119,11 @@ impl Writer for File<'_> {
         if file.is_true(Field::Bom) {
             out.put(BOM)?;
         }
-        let head = if own { KEYED.spelled(&self.top) } else { KEYED.text(&self.top) };
+        let head = if own {
+            KEYED.spelled(&self.top, self.style)
+        } else {
+            KEYED.text(&self.top, self.style)
+        };
         out.put(&ended(head))?;
         self.turns.yaml.end();
         self.turns.finish(&mut out)?;
@@ -146,6 +154,7 @@ impl File<'_> {
             }
         }
         if first {
+            self.set_style(node, own);
             self.top = node.clone();
             if !own {
                 self.top.take(Field::Extra);
@@ -171,16 +180,23 @@ impl File<'_> {
             }
             return;
         }
-        let text = KEYED.spelled(node);
+        let text = KEYED.spelled(node, self.style);
         let before = self.open.is_none() && self.listed == 0;
         let place = if before { &mut self.middle } else { &mut self.tail };
         place.extend_from_slice(&ended(text));
     }
 
+    fn set_style(&mut self, node: &Node, own: bool) {
+        let readable = node.node(Field::File).is_some_and(|file| file.is(Field::Style, READABLE));
+        self.style = if own && !readable { Style::PyYaml } else { Style::Readable };
+        self.turns.yaml.set_style(self.style);
+        self.messages.yaml.set_style(self.style);
+    }
+
     fn prompt(&mut self, prompt: &Json) {
         let mut node = Node::default();
         node.set(Field::SystemPrompt, prompt.clone());
-        self.middle.extend_from_slice(&KEYED.text(&node));
+        self.middle.extend_from_slice(&KEYED.text(&node, self.style));
     }
 
     fn turn(&mut self, located: &Located<Record>) {

@@ -3,6 +3,7 @@
 use crate::json::{Cursor, Json, text};
 use crate::mapping::{Extra, Object};
 use crate::record::{Field, Kind, Node, Record};
+use crate::yaml::Text;
 
 /// Fields in the order in which ConnectOnion writes them, with how their values are spelled.
 const LINES: &[(&str, Target)] = &[
@@ -140,23 +141,21 @@ fn text_line(key: &str, value: &Json, own: bool, out: &mut Vec<u8>) {
             }
         }
         None => {
+            let anew =
+                Text::from_json(value.as_bytes()).filter(|_| !own).map(|text| text.to_json());
             let mut spelled = Vec::new();
-            ascii(value, &mut spelled);
+            ascii(anew.as_deref().unwrap_or(value.as_bytes()), &mut spelled);
             value_line(key, &spelled, out);
         }
     }
 }
 
-/// A string in ASCII where that is safe: a parser takes the halves of a character beyond 16 bits
-/// for two characters, so such a one stays as it is.
-fn ascii(value: &Json, out: &mut Vec<u8>) {
-    if value.as_bytes().is_ascii() {
-        out.extend_from_slice(value.as_bytes());
-        return;
-    }
-    for c in String::from_utf8_lossy(value.as_bytes()).chars() {
+/// A string in ASCII where that is safe: a parser of YAML takes the halves of a character beyond
+/// 16 bits for two characters, so such a one stays as it is.
+fn ascii(value: &[u8], out: &mut Vec<u8>) {
+    for c in String::from_utf8_lossy(value).chars() {
         match u16::try_from(u32::from(c)) {
-            Ok(_) if c.is_ascii() => out.push(c as u8),
+            Ok(_) if matches!(c, ' '..='~') => out.push(c as u8),
             Ok(unit) => out.extend_from_slice(format!("\\u{unit:04x}").as_bytes()),
             Err(_) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
         }

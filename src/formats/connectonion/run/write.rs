@@ -216,6 +216,7 @@ impl Run<'_> {
                     self.cx.raw_refused(located.at);
                 }
                 message::losses(record, own, self.cx.log);
+                text = if own { text } else { escaped(&text) };
             }
         }
         self.put(&[INDENT.as_bytes(), &text].concat());
@@ -229,7 +230,7 @@ impl Run<'_> {
             record.node.set(Field::Content, prompt);
             let mut text = INDENT.as_bytes().to_vec();
             message::write(&record, Spacing::Python, false, &mut text);
-            self.put(&text);
+            self.put(&escaped(&text));
         }
     }
 
@@ -243,6 +244,34 @@ impl Run<'_> {
         self.end_line();
         self.out.extend_from_slice(line);
     }
+}
+
+/// A line of JSON without the characters that YAML cannot hold, or takes for line breaks: they
+/// become escapes. The real software writes them as they are and cannot load its own files then.
+fn escaped(line: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((&byte, after)) = rest.split_first() {
+        let found = match rest {
+            [0x7f, ..] => Some((0x7f, 1)),
+            [0xc2, low @ 0x80..=0x9f, ..] => Some((u16::from(*low), 2)),
+            [0xe2, 0x80, low @ (0xa8 | 0xa9), ..] => Some((0x2000 | u16::from(low & 0x3f), 3)),
+            [0xef, 0xbb, 0xbf, ..] => Some((0xfeff, 3)),
+            [0xef, 0xbf, low @ (0xbe | 0xbf), ..] => Some((0xff00 | u16::from(low | 0xc0), 3)),
+            _ => None,
+        };
+        match found {
+            Some((unit, length)) => {
+                out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+                rest = rest.get(length..).unwrap_or_default();
+            }
+            None => {
+                out.push(byte);
+                rest = after;
+            }
+        }
+    }
+    out
 }
 
 /// The line that was kept as it is.
