@@ -35,6 +35,8 @@ pub struct Request {
     pub form: Form,
     /// The turn to stand at: everything before it, and its question.
     pub turn: Option<u64>,
+    /// Whether messages that the source does not hold, and its reader restored, are left out.
+    pub no_restore: bool,
 }
 
 /// Writes the context of a session as one JSON object. Gives the number of entries.
@@ -77,6 +79,9 @@ pub fn run(
         let message = message?.value;
         if request.turn.is_some_and(|turn| turns.is_behind(&message, turn)) {
             break;
+        }
+        if request.no_restore && message.is_restored() {
+            continue;
         }
         forming.message(messages.context.as_mut(), &message, &mut to.list);
         to.flush_if(CHUNK)?;
