@@ -66,7 +66,7 @@ macro_rules! codes {
 }
 
 codes! {
-    NotUtf8 "CY0101" Error "line is not UTF-8" "The line holds bytes that are no UTF-8 text. Session files are UTF-8, so the bytes were damaged on disk or in transit. The source is left alone. `copyist repair` saves what can be saved; `--on-error keep` carries the line along as it is."
+    NotUtf8 "CY0101" Error "line is not UTF-8" "The line holds bytes that are no UTF-8 text. Session files are UTF-8, so the bytes were damaged on disk or in transit; a YAML file may be in another encoding, which `--encoding` names. The source is left alone. `copyist repair` saves what can be saved; `--on-error keep` carries the line along as it is."
     Syntax "CY0102" Error "line is not JSON" "The line breaks the grammar of JSON at the place shown. `copyist repair` saves what can be saved; `--on-error keep` carries the line along as it is, `--on-error skip` leaves it out and says so in the report."
     CutShort "CY0103" Error "line ends in the middle of a record" "The record was cut, mostly by a crash or a full disk while the agent wrote it. Nothing after the cut exists any more. `copyist repair` keeps every whole record."
     Glued "CY0104" Error "more than one record on a line" "A whole record is followed by more text on the same line. It happens when an agent appends to a file whose last line had no line ending. `copyist repair` splits the line."
@@ -80,9 +80,11 @@ codes! {
     YamlSyntax "CY0112" Error "text is not YAML" "The file breaks the grammar of YAML at the place shown, so nothing that follows can be told apart. What stands before it was read. Common causes are a tab in the indentation, a conflict marker of a merge, two programs that wrote at once, a control character."
     YamlCutShort "CY0113" Error "file ends in the middle of a value" "The file was cut, mostly by a crash or a full disk while the agent wrote it. What stands before the cut was read; nothing after it exists any more."
     YamlLimit "CY0114" Error "document goes beyond the limits" "The document is nested deeper, holds a longer value, or expands by aliases to more than any session does. Such documents are made to exhaust a reader."
-    YamlComment "CY0115" Note "comment does not become a record" "A comment of the YAML file stands between its values. It stays where the file is copied in its own format and version, and is lost in any other."
-    GuessedEncoding "CY0116" Warning "encoding was guessed" "The file is not UTF-8 and does not say what it is. Python on Windows writes files in the system's code page. Look at the text before you trust it."
+    YamlComment "CY0115" Note "comment is kept in this format only" "A comment stands between the values of the YAML file or inside of one. It goes through the canonical stream and back to its own format and version; no other has a place for it. A comment inside a record that is edited goes with the record's stored spelling (CY0502)."
+    GuessedEncoding "CY0116" Warning "encoding was guessed" "The file is not UTF-8 and does not say what it is. Python on Windows writes files in the system's code page. Look at the text before you trust it; `--encoding NAME` says what it is."
     YamlBeyondJson "CY0117" Warning "tag, anchor or alias is not kept" "The value has a tag such as `!!python/tuple`, or an anchor or an alias. Records hold what it says, an alias as what it stands for, and not how it was marked. It stays where the file is copied in its own format and version."
+    PythonNumber "CY0118" Warning "number that JSON does not know" "Python writes `NaN` and `Infinity`, which are no JSON. Records hold `null` in their place and the message's own spelling, with which it goes back to its own format and version. Other formats get the `null`."
+    RunLayout "CY0119" Warning "run in another layout" "A person or a program laid the run file out anew. It is read as YAML, and it stays as it is where it is copied in its own format and version. Written from records it gets the layout of the real software again."
     UnknownFormat "CY0201" Error "no format recognises the file" "None of the formats of `copyist formats` knows the beginning of this file. If you know what it is, say so with `-f FORMAT`."
     NoHeader "CY0202" Error "no session header" "The first record must be the session's header; the agent discards a file without one. `copyist repair` rebuilds it from the file's name."
     FurtherHeader "CY0203" Warning "further session header" "The file has more than one header. The agent reads the first and ignores the others; they are kept where they stand."
@@ -110,6 +112,7 @@ codes! {
     BadRecord "CY0501" Error "not a record of the canonical stream" "The line is JSON but no record of the canonical stream: `kind` is missing or unknown, a field is not one of its kind, or a value has the wrong shape. `copyist schema canonical` prints the schema."
     RawRefused "CY0502" Warning "stored spelling no longer fits" "The record carries the spelling of its source, but reading that spelling does not give this record: it was edited. The record's fields are written, the spelling is dropped."
     Dropped "CY0601" Warning "target cannot hold this" "The target format has no place for this record or field. It is left out and counted in the report; `--fail-on loss` makes it an error."
+    NotInEncoding "CY0602" Error "encoding lacks a character" "The session goes back in the encoding that it came in, and a text that was edited holds a character that this encoding does not have. Without `encoding` in `session.file` the file is written in UTF-8."
     Exists "CY0701" Error "output exists" "Nothing was written. Use `--force` to write over it."
     SameFile "CY0702" Error "output is the input" "An output would be written over its own input. Use `migrate --in-place`, which keeps a backup."
     Changed "CY0703" Error "input changed while it was read" "Another program wrote to the file, or holds a lock on it. It was left alone; run again when the agent is closed."

@@ -7,6 +7,8 @@ use crate::json::Json;
 use crate::lines::Line;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
+use crate::yaml::encoding::{self, Encoding};
+use std::borrow::Cow;
 use std::io::{self, Read, Seek, Write};
 use std::ops::ControlFlow;
 
@@ -264,11 +266,19 @@ pub struct Head<'a> {
     pub bytes: &'a [u8],
     /// Whether these are all the bytes there are.
     pub whole: bool,
+    /// The encoding, where the person named one.
+    pub encoding: Option<&'static Encoding>,
 }
 
 impl<'a> Head<'a> {
     /// How many bytes are looked at.
     pub const SIZE: usize = 64 << 10;
+
+    /// The text, for formats whose files can be in another encoding than UTF-8.
+    #[must_use]
+    pub fn text(&self) -> Cow<'a, str> {
+        encoding::head(self.bytes, self.encoding)
+    }
 
     /// The lines that are not blank. The last may be cut.
     pub fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
@@ -378,6 +388,8 @@ pub struct Options {
     pub on_error: OnError,
     /// The longest line, in bytes.
     pub max_line: usize,
+    /// What text is encoded in, where a format does not demand UTF-8.
+    pub encoding: Option<&'static Encoding>,
     /// How new identifiers are chosen.
     pub ids: ids::Choice,
     /// Whether to migrate files of a version newer than any known.
@@ -389,6 +401,7 @@ impl Default for Options {
         Self {
             on_error: OnError::Stop,
             max_line: 1 << 30,
+            encoding: None,
             ids: ids::Choice::Derived,
             force_version: false,
         }

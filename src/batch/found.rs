@@ -4,10 +4,28 @@ use super::inputs::{Origin, Whole};
 use crate::detect::detect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Confidence, Format, Head, Sniffed};
+use crate::format::{Confidence, Format, Head, Options, Sniffed};
 use crate::formats::{FORMATS, Spec};
 use crate::store::Input;
+use crate::yaml::encoding::Encoding;
 use std::path::{Path, PathBuf};
+
+/// What the person says of inputs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Said {
+    /// Their format.
+    pub from: Option<Spec>,
+    /// Their encoding.
+    pub encoding: Option<&'static Encoding>,
+}
+
+impl Said {
+    /// The format if it was named, and what the options hold of it.
+    #[must_use]
+    pub fn new(from: Option<Spec>, options: &Options) -> Self {
+        Self { from, encoding: options.encoding }
+    }
+}
 
 /// A session that was found and can be read.
 pub struct Opened {
@@ -27,12 +45,12 @@ impl Opened {
     ///
     /// # Errors
     /// If it cannot be read, or is named and no session.
-    pub fn new(origin: &Origin, from: Option<Spec>, named: bool) -> Result<Option<Self>> {
+    pub fn new(origin: &Origin, said: Said, named: bool) -> Result<Option<Self>> {
         let path = match origin {
             Origin::File(path) => path,
             Origin::Stdin => {
                 let mut input = Input::stdin();
-                let found = Found::of(&mut input, None, from, named)?;
+                let found = Found::of(&mut input, None, said, named)?;
                 return Ok(found.map(|found| Self { found, input, files: vec![], part_of: None }));
             }
             Origin::Whole(whole) => return Self::whole(whole).map(Some),
@@ -40,8 +58,8 @@ impl Opened {
             Origin::Joined { .. } => return Ok(None),
         };
         let mut input = Input::file(path)?;
-        let found = Found::of(&mut input, Some(path), from, named);
-        if let Some(opened) = Self::several(path, from, &found)? {
+        let found = Found::of(&mut input, Some(path), said, named);
+        if let Some(opened) = Self::several(path, said, &found)? {
             return Ok(Some(opened));
         }
         let files = vec![path.to_owned()];
@@ -59,17 +77,13 @@ impl Opened {
     }
 
     /// The same where several files make up a session, and any of them says so.
-    fn several(
-        path: &Path,
-        from: Option<Spec>,
-        own: &Result<Option<Found>>,
-    ) -> Result<Option<Self>> {
+    fn several(path: &Path, said: Said, own: &Result<Option<Found>>) -> Result<Option<Self>> {
         let own = own.as_ref().ok().and_then(Option::as_ref);
         for format in FORMATS {
             let files = beside(format, path);
             let (Some((_, main)), true) = (files.first(), files.len() > 1) else { continue };
             let theirs = files.iter().filter(|(_, file)| file != path).find_map(|(_, file)| {
-                let found = Found::of(&mut Input::file(file).ok()?, Some(file), from, false);
+                let found = Found::of(&mut Input::file(file).ok()?, Some(file), said, false);
                 found.ok().flatten().filter(|found| found.format.name == format.name)
             });
             let certain = |found: &Found| found.sniffed.confidence == Confidence::Certain;
@@ -133,13 +147,13 @@ impl Found {
     pub fn of(
         input: &mut Input,
         path: Option<&Path>,
-        from: Option<Spec>,
+        said: Said,
         named: bool,
     ) -> Result<Option<Self>> {
         let (bytes, whole) = input.head()?;
         let name = path.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-        let head = Head { name: &name, bytes: &bytes, whole };
-        let found = match from {
+        let head = Head { name: &name, bytes: &bytes, whole, encoding: said.encoding };
+        let found = match said.from {
             _ if whole && bytes.trim_ascii().is_empty() => {
                 Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())))
             }

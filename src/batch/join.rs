@@ -1,6 +1,6 @@
 //! Sessions of one agent, to be written as one.
 
-use super::found::Opened;
+use super::found::{Opened, Said};
 use super::inputs::{Job, Origin};
 use crate::diagnostic::Log;
 use crate::format::{Cx, Options};
@@ -59,7 +59,7 @@ impl Agent {
 /// What a session without branches says about itself.
 fn header(job: &Job, from: Option<Spec>, options: &Options) -> Option<Node> {
     job.path().filter(|_| !job.passed_over)?;
-    let mut opened = Opened::new(&job.origin, from, false).ok()??;
+    let mut opened = Opened::new(&job.origin, Said::new(from, options), false).ok()??;
     let version = opened.found.format.version(opened.found.sniffed.version)?;
     let log = Log::default();
     let cx = Cx { options, log: &log };

@@ -12,7 +12,7 @@ mod task;
 mod workers;
 
 pub use filter::{Filter, Pattern};
-pub use found::{Found, Opened};
+pub use found::{Found, Opened, Said};
 pub use group::{Gather, group};
 pub use inputs::{Job, Listed, Origin, Whole, expand};
 pub use join::join;

@@ -1,6 +1,6 @@
 //! One operation on one input, from opening it to the output in its place.
 
-use super::found::{Found, Opened};
+use super::found::{Found, Opened, Said};
 use super::inputs::{Job, Origin};
 use super::names::Name;
 use super::report::{FailOn, FileReport, Outcome};
@@ -95,6 +95,10 @@ impl Task {
         Self { fail_on, ..self }
     }
 
+    fn said(&self) -> Said {
+        Said::new(self.from, &self.options)
+    }
+
     /// Does it to one input. `output` is what its output is called below the output folder.
     #[must_use]
     pub fn run(&self, job: &Job, output: &Name) -> FileReport {
@@ -131,7 +135,7 @@ impl Task {
         if let Origin::Joined { files, .. } = &job.origin {
             return self.join(files, output, tally, cx, report);
         }
-        let Some(opened) = Opened::new(&job.origin, self.from, job.named)? else {
+        let Some(opened) = Opened::new(&job.origin, self.said(), job.named)? else {
             return Ok(Outcome::Skipped);
         };
         if opened.part_of.as_ref().is_some_and(|main| !job.named || self.is_input(main)) {
@@ -261,7 +265,7 @@ impl Task {
         let (mut inputs, mut formats) = (Vec::new(), Vec::new());
         for (place, file) in (0..).zip(files) {
             cx.log.turn_to(place);
-            if let Some(opened) = Opened::new(&Origin::File(file.clone()), self.from, true)? {
+            if let Some(opened) = Opened::new(&Origin::File(file.clone()), self.said(), true)? {
                 report.format = Some(opened.found.name());
                 formats.push(opened.found.format);
                 inputs.push(opened.input.counted(tally.clone()));

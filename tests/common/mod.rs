@@ -64,7 +64,7 @@ pub fn options(on_error: OnError, ids: Choice) -> Options {
 /// The format and version of some bytes.
 pub fn recognise(bytes: &[u8]) -> Option<(&'static Format, u32)> {
     let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    let head = Head { name: "", bytes: text, whole: true };
+    let head = Head { name: "", bytes: text, whole: true, encoding: None };
     detect::detect(&head).map(|(format, sniffed)| (format, sniffed.version))
 }
 

@@ -9,14 +9,15 @@ mod file;
 mod message;
 mod run;
 
+use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{
     Confidence, Cx, Format, Head, Parts, Piece, Reader, Sink, Sniffed, Version, Writer, skip_to,
 };
 use crate::json::Json;
 use crate::record::{Field, Kind, Node};
-use crate::yaml::encoding::Decoder;
-use std::io::{ErrorKind, Read};
+use crate::yaml::encoding::{self, Encoding, Found};
+use std::io::{self, Read};
 
 const NAME: &str = "connectonion";
 /// The version whose files are runs.
@@ -34,14 +35,14 @@ pub static FORMAT: Format = Format {
             summary: "one file a process, each turn with all messages so far (before 0.5.0)",
             schema: include_str!("../../../schemas/connectonion/v1.schema.json"),
             tree: false,
-            kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Opaque],
+            kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],
         },
         Version {
             number: 2,
             summary: "one file an agent, turns first (0.5.0 to 0.6.0)",
             schema: include_str!("../../../schemas/connectonion/v2.schema.json"),
             tree: false,
-            kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Opaque],
+            kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],
         },
         Version {
             number: 3,
@@ -68,13 +69,18 @@ pub static FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
-    let version = version(&String::from_utf8_lossy(head.bytes), head.whole)?;
-    Some(Sniffed { confidence: Confidence::Certain, version })
+    version(&head.text(), head.whole)
 }
 
 /// The version of a file that begins so.
-fn version(head: &str, whole: bool) -> Option<u32> {
-    if run::is_run(head, whole) { Some(RUN) } else { file::version(head) }
+fn version(head: &str, whole: bool) -> Option<Sniffed> {
+    let (confidence, version) = match file::version(head) {
+        _ if run::is_run(head, whole) => (Confidence::Certain, RUN),
+        Some(version) => (Confidence::Certain, version),
+        None if run::is_edited(head) => (Confidence::Strong, RUN),
+        None => return None,
+    };
+    Some(Sniffed { confidence, version })
 }
 
 /// The name of the agent: that of a session from elsewhere, which has no agent's.
@@ -83,19 +89,16 @@ fn agent(session: &Node) -> Json {
     name.unwrap_or(Json::constant("\"session\""))
 }
 
-/// The version of the main part, by its beginning.
-fn version_of(parts: &mut dyn Parts) -> Result<u32> {
+/// The version of the main part and what it is encoded in, by its beginning.
+fn beginning(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<(u32, Found)> {
     parts.keep()?;
-    let mut head = Vec::new();
-    // What cannot be decoded, or was cut in the middle of a character, is told by the reader.
-    let read = Decoder::new(parts.main()?.take(Head::SIZE as u64), None).read_to_end(&mut head);
-    if let Err(error) = read
-        && error.kind() != ErrorKind::InvalidData
-    {
-        return Err(Error::io("cannot read", error));
-    }
-    let version = version(&String::from_utf8_lossy(&head), head.len() < Head::SIZE);
-    Ok(version.unwrap_or(file::KEYED.version))
+    let mut bytes = Vec::new();
+    let read = parts.main()?.take(Head::SIZE as u64).read_to_end(&mut bytes);
+    read.map_err(|error| Error::io("cannot read", error))?;
+    let text = encoding::head(&bytes, cx.options.encoding);
+    let version = version(&text, bytes.len() < Head::SIZE).map(|found| found.version);
+    let encoding = Found::declared(&bytes, cx.options.encoding);
+    Ok((version.unwrap_or(file::KEYED.version), encoding))
 }
 
 /// What the top of a file is made of.
@@ -104,16 +107,33 @@ fn shape(version: u32) -> &'static file::Shape {
 }
 
 fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    match version_of(parts)? {
-        RUN => run::open(parts, cx),
-        version => file::open(parts, shape(version), cx),
+    match beginning(parts, cx)? {
+        (RUN, encoding) => run::open(parts, encoding, cx),
+        (version, _) => file::open(parts, shape(version), cx),
     }
 }
 
 fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
-    match version_of(parts)? {
-        RUN => run::pieces(parts, cx, show),
-        version => file::pieces(parts, shape(version), cx, show),
+    match beginning(parts, cx)? {
+        (RUN, encoding) => run::pieces(parts, encoding, cx, show),
+        (version, _) => file::pieces(parts, shape(version), cx, show),
+    }
+}
+
+/// The encoding that a session of this format came in, for a writer of the same.
+fn encoding_of(file: &Node) -> Result<&'static Encoding> {
+    let Some(name) = file.text(Field::Encoding) else { return Ok(encoding::UTF_8) };
+    encoding::named(&name).ok_or_else(|| {
+        let message = format!("no encoding has the name `{name}` of `session.file.encoding`");
+        Error::request(Code::BadRecord, message)
+    })
+}
+
+/// The error of an output that takes text in some encoding.
+fn cannot_write(error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::InvalidData => Error::request(Code::NotInEncoding, error.to_string()),
+        _ => Error::io("cannot write", error),
     }
 }
 

@@ -219,6 +219,22 @@ impl Emitter {
         self
     }
 
+    /// Writes comments and blank lines: all that stood behind the node before, up to the line
+    /// ending in front of the next node's line.
+    ///
+    /// ```
+    /// use copyist::yaml::write::{Emitter, Style};
+    /// let mut yaml = Emitter::new(Style::PyYaml);
+    /// yaml.begin_sequence().string("a").remark(b" # first\n\n# then").string("b");
+    /// assert_eq!(yaml.finish(), b"- a # first\n\n# then\n- b\n");
+    /// ```
+    pub fn remark(&mut self, text: &[u8]) -> &mut Self {
+        self.open_begun();
+        self.pen.push(text);
+        self.pen.content();
+        self
+    }
+
     /// Ends the document; gives what the buffer holds.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {

@@ -1,5 +1,6 @@
 //! Putting the file together from parts that were written before their places were known.
 
+use super::super::cannot_write;
 use crate::error::{Error, Result};
 use crate::format::Spool;
 use crate::yaml::write::{Emitter, Style};
@@ -86,7 +87,7 @@ impl<'o> Out<'o> {
         } else {
             self.line(text)
         };
-        written.map_err(|error| Error::io("cannot write", error))
+        written.map_err(cannot_write)
     }
 
     /// Writes text whose last byte at most ends a line.
@@ -105,7 +106,7 @@ impl<'o> Out<'o> {
     /// # Errors
     /// If it cannot be written.
     pub fn end_line(&mut self) -> Result<()> {
-        self.end_pending().map_err(|error| Error::io("cannot write", error))
+        self.end_pending().map_err(cannot_write)
     }
 
     fn end_pending(&mut self) -> io::Result<()> {

@@ -4,13 +4,14 @@
 //! turn; it is all that is kept, and as long as the last turn of the file. Turns go to a spool, for
 //! the top before them tells what may be known last.
 
-use super::super::{agent, message};
+use super::super::{agent, cannot_write, encoding_of, message};
 use super::assembly::{CHUNK, Out, Section, ended};
+use super::is_remark;
 use super::list::{Begin, List};
 use super::queue::Queue;
 use super::top::{DATED, put};
 use super::turn::{self, Summary, TEXTS};
-use super::write::item;
+use super::write::{append, item};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -18,6 +19,7 @@ use crate::json::{Cursor, Json, text};
 use crate::lines::BOM;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value};
+use crate::yaml::encoding::{Encoder, UTF_8};
 use crate::yaml::json::Scalars;
 use crate::yaml::write::Style;
 use std::io::Write;
@@ -38,6 +40,7 @@ pub fn open<'a>(
         cx,
         own: None,
         top: Node::default(),
+        above: String::new(),
         tail: Vec::new(),
         turns: Section::new("turns", turns),
         waiting: Queue::new(waiting),
@@ -55,6 +58,8 @@ struct File<'a> {
     own: Option<bool>,
     /// The session record.
     top: Node,
+    /// Comments between the top and the turns.
+    above: String,
     /// What stands behind the turns.
     tail: Vec<u8>,
     turns: Section,
@@ -94,6 +99,9 @@ impl Writer for File<'_> {
         if self.own == Some(true) && record.is_restored() {
             return Ok(());
         }
+        if record.kind == Kind::Notice && self.own == Some(true) {
+            return self.notice(record);
+        }
         let turn = record.kind == Kind::Turn
             || (record.kind == Kind::Opaque && record.node.is(Field::Type, "turn"));
         match (record.kind, self.own) {
@@ -123,7 +131,9 @@ impl Writer for File<'_> {
             self.head();
         }
         let file = self.top.node(Field::File).cloned().unwrap_or_default();
-        let mut out = Out::new(self.to.as_mut(), file.is(Field::Eol, "crlf"));
+        let encoding = if own { encoding_of(&file)? } else { UTF_8 };
+        let mut to = Encoder::new(self.to, encoding);
+        let mut out = Out::new(&mut to, file.is(Field::Eol, "crlf"));
         if file.is_true(Field::Bom) {
             out.put(BOM)?;
         }
@@ -132,14 +142,16 @@ impl Writer for File<'_> {
         } else {
             DATED.text(&self.top, Style::PyYaml)
         };
-        out.put(&ended(head))?;
+        let mut head = ended(head);
+        append(&mut head, &self.above);
+        out.put(&head)?;
         self.turns.yaml.end();
         self.turns.finish(&mut out)?;
         out.put(&self.tail)?;
         if file.json(Field::FinalNewline).is_none() {
             out.end_line()?;
         }
-        self.to.flush().map_err(|error| Error::io("cannot write", error))
+        to.flush().map_err(cannot_write)
     }
 }
 
@@ -151,7 +163,8 @@ impl File<'_> {
     fn session(&mut self, node: &Node) {
         let first = self.own.is_none();
         let own = *self.own.get_or_insert(node.is(Field::Source, &DATED.source()));
-        if node.node(Field::File).is_some_and(|file| file.json(Field::Encoding).is_some()) {
+        let encoded = |file: &Node| file.json(Field::Encoding).is_some();
+        if !own && node.node(Field::File).is_some_and(encoded) {
             self.lost("session.file.encoding");
         }
         // Elsewhere, when the session began may be all that is known, or when it was last written.
@@ -185,6 +198,24 @@ impl File<'_> {
         let mut file = self.top.node(Field::File).cloned().unwrap_or_default();
         new.iter().for_each(|(field, value)| file.set(field, value.clone()));
         self.top.set(Field::File, file);
+    }
+
+    /// Puts comments and blank lines where they stood.
+    fn notice(&mut self, record: &Record) -> Result<()> {
+        let text = record.node.json(Field::Data).and_then(Json::text);
+        let Some(text) = text.filter(|_| is_remark(&record.node)) else {
+            message::lost(record, self.cx.log);
+            return Ok(());
+        };
+        match record.node.text(Field::Layout).as_deref() {
+            Some("turns") => self.above.push_str(&text),
+            Some(_) if !self.tail.is_empty() => append(&mut self.tail, &text),
+            _ => {
+                self.close()?;
+                self.turns.yaml.remark(text.as_bytes());
+            }
+        }
+        Ok(())
     }
 
     /// Begins a turn of such a file.

@@ -40,9 +40,19 @@ pub use sniff::version;
 pub use top::{DATED, KEYED, Shape};
 pub use write::open as open_writer;
 
+use crate::record::{Field, Node};
+
 /// What `file.style` says of a file that is spelled for people, as this crate spells sessions that
 /// come from elsewhere. Other files are spelled as PyYAML spells them.
 const READABLE: &str = "readable";
+
+/// The subtype of notices that stand for comments and blank lines between records.
+const REMARK: &str = "comment";
+
+/// Whether a notice stands for comments and blank lines.
+fn is_remark(notice: &Node) -> bool {
+    notice.is(Field::Subtype, REMARK)
+}
 
 /// How far aliases may expand, in bytes.
 const EXPANSION: u64 = 64 << 20;

@@ -1,6 +1,8 @@
 //! Reading a file, event by event.
 
+mod end;
 mod listed;
+mod remark;
 mod restore;
 
 use super::super::chain::Chain;
@@ -22,6 +24,7 @@ use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Event, Events, Limits, What};
 use crate::yaml::write::Style;
 use bytes::Bytes;
+use remark::Before;
 use std::collections::VecDeque;
 
 /// Opens a file for reading.
@@ -34,7 +37,7 @@ pub fn open<'a>(
     cx: &'a Cx<'a>,
 ) -> Result<Reader<'a>> {
     parts.keep()?;
-    let (tee, kept) = Tee::new(parts.main()?);
+    let (tee, kept) = Tee::new(parts.main()?, cx.options.encoding);
     let limits = Limits { scalar: cx.options.max_line, ..Limits::default() };
     Ok(Box::new(Records {
         events: Events::new(tee, limits),
@@ -53,6 +56,7 @@ pub fn open<'a>(
         style: Style::PyYaml,
         first: false,
         begun: false,
+        guessed: false,
         chain: Chain::default(),
         records: 0,
         turns_seen: 0,
@@ -107,6 +111,8 @@ struct Records<'a> {
     first: bool,
     /// Whether the session record was given.
     begun: bool,
+    /// Whether it was said that the encoding is a guess.
+    guessed: bool,
     chain: Chain,
     records: u64,
     /// How many turns there are, and the last of those whose messages were read by their number;
@@ -128,6 +134,7 @@ impl Iterator for Records<'_> {
             }
             if let Err(error) = self.step() {
                 self.stage = Stage::Done;
+                self.say_guess();
                 self.flush_top(false);
                 let error = self.damage(error);
                 // What stands before the broken place is given first.
@@ -175,6 +182,7 @@ impl Records<'_> {
             (Stage::Messages, _) => self.turn_messages(event),
             (Stage::Turn(turn), What::SequenceEnd) => {
                 self.shadow.yaml.end();
+                self.shadow.compare(self.nodes.end.byte, "");
                 self.stage = Stage::Messages;
                 self.restore_turn(turn)
             }
@@ -204,6 +212,7 @@ impl Records<'_> {
         match (name.as_str(), &value.what) {
             ("turns", What::SequenceStart(..)) => {
                 self.flush_top(true);
+                self.remark(key.at, "", Before::Top("turns"));
                 self.shadow.yaml.string("turns");
                 self.shadow.compare(key.end.byte, "");
                 self.shadow.yaml.begin_sequence();
@@ -217,8 +226,12 @@ impl Records<'_> {
             ("messages", What::MappingStart(..)) => {
                 self.flush_top(true);
                 self.open_turns()?;
+                self.remark(key.at, "", Before::Top("messages"));
                 self.listed.get_or_insert(0);
-                self.shadow.yaml.string("messages").begin_mapping();
+                self.shadow.yaml.string("messages");
+                self.shadow.compare(key.end.byte, "");
+                self.shadow.yaml.begin_mapping();
+                self.first = true;
                 self.stage = Stage::Messages;
             }
             ("turns" | "messages", _) => {
@@ -236,6 +249,10 @@ impl Records<'_> {
     }
 
     fn top_member(&mut self, name: &str, value: Event, at: Position) -> Result<()> {
+        if self.top.at.is_none() && self.begun {
+            let place = self.place();
+            self.remark(at, "", place);
+        }
         self.top.at.get_or_insert(at);
         let json = self.json(value, self.shape.scalars_of(name))?;
         self.shadow.yaml.string(name);
@@ -299,6 +316,7 @@ impl Records<'_> {
     }
 
     fn push(&mut self, value: Record, mut at: Position) {
+        self.say_guess();
         at.record = self.records;
         self.records += 1;
         self.ready.push_back(Located { value, at });
@@ -306,16 +324,23 @@ impl Records<'_> {
 
     fn turn(&mut self, event: Event) -> Result<()> {
         let at = event.at;
+        let gap = self.gap(at, Before::Turn, ":\n-", "\n-");
         let json = self.json(event, Scalars::TextOf(TEXTS))?;
         let mut record = turn::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         let mut written = Vec::new();
         turn::write(&record, &mut written);
         put(&written, &mut self.shadow.yaml);
-        let gap = if std::mem::take(&mut self.first) { ":\n-" } else { "\n-" };
         self.own_spelling(&mut record, gap);
         self.turns_seen += 1;
         self.push(record, at);
         Ok(())
+    }
+
+    /// Takes what stands before an item of a list; gives what is left between it and the last one.
+    fn gap<'g>(&mut self, at: Position, before: Before, first: &'g str, other: &'g str) -> &'g str {
+        let is_first = std::mem::take(&mut self.first);
+        let opener = if is_first { ":" } else { "" };
+        if !self.remark(at, opener, before) && is_first { first } else { other }
     }
 
     /// Keeps a value that has no place where it stands, or stops at it.
@@ -351,6 +376,7 @@ impl Records<'_> {
         };
         let name = name.as_str().unwrap_or_default().to_owned();
         let number = name.parse::<u32>().map_or(0, u64::from);
+        self.gap(key.at, Before::Key(self.listed.unwrap_or(0)), ":", "");
         let plain = *spelling == crate::yaml::read::Spelling::Plain;
         if plain && number > 0 {
             self.shadow.yaml.plain(&name);
@@ -391,6 +417,7 @@ impl Records<'_> {
 
     fn message(&mut self, event: Event, turn: Turn) -> Result<()> {
         let at = event.at;
+        let gap = self.gap(at, Before::Message(turn.number), ":\n  -", "\n  -");
         let json = self.json(event, Scalars::Text)?;
         let mut record = message::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         if !turn.begun && !record.node.is(Field::Role, "user") {
@@ -399,58 +426,12 @@ impl Records<'_> {
         let mut written = Vec::new();
         message::write(&record, Spacing::None, true, &mut written);
         put(&written, &mut self.shadow.yaml);
-        let gap = if std::mem::take(&mut self.first) { ":\n  -" } else { "\n  -" };
         self.own_spelling(&mut record, gap);
         let answered = turn::is_answer(&record.node);
         self.node(&mut record, turn);
         self.push(record, at);
         self.stage = Stage::Turn(Turn { begun: true, answered, ..turn });
         Ok(())
-    }
-
-    /// Says what is known of the file only at its end.
-    fn file(&mut self) {
-        let mut file = Node::default();
-        if let Some(found) = self.shadow.found().filter(|f| f.encoding.name() != "UTF-8") {
-            let name = found.encoding.name();
-            if let Some(percent) = found.confidence {
-                let message = format!("taken for {name}, with a certainty of {percent} %");
-                self.cx.report(Diagnostic::new(Code::GuessedEncoding, message));
-            }
-            file.set(Field::Encoding, Json::string(name));
-        }
-        if !self.shadow.is_ended() {
-            let found = Diagnostic::new(Code::NoFinalNewline, Code::NoFinalNewline.title());
-            self.cx.report(found.at(self.nodes.end));
-            file.set(Field::FinalNewline, Json::constant("false"));
-        }
-        if file.is_empty() {
-            return;
-        }
-        let mut record = Record::new(Kind::Session);
-        record.node.set(Field::File, file);
-        self.push(record, self.nodes.end);
-    }
-
-    fn end(&mut self) -> Result<()> {
-        self.flush_top(true);
-        if self.dated() {
-            self.cut()?
-        } else {
-            self.missing()?
-        }
-        self.file();
-        self.stage = Stage::Done;
-        loop {
-            match self.events.next()? {
-                None => return Ok(()),
-                Some(Event { what: What::DocumentStart, at, .. }) => {
-                    let message = "a second document begins";
-                    return Err(Error::damaged(Diagnostic::new(Code::Glued, message).at(at)));
-                }
-                Some(_) => {}
-            }
-        }
     }
 }
 

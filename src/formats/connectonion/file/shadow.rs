@@ -2,7 +2,7 @@
 //!
 //! Where both are the same, a record needs no spelling of its own: the writer gives it back.
 
-use crate::yaml::encoding::{Decoder, Found};
+use crate::yaml::encoding::{Decoder, Encoding, Found};
 use crate::yaml::write::{Emitter, Style};
 use std::cell::RefCell;
 use std::io::{self, Read};
@@ -30,11 +30,14 @@ pub struct Tee {
 }
 
 impl Tee {
-    /// Over a part, whatever it is encoded in.
+    /// Over a part, whatever it is encoded in unless that is named.
     #[must_use]
-    pub fn new(part: Box<dyn Read>) -> (Self, Rc<RefCell<Kept>>) {
+    pub fn new(
+        part: Box<dyn Read>,
+        encoding: Option<&'static Encoding>,
+    ) -> (Self, Rc<RefCell<Kept>>) {
         let kept = Rc::<RefCell<Kept>>::default();
-        (Self { source: Decoder::new(part, None), kept: Rc::clone(&kept) }, kept)
+        (Self { source: Decoder::new(part, encoding), kept: Rc::clone(&kept) }, kept)
     }
 }
 
@@ -117,6 +120,27 @@ impl Shadow {
         self.kept.borrow().found
     }
 
+    /// Takes comments and blank lines that stand between the last record and the line of what
+    /// begins at `next`, behind `opener`.
+    pub fn take_remark(&mut self, next: u64, opener: &str) -> Option<String> {
+        let mut kept = self.kept.borrow_mut();
+        let length = next.saturating_sub(kept.base).min((kept.bytes.len() - kept.taken) as u64);
+        let text = kept.bytes.get(kept.taken..kept.taken + length as usize)?;
+        let end = memchr::memrchr(b'\n', text)?;
+        let before = text.get(..end)?;
+        let before = before.strip_suffix(b"\r").unwrap_or(before);
+        let remark = before.strip_prefix(opener.as_bytes())?;
+        if remark.is_empty() || !is_remark(remark) {
+            return None;
+        }
+        let (remark, taken) = (String::from_utf8(unix(remark)).ok()?, before.len());
+        kept.taken += taken;
+        kept.base += taken as u64;
+        self.yaml.remark(remark.as_bytes());
+        self.yaml.buffer().clear();
+        Some(remark)
+    }
+
     /// Compares both texts up to `end`. Gives the file's own where they differ, without `gap`,
     /// with which it must begin; `Some(None)` if it does not.
     pub fn compare(&mut self, end: u64, gap: &str) -> Option<Option<String>> {
@@ -131,6 +155,12 @@ impl Shadow {
         let own = source.strip_prefix(gap.as_bytes());
         Some(own.and_then(|own| String::from_utf8(own.to_vec()).ok()))
     }
+}
+
+/// Whether a text is nothing but comments and white space.
+fn is_remark(text: &[u8]) -> bool {
+    let blank = |line: &[u8]| line.first().is_none_or(|first| *first == b'#');
+    text.split(|b| *b == b'\n').all(|line| blank(line.trim_ascii()))
 }
 
 /// The text with `\n` for each `\r\n`.

@@ -5,7 +5,7 @@ use super::turn::TEXTS;
 use crate::error::Result;
 use crate::json::{Json, text};
 use crate::mapping::Source;
-use crate::yaml::encoding::Decoder;
+use crate::yaml::encoding::{Decoder, Encoding};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Events, Limits, What};
 use bytes::Bytes;
@@ -35,8 +35,12 @@ impl Turns {
     ///
     /// # Errors
     /// If the part cannot be read.
-    pub fn open(part: Box<dyn Read>, limits: Limits) -> Result<Self> {
-        let events = Events::new(Decoder::new(part, None), limits);
+    pub fn open(
+        part: Box<dyn Read>,
+        encoding: Option<&'static Encoding>,
+        limits: Limits,
+    ) -> Result<Self> {
+        let events = Events::new(Decoder::new(part, encoding), limits);
         let nodes = Nodes::new(Budget::of(EXPANSION));
         let mut turns = Self { events, nodes, at: 0, last: None, inside: false };
         turns.enter()?;

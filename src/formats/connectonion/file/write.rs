@@ -3,11 +3,11 @@
 //! Turns stand before the messages that they sum up, and the top before both tells of the end. So
 //! turns and messages go to spools, and the file is put together at its end.
 
-use super::super::message;
+use super::super::{cannot_write, encoding_of, message};
 use super::assembly::{CHUNK, Out, Section, ended};
 use super::top::{KEYED, put};
 use super::turn::{self, Summary, TEXTS};
-use super::{EXPANSION, READABLE};
+use super::{EXPANSION, READABLE, is_remark};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -16,6 +16,7 @@ use crate::lines::BOM;
 use crate::mapping::Spacing;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value};
+use crate::yaml::encoding::{Encoder, UTF_8};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Events, Limits};
 use crate::yaml::write::Style;
@@ -38,6 +39,7 @@ pub fn open<'a>(
         own: None,
         style: Style::PyYaml,
         top: Node::default(),
+        above: String::new(),
         middle: Vec::new(),
         tail: Vec::new(),
         turns: Section::new("turns", sink.spool()?),
@@ -60,6 +62,8 @@ struct File<'a> {
     style: Style,
     /// The session record.
     top: Node,
+    /// Comments between the top and the turns.
+    above: String,
     /// What stands between turns and messages, and behind the messages.
     middle: Vec<u8>,
     tail: Vec<u8>,
@@ -87,6 +91,7 @@ impl Writer for File<'_> {
         match (record.kind, self.own) {
             (Kind::Session, _) => self.session(&record.node),
             (_, None) => return Err(no_session(located.at)),
+            (Kind::Notice, Some(true)) => self.notice(located)?,
             (Kind::Turn, Some(true)) => self.turn(located),
             (Kind::Turn, Some(false)) => self.told(&record.node),
             (Kind::Opaque, Some(true)) if record.node.is(Field::Type, "turn") => {
@@ -115,7 +120,9 @@ impl Writer for File<'_> {
             Some(Value::Node(file)) => file.clone(),
             _ => Node::default(),
         };
-        let mut out = Out::new(self.to.as_mut(), file.is(Field::Eol, "crlf"));
+        let encoding = if own { encoding_of(&file)? } else { UTF_8 };
+        let mut to = Encoder::new(self.to, encoding);
+        let mut out = Out::new(&mut to, file.is(Field::Eol, "crlf"));
         if file.is_true(Field::Bom) {
             out.put(BOM)?;
         }
@@ -124,7 +131,9 @@ impl Writer for File<'_> {
         } else {
             KEYED.text(&self.top, self.style)
         };
-        out.put(&ended(head))?;
+        let mut head = ended(head);
+        append(&mut head, &self.above);
+        out.put(&head)?;
         self.turns.yaml.end();
         self.turns.finish(&mut out)?;
         out.put(&self.middle)?;
@@ -133,7 +142,7 @@ impl Writer for File<'_> {
         if file.json(Field::FinalNewline).is_none() {
             out.end_line()?;
         }
-        self.to.flush().map_err(|error| Error::io("cannot write", error))
+        to.flush().map_err(cannot_write)
     }
 }
 
@@ -145,7 +154,8 @@ impl File<'_> {
     fn session(&mut self, node: &Node) {
         let first = self.own.is_none();
         let own = *self.own.get_or_insert(node.is(Field::Source, &KEYED.source()));
-        if node.node(Field::File).is_some_and(|file| file.json(Field::Encoding).is_some()) {
+        let encoded = |file: &Node| file.json(Field::Encoding).is_some();
+        if !own && node.node(Field::File).is_some_and(encoded) {
             self.lost("session.file.encoding");
         }
         for field in node.fields() {
@@ -197,6 +207,36 @@ impl File<'_> {
         let mut node = Node::default();
         node.set(Field::SystemPrompt, prompt.clone());
         self.middle.extend_from_slice(&KEYED.text(&node, self.style));
+    }
+
+    /// Puts comments and blank lines where they stood.
+    fn notice(&mut self, located: &Located<Record>) -> Result<()> {
+        let node = &located.value.node;
+        let text = node.json(Field::Data).and_then(Json::text);
+        let Some(text) = text.filter(|_| is_remark(node)) else {
+            message::lost(&located.value, self.cx.log);
+            return Ok(());
+        };
+        let turn = node.json(Field::Turn).and_then(Json::float).map(|turn| turn as u32);
+        match node.text(Field::Layout).as_deref() {
+            Some("turns") => self.above.push_str(&text),
+            Some("messages") if !self.middle.is_empty() => append(&mut self.middle, &text),
+            Some("messages") => drop(self.turns.yaml.remark(text.as_bytes())),
+            Some("end") if !self.tail.is_empty() => append(&mut self.tail, &text),
+            Some("end" | "behind") => {
+                self.close_turn();
+                self.list_empty(turn.map_or(self.written, u64::from).min(self.written));
+                self.messages.yaml.remark(text.as_bytes());
+            }
+            _ => match turn {
+                Some(turn) => {
+                    self.open_turn(turn.max(1).into(), located)?;
+                    self.messages.yaml.remark(text.as_bytes());
+                }
+                None => drop(self.turns.yaml.remark(text.as_bytes())),
+            },
+        }
+        Ok(())
     }
 
     fn turn(&mut self, located: &Located<Record>) {
@@ -363,6 +403,17 @@ impl File<'_> {
             put(&json, &mut self.turns.yaml);
         }
     }
+}
+
+/// Appends comments and blank lines to a text behind its last line.
+pub fn append(text: &mut Vec<u8>, remark: &str) {
+    if remark.is_empty() {
+        return;
+    }
+    let ended = text.pop_if(|last| *last == b'\n').is_some();
+    let remark = if ended { remark } else { remark.trim_start_matches('\n') };
+    text.extend_from_slice(remark.as_bytes());
+    text.push(b'\n');
 }
 
 /// The one item of a sequence as JSON, if the text is that.

@@ -4,6 +4,7 @@ use crate::json::{Cursor, Json, text};
 use crate::mapping::{Extra, Object};
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::Text;
+use crate::yaml::json::Scalars;
 
 /// Fields in the order in which ConnectOnion writes them, with how their values are spelled.
 const LINES: &[(&str, Target)] = &[
@@ -26,13 +27,41 @@ enum Target {
     Total,
 }
 
-/// Whether the beginning of a file is that of a run. A long prompt may hide where the messages
-/// begin, if that is not the `whole` file.
+/// Whether the beginning of a file is that of a run as the real software lays it out. A long prompt
+/// may hide where the messages begin, if that is not the `whole` file; a file that was cut may have
+/// none.
 #[must_use]
 pub fn is_run(head: &str, whole: bool) -> bool {
     let known = |line: &str| LINES.iter().any(|(key, _)| value_of(line, key).is_some());
     head.lines().next().is_some_and(known)
-        && (!whole || head.lines().any(|line| line.trim_end_matches('\r') == super::MESSAGES))
+        && (!whole || head.lines().any(|line| line == super::MESSAGES) || is_cut(head))
+}
+
+/// Whether all there is of a file are lines of a header, of which the last may be cut.
+fn is_cut(head: &str) -> bool {
+    let mut header = Header::default();
+    let whole_lines = head.rsplit_once('\n').map_or("", |(lines, _)| lines);
+    whole_lines.lines().count() > 1 && whole_lines.lines().all(|line| header.line(line))
+}
+
+/// Whether the beginning of a file is that of a run that was written anew by another program or a
+/// person: the same members in whatever layout.
+#[must_use]
+pub fn is_edited(head: &str) -> bool {
+    let begins = |key: &str| {
+        head.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
+    };
+    let known = LINES.iter().filter(|(key, _)| begins(key)).count();
+    begins("messages") && known > 1 && !begins("turns") && !begins("name")
+}
+
+/// What the scalars of a member are.
+#[must_use]
+pub fn scalars_of(key: &str) -> Scalars {
+    match LINES.iter().find(|(name, _)| *name == key) {
+        Some((_, Target::Text(_))) => Scalars::Text,
+        _ => Scalars::Typed,
+    }
 }
 
 fn value_of<'l>(line: &'l str, key: &str) -> Option<&'l str> {
@@ -72,21 +101,31 @@ impl Header {
         let Some((key, value)) = line.split_once(": ") else { return false };
         let plain = key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         let mut cursor = Cursor::new(value.as_bytes());
-        if key.is_empty() || !plain || cursor.skip_value().is_err() || cursor.end().is_err() {
+        if key.is_empty()
+            || key == "messages"
+            || !plain
+            || cursor.skip_value().is_err()
+            || cursor.end().is_err()
+        {
             return false;
         }
-        let json = Json::checked(value.trim().to_owned().into());
-        let quoted = format!("\"{key}\"");
+        self.member(key, Json::checked(value.trim().to_owned().into()));
+        true
+    }
+
+    /// Takes a member in.
+    pub fn member(&mut self, key: &str, json: Json) {
+        let mut quoted = Vec::new();
+        text::quote(key, &mut quoted);
         match LINES.iter().find(|(name, _)| *name == key) {
-            Some((_, Target::Text(field))) if value.starts_with('"') => {
+            Some((_, Target::Text(field))) if json.as_bytes().starts_with(b"\"") => {
                 self.node.set(*field, json);
             }
             Some((_, Target::Total)) if json.float().is_some() => {
-                self.totals.add(quoted.as_bytes(), json.as_bytes());
+                self.totals.add(&quoted, json.as_bytes());
             }
-            _ => self.extra.add(quoted.as_bytes(), json.as_bytes()),
+            _ => self.extra.add(&quoted, json.as_bytes()),
         }
-        true
     }
 
     /// The session record, and the lines that it was read from.

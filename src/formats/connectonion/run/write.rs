@@ -1,7 +1,7 @@
 //! Writing a run as ConnectOnion does.
 
-use super::super::{NAME, message};
-use super::{CLOSE, INDENT, MESSAGES, OPEN, header};
+use super::super::{NAME, cannot_write, encoding_of, message};
+use super::{CLOSE, INDENT, MESSAGES, OPEN, header, parse};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -11,6 +11,7 @@ use crate::lines::BOM;
 use crate::mapping::Spacing;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
+use crate::yaml::encoding::{Encoder, UTF_8};
 use bytes::Bytes;
 use std::io::Write;
 
@@ -24,7 +25,7 @@ pub fn open<'a>(
     cx: &'a Cx<'a>,
 ) -> Result<Box<dyn Writer + 'a>> {
     Ok(Box::new(Run {
-        to: sink.create("")?,
+        to: Encoder::new(sink.create("")?, UTF_8),
         out: Vec::new(),
         cx,
         own: None,
@@ -53,7 +54,7 @@ const HEADER_FIELDS: &[Field] = &[
 ];
 
 struct Run<'a> {
-    to: Box<dyn Write>,
+    to: Encoder<Box<dyn Write>>,
     out: Vec<u8>,
     cx: &'a Cx<'a>,
     /// Whether the records come from a run; `None` before the session record.
@@ -76,7 +77,7 @@ impl Writer for Run<'_> {
             return Ok(());
         }
         match (record.kind, self.own) {
-            (Kind::Session, None) => self.header(&record.node),
+            (Kind::Session, None) => self.header(&record.node)?,
             (Kind::Session, _) => self.later_session(&record.node),
             (_, None) => return Err(no_session(located.at)),
             (_, Some(own)) => self.item(located, own),
@@ -97,13 +98,13 @@ impl Writer for Run<'_> {
             self.end_line();
         }
         self.flush()?;
-        self.to.flush().map_err(|error| Error::io("cannot write", error))
+        self.to.flush().map_err(cannot_write)
     }
 }
 
 impl Run<'_> {
     fn flush(&mut self) -> Result<()> {
-        self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
+        self.to.write_all(&self.out).map_err(cannot_write)?;
         self.out.clear();
         Ok(())
     }
@@ -116,9 +117,12 @@ impl Run<'_> {
         self.cx.log.count(Fate::Dropped, path);
     }
 
-    fn header(&mut self, node: &Node) {
+    fn header(&mut self, node: &Node) -> Result<()> {
         let own = node.is(Field::Source, &format!("{NAME}@3"));
         self.own = Some(own);
+        if let Some(file) = node.node(Field::File).filter(|_| own) {
+            self.to.set_encoding(encoding_of(file)?);
+        }
         self.file(node, true);
         let mut text = Vec::new();
         match node.text(Field::Raw).filter(|raw| own && gives(raw, node)) {
@@ -158,6 +162,7 @@ impl Run<'_> {
                 self.lost(&format!("session.{}", field.name()));
             }
         }
+        Ok(())
     }
 
     /// What a session record says of the file.
@@ -293,6 +298,6 @@ fn gives(raw: &str, node: &Node) -> bool {
 /// Whether a stored message reads as this record.
 fn is_read_as(raw: &Bytes, record: &Record) -> bool {
     let apart = [Field::Id, Field::IdMade, Field::Parent, Field::Eol];
-    message::read(raw)
-        .is_ok_and(|read| read.kind == record.kind && read.node.is_same(&record.node, &apart))
+    parse(raw)
+        .is_ok_and(|(read, _)| read.kind == record.kind && read.node.is_same(&record.node, &apart))
 }

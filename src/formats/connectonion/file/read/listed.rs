@@ -4,6 +4,7 @@ use super::super::list::Begin;
 use super::super::top::put;
 use super::super::turn::{self, TEXTS};
 use super::super::turns::Told;
+use super::remark::Before;
 use super::{Records, Turn};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -18,6 +19,7 @@ impl Records<'_> {
     /// A turn, and of its messages those that it adds.
     pub(super) fn listed_turn(&mut self, event: Event) -> Result<()> {
         let at = event.at;
+        let gap = self.gap(at, Before::Turn, ":\n-", "\n-");
         let json = self.json(event, Scalars::TextOf(TEXTS))?;
         let read = turn::read_dated(&json).map_err(|fault| Error::json(fault, &json, at))?;
         let (mut record, messages) = read;
@@ -35,7 +37,6 @@ impl Records<'_> {
         let mut written = Vec::new();
         turn::write_dated(&record, text.as_deref(), &mut written);
         put(&written, &mut self.shadow.yaml);
-        let gap = if std::mem::take(&mut self.first) { ":\n-" } else { "\n-" };
         self.own_spelling(&mut record, gap);
         let told = |field| record.node.json(field).filter(|value| is_text(value)).cloned();
         let told = Told { input: told(Field::Input), result: told(Field::Result) };

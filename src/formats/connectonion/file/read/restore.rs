@@ -13,7 +13,8 @@ impl Records<'_> {
     pub(super) fn open_turns(&mut self) -> Result<()> {
         if self.turns.is_none() {
             // Where they cannot be read again there is nothing to restore from.
-            self.turns = Turns::open(self.parts.main()?, self.limits).ok();
+            self.turns =
+                Turns::open(self.parts.main()?, self.cx.options.encoding, self.limits).ok();
         }
         Ok(())
     }
