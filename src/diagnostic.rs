@@ -100,6 +100,8 @@ codes! {
     IdReplaced "CY0305" Warning "identifier replaced" "The entry of a version without identifiers had one. As in the agent's own migration the entry gets a new one, and the entries become one chain. The old identifier is in this message."
     Restored "CY0306" Warning "message restored from the turn's summary" "An agent that was started again writes turns without their first message. What the turn itself tells stands in its place; it is marked as synthesized and is not written back."
     TurnKey "CY0307" Warning "messages of no turn" "A key under `messages` is no plain turn number. The agent's own loader sorts keys, and fails where numbers and texts stand side by side. The messages are read in the order of the file."
+    OddMessage "CY0308" Warning "message of no known shape" "What stands among the messages is no object with a known role, has a member twice, or calls of tools in another shape. It is kept whole and goes back to its own format and version, but no context holds it."
+    TwiceNamed "CY0309" Warning "member stands twice" "A mapping has two members of one name. PyYAML takes the last; here the first is read and the other is kept beside it."
     DuplicateId "CY0401" Error "identifier used twice" "Two entries have the same identifier. The agent takes the later one, which can close a cycle in the tree and hang it. `copyist repair` gives one of them a new identifier."
     MissingParent "CY0402" Warning "parent does not exist" "The entry names a parent that is not in the file, so the conversation begins at this entry for the agent. `copyist repair` links it again where that is safe."
     MissingTarget "CY0403" Warning "target does not exist" "The entry refers to an entry that is not in the file."

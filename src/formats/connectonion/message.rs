@@ -9,9 +9,11 @@
 //! | `content: null` beside `tool_calls` | layout `null` |
 //! | any other member, `id` included | `extra`: the real software gives some `id`s twice |
 
-use crate::diagnostic::{Fate, Log};
+use crate::diagnostic::{Code, Diagnostic, Fate, Log};
+use crate::format::Cx;
 use crate::json::{Fault, Json, text};
 use crate::mapping::{BlockType, Extra, Object, Source, Spacing, row, write_blocks};
+use crate::position::Position;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
@@ -65,6 +67,13 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         return opaque(text);
     }
     Ok(parts.record(&role, extra))
+}
+
+/// Says that what was read is no message of a known shape.
+pub fn say_opaque(record: &Record, at: Position, cx: &Cx<'_>) {
+    if record.kind == Kind::Opaque {
+        cx.report(Diagnostic::new(Code::OddMessage, Code::OddMessage.title()).at(at));
+    }
 }
 
 fn opaque(text: &Bytes) -> Result<Record, Fault> {

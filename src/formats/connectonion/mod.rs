@@ -23,6 +23,10 @@ const NAME: &str = "connectonion";
 /// The version whose files are runs.
 const RUN: u32 = 3;
 
+/// How far aliases may expand, in bytes. PyYAML writes one where an agent holds the same object
+/// twice, which is seldom and small.
+const EXPANSION: u64 = 8 << 20;
+
 /// The row of the table.
 pub static FORMAT: Format = Format {
     name: NAME,

@@ -53,6 +53,3 @@ const REMARK: &str = "comment";
 fn is_remark(notice: &Node) -> bool {
     notice.is(Field::Subtype, REMARK)
 }
-
-/// How far aliases may expand, in bytes.
-const EXPANSION: u64 = 64 << 20;

@@ -2,17 +2,18 @@
 
 mod end;
 mod listed;
+mod odd;
 mod remark;
 mod restore;
 
 use super::super::chain::Chain;
-use super::super::message;
+use super::super::{EXPANSION, message};
+use super::READABLE;
 use super::list::List;
 use super::shadow::{Shadow, Tee};
 use super::top::{DATED, Shape, Top, put};
 use super::turn::{self, TEXTS};
 use super::turns::Turns;
-use super::{EXPANSION, READABLE};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader};
@@ -25,7 +26,7 @@ use crate::yaml::read::{Budget, Event, Events, Limits, What};
 use crate::yaml::write::Style;
 use bytes::Bytes;
 use remark::Before;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 /// Opens a file for reading.
 ///
@@ -51,6 +52,7 @@ pub fn open<'a>(
         top: Top::new(shape),
         list: List::default(),
         whole: false,
+        names: HashSet::new(),
         turns: None,
         ready: VecDeque::new(),
         style: Style::PyYaml,
@@ -102,6 +104,8 @@ struct Records<'a> {
     /// version 1.
     list: List,
     whole: bool,
+    /// The names of the top's members.
+    names: HashSet<String>,
     /// The turns, read once more beside the messages.
     turns: Option<Turns>,
     ready: VecDeque<Located<Record>>,
@@ -208,6 +212,7 @@ impl Records<'_> {
     fn member(&mut self, key: Event) -> Result<()> {
         let What::Scalar(name, ..) = &key.what else { return Err(not_a_session(key.at)) };
         let name = name.as_str().unwrap_or_default().to_owned();
+        self.say_known(&name, key.at);
         let value = self.nodes.next(&mut self.events)?;
         match (name.as_str(), &value.what) {
             ("turns", What::SequenceStart(..)) => {
@@ -326,6 +331,7 @@ impl Records<'_> {
         let at = event.at;
         let gap = self.gap(at, Before::Turn, ":\n-", "\n-");
         let json = self.json(event, Scalars::TextOf(TEXTS))?;
+        self.say_twice(&json, at);
         let mut record = turn::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         let mut written = Vec::new();
         turn::write(&record, &mut written);
@@ -341,20 +347,6 @@ impl Records<'_> {
         let is_first = std::mem::take(&mut self.first);
         let opener = if is_first { ":" } else { "" };
         if !self.remark(at, opener, before) && is_first { first } else { other }
-    }
-
-    /// Keeps a value that has no place where it stands, or stops at it.
-    fn odd(&mut self, name: &str, json: Bytes, message: String, at: Position) -> Result<()> {
-        let error = Error::damaged(Diagnostic::new(Code::NotObject, message).at(at));
-        if !self.cx.keeps(&error) {
-            return Err(error);
-        }
-        self.cx.report(error.into_diagnostic());
-        let mut record = Record::new(Kind::Opaque);
-        record.node.set(Field::Type, Json::string(name));
-        record.node.set(Field::Data, Json::checked(json));
-        self.push(record, at);
-        Ok(())
     }
 
     /// Notes how the file spells a record, where PyYAML would spell it in another way.
@@ -420,6 +412,7 @@ impl Records<'_> {
         let gap = self.gap(at, Before::Message(turn.number), ":\n  -", "\n  -");
         let json = self.json(event, Scalars::Text)?;
         let mut record = message::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
+        message::say_opaque(&record, at, self.cx);
         if !turn.begun && !record.node.is(Field::Role, "user") {
             self.restore_question(turn, at)?;
         }

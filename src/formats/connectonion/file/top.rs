@@ -1,7 +1,6 @@
 //! The members of the top, `turns` and `messages` apart.
 
-use super::super::NAME;
-use super::EXPANSION;
+use super::super::{EXPANSION, NAME};
 use crate::json::{Json, text as json};
 use crate::mapping::{Extra, Object};
 use crate::position::Position;

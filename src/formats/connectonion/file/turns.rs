@@ -1,6 +1,6 @@
 //! The turns once more, beside the messages: what they tell of messages that are not there.
 
-use super::EXPANSION;
+use super::super::EXPANSION;
 use super::turn::TEXTS;
 use crate::error::Result;
 use crate::json::{Json, text};

@@ -3,11 +3,11 @@
 //! Turns stand before the messages that they sum up, and the top before both tells of the end. So
 //! turns and messages go to spools, and the file is put together at its end.
 
-use super::super::{cannot_write, encoding_of, message};
+use super::super::{EXPANSION, cannot_write, encoding_of, message};
 use super::assembly::{CHUNK, Out, Section, ended};
 use super::top::{KEYED, put};
 use super::turn::{self, Summary, TEXTS};
-use super::{EXPANSION, READABLE, is_remark};
+use super::{READABLE, is_remark};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};

@@ -4,7 +4,7 @@
 //! a list of YAML, one by one, or a text that holds a JSON array, which must fit in memory.
 
 use super::super::chain::Chain;
-use super::super::{NAME, message};
+use super::super::{EXPANSION, NAME, message};
 use super::header::{Header, scalars_of};
 use super::read::note_file;
 use super::{CLOSE, INDENT, MESSAGES, OPEN, parse};
@@ -21,9 +21,6 @@ use crate::yaml::read::{Budget, Event, Events, Limits, What};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::io::Read;
-
-/// How far aliases may expand, in bytes.
-const EXPANSION: u64 = 64 << 20;
 
 /// Members of a message that are text whatever they look like.
 const TEXTS: &[&str] = &["role", "content", "tool_call_id", "id"];
@@ -232,6 +229,7 @@ impl Records<'_> {
         self.walk.nodes.value(&mut self.walk.events, first, scalars, &mut json)?;
         let json = Bytes::from(json);
         let value = message::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
+        message::say_opaque(&value, at, self.cx);
         self.ready.push_back(Located { value, at });
         Ok(())
     }
@@ -253,6 +251,7 @@ impl Records<'_> {
         while cursor.next_element()? {
             let span = cursor.skip_value()?;
             let value = message::read(&text.slice(span.start..span.end))?;
+            message::say_opaque(&value, at, self.cx);
             self.ready.push_back(Located { value, at });
         }
         cursor.end()

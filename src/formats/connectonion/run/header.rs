@@ -5,6 +5,7 @@ use crate::mapping::{Extra, Object};
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::Text;
 use crate::yaml::json::Scalars;
+use std::collections::HashSet;
 
 /// Fields in the order in which ConnectOnion writes them, with how their values are spelled.
 const LINES: &[(&str, Target)] = &[
@@ -74,6 +75,8 @@ pub struct Header {
     node: Node,
     totals: Extra,
     extra: Extra,
+    names: HashSet<String>,
+    twice: Vec<String>,
     /// Lines of a text under `system_prompt: |`.
     prompt: Option<Vec<String>>,
     /// The lines as they stand, to be compared with what the writer makes of the record.
@@ -113,8 +116,17 @@ impl Header {
         true
     }
 
+    /// The names that came more than once.
+    #[must_use]
+    pub fn twice(&self) -> &[String] {
+        &self.twice
+    }
+
     /// Takes a member in.
     pub fn member(&mut self, key: &str, json: Json) {
+        if !self.names.insert(key.to_owned()) {
+            self.twice.push(key.to_owned());
+        }
         let mut quoted = Vec::new();
         text::quote(key, &mut quoted);
         match LINES.iter().find(|(name, _)| *name == key) {

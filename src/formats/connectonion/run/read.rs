@@ -116,11 +116,11 @@ impl Records<'_> {
         let mut at = None;
         loop {
             let Some(line) = self.lines.next()? else {
-                let Some(at) = at else {
+                if at.is_none() {
                     return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
-                };
+                }
                 let found = Diagnostic::new(Code::CutShort, "the file ends before its messages");
-                self.cx.tolerate(Error::damaged(found.at(at)))?;
+                self.cx.tolerate(Error::damaged(found.at(self.lines.position())))?;
                 self.faulty = true;
                 break;
             };
@@ -138,6 +138,10 @@ impl Records<'_> {
             }
         }
         let at = at.unwrap_or_default();
+        for name in header.twice() {
+            let message = format!("member {name:?} stands twice");
+            self.cx.report(Diagnostic::new(Code::TwiceNamed, message).at(at));
+        }
         let (mut record, source) = header.finish(&format!("{NAME}@3"));
         self.chain = Chain::of(&record.node, Field::Updated, self.cx);
         self.scratch.clear();
@@ -199,6 +203,7 @@ impl Records<'_> {
             fault.at += start;
             Error::json(fault, line.bytes, line.at)
         })?;
+        message::say_opaque(&record, line.at, self.cx);
         if beyond_json {
             let found = Diagnostic::new(Code::PythonNumber, Code::PythonNumber.title());
             self.cx.report(found.at(line.at));

@@ -1,5 +1,6 @@
 //! Turns that hold their messages themselves, as version 1 has them.
 
+use super::super::super::message;
 use super::super::list::Begin;
 use super::super::top::put;
 use super::super::turn::{self, TEXTS};
@@ -21,6 +22,7 @@ impl Records<'_> {
         let at = event.at;
         let gap = self.gap(at, Before::Turn, ":\n-", "\n-");
         let json = self.json(event, Scalars::TextOf(TEXTS))?;
+        self.say_twice(&json, at);
         let read = turn::read_dated(&json).map_err(|fault| Error::json(fault, &json, at))?;
         let (mut record, messages) = read;
         self.turns_seen += 1;
@@ -69,6 +71,7 @@ impl Records<'_> {
     fn added(&mut self, messages: Vec<Record>, told: Told, at: Position) {
         let mut turn = Turn { number: self.turns_seen, begun: false, answered: false };
         for mut record in messages {
+            message::say_opaque(&record, at, self.cx);
             if !turn.begun && !record.node.is(Field::Role, "system") {
                 turn.begun = true;
                 if !record.node.is(Field::Role, "user") {
