@@ -165,5 +165,5 @@ fn a_scalar_of_500_megabytes() {
     println!("{}", row(case.name, cells.each_ref().map(String::as_str)));
     let memory = peaks.map(|peak| format!("{} MiB", peak >> 20));
     println!("{}", row("memory", memory.each_ref().map(String::as_str)));
-    assert_eq!(cells, ["0 → out", "0 → out", "0", "0 → stdout"]);
+    assert!(cells.iter().all(|cell| cell.starts_with("0 ")), "{cells:?}");
 }
