@@ -8,15 +8,18 @@
 //! * [`Json`] is one checked value, a counted slice of its line.
 //! * [`text`] decodes and quotes strings.
 //! * [`edit`] changes a few bytes of an object and leaves the rest alone.
+//! * [`Spelling`] spells a value as its producer would.
 
 mod cursor;
 pub mod edit;
 mod fault;
 mod normal;
 mod scan;
+mod spelling;
 pub mod text;
 mod value;
 
 pub use cursor::Cursor;
 pub use fault::{Fault, Span, What};
+pub use spelling::{Spelling, without_nan};
 pub use value::Json;
