@@ -7,7 +7,7 @@ use crate::formats::Spec;
 use crate::json::Json;
 use crate::migrate::{self, Outcome};
 use crate::position::Located;
-use crate::record::{Field, Kind, Record};
+use crate::record::{Field, Kind, Node, Record};
 use crate::tree::{Path, Shape};
 use std::io::{self, Write};
 
@@ -112,7 +112,7 @@ fn active_branch(
         let located: Located<Record> = item?;
         let node = &located.value.node;
         if located.value.kind == Kind::Session {
-            if node.is(Field::Source, &same) {
+            if node.is(Field::Source, &same) || is_as_linear(node, to) {
                 return Ok(None);
             }
             leaf = node.json(Field::Leaf).cloned().or(leaf);
@@ -126,6 +126,13 @@ fn active_branch(
         cx.report(found);
     }
     Ok(path)
+}
+
+/// Whether a session comes from another linear version of the target's format: what that holds
+/// beside the conversation, this one holds, too.
+fn is_as_linear(session: &Node, to: Spec) -> bool {
+    let source = session.text(Field::Source).and_then(|source| Spec::parse(&source).ok());
+    source.is_some_and(|from| from.format.name == to.format.name && !from.version().tree)
 }
 
 /// Says what `to` had no place for, once for each kind of field.
