@@ -7,6 +7,7 @@ use crate::named::{Named, Status, Verdict};
 use crate::store::last_line;
 use serde_json::{Value, json};
 use std::env;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -16,14 +17,14 @@ pub struct Where {
     /// The sessions' folder; else AGENT_ORCHESTRATOR_SESSIONS_DIR, else
     /// `.agent-orchestrator/agent-sessions` in the project's folder
     #[arg(long, value_name = "DIR")]
-    sessions_dir: Option<PathBuf>,
+    sessions_dir: Option<OsString>,
     /// The project's folder; else AGENT_ORCHESTRATOR_PROJECT_DIR, else the current folder
     #[arg(long, value_name = "DIR")]
-    project_dir: Option<PathBuf>,
+    project_dir: Option<OsString>,
     /// The folder of the agents' definitions; else AGENT_ORCHESTRATOR_AGENTS_DIR, else
     /// `.agent-orchestrator/agents` in the project's folder
     #[arg(long, value_name = "DIR")]
-    agents_dir: Option<PathBuf>,
+    agents_dir: Option<OsString>,
     /// The longest line that is read, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, env = "COPYIST_MAX_LINE")]
     max_line: usize,
@@ -85,12 +86,12 @@ impl Where {
 }
 
 /// What an option or a variable names.
-fn chosen(option: &Option<PathBuf>, flag: &str, variable: &str) -> Option<Folder> {
-    let given = |path: &PathBuf| !path.as_os_str().is_empty();
+fn chosen(option: &Option<OsString>, flag: &str, variable: &str) -> Option<Folder> {
+    let given = |path: &OsString| !path.is_empty();
     let option = option.clone().filter(given).map(|path| (path, flag));
-    let variable = || env::var_os(variable).map(PathBuf::from).filter(given).map(|p| (p, variable));
+    let variable = || env::var_os(variable).filter(given).map(|path| (path, variable));
     let (path, by) = option.or_else(variable)?;
-    Some(Folder { path, by: format!("by {by}") })
+    Some(Folder { path: path.into(), by: format!("by {by}") })
 }
 
 /// What there is of a session.

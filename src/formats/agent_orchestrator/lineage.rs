@@ -18,7 +18,7 @@ pub struct Lineage {
     last: Option<Json>,
     /// The last one of each sub-agent, by the hash of the call that it works for.
     agents: HashMap<u64, Json>,
-    /// Whether the message before was a sub-agent's.
+    /// Whether what came last is no message of the conversation.
     aside: bool,
 }
 
@@ -46,6 +46,11 @@ impl Lineage {
             None => self.last.replace(id),
         };
         node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
+    }
+
+    /// Passes a record that could be a message and is none.
+    pub fn pass(&mut self) {
+        self.aside = true;
     }
 
     /// The message that the session stands at, where that is not the last one.

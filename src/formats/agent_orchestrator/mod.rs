@@ -61,6 +61,7 @@ pub static FORMAT: Format = Format {
     ],
     extensions: &[".jsonl", meta::ENDING],
     beside: &[".jsonl", meta::ENDING],
+    member: None,
     stem,
     sniff,
     read: read::open,

@@ -266,8 +266,12 @@ impl<'a> Records<'a> {
         for mut value in records {
             self.health.record(&value, at);
             self.records += 1;
-            if let (Kind::Message, Some(lineage)) = (value.kind, &mut self.lineage) {
-                lineage.link(&mut value.node);
+            match (value.kind, &mut self.lineage) {
+                (Kind::Message, Some(lineage)) => lineage.link(&mut value.node),
+                (Kind::Opaque, Some(lineage)) if value.node.get(Field::Data).is_some() => {
+                    lineage.pass();
+                }
+                _ => {}
             }
             self.ready.push_back(Ok(Located { value, at }));
         }
