@@ -165,7 +165,7 @@ fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
             let at = Position { part, line: 1, ..Position::default() };
             let text = read::whole(source, cx.options.max_line, at)?;
             let text = text.strip_prefix(BOM).unwrap_or(&text);
-            as_json(text).map_or(true, |text| show(at, &text).is_continue())
+            as_json(text).is_none_or(|text| show(at, &text).is_continue())
         } else {
             lines(source, part, &quiet, show)?
         };
@@ -200,7 +200,8 @@ fn lines(source: Box<dyn Read>, part: u32, cx: &Cx<'_>, show: Piece<'_>) -> Resu
 fn as_json(text: &[u8]) -> Option<Cow<'_, [u8]>> {
     let whole = |text: &[u8]| {
         let mut cursor = Cursor::new(text);
-        cursor.peek() == Some(b'{') && cursor.skip_value().is_ok() && cursor.end().is_ok()
+        let object = cursor.peek() == Some(b'{') && std::str::from_utf8(text).is_ok();
+        object && cursor.skip_value().is_ok() && cursor.end().is_ok()
     };
     if whole(text) {
         return Some(Cow::Borrowed(text));

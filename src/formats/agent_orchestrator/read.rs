@@ -151,7 +151,7 @@ impl<'a> Records<'a> {
             Ok(node) => (node, None),
             Err(error) => (Node::default(), Some(error)),
         };
-        let record = self.session_record(node, beside);
+        let record = self.session_record(node, beside, damaged.is_none());
         self.lineage = Some(Lineage::of(&record.node, self.cx));
         self.ready.push_back(Ok(Located { value: record, at }));
         self.records = 1;
@@ -200,7 +200,7 @@ impl<'a> Records<'a> {
         Ok(node)
     }
 
-    fn session_record(&mut self, node: Node, beside: bool) -> Record {
+    fn session_record(&mut self, node: Node, beside: bool, whole: bool) -> Record {
         let mut record = Record { kind: Kind::Session, node };
         let node = &mut record.node;
         let version = if self.shape == Shape::Printed { 1 } else { 2 };
@@ -215,7 +215,7 @@ impl<'a> Records<'a> {
             if !beside || self.shape == Shape::Printed {
                 derived(Field::Id).into_iter().for_each(|id| node.set(Field::Id, id));
             }
-            let lacks = beside && node.json(Field::Id).is_none();
+            let lacks = beside && whole && node.json(Field::Id).is_none();
             self.health.begin(lacks, !beside && self.shape == Shape::Classes);
             for (field, value) in self.cx.file(log.bom, log.crlf).iter().flat_map(Node::iter) {
                 file.set(field, value.clone());
