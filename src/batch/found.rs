@@ -81,7 +81,9 @@ impl Opened {
         let own = own.as_ref().ok().and_then(Option::as_ref);
         for format in FORMATS {
             let files = beside(format, path);
-            let (Some((_, main)), true) = (files.first(), files.len() > 1) else { continue };
+            // A part that stands alone keeps its name, if it is not the main one.
+            let named = files.first().is_some_and(|(name, _)| files.len() > 1 || !name.is_empty());
+            let (Some((_, main)), true) = (files.first(), named) else { continue };
             let theirs = files.iter().filter(|(_, file)| file != path).find_map(|(_, file)| {
                 let found = Found::of(&mut Input::file(file).ok()?, Some(file), said, false);
                 found.ok().flatten().filter(|found| found.format.name == format.name)
@@ -120,7 +122,9 @@ fn beside(format: &Format, path: &Path) -> Vec<(String, PathBuf)> {
         (name, path.with_file_name(format!("{stem}{ending}")))
     };
     let parts = format.beside.iter().enumerate().map(part);
-    parts.filter(|(_, file)| file.is_file()).collect()
+    // A link that the person did not name may lead anywhere.
+    let is_link = |file: &Path| std::fs::symlink_metadata(file).is_ok_and(|m| m.is_symlink());
+    parts.filter(|(_, file)| file.is_file() && (file == path || !is_link(file))).collect()
 }
 
 /// What an input turned out to be.

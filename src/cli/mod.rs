@@ -12,12 +12,16 @@ mod explain;
 mod formats;
 mod inputs;
 mod inspect;
+mod list;
 mod man;
 mod migrate;
 mod progress;
+mod result;
 mod run;
 mod schema;
+mod sessions;
 mod show;
+mod status;
 mod style;
 mod validate;
 
@@ -47,6 +51,9 @@ enum Command {
     Inspect(inspect::Args),
     Diff(diff::Args),
     Context(context::Args),
+    Status(status::Args),
+    Result(result::Args),
+    List(list::Args),
     Validate(validate::Args),
     Detect(detect::Args),
     Formats(formats::Args),
@@ -103,6 +110,9 @@ pub fn main() -> ExitCode {
         Command::Inspect(args) => args.run(),
         Command::Diff(args) => args.run(),
         Command::Context(args) => args.run(),
+        Command::Status(args) => args.run(),
+        Command::Result(args) => args.run(),
+        Command::List(args) => args.run(),
         Command::Validate(args) => args.run(),
         Command::Detect(args) => args.run(),
         Command::Formats(args) => args.run(),

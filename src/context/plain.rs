@@ -34,7 +34,8 @@ fn contents(content: Option<&Value>, thinking: bool) -> Vec<Node> {
     list
 }
 
-fn add_block(from: &Node, thinking: bool, list: &mut Vec<Node>) {
+/// Adds a block, a text to the one before it if it follows one.
+pub fn add_block(from: &Node, thinking: bool, list: &mut Vec<Node>) {
     let is = |name| from.is(Field::Type, name);
     if is(block::TEXT) {
         from.json(Field::Text).into_iter().for_each(|text| add_text(text, list));

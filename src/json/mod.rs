@@ -9,6 +9,7 @@
 //! * [`text`] decodes and quotes strings.
 //! * [`python`] knows the numbers that only Python has.
 //! * [`edit`] changes a few bytes of an object and leaves the rest alone.
+//! * [`Spelling`] spells a value as its producer would.
 
 mod cursor;
 pub mod edit;
@@ -16,9 +17,11 @@ mod fault;
 mod normal;
 pub mod python;
 mod scan;
+mod spelling;
 pub mod text;
 mod value;
 
 pub use cursor::Cursor;
 pub use fault::{Fault, Span, What};
+pub use spelling::{Spelling, without_nan};
 pub use value::Json;

@@ -1,6 +1,6 @@
 //! One spelling for values that mean the same.
 
-use super::{Json, text};
+use super::{Json, Spelling, text};
 
 impl Json {
     /// This string and another one as one, in their own spelling.
@@ -57,41 +57,9 @@ impl Json {
     /// ```
     #[must_use]
     pub fn python(&self) -> Vec<u8> {
-        let compact = self.normal();
-        let mut out = Vec::with_capacity(compact.len() + compact.len() / 8);
-        let mut rest = compact.as_slice();
-        while let Some((&first, after)) = rest.split_first() {
-            if first == b'"' {
-                let (string, behind) = rest.split_at(string_length(rest).min(rest.len()));
-                ascii(string, &mut out);
-                rest = behind;
-            } else {
-                out.push(first);
-                if matches!(first, b',' | b':') {
-                    out.push(b' ');
-                }
-                rest = after;
-            }
-        }
+        let mut out = Vec::with_capacity(self.as_bytes().len() * 9 / 8);
+        Spelling::PYTHON.spell(self.as_bytes(), &mut out);
         out
-    }
-}
-
-/// Appends a string with an escape for each character that is not printable ASCII.
-fn ascii(string: &[u8], out: &mut Vec<u8>) {
-    if string.iter().all(|b| matches!(b, b' '..=b'~')) {
-        out.extend_from_slice(string);
-        return;
-    }
-    for c in String::from_utf8_lossy(string).chars() {
-        match c {
-            ' '..='~' => out.push(c as u8),
-            _ => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
-                }
-            }
-        }
     }
 }
 
