@@ -166,7 +166,7 @@ impl Emitter {
             self.open_ended = self.open.is_empty();
             folded::plain(&mut self.pen, text, !key);
         } else if found.single {
-            folded::single(&mut self.pen, text, !key);
+            folded::single(&mut self.pen, text, !key, found.wide);
         } else {
             folded::double(&mut self.pen, text, !key);
         }
@@ -317,5 +317,5 @@ impl Emitter {
 }
 
 fn is_short(key: &[u8]) -> bool {
-    characters(key) <= SIMPLE_KEY
+    key.len() <= 4 * SIMPLE_KEY && characters(key) <= SIMPLE_KEY
 }
