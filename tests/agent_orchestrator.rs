@@ -354,7 +354,6 @@ fn sent(source: &[u8]) -> Vec<Value> {
 /// Sessions whose context is another one in a format, and why.
 const OTHERWISE: &[(&str, &str, &str)] = &[
     ("killed", "connectonion", "no place for an image in a tool's answer"),
-    ("spellings", "connectonion", "no place for a block that is a number"),
     ("crashed", "connectonion@2", "a text before a call without an answer is taken for the answer"),
 ];
 
