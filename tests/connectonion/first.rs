@@ -207,12 +207,12 @@ fn what_a_turn_tells_comes_to_version_2() {
     let (done, found) = converted(&source, format, from, "connectonion@2", &keep());
     let out = String::from_utf8(done.expect("written")).expect("UTF-8");
     for kept in
-        ["tokens: 2345", "model: gemini-2.5-pro", "total_cost: 0.03", "expect_result: 'yes'"]
+        ["tokens: 2345", "model: gemini-2.5-pro", "total_cost: 0.03", "expect_result: \"yes\""]
     {
         assert!(out.contains(kept), "{kept}:\n{out}");
     }
     let lost: Vec<_> = found.losses.keys().map(|(_, path)| path.as_str()).collect();
-    assert_eq!(lost, ["message.id", "turn.extra"], "what a person added is counted");
+    assert_eq!(lost, ["message.id", "notice", "turn.extra"], "what a person added is counted");
 }
 
 #[test]

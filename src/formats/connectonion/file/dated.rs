@@ -99,15 +99,13 @@ impl Writer for File<'_> {
         if self.own == Some(true) && record.is_restored() {
             return Ok(());
         }
-        if record.kind == Kind::Notice && self.own == Some(true) {
-            return self.notice(record);
-        }
         let turn = record.kind == Kind::Turn
             || (record.kind == Kind::Opaque && record.node.is(Field::Type, "turn"));
         match (record.kind, self.own) {
             (Kind::Session, _) => self.session(&record.node),
             (_, None) => return Err(no_session(located.at)),
             (_, Some(true)) if turn => self.turn(located)?,
+            (Kind::Notice, Some(own)) => self.notice(record, own)?,
             (Kind::Turn, Some(false)) => self.waiting.push(record)?,
             (_, Some(own)) => self.message(record, own)?,
         }
@@ -201,9 +199,9 @@ impl File<'_> {
     }
 
     /// Puts comments and blank lines where they stood.
-    fn notice(&mut self, record: &Record) -> Result<()> {
+    fn notice(&mut self, record: &Record, own: bool) -> Result<()> {
         let text = record.node.json(Field::Data).and_then(Json::text);
-        let Some(text) = text.filter(|_| is_remark(&record.node)) else {
+        let Some(text) = text.filter(|_| own && is_remark(&record.node)) else {
             message::lost(record, self.cx.log);
             return Ok(());
         };

@@ -197,6 +197,10 @@ impl Run<'_> {
     fn item(&mut self, located: &Located<Record>, own: bool) {
         let record = &located.value;
         let node = &record.node;
+        // Remarks have no place here, and are nothing that is said.
+        if record.kind == Kind::Notice {
+            return message::lost(record, self.cx.log);
+        }
         if record.kind == Kind::Message && !node.is(Field::Role, "system") {
             self.say_prompt();
         }
