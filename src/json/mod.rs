@@ -13,7 +13,7 @@ mod cursor;
 pub mod edit;
 mod fault;
 mod normal;
-mod scan;
+pub(crate) mod scan;
 pub mod text;
 mod value;
 

@@ -1,5 +1,6 @@
 //! JSON strings: decoding and quoting.
 
+use super::scan::next_special;
 use base64::Engine;
 
 /// Decodes a JSON string with its quotes; `None` if the bytes are no JSON string.
@@ -34,9 +35,10 @@ pub fn decode_wtf8(spelling: &[u8]) -> Option<Vec<u8>> {
 /// Decodes a JSON string; `lone` says what stands for a surrogate without its other half.
 fn unescape(spelling: &[u8], lone: fn(u32) -> u32) -> Option<Vec<u8>> {
     let inner = spelling.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    let mut rest = std::str::from_utf8(inner).ok()?;
+    let mut rest = simdutf8::basic::from_utf8(inner).ok()?;
     let mut out = Vec::with_capacity(rest.len());
-    while let Some((plain, after)) = rest.split_once('\\') {
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+        let (plain, after) = (rest.get(..at)?, rest.get(at + 1..)?);
         out.extend_from_slice(plain.as_bytes());
         let escape = after.chars().next()?;
         rest = after.get(escape.len_utf8()..)?;
@@ -97,15 +99,18 @@ fn hex4(text: &str) -> Option<(u32, &str)> {
 /// ```
 pub fn quote(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
-    escape(text, out);
+    escape(text.as_bytes(), out);
     out.push(b'"');
 }
 
 /// Appends what stands between the quotes.
-fn escape(text: &str, out: &mut Vec<u8>) {
+fn escape(bytes: &[u8], out: &mut Vec<u8>) {
+    out.reserve(bytes.len());
     let mut plain = 0;
-    let bytes = text.as_bytes();
-    for (i, &b) in bytes.iter().enumerate() {
+    loop {
+        let at = next_special(bytes, plain);
+        out.extend_from_slice(bytes.get(plain..at).unwrap_or_default());
+        let Some(&b) = bytes.get(at) else { return };
         let short = match b {
             b'"' | b'\\' => b,
             0x08 => b'b',
@@ -113,19 +118,16 @@ fn escape(text: &str, out: &mut Vec<u8>) {
             b'\n' => b'n',
             b'\r' => b'r',
             b'\t' => b't',
-            0..0x20 => 0,
-            _ => continue,
+            _ => 0,
         };
-        out.extend_from_slice(bytes.get(plain..i).unwrap_or_default());
         if short == 0 {
             let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
             out.extend([b'\\', b'u', b'0', b'0', digit(b >> 4), digit(b & 0xf)]);
         } else {
             out.extend([b'\\', short]);
         }
-        plain = i + 1;
+        plain = at + 1;
     }
-    out.extend_from_slice(bytes.get(plain..).unwrap_or_default());
 }
 
 /// Appends WTF-8 as a JSON string: a lone surrogate becomes an escape again.
@@ -138,9 +140,11 @@ fn escape(text: &str, out: &mut Vec<u8>) {
 pub fn quote_wtf8(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text;
-    while let Err(fault) = simdutf8::compat::from_utf8(rest) {
+    while simdutf8::basic::from_utf8(rest).is_err()
+        && let Err(fault) = simdutf8::compat::from_utf8(rest)
+    {
         let (valid, odd) = rest.split_at(fault.valid_up_to());
-        escape(&String::from_utf8_lossy(valid), out);
+        escape(valid, out);
         let half = match odd {
             [0xed, b @ 0xa0..0xc0, c, ..] => {
                 0xd000 | u32::from(b & 0x3f) << 6 | u32::from(c & 0x3f)
@@ -150,7 +154,7 @@ pub fn quote_wtf8(text: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(format!("\\u{half:04x}").as_bytes());
         rest = odd.get(if half == 0xfffd { 1 } else { 3 }..).unwrap_or_default();
     }
-    escape(&String::from_utf8_lossy(rest), out);
+    escape(rest, out);
     out.push(b'"');
 }
 

@@ -128,7 +128,7 @@ impl Nodes {
                 match open.last_mut() {
                     Some(level) if is_key => {
                         level.key(&text, scalars);
-                        out.extend_from_slice(&text.to_json());
+                        text.write_json(out);
                     }
                     level => {
                         let text_only = level.is_some_and(|level| level.text);
@@ -262,7 +262,7 @@ fn scalar(text: &Text<'_>, spelling: Spelling, typed: bool, out: &mut Vec<u8>) {
     match word {
         Some(b"null") if plain => out.extend_from_slice(b"null"),
         Some(word) if plain && typed => out.extend_from_slice(word),
-        _ => out.extend_from_slice(&text.to_json()),
+        _ => text.write_json(out),
     }
 }
 

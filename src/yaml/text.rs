@@ -79,8 +79,13 @@ impl<'a> Text<'a> {
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.0.len() + 2);
-        json::quote_wtf8(&self.0, &mut out);
+        self.write_json(&mut out);
         out
+    }
+
+    /// Appends the same.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        json::quote_wtf8(&self.0, out);
     }
 
     /// The text, unless it holds half of a surrogate pair.

@@ -9,6 +9,7 @@
 
 use super::analysis::{Class, class, point};
 use super::pen::Pen;
+use crate::json::scan::next_special;
 use std::ops::Range;
 
 /// PyYAML's `best_width`.
@@ -123,37 +124,51 @@ pub fn double(pen: &mut Pen, text: &[u8], fold: bool) {
     // Unwritten text begins at `start` and has `waiting` characters.
     let (mut start, mut at, mut waiting) = (0, 0, 0);
     loop {
-        // Behind an escape a line may be folded at any character, else at spaces only.
-        if start < at {
-            let run = text.get(at..).unwrap_or_default().iter().take_while(|b| is_word(b)).count();
-            (at, waiting) = (at + run, waiting + run);
+        // Before the last column no line is folded. Behind it a line may be folded at any character
+        // behind an escape, else at spaces only.
+        let rest = text.get(at..).unwrap_or_default();
+        let room = (WIDTH + 1).saturating_sub(pen.column + waiting);
+        let mut run = printable(rest.get(..room).unwrap_or(rest));
+        if start < at || run > 0 {
+            run += rest.get(run..).unwrap_or_default().iter().take_while(|b| is_word(b)).count();
         }
+        (at, waiting) = (at + run, waiting + run);
         let Some(&byte) = text.get(at) else { break };
         let (point, length) = if byte < 0x80 { (byte.into(), 1) } else { point(text, at) };
         let next = at + length;
         let escaped = is_escaped(point);
         if escaped {
-            pen.push(text.get(start..at).unwrap_or_default());
+            pen.push_counted(text.get(start..at).unwrap_or_default(), waiting);
             escape(pen, point);
             (start, waiting) = (next, 0);
         }
         let may_fold = at > 0 && next < text.len() && (byte == b' ' || start >= at);
         // Behind an escape PyYAML counts one column less: its `start` lies past its `end`.
         if may_fold && fold && pen.column + waiting > WIDTH + usize::from(escaped) {
-            pen.push(text.get(start..at).unwrap_or_default());
+            pen.push_counted(text.get(start..at).unwrap_or_default(), waiting);
             (start, waiting) = (start.max(at), 0);
             fold_double(pen, text.get(start));
         }
         waiting += usize::from(!escaped);
         at = next;
     }
-    pen.push(text.get(start..).unwrap_or_default());
+    pen.push_counted(text.get(start..).unwrap_or_default(), waiting);
     pen.indicator(b"\"", false);
 }
 
 /// Whether a byte is a character that double quotes hold as it is, and no space.
 fn is_word(byte: &u8) -> bool {
     matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~')
+}
+
+/// How many bytes at the beginning of a text are printable ASCII that double quotes hold as it is.
+fn printable(text: &[u8]) -> usize {
+    let end = next_special(text, 0);
+    let text = text.get(..end).unwrap_or_default();
+    if text.iter().fold(false, |odd, b| odd | (*b > 0x7e)) {
+        return text.iter().take_while(|b| **b <= 0x7e).count();
+    }
+    end
 }
 
 /// Goes to a new line within double quotes; a space that comes next would be lost there.

@@ -296,5 +296,5 @@ impl Emitter {
 }
 
 fn is_short(key: &[u8]) -> bool {
-    characters(key) <= SIMPLE_KEY
+    key.len() <= 4 * SIMPLE_KEY && characters(key) <= SIMPLE_KEY
 }

@@ -31,6 +31,12 @@ impl Pen {
         self.out.extend_from_slice(text);
     }
 
+    /// Appends text of so many characters.
+    pub fn push_counted(&mut self, text: &[u8], characters: usize) {
+        self.column += characters;
+        self.out.extend_from_slice(text);
+    }
+
     /// Appends an indicator, after a space if it must stand apart and does not yet.
     pub fn indicator(&mut self, text: &[u8], apart: bool) {
         if apart && !self.space {
