@@ -13,7 +13,7 @@ mod cursor;
 pub mod edit;
 mod fault;
 mod normal;
-pub(crate) mod scan;
+mod scan;
 pub mod text;
 mod value;
 

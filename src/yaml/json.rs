@@ -273,8 +273,14 @@ fn scalar(text: &Text<'_>, spelling: Spelling, typed: bool, out: &mut Vec<u8>) {
 pub fn emit(value: &[u8], yaml: &mut Emitter) -> Result<(), Fault> {
     let mut cursor = Cursor::new(value);
     let mut open = Vec::new();
+    let mut text = Vec::new();
     loop {
         match cursor.peek() {
+            Some(b'"') => {
+                text.clear();
+                cursor.decode_string(&mut text)?;
+                yaml.string(Text::of_wtf8(&text));
+            }
             Some(b'{') => {
                 cursor.begin_object()?;
                 yaml.begin_mapping();
@@ -287,7 +293,7 @@ pub fn emit(value: &[u8], yaml: &mut Emitter) -> Result<(), Fault> {
             }
             _ => {
                 let span = cursor.skip_value()?;
-                emit_scalar(span.of(value), yaml);
+                yaml.plain(&number(span.of(value)));
             }
         }
         // On to the next value: behind the next key, or of the next element.
@@ -305,14 +311,6 @@ pub fn emit(value: &[u8], yaml: &mut Emitter) -> Result<(), Fault> {
             open.pop();
         }
     }
-}
-
-/// Writes a JSON scalar.
-pub fn emit_scalar(value: &[u8], yaml: &mut Emitter) {
-    match Text::from_json(value) {
-        Some(text) => yaml.string(text),
-        None => yaml.plain(&number(value)),
-    };
 }
 
 /// A word, or a number as YAML 1.1 knows it: with a point in it where it has an exponent.

@@ -75,6 +75,11 @@ impl<'a> Text<'a> {
         Self(Cow::Owned(bytes))
     }
 
+    /// The same, not copied.
+    pub(super) fn of_wtf8(bytes: &'a [u8]) -> Self {
+        Self(Cow::Borrowed(bytes))
+    }
+
     /// The text as a JSON string, spelled as JavaScript's `JSON.stringify` spells it.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {

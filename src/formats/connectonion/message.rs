@@ -356,22 +356,25 @@ fn holds(field: Field, own: bool) -> bool {
 /// Names what of a message's content has no place.
 fn unwritable(node: &Node, path: &str, count: &dyn Fn(&str)) {
     for block in node.nodes(Field::Content).unwrap_or_default() {
-        let kind = block.text(Field::Type).unwrap_or_default();
-        let path = format!("{path}.*.{kind}");
-        if block.is(Field::Type, block::TOOL_RESULT) {
-            unwritable(block, &format!("{path}.content"), count);
-        } else if !is_part(block) && !is_call(block) {
-            count(&path);
-            continue;
-        }
-        let held: &[Field] = match kind.as_str() {
-            block::TOOL_CALL => &[Field::Id, Field::Name, Field::Arguments, Field::Extra],
-            block::TOOL_RESULT => &[Field::Call, Field::Content],
-            block::TEXT => &[Field::Text, Field::Extra],
-            _ => &[Field::Data],
+        // Mostly nothing is counted, so paths are made where they are needed.
+        let path = || format!("{path}.*.{}", block.text(Field::Type).unwrap_or_default());
+        let held: &[Field] = match () {
+            () if is_call(block) => &[Field::Id, Field::Name, Field::Arguments, Field::Extra],
+            () if block.is(Field::Type, block::TOOL_RESULT) => {
+                if block.nodes(Field::Content).is_some() {
+                    unwritable(block, &format!("{}.content", path()), count);
+                }
+                &[Field::Call, Field::Content]
+            }
+            () if block.is(Field::Type, block::TEXT) => &[Field::Text, Field::Extra],
+            () if is_part(block) => &[Field::Data],
+            () => {
+                count(&path());
+                continue;
+            }
         };
         for field in block.fields().filter(|field| *field != Field::Type && !held.contains(field)) {
-            count(&format!("{path}.{}", field.name()));
+            count(&format!("{}.{}", path(), field.name()));
         }
     }
 }

@@ -8,6 +8,8 @@
 pub struct Analysis {
     /// Whether it holds a line break of YAML 1.1.
     pub multiline: bool,
+    /// Whether one of these is not `\n`.
+    pub wide: bool,
     /// Whether it may stand without quotes, were it not for its looks.
     pub plain: bool,
     /// Whether it may stand in single quotes.
@@ -29,7 +31,7 @@ pub enum Class {
 impl Analysis {
     /// Looks at a text in WTF-8.
     pub fn of(text: &[u8]) -> Self {
-        let mut found = Self { multiline: false, plain: plain_ends(text), single: true };
+        let mut found = Self { multiline: false, wide: false, plain: plain_ends(text), single: true };
         let mut at = 0;
         while let Some(byte) = next_odd(text, &mut at) {
             // Double quotes it is; nothing else matters of a text too long for a key.
@@ -59,6 +61,7 @@ impl Analysis {
             Class::Special => (self.plain, self.single) = (false, false),
             Class::Break => {
                 self.multiline = true;
+                self.wide |= length > 1;
                 self.plain = false;
                 let before = at.checked_sub(1).and_then(|i| text.get(i));
                 let beside = [before, text.get(at + length)];

@@ -9,7 +9,6 @@
 
 use super::analysis::{Class, class, point};
 use super::pen::Pen;
-use crate::json::scan::next_special;
 use std::ops::Range;
 
 /// PyYAML's `best_width`.
@@ -34,24 +33,42 @@ pub fn plain(pen: &mut Pen, text: &[u8], fold: bool) {
     pen.push(text.get(at..).unwrap_or_default());
 }
 
-/// Writes text in single quotes.
-pub fn single(pen: &mut Pen, text: &[u8], fold: bool) {
+/// Writes text in single quotes; `wide`, if it holds line breaks other than `\n`.
+pub fn single(pen: &mut Pen, text: &[u8], fold: bool, wide: bool) {
     pen.indicator(b"'", true);
     let mut at = 0;
-    while at < text.len() {
-        let end = at + words(text.get(at..).unwrap_or_default());
-        while fold && let Some(space) = fold_at(text, at..end, pen.column) {
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let end = at + if wide { words(rest) } else { narrow_words(rest) };
+        while fold
+            && pen.column + (end - at) > WIDTH
+            && let Some(space) = fold_at(text, at..end, pen.column)
+        {
             pen.push(text.get(at..space).unwrap_or_default());
             pen.new_line();
             at = space + 1;
         }
-        pen.push(text.get(at..end).unwrap_or_default());
+        let run = text.get(at..end).unwrap_or_default();
         at = end;
-        if text.get(at) == Some(&b'\'') {
-            pen.push(b"''");
-            at += 1;
-        } else {
-            at += breaks(pen, text.get(at..).unwrap_or_default());
+        match text.get(at) {
+            Some(b'\'') => {
+                pen.push(run);
+                pen.push_counted(b"''", 2);
+                at += 1;
+            }
+            Some(b'\n') if !wide => {
+                // The column begins anew.
+                pen.out.extend_from_slice(run);
+                let rest = text.get(at..).unwrap_or_default();
+                let count = rest.iter().take_while(|b| **b == b'\n').count();
+                // A single one would be read as a space.
+                (0..=count).for_each(|_| pen.line_break(b"\n"));
+                pen.new_line();
+                at += count;
+            }
+            _ => {
+                pen.push(run);
+                at += breaks(pen, text.get(at..).unwrap_or_default());
+            }
         }
     }
     pen.indicator(b"'", false);
@@ -84,6 +101,11 @@ fn skip(text: &[u8], characters: usize) -> usize {
         Some(_) => characters,
         None => text.len() + 1,
     }
+}
+
+/// The length of the text before the first quote or `\n`.
+fn narrow_words(text: &[u8]) -> usize {
+    memchr::memchr2(b'\'', b'\n', text).unwrap_or(text.len())
 }
 
 /// The length of the text before the first quote or line break. No more than a part is looked at,
@@ -162,13 +184,25 @@ fn is_word(byte: &u8) -> bool {
 }
 
 /// How many bytes at the beginning of a text are printable ASCII that double quotes hold as it is.
+///
+/// Eight at a time, as where [`json`](crate::json) walks strings: a byte's high bit is set where a
+/// test holds, and only the lowest hit is used.
 fn printable(text: &[u8]) -> usize {
-    let end = next_special(text, 0);
-    let text = text.get(..end).unwrap_or_default();
-    if text.iter().fold(false, |odd, b| odd | (*b > 0x7e)) {
-        return text.iter().take_while(|b| **b <= 0x7e).count();
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let mut at = 0;
+    while let Some(block) = text.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*block);
+        let low = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
+        let is = |byte: u8| (word ^ (ONES * u64::from(byte))).wrapping_sub(ONES);
+        let hits = (low | is(b'\\') | is(0x7f) | word) & HIGH;
+        if hits != 0 {
+            return at + hits.trailing_zeros() as usize / 8;
+        }
+        at += 8;
     }
-    end
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().take_while(|b| **b == b' ' || is_word(b)).count()
 }
 
 /// Goes to a new line within double quotes; a space that comes next would be lost there.
@@ -211,5 +245,5 @@ fn escape(pen: &mut Pen, point: u32) {
         _ if point < 0x10000 => return pen.push(format!("\\u{point:04X}").as_bytes()),
         _ => return pen.push(format!("\\U{point:08X}").as_bytes()),
     };
-    pen.push(&[b'\\', short]);
+    pen.push_counted(&[b'\\', short], 2);
 }

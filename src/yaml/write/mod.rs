@@ -161,7 +161,7 @@ impl Emitter {
             self.open_ended = self.open.is_empty();
             folded::plain(&mut self.pen, text, !key);
         } else if found.single {
-            folded::single(&mut self.pen, text, !key);
+            folded::single(&mut self.pen, text, !key, found.wide);
         } else {
             folded::double(&mut self.pen, text, !key);
         }

@@ -87,5 +87,7 @@ impl Pen {
 
 /// How many characters some WTF-8 holds.
 pub fn characters(text: &[u8]) -> usize {
-    text.iter().filter(|b| **b & 0xc0 != 0x80).count()
+    // Counted in bytes, which is much faster than in words, as long as no byte can overflow.
+    let count = |part: &[u8]| part.iter().map(|b| u8::from(*b & 0xc0 != 0x80)).sum::<u8>();
+    text.chunks(u8::MAX.into()).map(|part| usize::from(count(part))).sum()
 }
