@@ -31,7 +31,8 @@ pub enum Class {
 impl Analysis {
     /// Looks at a text in WTF-8.
     pub fn of(text: &[u8]) -> Self {
-        let mut found = Self { multiline: false, wide: false, plain: plain_ends(text), single: true };
+        let mut found =
+            Self { multiline: false, wide: false, plain: plain_ends(text), single: true };
         let mut at = 0;
         while let Some(byte) = next_odd(text, &mut at) {
             // Double quotes it is; nothing else matters of a text too long for a key.
