@@ -273,7 +273,8 @@ fn scalar(text: &Text<'_>, spelling: Spelling, typed: bool, out: &mut Vec<u8>) {
 pub fn emit(value: &[u8], yaml: &mut Emitter) -> Result<(), Fault> {
     let mut cursor = Cursor::new(value);
     let mut open = Vec::new();
-    let mut text = Vec::new();
+    // No string holds more than it takes.
+    let mut text = Vec::with_capacity(value.len());
     loop {
         match cursor.peek() {
             Some(b'"') => {

@@ -279,34 +279,37 @@ fn said(
 }
 
 fn write_calls(blocks: &[Node], spacing: Spacing, object: &mut Object<'_>) {
-    let mut first = true;
-    let mut list = Vec::new();
-    for call in blocks.iter().filter(|block| is_call(block)) {
-        if !std::mem::take(&mut first) {
-            list.extend_from_slice(if spacing == Spacing::None { b"," } else { b", " });
-        }
-        let mut member = Object::spaced(&mut list, spacing);
-        if let Some(id) = call.json(Field::Id) {
-            member.member("id", id.as_bytes());
-        }
-        member.member("type", b"\"function\"");
-        let mut function = Object::spaced(member.key("function"), spacing);
-        if let Some(name) = call.json(Field::Name) {
-            function.member("name", name.as_bytes());
-        }
-        if let Some(arguments) = call.json(Field::Arguments) {
-            write_arguments(arguments, function.key("arguments"));
-        }
-        function.close();
-        write_extra(call.json(Field::Extra), &mut member);
-        member.close();
+    let mut calls = blocks.iter().filter(|block| is_call(block)).peekable();
+    if calls.peek().is_none() {
+        return;
     }
-    if !first {
-        let out = object.key("tool_calls");
-        out.push(b'[');
-        out.extend_from_slice(&list);
-        out.push(b']');
+    let out = object.key("tool_calls");
+    out.push(b'[');
+    while let Some(call) = calls.next() {
+        write_call(call, spacing, out);
+        if calls.peek().is_some() {
+            out.extend_from_slice(if spacing == Spacing::None { b"," } else { b", " });
+        }
     }
+    out.push(b']');
+}
+
+fn write_call(call: &Node, spacing: Spacing, out: &mut Vec<u8>) {
+    let mut member = Object::spaced(out, spacing);
+    if let Some(id) = call.json(Field::Id) {
+        member.member("id", id.as_bytes());
+    }
+    member.member("type", b"\"function\"");
+    let mut function = Object::spaced(member.key("function"), spacing);
+    if let Some(name) = call.json(Field::Name) {
+        function.member("name", name.as_bytes());
+    }
+    if let Some(arguments) = call.json(Field::Arguments) {
+        write_arguments(arguments, function.key("arguments"));
+    }
+    function.close();
+    write_extra(call.json(Field::Extra), &mut member);
+    member.close();
 }
 
 /// Writes the members of an object one by one, for the spaces between them.

@@ -63,6 +63,7 @@ pub fn open<'a>(
         records: 0,
         turns_seen: 0,
         listed: None,
+        written: Vec::new(),
     }))
 }
 
@@ -123,6 +124,8 @@ struct Records<'a> {
     /// `None` where there is no place for messages at all.
     turns_seen: u64,
     listed: Option<u64>,
+    /// A record as JSON, as it is written.
+    written: Vec<u8>,
 }
 
 impl Iterator for Records<'_> {
@@ -203,7 +206,7 @@ impl Records<'_> {
     }
 
     fn json(&mut self, first: Event, scalars: Scalars) -> Result<Bytes> {
-        let mut out = Vec::new();
+        let mut out = Vec::with_capacity(self.written.len().clamp(256, 64 << 10));
         self.nodes.value(&mut self.events, first, scalars, &mut out)?;
         Ok(out.into())
     }
@@ -333,9 +336,9 @@ impl Records<'_> {
         let json = self.json(event, Scalars::TextOf(TEXTS))?;
         self.say_twice(&json, at);
         let mut record = turn::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
-        let mut written = Vec::new();
-        turn::write(&record, &mut written);
-        put(&written, &mut self.shadow.yaml);
+        self.written.clear();
+        turn::write(&record, &mut self.written);
+        put(&self.written, &mut self.shadow.yaml);
         self.own_spelling(&mut record, gap);
         self.turns_seen += 1;
         self.push(record, at);
@@ -416,9 +419,9 @@ impl Records<'_> {
         if !turn.begun && !record.node.is(Field::Role, "user") {
             self.restore_question(turn, at)?;
         }
-        let mut written = Vec::new();
-        message::write(&record, Spacing::None, true, &mut written);
-        put(&written, &mut self.shadow.yaml);
+        self.written.clear();
+        message::write(&record, Spacing::None, true, &mut self.written);
+        put(&self.written, &mut self.shadow.yaml);
         self.own_spelling(&mut record, gap);
         let answered = turn::is_answer(&record.node);
         self.node(&mut record, turn);

@@ -50,6 +50,7 @@ pub fn open<'a>(
         summary: None,
         header_prompt: None,
         sums: (0.0, 0.0),
+        json: Vec::new(),
     }))
 }
 
@@ -80,6 +81,8 @@ struct File<'a> {
     header_prompt: Option<Json>,
     /// Tokens and cost of all turns that were summed up.
     sums: (f64, f64),
+    /// The message that is being written, as JSON.
+    json: Vec<u8>,
 }
 
 impl Writer for File<'_> {
@@ -278,8 +281,8 @@ impl File<'_> {
     fn message(&mut self, located: &Located<Record>, own: bool) -> Result<()> {
         let record = &located.value;
         let node = &record.node;
-        let mut json = Vec::new();
-        if !message::write(record, Spacing::None, own, &mut json) {
+        self.json.clear();
+        if !message::write(record, Spacing::None, own, &mut self.json) {
             message::lost(record, self.cx.log);
             return Ok(());
         }
@@ -298,7 +301,7 @@ impl File<'_> {
             self.messages.yaml.raw(raw.as_bytes());
             return Ok(());
         }
-        put(&json, &mut self.messages.yaml);
+        put(&self.json, &mut self.messages.yaml);
         message::losses(record, own, self.cx.log);
         Ok(())
     }
