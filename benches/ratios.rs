@@ -128,6 +128,14 @@ fn converted(from: &str, version: u32, to: &str, target: u32, session: &[u8]) ->
 struct Nowhere;
 
 impl Sink for Nowhere {
+    fn takes_parts(&self) -> bool {
+        true
+    }
+
+    fn stem(&self) -> Option<String> {
+        None
+    }
+
     fn create(&mut self, _name: &str) -> Result<Box<dyn Write>> {
         Ok(Box::new(std::io::sink()))
     }

@@ -141,6 +141,29 @@ fn comparable(message: &Value) -> Option<Value> {
     (!empty).then(|| json!({"role": role, "content": content}))
 }
 
+/// Answers that stand side by side as one, and texts in them, too: so contexts are compared.
+fn side_by_side(messages: Vec<Value>) -> Vec<Value> {
+    let mut out: Vec<Value> = Vec::new();
+    for message in messages {
+        let answer = |message: &Value| message["role"] == "assistant";
+        let Some(last) = out.last_mut().filter(|last| answer(last) && answer(&message)) else {
+            out.push(message);
+            continue;
+        };
+        let list = last["content"].as_array_mut().expect("blocks");
+        for block in message["content"].as_array().expect("blocks") {
+            match list.last_mut().filter(|last| last["type"] == "text" && block["type"] == "text") {
+                Some(last) => {
+                    let text = |block: &Value| block["text"].as_str().expect("a text").to_owned();
+                    last["text"] = json!(text(last) + &text(block));
+                }
+                None => list.push(block.clone()),
+            }
+        }
+    }
+    out
+}
+
 fn blocks(content: &Value) -> Vec<Value> {
     let mut out: Vec<Value> = Vec::new();
     let text = json!([{"type": "text", "text": content}]);
@@ -203,6 +226,7 @@ fn what_is_sent_is_what_the_real_pi_sends() {
         let plain = |m: &&Value| m["role"] != "system";
         let theirs: Vec<_> = theirs.into_iter().filter(plain).filter_map(comparable).collect();
         let ours: Vec<_> = ours.as_array().expect("a list").iter().filter(plain).collect();
+        let theirs = side_by_side(theirs);
         assert_eq!(ours, theirs.iter().collect::<Vec<_>>(), "{name}");
     }
     println!("{} contexts are sent in the real pi's words", contexts.len());

@@ -291,6 +291,8 @@ impl File<'_> {
             let number =
                 number.map_or(self.open.unwrap_or(1), |number| (number as u32).max(1).into());
             self.open_turn(number, located)?;
+        } else if let Some(number) = self.told_turn(node) {
+            self.open_turn(number, located)?;
         } else if self.sum_up(record) {
             self.open_turn(self.written + 1, located)?;
         } else {
@@ -366,6 +368,15 @@ impl File<'_> {
         self.end_summary();
         self.summary = Some(Summary::of(turn));
         self.turn_losses(turn, &[Field::Extra]);
+    }
+
+    /// The turn that a message says it belongs to, if that was told of and is written already: some
+    /// formats tell of all turns before the first message.
+    fn told_turn(&self, message: &Node) -> Option<u64> {
+        let number = message.json(Field::Turn).and_then(Json::float)? as u64;
+        let written = (1..=self.written).contains(&number);
+        let comes = self.open == Some(number) || number > self.listed;
+        Some(number).filter(|_| written && comes && !message.is(Field::Role, "system"))
     }
 
     /// Counts what of a turn has no place.
