@@ -62,6 +62,7 @@ fn facts(report: &FileReport, found: &Inspection, put: &mut dyn FnMut(&str, Stri
     put("entries", format!("{}: {}", number(found.entries as f64), counts(&found.kinds)));
     put("messages", counts(&found.roles));
     put("calls", counts(&found.calls));
+    put("runs", counts(&found.runs));
     put("models", counts(&found.models));
     let active = found.active;
     put("turns", format!("{}, {} on the active branch", found.turns, active.turns));
