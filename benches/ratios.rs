@@ -140,14 +140,6 @@ impl Sink for Nowhere {
         Ok(Box::new(std::io::sink()))
     }
 
-    fn takes_parts(&self) -> bool {
-        false
-    }
-
-    fn stem(&self) -> Option<String> {
-        None
-    }
-
     fn spool(&mut self) -> Result<Box<dyn Spool>> {
         Ok(Box::new(tempfile::tempfile().expect("a temporary file")))
     }
