@@ -1,8 +1,8 @@
 //! Several sessions as one: what an agent kept in a file for each time that it was started.
 
 use crate::convert::say_losses;
-use crate::diagnostic::Fate;
-use crate::error::Result;
+use crate::diagnostic::{Code, Fate};
+use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts, Sink};
 use crate::formats::Spec;
 use crate::json::Json;
@@ -23,7 +23,8 @@ pub struct Piece<'a> {
 /// the prompt is the last one's and the rest the first one's.
 ///
 /// # Errors
-/// If one of them is damaged beyond what the options allow, or reading or writing fails.
+/// If one of them is damaged beyond what the options allow or is of the target's own version, or
+/// reading or writing fails.
 ///
 /// ```
 /// use copyist::diagnostic::Log;
@@ -54,12 +55,18 @@ pub fn run(
     let mut writer = (to.format.write)(sink, to.version(), cx)?;
     let mut done = Outcome { changed: true, ..Outcome::default() };
     let mut seam = Seam::default();
+    // A writer gives its own files back as they were, and what stands twice in them stays so.
+    let target = to.format.at(to.version().number);
     for (place, piece) in (0..).zip(pieces) {
         cx.log.turn_to(place);
         for item in (piece.format.read)(piece.parts, cx)? {
             let mut located = item?;
             done.records += 1;
             located.at.part = place;
+            if located.value.node.is(Field::Source, &target) {
+                let message = format!("files of {target} are joined into other formats only");
+                return Err(Error::request(Code::WrongVersion, message));
+            }
             if seam.adapt(&mut located, cx) {
                 writer.record(&located)?;
             }

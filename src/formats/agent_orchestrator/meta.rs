@@ -18,7 +18,7 @@ use bytes::Bytes;
 /// The ending of its name.
 pub const ENDING: &str = ".meta.json";
 
-/// The members that a session always had. Version 1 has them alone, or those of [`LATER`] besides.
+/// The members that a session always had. Version 1 has them alone, or some of the later ones besides.
 const FIRST: [&str; 2] = ["session_name", "created_at"];
 
 /// Whether a text begins as such a file does, and the version that it speaks for: whole seconds

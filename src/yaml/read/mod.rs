@@ -115,8 +115,8 @@ pub struct Events<R: Read> {
 
 /// Who reads.
 enum Way<R: Read> {
-    Plain(Plain<R>),
-    Parser(Parsed<R>),
+    Plain(Box<Plain<R>>),
+    Parser(Box<Parsed<R>>),
     /// The end, or an error before it.
     Ended,
 }
@@ -125,13 +125,13 @@ impl<R: Read> Events<R> {
     /// Reads a stream in UTF-8, which may begin with a byte order mark; for others see
     /// [`encoding`](crate::yaml::encoding).
     pub fn new(reader: R, limits: Limits) -> Self {
-        Self { way: Way::Plain(Plain::new(reader, limits)) }
+        Self { way: Way::Plain(Box::new(Plain::new(reader, limits))) }
     }
 
     /// The same by the parser alone, which gives the same events: the judge of the scanner in
     /// tests, and the yardstick of its speed.
     pub fn parsed(reader: R, limits: Limits) -> Self {
-        Self { way: Way::Parser(Parsed::new(Rest::whole(reader), limits)) }
+        Self { way: Way::Parser(Box::new(Parsed::new(Rest::whole(reader), limits))) }
     }
 
     /// The next event, or `None` at the end.
@@ -165,7 +165,7 @@ impl<R: Read> Events<R> {
     #[cold]
     fn hand_over(&mut self) {
         if let Way::Plain(plain) = std::mem::replace(&mut self.way, Way::Ended) {
-            self.way = Way::Parser(plain.hand_over());
+            self.way = Way::Parser(Box::new(plain.hand_over()));
         }
     }
 }

@@ -34,7 +34,11 @@ impl Analysis {
         let mut found =
             Self { multiline: false, wide: false, plain: plain_ends(text), single: true };
         let mut at = 0;
-        while let Some(byte) = next_odd(text, &mut at) {
+        while let Some(byte) = if found.plain {
+            next_odd::<true>(text, &mut at)
+        } else {
+            next_odd::<false>(text, &mut at)
+        } {
             // Double quotes it is; nothing else matters of a text too long for a key.
             if !found.plain && !found.single && (found.multiline || text.len() > LONG) {
                 break;
@@ -76,12 +80,13 @@ impl Analysis {
 /// Longer than any key that may stand before its `:`, in bytes.
 const LONG: usize = 1024;
 
-/// Goes to the next byte that is a colon, a hash, or not printable ASCII; `None` at the end.
+/// Goes to the next byte that is not printable ASCII, or with `MARKS` a colon or a hash; `None` at
+/// the end.
 ///
 /// Eight bytes at a time, as in [`json`](crate::json): a byte's high bit is set where a test holds,
 /// and only the lowest hit is used.
 #[inline]
-fn next_odd(text: &[u8], at: &mut usize) -> Option<u8> {
+fn next_odd<const MARKS: bool>(text: &[u8], at: &mut usize) -> Option<u8> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let zero = |word: u64| word.wrapping_sub(ONES) & !word;
@@ -89,7 +94,8 @@ fn next_odd(text: &[u8], at: &mut usize) -> Option<u8> {
         let word = u64::from_le_bytes(*block);
         let control = word.wrapping_sub(ONES * 0x20) & !word;
         let is = |byte: u8| zero(word ^ (ONES * u64::from(byte)));
-        let hits = (control | word | is(b':') | is(b'#') | is(0x7f)) & HIGH;
+        let marks = if MARKS { is(b':') | is(b'#') } else { 0 };
+        let hits = (control | word | is(0x7f) | marks) & HIGH;
         if hits != 0 {
             *at += hits.trailing_zeros() as usize / 8;
             return text.get(*at).copied();
@@ -97,7 +103,8 @@ fn next_odd(text: &[u8], at: &mut usize) -> Option<u8> {
         *at += 8;
     }
     let rest = text.get(*at..)?;
-    let found = rest.iter().position(|b| !matches!(b, b' '..=b'~') || matches!(b, b':' | b'#'));
+    let odd = |b: &u8| !matches!(b, b' '..=b'~') || (MARKS && matches!(b, b':' | b'#'));
+    let found = rest.iter().position(odd);
     *at += found.unwrap_or(rest.len());
     found.and_then(|i| rest.get(i).copied())
 }
