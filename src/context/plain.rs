@@ -94,12 +94,6 @@ pub fn answer(content: &[Node]) -> Option<&Node> {
     content.first().filter(|block| block.is(Field::Type, block::TOOL_RESULT))
 }
 
-/// The texts among the blocks as one.
-pub fn all_text(content: &[Node]) -> Option<Json> {
-    let texts = content.iter().filter(|block| block.is(Field::Type, block::TEXT));
-    texts.filter_map(|block| block.json(Field::Text).cloned()).reduce(|a, b| a.joined(&b))
-}
-
 /// Writes the member that has a value.
 pub fn member_of(object: &mut Object<'_>, key: &str, node: &Node, field: Field) {
     if let Some(value) = node.json(field) {

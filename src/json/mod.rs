@@ -7,7 +7,6 @@
 //! * [`Cursor`] walks a text once and checks every byte of it against the grammar.
 //! * [`Json`] is one checked value, a counted slice of its line.
 //! * [`text`] decodes and quotes strings.
-//! * [`python`] knows the numbers that only Python has.
 //! * [`edit`] changes a few bytes of an object and leaves the rest alone.
 //! * [`Spelling`] spells a value as its producer would.
 
@@ -15,7 +14,6 @@ mod cursor;
 pub mod edit;
 mod fault;
 mod normal;
-pub mod python;
 mod scan;
 mod spelling;
 pub mod text;

@@ -195,5 +195,6 @@ mod tests {
         let text = br#"[NaN,-Infinity,Infinity,"-NaN \" NaN",Nix]"#;
         let null = br#"[null,null,null,"-NaN \" NaN",Nix]"#;
         assert_eq!(without_nan(text).expect("some"), null);
+        assert_eq!(without_nan(null), None);
     }
 }

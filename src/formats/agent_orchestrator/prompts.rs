@@ -73,11 +73,7 @@ impl Prompts {
             () if is("user") => self.user(node, log, put),
             () if is("assistant") => self.assistant(node, log, put),
             () if is("tool") => self.tool(node, log, put),
-            () => {
-                let role = node.text(Field::Role).map(|role| format!(" of role {role}"));
-                let path = format!("{}{}", record.kind.name(), role.unwrap_or_default());
-                log.count(Fate::Dropped, &path);
-            }
+            () => log.count(Fate::Dropped, &record.told()),
         }
     }
 
@@ -99,7 +95,9 @@ impl Prompts {
         let content = adapted(node.get(Field::Content), log);
         let texts = |nodes: &[Node]| nodes.iter().all(|node| node.is(Field::Type, blocks::TEXT));
         let text = match &content {
-            Some(Value::Nodes(nodes)) if texts(nodes) => Some(all_text(nodes)),
+            Some(Value::Nodes(nodes)) if texts(nodes) => {
+                Some(blocks::all_text(nodes).unwrap_or(Json::constant("\"\"")))
+            }
             Some(Value::Json(text)) if !text.is_null() => Some(text.clone()),
             Some(Value::Nodes(_)) => None,
             _ => Some(Json::constant("\"\"")),
@@ -245,13 +243,6 @@ fn adapted(content: Option<&Value>, log: &Log) -> Option<Value> {
     Some(nodes.iter().map(adapt).collect::<Vec<_>>().into())
 }
 
-/// The texts among blocks as one.
-fn all_text(nodes: &[Node]) -> Json {
-    let texts = nodes.iter().filter(|node| node.is(Field::Type, blocks::TEXT));
-    let texts = texts.filter_map(|node| node.json(Field::Text).cloned());
-    texts.reduce(|a, b| a.joined(&b)).unwrap_or(Json::constant("\"\""))
-}
-
 impl Turn {
     fn time(&mut self, node: &Node) {
         let Some(time) = node.text(Field::Time).and_then(|time| time.parse().ok()) else { return };
@@ -265,7 +256,8 @@ impl Turn {
         let calls = nodes.iter().filter(|block| block.is(Field::Type, blocks::TOOL_CALL));
         self.open.extend(calls.filter_map(|call| call.json(Field::Id).cloned()));
         let text = node.json(Field::Content).filter(|text| !text.is_null()).cloned();
-        self.text = Some(text.unwrap_or_else(|| all_text(nodes)));
+        self.text =
+            Some(text.or_else(|| blocks::all_text(nodes)).unwrap_or(Json::constant("\"\"")));
         if let Some(usage) = node.node(Field::Usage) {
             self.usage(usage);
         }

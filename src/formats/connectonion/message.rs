@@ -262,8 +262,7 @@ fn said(
     let calls = blocks.iter().any(is_call);
     let all_text = parts.iter().all(|part| part.is(Field::Type, block::TEXT));
     if !own && all_text && !(parts.is_empty() && calls) {
-        let texts = parts.iter().filter_map(|part| part.json(Field::Text).cloned());
-        let text = texts.reduce(|a, b| a.joined(&b)).unwrap_or(Json::constant("\"\""));
+        let text = block::all_text(&parts).unwrap_or(Json::constant("\"\""));
         object.member("content", text.as_bytes());
         return;
     }
@@ -331,8 +330,7 @@ fn write_arguments(arguments: &Json, out: &mut Vec<u8>) {
 
 /// Counts a record that stands for no message.
 pub fn lost(record: &Record, log: &Log) {
-    let role = record.node.text(Field::Role).map(|role| format!(" of role {role}"));
-    log.count(Fate::Dropped, &format!("{}{}", record.kind.name(), role.unwrap_or_default()));
+    log.count(Fate::Dropped, &record.told());
 }
 
 /// Counts what of a record is not in the message that [`write()`] made of it.

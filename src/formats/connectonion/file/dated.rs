@@ -4,22 +4,20 @@
 //! turn; it is all that is kept, and as long as the last turn of the file. Turns go to a spool, for
 //! the top before them tells what may be known last.
 
-use super::super::{agent, cannot_write, encoding_of, message};
-use super::assembly::{CHUNK, Out, Section, ended};
-use super::is_remark;
+use super::super::{agent, message};
+use super::assembly::{CHUNK, Frame, Section, add_file, append, ended};
 use super::list::{Begin, List};
 use super::queue::Queue;
+use super::remark;
 use super::top::{DATED, put};
 use super::turn::{self, Summary, TEXTS};
-use super::write::{append, item};
+use super::write::item;
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::json::{Cursor, Json, text};
-use crate::lines::BOM;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value};
-use crate::yaml::encoding::{Encoder, UTF_8};
 use crate::yaml::json::Scalars;
 use crate::yaml::write::Style;
 use std::io::Write;
@@ -128,28 +126,14 @@ impl Writer for File<'_> {
         if !own {
             self.head();
         }
-        let file = self.top.node(Field::File).cloned().unwrap_or_default();
-        let encoding = if own { encoding_of(&file)? } else { UTF_8 };
-        let mut to = Encoder::new(self.to, encoding);
-        let mut out = Out::new(&mut to, file.is(Field::Eol, "crlf"));
-        if file.is_true(Field::Bom) {
-            out.put(BOM)?;
-        }
-        let head = if own {
-            DATED.spelled(&self.top, Style::PyYaml)
-        } else {
-            DATED.text(&self.top, Style::PyYaml)
-        };
-        let mut head = ended(head);
-        append(&mut head, &self.above);
-        out.put(&head)?;
         self.turns.yaml.end();
-        self.turns.finish(&mut out)?;
-        out.put(&self.tail)?;
-        if file.json(Field::FinalNewline).is_none() {
-            out.end_line()?;
-        }
-        to.flush().map_err(cannot_write)
+        let (top, above) = (&self.top, self.above.as_str());
+        let frame = Frame { shape: &DATED, top, own, style: Style::PyYaml, above };
+        let turns = self.turns;
+        frame.write(self.to, |out| {
+            turns.finish(out)?;
+            out.put(&self.tail)
+        })
     }
 }
 
@@ -161,21 +145,14 @@ impl File<'_> {
     fn session(&mut self, node: &Node) {
         let first = self.own.is_none();
         let own = *self.own.get_or_insert(node.is(Field::Source, &DATED.source()));
-        let encoded = |file: &Node| file.json(Field::Encoding).is_some();
-        if !own && node.node(Field::File).is_some_and(encoded) {
-            self.lost("session.file.encoding");
-        }
         // Elsewhere, when the session began may be all that is known, or when it was last written.
         let dated = node.json(Field::Created).is_some() || self.top.json(Field::Created).is_some();
-        for field in node.fields().filter(|field| !DATED.holds(*field, own)) {
-            let moved = field == Field::SystemPrompt || (field == Field::Updated && !dated);
-            if own || !moved {
-                self.lost(&format!("session.{}", field.name()));
-            }
-        }
+        let moved =
+            |field| !own && (field == Field::SystemPrompt || (field == Field::Updated && !dated));
+        DATED.losses(node, own, &moved, self.cx.log);
         if own && !first && self.written + u64::from(self.open.is_some()) > 0 {
             self.tail.extend_from_slice(&ended(DATED.spelled(node, Style::PyYaml)));
-            self.file(node);
+            add_file(&mut self.top, node);
             return;
         }
         for (field, value) in node.iter().filter(|(field, _)| *field != Field::File) {
@@ -187,21 +164,12 @@ impl File<'_> {
                 (field, value) => self.top.set(field, value.clone()),
             }
         }
-        self.file(node);
-    }
-
-    /// Takes in what a session record says of the file.
-    fn file(&mut self, node: &Node) {
-        let Some(new) = node.node(Field::File) else { return };
-        let mut file = self.top.node(Field::File).cloned().unwrap_or_default();
-        new.iter().for_each(|(field, value)| file.set(field, value.clone()));
-        self.top.set(Field::File, file);
+        add_file(&mut self.top, node);
     }
 
     /// Puts comments and blank lines where they stood.
     fn notice(&mut self, record: &Record, own: bool) -> Result<()> {
-        let text = record.node.json(Field::Data).and_then(Json::text);
-        let Some(text) = text.filter(|_| own && is_remark(&record.node)) else {
+        let Some(text) = remark(&record.node).filter(|_| own) else {
             message::lost(record, self.cx.log);
             return Ok(());
         };

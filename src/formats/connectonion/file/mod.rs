@@ -40,6 +40,7 @@ pub use sniff::version;
 pub use top::{DATED, KEYED, Shape};
 pub use write::open as open_writer;
 
+use crate::json::Json;
 use crate::record::{Field, Node};
 
 /// What `file.style` says of a file that is spelled for people, as this crate spells sessions that
@@ -49,7 +50,8 @@ const READABLE: &str = "readable";
 /// The subtype of notices that stand for comments and blank lines between records.
 const REMARK: &str = "comment";
 
-/// Whether a notice stands for comments and blank lines.
-fn is_remark(notice: &Node) -> bool {
-    notice.is(Field::Subtype, REMARK)
+/// The comments and blank lines that a notice stands for, if it does.
+fn remark(notice: &Node) -> Option<String> {
+    let said = notice.json(Field::Data).filter(|_| notice.is(Field::Subtype, REMARK));
+    said.and_then(Json::text)
 }

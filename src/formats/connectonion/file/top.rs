@@ -1,6 +1,7 @@
 //! The members of the top, `turns` and `messages` apart.
 
 use super::super::{EXPANSION, NAME};
+use crate::diagnostic::{Fate, Log};
 use crate::json::{Json, text as json};
 use crate::mapping::{Extra, Object};
 use crate::position::Position;
@@ -122,6 +123,17 @@ impl Shape {
                 about_the_file.contains(&field)
                     || self.members.iter().any(|(_, held)| *held == field)
             }
+        }
+    }
+
+    /// Counts what of a session record has no place here, nor is `moved` elsewhere.
+    pub fn losses(&self, node: &Node, own: bool, moved: &dyn Fn(Field) -> bool, log: &Log) {
+        let encoded = |file: &Node| file.json(Field::Encoding).is_some();
+        if !own && node.node(Field::File).is_some_and(encoded) {
+            log.count(Fate::Dropped, "session.file.encoding");
+        }
+        for field in node.fields().filter(|field| !self.holds(*field, own) && !moved(*field)) {
+            log.count(Fate::Dropped, &format!("session.{}", field.name()));
         }
     }
 

@@ -303,9 +303,7 @@ pub fn said(node: &Node) -> Option<Json> {
     if let Some(text) = node.json(Field::Content) {
         return Some(text.clone()).filter(|text| !text.is_null());
     }
-    let blocks = node.nodes(Field::Content)?;
-    let texts = blocks.iter().filter(|block| block.is(Field::Type, block::TEXT));
-    texts.filter_map(|block| block.json(Field::Text).cloned()).reduce(|a, b| a.joined(&b))
+    block::all_text(node.nodes(Field::Content)?)
 }
 
 /// How many characters of an argument are shown.

@@ -3,20 +3,18 @@
 //! Turns stand before the messages that they sum up, and the top before both tells of the end. So
 //! turns and messages go to spools, and the file is put together at its end.
 
-use super::super::{EXPANSION, cannot_write, encoding_of, message};
-use super::assembly::{CHUNK, Out, Section, ended};
+use super::super::{EXPANSION, message};
+use super::assembly::{CHUNK, Frame, Section, add_file, append, ended};
 use super::top::{KEYED, put};
 use super::turn::{self, Summary, TEXTS};
-use super::{READABLE, is_remark};
+use super::{READABLE, remark};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::json::Json;
-use crate::lines::BOM;
 use crate::mapping::Spacing;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value};
-use crate::yaml::encoding::{Encoder, UTF_8};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Events, Limits};
 use crate::yaml::write::Style;
@@ -118,34 +116,16 @@ impl Writer for File<'_> {
         }
         self.close_turn();
         self.list_empty(self.written);
-        let file = self.top.take(Field::File);
-        let file = match &file {
-            Some(Value::Node(file)) => file.clone(),
-            _ => Node::default(),
-        };
-        let encoding = if own { encoding_of(&file)? } else { UTF_8 };
-        let mut to = Encoder::new(self.to, encoding);
-        let mut out = Out::new(&mut to, file.is(Field::Eol, "crlf"));
-        if file.is_true(Field::Bom) {
-            out.put(BOM)?;
-        }
-        let head = if own {
-            KEYED.spelled(&self.top, self.style)
-        } else {
-            KEYED.text(&self.top, self.style)
-        };
-        let mut head = ended(head);
-        append(&mut head, &self.above);
-        out.put(&head)?;
         self.turns.yaml.end();
-        self.turns.finish(&mut out)?;
-        out.put(&self.middle)?;
-        self.messages.finish(&mut out)?;
-        out.put(&self.tail)?;
-        if file.json(Field::FinalNewline).is_none() {
-            out.end_line()?;
-        }
-        to.flush().map_err(cannot_write)
+        let (top, above) = (&self.top, self.above.as_str());
+        let frame = Frame { shape: &KEYED, top, own, style: self.style, above };
+        let (turns, messages) = (self.turns, self.messages);
+        frame.write(self.to, |out| {
+            turns.finish(out)?;
+            out.put(&self.middle)?;
+            messages.finish(out)?;
+            out.put(&self.tail)
+        })
     }
 }
 
@@ -157,15 +137,7 @@ impl File<'_> {
     fn session(&mut self, node: &Node) {
         let first = self.own.is_none();
         let own = *self.own.get_or_insert(node.is(Field::Source, &KEYED.source()));
-        let encoded = |file: &Node| file.json(Field::Encoding).is_some();
-        if !own && node.node(Field::File).is_some_and(encoded) {
-            self.lost("session.file.encoding");
-        }
-        for field in node.fields() {
-            if !KEYED.holds(field, own) {
-                self.lost(&format!("session.{}", field.name()));
-            }
-        }
+        KEYED.losses(node, own, &|_| false, self.cx.log);
         if first {
             self.set_style(node, own);
             self.top = node.clone();
@@ -179,11 +151,7 @@ impl File<'_> {
             }
             return;
         }
-        if let Some(new) = node.node(Field::File) {
-            let mut file = self.top.node(Field::File).cloned().unwrap_or_default();
-            new.iter().for_each(|(field, value)| file.set(field, value.clone()));
-            self.top.set(Field::File, file);
-        }
+        add_file(&mut self.top, node);
         if !own {
             if let Some(time) = node.json(Field::Updated) {
                 self.top.set(Field::Updated, time.clone());
@@ -215,8 +183,7 @@ impl File<'_> {
     /// Puts comments and blank lines where they stood.
     fn notice(&mut self, located: &Located<Record>) -> Result<()> {
         let node = &located.value.node;
-        let text = node.json(Field::Data).and_then(Json::text);
-        let Some(text) = text.filter(|_| is_remark(node)) else {
+        let Some(text) = remark(node) else {
             message::lost(&located.value, self.cx.log);
             return Ok(());
         };
@@ -417,17 +384,6 @@ impl File<'_> {
             put(&json, &mut self.turns.yaml);
         }
     }
-}
-
-/// Appends comments and blank lines to a text behind its last line.
-pub fn append(text: &mut Vec<u8>, remark: &str) {
-    if remark.is_empty() {
-        return;
-    }
-    let ended = text.pop_if(|last| *last == b'\n').is_some();
-    let remark = if ended { remark } else { remark.trim_start_matches('\n') };
-    text.extend_from_slice(remark.as_bytes());
-    text.push(b'\n');
 }
 
 /// The one item of a sequence as JSON, if the text is that.

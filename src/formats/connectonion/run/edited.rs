@@ -11,7 +11,7 @@ use super::{CLOSE, INDENT, MESSAGES, OPEN, parse};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader};
-use crate::json::{Cursor, Fault, Json, python};
+use crate::json::{Cursor, Fault, Json, without_nan};
 use crate::lines::{Lines, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Record};
@@ -236,7 +236,7 @@ impl Records<'_> {
 
     /// All messages of a text that holds a JSON array.
     fn array(&mut self, text: Bytes, at: Position) -> Result<()> {
-        let plain = python::without_constants(&text);
+        let plain = without_nan(&text);
         if plain.is_some() {
             let found = Diagnostic::new(Code::PythonNumber, Code::PythonNumber.title());
             self.cx.report(found.at(at));

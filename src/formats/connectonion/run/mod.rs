@@ -18,7 +18,7 @@ mod read;
 mod write;
 
 use super::message;
-use crate::json::{Fault, python};
+use crate::json::{Fault, without_nan};
 use crate::record::Record;
 use bytes::Bytes;
 
@@ -41,7 +41,7 @@ const INDENT: &str = "    ";
 /// If the text is not one JSON value.
 fn parse(text: &Bytes) -> Result<(Record, bool), Fault> {
     message::read(text).map(|record| (record, false)).or_else(|fault| {
-        let plain = python::without_constants(text).ok_or(fault)?;
+        let plain = without_nan(text).ok_or(fault)?;
         message::read(&plain.into()).map(|record| (record, true)).map_err(|_| fault)
     })
 }
