@@ -56,6 +56,8 @@ pub struct Format {
     pub steps: &'static [Step],
     /// What the format's own software sends to a model, if it is known.
     pub context: Option<ContextFn>,
+    /// What one request of a run showed a model, where sessions keep requests.
+    pub prompt: Option<PromptFn>,
 }
 
 /// One version of a format.
@@ -108,6 +110,8 @@ pub type Piece<'a> = &'a mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>;
 pub type PiecesFn = fn(&mut dyn Parts, &Cx<'_>, Piece<'_>) -> Result<()>;
 /// Begins a context with what the session record tells.
 pub type ContextFn = fn(&Record) -> Box<dyn Context>;
+/// Looks for the request with this number in the run with this identifier.
+pub type PromptFn = fn(&str, f64) -> Box<dyn Prompt>;
 /// Says from a file's path, with `/` before and between its pieces, and from its beginning, where
 /// it stands. Files are many, so only those are opened whose paths are right.
 pub type MemberFn = fn(&str, &mut dyn FnMut() -> Vec<u8>) -> Option<Member>;
@@ -249,6 +253,25 @@ pub trait Context {
 
     /// Members that stand behind the messages.
     fn settings(&self) -> Vec<(&'static str, Vec<u8>)>;
+}
+
+/// Builds what a model was shown by one request, from the records before it. They are shown twice,
+/// so that only what the request refers to need be kept.
+pub trait Prompt {
+    /// First showing: a break where the request is found.
+    fn look(&mut self, record: &Record) -> ControlFlow<()>;
+
+    /// Second showing, likewise.
+    ///
+    /// # Errors
+    /// If there is no room for what is kept.
+    fn keep(&mut self, record: &Record) -> Result<ControlFlow<()>>;
+
+    /// The messages, and how many of them are not in the session.
+    ///
+    /// # Errors
+    /// If what was kept cannot be read back.
+    fn messages(&mut self) -> Result<(Vec<Record>, u64)>;
 }
 
 /// The version that the byte plane is to reach.

@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod prompts;
 mod traps;
 
 use common::{

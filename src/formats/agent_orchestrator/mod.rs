@@ -74,6 +74,7 @@ pub static FORMAT: Format = Format {
     // The newer scripts read the older log as if it had no end; nothing turns one into the other.
     steps: &[],
     context: Some(context::open),
+    prompt: None,
 };
 
 const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Result, Kind::Opaque];

@@ -42,6 +42,7 @@ pub static FORMAT: Format = Format {
     pieces: None,
     steps: &[],
     context: None,
+    prompt: None,
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {

@@ -25,6 +25,7 @@ mod input;
 mod log;
 mod message;
 mod names;
+mod prompt;
 mod read;
 mod resolve;
 mod shelf;
@@ -87,6 +88,7 @@ pub static FORMAT: Format = Format {
     pieces: Some(pieces),
     steps: &[],
     context: Some(context::open),
+    prompt: Some(prompt::open),
 };
 
 const KINDS: &[Kind] = &[

@@ -1,8 +1,8 @@
 //! A stream of records of Codelia's as the file of a run.
 
 use super::names::{run_part, state_part};
-use super::read::{SHARED, written};
-use super::resolve::Sources;
+use super::read::written;
+use super::resolve::{Headers, Sources};
 use super::survey::fill;
 use super::wire::{self, Type, joined};
 use super::{input, state};
@@ -12,7 +12,7 @@ use crate::format::{Cx, Sink, Writer, no_session};
 use crate::frame::Pen;
 use crate::json::Json;
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record, Value};
+use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
 
 /// Opens the file of a run for writing.
@@ -43,12 +43,11 @@ struct Run<'a> {
     file: Option<Node>,
     /// The session's identifier, unless it was made.
     id: Option<Json>,
-    /// The session's first header.
-    first: Node,
     cx: &'a Cx<'a>,
     sources: Sources,
-    /// What the session record says, until the first header takes it.
-    session: Option<Node>,
+    headers: Headers,
+    /// Whether the session record came.
+    begun: bool,
     /// The header of the run.
     header: Node,
     /// The line that is written once the messages are there that stand behind its record.
@@ -75,7 +74,7 @@ impl Writer for Run<'_> {
         {
             return Ok(());
         }
-        if self.session.is_none() && self.header.is_empty() {
+        if !self.begun {
             return Err(no_session(located.at));
         }
         self.waiting = Some(located.clone());
@@ -103,10 +102,10 @@ impl<'a> Run<'a> {
             sink,
             file: None,
             id: None,
-            first: Node::default(),
             cx,
             sources,
-            session: None,
+            headers: Headers::default(),
+            begun: false,
             header: Node::default(),
             waiting: None,
         }
@@ -115,7 +114,7 @@ impl<'a> Run<'a> {
 
 impl Run<'_> {
     fn session(&mut self, node: &Node) -> Result<()> {
-        let first = self.session.is_none() && self.header.is_empty();
+        let first = !std::mem::replace(&mut self.begun, true);
         self.flush()?;
         let begins = |file: &Node| file.is_true(Field::Bom) || file.json(Field::Eol).is_some();
         let next = first || node.node(Field::File).is_some_and(begins);
@@ -125,7 +124,7 @@ impl Run<'_> {
         }
         if first {
             self.id = node.json(Field::Id).filter(|_| !node.is_true(Field::IdMade)).cloned();
-            self.session = Some(node.clone());
+            self.headers.session(node);
             return Ok(());
         }
         for field in node.fields().filter(|field| !matches!(field, Field::File | Field::Leaf)) {
@@ -276,24 +275,7 @@ impl Run<'_> {
 
     /// A run begins: its header has what the session record says, if it is the first.
     fn begin(&mut self, node: &mut Node) {
-        if let Some(session) = self.session.take() {
-            for &field in SHARED {
-                if let (None, Some(value)) = (node.get(field), session.get(field)) {
-                    node.set(field, value.clone());
-                }
-            }
-            let id = session.json(Field::Id).filter(|_| !session.is_true(Field::IdMade));
-            if let (None, Some(id)) = (node.json(Field::Session), id) {
-                node.set(Field::Session, id.clone());
-            }
-            self.first = node.clone();
-        }
-        if let Some(Value::Json(same)) = node.take(Field::Reference) {
-            for field in [Field::SystemPrompt, Field::Tools] {
-                let value = self.first.json(field).filter(|_| same.member(field.name()).is_some());
-                value.into_iter().for_each(|value| node.set(field, value.clone()));
-            }
-        }
+        self.headers.fill(node);
         self.sources.begin(node);
         self.header = node.clone();
     }

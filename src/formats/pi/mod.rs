@@ -89,6 +89,7 @@ pub static FORMAT: Format = Format {
     pieces: None,
     steps: steps::STEPS,
     context: Some(context::open),
+    prompt: None,
 };
 
 const TREE_KINDS: &[Kind] = &[
