@@ -5,11 +5,11 @@ use crate::error::{Error, Result};
 use crate::ids;
 use crate::json::Json;
 use crate::lines::Line;
+pub use crate::parts::{Change, Parts, Sink, Spool};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::encoding::{self, Encoding};
 use std::borrow::Cow;
-use std::io::{self, Read, Seek, Write};
 use std::ops::ControlFlow;
 
 /// Everything that the program knows about one format: one row of the table.
@@ -136,76 +136,6 @@ pub trait Writer {
     /// If the output cannot be written.
     fn finish(self: Box<Self>) -> Result<()>;
 }
-
-/// The named parts of a session that is read. Most formats have one, the main part, whose name is
-/// empty; another's is what its path has behind the main part's path without its ending.
-pub trait Parts {
-    /// The names of the parts that are there, the main part's first; its place here is what a
-    /// [position](Position::part) counts.
-    fn names(&self) -> Vec<String>;
-
-    /// Opens a part from its beginning. It may be asked for again only after
-    /// [`keep`](Self::keep), for the main part may be a pipe.
-    ///
-    /// # Errors
-    /// If there is no such part, or it cannot be read.
-    fn open(&mut self, name: &str) -> Result<Box<dyn Read>>;
-
-    /// Makes sure that parts can be opened again; a pipe is copied to a temporary file.
-    ///
-    /// # Errors
-    /// If that fails.
-    fn keep(&mut self) -> Result<()>;
-
-    /// Opens a part at a byte; to be used after [`keep`](Self::keep).
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
-        let mut part = self.open(name)?;
-        let passed = io::copy(&mut Read::take(&mut part, byte), &mut io::sink());
-        passed.map_err(|error| Error::io("cannot read", error))?;
-        Ok(part)
-    }
-
-    /// Opens the first part.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    fn main(&mut self) -> Result<Box<dyn Read>> {
-        let name = self.names().into_iter().next().unwrap_or_default();
-        self.open(&name)
-    }
-}
-
-/// Where a session is written.
-pub trait Sink {
-    /// Creates a part. The empty name is the main part, which goes to the output that the person
-    /// named; another's name is what its path has behind that of the main part without its ending,
-    /// such as `.meta.json` or `/run_1.yaml`. Several can be open at a time. In the end they are
-    /// put in their places in the order in which they were created.
-    ///
-    /// # Errors
-    /// If it cannot be created, or is a second part where there is room for one only.
-    fn create(&mut self, name: &str) -> Result<Box<dyn Write>>;
-
-    /// Whether there is room for more parts than the main one.
-    fn takes_parts(&self) -> bool;
-
-    /// What the output is called, without folder and ending; `None` where it has no name.
-    fn stem(&self) -> Option<String>;
-
-    /// Lends room outside of memory, for what stands first in a part and is known last.
-    ///
-    /// # Errors
-    /// If there is none.
-    fn spool(&mut self) -> Result<Box<dyn Spool>>;
-}
-
-/// What is written first and read later. Nothing of it outlives its owner.
-pub trait Spool: Read + Write + Seek {}
-
-impl<T: Read + Write + Seek> Spool for T {}
 
 /// Work on the lines of one session that leaves most bytes as they are.
 pub trait Plane {

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Parts, Sink, Spool};
+use crate::format::{Change, Parts, Sink, Spool};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Write};
@@ -94,6 +94,14 @@ impl Sink for Buffer {
         let part = Part::default();
         self.parts.insert(name.to_owned(), part.clone());
         Ok(Box::new(part))
+    }
+
+    fn change(&mut self, name: &str, change: Change) -> Result<()> {
+        let old = self.part(name);
+        let part = Part::default();
+        *part.0.borrow_mut() = change(old, true)?;
+        self.parts.insert(name.to_owned(), part);
+        Ok(())
     }
 
     fn takes_parts(&self) -> bool {

@@ -70,7 +70,7 @@ impl Opened {
         let sniffed = Sniffed { confidence: Confidence::Certain, version: whole.version };
         Ok(Self {
             found: Found { format: whole.format, sniffed },
-            input: Input::files(whole.files.iter().cloned())?,
+            input: Input::files(whole.files.iter().cloned())?.below(&whole.home),
             files: whole.files.iter().map(|(_, path)| path.clone()).collect(),
             part_of: None,
         })

@@ -24,9 +24,12 @@ pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
     let mut sessions = Sessions::default();
     let one = gather.session.is_some();
     for job in jobs {
-        let alone = job.passed_over || (job.named && !gather.whole && !one);
-        match job.path().filter(|_| !alone).and_then(Placed::of) {
-            Some(placed) if job.named => sessions.named(&placed),
+        // What all sessions share is no session without them.
+        let alone =
+            |placed: &Placed| job.named && !gather.whole && !one && placed.member.session.is_some();
+        let placed = job.path().filter(|_| !job.passed_over).and_then(Placed::of);
+        match placed.filter(|placed| !alone(placed)) {
+            Some(placed) if job.named => sessions.named(&placed, job),
             Some(placed) => {
                 let home = placed.above(&job.relative);
                 sessions.add(placed, job, &home);
@@ -94,11 +97,14 @@ struct Sessions {
 
 impl Sessions {
     /// Takes a file that was named: all that is in its folder is looked through.
-    fn named(&mut self, placed: &Placed) {
+    fn named(&mut self, placed: &Placed, job: Job) {
         let home = &placed.home;
         match &placed.member.session {
             Some(id) => drop(self.named.insert((placed.format.name, home.clone(), id.clone()))),
-            None => drop(self.named_homes.insert((placed.format.name, home.clone()))),
+            None => {
+                self.named_homes.insert((placed.format.name, home.clone()));
+                self.order.push(Slot::Shared(job, placed.format.name, home.clone()));
+            }
         }
         if !self.walked.insert(home.clone()) {
             return;
@@ -123,7 +129,9 @@ impl Sessions {
         let Some(id) = member.session else {
             let shared = self.shared.entry((format.name, folder.clone())).or_default();
             shared.push((member.part, path));
-            self.order.push(Slot::Shared(job, format.name, folder));
+            if !self.named_homes.contains(&(format.name, folder.clone())) {
+                self.order.push(Slot::Shared(job, format.name, folder));
+            }
             return;
         };
         let key = (format.name, folder.clone(), id.clone());

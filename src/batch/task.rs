@@ -42,6 +42,8 @@ pub enum Place {
     One(PathBuf),
     /// Below a folder.
     Folder(PathBuf),
+    /// Below a folder, as the target's own software names its files.
+    Native(PathBuf),
     /// Where the input is.
     InPlace(Backup),
 }
@@ -292,10 +294,12 @@ impl Task {
         let target = destination.target(files.first().map(PathBuf::as_path));
         report.output = match &destination {
             Destination::Stdout => Some("-".to_owned()),
+            Destination::Native { folder, .. } => Some(folder.display().to_string()),
             _ => target.map(|path| path.display().to_string()),
         };
-        if let Some(target) = target {
-            self.sweep_beside(target);
+        match &destination {
+            Destination::Native { folder, .. } => self.sweep_beside(&folder.join("in")),
+            _ => target.into_iter().for_each(|target| self.sweep_beside(target)),
         }
         let in_place = matches!(destination, Destination::InPlace(_));
         if let (false, Some(path)) = (in_place, target)
@@ -322,6 +326,10 @@ impl Task {
             Place::Folder(folder) => {
                 Destination::Files { main: folder.join(&name.main), stem: folder.join(&name.stem) }
             }
+            Place::Native(folder) => Destination::Native {
+                folder: folder.clone(),
+                stem: name.stem.file_name().unwrap_or_default().to_string_lossy().into(),
+            },
             Place::InPlace(backup) => Destination::InPlace(backup.clone()),
         }
     }

@@ -3,9 +3,11 @@
 
 mod check;
 mod input;
+mod lock;
 mod meter;
 mod output;
 mod place;
+mod shared;
 mod tail;
 mod temporary;
 

@@ -1,11 +1,13 @@
 //! A stream of records of Codelia's as the file of a run.
 
-use super::names::{run_part, state_part};
+mod stored;
+
+use super::input;
+use super::names::run_part;
 use super::read::written;
 use super::resolve::{Headers, Sources};
 use super::survey::fill;
 use super::wire::{self, Type, joined};
-use super::{input, state};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Writer, no_session};
@@ -22,16 +24,24 @@ use bytes::Bytes;
 pub fn open<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>> {
     let sources = Sources::new(sink.spool()?);
     let pen = Pen::to(sink.create("")?);
-    Ok(Box::new(Run::new(Some(pen), None, sources, cx)))
+    Ok(Box::new(Run::new(Some(pen), None, sources, 1, cx)))
 }
 
 /// Opens a whole session for writing, each run and the state a part of its own.
 ///
 /// # Errors
-/// If there is no room for what lines refer to.
-pub fn open_whole<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>> {
+/// If there is no room for what lines refer to, or for several parts.
+pub fn open_whole<'a>(
+    sink: &'a mut dyn Sink,
+    version: u32,
+    cx: &'a Cx<'a>,
+) -> Result<Box<dyn Writer + 'a>> {
+    if !sink.takes_parts() {
+        let message = "a session takes a file for each run and one for its state";
+        return Err(Error::request(Code::OutputName, message));
+    }
     let sources = Sources::new(sink.spool()?);
-    Ok(Box::new(Run::new(None, Some(sink), sources, cx)))
+    Ok(Box::new(Run::new(None, Some(sink), sources, version, cx)))
 }
 
 struct Run<'a> {
@@ -39,10 +49,13 @@ struct Run<'a> {
     pen: Option<Pen>,
     /// Where the parts of a whole session are created.
     sink: Option<&'a mut dyn Sink>,
+    /// How the state is stored: in a file, or as a row and a log.
+    version: u32,
     /// What the file is like that is created next.
     file: Option<Node>,
-    /// The session's identifier, unless it was made.
+    /// The session's identifier, unless it was made, and when it was stored.
     id: Option<Json>,
+    updated: Option<Json>,
     cx: &'a Cx<'a>,
     sources: Sources,
     headers: Headers,
@@ -83,7 +96,8 @@ impl Writer for Run<'_> {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.flush()?;
-        if self.header.is_empty() {
+        // A whole session may have a state only, which is written by now.
+        if self.header.is_empty() && (self.sink.is_none() || self.pen.is_none()) {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no header of a run")));
         }
         self.pen.take().map_or(Ok(()), Pen::finish)
@@ -95,13 +109,16 @@ impl<'a> Run<'a> {
         pen: Option<Pen>,
         sink: Option<&'a mut dyn Sink>,
         sources: Sources,
+        version: u32,
         cx: &'a Cx<'a>,
     ) -> Self {
         Self {
             pen,
             sink,
+            version,
             file: None,
             id: None,
+            updated: None,
             cx,
             sources,
             headers: Headers::default(),
@@ -124,6 +141,7 @@ impl Run<'_> {
         }
         if first {
             self.id = node.json(Field::Id).filter(|_| !node.is_true(Field::IdMade)).cloned();
+            self.updated = node.json(Field::Updated).cloned();
             self.headers.session(node);
             return Ok(());
         }
@@ -190,6 +208,7 @@ impl Run<'_> {
         if of.wire == "header" {
             self.create(&run_part(&node))?;
         }
+        self.store(&node, at)?;
         match value.node.text(Field::Raw).map(Bytes::from) {
             Some(raw) if reads_as(&raw, of, &node, said.as_deref(), &value.node) => {
                 self.put(&value.node, &raw)
@@ -203,36 +222,6 @@ impl Run<'_> {
                 self.put(&value.node, &line)
             }
         }
-    }
-
-    /// Writes the state of a whole session, behind its runs.
-    fn snapshot(&mut self, record: &Node, at: Position) -> Result<()> {
-        if self.sink.is_none() {
-            self.cx.log.count(Fate::Dropped, Kind::Snapshot.name());
-            return Ok(());
-        }
-        let mut node = record.clone();
-        if let (None, Some(id)) = (node.json(Field::Session), &self.id) {
-            node.set(Field::Session, id.clone());
-        }
-        let references = record.json(Field::Messages).cloned().unwrap_or_default();
-        let found = self.sources.messages(&references)?;
-        if found.missing > 0 {
-            self.missing(found.missing, at);
-        }
-        self.create(&state_part(&node.text(Field::Session).unwrap_or_default()))?;
-        let raw = record.text(Field::Raw).map(Bytes::from);
-        if let Some(raw) = &raw
-            && state::reads_as(raw, &node, &found.messages)
-        {
-            return self.put(record, raw);
-        }
-        if raw.is_some() {
-            self.cx.raw_refused(at);
-        }
-        let mut line = Vec::new();
-        state::write(&node, &found.messages, &mut line);
-        self.put(record, &line)
     }
 
     /// A line's record with all that its line says, and what is said in it.
@@ -290,7 +279,7 @@ impl Run<'_> {
 /// may leave out.
 fn reads_as(raw: &Bytes, of: &Type, filled: &Node, said: Option<&[u8]>, record: &Node) -> bool {
     let Ok(parsed) = wire::read(raw) else { return false };
-    let mut apart = vec![Field::Eol, Field::Messages, Field::Input];
+    let mut apart = vec![Field::Eol, Field::Messages, Field::Input, Field::Stored];
     apart.extend([Field::Run, Field::Session].into_iter().filter(|f| record.json(*f).is_none()));
     let same = parsed.is(of.wire) && parsed.record.node.is_same(filled, &apart);
     let own = parsed.said.map(|span| Json::checked(raw.slice(span.start..span.end)));
