@@ -9,7 +9,7 @@ use std::path::Path;
 /// empty; another's is what its path has behind the main part's path without its ending.
 pub trait Parts {
     /// The names of the parts that are there, the main part's first; its place here is what a
-    /// [position](Position::part) counts.
+    /// [position](crate::position::Position::part) counts.
     fn names(&self) -> Vec<String>;
 
     /// Opens a part from its beginning. It may be asked for again only after

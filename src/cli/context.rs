@@ -16,8 +16,8 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session's file; `-` is standard input
-    #[arg(value_name = "INPUT")]
-    path: PathBuf,
+    #[arg(value_name = "INPUT", required_unless_present = "session")]
+    path: Option<PathBuf>,
     /// The entry to stand at; the session's own leaf if none is given
     #[arg(long, value_name = "ID")]
     leaf: Option<String>,

@@ -216,13 +216,24 @@ impl Runs<'_> {
         node.set(Field::Seq, Json::number(self.answers));
         for field in [Field::Usage, Field::StopReason] {
             let value = record.node.get(field).cloned();
-            value.into_iter().for_each(|value| node.set(field, adapted(value)));
+            value.into_iter().for_each(|value| node.set(field, self.adapted(value, record)));
         }
         self.line("", Kind::Response, node, Some(&wire::joined(&list)))?;
         if let Some(run) = &mut self.run {
             run.last = final_text(&rest.node);
         }
         Ok(())
+    }
+
+    /// Usage as Codelia knows it: with the model that was used, without what another format adds.
+    fn adapted(&self, value: Value, answer: &Record) -> Value {
+        let Value::Node(mut usage) = value else { return value };
+        let model = answer.node.json(Field::Model).or(self.session.json(Field::Model));
+        let model = model.filter(|model| model.text().is_some());
+        let model = model.map_or(&b"\"\""[..], Json::as_bytes);
+        let extra = [b"{\"model\":", model, b"}"].concat();
+        usage.set(Field::Extra, Json::checked(extra.into()));
+        Value::Node(usage)
     }
 
     /// What a tool answered. Its images stand in the state only, as in Codelia's own files.
@@ -318,17 +329,6 @@ fn reasoning(block: &Node) -> Json {
     let mut spelling = Vec::new();
     message::write(&record, false, &mut spelling);
     Json::checked(spelling.into())
-}
-
-/// Usage without members that only another format knows.
-fn adapted(value: Value) -> Value {
-    match value {
-        Value::Node(mut node) => {
-            node.take(Field::Extra);
-            Value::Node(node)
-        }
-        other => other,
-    }
 }
 
 /// What an answer says that calls no tools.

@@ -92,6 +92,18 @@ fn is_day(text: &str) -> bool {
     next(4) && next(2) && next(2) && parts.next().is_none()
 }
 
+/// Where Codelia keeps its sessions: in its own folder, or where `CODELIA_LAYOUT=xdg` has them.
+#[must_use]
+pub fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let set = |name| variable(name).filter(|value| !value.is_empty());
+    let own = || set("HOME").or_else(|| set("USERPROFILE"));
+    if set("CODELIA_LAYOUT").is_some_and(|layout| layout == "xdg") {
+        let state = set("XDG_STATE_HOME").or_else(|| Some(format!("{}/.local/state", own()?)));
+        return state.map(|state| format!("{state}/codelia/sessions"));
+    }
+    own().map(|home| format!("{home}/.codelia/sessions"))
+}
+
 /// Where a file stands below the folder of all sessions.
 #[must_use]
 pub fn member(path: &str, head: &mut dyn FnMut() -> Vec<u8>) -> Option<Member> {

@@ -360,7 +360,11 @@ impl Records<'_> {
         let seq = node.json(Field::Seq);
         match wire {
             "llm.request" => self.run.requests.extend(seq.map(key)),
-            "llm.response" if seq.is_some_and(|seq| !self.run.requests.contains(&key(seq))) => {
+            // A run that was made from another format's session keeps no requests.
+            "llm.response"
+                if !self.run.requests.is_empty()
+                    && seq.is_some_and(|seq| !self.run.requests.contains(&key(seq))) =>
+            {
                 self.unpaired("the response answers no request of this run", at);
             }
             "agent.event" => {

@@ -58,7 +58,7 @@ pub fn open_whole<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader
             runs.push((began(parts, &place.name)?, place));
         }
     }
-    runs.sort_by(|(a, _), (b, _)| (&a.at).cmp(&b.at));
+    runs.sort_by(|(a, _), (b, _)| a.at.cmp(&b.at));
     let id = runs.first().and_then(|(began, _)| began.session.clone()).or(named);
     if let (Some(part), Some(id)) = (database, &id) {
         stores.row = row(parts, &id.text().unwrap_or_default(), cx)?.map(|row| (row, part));
