@@ -64,6 +64,7 @@ fn facts(report: &FileReport, found: &Inspection, put: &mut dyn FnMut(&str, Stri
     put("entries", format!("{}{kinds}", number(found.entries as f64)));
     put("messages", counts(&found.roles));
     put("calls", counts(&found.calls));
+    put("runs", counts(&found.runs));
     put("models", counts(&found.models));
     let active = found.active;
     put("turns", format!("{}, {} on the active branch", found.turns, active.turns));

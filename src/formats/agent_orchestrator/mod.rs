@@ -59,6 +59,7 @@ pub static FORMAT: Format = Format {
             kinds: KINDS,
         },
     ],
+    usual: None,
     extensions: &[".jsonl", meta::ENDING],
     beside: &[".jsonl", meta::ENDING],
     member: None,

@@ -56,6 +56,7 @@ pub static FORMAT: Format = Format {
             kinds: &[Kind::Session, Kind::Message, Kind::Opaque],
         },
     ],
+    usual: None,
     extensions: &[".yaml", ".yml"],
     beside: &[],
     member: None,
