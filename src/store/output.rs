@@ -76,6 +76,8 @@ pub struct Output {
     policy: Policy,
     /// The parts that are to be put in their places, as they were created.
     staged: Vec<Staged>,
+    /// The paths of all parts that were created.
+    created: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -100,6 +102,7 @@ impl Output {
             destination,
             policy,
             staged: Vec::new(),
+            created: Vec::new(),
         };
         match (&output.destination, sources) {
             (Destination::File(target) | Destination::Files { main: target, .. }, _) => {
@@ -151,6 +154,13 @@ impl Output {
         let clone = file.as_file().try_clone().map_err(|e| Error::io("cannot write", e))?;
         self.staged.push(Staged { file, target: target.to_owned() });
         Ok(clone)
+    }
+
+    /// The path of the main part, or of the first part that was created where that was not.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        let main = self.target().filter(|main| self.created.iter().any(|path| path == main));
+        main.or(self.created.first().map(PathBuf::as_path))
     }
 
     /// Whether the input is still as it was before it was read.
@@ -213,6 +223,7 @@ impl Sink for Output {
             "" => self.target().map(Path::to_owned),
             _ => self.part(name)?,
         };
+        self.created.extend(target.clone());
         match target {
             _ if self.policy.dry => Ok(Box::new(io::sink())),
             Some(target) => Ok(Box::new(self.stage(&target)?)),
