@@ -12,6 +12,11 @@ pub trait Parts {
     /// [position](crate::position::Position::part) counts.
     fn names(&self) -> Vec<String>;
 
+    /// What the first part's file is called, without its folder; `None` where it has no name.
+    fn file_name(&self) -> Option<String> {
+        None
+    }
+
     /// Opens a part from its beginning. It may be asked for again only after
     /// [`keep`](Self::keep), for the main part may be a pipe.
     ///

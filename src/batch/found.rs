@@ -35,6 +35,8 @@ pub struct Opened {
     pub input: Input,
     /// Their files; none for standard input.
     pub files: Vec<PathBuf>,
+    /// Links beside them, which nobody named.
+    pub links: Vec<PathBuf>,
     /// The main part's file, if the path that was given is that of another part.
     pub part_of: Option<PathBuf>,
 }
@@ -51,7 +53,13 @@ impl Opened {
             Origin::Stdin => {
                 let mut input = Input::stdin();
                 let found = Found::of(&mut input, None, said, named)?;
-                return Ok(found.map(|found| Self { found, input, files: vec![], part_of: None }));
+                return Ok(found.map(|found| Self {
+                    found,
+                    input,
+                    files: vec![],
+                    links: vec![],
+                    part_of: None,
+                }));
             }
             Origin::Whole(whole) => return Self::whole(whole).map(Some),
             // Each of its files is opened for itself.
@@ -63,7 +71,10 @@ impl Opened {
             return Ok(Some(opened));
         }
         let files = vec![path.to_owned()];
-        Ok(found?.map(|found| Self { found, input, files, part_of: None }))
+        Ok(found?.map(|found| {
+            let links = beside(found.format, path).links;
+            Self { found, input, files, links, part_of: None }
+        }))
     }
 
     fn whole(whole: &Whole) -> Result<Self> {
@@ -72,59 +83,77 @@ impl Opened {
             found: Found { format: whole.format, sniffed },
             input: Input::files(whole.files.iter().cloned())?.below(&whole.home),
             files: whole.files.iter().map(|(_, path)| path.clone()).collect(),
+            links: vec![],
             part_of: None,
         })
     }
 
     /// The same where several files make up a session, and any of them says so.
     fn several(path: &Path, said: Said, own: &Result<Option<Found>>) -> Result<Option<Self>> {
-        let own = own.as_ref().ok().and_then(Option::as_ref);
+        let own = own.as_ref().ok().copied().flatten();
+        let certain = own.filter(|own| own.sniffed.confidence == Confidence::Certain);
         for format in FORMATS {
-            let files = beside(format, path);
+            // Files are many: those that are surely something else are not looked for.
+            if certain.is_some_and(|own| own.format.name != format.name) {
+                continue;
+            }
+            let Beside { files, links } = beside(format, path);
             // A part that stands alone keeps its name, if it is not the main one.
             let named = files.first().is_some_and(|(name, _)| files.len() > 1 || !name.is_empty());
             let (Some((_, main)), true) = (files.first(), named) else { continue };
-            let theirs = files.iter().filter(|(_, file)| file != path).find_map(|(_, file)| {
-                let found = Found::of(&mut Input::file(file).ok()?, Some(file), said, false);
-                found.ok().flatten().filter(|found| found.format.name == format.name)
-            });
-            let certain = |found: &Found| found.sniffed.confidence == Confidence::Certain;
+            let of_format = |found: &Found| found.format.name == format.name;
+            let theirs = || {
+                files.iter().filter(|(_, file)| file != path).find_map(|(_, file)| {
+                    let found = Found::of(&mut Input::file(file).ok()?, Some(file), said, false);
+                    found.ok().flatten().filter(of_format)
+                })
+            };
+            let own = own.filter(of_format);
+            let part_of = (main != path).then(|| main.clone());
+            // The main part shows the version best.
             let found = match own {
-                Some(own) if own.format.name == format.name => *own,
-                Some(own) if certain(own) => continue,
-                _ => match theirs {
-                    Some(theirs) => theirs,
+                Some(own) if part_of.is_none() => own,
+                own => match theirs().or(own) {
+                    Some(found) => found,
                     None => continue,
                 },
             };
-            let part_of = (main != path).then(|| main.clone());
-            // The main part shows the version best.
-            let found = if part_of.is_some() { theirs.unwrap_or(found) } else { found };
             let paths = files.iter().map(|(_, file)| file.clone()).collect();
             let input = Input::files(files)?;
-            return Ok(Some(Self { found, input, files: paths, part_of }));
+            return Ok(Some(Self { found, input, files: paths, links, part_of }));
         }
         Ok(None)
     }
 }
 
-/// The files that are there of a session of `format`, if the name of `path` has one of their
-/// endings, by the names of the parts.
-fn beside(format: &Format, path: &Path) -> Vec<(String, PathBuf)> {
+/// What is there of a session.
+#[derive(Default)]
+struct Beside {
+    /// Its files, by the names of the parts.
+    files: Vec<(String, PathBuf)>,
+    /// Links that may lead anywhere, for the person did not name them.
+    links: Vec<PathBuf>,
+}
+
+/// What is there of a session of `format`, if the name of `path` has one of the endings of its
+/// files.
+fn beside(format: &Format, path: &Path) -> Beside {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let ending = format.beside.iter().filter(|ending| name.ends_with(**ending));
     let Some(stem) = ending.max_by_key(|ending| ending.len()).and_then(|e| name.strip_suffix(e))
     else {
-        return Vec::new();
+        return Beside::default();
     };
     let part = |(place, ending): (usize, &&str)| {
         let name = if place == 0 { String::new() } else { (*ending).to_owned() };
         (name, path.with_file_name(format!("{stem}{ending}")))
     };
     let parts = format.beside.iter().enumerate().map(part);
-    // A link that the person did not name may lead anywhere.
     let is_link = |file: &Path| std::fs::symlink_metadata(file).is_ok_and(|m| m.is_symlink());
-    parts.filter(|(_, file)| file.is_file() && (file == path || !is_link(file))).collect()
+    let (links, files): (Vec<_>, Vec<_>) = parts
+        .filter(|(_, file)| file.is_file())
+        .partition(|(_, file)| file != path && is_link(file));
+    Beside { files, links: links.into_iter().map(|(_, link)| link).collect() }
 }
 
 /// What an input turned out to be.

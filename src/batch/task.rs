@@ -5,7 +5,7 @@ use super::inputs::{Job, Origin};
 use super::names::Name;
 use super::report::{FailOn, FileReport, Outcome};
 use crate::context::{self, Request};
-use crate::diagnostic::{Code, Log};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Options, Parts, Sink, Target};
 use crate::formats::Spec;
@@ -143,7 +143,11 @@ impl Task {
         if opened.part_of.as_ref().is_some_and(|main| !job.named || self.is_input(main)) {
             return Ok(Outcome::Part);
         }
-        let Opened { found, input, files, .. } = opened;
+        let Opened { found, input, files, links, .. } = opened;
+        for link in links {
+            let message = format!("{} is a link, and is not followed", link.display());
+            cx.report(Diagnostic::new(Code::LinkBeside, message));
+        }
         let mut input = input.counted(tally.clone());
         if files.len() > 1 {
             report.parts = files.iter().map(|file| file.display().to_string()).collect();
@@ -245,6 +249,7 @@ impl Task {
             report.output = None;
             return Ok(Outcome::Unchanged);
         }
+        report.wrote(&output);
         output.commit()?;
         Ok(match &self.action {
             _ if !done.changed => Outcome::Unchanged,
@@ -278,6 +283,7 @@ impl Task {
         let mut pieces: Vec<_> =
             pieces.map(|(format, parts)| join::Piece { format, parts }).collect();
         report.records = join::run(&mut pieces, to, &mut output, cx)?.records;
+        report.wrote(&output);
         output.commit()?;
         Ok(Outcome::Converted)
     }

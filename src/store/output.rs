@@ -94,6 +94,8 @@ pub struct Output {
     staged: Vec<Staged>,
     /// What sessions share and this one changes.
     changes: Vec<(PathBuf, Change)>,
+    /// The paths of all parts that were created.
+    created: Vec<PathBuf>,
 }
 
 /// A file that waits for its place.
@@ -124,6 +126,7 @@ impl Output {
             policy,
             staged: Vec::new(),
             changes: Vec::new(),
+            created: Vec::new(),
         };
         match (&output.destination, sources) {
             (Destination::File(target) | Destination::Files { main: target, .. }, _) => {
@@ -176,6 +179,13 @@ impl Output {
         let clone = file.as_file().try_clone().map_err(|e| Error::io("cannot write", e))?;
         self.staged.push(Staged { file, target: target.to_owned(), shared });
         Ok(clone)
+    }
+
+    /// The path of the main part, or of the first part that was created where that was not.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        let main = self.target().filter(|main| self.created.iter().any(|path| path == main));
+        main.or(self.created.first().map(PathBuf::as_path))
     }
 
     /// Whether the input is still as it was before it was read.
@@ -265,6 +275,7 @@ impl Sink for Output {
                 target
             }
         };
+        self.created.extend(target.clone());
         match target {
             _ if self.policy.dry => Ok(Box::new(io::sink())),
             Some(target) => Ok(Box::new(self.stage(&target, false)?)),
@@ -283,12 +294,14 @@ impl Sink for Output {
             return Ok(!staged);
         }
         self.check(&target)?;
+        self.created.push(target.clone());
         let written = self.stage(&target, true)?.write_all(contents);
         written.map(|()| true).map_err(|error| Error::io("cannot write", error))
     }
 
     fn change(&mut self, name: &str, change: Change) -> Result<()> {
         if let Some(target) = self.part(name)?.filter(|_| !self.policy.dry) {
+            self.created.push(target.clone());
             self.changes.push((target, change));
         }
         Ok(())

@@ -313,7 +313,7 @@ fn stored_outputs_are_carried_and_none_from_elsewhere() {
     dir.write("back/cache/tool-output/call_1.txt", b"another");
     std::fs::remove_dir_all(dir.path("back/sessions")).expect("a folder");
     let (code, said) = dir.exit(&back);
-    assert!(code == 0 && said.contains("CY0708"), "{said}");
+    assert!(code == 0 && said.contains("CY0709"), "{said}");
     assert_eq!(read(&dir.path("back/cache/tool-output/call_1.txt")), b"another");
     for id in ["../../../secret", "/etc/passwd", "a/b", "..", ""] {
         let dir = with_reference(id);

@@ -3,7 +3,7 @@
 use super::health::Health;
 use super::line::{self, Shape, What};
 use super::lineage::Lineage;
-use super::{NAME, is_meta, meta};
+use super::{FORMAT, NAME, is_meta, meta};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader};
@@ -23,25 +23,51 @@ const HEAD: u64 = 256 << 10;
 /// # Errors
 /// If a part cannot be read.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let names = parts.names();
     let mut records = Records::empty(cx);
     let mut metadata = None;
     let mut shape = None;
-    for (part, name) in (0..).zip(&names) {
+    for part in files(parts)? {
+        if part.is_metadata {
+            metadata = Some((part.number, part.source));
+        } else {
+            shape = shape_of(&part.head);
+            records.log(part)?;
+        }
+    }
+    records.session(metadata, shape)?;
+    records.name(parts.file_name());
+    Ok(Box::new(records))
+}
+
+/// A file of a session.
+pub struct File {
+    /// Which of the parts it is.
+    pub number: u32,
+    /// Whether it is the metadata, not the log.
+    pub is_metadata: bool,
+    /// How it begins.
+    head: Bytes,
+    /// The whole of it.
+    pub source: Box<dyn Read>,
+}
+
+/// The files of a session.
+///
+/// # Errors
+/// If one cannot be read.
+pub fn files(parts: &mut dyn Parts) -> Result<Vec<File>> {
+    let names = parts.names();
+    let file = |(number, name): (u32, &String)| {
         let mut source = parts.open(name)?;
         let mut head = Vec::new();
         let read = (&mut source).take(HEAD).read_to_end(&mut head);
         read.map_err(|error| Error::io("cannot read", error))?;
-        let whole: Box<dyn Read> = Box::new(Cursor::new(head.clone()).chain(source));
-        if name.as_str() == meta::ENDING || (names.len() == 1 && is_meta(&head)) {
-            metadata = Some((part, whole));
-        } else {
-            shape = shape_of(&head);
-            records.log(part, whole, &head)?;
-        }
-    }
-    records.session(metadata, shape)?;
-    Ok(Box::new(records))
+        let is_metadata = name.as_str() == meta::ENDING || (names.len() == 1 && is_meta(&head));
+        let head = Bytes::from(head);
+        let source = Box::new(Cursor::new(head.clone()).chain(source));
+        Ok(File { number, is_metadata, head, source })
+    };
+    (0..).zip(&names).map(file).collect()
 }
 
 /// The shape of a log's lines, by the first of them that has one.
@@ -121,8 +147,9 @@ impl<'a> Records<'a> {
         }
     }
 
-    fn log(&mut self, part: u32, source: Box<dyn Read>, head: &[u8]) -> Result<()> {
-        let mut lines = Lines::new(source, self.cx.options.max_line);
+    fn log(&mut self, file: File) -> Result<()> {
+        let (part, head) = (file.number, &file.head);
+        let mut lines = Lines::new(file.source, self.cx.options.max_line);
         let bom = lines.skip_bom()?;
         let first = head.split_inclusive(|b| *b == b'\n').next().unwrap_or_default();
         let crlf = first.ends_with(b"\r\n");
@@ -159,6 +186,17 @@ impl<'a> Records<'a> {
             self.unreadable(error, &text, at);
         }
         Ok(())
+    }
+
+    /// Says so if the metadata are of a session of another name.
+    fn name(&self, file: Option<String>) {
+        let Some(Ok(session)) = self.ready.front() else { return };
+        let (Some(said), Some(file)) = (session.value.node.text(Field::Name), file) else { return };
+        let ending = FORMAT.beside.iter().find_map(|ending| file.strip_suffix(ending));
+        if let Some(called) = ending.filter(|called| *called != said) {
+            let message = format!("the metadata name the session {said:?}, its files {called:?}");
+            self.cx.report(Diagnostic::new(Code::OtherName, message).at(session.at));
+        }
     }
 
     /// Carries metadata along that cannot be read, if that is wanted.
