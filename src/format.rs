@@ -36,6 +36,8 @@ pub struct Format {
     /// Where a file stands in a folder that all sessions of the software share, for formats that
     /// keep a session in several files there.
     pub member: Option<MemberFn>,
+    /// The sessions that the shared files among those speak of.
+    pub roster: Option<RosterFn>,
     /// The folder in which the software keeps all sessions of a person.
     pub home: Option<HomeFn>,
     /// What an output is called whose input has this name, both without their endings.
@@ -117,7 +119,9 @@ pub type PromptFn = fn(&str, f64) -> Box<dyn Prompt>;
 /// Says from a file's path, with `/` before and between its pieces, and from its beginning, where
 /// it stands. Files are many, so only those are opened whose paths are right.
 pub type MemberFn = fn(&str, &mut dyn FnMut() -> Vec<u8>) -> Option<Member>;
-/// Says where that is, by the variables of the environment.
+/// Gives the identifiers of all sessions in parts that they share.
+pub type RosterFn = fn(&mut dyn Parts) -> Result<Vec<String>>;
+/// Says where a home is, by the variables of the environment.
 pub type HomeFn = fn(&dyn Fn(&str) -> Option<String>) -> Option<String>;
 /// Opens the byte plane on a session's first record.
 pub type PlaneFn = for<'a> fn(&Line<'_>, Target, &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>>;

@@ -17,6 +17,11 @@ pub trait Parts {
         None
     }
 
+    /// The session's identifier, where that of parts which it shares with others is not enough.
+    fn session(&self) -> Option<String> {
+        None
+    }
+
     /// Opens a part from its beginning. It may be asked for again only after
     /// [`keep`](Self::keep), for the main part may be a pipe.
     ///

@@ -81,7 +81,7 @@ impl Opened {
         let sniffed = Sniffed { confidence: Confidence::Certain, version: whole.version };
         Ok(Self {
             found: Found { format: whole.format, sniffed },
-            input: Input::files(whole.files.iter().cloned())?.below(&whole.home),
+            input: Input::files(whole.files.iter().cloned())?.among(whole.among.clone()),
             files: whole.files.iter().map(|(_, path)| path.clone()).collect(),
             links: vec![],
             part_of: None,

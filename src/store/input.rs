@@ -1,8 +1,7 @@
 //! Files, and standard input, as the parts of a session.
 
-use super::lock::is_locked;
+use super::copies::Copies;
 use super::meter::Tally;
-use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Head, Parts};
 use crate::lines::BOM;
@@ -15,9 +14,20 @@ use std::time::SystemTime;
 pub struct Input {
     /// By name, the main part first.
     parts: Vec<(String, Source)>,
-    /// The folder that the parts' names are behind, where it is that of all sessions.
-    home: Option<PathBuf>,
+    /// Where the session stands among others.
+    among: Option<Among>,
     tally: Tally,
+}
+
+/// A session's place in the folder of all sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Among {
+    /// The folder, which the parts' names are behind.
+    pub home: PathBuf,
+    /// The session's identifier.
+    pub session: String,
+    /// Copies of what the sessions share.
+    pub copies: Copies,
 }
 
 enum Source {
@@ -51,20 +61,20 @@ impl Input {
     pub fn files(files: impl IntoIterator<Item = (String, PathBuf)>) -> Result<Self> {
         let open = |(name, path)| Source::file(path).map(|source| (name, source));
         let parts = files.into_iter().map(open).collect::<Result<_>>()?;
-        Ok(Self { parts, home: None, tally: Tally::default() })
+        Ok(Self { parts, among: None, tally: Tally::default() })
     }
 
     /// Standard input.
     #[must_use]
     pub fn stdin() -> Self {
         let source = Source::pipe(Box::new(io::stdin()));
-        Self { parts: vec![(String::new(), source)], home: None, tally: Tally::default() }
+        Self { parts: vec![(String::new(), source)], among: None, tally: Tally::default() }
     }
 
-    /// The same, with what parts refer to below this folder.
+    /// The same, standing among others.
     #[must_use]
-    pub fn below(self, home: &Path) -> Self {
-        Self { home: Some(home.to_owned()), ..self }
+    pub fn among(self, among: Among) -> Self {
+        Self { among: Some(among), ..self }
     }
 
     /// The same, counted by `tally`.
@@ -158,23 +168,6 @@ fn opened(path: &Path) -> Result<File> {
     File::open(path).map_err(|error| Error::io("cannot open", error))
 }
 
-/// Copies a file that no other program is just writing.
-fn copied(from: &Path, to: &Path, tally: &Tally) -> Result<()> {
-    let failed = |error| Error::io("cannot copy the input to a temporary file", error);
-    let file = opened(from)?;
-    if is_locked(&file) {
-        let message = format!("another program is writing to {}", from.display());
-        return Err(Error::request(Code::Changed, message));
-    }
-    let before = Fingerprint::of(from)?;
-    let mut copy = File::create(to).map_err(failed)?;
-    io::copy(&mut tally.reader(Box::new(file)), &mut copy).map_err(failed)?;
-    if Fingerprint::of(from)? != before {
-        return Err(Error::request(Code::Changed, Code::Changed.title()));
-    }
-    Ok(())
-}
-
 fn rewound(file: &File) -> Result<File> {
     let mut file = file.try_clone().map_err(|error| Error::io("cannot reopen", error))?;
     file.rewind().map_err(|error| Error::io("cannot rewind", error))?;
@@ -209,19 +202,23 @@ impl Parts for Input {
     }
 
     fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {
-        let folder = tempfile::tempdir();
-        let folder = folder.map_err(|e| Error::io("cannot create a temporary folder", e))?;
-        let tally = self.tally.clone();
-        for name in names {
-            let Source::File(path) = self.part(name)? else { return Err(not_there()) };
-            let file = name.rsplit('/').next().unwrap_or_default();
-            copied(path, &folder.path().join(file), &tally)?;
-        }
-        Ok(Box::new(folder))
+        let path = |name: &&str| match self.part(name)? {
+            Source::File(path) => Ok(path.clone()),
+            _ => Err(not_there()),
+        };
+        let files: Vec<_> = names.iter().map(path).collect::<Result<_>>()?;
+        let copies = self.among.as_ref().map_or_else(Copies::default, |a| a.copies.clone());
+        Ok(Box::new(copies.of(&files, &self.tally)?))
+    }
+
+    fn session(&self) -> Option<String> {
+        self.among.as_ref().map(|among| among.session.clone())
     }
 
     fn follow(&mut self, name: &str) -> Result<Option<Box<dyn Read>>> {
-        let Some(mut path) = self.home.clone() else { return Ok(None) };
+        let Some(mut path) = self.among.as_ref().map(|among| among.home.clone()) else {
+            return Ok(None);
+        };
         for piece in name.split('/').skip(1) {
             let plain = !matches!(piece, "" | "." | "..") && !piece.contains(['\\', '\0']);
             path.push(piece);

@@ -105,8 +105,19 @@ pub struct Staged {
     pub file: NamedTempFile,
     /// Its place.
     pub target: PathBuf,
-    /// Whether sessions share it, so that it need not be put there if another one was first.
-    pub shared: bool,
+    /// What becomes of a file that stands there.
+    pub meets: Meets,
+}
+
+/// What becomes of a file that stands where another is put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meets {
+    /// It stops the work, unless the person allows that it is written over.
+    Stop,
+    /// It stays, for sessions share it and it is as good.
+    Stays,
+    /// It goes, for the new one was made from it.
+    Goes,
 }
 
 /// Names of originals that are kept end so, unless the person says otherwise.
@@ -165,7 +176,7 @@ impl Output {
     }
 
     /// Opens the file that takes a part's bytes until all are there.
-    fn stage(&mut self, target: &Path, shared: bool) -> Result<File> {
+    fn stage(&mut self, target: &Path, meets: Meets) -> Result<File> {
         if is_special(target) {
             let file = OpenOptions::new().write(true).open(target);
             return file.map_err(|error| Error::io("cannot open for writing", error));
@@ -177,7 +188,7 @@ impl Output {
         // With no input whose permissions are kept, the output gets those of any new file.
         let file = temporary(folder, !self.sources.is_empty())?;
         let clone = file.as_file().try_clone().map_err(|e| Error::io("cannot write", e))?;
-        self.staged.push(Staged { file, target: target.to_owned(), shared });
+        self.staged.push(Staged { file, target: target.to_owned(), meets });
         Ok(clone)
     }
 
@@ -214,13 +225,11 @@ impl Output {
             before.push(shared::Before::of(&target)?);
             let old = before.last().and_then(|before| before.contents.clone());
             let new = change(old, self.policy.force)?;
-            let written = self.stage(&target, false)?.write_all(&new);
+            let written = self.stage(&target, Meets::Goes)?.write_all(&new);
             written.map_err(|error| Error::io("cannot write", error))?;
         }
         let staged = std::mem::take(&mut self.staged);
-        for Staged { file, .. } in &staged {
-            self.finish(file.as_file())?;
-        }
+        staged.iter().try_for_each(|staged| self.finish(staged))?;
         // The flush can take long; the check is worth most right before the renaming.
         self.unchanged()?;
         before.iter().try_for_each(shared::Before::unchanged)?;
@@ -228,16 +237,19 @@ impl Output {
         for staged in staged {
             let folder = folder_of(&staged.target).to_owned();
             create_folder(&folder)?;
-            let replaces = before.iter().any(|before| before.path == staged.target);
-            self.put(staged, replaces)?;
+            self.put(staged)?;
             folders.insert(folder);
         }
         folders.iter().try_for_each(|folder| sync_folder(folder))
     }
 
     /// Makes a file what it is to be, and durable.
-    fn finish(&self, file: &File) -> Result<()> {
-        if let Some(source) = self.source() {
+    fn finish(&self, Staged { file, target, meets }: &Staged) -> Result<()> {
+        let file = file.as_file();
+        if let (Meets::Goes, Ok(meta)) = (meets, fs::metadata(target)) {
+            let kept = file.set_permissions(meta.permissions());
+            kept.map_err(|error| Error::io("cannot keep permissions", error))?;
+        } else if let Some(source) = self.source() {
             keep_attributes(source, file)?;
             if matches!(self.destination, Destination::InPlace(_)) {
                 keep_owner(source, file)?;
@@ -246,16 +258,19 @@ impl Output {
         file.sync_all().map_err(|error| Error::io("cannot flush to the disk", error))
     }
 
-    /// Puts a file in its place; one that `replaces` another was made from it.
-    fn put(&self, Staged { file, target, shared }: Staged, replaces: bool) -> Result<()> {
+    fn put(&self, Staged { file, target, meets }: Staged) -> Result<()> {
         if let Destination::InPlace(Backup::Suffix(suffix)) = &self.destination {
             keep_original(&target, suffix)?;
         }
         let in_place = matches!(self.destination, Destination::InPlace(_));
-        let over = self.policy.force || in_place || replaces;
+        let over = self.policy.force || in_place || meets == Meets::Goes;
         let put = if over { file.persist(&target) } else { file.persist_noclobber(&target) };
         match put {
-            Err(error) if shared && error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error)
+                if meets == Meets::Stays && error.error.kind() == io::ErrorKind::AlreadyExists =>
+            {
+                Ok(())
+            }
             put => put.map(drop).map_err(|error| rename_failed(&target, error.error)),
         }
     }
@@ -278,7 +293,7 @@ impl Sink for Output {
         self.created.extend(target.clone());
         match target {
             _ if self.policy.dry => Ok(Box::new(io::sink())),
-            Some(target) => Ok(Box::new(self.stage(&target, false)?)),
+            Some(target) => Ok(Box::new(self.stage(&target, Meets::Stop)?)),
             None if self.destination == Destination::Stdout => Ok(Box::new(io::stdout())),
             None => Ok(Box::new(io::sink())),
         }
@@ -295,12 +310,18 @@ impl Sink for Output {
         }
         self.check(&target)?;
         self.created.push(target.clone());
-        let written = self.stage(&target, true)?.write_all(contents);
+        let written = self.stage(&target, Meets::Stays)?.write_all(contents);
         written.map(|()| true).map_err(|error| Error::io("cannot write", error))
     }
 
     fn change(&mut self, name: &str, change: Change) -> Result<()> {
         if let Some(target) = self.part(name)?.filter(|_| !self.policy.dry) {
+            let same = |(source, _): &(PathBuf, Fingerprint)| {
+                same_file::is_same_file(source, &target).unwrap_or(false)
+            };
+            if self.sources.iter().any(same) {
+                return Err(Error::request(Code::SameFile, Code::SameFile.title()));
+            }
             self.created.push(target.clone());
             self.changes.push((target, change));
         }

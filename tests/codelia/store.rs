@@ -374,7 +374,7 @@ fn a_database_that_is_named_stands_for_its_sessions() {
     let (code, said) = dir.exit(&["convert", "-t", "canonical", "--out-dir", "out", database]);
     assert_eq!(code, 0, "{said}");
     assert_eq!(files(&dir.path("out")).len(), 1);
-    dir.write("alone/sessions/state.db", &read(&dir.path(database)));
+    dir.write("alone/sessions/state.db", b"no database");
     assert_eq!(dir.exit(&["detect", "alone/sessions/state.db"]).0, 3);
 }
 
@@ -407,4 +407,26 @@ fn a_session_is_found_where_codelia_keeps_it() {
     assert_eq!(context(&[("HOME", path("none")), xdg, state], &asked), expected);
     assert_eq!(context(&[("HOME", path("none"))], &asked).0, Some(2));
     assert_eq!(context(&[("HOME", path("none"))], &["context"]).0, Some(2));
+}
+
+#[test]
+fn a_row_without_any_file_is_a_session_too() {
+    let dir = home();
+    sql(
+        &dir,
+        "INSERT INTO session_state (session_id, updated_at, schema_version, message_count)
+         VALUES ('gone', '2026-03-01T00:00:00.000Z', 1, 7)",
+    );
+    let before = rows(&dir.path("home"));
+    let (code, said) = dir.exit(&["convert", "-t", "canonical", "--out-dir", "streams", "home"]);
+    assert!(code == 0 && said.contains("CY0312"), "{said}");
+    let to = ["convert", "-t", "codelia", "--layout", "native", "--out-dir", "back", "streams"];
+    let (code, said) = dir.exit(&to);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(rows(&dir.path("back")), before);
+    // A home is no place for its own sessions.
+    let own = ["convert", "-t", "codelia@2", "--layout", "native", "--out-dir", "home", "home"];
+    let (code, said) = dir.exit(&[&own[..], &["--force"]].concat());
+    assert!(code == 3 && said.contains("CY0702"), "{said}");
+    assert_eq!(rows(&dir.path("home")), before);
 }

@@ -125,16 +125,40 @@ fn select(db: &Connection, columns: &[String], session: &str) -> Result<Option<R
     Ok(Some(Row(values)))
 }
 
+fn copied(copy: &Path, longest: usize) -> Result<(Connection, Vec<String>)> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(copy, flags).and_then(|db| guarded(db, longest));
+    let db = db.map_err(|error| unusable(&error))?;
+    let columns = columns(&db)?;
+    Ok((db, columns))
+}
+
 /// Reads the row of a session from a copy of the database.
 ///
 /// # Errors
 /// If the copy is no database, is damaged, or has no such table; reading can go on without it.
 pub fn read(copy: &Path, session: &str, longest: usize) -> Result<Option<Row>> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(copy, flags).and_then(|db| guarded(db, longest));
-    let db = db.map_err(|error| unusable(&error))?;
-    let columns = columns(&db)?;
+    let (db, columns) = copied(copy, longest)?;
     select(&db, &columns, session)
+}
+
+/// The longest identifier that is looked at.
+const LONGEST_ID: usize = 200;
+
+/// The sessions of a copy of the database.
+///
+/// # Errors
+/// As [`read`].
+pub fn sessions(copy: &Path) -> Result<Vec<String>> {
+    let failed = |error: rusqlite::Error| unusable(&error);
+    let (db, _) = copied(copy, 1 << 30)?;
+    let text = format!(
+        "SELECT session_id FROM session_state WHERE typeof(session_id) = 'text' \
+         AND length(session_id) BETWEEN 1 AND {LONGEST_ID} ORDER BY updated_at, session_id"
+    );
+    let mut query = db.prepare(&text).map_err(failed)?;
+    let ids = query.query_map([], |row| row.get(0)).and_then(Iterator::collect);
+    ids.map_err(failed)
 }
 
 impl Row {

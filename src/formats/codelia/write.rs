@@ -61,6 +61,8 @@ struct Run<'a> {
     headers: Headers,
     /// Whether the session record came.
     begun: bool,
+    /// Whether a state was written.
+    stored: bool,
     /// The header of the run.
     header: Node,
     /// The line that is written once the messages are there that stand behind its record.
@@ -97,7 +99,7 @@ impl Writer for Run<'_> {
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.flush()?;
         // A whole session may have a state only, which is written by now.
-        if self.header.is_empty() && (self.sink.is_none() || self.pen.is_none()) {
+        if self.header.is_empty() && !self.stored {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no header of a run")));
         }
         self.pen.take().map_or(Ok(()), Pen::finish)
@@ -123,6 +125,7 @@ impl<'a> Run<'a> {
             sources,
             headers: Headers::default(),
             begun: false,
+            stored: false,
             header: Node::default(),
             waiting: None,
         }

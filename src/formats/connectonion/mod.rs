@@ -60,6 +60,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".yaml", ".yml"],
     beside: &[],
     member: None,
+    roster: None,
     home: None,
     stem: str::to_owned,
     sniff,

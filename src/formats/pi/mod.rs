@@ -80,6 +80,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".jsonl"],
     beside: &[],
     member: None,
+    roster: None,
     home: None,
     stem: str::to_owned,
     sniff,

@@ -16,6 +16,7 @@ use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
 use std::io::Read;
+use std::path::{Path, PathBuf};
 
 /// Where the state of a session is stored.
 #[derive(Debug, Default)]
@@ -59,7 +60,8 @@ pub fn open_whole<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader
         }
     }
     runs.sort_by(|(a, _), (b, _)| a.at.cmp(&b.at));
-    let id = runs.first().and_then(|(began, _)| began.session.clone()).or(named);
+    let said = runs.first().and_then(|(began, _)| began.session.clone()).or(named);
+    let id = said.or(parts.session().map(|id| Json::string(&id)));
     if let (Some(part), Some(id)) = (database, &id) {
         stores.row = row(parts, &id.text().unwrap_or_default(), cx)?.map(|row| (row, part));
     }
@@ -91,20 +93,35 @@ fn began(parts: &mut dyn Parts, name: &str) -> Result<Began> {
     })
 }
 
-/// The session's row in the database.
-fn row(parts: &mut dyn Parts, session: &str, cx: &Cx<'_>) -> Result<Option<Row>> {
-    // What is written to the database last goes to its log first, and comes from there.
+/// A copy of the database, with what it was not told yet.
+fn copy(parts: &mut dyn Parts) -> Result<(Box<dyn AsRef<Path>>, PathBuf)> {
     let names = parts.names();
+    // Its log first: what moves from there to the database meanwhile is then there twice.
     let wanted = [DATABASE_LOG, DATABASE];
     let wanted: Vec<&str> =
         wanted.into_iter().filter(|name| names.iter().any(|n| n == name)).collect();
     let folder = parts.copies(&wanted)?;
-    let file = folder.as_ref().as_ref().join(DATABASE.rsplit('/').next().unwrap_or_default());
+    let file = (*folder).as_ref().join(DATABASE.rsplit('/').next().unwrap_or_default());
+    Ok((folder, file))
+}
+
+/// The session's row in the database.
+fn row(parts: &mut dyn Parts, session: &str, cx: &Cx<'_>) -> Result<Option<Row>> {
+    let (_folder, file) = copy(parts)?;
     match rows::read(&file, session, cx.options.max_line) {
         Ok(row) => Ok(row),
         // The session is whole without it.
         Err(error) => cx.tolerate(error).map(|_| None),
     }
+}
+
+/// The sessions that have a row in the database.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn roster(parts: &mut dyn Parts) -> Result<Vec<String>> {
+    let (_folder, file) = copy(parts)?;
+    rows::sessions(&file)
 }
 
 impl Records<'_> {

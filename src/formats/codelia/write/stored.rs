@@ -22,6 +22,7 @@ impl Run<'_> {
             self.cx.log.count(Fate::Dropped, Kind::Snapshot.name());
             return Ok(());
         }
+        self.stored = true;
         let mut node = record.clone();
         node.take(Field::Layout);
         if let (None, Some(id)) = (node.json(Field::Session), &self.id) {
