@@ -1,6 +1,6 @@
 //! What people and other programs do to files: cuts, edits, migrations, conversions.
 
-use super::{ERAS, FORMAT, common, ours, scenarios};
+use super::{ERAS, FORMAT, Scenario, common, ours, scenarios};
 use common::{
     assert_same, converted, corpus, from_canonical, options, own_inputs, read, recognise,
 };
@@ -99,7 +99,8 @@ fn a_model_gets_the_same_after_a_conversion_to_any_format() {
 fn a_model_gets_the_same_of_what_the_first_release_wrote() {
     let Some(corpus) = corpus("what ConnectOnion wrote first") else { return };
     let mut kept = 0;
-    for (scenario, sessions, _) in scenarios(&corpus.join(FORMAT).join(ERAS[0].0)) {
+    for Scenario { name: scenario, sessions, .. } in scenarios(&corpus.join(FORMAT).join(ERAS[0].0))
+    {
         for session in sessions {
             words_are_kept(&read(&session), WAYS, &scenario);
             kept += 1;
