@@ -23,8 +23,11 @@ pub struct Format {
     pub summary: &'static str,
     /// Where the facts about it come from.
     pub source: &'static str,
-    /// Oldest first; the last one is written when none is asked for.
+    /// Oldest first; the last one is written when none is asked for, unless [`usual`](Self::usual)
+    /// says otherwise.
     pub versions: &'static [Version],
+    /// The version that is written when none is asked for, where that is not the newest.
+    pub usual: Option<u32>,
     /// Endings of file names, longest first; the first is given to outputs.
     pub extensions: &'static [&'static str],
     /// Endings of the files that make up one session together, the main part's first. Empty where

@@ -8,7 +8,7 @@ use crate::formats::Spec;
 use crate::json::Json;
 use crate::migrate::Outcome;
 use crate::position::Located;
-use crate::record::{Field, Kind, Record};
+use crate::record::{Field, Kind, Node, Record};
 
 /// A session that is to be part of another.
 pub struct Piece<'a> {
@@ -89,6 +89,10 @@ struct Seam {
     turns: u64,
     /// The last entry.
     last: Option<Json>,
+    /// What the system said last.
+    system: Option<Node>,
+    /// An entry that is left out, with the one before it.
+    left_out: Option<(Json, Option<Json>)>,
 }
 
 impl Seam {
@@ -102,6 +106,11 @@ impl Seam {
         let record = &mut located.value;
         match record.kind {
             Kind::Session if self.sessions > 0 => return self.session(record, cx),
+            Kind::Message if self.repeats(record) => {
+                let id = record.node.json(Field::Id).cloned();
+                self.left_out = id.map(|id| (id, self.last.clone()));
+                return false;
+            }
             Kind::Turn => {
                 self.turns += 1;
                 self.count_on(record, Field::Number);
@@ -109,13 +118,37 @@ impl Seam {
             _ => self.count_on(record, Field::Turn),
         }
         if record.is_node() {
-            let root = record.node.json(Field::Parent).is_none_or(Json::is_null);
-            if let (true, Some(last)) = (root, &self.last) {
-                record.node.set(Field::Parent, last.clone());
-            }
+            self.follow(&mut record.node);
             self.last = record.node.json(Field::Id).cloned().or(self.last.take());
         }
         true
+    }
+
+    /// Whether a later session only says again what the system said in the one before.
+    fn repeats(&mut self, record: &Record) -> bool {
+        if !record.node.is(Field::Role, "system") {
+            return false;
+        }
+        let mut said = Node::default();
+        if let Some(content) = record.node.get(Field::Content) {
+            said.set(Field::Content, content.clone());
+        }
+        let same = self.sessions > 0 && self.system.as_ref() == Some(&said);
+        self.system = Some(said);
+        same
+    }
+
+    /// Puts an entry behind the last one, if it began its session or followed what is left out.
+    fn follow(&self, node: &mut Node) {
+        let parent = node.json(Field::Parent).filter(|parent| !parent.is_null());
+        match (parent, &self.left_out, &self.last) {
+            (Some(parent), Some((id, before)), _) if parent == id => match before.clone() {
+                Some(before) => node.set(Field::Parent, before),
+                None => node.set(Field::Parent, Json::constant("null")),
+            },
+            (None, _, Some(last)) => node.set(Field::Parent, last.clone()),
+            _ => {}
+        }
     }
 
     /// The number of a turn among all.

@@ -44,7 +44,7 @@
 //! # Direction
 //!
 //! Modules import only what stands before them: `position`, `json`, `ids`, `record`,
-//! `diagnostic`, `error`, `lines`, `yaml`, `mapping`, `format`, `memory`, `named`, `tree`, `formats`, `detect`,
+//! `diagnostic`, `error`, `lines`, `yaml`, `mapping`, `format`, `frame`, `memory`, `named`, `tree`, `formats`, `detect`,
 //! `session`, the operations, and then what touches the world: `store`, `batch`, `cli`.
 //! Everything before `store` takes bytes and gives records; it knows no paths, threads, clock or
 //! terminal.
@@ -64,6 +64,7 @@ pub mod mapping;
 pub mod yaml;
 
 pub mod format;
+pub mod frame;
 pub mod memory;
 pub mod named;
 pub mod tree;

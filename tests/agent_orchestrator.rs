@@ -3,12 +3,12 @@
 mod common;
 
 use common::{
-    Dir, assert_same, converted, corpus, files, from_canonical, name, options, own_inputs, parts,
+    Dir, assert_same, converted, corpus, files, from_canonical, name, options, own_inputs,
     recognise, session, testdata, to_canonical,
 };
-use copyist::context::{self, Form, Request};
-use copyist::diagnostic::{Code, Log, Severity};
-use copyist::format::{Cx, OnError, Options};
+use copyist::context::{Form, Request};
+use copyist::diagnostic::{Code, Severity};
+use copyist::format::{OnError, Options};
 use copyist::formats::agent_orchestrator::FORMAT;
 use copyist::ids::Choice;
 use serde_json::Value;
@@ -341,12 +341,9 @@ fn what_the_real_scripts_wrote_comes_back_byte_for_byte() {
 
 /// The context in the form in which formats are compared, without system messages.
 fn sent(source: &[u8]) -> Vec<Value> {
-    let (options, log) = (keep(), Log::default());
-    let cx = Cx { options: &options, log: &log };
-    let (format, _) = recognise(source).expect("a known format");
-    let (mut out, request) = (Vec::new(), Request { form: Form::Canonical, ..Request::default() });
-    context::run(format, &mut parts(source), &request, &cx, &mut out).expect("a context");
-    let all = common::as_javascript(&out)["messages"].take();
+    let request = Request { form: Form::Canonical, ..Request::default() };
+    let (sent, _) = common::context(source, &request, &keep());
+    let all = common::as_javascript(&sent.expect("a context"))["messages"].take();
     let all = all.as_array().expect("messages").clone();
     all.into_iter().filter(|message| message["role"] != "system").collect()
 }

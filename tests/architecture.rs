@@ -18,6 +18,7 @@ const LAYERS: &[&[&str]] = &[
     &["yaml"],
     &["mapping"],
     &["format"],
+    &["frame"],
     &["memory"],
     &["named"],
     &["tree"],

@@ -4,11 +4,10 @@
 mod common;
 
 use common::{Dir, assert_same, converted, corpus, from_canonical, options, own, read, recognise};
-use copyist::context::{self, Request};
-use copyist::diagnostic::{Code, Findings, Log};
-use copyist::format::{Cx, Head, OnError, Options};
+use copyist::context::Request;
+use copyist::diagnostic::{Code, Findings};
+use copyist::format::{Head, OnError, Options};
 use copyist::ids::Choice;
-use copyist::memory::Bytes;
 use copyist::yaml::encoding::{self, encode};
 use serde_json::Value;
 
@@ -34,12 +33,11 @@ fn again(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn context(bytes: &[u8], request: &Request) -> Vec<Value> {
-    let (options, log) = (keep(), Log::default());
-    let cx = Cx { options: &options, log: &log };
-    let (format, _) = recognise(bytes).expect("a known format");
-    let mut out = Vec::new();
-    context::run(format, &mut Bytes::new(bytes), request, &cx, &mut out).expect("a context");
-    common::as_javascript(&out)["messages"].as_array().expect("messages").clone()
+    let (sent, _) = common::context(bytes, request, &keep());
+    common::as_javascript(&sent.expect("a context"))["messages"]
+        .as_array()
+        .expect("messages")
+        .clone()
 }
 
 fn in_encoding(text: &str, name: &str) -> Vec<u8> {

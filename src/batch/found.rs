@@ -78,28 +78,34 @@ impl Opened {
 
     /// The same where several files make up a session, and any of them says so.
     fn several(path: &Path, said: Said, own: &Result<Option<Found>>) -> Result<Option<Self>> {
-        let own = own.as_ref().ok().and_then(Option::as_ref);
+        let own = own.as_ref().ok().copied().flatten();
+        let certain = own.filter(|own| own.sniffed.confidence == Confidence::Certain);
         for format in FORMATS {
+            // Files are many: those that are surely something else are not looked for.
+            if certain.is_some_and(|own| own.format.name != format.name) {
+                continue;
+            }
             let files = beside(format, path);
             // A part that stands alone keeps its name, if it is not the main one.
             let named = files.first().is_some_and(|(name, _)| files.len() > 1 || !name.is_empty());
             let (Some((_, main)), true) = (files.first(), named) else { continue };
-            let theirs = files.iter().filter(|(_, file)| file != path).find_map(|(_, file)| {
-                let found = Found::of(&mut Input::file(file).ok()?, Some(file), said, false);
-                found.ok().flatten().filter(|found| found.format.name == format.name)
-            });
-            let certain = |found: &Found| found.sniffed.confidence == Confidence::Certain;
+            let of_format = |found: &Found| found.format.name == format.name;
+            let theirs = || {
+                files.iter().filter(|(_, file)| file != path).find_map(|(_, file)| {
+                    let found = Found::of(&mut Input::file(file).ok()?, Some(file), said, false);
+                    found.ok().flatten().filter(of_format)
+                })
+            };
+            let own = own.filter(of_format);
+            let part_of = (main != path).then(|| main.clone());
+            // The main part shows the version best.
             let found = match own {
-                Some(own) if own.format.name == format.name => *own,
-                Some(own) if certain(own) => continue,
-                _ => match theirs {
-                    Some(theirs) => theirs,
+                Some(own) if part_of.is_none() => own,
+                own => match theirs().or(own) {
+                    Some(found) => found,
                     None => continue,
                 },
             };
-            let part_of = (main != path).then(|| main.clone());
-            // The main part shows the version best.
-            let found = if part_of.is_some() { theirs.unwrap_or(found) } else { found };
             let paths = files.iter().map(|(_, file)| file.clone()).collect();
             let input = Input::files(files)?;
             return Ok(Some(Self { found, input, files: paths, part_of }));

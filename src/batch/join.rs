@@ -2,6 +2,7 @@
 
 use super::found::{Opened, Said};
 use super::inputs::{Job, Origin};
+use super::names::plain;
 use crate::diagnostic::Log;
 use crate::format::{Cx, Options};
 use crate::formats::Spec;
@@ -49,9 +50,7 @@ impl Agent {
         let files: Vec<PathBuf> =
             self.jobs.iter().filter_map(|(_, job)| job.path()).map(PathBuf::from).collect();
         let (_, first) = self.jobs.into_iter().next()?;
-        let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
-        let file: String = name.chars().map(|c| if fits(c) { c } else { '_' }).take(100).collect();
-        let relative = first.relative.with_file_name(file);
+        let relative = first.relative.with_file_name(plain(&name));
         Some(Job { origin: Origin::Joined { agent: name, files }, relative, size, ..first })
     }
 }

@@ -50,6 +50,22 @@ impl Namer {
     }
 }
 
+/// An identifier or a name from inside a session as the name of a file, without its ending.
+#[must_use]
+pub fn plain(name: &str) -> String {
+    /// Far below the 255 bytes of most file systems, for an ending and a number come behind.
+    const LONGEST: usize = 200;
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let mut plain = String::new();
+    for c in name.chars().map(|c| if fits(c) { c } else { '_' }) {
+        if plain.len() + c.len_utf8() > LONGEST {
+            break;
+        }
+        plain.push(c);
+    }
+    if plain.is_empty() { "session".to_owned() } else { plain }
+}
+
 /// A name with a number, as short as the format's rule for names wants it.
 fn numbered(base: &OsStr, n: u64, rule: fn(&str) -> String) -> OsString {
     let ending = format!("-{n}");
@@ -67,6 +83,13 @@ mod tests {
     use super::*;
     use crate::batch::Origin;
     use crate::formats::{canonical, pi};
+
+    #[test]
+    fn a_name_from_inside_leads_nowhere() {
+        assert_eq!(plain("../a b/é"), "___a_b_é");
+        assert_eq!(plain(""), "session");
+        assert_eq!(plain(&"é".repeat(300)).len(), 200);
+    }
 
     #[test]
     fn a_name_taken_twice_gets_a_number() {

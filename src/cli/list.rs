@@ -51,7 +51,7 @@ impl Args {
                 lines.push_str(&format!("{}\n", session.json(&folders)));
             } else {
                 rows.push(session.row());
-                rows.extend(self.why.then(|| session.reasons(&folders)).into_iter().flatten());
+                rows.extend(self.why.then(|| session.reasons()).into_iter().flatten());
             }
         }
         let log = folders.named.log;
@@ -115,16 +115,13 @@ impl Session {
     }
 
     /// The reasons for its status, as rows of one cell.
-    fn reasons(&self, folders: &Folders) -> Vec<[String; 8]> {
-        let reasons = self.seen.reasons(folders);
-        let reasons = reasons.lines().filter(|line| !line.trim_start().starts_with("sessions:"));
-        let rows = reasons.filter(|line| !line.trim_start().starts_with("agents:"));
-        let row = |line: &str| {
+    fn reasons(&self) -> Vec<[String; 8]> {
+        let row = |reason: String| {
             let mut row = [const { String::new() }; 8];
-            row[7] = line.to_owned();
+            row[7] = format!("  {reason}");
             row
         };
-        rows.map(row).collect()
+        self.seen.reasons().into_iter().map(row).collect()
     }
 
     fn json(&self, folders: &Folders) -> serde_json::Value {

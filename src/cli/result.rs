@@ -1,10 +1,11 @@
 //! `copyist result`.
 
-use super::sessions::{Folders, Seen, Where, aside};
+use super::sessions::{Question, Seen, aside};
 use super::show::printable;
 use super::{Stop, print};
 use crate::json::Json;
 use crate::named::Status;
+use serde_json::Value;
 use std::io::IsTerminal;
 
 /// Print the result of a session of claude-agent-orchestrator, as ao-get-result does
@@ -12,36 +13,27 @@ use std::io::IsTerminal;
 /// Without a result it says why, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session's name
-    #[arg(value_name = "NAME")]
-    name: String,
-    /// Say which rule decided, and what the rules of older releases say
-    #[arg(long)]
-    why: bool,
-    /// Status and result as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    place: Where,
+    question: Question,
 }
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let folders = self.place.folders()?;
-        folders.checked(&self.name)?;
-        let seen = folders.look(&self.name);
+        let question = self.question;
+        let (folders, seen) = question.look()?;
         let result = seen.verdict.as_ref().and_then(|verdict| verdict.result.clone());
         let text = match &result {
             Some(result) => said(result),
-            None => Err(reason(&self.name, &seen)),
+            None => Err(reason(&question.name, &seen)),
         };
-        if self.why && !self.json {
-            aside(&format!("{}: {}", self.name, seen.status.name()));
-            seen.reasons(&folders).lines().for_each(|line| aside(line.trim_start()));
+        if question.json {
+            let answer = seen.json(&question.name, &folders);
+            return print_json(answer, result, text.err());
         }
-        if self.json {
-            return self.as_json(&seen, &folders, result, text.err());
+        if question.why {
+            aside(&format!("{}: {}", question.name, seen.status.name()));
         }
+        question.reasons(&folders, &seen).iter().for_each(|reason| aside(reason));
         match text {
             Ok(text) => print(shown(&text).as_bytes()),
             Err(why) => {
@@ -50,25 +42,23 @@ impl Args {
             }
         }
     }
+}
 
-    fn as_json(
-        &self,
-        seen: &Seen,
-        folders: &Folders,
-        result: Option<Json>,
-        problem: Option<String>,
-    ) -> Result<u8, Stop> {
-        let mut answer = seen.json(&self.name, folders);
-        let none = result.is_none();
-        answer["problem"] = problem.into();
-        // The result in its own spelling: a value could not hold every number and half a pair.
-        let spelled = result.map(|result| String::from_utf8_lossy(result.as_bytes()).into_owned());
-        let answer = answer.to_string();
-        let inner = answer.strip_suffix('}').unwrap_or(&answer);
-        let result = spelled.as_deref().unwrap_or("null");
-        print(format!("{inner},\"result\":{result}}}\n").as_bytes())?;
-        Ok(u8::from(none))
-    }
+/// Prints the status with the result, or with the reason why there is none.
+fn print_json(
+    mut answer: Value,
+    result: Option<Json>,
+    problem: Option<String>,
+) -> Result<u8, Stop> {
+    let none = result.is_none();
+    answer["problem"] = problem.into();
+    // The result in its own spelling: a value could not hold every number and half a pair.
+    let spelled = result.map(|result| String::from_utf8_lossy(result.as_bytes()).into_owned());
+    let answer = answer.to_string();
+    let inner = answer.strip_suffix('}').unwrap_or(&answer);
+    let result = spelled.as_deref().unwrap_or("null");
+    print(format!("{inner},\"result\":{result}}}\n").as_bytes())?;
+    Ok(u8::from(none))
 }
 
 /// A result as text: a string's own, of any other value its JSON.

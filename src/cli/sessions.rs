@@ -8,7 +8,6 @@ use crate::store::last_line;
 use serde_json::{Value, json};
 use std::env;
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Where sessions lie.
@@ -28,6 +27,37 @@ pub struct Where {
     /// The longest line that is read, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, env = "COPYIST_MAX_LINE")]
     max_line: usize,
+}
+
+/// A question about one session.
+#[derive(Debug, clap::Args)]
+pub struct Question {
+    /// The session's name
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Say which rule decided, and what the rules of older releases say
+    #[arg(long)]
+    pub why: bool,
+    /// The answer as JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    place: Where,
+}
+
+impl Question {
+    /// The folders that are meant, and what there is of the session in them.
+    pub fn look(&self) -> Result<(Folders, Seen), Stop> {
+        let folders = self.place.folders()?;
+        folders.checked(&self.name)?;
+        let seen = folders.look(&self.name);
+        Ok((folders, seen))
+    }
+
+    /// Why the answer is what it is, if that was asked, a line each.
+    pub fn reasons(&self, folders: &Folders, seen: &Seen) -> Vec<String> {
+        if self.why { [seen.reasons(), folders.told()].concat() } else { Vec::new() }
+    }
 }
 
 /// A folder, and who named it.
@@ -105,6 +135,14 @@ pub struct Seen {
 }
 
 impl Folders {
+    /// Which they are, and who named them, a line each.
+    pub fn told(&self) -> Vec<String> {
+        let folders = [("sessions", &self.sessions), ("agents", &self.agents)];
+        let told = folders
+            .map(|(what, folder)| format!("{what}: {}, {}", folder.path.display(), folder.by));
+        told.map(|line| printable(&line)).into()
+    }
+
     /// The file of a session that has this ending.
     pub fn file(&self, name: &str, ending: &str) -> PathBuf {
         self.sessions.path.join(format!("{name}{ending}"))
@@ -165,18 +203,15 @@ impl Seen {
         self.verdict.as_ref()?.fatal.as_deref()
     }
 
-    /// Which rule decided, and what older rules say.
-    pub fn reasons(&self, folders: &Folders) -> String {
-        let mut out = format!("  because {}\n", self.why);
-        for (rule, finished, why) in self.verdict.iter().flat_map(|verdict| &verdict.others) {
+    /// Which rule decided, and what older rules say, a line each.
+    pub fn reasons(&self) -> Vec<String> {
+        let others = self.verdict.iter().flat_map(|verdict| &verdict.others);
+        let others = others.map(|(rule, finished, why)| {
             let word = if *finished { Status::Finished } else { Status::Running }.name();
-            let _ = writeln!(out, "  by {rule}: {word}, {why}");
-        }
-        for (what, folder) in [("sessions", &folders.sessions), ("agents", &folders.agents)] {
-            let _ = writeln!(out, "  {what}: {}, {}", folder.path.display(), folder.by);
-        }
-        let lines = out.lines().map(printable);
-        lines.collect::<Vec<_>>().join("\n") + "\n"
+            format!("by {rule}: {word}, {why}")
+        });
+        let reasons = std::iter::once(format!("because {}", self.why)).chain(others);
+        reasons.map(|reason| printable(&reason)).collect()
     }
 
     /// The same for programs.

@@ -1,6 +1,6 @@
 //! `copyist status`.
 
-use super::sessions::{Where, aside};
+use super::sessions::{Question, aside};
 use super::{Stop, print};
 
 /// Say whether a session of claude-agent-orchestrator is running or finished, as ao-status does
@@ -9,31 +9,24 @@ use super::{Stop, print};
 /// however long the log is. The exit code is 0 for any answer.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session's name
-    #[arg(value_name = "NAME")]
-    name: String,
-    /// Say which rule decided, and what the rules of older releases say
-    #[arg(long)]
-    why: bool,
-    /// The answer as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    place: Where,
+    question: Question,
 }
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let folders = self.place.folders()?;
-        folders.checked(&self.name)?;
-        let seen = folders.look(&self.name);
-        if self.json {
-            return print(format!("{}\n", seen.json(&self.name, &folders)).as_bytes());
+        let question = self.question;
+        let (folders, seen) = question.look()?;
+        if question.json {
+            return print(format!("{}\n", seen.json(&question.name, &folders)).as_bytes());
         }
         if let Some(fatal) = seen.fatal() {
-            aside(&format!("{}: {fatal}", self.name));
+            aside(&format!("{}: {fatal}", question.name));
         }
-        let reasons = if self.why { seen.reasons(&folders) } else { String::new() };
-        print(format!("{}\n{reasons}", seen.status.name()).as_bytes())
+        let mut answer = format!("{}\n", seen.status.name());
+        for reason in question.reasons(&folders, &seen) {
+            answer.push_str(&format!("  {reason}\n"));
+        }
+        print(answer.as_bytes())
     }
 }

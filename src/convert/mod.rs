@@ -2,12 +2,12 @@
 
 mod branch;
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts, Sink, Target};
 use crate::formats::Spec;
 use crate::migrate::{self, Outcome};
-use crate::record::Kind;
+use crate::record::{Field, Kind};
 use branch::Branch;
 use std::io::{self, Write};
 
@@ -29,6 +29,7 @@ pub fn run(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
+    let to = as_it_came(from, version, to, parts, cx)?;
     let target = to.version().number;
     if from.name == to.format.name && from.plane.is_some() && version <= target {
         let input = parts.main()?;
@@ -42,6 +43,32 @@ pub fn run(
     let records = records(from, to, parts, sink, branch, cx)?;
     say_losses(to, cx);
     Ok(Outcome { from: version, changed: true, records, ..Outcome::default() })
+}
+
+/// The version that a session came from, where its format keeps that if none is asked for.
+fn as_it_came(
+    from: &Format,
+    version: u32,
+    to: Spec,
+    parts: &mut dyn Parts,
+    cx: &Cx<'_>,
+) -> Result<Spec> {
+    if to.version.is_some() || to.format.usual.is_none() {
+        return Ok(to);
+    }
+    let mut came = (from.name == to.format.name).then_some(version);
+    if came.is_none() {
+        parts.keep()?;
+        let log = Log::default();
+        let quiet = Cx { options: cx.options, log: &log };
+        // What is wrong with it is said when it is read for good.
+        let first = (from.read)(parts, &quiet)?.next().and_then(Result::ok);
+        let source = first.and_then(|first| first.value.node.text(Field::Source));
+        let source = source.and_then(|source| Spec::parse(&source).ok());
+        let same = source.filter(|source| source.format.name == to.format.name);
+        came = same.and_then(|source| source.version).map(|version| version.number);
+    }
+    Ok(Spec { version: came.and_then(|came| to.format.version(came)), ..to })
 }
 
 /// Copies a session of whatever parts, once all of it was read without an error.

@@ -41,6 +41,9 @@ pub struct Inspection {
     pub roles: BTreeMap<String, u64>,
     /// Calls of tools by the tool's name.
     pub calls: BTreeMap<String, u64>,
+    /// Runs of the agent by their outcome, where sessions have such.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub runs: BTreeMap<String, u64>,
     /// Answers by the model that gave them.
     pub models: BTreeMap<String, u64>,
     /// Questions of a person.
@@ -180,6 +183,9 @@ fn describe(
 const NAMES: usize = 100;
 const OTHERS: &str = "(others)";
 
+/// What stands for the outcome of a run that has none.
+const OPEN: &str = "(no end)";
+
 fn count(names: &mut BTreeMap<String, u64>, name: String) {
     let known = names.len() < NAMES || names.contains_key(&name);
     *names.entry(if known { name } else { OTHERS.to_owned() }).or_default() += 1;
@@ -206,12 +212,29 @@ impl Inspection {
                 count(&mut self.models, model);
             }
         }
+        if record.kind == Kind::Run {
+            self.run(node);
+        }
         self.count(record);
         if let Some(time) = node.text(Field::Time) {
             match &mut self.times {
                 None => self.times = Some((time.clone(), time)),
                 Some((_, last)) => *last = time,
             }
+        }
+    }
+
+    /// A run begins, or ends in some way.
+    fn run(&mut self, node: &Node) {
+        let open = OPEN.to_owned();
+        if node.json(Field::Run).is_some() {
+            *self.runs.entry(open).or_default() += 1;
+        } else if let Some(outcome) = node.text(Field::Outcome) {
+            if let Some(runs) = self.runs.get_mut(&open) {
+                *runs = runs.saturating_sub(1);
+            }
+            self.runs.retain(|_, runs| *runs > 0);
+            count(&mut self.runs, outcome);
         }
     }
 

@@ -1,6 +1,7 @@
 //! What the tests share: the corpus, the testdata, and conversions in memory.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+use copyist::context::{self, Request};
 use copyist::diagnostic::{Findings, Log};
 use copyist::error::Error;
 use copyist::format::{Cx, Format, Head, OnError, Options, Target};
@@ -190,6 +191,16 @@ pub fn converted(bytes: &[u8], from: &Format, version: u32, to: &str, options: &
     let mut out = Buffer::default();
     let done = convert::run(from, version, spec, &mut parts(bytes), &mut out, &cx);
     (done.map(|_| written(&out)), log.into_findings())
+}
+
+/// What a model would get; the format must be known.
+pub fn context(bytes: &[u8], request: &Request, options: &Options) -> Done {
+    let (format, _) = recognise(bytes).expect("a known format");
+    let log = Log::default();
+    let cx = Cx { options, log: &log };
+    let mut out = Vec::new();
+    let done = context::run(format, &mut parts(bytes), request, &cx, &mut out);
+    (done.map(|_| out), log.into_findings())
 }
 
 /// To the canonical stream; the input must be readable.

@@ -4,11 +4,10 @@ use super::{ERAS, FORMAT, Scenario, common, ours, scenarios};
 use common::{
     assert_same, converted, corpus, from_canonical, options, own_inputs, read, recognise,
 };
-use copyist::context::{self, Request};
-use copyist::diagnostic::{Code, Log, Severity};
-use copyist::format::{Cx, OnError};
+use copyist::context::{Form, Request};
+use copyist::diagnostic::{Code, Severity};
+use copyist::format::OnError;
 use copyist::ids::Choice;
-use copyist::memory::Bytes;
 use serde_json::Value;
 
 #[test]
@@ -43,13 +42,12 @@ fn migration_never_drops_the_turns() {
 /// What a model would get, in the form in which formats are compared.
 fn sent(source: &[u8]) -> Vec<Value> {
     let keep = options(OnError::Keep, Choice::Derived);
-    let log = Log::default();
-    let cx = Cx { options: &keep, log: &log };
-    let (format, _) = recognise(source).expect("a known format");
-    let form = context::Form::Canonical;
-    let (mut out, request) = (Vec::new(), Request { form, ..Request::default() });
-    context::run(format, &mut Bytes::new(source), &request, &cx, &mut out).expect("a context");
-    common::as_javascript(&out)["messages"].as_array().expect("messages").clone()
+    let request = Request { form: Form::Canonical, ..Request::default() };
+    let (sent, _) = common::context(source, &request, &keep);
+    common::as_javascript(&sent.expect("a context"))["messages"]
+        .as_array()
+        .expect("messages")
+        .clone()
 }
 
 /// Converts to each of these in turn, and holds the context after each.

@@ -7,17 +7,17 @@
 mod common;
 mod edited;
 mod first;
+mod joined;
 mod loader;
 mod releases;
 mod summaries;
 mod traps;
 
-use common::{files, in_folder, options, recognise};
-use copyist::context::{self, Request};
-use copyist::diagnostic::{Findings, Log};
-use copyist::format::{Cx, OnError};
+use common::{files, in_folder, options};
+use copyist::context::Request;
+use copyist::diagnostic::Findings;
+use copyist::format::OnError;
 use copyist::ids::Choice;
-use copyist::memory::Bytes;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -79,14 +79,9 @@ fn messages(value: &Value) -> Vec<Value> {
 
 /// What we make of a session, and what is said about it.
 fn ours(source: &[u8]) -> (Vec<Value>, Findings) {
-    let options = options(OnError::Keep, Choice::Derived);
-    let log = Log::default();
-    let cx = Cx { options: &options, log: &log };
-    let (format, _) = recognise(source).expect("a known format");
-    let mut out = Vec::new();
-    context::run(format, &mut Bytes::new(source), &Request::default(), &cx, &mut out)
-        .expect("a context");
-    (messages(&common::as_javascript(&out)), log.into_findings())
+    let keep = options(OnError::Keep, Choice::Derived);
+    let (sent, findings) = common::context(source, &Request::default(), &keep);
+    (messages(&common::as_javascript(&sent.expect("a context"))), findings)
 }
 
 /// How a context compares with what an agent had in memory.

@@ -59,6 +59,7 @@ pub static FORMAT: Format = Format {
             kinds: KINDS,
         },
     ],
+    usual: None,
     extensions: &[".jsonl", meta::ENDING],
     beside: &[".jsonl", meta::ENDING],
     member: None,
@@ -154,20 +155,15 @@ fn is_sure(what: What, line: &[u8]) -> bool {
 fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let names = parts.names();
-    for (part, name) in (0..).zip(&names) {
-        let mut head = Vec::new();
-        let mut source = parts.open(name)?;
-        let read = (&mut source).take(1 << 16).read_to_end(&mut head);
-        read.map_err(|error| crate::error::Error::io("cannot read", error))?;
-        let source: Box<dyn Read> = Box::new(std::io::Cursor::new(head.clone()).chain(source));
-        let shown = if name.as_str() == meta::ENDING || (names.len() == 1 && is_meta(&head)) {
+    for file in read::files(parts)? {
+        let part = file.number;
+        let shown = if file.is_metadata {
             let at = Position { part, line: 1, ..Position::default() };
-            let text = read::whole(source, cx.options.max_line, at)?;
+            let text = read::whole(file.source, cx.options.max_line, at)?;
             let text = text.strip_prefix(BOM).unwrap_or(&text);
             as_json(text).is_none_or(|text| show(at, &text).is_continue())
         } else {
-            lines(source, part, &quiet, show)?
+            lines(file.source, part, &quiet, show)?
         };
         if !shown {
             break;

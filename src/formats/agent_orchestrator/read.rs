@@ -23,25 +23,50 @@ const HEAD: u64 = 256 << 10;
 /// # Errors
 /// If a part cannot be read.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let names = parts.names();
     let mut records = Records::empty(cx);
     let mut metadata = None;
     let mut shape = None;
-    for (part, name) in (0..).zip(&names) {
-        let mut source = parts.open(name)?;
-        let mut head = Vec::new();
-        let read = (&mut source).take(HEAD).read_to_end(&mut head);
-        read.map_err(|error| Error::io("cannot read", error))?;
-        let whole: Box<dyn Read> = Box::new(Cursor::new(head.clone()).chain(source));
-        if name.as_str() == meta::ENDING || (names.len() == 1 && is_meta(&head)) {
-            metadata = Some((part, whole));
+    for part in files(parts)? {
+        if part.is_metadata {
+            metadata = Some((part.number, part.source));
         } else {
-            shape = shape_of(&head);
-            records.log(part, whole, &head)?;
+            shape = shape_of(&part.head);
+            records.log(part)?;
         }
     }
     records.session(metadata, shape)?;
     Ok(Box::new(records))
+}
+
+/// A file of a session.
+pub struct File {
+    /// Which of the parts it is.
+    pub number: u32,
+    /// Whether it is the metadata, not the log.
+    pub is_metadata: bool,
+    /// How it begins.
+    head: Bytes,
+    /// The whole of it.
+    pub source: Box<dyn Read>,
+}
+
+/// The files of a session.
+///
+/// # Errors
+/// If one cannot be read.
+pub fn files(parts: &mut dyn Parts) -> Result<Vec<File>> {
+    let names = parts.names();
+    let file = |(number, name): (u32, &String)| {
+        let mut source = parts.open(name)?;
+        let mut head = Vec::new();
+        let read = (&mut source).take(HEAD).read_to_end(&mut head);
+        read.map_err(|error| Error::io("cannot read", error))?;
+        let is_metadata = name.as_str() == meta::ENDING || (names.len() == 1 && is_meta(&head));
+        let head = Bytes::from(head);
+        let source = Box::new(Cursor::new(head.clone()).chain(source));
+        Ok(File { number, is_metadata, head, source })
+    };
+    (0..).zip(&names).map(file).collect()
 }
 
 /// The shape of a log's lines, by the first of them that has one.
@@ -121,8 +146,9 @@ impl<'a> Records<'a> {
         }
     }
 
-    fn log(&mut self, part: u32, source: Box<dyn Read>, head: &[u8]) -> Result<()> {
-        let mut lines = Lines::new(source, self.cx.options.max_line);
+    fn log(&mut self, file: File) -> Result<()> {
+        let (part, head) = (file.number, &file.head);
+        let mut lines = Lines::new(file.source, self.cx.options.max_line);
         let bom = lines.skip_bom()?;
         let first = head.split_inclusive(|b| *b == b'\n').next().unwrap_or_default();
         let crlf = first.ends_with(b"\r\n");

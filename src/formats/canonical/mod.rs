@@ -29,6 +29,7 @@ pub static FORMAT: Format = Format {
         tree: true,
         kinds: Kind::ALL,
     }],
+    usual: None,
     extensions: &[".copyist.jsonl"],
     beside: &[],
     member: None,

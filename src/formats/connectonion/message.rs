@@ -314,8 +314,7 @@ fn write_call(call: &Node, spacing: Spacing, out: &mut Vec<u8>) {
 /// Writes the members of an object one by one, for the spaces between them.
 fn write_extra(extra: Option<&Json>, object: &mut Object<'_>) {
     for (key, value) in extra.into_iter().flat_map(Json::members) {
-        let key = key.get(1..key.len() - 1).unwrap_or_default();
-        object.member(&String::from_utf8_lossy(key), value);
+        object.spelled(key, value);
     }
 }
 

@@ -57,6 +57,7 @@ pub static FORMAT: Format = Format {
             kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],
         },
     ],
+    usual: None,
     extensions: &[".yaml", ".yml"],
     beside: &[],
     member: None,

@@ -76,6 +76,7 @@ pub static FORMAT: Format = Format {
             kinds: TREE_KINDS,
         },
     ],
+    usual: None,
     extensions: &[".jsonl"],
     beside: &[],
     member: None,

@@ -255,7 +255,10 @@ impl Entries<'_> {
 
     /// Whether the version has a place for the record.
     fn holds(&self, record: &Record) -> bool {
+        // What another format does not understand would be an entry of pi's that nobody wrote.
+        let own = self.session.as_ref().is_some_and(|session| session.own);
         self.version.kinds.contains(&record.kind)
+            && (own || record.kind != Kind::Opaque)
             && (self.version.tree || !record.node.is(Field::Subtype, "custom_message"))
     }
 
