@@ -12,7 +12,8 @@ mod run;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{
-    Confidence, Cx, Format, Head, Parts, Piece, Reader, Sink, Sniffed, Version, Writer, skip_to,
+    Confidence, Cx, Format, Head, Parts, Piece, Reader, Sink, Sniffed, Step, Version, Writer,
+    skip_to,
 };
 use crate::json::Json;
 use crate::position::Located;
@@ -69,8 +70,18 @@ pub static FORMAT: Format = Format {
     write,
     plane: None,
     pieces: Some(pieces),
-    // A run file has no place for the turns, so nothing is migrated without being asked to.
-    steps: &[],
+    steps: &[
+        Step {
+            from: 1,
+            to: 2,
+            summary: "messages leave the turns, each is there once; the last answers come from the turns",
+        },
+        Step {
+            from: 2,
+            to: 3,
+            summary: "a run file holds the messages alone; what turns tell beside them is lost",
+        },
+    ],
     context: Some(context::open),
 };
 
