@@ -1,5 +1,9 @@
 //! What a format is, and what the program lends it to work with.
 
+mod repair;
+
+pub use repair::{Mend, Reach, Repair, Rescued, Wish};
+
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::ids;
@@ -51,6 +55,8 @@ pub struct Format {
     pub steps: &'static [Step],
     /// What the format's own software sends to a model, if it is known.
     pub context: Option<ContextFn>,
+    /// How damaged sessions are repaired, if that is known.
+    pub repair: Option<&'static Repair>,
 }
 
 /// One version of a format.

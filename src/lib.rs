@@ -77,6 +77,7 @@ pub mod convert;
 pub mod diff;
 pub mod inspect;
 pub mod migrate;
+pub mod repair;
 pub mod validate;
 
 pub mod store;

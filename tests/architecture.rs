@@ -27,6 +27,7 @@ const LAYERS: &[&[&str]] = &[
     &["migrate"],
     &["convert"],
     &["validate"],
+    &["repair"],
     &["context"],
     &["inspect"],
     &["diff"],

@@ -13,10 +13,12 @@ mod cursor;
 pub mod edit;
 mod fault;
 mod normal;
+mod salvage;
 mod scan;
 pub mod text;
 mod value;
 
 pub use cursor::Cursor;
 pub use fault::{Fault, Span, What};
+pub use salvage::salvage;
 pub use value::Json;

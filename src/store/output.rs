@@ -11,6 +11,7 @@ use super::temporary::temporary;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Sink, Spool};
+use crate::repair::QUARANTINE;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -74,6 +75,8 @@ pub struct Output {
     /// The input's files, and what they were like before they were read.
     sources: Vec<(PathBuf, Fingerprint)>,
     policy: Policy,
+    /// Where the quarantine goes, if a person said so.
+    quarantine: Option<PathBuf>,
     /// The parts that are to be put in their places, as they were created.
     staged: Vec<Staged>,
 }
@@ -99,6 +102,7 @@ impl Output {
             sources: sources.iter().map(before).collect::<Result<_>>()?,
             destination,
             policy,
+            quarantine: None,
             staged: Vec::new(),
         };
         match (&output.destination, sources) {
@@ -111,6 +115,31 @@ impl Output {
         Ok(output)
     }
 
+    /// Says where the quarantine goes.
+    #[must_use]
+    pub fn quarantined(self, quarantine: Option<PathBuf>) -> Self {
+        Self { quarantine, ..self }
+    }
+
+    /// Where the quarantine goes: where the person said, else beside the output, else beside the
+    /// input. There it may be all that is left of what an earlier run found, so it never takes the
+    /// place of one.
+    fn quarantine(&self) -> Result<PathBuf> {
+        let beside = |path: &Path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let stem = name.strip_suffix(".jsonl").unwrap_or(&name).to_owned();
+            path.with_file_name(stem + QUARANTINE)
+        };
+        match (&self.quarantine, &self.destination) {
+            (Some(path), _) => Ok(path.clone()),
+            (None, Destination::File(target)) if !is_special(target) => Ok(beside(target)),
+            (None, _) => match self.source() {
+                Some(source) => Ok(untaken(beside(source))),
+                None => Err(Error::request(Code::NoQuarantine, Code::NoQuarantine.title())),
+            },
+        }
+    }
+
     fn source(&self) -> Option<&Path> {
         self.sources.first().map(|(path, _)| path.as_path())
     }
@@ -121,19 +150,20 @@ impl Output {
 
     /// Where a part goes that is not the main one; `None` if that is nowhere.
     fn part(&self, name: &str) -> Result<Option<PathBuf>> {
-        match &self.destination {
-            Destination::Nowhere => Ok(None),
-            Destination::Files { stem, .. } => {
-                let target = check_part(stem, name)?;
-                let sources: Vec<_> = self.sources.iter().map(|(path, _)| path.clone()).collect();
-                check_target(&target, &sources, self.policy)?;
-                Ok(Some(target))
+        let target = match &self.destination {
+            Destination::Nowhere => return Ok(None),
+            Destination::Files { stem, .. } if self.quarantine.is_none() || name != QUARANTINE => {
+                check_part(stem, name)?
             }
+            _ if name == QUARANTINE => self.quarantine()?,
             _ => {
                 let message = "the session takes several files, and there is room for one";
-                Err(Error::request(Code::OutputName, message))
+                return Err(Error::request(Code::OutputName, message));
             }
-        }
+        };
+        let sources: Vec<_> = self.sources.iter().map(|(path, _)| path.clone()).collect();
+        check_target(&target, &sources, self.policy)?;
+        Ok(Some(target))
     }
 
     /// Opens the file that takes a part's bytes until all are there.
@@ -144,7 +174,8 @@ impl Output {
         }
         // Parts that stand deeper get their folders when they are put there; a run that is killed
         // leaves what it leaves in one place.
-        let folder = folder_of(self.target().unwrap_or(target));
+        let main = self.target().filter(|main| target.starts_with(folder_of(main)));
+        let folder = folder_of(main.unwrap_or(target));
         create_folder(folder)?;
         // With no input whose permissions are kept, the output gets those of any new file.
         let file = temporary(folder, !self.sources.is_empty())?;
@@ -198,10 +229,15 @@ impl Output {
     }
 
     fn put(&self, file: NamedTempFile, target: &Path) -> Result<()> {
-        if let Destination::InPlace(Backup::Suffix(suffix)) = &self.destination {
+        let in_place = self.source().filter(|source| {
+            *source == target && matches!(self.destination, Destination::InPlace(_))
+        });
+        if let (Some(_), Destination::InPlace(Backup::Suffix(suffix))) =
+            (in_place, &self.destination)
+        {
             keep_original(target, suffix)?;
         }
-        let over = self.policy.force || matches!(self.destination, Destination::InPlace(_));
+        let over = self.policy.force || in_place.is_some();
         let put = if over { file.persist(target) } else { file.persist_noclobber(target) };
         put.map(drop).map_err(|error| rename_failed(target, error.error))
     }
@@ -209,14 +245,16 @@ impl Output {
 
 impl Sink for Output {
     fn create(&mut self, name: &str) -> Result<Box<dyn Write>> {
+        if self.policy.dry {
+            return Ok(Box::new(io::sink()));
+        }
         let target = match name {
             "" => self.target().map(Path::to_owned),
             _ => self.part(name)?,
         };
         match target {
-            _ if self.policy.dry => Ok(Box::new(io::sink())),
             Some(target) => Ok(Box::new(self.stage(&target)?)),
-            None if self.destination == Destination::Stdout => Ok(Box::new(io::stdout())),
+            None if self.destination == Destination::Stdout && name.is_empty() => Ok(Box::new(io::stdout())),
             None => Ok(Box::new(io::sink())),
         }
     }
@@ -240,6 +278,20 @@ impl Sink for Output {
         let file = file.map_err(|error| Error::io("cannot create a temporary file", error))?;
         Ok(Box::new(file))
     }
+}
+
+/// The same path, or with a number behind it if something stands there.
+fn untaken(path: PathBuf) -> PathBuf {
+    let numbered = |n: u32| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{n}"));
+        PathBuf::from(name)
+    };
+    let free = |path: &PathBuf| fs::symlink_metadata(path).is_err();
+    if free(&path) {
+        return path;
+    }
+    (2..).map(numbered).find(free).unwrap_or(path)
 }
 
 /// The folder that a file stands in.

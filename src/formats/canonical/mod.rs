@@ -41,6 +41,7 @@ pub static FORMAT: Format = Format {
     pieces: None,
     steps: &[],
     context: None,
+    repair: None,
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {

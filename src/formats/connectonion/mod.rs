@@ -56,6 +56,7 @@ pub static FORMAT: Format = Format {
     // A run file has no place for the turns, so nothing is migrated without being asked to.
     steps: &[],
     context: Some(context::open),
+    repair: None,
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {

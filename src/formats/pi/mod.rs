@@ -24,6 +24,7 @@ mod context;
 mod lineage;
 mod read;
 mod reader;
+mod repair;
 mod scan;
 mod sent;
 mod steps;
@@ -88,6 +89,7 @@ pub static FORMAT: Format = Format {
     pieces: None,
     steps: steps::STEPS,
     context: Some(context::open),
+    repair: Some(&repair::REPAIR),
 };
 
 const TREE_KINDS: &[Kind] = &[
