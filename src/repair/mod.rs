@@ -165,7 +165,9 @@ impl Writing {
                 }
             }
             Part::Record(record) => {
-                if let Some(code) = mend.write(&record, &mut self.out) {
+                let code = mend.write(&record, &mut self.out);
+                // The bytes of what was repaired before stand there already.
+                if let Some(code) = code.filter(|_| record.repaired.is_none()) {
                     self.aside += record.bytes.len() as u64;
                     self.quarantine.take(record.bytes, record.at, code)?;
                 }

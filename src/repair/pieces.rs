@@ -174,7 +174,10 @@ impl<'a> Pieces<'a> {
         let (bytes, repaired) = match String::from_utf8_lossy(bytes) {
             Cow::Borrowed(text) => (Cow::Borrowed(text.as_bytes()), repaired),
             Cow::Owned(text) => {
-                self.aside(bytes, at, Code::Utf8Replaced, show)?;
+                // The pieces of a joined record stand there already.
+                if repaired.is_none() {
+                    self.aside(bytes, at, Code::Utf8Replaced, show)?;
+                }
                 (Cow::Owned(text.into_bytes()), Some(Code::Utf8Replaced))
             }
         };

@@ -60,21 +60,8 @@ impl Plan {
         }
     }
 
-    /// A list: parents are twins, that is entries of the same bytes further to the front. Two or
-    /// more in a row are a block that was written twice; one alone may have been meant.
     pub(super) fn of_list(bones: Vec<Bone>, maker: Maker) -> Self {
         let mut plan = Self::empty(bones, maker);
-        let mut row = 0;
-        for ordinal in 0..plan.bones.len() as u32 {
-            let twin = plan.bone(ordinal).and_then(|bone| bone.parent());
-            let next = plan.bone(ordinal + 1).and_then(|bone| bone.parent());
-            let goes_on = twin.is_some() && next == twin.map(|twin| twin + 1);
-            row = if twin.is_some() { row + 1 } else { 0 };
-            if row > 0 && (row > 1 || goes_on) {
-                plan.mark(ordinal, marks::DUPLICATE);
-            }
-            row = if goes_on { row } else { 0 };
-        }
         let there = |bone: &&Bone| !bone.is(marks::PASSED);
         for bone in plan.bones.iter().filter(there) {
             plan.path.insert(bone.ordinal);

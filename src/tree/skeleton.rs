@@ -197,21 +197,18 @@ impl Skeleton {
         Plan::new(self.bones, maker, names, missing, wishes, aims, before)
     }
 
-    /// Decides about a list, in which a block of records may stand twice. Entries have no
-    /// identifiers; their contents' hashes stand for them.
+    /// Decides about a list. Entries have no identifiers; where one could not have been written
+    /// twice, its content's hash stands for one.
     #[must_use]
     pub fn decide_list(mut self, maker: Maker) -> Plan {
         self.bones.sort_unstable_by_key(|bone| (bone.id, bone.ordinal));
         for place in 1..self.bones.len() {
-            let (Some(before), Some(bone)) = (self.bones.get(place - 1), self.bones.get(place))
-            else {
-                break;
-            };
-            let twin = (before.id == bone.id).then_some(FIRST + u64::from(before.ordinal));
-            self.set_parent(place, twin.unwrap_or(ROOT));
-        }
-        if let Some(first) = self.bones.first_mut() {
-            first.parent = ROOT;
+            if let Some([before, bone]) = self.bones.get_mut(place - 1..=place)
+                && before.id == bone.id
+                && bone.id != 0
+            {
+                bone.note |= marks::DUPLICATE;
+            }
         }
         self.bones.sort_unstable_by_key(|bone| bone.ordinal);
         Plan::of_list(self.bones, maker)

@@ -214,7 +214,9 @@ impl Mending<'_> {
         self.header.fits = id.is_some_and(|id| !id.is_empty()) && scan.time.is_some();
         self.header.in_place = number == 0;
         self.header.at = record.at;
-        self.header.own = Some(record.bytes.trim_ascii().to_vec());
+        let mut own = Vec::with_capacity(record.bytes.len());
+        entry::write_marked(record, &mut own);
+        self.header.own = Some(own.trim_ascii().to_vec());
         if self.list.is_none() {
             let version = scan.version.map(|version| version.value.of(record.bytes));
             self.list = Some(Named::of(version).read_as() < TREE);
@@ -240,7 +242,10 @@ impl Mending<'_> {
         }
         let ordinal = self.skeleton.len() as u32;
         if list {
-            self.skeleton.entry(Seen { id: Some(content), parent: 0, content, marks: note });
+            // Times are counted in milliseconds: no two entries of a list are the same.
+            let dated = scan.time.is_some_and(|time| time.value.of(bytes).ends_with(b"Z\""));
+            let id = dated.then_some(content);
+            self.skeleton.entry(Seen { id, parent: 0, content, marks: note });
             if let Some(index) = scan.kept_index.filter(|_| note & marks::COMPACTION != 0) {
                 let number = Json::checked(index.value.of(bytes).to_vec().into()).float();
                 if let Some(number) = number.filter(|n| n.fract() == 0.0 && *n >= 0.0) {

@@ -42,9 +42,10 @@ pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     if !recognise(&object) || scan.is(&object, "session") {
         return None;
     }
-    let Some(message) = scan.message.filter(|_| scan.is(&object, "message")) else {
+    if !scan.is(&object, "message") {
         return Some(object);
-    };
+    }
+    let message = scan.message?;
     let role = scan.role.map(|role| role.of(&object))?;
     let has = |key: &str| members(message.of(&object)).any(|(name, _)| text::is(name, key));
     if text::is(role, "bashExecution") || !has("content") {
