@@ -90,11 +90,8 @@ impl Plan {
     /// Takes the parent from the first entry of each circle. A circle needs a parent that stands
     /// behind its child, so only such entries are followed.
     fn break_circles(&mut self) {
-        let forward = |bone: &Bone| {
-            !bone.is(marks::PASSED) && bone.parent().is_some_and(|parent| parent >= bone.ordinal)
-        };
-        let starts: Vec<u32> =
-            self.bones.iter().filter(|bone| forward(bone)).map(|bone| bone.ordinal).collect();
+        let starts = self.bones.iter().filter(|bone| bone.leads_forward());
+        let starts: Vec<u32> = starts.map(|bone| bone.ordinal).collect();
         let mut seen = if starts.is_empty() { Vec::new() } else { vec![0u32; self.bones.len()] };
         for (walk, start) in (1u32..).zip(starts) {
             let mut here = Some(start);
@@ -133,6 +130,7 @@ impl Plan {
         let mut parents = Bits::with_room(self.bones.len());
         let mut adopted: HashMap<u64, Option<u32>> = HashMap::new();
         let (mut childless, mut last) = (0u32, None);
+        let forward = self.bones.iter().any(|bone| bone.leads_forward());
         for ordinal in 0..self.bones.len() as u32 {
             let Some(bone) = self.bone(ordinal).filter(|b| !b.is(marks::PASSED)) else { continue };
             let lost = missing.get(&ordinal);
@@ -143,6 +141,9 @@ impl Plan {
                     let only = last.is_none_or(|last| childless == 1 && !parents.contains(last));
                     let orphan = known.is_none() && !only;
                     let parent = known.unwrap_or(if only { last } else { None });
+                    // What stands before it may come from it, where the file's order is upset.
+                    let own = |parent: &u32| forward && self.comes_from(*parent, ordinal);
+                    let parent = parent.filter(|parent| !own(parent));
                     let marks = if orphan { marks::ORPHAN } else { 0 };
                     self.link(ordinal, parent, marks::LINKED | marks);
                     if let (Some(lost), false) = (lost, orphan) {
@@ -150,6 +151,11 @@ impl Plan {
                     }
                 }
                 _ if wishes.contains(ordinal) => self.mark(ordinal, marks::LINKED),
+                _ if forward && bone.is(marks::LINKED) => {
+                    let own = |parent: &u32| self.comes_from(*parent, ordinal);
+                    let parent = bone.parent().filter(|parent| !own(parent));
+                    self.link(ordinal, parent, marks::LINKED);
+                }
                 _ => {}
             }
             if let Some(parent) = self.bone(ordinal).and_then(|bone| bone.parent())
@@ -162,6 +168,19 @@ impl Plan {
             last = Some(ordinal);
         }
         self.leaf = last;
+    }
+
+    /// Whether an entry is an ancestor of another one.
+    fn comes_from(&self, entry: u32, ancestor: u32) -> bool {
+        let mut here = Some(entry);
+        for _ in 0..self.bones.len() {
+            match here {
+                Some(at) if at == ancestor => return true,
+                Some(at) => here = self.bone(at).and_then(|bone| bone.parent()),
+                None => return false,
+            }
+        }
+        false
     }
 
     /// An entry at the end that only says something about the session, and follows an earlier
@@ -183,7 +202,7 @@ impl Plan {
             here = self.bone(at).and_then(|bone| bone.parent());
             steps -= 1;
         }
-        if here.is_none() {
+        if here.is_none() && !self.comes_from(end, top) {
             self.link(top, Some(end), marks::LINKED);
             self.moved = Some(top);
         }
@@ -262,6 +281,12 @@ impl Plan {
     #[must_use]
     pub fn is_active(&self, ordinal: u32) -> bool {
         self.path.contains(ordinal)
+    }
+
+    /// Whether parents stand before their children all along the active branch.
+    #[must_use]
+    pub fn is_in_file_order(&self) -> bool {
+        !self.bones.iter().any(|bone| bone.leads_forward() && self.is_active(bone.ordinal))
     }
 
     /// How many entries there are, those that go included.

@@ -66,6 +66,11 @@ impl Bone {
         self.note >> marks::BITS
     }
 
+    /// Whether its parent stands behind it.
+    pub fn leads_forward(&self) -> bool {
+        !self.is(marks::PASSED) && self.parent().is_some_and(|parent| parent >= self.ordinal)
+    }
+
     /// The ordinal of the parent that was found.
     pub fn parent(&self) -> Option<u32> {
         self.parent.checked_sub(FIRST).map(|ordinal| ordinal as u32)

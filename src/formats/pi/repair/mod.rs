@@ -141,7 +141,7 @@ impl Mend for Mending<'_> {
         self.looked = 0;
         if self.plan.is_none() {
             self.decide();
-            if self.wish.resumable {
+            if self.resume.is_some() {
                 return true;
             }
         }
@@ -308,7 +308,10 @@ impl Mending<'_> {
             Some(at) => plan.kept_by(at),
             None => None,
         };
-        if self.wish.resumable {
+        if self.wish.resumable && !plan.is_in_file_order() {
+            let at = self.header.at;
+            self.report(Code::NotResumable, Code::NotResumable.title(), at);
+        } else if self.wish.resumable {
             self.resume = Some(Resume::new(list, self.kept, plan.compaction(), maker));
         }
         self.plan = Some(plan);
