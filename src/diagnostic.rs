@@ -143,7 +143,7 @@ codes! {
     OrphanResult "CY0832" Warning "tool result without its call set aside" "The result answers no call of the message before it, or answers it a second time, which the model's interface refuses. What followed it now follows its parent."
     EmptyTail "CY0833" Warning "empty last answer set aside" "The conversation ends with an answer that says nothing, or holds thoughts only, which the model's interface refuses. What followed it now follows its parent."
     SurrogateReplaced "CY0834" Warning "half a character replaced" "A text that is sent to the model was cut in the middle of a character, which the model's interface refuses. U+FFFD stands in its place; the record is marked."
-    NotResumable "CY0835" Error "calls and results were not looked at" "On the active branch entries stand before their parents, so that the order of its messages is not that of the file, and `--resumable` puts nothing in and takes nothing out. Everything else was repaired."
+    NotResumable "CY0835" Error "calls and results were not looked at" "Entries stand before their parents, so that the order of the messages is not that of the file, and `--resumable` puts nothing in and takes nothing out. Everything else was repaired."
     NothingBack "CY0841" Error "nothing to get back" "Not one whole record of a session is in the file. It was left alone."
     NoRepair "CY0842" Error "format cannot be repaired" "`copyist repair` does not know yet how to repair sessions of this format. They were left alone."
     NoQuarantine "CY0843" Error "no place for what is set aside" "Some bytes of the input cannot stand in the output, and they are never thrown away. `--quarantine FILE` says where they go."

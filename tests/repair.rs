@@ -96,7 +96,8 @@ fn payload(record: &[u8]) -> Option<String> {
 /// The values of a text, one behind the other.
 fn values(text: &[u8]) -> Vec<&[u8]> {
     let (mut found, mut from) = (Vec::new(), 0);
-    let mut stream = serde_json::Deserializer::from_slice(text).into_iter::<serde::de::IgnoredAny>();
+    let mut stream =
+        serde_json::Deserializer::from_slice(text).into_iter::<serde::de::IgnoredAny>();
     while let Some(Ok(_)) = stream.next() {
         found.push(text[from..stream.byte_offset()].trim_ascii());
         from = stream.byte_offset();
@@ -153,7 +154,11 @@ fn holds(source: &[u8], wish: &Wish, what: &str) -> Option<Done> {
 fn once_is_enough(out: &[u8], wish: &Wish, what: &str) {
     let again = repaired(out, wish).expect("records");
     let said = &again.findings.diagnostics;
-    assert!(!again.report.changed, "{what}: not at once: {said:?}\n{}", String::from_utf8_lossy(out));
+    assert!(
+        !again.report.changed,
+        "{what}: not at once: {said:?}\n{}",
+        String::from_utf8_lossy(out)
+    );
     assert_eq!(again.out, out, "{what}");
     assert!(again.aside.is_empty(), "{what}");
 }
@@ -285,7 +290,9 @@ fn any_damage_leaves_all_that_is_whole() {
                 // What a flipped bit makes of a value is not for repair to know.
                 let mut wrong = invalid(&done.out);
                 let only = what.matches(", ").count() == what.matches("flipped bit").count();
-                wrong.retain(|code| !(*code == Code::Schema || *code == Code::ForwardParent) && !only);
+                wrong.retain(|code| {
+                    !(*code == Code::Schema || *code == Code::ForwardParent) && !only
+                });
                 assert!(wrong.is_empty(), "{what}: {wrong:?}");
             }
         }
@@ -321,13 +328,16 @@ fn user(id: &str, parent: &str, text: &str) -> String {
 }
 
 fn calling(id: &str, parent: &str, calls: &[&str]) -> String {
-    let call = |id: &&str| format!(r#"{{"type":"toolCall","id":"{id}","name":"ls","arguments":{{}}}}"#);
+    let call =
+        |id: &&str| format!(r#"{{"type":"toolCall","id":"{id}","name":"ls","arguments":{{}}}}"#);
     let calls: Vec<_> = calls.iter().map(call).collect();
     let calls = calls.join(",");
     entry(
         id,
         parent,
-        &format!(r#""message":{{"role":"assistant","content":[{calls}],"stopReason":"toolUse","timestamp":7}}"#),
+        &format!(
+            r#""message":{{"role":"assistant","content":[{calls}],"stopReason":"toolUse","timestamp":7}}"#
+        ),
     )
 }
 
@@ -335,7 +345,9 @@ fn result(id: &str, parent: &str, call: &str) -> String {
     entry(
         id,
         parent,
-        &format!(r#""message":{{"role":"toolResult","toolCallId":"{call}","toolName":"ls","content":[],"isError":false}}"#),
+        &format!(
+            r#""message":{{"role":"toolResult","toolCallId":"{call}","toolName":"ls","content":[],"isError":false}}"#
+        ),
     )
 }
 
@@ -368,11 +380,8 @@ fn a_record_that_another_was_written_into_is_joined() {
 fn a_torn_record_still_tells_whose_parent_it_was() {
     let torn = &user("b", "a", "torn")[..80];
     let branch = user("x", "", "another root");
-    let source = format!(
-        "{HEADER}\n{}\n{torn}{branch}\n{}\n",
-        user("a", "", "one"),
-        user("c", "b", "two")
-    );
+    let source =
+        format!("{HEADER}\n{}\n{torn}{branch}\n{}\n", user("a", "", "one"), user("c", "b", "two"));
     let done = holds(source.as_bytes(), &Wish::default(), "torn").expect("records");
     assert_eq!(lines(&done.out)[3]["parentId"], "a");
     assert_eq!(lines(&done.out)[3]["copyist"]["repaired"][0]["parentId"], "b");

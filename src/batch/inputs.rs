@@ -220,7 +220,14 @@ mod tests {
     #[test]
     fn originals_that_were_kept_are_no_inputs() {
         let ours = |name: &str| is_ours(OsStr::new(name), Some(".orig"));
-        for name in ["a.jsonl.bak", "a.jsonl.bak.12", "a.orig", "a.orig.2", ".copyist-7-x.tmp", "a.quarantine.jsonl.2"] {
+        for name in [
+            "a.jsonl.bak",
+            "a.jsonl.bak.12",
+            "a.orig",
+            "a.orig.2",
+            ".copyist-7-x.tmp",
+            "a.quarantine.jsonl.2",
+        ] {
             assert!(ours(name), "{name}");
         }
         for name in ["a.jsonl", "a.2", "bak.jsonl", "a.bak.jsonl", "12"] {

@@ -45,7 +45,9 @@ impl Paint {
                 }
                 Outcome::Invalid | Outcome::Failed | Outcome::Beyond => AnsiColor::Red.on_default(),
                 Outcome::Repairable => AnsiColor::Yellow.on_default(),
-                Outcome::Healthy | Outcome::Unchanged | Outcome::Skipped | Outcome::Part => Style::new().dimmed(),
+                Outcome::Healthy | Outcome::Unchanged | Outcome::Skipped | Outcome::Part => {
+                    Style::new().dimmed()
+                }
                 Outcome::Detected | Outcome::Shown => Style::new(),
             },
         )

@@ -254,7 +254,9 @@ impl Sink for Output {
         };
         match target {
             Some(target) => Ok(Box::new(self.stage(&target)?)),
-            None if self.destination == Destination::Stdout && name.is_empty() => Ok(Box::new(io::stdout())),
+            None if self.destination == Destination::Stdout && name.is_empty() => {
+                Ok(Box::new(io::stdout()))
+            }
             None => Ok(Box::new(io::sink())),
         }
     }

@@ -283,10 +283,10 @@ impl Plan {
         self.path.contains(ordinal)
     }
 
-    /// Whether parents stand before their children all along the active branch.
+    /// Whether all parents stand before their children.
     #[must_use]
     pub fn is_in_file_order(&self) -> bool {
-        !self.bones.iter().any(|bone| bone.leads_forward() && self.is_active(bone.ordinal))
+        !self.bones.iter().any(Bone::leads_forward)
     }
 
     /// How many entries there are, those that go included.

@@ -409,7 +409,9 @@ impl Skeleton {
         });
         let counts = |ordinal: &&u32| match compaction {
             None => true,
-            Some(compaction) => **ordinal > compaction || kept.is_some_and(|kept| **ordinal >= kept),
+            Some(compaction) => {
+                **ordinal > compaction || kept.is_some_and(|kept| **ordinal >= kept)
+            }
         };
         let messages = said.iter().filter(counts).count() + usize::from(compaction.is_some());
         Reach { entries, messages: messages as u64 }

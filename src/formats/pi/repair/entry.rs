@@ -2,8 +2,8 @@
 
 use super::super::scan::Scan;
 use super::super::{lineage::quoted, wire};
-use super::fixes::Fixes;
 use super::Mending;
+use super::fixes::Fixes;
 use crate::diagnostic::Code;
 use crate::format::Rescued;
 use crate::json::text;
@@ -206,7 +206,9 @@ impl Mending<'_> {
     }
 
     fn shift_entry(&self, ordinal: u32, record: &Rescued<'_>, scan: &Scan, fixes: &mut Fixes) {
-        let (Some(index), Some(new)) = (scan.kept_index, self.shifted.get(&ordinal)) else { return };
+        let (Some(index), Some(new)) = (scan.kept_index, self.shifted.get(&ordinal)) else {
+            return;
+        };
         let (old, new) = (index.value.of(record.bytes), new.to_string());
         fixes.edits.replace(index.value, new.as_bytes());
         fixes.note(Code::IndexShifted, Some((wire::FIRST_KEPT_INDEX, old)));

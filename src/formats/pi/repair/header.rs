@@ -59,7 +59,9 @@ pub fn rebuild(left: Option<&[u8]>, wish: &Wish, first: &First) -> Vec<u8> {
         let time = named.map(|(time, _)| quoted(&time)).or_else(|| first.time.clone());
         fixes.edits.add("timestamp", &time.unwrap_or_else(|| quoted("1970-01-01T00:00:00.000Z")));
     }
-    if let (None, Some(folder)) = (left.and_then(|left| super::record::member(left, "cwd")), folder(&wish.folder)) {
+    if let (None, Some(folder)) =
+        (left.and_then(|left| super::record::member(left, "cwd")), folder(&wish.folder))
+    {
         fixes.edits.add("cwd", &quoted(&folder));
     }
     let mut out = Vec::new();

@@ -321,7 +321,8 @@ impl Mending<'_> {
     fn shift_indexes(&mut self) {
         let Some(plan) = &self.plan else { return };
         let gone = |ordinal: &u32| {
-            let removed = self.resume.as_ref().is_some_and(|resume| resume.removed(*ordinal).is_some());
+            let removed =
+                self.resume.as_ref().is_some_and(|resume| resume.removed(*ordinal).is_some());
             removed || plan.marks(*ordinal) & marks::GONE != 0
         };
         if self.indexes.is_empty() {
@@ -366,7 +367,11 @@ impl Mending<'_> {
             Code::HeaderMoved => format!("{} from line {}", code.title(), self.header.at.line),
             _ => format!("{}: {}", code.title(), String::from_utf8_lossy(&self.header.new)),
         };
-        let at = if self.header.own.is_some() { self.header.at } else { Position { line: 1, ..Position::default() } };
+        let at = if self.header.own.is_some() {
+            self.header.at
+        } else {
+            Position { line: 1, ..Position::default() }
+        };
         self.report(code, message, at);
     }
 

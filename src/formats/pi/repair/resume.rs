@@ -140,7 +140,9 @@ impl Resume {
         for (_, block) in elements(content) {
             let of = |key: &str| member(block, key).unwrap_or_default();
             match of("type") {
-                b"\"text\"" => says |= text::decode(of("text")).is_some_and(|t| !t.trim().is_empty()),
+                b"\"text\"" => {
+                    says |= text::decode(of("text")).is_some_and(|t| !t.trim().is_empty())
+                }
                 b"\"thinking\"" => {}
                 b"\"toolCall\"" => {
                     let own = |key: &str| of(key).to_vec();
@@ -332,7 +334,9 @@ fn lone_halves(record: &[u8]) -> Vec<Span> {
     while let Some(next) = record.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
         at += next;
         match half(at) {
-            Some(high) if high < 0xdc00 && half(at + 6).is_some_and(|low| low >= 0xdc00) => at += 12,
+            Some(high) if high < 0xdc00 && half(at + 6).is_some_and(|low| low >= 0xdc00) => {
+                at += 12
+            }
             Some(_) => {
                 found.push(Span { start: at, end: at + 6 });
                 at += 6;
