@@ -8,7 +8,7 @@ use crate::formats::FORMATS;
 /// ```
 /// use copyist::{detect::detect, format::Head};
 /// let bytes = br#"{"type":"session","version":2,"id":"a"}"#;
-/// let (format, sniffed) = detect(&Head { name: "a.jsonl", bytes, whole: true }).unwrap();
+/// let (format, sniffed) = detect(&Head { name: "a.jsonl", bytes, whole: true, encoding: None }).unwrap();
 /// assert_eq!(format.at(sniffed.version), "pi@2");
 /// ```
 #[must_use]

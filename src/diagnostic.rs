@@ -1,7 +1,7 @@
 //! What the program has to say about an input: findings with permanent codes, and losses.
 
 use crate::position::Position;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -66,7 +66,7 @@ macro_rules! codes {
 }
 
 codes! {
-    NotUtf8 "CY0101" Error "line is not UTF-8" "The line holds bytes that are no UTF-8 text. Session files are UTF-8, so the bytes were damaged on disk or in transit. The source is left alone. `copyist repair` saves what can be saved; `--on-error keep` carries the line along as it is."
+    NotUtf8 "CY0101" Error "line is not UTF-8" "The line holds bytes that are no UTF-8 text. Session files are UTF-8, so the bytes were damaged on disk or in transit; a YAML file may be in another encoding, which `--encoding` names. The source is left alone. `copyist repair` saves what can be saved; `--on-error keep` carries the line along as it is."
     Syntax "CY0102" Error "line is not JSON" "The line breaks the grammar of JSON at the place shown. `copyist repair` saves what can be saved; `--on-error keep` carries the line along as it is, `--on-error skip` leaves it out and says so in the report."
     CutShort "CY0103" Error "line ends in the middle of a record" "The record was cut, mostly by a crash or a full disk while the agent wrote it. Nothing after the cut exists any more. `copyist repair` keeps every whole record."
     Glued "CY0104" Error "more than one record on a line" "A whole record is followed by more text on the same line. It happens when an agent appends to a file whose last line had no line ending. `copyist repair` splits the line."
@@ -80,9 +80,11 @@ codes! {
     YamlSyntax "CY0112" Error "text is not YAML" "The file breaks the grammar of YAML at the place shown, so nothing that follows can be told apart. What stands before it was read. Common causes are a tab in the indentation, a conflict marker of a merge, two programs that wrote at once, a control character."
     YamlCutShort "CY0113" Error "file ends in the middle of a value" "The file was cut, mostly by a crash or a full disk while the agent wrote it. What stands before the cut was read; nothing after it exists any more."
     YamlLimit "CY0114" Error "document goes beyond the limits" "The document is nested deeper, holds a longer value, or expands by aliases to more than any session does. Such documents are made to exhaust a reader."
-    YamlComment "CY0115" Note "comment does not become a record" "A comment of the YAML file stands between its values. It stays where the file is copied in its own format and version, and is lost in any other."
-    GuessedEncoding "CY0116" Warning "encoding was guessed" "The file is not UTF-8 and does not say what it is. Python on Windows writes files in the system's code page. Look at the text before you trust it."
+    YamlComment "CY0115" Note "comment is kept in this format only" "A comment stands between the values of the YAML file or inside of one. It goes through the canonical stream and back to its own format and version; no other has a place for it. A comment inside a record that is edited goes with the record's stored spelling (CY0502)."
+    GuessedEncoding "CY0116" Warning "encoding was guessed" "The file is not UTF-8 and does not say what it is. Python on Windows writes files in the system's code page. Look at the text before you trust it; `--encoding NAME` says what it is."
     YamlBeyondJson "CY0117" Warning "tag, anchor or alias is not kept" "The value has a tag such as `!!python/tuple`, or an anchor or an alias. Records hold what it says, an alias as what it stands for, and not how it was marked. It stays where the file is copied in its own format and version."
+    PythonNumber "CY0118" Warning "number that JSON does not know" "Python writes `NaN` and `Infinity`, which are no JSON. Records hold `null` in their place and the message's own spelling, with which it goes back to its own format and version. Other formats get the `null`."
+    RunLayout "CY0119" Warning "run in another layout" "A person or a program laid the run file out anew. It is read as YAML, and it stays as it is where it is copied in its own format and version. Written from records it gets the layout of the real software again."
     UnknownFormat "CY0201" Error "no format recognises the file" "None of the formats of `copyist formats` knows the beginning of this file. If you know what it is, say so with `-f FORMAT`."
     NoHeader "CY0202" Error "no session header" "The first record must be the session's header; the agent discards a file without one. `copyist repair` rebuilds it from the file's name."
     FurtherHeader "CY0203" Warning "further session header" "The file has more than one header. The agent reads the first and ignores the others; they are kept where they stand."
@@ -98,6 +100,14 @@ codes! {
     IdReplaced "CY0305" Warning "identifier replaced" "The entry of a version without identifiers had one. As in the agent's own migration the entry gets a new one, and the entries become one chain. The old identifier is in this message."
     Restored "CY0306" Warning "message restored from the turn's summary" "An agent that was started again writes turns without their first message. What the turn itself tells stands in its place; it is marked as synthesized and is not written back."
     TurnKey "CY0307" Warning "messages of no turn" "A key under `messages` is no plain turn number. The agent's own loader sorts keys, and fails where numbers and texts stand side by side. The messages are read in the order of the file."
+    OddMessage "CY0308" Warning "message of no known shape" "What stands among the messages is no object with a known role, has a member twice, or calls of tools in another shape. It is kept whole and goes back to its own format and version, but no context holds it."
+    TwiceNamed "CY0309" Warning "member stands twice" "A mapping has two members of one name. PyYAML takes the last; here the first is read and the other is kept beside it."
+    NoRunEnd "CY0310" Note "run has no end" "The last line of a run says how it ended. A crash, or a program that still writes, leaves a file without it; everything that stands in the file is read."
+    NoSessionId "CY0321" Warning "metadata do not name Claude's session" "`session_id` is missing from the metadata, though the log has it: the run was killed before it ended. `ao-resume` fails on such a session with \"Unexpected error: 'session_id'\". `copyist repair` fills it in from the log; by hand it is one member of `.meta.json`."
+    OpenToolCall "CY0322" Warning "log ends in the middle of a tool call" "The last turn called a tool and got no answer: the agent is still at work, or was killed. Whether the tool took effect is unknown. `ao-resume` starts a new turn; it does not finish this one."
+    HiddenResult "CY0323" Warning "blank lines hide a result" "The log ends with a success and blank lines behind it. `ao-status` looks at the last line only, so it says `running` for ever and `ao-get-result` refuses. Take the blank lines away; `copyist repair` does."
+    NoMetadata "CY0324" Note "log without metadata" "There is no `.meta.json` beside the log. `ao-status` says `not_existent`, and `ao-new` with the same name appends to this log without a word."
+    OtherName "CY0325" Warning "metadata name another session" "`session_name` in the metadata is not what the files are called; they were copied or renamed. The scripts list and ask for a session by the name of its files, and tell the name that the metadata say."
     DuplicateId "CY0401" Error "identifier used twice" "Two entries have the same identifier. The agent takes the later one, which can close a cycle in the tree and hang it. `copyist repair` gives one of them a new identifier."
     MissingParent "CY0402" Warning "parent does not exist" "The entry names a parent that is not in the file, so the conversation begins at this entry for the agent. `copyist repair` links it again where that is safe."
     MissingTarget "CY0403" Warning "target does not exist" "The entry refers to an entry that is not in the file."
@@ -107,9 +117,13 @@ codes! {
     ForwardParent "CY0407" Warning "parent stands later in the file" "An entry stands before its parent. Agents write parents first; two programs may have written to this file at once."
     NoMessage "CY0408" Error "message entry without a message" "An entry of type `message` holds no message, and the agent fails on it when it builds the context."
     NoContext "CY0409" Error "no context" "The format has no rules for what is sent to a model, or the leaf that was asked for is not in the file."
+    Unpaired "CY0410" Warning "answer without its question" "A response names a request, or a tool's output a call, that the run does not hold. The agent leaves a record out when it cannot be written, and goes on."
+    EventOrder "CY0411" Warning "events out of order" "The number of an event is not above that of the event before it. The agent counts upwards; it plays events back in the order of the file."
     BadRecord "CY0501" Error "not a record of the canonical stream" "The line is JSON but no record of the canonical stream: `kind` is missing or unknown, a field is not one of its kind, or a value has the wrong shape. `copyist schema canonical` prints the schema."
     RawRefused "CY0502" Warning "stored spelling no longer fits" "The record carries the spelling of its source, but reading that spelling does not give this record: it was edited. The record's fields are written, the spelling is dropped."
     Dropped "CY0601" Warning "target cannot hold this" "The target format has no place for this record or field. It is left out and counted in the report; `--fail-on loss` makes it an error."
+    NotInEncoding "CY0602" Error "encoding lacks a character" "The session goes back in the encoding that it came in, and a text that was edited holds a character that this encoding does not have. Without `encoding` in `session.file` the file is written in UTF-8."
+    NotResumable "CY0611" Warning "session cannot be resumed" "A resume needs Claude Code's own transcript, which only Claude's session identifier leads to, and the source has none. `ao-status`, `ao-get-result` and `ao-list-sessions` work on what was written; `ao-resume` does not. `ao-new` starts a new session."
     Exists "CY0701" Error "output exists" "Nothing was written. Use `--force` to write over it."
     SameFile "CY0702" Error "output is the input" "An output would be written over its own input. Use `migrate --in-place`, which keeps a backup."
     Changed "CY0703" Error "input changed while it was read" "Another program wrote to the file, or holds a lock on it. It was left alone; run again when the agent is closed."
@@ -117,6 +131,7 @@ codes! {
     Io "CY0705" Error "input or output failed" "The system refused to read or write. The message is the system's own."
     OutputName "CY0706" Error "output needs a folder" "The session takes several files in the target format, or one whose name cannot be used, and `-o` names one file. With `--out-dir` the files are put below a folder, under names of their own."
     OutputFolder "CY0707" Error "output is a folder" "`-o` names the file that is written, and nothing is written in place of a folder. `--out-dir` writes into one."
+    LinkBeside "CY0708" Warning "link beside the file is not followed" "A file that belongs to the session by its name is a symbolic link, and links that nobody named may lead anywhere. The session is read without it. Name the file that the link points to, or put the file itself there."
     TornRecord "CY0801" Warning "torn record set aside" "The record was cut, mostly by a crash or a full disk while the agent wrote it, and what is left of it is no record. `repair` puts it into the quarantine file, byte for byte. `--salvage` restores the members that are complete."
     GluedSplit "CY0802" Warning "records of one line taken apart" "Several records stood on one line, or a whole one behind a torn one, and the agent reads none of them. Each whole record now has a line of its own."
     NulsRemoved "CY0803" Warning "NUL bytes set aside" "The file system kept the length of the file but not its contents, mostly after a power cut. What stood there cannot be brought back."
@@ -143,7 +158,7 @@ codes! {
     OrphanResult "CY0832" Warning "tool result without its call set aside" "The result answers no call of the message before it, or answers it a second time, which the model's interface refuses. What followed it now follows its parent."
     EmptyTail "CY0833" Warning "empty last answer set aside" "The conversation ends with an answer that says nothing, or holds thoughts only, which the model's interface refuses. What followed it now follows its parent."
     SurrogateReplaced "CY0834" Warning "half a character replaced" "A text that is sent to the model was cut in the middle of a character, which the model's interface refuses. U+FFFD stands in its place; the record is marked."
-    NotResumable "CY0835" Error "calls and results were not looked at" "Entries stand before their parents, so that the order of the messages is not that of the file, and `--resumable` puts nothing in and takes nothing out. Everything else was repaired."
+    Unordered "CY0835" Error "calls and results were not looked at" "Entries stand before their parents, so that the order of the messages is not that of the file, and `--resumable` puts nothing in and takes nothing out. Everything else was repaired."
     NothingBack "CY0841" Error "nothing to get back" "Not one whole record of a session is in the file. It was left alone."
     NoRepair "CY0842" Error "format cannot be repaired" "`copyist repair` does not know yet how to repair sessions of this format. They were left alone."
     NoQuarantine "CY0843" Error "no place for what is set aside" "Some bytes of the input cannot stand in the output, and they are never thrown away. `--quarantine FILE` says where they go."
@@ -313,6 +328,8 @@ impl Fate {
 #[derive(Debug, Default)]
 pub struct Log {
     inner: RefCell<Findings>,
+    /// The part that findings are about.
+    part: Cell<u32>,
 }
 
 /// The contents of a [`Log`].
@@ -332,9 +349,18 @@ impl Log {
     /// How many of these keep the text around their place.
     const SHOWN: usize = 1000;
 
+    /// From now on, what is told is about this part, until another is named; whoever reads one file
+    /// need not know which of several it is.
+    pub fn turn_to(&self, part: u32) {
+        self.part.set(part);
+    }
+
     /// Adds a finding.
     pub fn report(&self, mut diagnostic: Diagnostic) {
         let mut inner = self.inner.borrow_mut();
+        if let Some(at) = &mut diagnostic.at {
+            at.part += self.part.get();
+        }
         *inner.counts.entry(diagnostic.code).or_default() += 1;
         if inner.diagnostics.len() >= Self::SHOWN {
             diagnostic.window = None;

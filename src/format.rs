@@ -11,6 +11,8 @@ use crate::json::Json;
 use crate::lines::Line;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
+use crate::yaml::encoding::{self, Encoding};
+use std::borrow::Cow;
 use std::io::{self, Read, Seek, Write};
 use std::ops::ControlFlow;
 
@@ -25,8 +27,11 @@ pub struct Format {
     pub summary: &'static str,
     /// Where the facts about it come from.
     pub source: &'static str,
-    /// Oldest first; the last one is written when none is asked for.
+    /// Oldest first; the last one is written when none is asked for, unless [`usual`](Self::usual)
+    /// says otherwise.
     pub versions: &'static [Version],
+    /// The version that is written when none is asked for, where that is not the newest.
+    pub usual: Option<u32>,
     /// Endings of file names, longest first; the first is given to outputs.
     pub extensions: &'static [&'static str],
     /// Endings of the files that make up one session together, the main part's first. Empty where
@@ -140,6 +145,11 @@ pub trait Parts {
     /// The names of the parts that are there, the main part's first; its place here is what a
     /// [position](Position::part) counts.
     fn names(&self) -> Vec<String>;
+
+    /// What the first part's file is called, without its folder; `None` where it has no name.
+    fn file_name(&self) -> Option<String> {
+        None
+    }
 
     /// Opens a part from its beginning. It may be asked for again only after
     /// [`keep`](Self::keep), for the main part may be a pipe.
@@ -270,11 +280,19 @@ pub struct Head<'a> {
     pub bytes: &'a [u8],
     /// Whether these are all the bytes there are.
     pub whole: bool,
+    /// The encoding, where the person named one.
+    pub encoding: Option<&'static Encoding>,
 }
 
 impl<'a> Head<'a> {
     /// How many bytes are looked at.
     pub const SIZE: usize = 64 << 10;
+
+    /// The text, for formats whose files can be in another encoding than UTF-8.
+    #[must_use]
+    pub fn text(&self) -> Cow<'a, str> {
+        encoding::head(self.bytes, self.encoding)
+    }
 
     /// The lines that are not blank. The last may be cut.
     pub fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
@@ -384,6 +402,8 @@ pub struct Options {
     pub on_error: OnError,
     /// The longest line, in bytes.
     pub max_line: usize,
+    /// What text is encoded in, where a format does not demand UTF-8.
+    pub encoding: Option<&'static Encoding>,
     /// How new identifiers are chosen.
     pub ids: ids::Choice,
     /// Whether to migrate files of a version newer than any known.
@@ -395,6 +415,7 @@ impl Default for Options {
         Self {
             on_error: OnError::Stop,
             max_line: 1 << 30,
+            encoding: None,
             ids: ids::Choice::Derived,
             force_version: false,
         }

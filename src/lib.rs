@@ -44,7 +44,7 @@
 //! # Direction
 //!
 //! Modules import only what stands before them: `position`, `json`, `ids`, `record`,
-//! `diagnostic`, `error`, `lines`, `yaml`, `mapping`, `format`, `memory`, `tree`, `formats`, `detect`,
+//! `diagnostic`, `error`, `lines`, `yaml`, `mapping`, `format`, `frame`, `memory`, `named`, `tree`, `formats`, `detect`,
 //! `session`, the operations, and then what touches the world: `store`, `batch`, `cli`.
 //! Everything before `store` takes bytes and gives records; it knows no paths, threads, clock or
 //! terminal.
@@ -64,7 +64,9 @@ pub mod mapping;
 pub mod yaml;
 
 pub mod format;
+pub mod frame;
 pub mod memory;
+pub mod named;
 pub mod tree;
 
 pub mod formats;
@@ -76,6 +78,7 @@ pub mod context;
 pub mod convert;
 pub mod diff;
 pub mod inspect;
+pub mod join;
 pub mod migrate;
 pub mod repair;
 pub mod validate;

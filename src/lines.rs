@@ -178,6 +178,11 @@ impl<R: Read> Lines<R> {
                     return Ok(n > 0);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // What a decoder says of its input.
+                Err(error) if error.kind() == ErrorKind::InvalidData => {
+                    let found = Diagnostic::new(Code::NotUtf8, error.to_string()).at(self.at);
+                    return Err(Error::damaged(found));
+                }
                 Err(error) => return Err(Error::io("cannot read", error)),
             }
         }

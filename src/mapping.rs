@@ -363,6 +363,12 @@ impl<'o> Object<'o> {
         self.key(key).extend_from_slice(value);
     }
 
+    /// Writes a member whose key is spelled with its quotes.
+    pub fn spelled(&mut self, key: &[u8], value: &[u8]) {
+        let key = key.get(1..key.len().saturating_sub(1)).unwrap_or_default();
+        self.member(&String::from_utf8_lossy(key), value);
+    }
+
     /// Writes the members of an object's spelling.
     pub fn members_of(&mut self, object: &Json) {
         let spelling = object.as_bytes();

@@ -308,7 +308,9 @@ impl Gathering {
         if is_entry(&located.value) {
             self.entries += 1;
             self.shape.record(&located);
-            if located.value.kind.is_node() {
+            // Playback that has no place in the tree stands beside it.
+            let beside = located.value.kind == Kind::Event && !located.value.is_node();
+            if located.value.kind.is_node() && !beside {
                 self.last = node.json(Field::Id).cloned();
             }
         }

@@ -133,7 +133,12 @@ fn a_session_is_taken_up_before_the_answer_of_a_turn() {
     assert_eq!(replayed, (6, Some("create hello.py that prints hello world".into())));
     assert_eq!(at("connectonion/v3/tides", 1).expect("a turn").0, 2);
     assert_eq!(at("connectonion/v2/harbour", 3).expect("a turn").1.as_deref(), Some("yes"));
-    for (case, turn) in [("connectonion/v2/seed", 4), ("connectonion/v2/seed", 0)] {
+    assert_eq!(at("connectonion/v1/quay", 2).expect("a turn"), (6, Some("yes".into())));
+    let apart = at("connectonion/v1/seed", 2).expect("a turn");
+    assert_eq!(apart, (4, Some("reply to first saying thanks".into())));
+    for (case, turn) in
+        [("connectonion/v1/quay", 4), ("connectonion/v2/seed", 4), ("connectonion/v2/seed", 0)]
+    {
         assert_eq!(at(case, turn).expect_err("no such turn").code(), Code::NoContext);
     }
 }

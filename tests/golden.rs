@@ -4,12 +4,10 @@
 
 mod common;
 
-use common::{assert_same, migrated, own_inputs, read, recognise, to_canonical};
-use copyist::context::{self, Form, Request};
-use copyist::diagnostic::Log;
-use copyist::format::{Cx, OnError, Options};
+use common::{assert_same, migrated, own_inputs, read, recognise, session, to_canonical};
+use copyist::context::{Form, Request};
+use copyist::format::{OnError, Options};
 use copyist::ids::Choice;
-use copyist::memory::Bytes;
 use std::path::Path;
 use std::process::Command;
 
@@ -29,14 +27,14 @@ fn case(input: &Path) -> &Path {
 fn every_case_gives_its_canonical_stream() {
     for input in own_inputs() {
         let options = common::options(OnError::Stop, Choice::Derived);
-        check(&case(&input).join("canonical.jsonl"), &to_canonical(&read(&input), &options));
+        check(&case(&input).join("canonical.jsonl"), &to_canonical(&session(&input), &options));
     }
 }
 
 #[test]
 fn every_older_case_migrates_to_the_newest_version() {
     for input in own_inputs() {
-        let source = read(&input);
+        let source = session(&input);
         let (format, version) = recognise(&source).expect("a known format");
         let newest = format.reached_from(version);
         if version < newest {
@@ -65,20 +63,17 @@ fn every_case_is_drawn() {
 #[test]
 fn every_case_is_sent_in_every_shape() {
     for input in own_inputs() {
-        let source = read(&input);
-        let (format, _) = recognise(&source).expect("a known format");
+        let source = session(&input);
         for (name, form) in [
             ("canonical", Form::Canonical),
             ("openai", Form::OpenAi),
             ("anthropic", Form::Anthropic),
         ] {
             let options = common::options(OnError::Stop, Choice::Derived);
-            let log = Log::default();
-            let cx = Cx { options: &options, log: &log };
-            let (mut out, request) = (Vec::new(), Request { form, ..Request::default() });
-            context::run(format, &mut Bytes::new(&source), &request, &cx, &mut out)
-                .expect("a context");
-            check(&case(&input).join(format!("context.{name}.json")), &out);
+            let (sent, _) =
+                common::context(&source, &Request { form, ..Request::default() }, &options);
+            let golden = case(&input).join(format!("context.{name}.json"));
+            check(&golden, &sent.expect("a context"));
         }
     }
 }

@@ -5,11 +5,10 @@
 mod common;
 
 use common::{as_javascript, corpus, files, migrated, name, options, own_inputs, read, recognise};
-use copyist::context::{self, Form, Request};
+use copyist::context::{Form, Request};
 use copyist::diagnostic::Log;
-use copyist::format::{Cx, OnError};
+use copyist::format::OnError;
 use copyist::ids::Choice;
-use copyist::memory::Bytes;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -141,6 +140,29 @@ fn comparable(message: &Value) -> Option<Value> {
     (!empty).then(|| json!({"role": role, "content": content}))
 }
 
+/// Answers that stand side by side as one, and texts in them, too: so contexts are compared.
+fn side_by_side(messages: Vec<Value>) -> Vec<Value> {
+    let mut out: Vec<Value> = Vec::new();
+    for message in messages {
+        let answer = |message: &Value| message["role"] == "assistant";
+        let Some(last) = out.last_mut().filter(|last| answer(last) && answer(&message)) else {
+            out.push(message);
+            continue;
+        };
+        let list = last["content"].as_array_mut().expect("blocks");
+        for block in message["content"].as_array().expect("blocks") {
+            match list.last_mut().filter(|last| last["type"] == "text" && block["type"] == "text") {
+                Some(last) => {
+                    let text = |block: &Value| block["text"].as_str().expect("a text").to_owned();
+                    last["text"] = json!(text(last) + &text(block));
+                }
+                None => list.push(block.clone()),
+            }
+        }
+    }
+    out
+}
+
 fn blocks(content: &Value) -> Vec<Value> {
     let mut out: Vec<Value> = Vec::new();
     let text = json!([{"type": "text", "text": content}]);
@@ -180,12 +202,8 @@ fn what_is_sent_is_what_the_real_pi_sends() {
     }
     let context = |source: &[u8], form| {
         let options = options(OnError::Keep, Choice::Sequential);
-        let log = Log::default();
-        let cx = Cx { options: &options, log: &log };
-        let (format, _) = recognise(source).filter(|(format, _)| format.name == "pi")?;
-        let (mut out, request) = (Vec::new(), Request { form, ..Request::default() });
-        context::run(format, &mut Bytes::new(source), &request, &cx, &mut out).ok()?;
-        Some(out)
+        recognise(source).filter(|(format, _)| format.name == "pi")?;
+        common::context(source, &Request { form, ..Request::default() }, &options).0.ok()
     };
     let both = |input: &PathBuf| {
         let source = read(input);
@@ -203,6 +221,7 @@ fn what_is_sent_is_what_the_real_pi_sends() {
         let plain = |m: &&Value| m["role"] != "system";
         let theirs: Vec<_> = theirs.into_iter().filter(plain).filter_map(comparable).collect();
         let ours: Vec<_> = ours.as_array().expect("a list").iter().filter(plain).collect();
+        let theirs = side_by_side(theirs);
         assert_eq!(ours, theirs.iter().collect::<Vec<_>>(), "{name}");
     }
     println!("{} contexts are sent in the real pi's words", contexts.len());
@@ -228,8 +247,8 @@ fn told(module: &Path, lines: Vec<u8>) -> Vec<String> {
 
 /// A session as repair leaves it, and what it says of it.
 fn repaired(source: &[u8], name: &str) -> Option<(Vec<u8>, copyist::repair::Repaired)> {
-    use copyist::format::{Options, Wish};
-    use copyist::memory::Buffer;
+    use copyist::format::{Cx, Options, Wish};
+    use copyist::memory::{Buffer, Bytes};
     let (options, log, mut out) = (Options::default(), Log::default(), Buffer::default());
     let cx = Cx { options: &options, log: &log };
     let wish = Wish { name: name.to_owned(), resumable: true, ..Wish::default() };

@@ -54,7 +54,9 @@ fn converted(from: &Format, version: Spec, to: Spec, bytes: &[u8], options: &Opt
         let text = String::from_utf8_lossy(bytes);
         panic!("from {} to {}: {error}\n{text}", from.name, to.format.name);
     }
-    out.main().to_vec()
+    // The one part that was written, whatever it is called.
+    let name = out.names().next().unwrap_or_default().to_owned();
+    out.part(&name).unwrap_or_default()
 }
 
 #[track_caller]

@@ -1,9 +1,10 @@
-//! Any bytes as YAML in any encoding: no panic. Any text in both styles: the same text again.
+//! Any bytes as YAML in any encoding: no panic. The scanner of the plain layout and the parser: the
+//! same events, the same error. Any text in both styles: the same text again.
 #![no_main]
 
 use copyist::yaml::Text;
 use copyist::yaml::encoding::{Decoder, Encoding};
-use copyist::yaml::read::{Events, Limits, Spelling, What, restore_breaks};
+use copyist::yaml::read::{Event, Events, Limits, Spelling, What, restore_breaks};
 use copyist::yaml::write::{Emitter, Style};
 use libfuzzer_sys::fuzz_target;
 
@@ -13,6 +14,9 @@ fuzz_target!(|bytes: &[u8]| {
             Events::new(Decoder::new(bytes, named), Limits { depth: 20, scalar: 4096 });
         while let Ok(Some(_)) = events.next() {}
     }
+    let ours = said(Events::new(bytes, Limits::default()));
+    let theirs = said(Events::parsed(bytes, Limits::default()));
+    assert_eq!(ours, theirs);
     let text = String::from_utf8_lossy(bytes);
     same(&Text::from(&*text));
     let json = [b"\"", bytes, b"\""].concat();
@@ -20,6 +24,18 @@ fuzz_target!(|bytes: &[u8]| {
         same(&text);
     }
 });
+
+/// What a stream says to its end, and the error that ended it.
+fn said(mut events: Events<&[u8]>) -> (Vec<Event>, Option<String>) {
+    let mut found = Vec::new();
+    loop {
+        match events.next() {
+            Ok(Some(event)) => found.push(event),
+            Ok(None) => return (found, None),
+            Err(error) => return (found, Some(format!("{error} {:?}", error.position()))),
+        }
+    }
+}
 
 /// Writes the text as key, value and item, and reads it back.
 fn same(text: &Text<'_>) {

@@ -4,10 +4,28 @@ use super::inputs::{Origin, Whole};
 use crate::detect::detect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Confidence, Format, Head, Sniffed};
+use crate::format::{Confidence, Format, Head, Options, Sniffed};
 use crate::formats::{FORMATS, Spec};
 use crate::store::Input;
+use crate::yaml::encoding::Encoding;
 use std::path::{Path, PathBuf};
+
+/// What the person says of inputs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Said {
+    /// Their format.
+    pub from: Option<Spec>,
+    /// Their encoding.
+    pub encoding: Option<&'static Encoding>,
+}
+
+impl Said {
+    /// The format if it was named, and what the options hold of it.
+    #[must_use]
+    pub fn new(from: Option<Spec>, options: &Options) -> Self {
+        Self { from, encoding: options.encoding }
+    }
+}
 
 /// A session that was found and can be read.
 pub struct Opened {
@@ -17,6 +35,8 @@ pub struct Opened {
     pub input: Input,
     /// Their files; none for standard input.
     pub files: Vec<PathBuf>,
+    /// Links beside them, which nobody named.
+    pub links: Vec<PathBuf>,
     /// The main part's file, if the path that was given is that of another part.
     pub part_of: Option<PathBuf>,
 }
@@ -27,23 +47,34 @@ impl Opened {
     ///
     /// # Errors
     /// If it cannot be read, or is named and no session.
-    pub fn new(origin: &Origin, from: Option<Spec>, named: bool) -> Result<Option<Self>> {
+    pub fn new(origin: &Origin, said: Said, named: bool) -> Result<Option<Self>> {
         let path = match origin {
             Origin::File(path) => path,
             Origin::Stdin => {
                 let mut input = Input::stdin();
-                let found = Found::of(&mut input, None, from, named)?;
-                return Ok(found.map(|found| Self { found, input, files: vec![], part_of: None }));
+                let found = Found::of(&mut input, None, said, named)?;
+                return Ok(found.map(|found| Self {
+                    found,
+                    input,
+                    files: vec![],
+                    links: vec![],
+                    part_of: None,
+                }));
             }
             Origin::Whole(whole) => return Self::whole(whole).map(Some),
+            // Each of its files is opened for itself.
+            Origin::Joined { .. } => return Ok(None),
         };
         let mut input = Input::file(path)?;
-        let found = Found::of(&mut input, Some(path), from, named);
-        if let Some(opened) = Self::several(path, from, &found)? {
+        let found = Found::of(&mut input, Some(path), said, named);
+        if let Some(opened) = Self::several(path, said, &found)? {
             return Ok(Some(opened));
         }
         let files = vec![path.to_owned()];
-        Ok(found?.map(|found| Self { found, input, files, part_of: None }))
+        Ok(found?.map(|found| {
+            let links = beside(found.format, path).links;
+            Self { found, input, files, links, part_of: None }
+        }))
     }
 
     fn whole(whole: &Whole) -> Result<Self> {
@@ -52,59 +83,77 @@ impl Opened {
             found: Found { format: whole.format, sniffed },
             input: Input::files(whole.files.iter().cloned())?,
             files: whole.files.iter().map(|(_, path)| path.clone()).collect(),
+            links: vec![],
             part_of: None,
         })
     }
 
     /// The same where several files make up a session, and any of them says so.
-    fn several(
-        path: &Path,
-        from: Option<Spec>,
-        own: &Result<Option<Found>>,
-    ) -> Result<Option<Self>> {
-        let own = own.as_ref().ok().and_then(Option::as_ref);
+    fn several(path: &Path, said: Said, own: &Result<Option<Found>>) -> Result<Option<Self>> {
+        let own = own.as_ref().ok().copied().flatten();
+        let certain = own.filter(|own| own.sniffed.confidence == Confidence::Certain);
         for format in FORMATS {
-            let files = beside(format, path);
-            let (Some((_, main)), true) = (files.first(), files.len() > 1) else { continue };
-            let theirs = files.iter().filter(|(_, file)| file != path).find_map(|(_, file)| {
-                let found = Found::of(&mut Input::file(file).ok()?, Some(file), from, false);
-                found.ok().flatten().filter(|found| found.format.name == format.name)
-            });
-            let certain = |found: &Found| found.sniffed.confidence == Confidence::Certain;
+            // Files are many: those that are surely something else are not looked for.
+            if certain.is_some_and(|own| own.format.name != format.name) {
+                continue;
+            }
+            let Beside { files, links } = beside(format, path);
+            // A part that stands alone keeps its name, if it is not the main one.
+            let named = files.first().is_some_and(|(name, _)| files.len() > 1 || !name.is_empty());
+            let (Some((_, main)), true) = (files.first(), named) else { continue };
+            let of_format = |found: &Found| found.format.name == format.name;
+            let theirs = || {
+                files.iter().filter(|(_, file)| file != path).find_map(|(_, file)| {
+                    let found = Found::of(&mut Input::file(file).ok()?, Some(file), said, false);
+                    found.ok().flatten().filter(of_format)
+                })
+            };
+            let own = own.filter(of_format);
+            let part_of = (main != path).then(|| main.clone());
+            // The main part shows the version best.
             let found = match own {
-                Some(own) if own.format.name == format.name => *own,
-                Some(own) if certain(own) => continue,
-                _ => match theirs {
-                    Some(theirs) => theirs,
+                Some(own) if part_of.is_none() => own,
+                own => match theirs().or(own) {
+                    Some(found) => found,
                     None => continue,
                 },
             };
-            let part_of = (main != path).then(|| main.clone());
-            // The main part shows the version best.
-            let found = if part_of.is_some() { theirs.unwrap_or(found) } else { found };
             let paths = files.iter().map(|(_, file)| file.clone()).collect();
             let input = Input::files(files)?;
-            return Ok(Some(Self { found, input, files: paths, part_of }));
+            return Ok(Some(Self { found, input, files: paths, links, part_of }));
         }
         Ok(None)
     }
 }
 
-/// The files that are there of a session of `format`, if the name of `path` has one of their
-/// endings, by the names of the parts.
-fn beside(format: &Format, path: &Path) -> Vec<(String, PathBuf)> {
+/// What is there of a session.
+#[derive(Default)]
+struct Beside {
+    /// Its files, by the names of the parts.
+    files: Vec<(String, PathBuf)>,
+    /// Links that may lead anywhere, for the person did not name them.
+    links: Vec<PathBuf>,
+}
+
+/// What is there of a session of `format`, if the name of `path` has one of the endings of its
+/// files.
+fn beside(format: &Format, path: &Path) -> Beside {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let ending = format.beside.iter().filter(|ending| name.ends_with(**ending));
     let Some(stem) = ending.max_by_key(|ending| ending.len()).and_then(|e| name.strip_suffix(e))
     else {
-        return Vec::new();
+        return Beside::default();
     };
     let part = |(place, ending): (usize, &&str)| {
         let name = if place == 0 { String::new() } else { (*ending).to_owned() };
         (name, path.with_file_name(format!("{stem}{ending}")))
     };
     let parts = format.beside.iter().enumerate().map(part);
-    parts.filter(|(_, file)| file.is_file()).collect()
+    let is_link = |file: &Path| std::fs::symlink_metadata(file).is_ok_and(|m| m.is_symlink());
+    let (links, files): (Vec<_>, Vec<_>) = parts
+        .filter(|(_, file)| file.is_file())
+        .partition(|(_, file)| file != path && is_link(file));
+    Beside { files, links: links.into_iter().map(|(_, link)| link).collect() }
 }
 
 /// What an input turned out to be.
@@ -131,13 +180,13 @@ impl Found {
     pub fn of(
         input: &mut Input,
         path: Option<&Path>,
-        from: Option<Spec>,
+        said: Said,
         named: bool,
     ) -> Result<Option<Self>> {
         let (bytes, whole) = input.head()?;
         let name = path.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-        let head = Head { name: &name, bytes: &bytes, whole };
-        let found = match from {
+        let head = Head { name: &name, bytes: &bytes, whole, encoding: said.encoding };
+        let found = match said.from {
             _ if whole && bytes.trim_ascii().is_empty() => {
                 Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())))
             }

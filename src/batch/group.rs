@@ -1,6 +1,7 @@
 //! Whole sessions, where software keeps one in several files of a folder that all sessions share.
 
 use super::inputs::{Job, Origin, Whole};
+use super::names::plain;
 use crate::format::{Format, Member};
 use crate::formats::FORMATS;
 use crate::store::Input;
@@ -170,11 +171,4 @@ impl Sessions {
         }
         jobs
     }
-}
-
-/// An identifier as the name of a file.
-fn plain(id: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let name: String = id.chars().take(100).map(|c| if fits(c) { c } else { '_' }).collect();
-    if name.is_empty() { "session".to_owned() } else { name }
 }

@@ -22,6 +22,13 @@ pub enum Origin {
     Stdin,
     /// Several files of a folder that all sessions of a software share.
     Whole(Whole),
+    /// Sessions that are to be one, in their order.
+    Joined {
+        /// The agent that they are of.
+        agent: String,
+        /// Their files.
+        files: Vec<PathBuf>,
+    },
 }
 
 /// A session that is kept in several files.
@@ -62,6 +69,7 @@ impl Job {
             Origin::File(path) => path.display().to_string(),
             Origin::Stdin => "-".to_owned(),
             Origin::Whole(whole) => format!("{}#{}", whole.home.display(), whole.id),
+            Origin::Joined { agent, files } => format!("{agent} ({} files)", files.len()),
         }
     }
 
@@ -70,17 +78,19 @@ impl Job {
     pub fn path(&self) -> Option<&Path> {
         match &self.origin {
             Origin::File(path) => Some(path),
-            Origin::Stdin | Origin::Whole(_) => None,
+            Origin::Stdin | Origin::Whole(_) | Origin::Joined { .. } => None,
         }
     }
 
     /// All its files.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        let several = match &self.origin {
-            Origin::Whole(whole) => whole.files.as_slice(),
-            _ => &[],
+        let (parts, joined): (&[_], &[_]) = match &self.origin {
+            Origin::Whole(whole) => (&whole.files, &[]),
+            Origin::Joined { files, .. } => (&[], files),
+            Origin::File(_) | Origin::Stdin => (&[], &[]),
         };
-        self.path().into_iter().chain(several.iter().map(|(_, path)| path.as_path()))
+        let parts = parts.iter().map(|(_, path)| path.as_path());
+        self.path().into_iter().chain(parts).chain(joined.iter().map(PathBuf::as_path))
     }
 
     /// A file that was found in a folder.

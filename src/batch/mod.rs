@@ -5,15 +5,17 @@ mod filter;
 mod found;
 mod group;
 mod inputs;
+mod join;
 mod names;
 mod report;
 mod task;
 mod workers;
 
 pub use filter::{Filter, Pattern};
-pub use found::{Found, Opened};
+pub use found::{Found, Opened, Said};
 pub use group::{Gather, group};
 pub use inputs::{Job, Listed, Origin, Whole, expand};
+pub use join::join;
 pub use names::{Name, Namer};
 pub use report::{FailOn, FileReport, Outcome, RunReport, Summary};
 pub use task::{Action, Mending, Place, Task};

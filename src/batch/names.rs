@@ -3,7 +3,7 @@
 use super::inputs::{Job, stem};
 use crate::format::Format;
 use std::collections::HashSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 /// Gives out names, in the order of the inputs.
@@ -26,10 +26,11 @@ impl Namer {
     /// gets `-2`, `-3`, and so on.
     pub fn name(&mut self, job: &Job, to: Option<&Format>) -> Name {
         let own = job.relative.file_name().unwrap_or_default();
+        let rule = to.map_or(str::to_owned as fn(&str) -> _, |to| to.stem);
         // A name that is no text keeps all its bytes; it has no ending that a format could know.
         let (base, ending) = match own.to_str() {
             Some(name) => {
-                let base = to.map_or(str::to_owned as fn(&str) -> _, |to| to.stem)(stem(name));
+                let base = rule(stem(name));
                 (OsString::from(base), name.get(stem(name).len()..))
             }
             None => (own.to_owned(), None),
@@ -37,10 +38,7 @@ impl Namer {
         let ending = to.and_then(|to| to.extensions.first().copied()).or(ending);
         let mut n = 1u64;
         loop {
-            let mut stem = base.clone();
-            if n > 1 {
-                stem.push(format!("-{n}"));
-            }
+            let stem = if n > 1 { numbered(&base, n, rule) } else { base.clone() };
             let mut main = stem.clone();
             main.push(ending.unwrap_or_default());
             let main = job.relative.with_file_name(main);
@@ -52,11 +50,46 @@ impl Namer {
     }
 }
 
+/// An identifier or a name from inside a session as the name of a file, without its ending.
+#[must_use]
+pub fn plain(name: &str) -> String {
+    /// Far below the 255 bytes of most file systems, for an ending and a number come behind.
+    const LONGEST: usize = 200;
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let mut plain = String::new();
+    for c in name.chars().map(|c| if fits(c) { c } else { '_' }) {
+        if plain.len() + c.len_utf8() > LONGEST {
+            break;
+        }
+        plain.push(c);
+    }
+    if plain.is_empty() { "session".to_owned() } else { plain }
+}
+
+/// A name with a number, as short as the format's rule for names wants it.
+fn numbered(base: &OsStr, n: u64, rule: fn(&str) -> String) -> OsString {
+    let ending = format!("-{n}");
+    let mut short = base.to_str().unwrap_or_default().to_owned();
+    while !short.is_empty() && rule(&format!("{short}{ending}")) != format!("{short}{ending}") {
+        short.pop();
+    }
+    let mut name = if short.is_empty() { base.to_owned() } else { short.into() };
+    name.push(ending);
+    name
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::batch::Origin;
     use crate::formats::{canonical, pi};
+
+    #[test]
+    fn a_name_from_inside_leads_nowhere() {
+        assert_eq!(plain("../a b/é"), "___a_b_é");
+        assert_eq!(plain(""), "session");
+        assert_eq!(plain(&"é".repeat(300)).len(), 200);
+    }
 
     #[test]
     fn a_name_taken_twice_gets_a_number() {

@@ -1,16 +1,16 @@
 //! One operation on one input, from opening it to the output in its place.
 
-use super::found::{Found, Opened};
-use super::inputs::Job;
+use super::found::{Found, Opened, Said};
+use super::inputs::{Job, Origin};
 use super::names::Name;
 use super::report::{FailOn, FileReport, Outcome};
 use crate::context::{self, Request};
-use crate::diagnostic::{Code, Log};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Options, Parts, Sink, Target, Wish};
 use crate::formats::Spec;
 use crate::store::{Backup, Destination, Input, Meter, Output, Policy, Swept, Tally};
-use crate::{convert, inspect, migrate, repair, validate};
+use crate::{convert, inspect, join, migrate, repair, validate};
 use jsonschema::Validator;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -106,6 +106,10 @@ impl Task {
         Self { fail_on, ..self }
     }
 
+    fn said(&self) -> Said {
+        Said::new(self.from, &self.options)
+    }
+
     /// Does it to one input. `output` is what its output is called below the output folder.
     #[must_use]
     pub fn run(&self, job: &Job, output: &Name) -> FileReport {
@@ -145,13 +149,20 @@ impl Task {
         if job.passed_over {
             return Ok(Outcome::Skipped);
         }
-        let Some(opened) = Opened::new(&job.origin, self.from, job.named)? else {
+        if let Origin::Joined { files, .. } = &job.origin {
+            return self.join(files, output, tally, cx, report);
+        }
+        let Some(opened) = Opened::new(&job.origin, self.said(), job.named)? else {
             return Ok(Outcome::Skipped);
         };
         if opened.part_of.as_ref().is_some_and(|main| !job.named || self.is_input(main)) {
             return Ok(Outcome::Part);
         }
-        let Opened { found, input, files, .. } = opened;
+        let Opened { found, input, files, links, .. } = opened;
+        for link in links {
+            let message = format!("{} is a link, and is not followed", link.display());
+            cx.report(Diagnostic::new(Code::LinkBeside, message));
+        }
         let mut input = input.counted(tally.clone());
         if files.len() > 1 {
             report.parts = files.iter().map(|file| file.display().to_string()).collect();
@@ -240,28 +251,7 @@ impl Task {
             // No migration leads anywhere; what is read is only checked.
             destination = Destination::Nowhere;
         }
-        report.to = Some(to.format.at(to.version().number));
-        let regular: Vec<_> = files.iter().filter(|path| path.is_file()).cloned().collect();
-        let target = destination.target(files.first().map(PathBuf::as_path));
-        report.output = match &destination {
-            Destination::Stdout => Some("-".to_owned()),
-            _ => target.map(|path| path.display().to_string()),
-        };
-        if let Some(target) = target {
-            self.sweep_beside(target);
-        }
-        if let (false, Some(path)) = (in_place, target)
-            && self.is_input(path)
-        {
-            let message = format!("{} is an input of this run", path.display());
-            return Err(Error::request(Code::SameFile, message));
-        }
-        let quarantine = match &self.action {
-            Action::Repair(mending) => mending.quarantine.clone(),
-            _ => None,
-        };
-        let output = Output::prepare(destination, &regular, self.policy)?;
-        let mut output = output.quarantined(quarantine);
+        let mut output = self.output(destination, files, to, report)?;
         let done = self.perform((&mut input, files), &mut output, found, to, cx, report);
         let done = match done {
             // What looks like damage may be a line that another program is just writing.
@@ -273,6 +263,7 @@ impl Task {
             report.output = None;
             return Ok(self.outcome(false));
         }
+        report.wrote(&output);
         output.commit()?;
         Ok(self.outcome(done.changed))
     }
@@ -326,6 +317,68 @@ impl Task {
             }
             _ => convert::run(found.format, version, to, input, output, cx),
         }
+    }
+
+    /// Writes several sessions as one.
+    fn join(
+        &self,
+        files: &[PathBuf],
+        name: &Name,
+        tally: &Tally,
+        cx: &Cx<'_>,
+        report: &mut FileReport,
+    ) -> Result<Outcome> {
+        let Action::Convert(to) = self.action else { return Ok(Outcome::Skipped) };
+        report.parts = files.iter().map(|file| file.display().to_string()).collect();
+        let (mut inputs, mut formats) = (Vec::new(), Vec::new());
+        for (place, file) in (0..).zip(files) {
+            cx.log.turn_to(place);
+            if let Some(opened) = Opened::new(&Origin::File(file.clone()), self.said(), true)? {
+                report.format = Some(opened.found.name());
+                formats.push(opened.found.format);
+                inputs.push(opened.input.counted(tally.clone()));
+            }
+        }
+        let mut output = self.output(self.destination(name), files, to, report)?;
+        let pieces = formats.into_iter().zip(&mut inputs);
+        let mut pieces: Vec<_> =
+            pieces.map(|(format, parts)| join::Piece { format, parts }).collect();
+        report.records = join::run(&mut pieces, to, &mut output, cx)?.records;
+        report.wrote(&output);
+        output.commit()?;
+        Ok(Outcome::Converted)
+    }
+
+    /// Opens the output of an input that is made of `files`.
+    fn output(
+        &self,
+        destination: Destination,
+        files: &[PathBuf],
+        to: Spec,
+        report: &mut FileReport,
+    ) -> Result<Output> {
+        report.to = Some(to.format.at(to.version().number));
+        let target = destination.target(files.first().map(PathBuf::as_path));
+        report.output = match &destination {
+            Destination::Stdout => Some("-".to_owned()),
+            _ => target.map(|path| path.display().to_string()),
+        };
+        if let Some(target) = target {
+            self.sweep_beside(target);
+        }
+        let in_place = matches!(destination, Destination::InPlace(_));
+        if let (false, Some(path)) = (in_place, target)
+            && self.is_input(path)
+        {
+            let message = format!("{} is an input of this run", path.display());
+            return Err(Error::request(Code::SameFile, message));
+        }
+        let regular: Vec<_> = files.iter().filter(|path| path.is_file()).cloned().collect();
+        let quarantine = match &self.action {
+            Action::Repair(mending) => mending.quarantine.clone(),
+            _ => None,
+        };
+        Ok(Output::prepare(destination, &regular, self.policy)?.quarantined(quarantine))
     }
 
     /// Removes what killed runs left in the folder of a file that is to be written.

@@ -7,12 +7,20 @@ use crate::format::{OnError, Options};
 use crate::formats::Spec;
 use crate::ids::Choice;
 use crate::store::{Backup, Policy};
+use crate::yaml::encoding::{self, Encoding};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// Reads a format's name.
 pub fn spec(text: &str) -> Result<Spec, String> {
     Spec::parse(text)
+}
+
+/// Reads an encoding's name.
+fn encoding(name: &str) -> Result<&'static Encoding, String> {
+    let known =
+        "utf-8, utf-16le, utf-16be, gbk, cp1252 and the other names of encoding.spec.whatwg.org";
+    encoding::named(name).ok_or_else(|| format!("no encoding has this name; there are {known}"))
 }
 
 /// How inputs are read.
@@ -28,6 +36,12 @@ pub struct Reading {
     /// The longest line that is read, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, env = "COPYIST_MAX_LINE")]
     pub max_line: usize,
+    /// Encoding of YAML files, if it is not to be recognised: `utf-16le`, `gbk`, `cp1252` …
+    ///
+    /// UTF-8 and marked UTF-16 are recognised, GBK and cp1252 are guessed. JSON Lines are always
+    /// UTF-8.
+    #[arg(long, value_name = "NAME", value_parser = encoding, env = "COPYIST_ENCODING")]
+    pub encoding: Option<&'static Encoding>,
     /// What else makes the exit code 1
     #[arg(long, value_name = "WHAT", value_enum)]
     pub fail_on: Option<Failing>,
@@ -62,7 +76,7 @@ impl Reading {
             Some(Damage::Skip) => OnError::Skip,
             Some(Damage::Keep) => OnError::Keep,
         };
-        Options { on_error, max_line: self.max_line, ..Options::default() }
+        Options { on_error, max_line: self.max_line, encoding: self.encoding, ..Options::default() }
     }
 
     /// `--fail-on` for the batch.
@@ -114,7 +128,7 @@ impl Writing {
         let Some(file) = &self.output else {
             return Ok(self.dry_run.then_some(Place::None));
         };
-        if inputs.several() {
+        if inputs.several() && !inputs.join {
             let message = "`-o` takes one input; for several, or a folder, use `--out-dir DIR`";
             return Err(Stop::usage(message));
         }

@@ -27,6 +27,9 @@ pub struct Args {
     /// Print header, leaf, branch and labels, too; the messages then stand under `context`
     #[arg(long)]
     details: bool,
+    /// Leave out the messages that the file does not hold and that were restored from its turns
+    #[arg(long)]
+    no_restore: bool,
     /// The shape of the messages, if it is not to be the source format's own
     #[arg(long = "as", value_name = "SHAPE", value_enum)]
     shape: Option<Shape>,
@@ -76,6 +79,7 @@ impl Args {
             details: self.details,
             form: self.shape.into(),
             turn: self.turn,
+            no_restore: self.no_restore,
         };
         let task = Task {
             place: Place::One("-".into()),

@@ -2,11 +2,12 @@
 
 use super::Stop;
 use super::args::{Reading, Telling, Writing, spec};
-use super::inputs::Batch;
+use super::inputs::{Batch, Inputs};
 use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::{OnError, Options};
 use crate::formats::Spec;
+use clap::ValueEnum;
 
 /// Write sessions in another format, or an older version of their own
 ///
@@ -16,6 +17,9 @@ pub struct Args {
     /// The format to write: `canonical`, `pi`, `pi@1` …
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = spec)]
     to: Spec,
+    /// Write all sessions of one agent as one, in the order of their times
+    #[arg(long, value_name = "WHAT", value_enum)]
+    join: Option<Join>,
     #[command(flatten)]
     batch: Batch,
     #[command(flatten)]
@@ -26,9 +30,16 @@ pub struct Args {
     telling: Telling,
 }
 
+/// `--join`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Join {
+    /// Sessions that name the same agent, which had a file each time that it was started
+    Agent,
+}
+
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let inputs = self.batch.inputs()?;
+        let inputs = Inputs { join: self.join.is_some(), ..self.batch.inputs()? };
         let Some(place) = self.writing.place(&inputs)? else {
             return Err(Stop::usage("say where to write: `-o FILE` or `--out-dir DIR`"));
         };

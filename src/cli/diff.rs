@@ -7,12 +7,11 @@ use super::inputs::Sessions;
 use super::progress::Progress;
 use super::run::write_report;
 use super::show::Show;
-use crate::batch::{self, FileReport, Found, Job, Outcome, RunReport, Summary};
+use crate::batch::{self, FileReport, Found, Job, Outcome, RunReport, Said, Summary};
 use crate::diagnostic::Log;
 use crate::diff::{self, Counts, Failed, Request, Side};
 use crate::error::Result;
 use crate::format::{Cx, OnError, Options};
-use crate::formats::Spec;
 use crate::store::Input;
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -59,8 +58,8 @@ impl Args {
         let options = Options { force_version: true, ..self.reading.options(OnError::Keep) };
         let logs = [Log::default(), Log::default()];
         let [log_a, log_b] = &logs;
-        let mut a = Opened::new(&job_a, self.reading.from, log_a);
-        let mut b = Opened::new(&job_b, self.reading.from, log_b);
+        let mut a = Opened::new(&job_a, &self.reading, log_a);
+        let mut b = Opened::new(&job_b, &self.reading, log_b);
         let counts = self.compare(&mut a, &mut b, logs.each_ref(), &options);
         let mut show = Show::new(&self.telling, false, false);
         let (mut summary, mut exit) = (Summary::default(), 0);
@@ -142,10 +141,11 @@ struct Opened {
 }
 
 impl Opened {
-    fn new(job: &Job, from: Option<Spec>, log: &Log) -> Self {
+    fn new(job: &Job, reading: &Reading, log: &Log) -> Self {
         let mut report = FileReport::new(job.name());
+        let said = Said { from: reading.from, encoding: reading.encoding };
         let opened = || {
-            let opened = batch::Opened::new(&job.origin, from, true)?;
+            let opened = batch::Opened::new(&job.origin, said, true)?;
             Ok(opened.map(|opened| (opened.found, opened.input)))
         };
         match opened() {

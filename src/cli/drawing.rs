@@ -59,9 +59,12 @@ fn facts(report: &FileReport, found: &Inspection, put: &mut dyn FnMut(&str, Stri
     if let Some((first, last)) = &found.times {
         put("times", format!("{first} to {last}"));
     }
-    put("entries", format!("{}: {}", number(found.entries as f64), counts(&found.kinds)));
+    let kinds = counts(&found.kinds);
+    let kinds = if kinds.is_empty() { kinds } else { format!(": {kinds}") };
+    put("entries", format!("{}{kinds}", number(found.entries as f64)));
     put("messages", counts(&found.roles));
     put("calls", counts(&found.calls));
+    put("runs", counts(&found.runs));
     put("models", counts(&found.models));
     let active = found.active;
     put("turns", format!("{}, {} on the active branch", found.turns, active.turns));

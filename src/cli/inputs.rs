@@ -64,7 +64,14 @@ impl Sessions {
             return Err(Stop::usage(format!("{message}; `--session ID` names one of a folder")));
         }
         let filter = Filter::default();
-        Ok(Inputs { paths: vec![path], filter, jobs: 1, gather: self.gather(), one: true })
+        Ok(Inputs {
+            paths: vec![path],
+            filter,
+            jobs: 1,
+            gather: self.gather(),
+            one: true,
+            join: false,
+        })
     }
 }
 
@@ -81,6 +88,8 @@ pub struct Inputs {
     pub gather: Gather,
     /// Whether there must be one session only.
     pub one: bool,
+    /// Whether sessions of the same agent become one.
+    pub join: bool,
 }
 
 impl Inputs {
@@ -122,6 +131,7 @@ impl Batch {
             jobs: self.jobs,
             gather: self.sessions.gather(),
             one: false,
+            join: false,
         };
         if let Some(list) = &self.files_from {
             inputs.paths.extend(names(&contents(list)?, self.null)?);

@@ -12,14 +12,18 @@ mod explain;
 mod formats;
 mod inputs;
 mod inspect;
+mod list;
 mod man;
 mod migrate;
 mod progress;
 mod repair;
 mod repairs;
+mod result;
 mod run;
 mod schema;
+mod sessions;
 mod show;
+mod status;
 mod style;
 mod validate;
 
@@ -50,6 +54,9 @@ enum Command {
     Inspect(inspect::Args),
     Diff(diff::Args),
     Context(context::Args),
+    Status(status::Args),
+    Result(result::Args),
+    List(list::Args),
     Validate(validate::Args),
     Detect(detect::Args),
     Formats(formats::Args),
@@ -107,6 +114,9 @@ pub fn main() -> ExitCode {
         Command::Inspect(args) => args.run(),
         Command::Diff(args) => args.run(),
         Command::Context(args) => args.run(),
+        Command::Status(args) => args.run(),
+        Command::Result(args) => args.run(),
+        Command::List(args) => args.run(),
         Command::Validate(args) => args.run(),
         Command::Detect(args) => args.run(),
         Command::Formats(args) => args.run(),

@@ -18,13 +18,19 @@ pub fn run(command: &str, mut task: Task, inputs: &Inputs, telling: &Telling) ->
         Place::InPlace(Backup::Suffix(suffix)) => Some(suffix.clone()),
         _ => None,
     };
-    let (jobs, errors) = inputs.list(backup.as_deref())?;
+    let (mut jobs, errors) = inputs.list(backup.as_deref())?;
     if let Some(report) = &telling.report {
         check_report(report)?;
     }
     let real = |path: &Path| path.canonicalize().ok();
     task.inputs = jobs.iter().flat_map(Job::files).filter_map(real).collect();
     let task = &task;
+    if inputs.join {
+        jobs = batch::join(jobs, task.from, &task.options);
+        if matches!(task.place, Place::One(_)) && jobs.len() > 1 {
+            return Err(Stop::usage("there is more than one agent; use `--out-dir DIR`"));
+        }
+    }
     let jobs = named(task, jobs);
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
     let watched = jobs.iter().map(|(job, _)| job);

@@ -1,7 +1,7 @@
 //! Anthropic's Messages: system texts stand apart, answers of tools are blocks of a user's message.
 
 use super::form::List;
-use super::plain::{all_text, answer, member_of};
+use super::plain::{answer, member_of};
 use crate::json::Json;
 use crate::mapping::{Object, Row, row};
 use crate::record::{Field, Node, block};
@@ -22,7 +22,7 @@ impl Messages {
     pub fn add(&mut self, sent: &Node, list: &mut List) {
         let content = sent.nodes(Field::Content).unwrap_or_default();
         if sent.is(Field::Role, "system") {
-            self.system.extend(all_text(content));
+            self.system.extend(block::all_text(content));
             return;
         }
         if let Some(result) = answer(content) {

@@ -1,11 +1,13 @@
 //! The shapes in which a context is printed: the source format's own, the one in which contexts
 //! are compared, and those of two programming interfaces.
 
+use super::joined::Joined;
 use super::plain::plain;
 use super::{anthropic, openai};
 use crate::format::Context;
 use crate::mapping::{BlockType, Object, Row, blocks, row};
-use crate::record::{Field, Record, block};
+use crate::position::Position;
+use crate::record::{Field, Node, Record, block};
 
 /// The shape of a context's messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +57,7 @@ pub enum Forming {
     /// The source format's own.
     Own,
     /// The canonical one.
-    Canonical,
+    Canonical(Joined),
     /// Chat Completions.
     OpenAi(openai::Messages),
     /// Messages.
@@ -67,7 +69,7 @@ impl Forming {
     pub fn new(form: Form) -> Self {
         match form {
             Form::Own => Self::Own,
-            Form::Canonical => Self::Canonical,
+            Form::Canonical => Self::Canonical(Joined::default()),
             Form::OpenAi => Self::OpenAi(openai::Messages::default()),
             Form::Anthropic => Self::Anthropic(anthropic::Messages::default()),
         }
@@ -85,11 +87,11 @@ impl Forming {
         match self {
             Self::OpenAi(messages) => messages.add(&sent, list),
             Self::Anthropic(messages) => messages.add(&sent, list),
-            Self::Canonical | Self::Own => {
-                let mut object = Object::open(list.item());
-                object.rows(MESSAGE, &sent);
-                object.close();
+            Self::Canonical(messages) => {
+                let whole = messages.add(Position::default(), sent);
+                whole.into_iter().for_each(|(_, whole)| write_canonical(&whole, list));
             }
+            Self::Own => {}
         }
     }
 
@@ -98,7 +100,11 @@ impl Forming {
         match self {
             Self::OpenAi(messages) => messages.show_images(list),
             Self::Anthropic(messages) => messages.close_answers(list),
-            Self::Canonical | Self::Own => {}
+            Self::Canonical(messages) => {
+                let last = messages.finish();
+                last.into_iter().for_each(|(_, last)| write_canonical(&last, list));
+            }
+            Self::Own => {}
         }
     }
 
@@ -113,6 +119,12 @@ impl Forming {
             _ => Vec::new(),
         }
     }
+}
+
+fn write_canonical(message: &Node, list: &mut List) {
+    let mut object = Object::open(list.item());
+    object.rows(MESSAGE, message);
+    object.close();
 }
 
 /// The canonical form of a message.

@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod form;
+mod joined;
 mod openai;
 mod plain;
 mod route;
@@ -19,6 +20,7 @@ use crate::position::Position;
 use crate::record::{Field, Kind, Record};
 use crate::session::Session;
 use form::{Forming, List};
+use joined::Joined;
 use plain::plain;
 use route::{Route, Walk};
 use std::io::Write;
@@ -35,6 +37,8 @@ pub struct Request {
     pub form: Form,
     /// The turn to stand at: everything before it, and its question.
     pub turn: Option<u64>,
+    /// Whether messages that the source does not hold, and its reader restored, are left out.
+    pub no_restore: bool,
 }
 
 /// Writes the context of a session as one JSON object. Gives the number of entries.
@@ -78,6 +82,9 @@ pub fn run(
         if request.turn.is_some_and(|turn| turns.is_behind(&message, turn)) {
             break;
         }
+        if request.no_restore && message.is_restored() {
+            continue;
+        }
         forming.message(messages.context.as_mut(), &message, &mut to.list);
         to.flush_if(CHUNK)?;
     }
@@ -111,17 +118,21 @@ pub fn sent<'a>(
     let route = Route::of(&session, None)?;
     let (context, route) = look(&mut session, route, quiet, &mut |_| {})?;
     let mut messages = Messages::open(session, context, route, quiet)?;
+    let mut joined = Joined::default();
+    let record = |(at, node)| Ok(Located { value: Record { kind: Kind::Message, node }, at });
     Ok(std::iter::from_fn(move || {
         loop {
-            match messages.next()? {
-                Err(error) => return Some(Err(error)),
-                Ok(Located { value, at }) => {
+            let whole = match messages.next() {
+                Some(Err(error)) => return Some(Err(error)),
+                None => return joined.finish().map(record),
+                Some(Ok(Located { value, at })) => {
                     let sent = messages.context.sent(&value);
-                    if let Some(node) = sent.and_then(|sent| plain(&sent, false)) {
-                        let value = Record { kind: Kind::Message, node };
-                        return Some(Ok(Located { value, at }));
-                    }
+                    let sent = sent.and_then(|sent| plain(&sent, false));
+                    sent.and_then(|sent| joined.add(at, sent))
                 }
+            };
+            if whole.is_some() {
+                return whole.map(record);
             }
         }
     }))

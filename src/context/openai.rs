@@ -2,7 +2,7 @@
 //! of calls are JSON text.
 
 use super::form::List;
-use super::plain::{all_text, answer, member_of};
+use super::plain::{answer, member_of};
 use crate::json::{Json, text};
 use crate::mapping::Object;
 use crate::record::{Field, Node, block};
@@ -25,7 +25,7 @@ impl Messages {
             let attached = inner.iter().any(|block| block.is(Field::Type, block::IMAGE));
             // Chat Completions wants a text in every answer.
             let none = if attached { "\"(see attached image)\"" } else { "\"(no tool output)\"" };
-            let said = all_text(inner).unwrap_or(Json::constant(none));
+            let said = block::all_text(inner).unwrap_or(Json::constant(none));
             let mut object = Object::open(list.item());
             object.member("role", b"\"tool\"");
             member_of(&mut object, "tool_call_id", result, Field::Call);
@@ -41,7 +41,7 @@ impl Messages {
         if many && !sent.is(Field::Role, "assistant") {
             parts(content, object.key("content"));
         } else {
-            let said = all_text(content).unwrap_or(Json::constant("null"));
+            let said = block::all_text(content).unwrap_or(Json::constant("null"));
             object.member("content", said.as_bytes());
         }
         calls(content, &mut object);

@@ -34,7 +34,8 @@ fn contents(content: Option<&Value>, thinking: bool) -> Vec<Node> {
     list
 }
 
-fn add_block(from: &Node, thinking: bool, list: &mut Vec<Node>) {
+/// Adds a block, a text to the one before it if it follows one.
+pub fn add_block(from: &Node, thinking: bool, list: &mut Vec<Node>) {
     let is = |name| from.is(Field::Type, name);
     if is(block::TEXT) {
         from.json(Field::Text).into_iter().for_each(|text| add_text(text, list));
@@ -91,12 +92,6 @@ fn add_text(text: &Json, list: &mut Vec<Node>) {
 /// The answer of a tool, if that is what the message is.
 pub fn answer(content: &[Node]) -> Option<&Node> {
     content.first().filter(|block| block.is(Field::Type, block::TOOL_RESULT))
-}
-
-/// The texts among the blocks as one.
-pub fn all_text(content: &[Node]) -> Option<Json> {
-    let texts = content.iter().filter(|block| block.is(Field::Type, block::TEXT));
-    texts.filter_map(|block| block.json(Field::Text).cloned()).reduce(|a, b| a.joined(&b))
 }
 
 /// Writes the member that has a value.

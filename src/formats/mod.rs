@@ -3,14 +3,26 @@
 //! A new format is a folder here and a row below; detection, the command line, the documentation
 //! and the tests of every law walk this table.
 
+pub mod agent_orchestrator;
 pub mod canonical;
+pub mod codelia;
 pub mod connectonion;
 pub mod pi;
 
 use crate::format::{Format, Version};
+use crate::named::Named;
 
 /// Every format, in the order in which they are listed.
-pub static FORMATS: &[&Format] = &[&pi::FORMAT, &connectonion::FORMAT, &canonical::FORMAT];
+pub static FORMATS: &[&Format] = &[
+    &pi::FORMAT,
+    &connectonion::FORMAT,
+    &agent_orchestrator::FORMAT,
+    &codelia::FORMAT,
+    &canonical::FORMAT,
+];
+
+/// The formats whose software finds sessions by name.
+pub static NAMED: &[&Named] = &[&agent_orchestrator::NAMED];
 
 /// A format, and a version of it if one was named.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +43,7 @@ impl Spec {
     /// use copyist::formats::Spec;
     /// assert_eq!(Spec::parse("pi@2").unwrap().version.unwrap().number, 2);
     /// assert!(Spec::parse("pi").unwrap().version.is_none());
-    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, connectonion, canonical"));
+    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, connectonion, agent-orchestrator, codelia, canonical"));
     /// ```
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, number) = match text.split_once('@') {
@@ -58,10 +70,11 @@ impl Spec {
         Ok(Self { format, version })
     }
 
-    /// The version named, or the newest.
-    ///
+    /// The version named, or the one that is written when none is.
     #[must_use]
     pub fn version(&self) -> &'static Version {
-        self.version.or(self.format.versions.last()).unwrap_or(&canonical::FORMAT.versions[0])
+        let usual = self.format.usual.and_then(|usual| self.format.version(usual));
+        let named = self.version.or(usual).or(self.format.versions.last());
+        named.unwrap_or(&canonical::FORMAT.versions[0])
     }
 }

@@ -41,6 +41,9 @@ pub struct Inspection {
     pub roles: BTreeMap<String, u64>,
     /// Calls of tools by the tool's name.
     pub calls: BTreeMap<String, u64>,
+    /// Runs of the agent by their outcome, where sessions have such.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub runs: BTreeMap<String, u64>,
     /// Answers by the model that gave them.
     pub models: BTreeMap<String, u64>,
     /// Questions of a person.
@@ -49,6 +52,9 @@ pub struct Inspection {
     pub active: Active,
     /// Tokens and cost of the whole file, all branches included.
     pub usage: Usage,
+    /// Those that no result has summed up yet.
+    #[serde(skip)]
+    open: Usage,
     /// The first and the last time on an entry.
     pub times: Option<(String, String)>,
     /// The shape of the tree.
@@ -177,6 +183,9 @@ fn describe(
 const NAMES: usize = 100;
 const OTHERS: &str = "(others)";
 
+/// What stands for the outcome of a run that has none.
+const OPEN: &str = "(no end)";
+
 fn count(names: &mut BTreeMap<String, u64>, name: String) {
     let known = names.len() < NAMES || names.contains_key(&name);
     *names.entry(if known { name } else { OTHERS.to_owned() }).or_default() += 1;
@@ -203,9 +212,10 @@ impl Inspection {
                 count(&mut self.models, model);
             }
         }
-        if let Some(usage) = node.node(Field::Usage) {
-            self.usage.add(usage);
+        if record.kind == Kind::Run {
+            self.run(node);
         }
+        self.count(record);
         if let Some(time) = node.text(Field::Time) {
             match &mut self.times {
                 None => self.times = Some((time.clone(), time)),
@@ -214,8 +224,37 @@ impl Inspection {
         }
     }
 
+    /// A run begins, or ends in some way.
+    fn run(&mut self, node: &Node) {
+        let open = OPEN.to_owned();
+        if node.json(Field::Run).is_some() {
+            *self.runs.entry(open).or_default() += 1;
+        } else if let Some(outcome) = node.text(Field::Outcome) {
+            if let Some(runs) = self.runs.get_mut(&open) {
+                *runs = runs.saturating_sub(1);
+            }
+            self.runs.retain(|_, runs| *runs > 0);
+            count(&mut self.runs, outcome);
+        }
+    }
+
+    /// Counts tokens and cost. A result sums up the answers before it.
+    fn count(&mut self, record: &Record) {
+        let node = &record.node;
+        if record.kind == Kind::Result {
+            let open = std::mem::take(&mut self.open);
+            let sum = node.node(Field::Usage);
+            self.usage.join(if sum.is_none() { open } else { Usage::default() });
+            sum.into_iter().for_each(|sum| self.usage.add(sum));
+            self.usage.cost += node.json(Field::TotalCost).and_then(Json::float).unwrap_or(0.0);
+        } else if let Some(usage) = node.node(Field::Usage) {
+            self.open.add(usage);
+        }
+    }
+
     /// What is known of the session as a whole.
     fn session(&mut self, session: &Session<'_>) {
+        self.usage.join(std::mem::take(&mut self.open));
         let node = &session.header().node;
         let fields = [
             Field::Source,
@@ -243,7 +282,9 @@ impl Inspection {
 
 /// Whether a person asks something.
 fn is_question(record: &Record) -> bool {
-    record.kind == Kind::Message && record.node.is(Field::Role, "user")
+    let node = &record.node;
+    let own = node.get(Field::ParentCall).is_none();
+    record.kind == Kind::Message && node.is(Field::Role, "user") && own
 }
 
 impl Active {
@@ -255,6 +296,14 @@ impl Active {
 }
 
 impl Usage {
+    fn join(&mut self, other: Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.cost += other.cost;
+    }
+
     fn add(&mut self, usage: &Node) {
         let number = |node: &Node, field| node.json(field).and_then(Json::float).unwrap_or(0.0);
         self.input += number(usage, Field::InputTokens);

@@ -6,6 +6,7 @@
 
 use super::fault::{Fault, Span, What};
 use super::scan::{Levels, SHORT_ESCAPE, next_special};
+use super::text::decode_here;
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -176,6 +177,27 @@ impl<'a> Cursor<'a> {
             _ => self.scalar()?,
         }
         Ok(Span { start, end: self.at })
+    }
+
+    /// Steps over the string that begins here and appends what it holds, as
+    /// [`decode_wtf8`](super::text::decode_wtf8) gives it: for text that was checked before, whose
+    /// escapes need no second check.
+    ///
+    /// # Errors
+    /// If no string begins here, or it has no end.
+    pub fn decode_string(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        self.skip_space();
+        let inner = match self.bytes.get(self.at..) {
+            Some([b'"', inner @ ..]) => inner,
+            _ => return self.unexpected(),
+        };
+        match decode_here(inner, out) {
+            Some(after) => {
+                self.at = self.bytes.len() - after.len();
+                Ok(())
+            }
+            None => self.string(),
+        }
     }
 
     /// Nothing but white space may follow.

@@ -8,6 +8,7 @@
 //! * [`Json`] is one checked value, a counted slice of its line.
 //! * [`text`] decodes and quotes strings.
 //! * [`edit`] changes a few bytes of an object and leaves the rest alone.
+//! * [`Spelling`] spells a value as its producer would.
 
 mod cursor;
 pub mod edit;
@@ -15,10 +16,12 @@ mod fault;
 mod normal;
 mod salvage;
 mod scan;
+mod spelling;
 pub mod text;
 mod value;
 
 pub use cursor::Cursor;
 pub use fault::{Fault, Span, What};
 pub use salvage::salvage;
+pub use spelling::{Spelling, without_nan};
 pub use value::Json;

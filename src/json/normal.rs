@@ -1,6 +1,6 @@
 //! One spelling for values that mean the same.
 
-use super::{Json, text};
+use super::{Json, Spelling, text};
 
 impl Json {
     /// This string and another one as one, in their own spelling.
@@ -45,6 +45,22 @@ impl Json {
         }
         out
     }
+
+    /// The value as `json.dumps` of Python spells it: a space behind each comma and colon, and
+    /// nothing but ASCII. Numbers stay as they are.
+    ///
+    /// ```
+    /// use copyist::json::Json;
+    /// let spelled = Json::checked(r#"{"a":[1.50,"é/😀\u007f","\ud800"]}"#.into());
+    /// let python = r#"{"a": [1.50, "\u00e9/\ud83d\ude00\u007f", "\ud800"]}"#;
+    /// assert_eq!(spelled.python(), python.as_bytes());
+    /// ```
+    #[must_use]
+    pub fn python(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.as_bytes().len() * 9 / 8);
+        Spelling::PYTHON.spell(self.as_bytes(), &mut out);
+        out
+    }
 }
 
 /// The bytes of the string that begins here, its quotes included.
@@ -65,9 +81,8 @@ fn string_normal(string: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(string);
         return;
     }
-    match text::decode(string) {
-        // What cannot be decoded without loss stays as it is.
-        Some(text) if !text.contains(char::REPLACEMENT_CHARACTER) => text::quote(&text, out),
-        _ => out.extend_from_slice(string),
+    match text::decode_wtf8(string) {
+        Some(text) => text::quote_wtf8(&text, out),
+        None => out.extend_from_slice(string),
     }
 }

@@ -1,5 +1,6 @@
 //! JSON strings: decoding and quoting.
 
+use super::scan::next_special;
 use base64::Engine;
 
 /// Decodes a JSON string with its quotes; `None` if the bytes are no JSON string.
@@ -34,36 +35,58 @@ pub fn decode_wtf8(spelling: &[u8]) -> Option<Vec<u8>> {
 /// Decodes a JSON string; `lone` says what stands for a surrogate without its other half.
 fn unescape(spelling: &[u8], lone: fn(u32) -> u32) -> Option<Vec<u8>> {
     let inner = spelling.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    let mut rest = std::str::from_utf8(inner).ok()?;
+    let mut rest = simdutf8::basic::from_utf8(inner).ok()?.as_bytes();
     let mut out = Vec::with_capacity(rest.len());
-    while let Some((plain, after)) = rest.split_once('\\') {
-        out.extend_from_slice(plain.as_bytes());
-        let escape = after.chars().next()?;
-        rest = after.get(escape.len_utf8()..)?;
-        match escape {
-            'b' => out.push(0x8),
-            'f' => out.push(0xc),
-            'n' => out.push(b'\n'),
-            'r' => out.push(b'\r'),
-            't' => out.push(b'\t'),
-            'u' => {
-                let (point, after) = unicode(rest)?;
-                let surrogate = (0xd800..0xe000).contains(&point);
-                push_wtf8(if surrogate { lone(point) } else { point }, &mut out);
-                rest = after;
-            }
-            other => push_wtf8(other.into(), &mut out),
-        }
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        let (plain, after) = rest.split_at_checked(at)?;
+        out.extend_from_slice(plain);
+        rest = escaped(after.get(1..)?, lone, &mut out)?;
     }
-    out.extend_from_slice(rest.as_bytes());
+    out.extend_from_slice(rest);
     Some(out)
 }
 
+/// Decodes an escape, behind its backslash; gives what follows it.
+#[inline]
+fn escaped<'a>(text: &'a [u8], lone: fn(u32) -> u32, out: &mut Vec<u8>) -> Option<&'a [u8]> {
+    let (&letter, rest) = text.split_first()?;
+    out.push(match letter {
+        b'b' => 0x8,
+        b'f' => 0xc,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'u' => {
+            let (point, after) = unicode(rest)?;
+            let surrogate = (0xd800..0xe000).contains(&point);
+            push_wtf8(if surrogate { lone(point) } else { point }, out);
+            return Some(after);
+        }
+        other => other,
+    });
+    Some(rest)
+}
+
+/// Decodes the string at the beginning of a text, behind its quote, as WTF-8; gives what follows
+/// the quote that ends it. `None` if it has no end or an escape lacks digits.
+pub(super) fn decode_here<'a>(text: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
+    let mut rest = text;
+    loop {
+        let (plain, special) = rest.split_at_checked(next_special(rest, 0))?;
+        out.extend_from_slice(plain);
+        rest = match special {
+            [b'"', after @ ..] => return Some(after),
+            [b'\\', after @ ..] => escaped(after, |half| half, out)?,
+            _ => return None,
+        };
+    }
+}
+
 /// Decodes what follows `\u`, a second escape included where the two are a surrogate pair.
-fn unicode(rest: &str) -> Option<(u32, &str)> {
+fn unicode(rest: &[u8]) -> Option<(u32, &[u8])> {
     let (first, rest) = hex4(rest)?;
     if (0xd800..0xdc00).contains(&first)
-        && let Some((second, after)) = rest.strip_prefix("\\u").and_then(hex4)
+        && let Some((second, after)) = rest.strip_prefix(b"\\u").and_then(hex4)
         && (0xdc00..0xe000).contains(&second)
     {
         return Some((0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00), after));
@@ -82,9 +105,10 @@ pub(crate) fn push_wtf8(point: u32, out: &mut Vec<u8>) {
     }
 }
 
-fn hex4(text: &str) -> Option<(u32, &str)> {
-    let digits = text.get(..4)?;
-    Some((u32::from_str_radix(digits, 16).ok()?, text.get(4..)?))
+fn hex4(text: &[u8]) -> Option<(u32, &[u8])> {
+    let (digits, rest) = text.split_at_checked(4)?;
+    let digits = std::str::from_utf8(digits).ok()?;
+    Some((u32::from_str_radix(digits, 16).ok()?, rest))
 }
 
 /// Appends `text` as a JSON string, escaping what JSON demands and nothing more: the spelling of
@@ -97,15 +121,18 @@ fn hex4(text: &str) -> Option<(u32, &str)> {
 /// ```
 pub fn quote(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
-    escape(text, out);
+    escape(text.as_bytes(), out);
     out.push(b'"');
 }
 
 /// Appends what stands between the quotes.
-fn escape(text: &str, out: &mut Vec<u8>) {
+fn escape(bytes: &[u8], out: &mut Vec<u8>) {
+    out.reserve(bytes.len());
     let mut plain = 0;
-    let bytes = text.as_bytes();
-    for (i, &b) in bytes.iter().enumerate() {
+    loop {
+        let at = next_special(bytes, plain);
+        out.extend_from_slice(bytes.get(plain..at).unwrap_or_default());
+        let Some(&b) = bytes.get(at) else { return };
         let short = match b {
             b'"' | b'\\' => b,
             0x08 => b'b',
@@ -113,19 +140,16 @@ fn escape(text: &str, out: &mut Vec<u8>) {
             b'\n' => b'n',
             b'\r' => b'r',
             b'\t' => b't',
-            0..0x20 => 0,
-            _ => continue,
+            _ => 0,
         };
-        out.extend_from_slice(bytes.get(plain..i).unwrap_or_default());
         if short == 0 {
             let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
             out.extend([b'\\', b'u', b'0', b'0', digit(b >> 4), digit(b & 0xf)]);
         } else {
             out.extend([b'\\', short]);
         }
-        plain = i + 1;
+        plain = at + 1;
     }
-    out.extend_from_slice(bytes.get(plain..).unwrap_or_default());
 }
 
 /// Appends WTF-8 as a JSON string: a lone surrogate becomes an escape again.
@@ -138,9 +162,11 @@ fn escape(text: &str, out: &mut Vec<u8>) {
 pub fn quote_wtf8(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text;
-    while let Err(fault) = simdutf8::compat::from_utf8(rest) {
+    while simdutf8::basic::from_utf8(rest).is_err()
+        && let Err(fault) = simdutf8::compat::from_utf8(rest)
+    {
         let (valid, odd) = rest.split_at(fault.valid_up_to());
-        escape(&String::from_utf8_lossy(valid), out);
+        escape(valid, out);
         let half = match odd {
             [0xed, b @ 0xa0..0xc0, c, ..] => {
                 0xd000 | u32::from(b & 0x3f) << 6 | u32::from(c & 0x3f)
@@ -150,7 +176,7 @@ pub fn quote_wtf8(text: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(format!("\\u{half:04x}").as_bytes());
         rest = odd.get(if half == 0xfffd { 1 } else { 3 }..).unwrap_or_default();
     }
-    escape(&String::from_utf8_lossy(rest), out);
+    escape(rest, out);
     out.push(b'"');
 }
 

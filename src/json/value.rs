@@ -7,7 +7,7 @@ use std::fmt;
 /// One JSON value, spelled as its source spelled it.
 ///
 /// It is a counted slice of the line that it came from: cloning it copies nothing. Whoever makes
-/// one vouches that the bytes are one JSON value in UTF-8; [`Cursor`](super::Cursor) is the means.
+/// one vouches that the bytes are one JSON value in UTF-8; [`Cursor`] is the means.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Json(Bytes);
 

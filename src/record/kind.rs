@@ -83,13 +83,13 @@ kinds! {
         Purpose Provider Model Usage Note]
     Leaf "leaf" true "The session moves to another node." [Target]
     Run "run" false "One invocation of an agent." [
-        Run Session Created Provider Model Prompts Tools Client Server Runtime Input Context
-        Outcome Final Meta]
+        Run Session Created Cwd Provider Model ThinkingLevel SystemPrompt Prompts Tools Client Server
+        Runtime Input Context Messages Outcome Final Reference Meta]
     Status "status" false "The state of a run changes." [Run Status Message Meta]
     RunError "run_error" false "A run fails." [Run Name Message Data Meta]
     RunContext "run_context" false "How much context a run has left." [Run ContextLeft Meta]
     Request "request" false "The model is called; messages by reference." [
-        Run Seq Provider Model Messages Tools ToolChoice Session Meta]
+        Run Seq Provider Model ThinkingLevel Messages Tools ToolChoice Session Reference Meta]
     Response "response" false "The model answers; messages by reference." [
         Run Seq Messages Usage StopReason ProviderMeta Meta]
     Snapshot "snapshot" false "A stored copy of the model's history at a moment." [
@@ -98,7 +98,7 @@ kinds! {
     Notice "notice" false "A line of the producer about itself: start, rate limit, retry." [
         Subtype Session Data Meta]
     ToolOutput "tool_output" false "The full output of a tool." [
-        Run Call Name Output IsError Reference Meta]
+        Run Call Name Output IsError Messages Reference Meta]
     Result "result" false "The outcome of one prompt." [
         Subtype Result IsError Duration Turns Session TotalCost Usage StopReason Meta]
     Opaque "opaque" true "Something not understood, kept as it is. A node only where it has an identifier." [

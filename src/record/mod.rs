@@ -63,6 +63,13 @@ pub mod block {
         node.set(super::Field::Text, text);
         node
     }
+    /// The texts among blocks as one.
+    #[must_use]
+    pub fn all_text(blocks: &[super::Node]) -> Option<Json> {
+        let texts = blocks.iter().filter(|block| block.is(super::Field::Type, TEXT));
+        let texts = texts.filter_map(|block| block.json(super::Field::Text).cloned());
+        texts.reduce(|a, b| a.joined(&b))
+    }
     /// Every name.
     pub const ALL: &[&str] = &[TEXT, THINKING, IMAGE, DOCUMENT, TOOL_CALL, TOOL_RESULT, OPAQUE];
 }
@@ -93,6 +100,16 @@ impl Record {
             None => record.node.set(Field::RawBytes, Json::string(&to_base64(bytes))),
         }
         record
+    }
+
+    /// What it is, in words for a person: `message of role user`.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let kind = self.kind.name();
+        match self.node.text(Field::Role) {
+            Some(role) => format!("{kind} of role {role}"),
+            None => kind.to_owned(),
+        }
     }
 
     /// Whether a reader restored it or a writer computed it, so that its own source lacks it.

@@ -159,6 +159,13 @@ impl Parts for Input {
         self.parts.iter().map(|(name, _)| name.clone()).collect()
     }
 
+    fn file_name(&self) -> Option<String> {
+        match self.parts.first() {
+            Some((_, Source::File(path))) => Some(path.file_name()?.to_string_lossy().into_owned()),
+            _ => None,
+        }
+    }
+
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
         let reader = self.part(name)?.read()?;
         Ok(Box::new(self.tally.reader(reader)))

@@ -6,9 +6,11 @@ mod input;
 mod meter;
 mod output;
 mod place;
+mod tail;
 mod temporary;
 
 pub use input::{Fingerprint, Input};
 pub use meter::{Meter, Tally};
 pub use output::{BACKUP, Backup, Destination, Output, Policy};
+pub use tail::last_line;
 pub use temporary::{Swept, TEMPORARY};

@@ -79,6 +79,8 @@ pub struct Output {
     quarantine: Option<PathBuf>,
     /// The parts that are to be put in their places, as they were created.
     staged: Vec<Staged>,
+    /// The paths of all parts that were created.
+    created: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -104,6 +106,7 @@ impl Output {
             policy,
             quarantine: None,
             staged: Vec::new(),
+            created: Vec::new(),
         };
         match (&output.destination, sources) {
             (Destination::File(target) | Destination::Files { main: target, .. }, _) => {
@@ -184,6 +187,13 @@ impl Output {
         Ok(clone)
     }
 
+    /// The path of the main part, or of the first part that was created where that was not.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        let main = self.target().filter(|main| self.created.iter().any(|path| path == main));
+        main.or(self.created.first().map(PathBuf::as_path))
+    }
+
     /// Whether the input is still as it was before it was read.
     ///
     /// # Errors
@@ -252,6 +262,7 @@ impl Sink for Output {
             "" => self.target().map(Path::to_owned),
             _ => self.part(name)?,
         };
+        self.created.extend(target.clone());
         match target {
             Some(target) => Ok(Box::new(self.stage(&target)?)),
             None if self.destination == Destination::Stdout && name.is_empty() => {

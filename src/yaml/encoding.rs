@@ -8,12 +8,34 @@
 //! decision falls at the first byte beyond ASCII, by the 64 KiB from there on: texts of that length
 //! in other encodings are never UTF-8 by chance, and short ones hardly ever.
 
-pub use encoding_rs::Encoding;
-use encoding_rs::{DecoderResult, EncoderResult, GBK, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
-use std::io::{self, ErrorKind, Read};
+use encoding_rs::{DecoderResult, EncoderResult, GBK, UTF_16BE, UTF_16LE, WINDOWS_1252};
+pub use encoding_rs::{Encoding, UTF_8};
+use std::borrow::Cow;
+use std::io::{self, ErrorKind, Read, Write};
 
 /// Bytes by which the encoding is told.
 const SAMPLE: usize = 64 << 10;
+
+/// Names that Windows and Python have for encodings beyond those of the
+/// [Encoding Standard](https://encoding.spec.whatwg.org/#names-and-labels).
+const CODE_PAGES: &[(&str, &str)] =
+    &[("cp932", "shift_jis"), ("cp936", "gbk"), ("cp949", "euc-kr"), ("cp950", "big5")];
+
+/// The encoding of a name, in any case: `utf-16le`, `gbk`, `cp1252` …
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Encoding> {
+    let page = CODE_PAGES.iter().find(|(page, _)| name.eq_ignore_ascii_case(page));
+    let label = page.map_or(name, |(_, label)| label);
+    Encoding::for_label_no_replacement(label.as_bytes())
+}
+
+/// The beginning of a file as text, as far as a look at it needs: what is no text there, as
+/// U+FFFD. Only what is `named` or marked is decoded; other encodings hold ASCII as it is.
+#[must_use]
+pub fn head<'a>(bytes: &'a [u8], named: Option<&'static Encoding>) -> Cow<'a, str> {
+    let found = Found::declared(bytes, named);
+    found.encoding.decode_with_bom_removal(bytes).0
+}
 
 /// What an input is encoded in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +51,22 @@ pub struct Found {
 impl Found {
     fn sure(encoding: &'static Encoding) -> Self {
         Self { encoding, mark: false, confidence: None }
+    }
+
+    /// What the caller `named`, or else a byte order mark says; UTF-8 where neither does. A mark of
+    /// another encoding than the named one is text.
+    #[must_use]
+    pub fn declared(bytes: &[u8], named: Option<&'static Encoding>) -> Self {
+        let marked = Encoding::for_bom(bytes).map(|(encoding, _)| encoding);
+        let marked = marked.filter(|marked| named.is_none_or(|named| named == *marked));
+        let encoding = marked.or(named).unwrap_or(UTF_8);
+        Self { mark: marked.is_some(), ..Self::sure(encoding) }
+    }
+
+    /// Whether it is UTF-8.
+    #[must_use]
+    pub fn is_utf8(&self) -> bool {
+        self.encoding == UTF_8
     }
 }
 
@@ -113,17 +151,12 @@ impl<R: Read> Decoder<R> {
     /// Reads the beginning: a mark, and what the caller named.
     fn start(&mut self, named: Option<&'static Encoding>) -> io::Result<()> {
         self.fill()?;
-        let marked = Encoding::for_bom(&self.raw);
-        let marked = marked.filter(|(encoding, _)| named.is_none_or(|named| named == *encoding));
-        if let Some((_, length)) = marked {
+        self.found = Found::declared(&self.raw, named);
+        if let Some((_, length)) = Encoding::for_bom(&self.raw).filter(|_| self.found.mark) {
             self.raw.drain(..length);
         }
-        let known = marked.map(|(encoding, _)| encoding).or(named);
-        self.found = Found { mark: marked.is_some(), ..Found::sure(known.unwrap_or(UTF_8)) };
-        self.state = match known {
-            None => State::Ascii,
-            Some(encoding) => State::of(encoding),
-        };
+        let known = named.is_some() || self.found.mark;
+        self.state = if known { State::of(self.found.encoding) } else { State::Ascii };
         Ok(())
     }
 
@@ -138,7 +171,7 @@ impl<R: Read> Decoder<R> {
                 }
             }
             Some(0) => {
-                self.found = look(&self.raw, last);
+                self.found = look(&self.raw);
                 self.state = State::of(self.found.encoding);
             }
             Some(at) => {
@@ -212,11 +245,12 @@ impl<R: Read> Read for Decoder<R> {
     }
 }
 
-/// Tells the encoding of a sample that begins beyond ASCII; `last` says that nothing follows it.
-fn look(sample: &[u8], last: bool) -> Found {
+/// Tells the encoding of a sample that begins beyond ASCII. What ends in the middle of a character
+/// is UTF-8 that goes on, or that was cut: other files end with a line.
+fn look(sample: &[u8]) -> Found {
     match simdutf8::compat::from_utf8(sample) {
         Ok(_) => Found::sure(UTF_8),
-        Err(fault) if fault.error_len().is_none() && !last => Found::sure(UTF_8),
+        Err(fault) if fault.error_len().is_none() => Found::sure(UTF_8),
         Err(_) if is_damaged_utf8(sample) => Found::sure(UTF_8),
         Err(_) => guess(sample),
     }
@@ -302,4 +336,59 @@ pub fn encode(text: &str, encoding: &'static Encoding, out: &mut Vec<u8>) -> Res
         }
     }
     Ok(())
+}
+
+/// Takes UTF-8 and hands it on in another encoding.
+///
+/// A character that the encoding lacks is an error of kind `InvalidData`.
+#[derive(Debug)]
+pub struct Encoder<W> {
+    to: W,
+    encoding: &'static Encoding,
+    /// The beginning of a character that goes on with the next text.
+    cut: Vec<u8>,
+}
+
+impl<W: Write> Encoder<W> {
+    /// Writes to `to` in this encoding.
+    pub fn new(to: W, encoding: &'static Encoding) -> Self {
+        Self { to, encoding, cut: Vec::new() }
+    }
+
+    /// Writes what comes next in this encoding.
+    pub fn set_encoding(&mut self, encoding: &'static Encoding) {
+        self.encoding = encoding;
+    }
+
+    fn encode(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let invalid = |message| io::Error::new(ErrorKind::InvalidData, message);
+        self.cut.extend_from_slice(bytes);
+        let length = match simdutf8::compat::from_utf8(&self.cut) {
+            Ok(text) => text.len(),
+            Err(fault) if fault.error_len().is_none() => fault.valid_up_to(),
+            Err(_) => return Err(invalid("bytes that are not UTF-8 have no encoding".to_owned())),
+        };
+        let rest = self.cut.split_off(length);
+        let text = String::from_utf8(std::mem::replace(&mut self.cut, rest)).unwrap_or_default();
+        let mut out = Vec::with_capacity(2 * text.len());
+        encode(&text, self.encoding, &mut out).map_err(|c| {
+            let name = self.encoding.name();
+            invalid(format!("the character U+{:04X} is not in {name}", u32::from(c)))
+        })?;
+        self.to.write_all(&out)
+    }
+}
+
+impl<W: Write> Write for Encoder<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.encoding == UTF_8 {
+            return self.to.write(bytes);
+        }
+        self.encode(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }

@@ -17,7 +17,8 @@ pub enum Scalars {
     Typed,
     /// Text, whatever they look like, but for `null`.
     Text,
-    /// Text for these members of the outermost mapping, else as typed.
+    /// Text for these members of the outermost mapping and what lists under them hold, else as
+    /// typed. `a/b` is the member `b` of the mapping that is the member `a`.
     TextOf(&'static [&'static str]),
 }
 
@@ -126,9 +127,8 @@ impl Nodes {
                 self.beyond_json |= node.tag.is_some() || node.anchor.is_some();
                 match open.last_mut() {
                     Some(level) if is_key => {
-                        level.text = matches!(scalars, Scalars::TextOf(names)
-                            if level.outermost && names.iter().any(|name| text == **name));
-                        out.extend_from_slice(&text.to_json());
+                        level.key(&text, scalars);
+                        text.write_json(out);
                     }
                     level => {
                         let text_only = level.is_some_and(|level| level.text);
@@ -157,12 +157,14 @@ impl Nodes {
             What::MappingStart(_, node) => {
                 self.beyond_json |= node.tag.is_some() || node.anchor.is_some();
                 out.push(b'{');
-                open.push(Open::new(true, open.is_empty(), start, node.anchor));
+                let path = open.last().map_or(Some(""), |level| level.inner);
+                open.push(Open { path, ..Open::new(true, start, node.anchor) });
             }
             What::SequenceStart(_, node) => {
                 self.beyond_json |= node.tag.is_some() || node.anchor.is_some();
                 out.push(b'[');
-                open.push(Open::new(false, false, start, node.anchor));
+                let text = open.last().is_some_and(|level| level.text);
+                open.push(Open { text, ..Open::new(false, start, node.anchor) });
             }
             What::MappingEnd | What::SequenceEnd => {
                 if let Some(level) = open.pop() {
@@ -192,7 +194,10 @@ struct Open {
     /// Whether the next node is a key.
     key: bool,
     first: bool,
-    outermost: bool,
+    /// The way to this mapping and to the value that comes next, as names of text have it; `None`
+    /// where none of them leads.
+    path: Option<&'static str>,
+    inner: Option<&'static str>,
     /// Whether the value that comes next is text whatever it looks like.
     text: bool,
     /// Where its JSON begins.
@@ -201,8 +206,27 @@ struct Open {
 }
 
 impl Open {
-    fn new(mapping: bool, outermost: bool, start: usize, anchor: Option<usize>) -> Self {
-        Self { mapping, key: !mapping, first: true, outermost, text: false, start, anchor }
+    fn new(mapping: bool, start: usize, anchor: Option<usize>) -> Self {
+        let (path, inner) = (None, None);
+        Self { mapping, key: !mapping, first: true, path, inner, text: false, start, anchor }
+    }
+
+    /// Notes what comes behind a key.
+    fn key(&mut self, key: &Text<'_>, scalars: Scalars) {
+        (self.text, self.inner) = (false, None);
+        let (Scalars::TextOf(names), Some(path), Some(key)) = (scalars, self.path, key.as_str())
+        else {
+            return;
+        };
+        for name in names {
+            match name.strip_prefix(path).and_then(|name| name.strip_prefix(key)) {
+                Some("") => self.text = true,
+                Some(rest) if rest.starts_with('/') => {
+                    self.inner = name.get(..=name.len() - rest.len());
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Turns to the next node; says whether it is a key.
@@ -238,7 +262,7 @@ fn scalar(text: &Text<'_>, spelling: Spelling, typed: bool, out: &mut Vec<u8>) {
     match word {
         Some(b"null") if plain => out.extend_from_slice(b"null"),
         Some(word) if plain && typed => out.extend_from_slice(word),
-        _ => out.extend_from_slice(&text.to_json()),
+        _ => text.write_json(out),
     }
 }
 
@@ -249,8 +273,15 @@ fn scalar(text: &Text<'_>, spelling: Spelling, typed: bool, out: &mut Vec<u8>) {
 pub fn emit(value: &[u8], yaml: &mut Emitter) -> Result<(), Fault> {
     let mut cursor = Cursor::new(value);
     let mut open = Vec::new();
+    // No string holds more than it takes.
+    let mut text = Vec::with_capacity(value.len());
     loop {
         match cursor.peek() {
+            Some(b'"') => {
+                text.clear();
+                cursor.decode_string(&mut text)?;
+                yaml.string(Text::of_wtf8(&text));
+            }
             Some(b'{') => {
                 cursor.begin_object()?;
                 yaml.begin_mapping();
@@ -263,7 +294,7 @@ pub fn emit(value: &[u8], yaml: &mut Emitter) -> Result<(), Fault> {
             }
             _ => {
                 let span = cursor.skip_value()?;
-                emit_scalar(span.of(value), yaml);
+                yaml.plain(&number(span.of(value)));
             }
         }
         // On to the next value: behind the next key, or of the next element.
@@ -281,14 +312,6 @@ pub fn emit(value: &[u8], yaml: &mut Emitter) -> Result<(), Fault> {
             open.pop();
         }
     }
-}
-
-/// Writes a JSON scalar.
-pub fn emit_scalar(value: &[u8], yaml: &mut Emitter) {
-    match Text::from_json(value) {
-        Some(text) => yaml.string(text),
-        None => yaml.plain(&number(value)),
-    };
 }
 
 /// A word, or a number as YAML 1.1 knows it: with a point in it where it has an exponent.
@@ -338,6 +361,13 @@ mod tests {
         assert_eq!(read(yaml, Scalars::Typed), typed);
         let text = r#"["yes","0123","1e3","2024-01-01",null,"0x1f","-2.5","1_000",".5","12:30:45","1.0e+5"]"#;
         assert_eq!(read(yaml, Scalars::Text), text);
+    }
+
+    #[test]
+    fn members_can_be_text_by_name_at_any_depth() {
+        let yaml = "{a: 1, b: [yes, [2]], c: {a: 3, d: {a: no}, b: 4}, d: {a: 5}}";
+        let json = r#"{"a":"1","b":["yes",["2"]],"c":{"a":3,"d":{"a":false},"b":"4"},"d":{"a":5}}"#;
+        assert_eq!(read(yaml, Scalars::TextOf(&["a", "b", "c/b"])), json);
     }
 
     #[test]

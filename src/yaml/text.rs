@@ -75,12 +75,22 @@ impl<'a> Text<'a> {
         Self(Cow::Owned(bytes))
     }
 
+    /// The same, not copied.
+    pub(super) fn of_wtf8(bytes: &'a [u8]) -> Self {
+        Self(Cow::Borrowed(bytes))
+    }
+
     /// The text as a JSON string, spelled as JavaScript's `JSON.stringify` spells it.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.0.len() + 2);
-        json::quote_wtf8(&self.0, &mut out);
+        self.write_json(&mut out);
         out
+    }
+
+    /// Appends the same.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        json::quote_wtf8(&self.0, out);
     }
 
     /// The text, unless it holds half of a surrogate pair.

@@ -6,6 +6,7 @@ mod cases;
 #[path = "../common/mod.rs"]
 mod common;
 mod run;
+mod yaml;
 
 use cases::{Case, circumstances, contents, session, user};
 
@@ -64,6 +65,49 @@ input grows                        | 3 CY0703                          | 3 CY070
 input grows, --in-place            | 3 CY0703                          | ·                                               | ·                   | ·
 ";
 
+/// The same for files of ConnectOnion.
+const YAML: &str = "
+case                               | migrate                           | convert                                         | validate            | context
+file: as it should be              | 0 CY0306@89:2155 → out            | 0 CY0306@89:2155 → out                          | 0 CY0306@89:2155    | 0 CY0306@89:2155 → stdout
+file: alias bomb                   | 3 CY0114@7:260                    | 1 CY0114@7:260 → out                            | 1 CY0114@7:260      | 1 CY0114@7:260 → stdout
+file: nested 10,000 deep           | 3 CY0114@47:2101                  | 1 CY0114@47:2101 → out                          | 1 CY0114@47:2101    | 1 CY0114@47:2101 → stdout
+file: a member twice               | 0 CY0309@3:31 CY0306@90:2167 → out | 0 CY0309@3:31 CY0306@90:2167 → out              | 0 CY0309@3:31 CY0306@90:2167 | 0 CY0309@3:31 CY0306@90:2167 → stdout
+file: a turn number twice          | 3 CY0307@89:2150 CY0306@89:2155 CY0113@89:2155 | 1 CY0307@89:2150 CY0306@89:2155×2 CY0113@89:2155 → out | 1 CY0307@89:2150 CY0306@89:2155×2 CY0113@89:2155 | 1 CY0307@89:2150 CY0306@89:2155×2 CY0113@89:2155 → stdout
+file: a message's role twice       | 0 CY0308@47:1101 CY0306@47:1101×2 → out | 0 CY0308@47:1101 CY0306@47:1101×2 → out         | 0 CY0308@47:1101 CY0306@47:1101×2 | 0 CY0308@47:1101 CY0306@47:1101×2 → stdout
+file: a tab as indentation         | 3 CY0112@48:1125                  | 1 CY0112@48:1125 → out                          | 1 CY0112@48:1125    | 1 CY0112@48:1125 → stdout
+file: two documents                | 3 CY0306@89:2155 CY0104@90:2156   | 1 CY0306@89:2155 CY0104@90:2156 → out           | 1 CY0306@89:2155 CY0104@90:2156 | 1 CY0306@89:2155 CY0104@90:2156 → stdout
+file: a conflict in messages       | 3 CY0112@49:1148                  | 1 CY0112@49:1148 → out                          | 1 CY0112@49:1148    | 1 CY0112@49:1148 → stdout
+file: a conflict at the top        | 3 CY0112@3:31                     | 1 CY0112@3:31 → out                             | 1 CY0112@3:31       | 1 CY0112@3:31 → stdout
+file: torn in a message            | 3 CY0113@82:1871                  | 1 CY0113@82:1871 → out                          | 1 CY0113@82:1871    | 1 CY0113@82:1871 → stdout
+file: torn before messages         | 3 CY0113@44:1081                  | 1 CY0113@44:1081 CY0306@44:1081×3 → out         | 1 CY0113@44:1081 CY0306@44:1081×3 | 1 CY0113@44:1081 CY0306@44:1081×3 → stdout
+file: a word among turn numbers    | 3 CY0307@89:2150 CY0113@89:2159   | 1 CY0307@89:2150 CY0113@89:2159 CY0306@89:2159 → out | 1 CY0307@89:2150 CY0113@89:2159 CY0306@89:2159 | 1 CY0307@89:2150 CY0113@89:2159 CY0306@89:2159 → stdout
+file: messages: null               | 3 CY0113@45:1096                  | 1 CY0113@45:1096 CY0306@45:1096×3 → out         | 1 CY0113@45:1096 CY0306@45:1096×3 | 1 CY0113@45:1096 CY0306@45:1096×3 → stdout
+file: messages a list              | 3 CY0106@45:1092                  | 1 CY0106@45:1092 CY0113@45:1098 CY0306@45:1098×3 → out | 1 CY0106@45:1092 CY0113@45:1098 CY0306@45:1098×3 | 1 CY0106@45:1092 CY0113@45:1098 CY0306@45:1098×3 → stdout
+file: turns a mapping              | 3 CY0106@2:15                     | 1 CY0106@2:15 → out                             | 1 CY0106@2:15       | 1 CY0106@2:15 → stdout
+file: a turn's messages a text     | 3 CY0106@89:2153                  | 1 CY0106@89:2153 CY0306@89:2158 → out           | 1 CY0106@89:2153 CY0306@89:2158 | 1 CY0106@89:2153 CY0306@89:2158 → stdout
+file: a list for a message         | 0 CY0308@90:2157 CY0306@90:2157 → out | 0 CY0308@90:2157 CY0306@90:2157 → out           | 1 CY0308@90:2157 CY0306@90:2157 CY0406@90:2157×2 | 0 CY0308@90:2157 CY0306@90:2157 → stdout
+file: NUL bytes at the end         | 3 CY0306@89:2155 CY0112@90:2156   | 1 CY0306@89:2155 CY0112@90:2156 → out           | 1 CY0306@89:2155 CY0112@90:2156 | 1 CY0306@89:2155 CY0112@90:2156 → stdout
+file: a control character          | 3 CY0112@8:147                    | 1 CY0112@8:147 → out                            | 1 CY0112@8:147      | 1 CY0112@8:147 → stdout
+run: as it should be               | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
+run: alias bomb                    | 3 CY0114@7:260                    | 3 CY0114@7:260                                  | 3 CY0114@7:260      | 3 CY0114@7:260
+run: nested 10,000 deep            | 3 CY0114@14:1297                  | 3 CY0114@14:1297                                | 3 CY0114@14:1297    | 3 CY0114@14:1297
+run: a message nested so           | 0 CY0308@18:537 → out             | 0 CY0308@18:537 → out                           | 0 CY0308@18:537 CY0108@18:537 | 0 CY0308@18:537 → stdout
+run: a member twice                | 0 CY0309@1:0 → out                | 0 CY0309@1:0 → out                              | 0 CY0309@1:0        | 0 CY0309@1:0 → stdout
+run: a message's role twice        | 0 CY0308@16:303 → out             | 0 CY0308@16:303 → out                           | 0 CY0308@16:303     | 0 CY0308@16:303 → stdout
+run: a tab as indentation          | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
+run: two documents                 | 3 CY0102@27:1846                  | 1 CY0102@27:1846×27 → out                       | 1 CY0102@27:1846×27 | 1 CY0102@27:1846×27 → stdout
+run: a conflict in messages        | 3 CY0102@18:537                   | 1 CY0102@18:537×3 → out                         | 1 CY0102@18:537×3   | 1 CY0102@18:537×3 → stdout
+run: a conflict in the header      | 3 CY0112@8:155                    | 3 CY0112@8:155                                  | 3 CY0112@8:155      | 3 CY0112@8:155
+run: torn in a message             | 3 CY0103@25:1709                  | 1 CY0103@25:1709 → out                          | 1 CY0103@25:1709    | 1 CY0103@25:1709 → stdout
+run: torn before messages          | 3 CY0103@14:287                   | 1 CY0103@14:287 → out                           | 1 CY0103@14:287     | 1 CY0103@14:287 → stdout
+run: messages: null                | 3 CY0119 CY0106@14:297            | 1 CY0119 CY0106@14:297 → out                    | 1 CY0119 CY0106@14:297 | 1 CY0119 CY0106@14:297 → stdout
+run: messages a mapping            | 3 CY0119 CY0106@14:297            | 1 CY0119 CY0106@14:297 → out                    | 1 CY0119 CY0106@14:297 | 1 CY0119 CY0106@14:297 → stdout
+run: messages a text               | 3 CY0119 CY0102@14:299            | 1 CY0119 CY0102@14:299 → out                    | 1 CY0119 CY0102@14:299 | 1 CY0119 CY0102@14:299 → stdout
+run: a list for a message          | 0 CY0308@16:303 → out             | 0 CY0308@16:303 → out                           | 1 CY0308@16:303 CY0406@16:303×2 | 0 CY0308@16:303 → stdout
+run: NUL bytes at the end          | 3 CY0102@27:1846                  | 1 CY0102@27:1846 CY0110@27:1846 → out           | 1 CY0102@27:1846 CY0110@27:1846 | 1 CY0102@27:1846 CY0110@27:1846 → stdout
+run: messages without a header     | 3 CY0201                          | 3 CY0201                                        | 3 CY0201            | 3 CY0201
+";
+
 const HEAD: [&str; 4] = ["migrate", "convert", "validate", "context"];
 
 fn row(case: &str, cells: [&str; 4]) -> String {
@@ -72,11 +116,11 @@ fn row(case: &str, cells: [&str; 4]) -> String {
     row.trim_end().to_owned()
 }
 
-#[test]
-fn the_table_of_bad_input() {
+/// Compares the rows of cases with a table.
+fn check(cases: Vec<Case>, table: &str) {
     let mut rows = vec![row("case", HEAD)];
-    let mut expected: Vec<_> = TABLE.lines().filter(|line| !line.is_empty()).collect();
-    for case in contents().into_iter().chain(circumstances()) {
+    let mut expected: Vec<_> = table.lines().filter(|line| !line.is_empty()).collect();
+    for case in cases {
         match case.run() {
             Ok((cells, _)) => rows.push(row(case.name, cells.each_ref().map(String::as_str))),
             Err(reason) => {
@@ -93,6 +137,16 @@ fn the_table_of_bad_input() {
 }
 
 #[test]
+fn the_table_of_bad_input() {
+    check(contents().into_iter().chain(circumstances()).collect(), TABLE);
+}
+
+#[test]
+fn the_table_of_bad_yaml() {
+    check(yaml::files().into_iter().chain(yaml::runs()).collect(), YAML);
+}
+
+#[test]
 #[ignore = "takes a minute and 8 GB of memory"]
 fn a_line_of_500_megabytes() {
     let case = Case::of("one line of 500 MB", session(&[user(&"x".repeat(500_000_000))]));
@@ -101,4 +155,15 @@ fn a_line_of_500_megabytes() {
     let memory = peaks.map(|peak| format!("{} MiB", peak >> 20));
     println!("{}", row("memory", memory.each_ref().map(String::as_str)));
     assert_eq!(cells, ["0 → out", "0 → out", "0", "0 → stdout"]);
+}
+
+#[test]
+#[ignore = "takes minutes and 8 GB of memory"]
+fn a_scalar_of_500_megabytes() {
+    let case = yaml::big(500_000_000);
+    let (cells, peaks) = case.run().expect("no special world is needed");
+    println!("{}", row(case.name, cells.each_ref().map(String::as_str)));
+    let memory = peaks.map(|peak| format!("{} MiB", peak >> 20));
+    println!("{}", row("memory", memory.each_ref().map(String::as_str)));
+    assert!(cells.iter().all(|cell| cell.starts_with("0 ")), "{cells:?}");
 }

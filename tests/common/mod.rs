@@ -1,10 +1,11 @@
 //! What the tests share: the corpus, the testdata, and conversions in memory.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+use copyist::context::{self, Request};
 use copyist::diagnostic::{Findings, Log};
 use copyist::error::Error;
 use copyist::format::{Cx, Format, Head, OnError, Options, Target};
-use copyist::formats::Spec;
+use copyist::formats::{FORMATS, Spec};
 use copyist::ids::Choice;
 use copyist::memory::{Buffer, Bytes};
 use copyist::{convert, detect, migrate};
@@ -34,11 +35,105 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     entries.filter(|e| e.file_type().is_file()).map(walkdir::DirEntry::into_path).collect()
 }
 
-/// The inputs of every undamaged case of our own.
+/// The inputs of every undamaged case of our own; of several files of a session, the main one.
 pub fn own_inputs() -> Vec<PathBuf> {
     let damaged = testdata().join("damaged");
-    let inputs = files(&testdata()).into_iter();
-    inputs.filter(|path| in_folder(path, "in") && !path.starts_with(&damaged)).collect()
+    inputs_below(&testdata()).into_iter().filter(|path| !path.starts_with(&damaged)).collect()
+}
+
+/// The inputs of the cases below a folder.
+pub fn inputs_below(folder: &Path) -> Vec<PathBuf> {
+    let inputs = files(folder).into_iter();
+    inputs.filter(|path| in_folder(path, "in") && main_of(path).is_none()).collect()
+}
+
+/// The main file of a session, if this is another one of it.
+fn main_of(path: &Path) -> Option<PathBuf> {
+    let name = name(path);
+    let main = |format: &Format| {
+        let (first, others) = format.beside.split_first()?;
+        let stem = others.iter().find_map(|ending| name.strip_suffix(ending))?;
+        Some(path.with_file_name(format!("{stem}{first}"))).filter(|main| main.is_file())
+    };
+    FORMATS.iter().find_map(|format| main(format))
+}
+
+/// What begins several files that go as one text through tests which know nothing of them: each
+/// follows with its part's name and length on a line.
+const SEVERAL: &[u8] = b"\0several files\n";
+
+/// A session with the files beside its main one.
+pub fn session(path: &Path) -> Vec<u8> {
+    let mut all = vec![(String::new(), read(path))];
+    let name = name(path);
+    for format in FORMATS.iter().filter(|format| !format.beside.is_empty()) {
+        let endings = format.beside.split_first().expect("endings").1;
+        if let Some(ending) = endings.iter().find(|ending| name.ends_with(**ending)) {
+            all[0].0 = (*ending).to_owned();
+        }
+        let Some(stem) = name.strip_suffix(format.beside[0]) else { continue };
+        for ending in endings {
+            let file = path.with_file_name(format!("{stem}{ending}"));
+            all.extend(file.is_file().then(|| ((*ending).to_owned(), read(&file))));
+        }
+    }
+    several(all)
+}
+
+/// Parts as one text; the main one alone is itself.
+pub fn several(parts: Vec<(String, Vec<u8>)>) -> Vec<u8> {
+    if let [(name, bytes)] = parts.as_slice()
+        && name.is_empty()
+    {
+        return bytes.clone();
+    }
+    let mut text = SEVERAL.to_vec();
+    for (name, bytes) in parts {
+        text.extend_from_slice(format!("{name} {}\n", bytes.len()).as_bytes());
+        text.extend_from_slice(&bytes);
+    }
+    text
+}
+
+/// The parts of such a text.
+pub fn files_of(text: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let Some(mut rest) = text.strip_prefix(SEVERAL) else {
+        return vec![(String::new(), text.to_vec())];
+    };
+    let mut parts = Vec::new();
+    while let Some(end) = rest.iter().position(|b| *b == b'\n') {
+        let head = String::from_utf8_lossy(&rest[..end]).into_owned();
+        let (name, length) = head.rsplit_once(' ').expect("name and length");
+        let (bytes, behind) = rest[end + 1..].split_at(length.parse().expect("a length"));
+        parts.push((name.to_owned(), bytes.to_vec()));
+        rest = behind;
+    }
+    parts
+}
+
+/// The same to be read.
+pub fn parts(text: &[u8]) -> Bytes {
+    let all = files_of(text).into_iter();
+    all.fold(Bytes::default(), |parts, (name, bytes)| parts.with(&name, bytes))
+}
+
+/// What was written, as one text.
+pub fn written(buffer: &Buffer) -> Vec<u8> {
+    let part = |name: &str| (name.to_owned(), buffer.part(name).unwrap_or_default());
+    several(buffer.names().map(part).collect())
+}
+
+/// A session cut at every byte, one file at a time, with the place of the cut.
+pub fn cuts(text: &[u8]) -> impl Iterator<Item = (usize, Vec<u8>)> {
+    let all = files_of(text);
+    let places =
+        all.iter().enumerate().flat_map(|(i, (_, bytes))| (0..bytes.len()).map(move |n| (i, n)));
+    let places: Vec<_> = places.collect();
+    places.into_iter().map(move |(i, cut)| {
+        let mut torn = all.clone();
+        torn[i].1.truncate(cut);
+        (cut, several(torn))
+    })
 }
 
 /// Whether a file stands directly in a folder of this name.
@@ -63,9 +158,11 @@ pub fn options(on_error: OnError, ids: Choice) -> Options {
 
 /// The format and version of some bytes.
 pub fn recognise(bytes: &[u8]) -> Option<(&'static Format, u32)> {
-    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    let head = Head { name: "", bytes: text, whole: true };
-    detect::detect(&head).map(|(format, sniffed)| (format, sniffed.version))
+    files_of(bytes).iter().find_map(|(_, bytes)| {
+        let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+        let head = Head { name: "", bytes: text, whole: true, encoding: None };
+        detect::detect(&head).map(|(format, sniffed)| (format, sniffed.version))
+    })
 }
 
 /// Output, and what was said on the way.
@@ -92,9 +189,18 @@ pub fn converted(bytes: &[u8], from: &Format, version: u32, to: &str, options: &
     let log = Log::default();
     let cx = Cx { options, log: &log };
     let mut out = Buffer::default();
-    let mut parts = Bytes::new(bytes);
-    let done = convert::run(from, version, spec, &mut parts, &mut out, &cx);
-    (done.map(|_| out.main()), log.into_findings())
+    let done = convert::run(from, version, spec, &mut parts(bytes), &mut out, &cx);
+    (done.map(|_| written(&out)), log.into_findings())
+}
+
+/// What a model would get; the format must be known.
+pub fn context(bytes: &[u8], request: &Request, options: &Options) -> Done {
+    let (format, _) = recognise(bytes).expect("a known format");
+    let log = Log::default();
+    let cx = Cx { options, log: &log };
+    let mut out = Vec::new();
+    let done = context::run(format, &mut parts(bytes), request, &cx, &mut out);
+    (done.map(|_| out), log.into_findings())
 }
 
 /// To the canonical stream; the input must be readable.

@@ -4,6 +4,7 @@
 mod common;
 mod encoding;
 mod goldens;
+mod plain;
 mod python;
 mod random;
 mod read;

@@ -29,6 +29,7 @@ pub static FORMAT: Format = Format {
         tree: true,
         kinds: Kind::ALL,
     }],
+    usual: None,
     extensions: &[".copyist.jsonl"],
     beside: &[],
     member: None,
@@ -53,7 +54,7 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
 }
 
 fn plane<'a>(line: &Line<'_>, target: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
-    if sniff(&Head { name: "", bytes: line.bytes, whole: true }).is_none() {
+    if sniff(&Head { name: "", bytes: line.bytes, whole: true, encoding: None }).is_none() {
         return Err(no_header(line, "first record has no `kind`"));
     }
     match target {

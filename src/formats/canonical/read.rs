@@ -265,10 +265,11 @@ impl Names {
             let name = text::decode(name)?;
             return Field::ALL.iter().copied().find(|field| field.name() == name && admits(*field));
         }
+        let name = name.get(1..name.len().saturating_sub(1))?;
         let (before, after) = Field::ALL.split_at_checked(self.next)?;
         let mut fields = after.iter().zip(self.next..).chain(before.iter().zip(0..));
         let (field, at) =
-            fields.find(|(field, _)| text::is(name, field.name()) && admits(**field))?;
+            fields.find(|(field, _)| name == field.name().as_bytes() && admits(**field))?;
         self.next = at + 1;
         Some(*field)
     }

@@ -1,7 +1,7 @@
 //! What ConnectOnion sends to a model: its messages, as they stand.
 //!
-//! A run holds the system message itself; a file has it as `system_prompt`, and it comes first
-//! whenever it is there, empty or not.
+//! A run and a file of version 1 hold the system message themselves; a file of version 2 has it as
+//! `system_prompt`, and it comes first whenever it is there, empty or not.
 
 use super::message;
 use crate::error::Result;
@@ -14,9 +14,9 @@ use crate::record::{Field, Kind, Node, Record};
 /// Begins a context.
 #[must_use]
 pub fn open(session: &Record) -> Box<dyn Context> {
-    let run = session.node.is(Field::Source, "connectonion@3");
+    let apart = session.node.is(Field::Source, "connectonion@2");
     let prompt = session.node.json(Field::SystemPrompt);
-    Box::new(Messages { prompt: prompt.filter(|prompt| !run && !prompt.is_null()).cloned() })
+    Box::new(Messages { prompt: prompt.filter(|prompt| apart && !prompt.is_null()).cloned() })
 }
 
 struct Messages {
@@ -37,7 +37,8 @@ impl Context for Messages {
     }
 
     fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
-        (record.kind == Kind::Message).then(|| record.clone())
+        let sent = record.kind == Kind::Message && !record.node.is_true(Field::Excluded);
+        sent.then(|| record.clone())
     }
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {

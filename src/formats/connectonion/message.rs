@@ -9,9 +9,11 @@
 //! | `content: null` beside `tool_calls` | layout `null` |
 //! | any other member, `id` included | `extra`: the real software gives some `id`s twice |
 
-use crate::diagnostic::{Fate, Log};
+use crate::diagnostic::{Code, Diagnostic, Fate, Log};
+use crate::format::Cx;
 use crate::json::{Fault, Json, text};
 use crate::mapping::{BlockType, Extra, Object, Source, Spacing, row, write_blocks};
+use crate::position::Position;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
@@ -65,6 +67,13 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         return opaque(text);
     }
     Ok(parts.record(&role, extra))
+}
+
+/// Says that what was read is no message of a known shape.
+pub fn say_opaque(record: &Record, at: Position, cx: &Cx<'_>) {
+    if record.kind == Kind::Opaque {
+        cx.report(Diagnostic::new(Code::OddMessage, Code::OddMessage.title()).at(at));
+    }
 }
 
 fn opaque(text: &Bytes) -> Result<Record, Fault> {
@@ -201,7 +210,9 @@ pub fn write(record: &Record, spacing: Spacing, own: bool, out: &mut Vec<u8>) ->
         data.into_iter().for_each(|data| out.extend_from_slice(data.as_bytes()));
         return data.is_some();
     }
-    let role = node.json(Field::Role).filter(|_| record.kind == Kind::Message);
+    // What its source keeps from the model has no place among what is sent to one.
+    let apart = !own && node.is_true(Field::Excluded);
+    let role = node.json(Field::Role).filter(|_| record.kind == Kind::Message && !apart);
     let role = role.filter(|role| ROLES.iter().any(|known| text::is(role.as_bytes(), known)));
     let Some(role) = role else { return false };
     let mut object = Object::spaced(out, spacing);
@@ -251,8 +262,7 @@ fn said(
     let calls = blocks.iter().any(is_call);
     let all_text = parts.iter().all(|part| part.is(Field::Type, block::TEXT));
     if !own && all_text && !(parts.is_empty() && calls) {
-        let texts = parts.iter().filter_map(|part| part.json(Field::Text).cloned());
-        let text = texts.reduce(|a, b| a.joined(&b)).unwrap_or(Json::constant("\"\""));
+        let text = block::all_text(&parts).unwrap_or(Json::constant("\"\""));
         object.member("content", text.as_bytes());
         return;
     }
@@ -268,41 +278,43 @@ fn said(
 }
 
 fn write_calls(blocks: &[Node], spacing: Spacing, object: &mut Object<'_>) {
-    let mut first = true;
-    let mut list = Vec::new();
-    for call in blocks.iter().filter(|block| is_call(block)) {
-        if !std::mem::take(&mut first) {
-            list.extend_from_slice(if spacing == Spacing::None { b"," } else { b", " });
-        }
-        let mut member = Object::spaced(&mut list, spacing);
-        if let Some(id) = call.json(Field::Id) {
-            member.member("id", id.as_bytes());
-        }
-        member.member("type", b"\"function\"");
-        let mut function = Object::spaced(member.key("function"), spacing);
-        if let Some(name) = call.json(Field::Name) {
-            function.member("name", name.as_bytes());
-        }
-        if let Some(arguments) = call.json(Field::Arguments) {
-            write_arguments(arguments, function.key("arguments"));
-        }
-        function.close();
-        write_extra(call.json(Field::Extra), &mut member);
-        member.close();
+    let mut calls = blocks.iter().filter(|block| is_call(block)).peekable();
+    if calls.peek().is_none() {
+        return;
     }
-    if !first {
-        let out = object.key("tool_calls");
-        out.push(b'[');
-        out.extend_from_slice(&list);
-        out.push(b']');
+    let out = object.key("tool_calls");
+    out.push(b'[');
+    while let Some(call) = calls.next() {
+        write_call(call, spacing, out);
+        if calls.peek().is_some() {
+            out.extend_from_slice(if spacing == Spacing::None { b"," } else { b", " });
+        }
     }
+    out.push(b']');
+}
+
+fn write_call(call: &Node, spacing: Spacing, out: &mut Vec<u8>) {
+    let mut member = Object::spaced(out, spacing);
+    if let Some(id) = call.json(Field::Id) {
+        member.member("id", id.as_bytes());
+    }
+    member.member("type", b"\"function\"");
+    let mut function = Object::spaced(member.key("function"), spacing);
+    if let Some(name) = call.json(Field::Name) {
+        function.member("name", name.as_bytes());
+    }
+    if let Some(arguments) = call.json(Field::Arguments) {
+        write_arguments(arguments, function.key("arguments"));
+    }
+    function.close();
+    write_extra(call.json(Field::Extra), &mut member);
+    member.close();
 }
 
 /// Writes the members of an object one by one, for the spaces between them.
 fn write_extra(extra: Option<&Json>, object: &mut Object<'_>) {
     for (key, value) in extra.into_iter().flat_map(Json::members) {
-        let key = key.get(1..key.len() - 1).unwrap_or_default();
-        object.member(&String::from_utf8_lossy(key), value);
+        object.spelled(key, value);
     }
 }
 
@@ -318,8 +330,7 @@ fn write_arguments(arguments: &Json, out: &mut Vec<u8>) {
 
 /// Counts a record that stands for no message.
 pub fn lost(record: &Record, log: &Log) {
-    let role = record.node.text(Field::Role).map(|role| format!(" of role {role}"));
-    log.count(Fate::Dropped, &format!("{}{}", record.kind.name(), role.unwrap_or_default()));
+    log.count(Fate::Dropped, &record.told());
 }
 
 /// Counts what of a record is not in the message that [`write()`] made of it.
@@ -354,22 +365,25 @@ fn holds(field: Field, own: bool) -> bool {
 /// Names what of a message's content has no place.
 fn unwritable(node: &Node, path: &str, count: &dyn Fn(&str)) {
     for block in node.nodes(Field::Content).unwrap_or_default() {
-        let kind = block.text(Field::Type).unwrap_or_default();
-        let path = format!("{path}.*.{kind}");
-        if block.is(Field::Type, block::TOOL_RESULT) {
-            unwritable(block, &format!("{path}.content"), count);
-        } else if !is_part(block) && !is_call(block) {
-            count(&path);
-            continue;
-        }
-        let held: &[Field] = match kind.as_str() {
-            block::TOOL_CALL => &[Field::Id, Field::Name, Field::Arguments, Field::Extra],
-            block::TOOL_RESULT => &[Field::Call, Field::Content],
-            block::TEXT => &[Field::Text, Field::Extra],
-            _ => &[Field::Data],
+        // Mostly nothing is counted, so paths are made where they are needed.
+        let path = || format!("{path}.*.{}", block.text(Field::Type).unwrap_or_default());
+        let held: &[Field] = match () {
+            () if is_call(block) => &[Field::Id, Field::Name, Field::Arguments, Field::Extra],
+            () if block.is(Field::Type, block::TOOL_RESULT) => {
+                if block.nodes(Field::Content).is_some() {
+                    unwritable(block, &format!("{}.content", path()), count);
+                }
+                &[Field::Call, Field::Content]
+            }
+            () if block.is(Field::Type, block::TEXT) => &[Field::Text, Field::Extra],
+            () if is_part(block) => &[Field::Data],
+            () => {
+                count(&path());
+                continue;
+            }
         };
         for field in block.fields().filter(|field| *field != Field::Type && !held.contains(field)) {
-            count(&format!("{path}.{}", field.name()));
+            count(&format!("{}.{}", path(), field.name()));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! ConnectOnion's session files.
 //!
 //! Three generations of YAML. Which members become what is said where they are read: messages in
-//! `message.rs`, the header of a run in `run/`.
+//! `message.rs`, turns and the top of a file in `file/`, the header of a run in `run/`.
 
 mod chain;
 mod context;
@@ -9,30 +9,44 @@ mod file;
 mod message;
 mod run;
 
+use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{
     Confidence, Cx, Format, Head, Parts, Piece, Reader, Sink, Sniffed, Version, Writer, skip_to,
 };
 use crate::json::Json;
-use crate::lines::BOM;
 use crate::record::{Field, Kind, Node};
-use std::io::Read;
+use crate::yaml::encoding::{self, Encoding, Found};
+use std::io::{self, Read};
 
 const NAME: &str = "connectonion";
+/// The version whose files are runs.
+const RUN: u32 = 3;
+
+/// How far aliases may expand, in bytes. PyYAML writes one where an agent holds the same object
+/// twice, which is seldom and small.
+const EXPANSION: u64 = 8 << 20;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
     name: NAME,
     aliases: &["co"],
     summary: "session files of ConnectOnion (YAML)",
-    source: "connectonion, releases 0.5.0 to 1.9.2",
+    source: "connectonion, its repository from 5691bd58 on, releases 0.5.0 to 1.9.2",
     versions: &[
+        Version {
+            number: 1,
+            summary: "one file a process, each turn with all messages so far (before 0.5.0)",
+            schema: include_str!("../../../schemas/connectonion/v1.schema.json"),
+            tree: false,
+            kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],
+        },
         Version {
             number: 2,
             summary: "one file an agent, turns first (0.5.0 to 0.6.0)",
             schema: include_str!("../../../schemas/connectonion/v2.schema.json"),
             tree: false,
-            kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Opaque],
+            kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],
         },
         Version {
             number: 3,
@@ -42,6 +56,7 @@ pub static FORMAT: Format = Format {
             kinds: &[Kind::Session, Kind::Message, Kind::Opaque],
         },
     ],
+    usual: None,
     extensions: &[".yaml", ".yml"],
     beside: &[],
     member: None,
@@ -60,13 +75,18 @@ pub static FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
-    let text = String::from_utf8_lossy(head.bytes);
-    let version = match () {
-        () if run::is_run(&text, head.whole) => 3,
-        () if file::is_file(&text) => 2,
-        () => return None,
+    version(&head.text(), head.whole)
+}
+
+/// The version of a file that begins so.
+fn version(head: &str, whole: bool) -> Option<Sniffed> {
+    let (confidence, version) = match file::version(head) {
+        _ if run::is_run(head, whole) => (Confidence::Certain, RUN),
+        Some(version) => (Confidence::Certain, version),
+        None if run::is_edited(head) => (Confidence::Strong, RUN),
+        None => return None,
     };
-    Some(Sniffed { confidence: Confidence::Certain, version })
+    Some(Sniffed { confidence, version })
 }
 
 /// The name of the agent: that of a session from elsewhere, which has no agent's.
@@ -75,22 +95,52 @@ fn agent(session: &Node) -> Json {
     name.unwrap_or(Json::constant("\"session\""))
 }
 
-/// Whether the main part is a run, by its beginning.
-fn is_run(parts: &mut dyn Parts) -> Result<bool> {
+/// The version of the main part and what it is encoded in, by its beginning.
+fn beginning(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<(u32, Found)> {
     parts.keep()?;
-    let mut head = Vec::new();
-    let read = parts.main()?.take(Head::SIZE as u64).read_to_end(&mut head);
+    let mut bytes = Vec::new();
+    let read = parts.main()?.take(Head::SIZE as u64).read_to_end(&mut bytes);
     read.map_err(|error| Error::io("cannot read", error))?;
-    let head = head.strip_prefix(BOM).unwrap_or(&head);
-    Ok(run::is_run(&String::from_utf8_lossy(head), head.len() < Head::SIZE))
+    let text = encoding::head(&bytes, cx.options.encoding);
+    let version = version(&text, bytes.len() < Head::SIZE).map(|found| found.version);
+    let encoding = Found::declared(&bytes, cx.options.encoding);
+    Ok((version.unwrap_or(file::KEYED.version), encoding))
+}
+
+/// What the top of a file is made of.
+fn shape(version: u32) -> &'static file::Shape {
+    if version == file::DATED.version { &file::DATED } else { &file::KEYED }
 }
 
 fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    if is_run(parts)? { run::open(parts, cx) } else { file::open(parts, cx) }
+    match beginning(parts, cx)? {
+        (RUN, encoding) => run::open(parts, encoding, cx),
+        (version, _) => file::open(parts, shape(version), cx),
+    }
 }
 
 fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
-    if is_run(parts)? { run::pieces(parts, cx, show) } else { file::pieces(parts, cx, show) }
+    match beginning(parts, cx)? {
+        (RUN, encoding) => run::pieces(parts, encoding, cx, show),
+        (version, _) => file::pieces(parts, shape(version), cx, show),
+    }
+}
+
+/// The encoding that a session of this format came in, for a writer of the same.
+fn encoding_of(file: &Node) -> Result<&'static Encoding> {
+    let Some(name) = file.text(Field::Encoding) else { return Ok(encoding::UTF_8) };
+    encoding::named(&name).ok_or_else(|| {
+        let message = format!("no encoding has the name `{name}` of `session.file.encoding`");
+        Error::request(Code::BadRecord, message)
+    })
+}
+
+/// The error of an output that takes text in some encoding.
+fn cannot_write(error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::InvalidData => Error::request(Code::NotInEncoding, error.to_string()),
+        _ => Error::io("cannot write", error),
+    }
 }
 
 fn write<'a>(
@@ -98,9 +148,9 @@ fn write<'a>(
     version: &'static Version,
     cx: &'a Cx<'a>,
 ) -> Result<Box<dyn Writer + 'a>> {
-    if version.number == 3 {
-        run::open_writer(sink, version, cx)
-    } else {
-        file::open_writer(sink, version, cx)
+    match version.number {
+        RUN => run::open_writer(sink, version, cx),
+        number if number == file::DATED.version => file::open_dated_writer(sink, version, cx),
+        _ => file::open_writer(sink, version, cx),
     }
 }

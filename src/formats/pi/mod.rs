@@ -77,6 +77,7 @@ pub static FORMAT: Format = Format {
             kinds: TREE_KINDS,
         },
     ],
+    usual: None,
     extensions: &[".jsonl"],
     beside: &[],
     member: None,

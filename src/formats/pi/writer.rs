@@ -89,8 +89,11 @@ impl Writer for Entries<'_> {
         if own && record.is_restored() {
             return Ok(());
         }
+        let foreign = self.session.as_ref().is_some_and(|session| !session.own);
         match record.kind {
             Kind::Session => self.session_record(located)?,
+            // What is no record there is no entry here.
+            Kind::Opaque if foreign => self.cx.log.count(Fate::Dropped, record.kind.name()),
             _ if is_line(record) => self.kept_line(&record.node),
             _ => self.entry(located)?,
         }
@@ -252,7 +255,10 @@ impl Entries<'_> {
 
     /// Whether the version has a place for the record.
     fn holds(&self, record: &Record) -> bool {
+        // What another format does not understand would be an entry of pi's that nobody wrote.
+        let own = self.session.as_ref().is_some_and(|session| session.own);
         self.version.kinds.contains(&record.kind)
+            && (own || record.kind != Kind::Opaque)
             && (self.version.tree || !record.node.is(Field::Subtype, "custom_message"))
     }
 

@@ -20,9 +20,15 @@ use crate::yaml::Text;
 #[must_use]
 pub fn restore_breaks(text: Text<'_>) -> Text<'_> {
     const BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
-    let Some(mut rest) = text.as_str().filter(|text| text.contains(BREAKS)) else {
-        return text;
+    let bytes = text.as_bytes();
+    let found = |at: usize| {
+        let rest = bytes.get(at..).unwrap_or_default();
+        BREAKS.iter().any(|c| rest.starts_with(c.encode_utf8(&mut [0; 4]).as_bytes()))
     };
+    if !memchr::memchr2_iter(0xc2, 0xe2, bytes).any(found) {
+        return text;
+    }
+    let Some(mut rest) = text.as_str() else { return text };
     let mut out = String::with_capacity(rest.len());
     while let Some((at, found)) = rest.match_indices(BREAKS).next() {
         let (before, after) = rest.split_at(at + found.len());

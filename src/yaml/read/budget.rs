@@ -42,7 +42,7 @@ impl Budget {
                 Ok(())
             }
             None => {
-                let message = "aliases that expand to more than 200 times the file";
+                let message = "aliases that expand to more than the limit";
                 Err(Error::damaged(Diagnostic::new(Code::YamlLimit, message).at(at)))
             }
         }

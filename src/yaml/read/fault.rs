@@ -1,5 +1,6 @@
 //! What the parser's errors mean.
 
+use super::parsed::Shift;
 use super::source::Shared;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Error;
@@ -8,9 +9,9 @@ use granit_parser::{ErrorKind, ScanError};
 use std::io;
 
 /// The error that ends the stream.
-pub fn error(error: &ScanError, shared: &Shared) -> Error {
+pub fn error(error: &ScanError, shared: &Shared, shift: Shift) -> Error {
     let kind = error.kind();
-    let at = super::position(*error.marker());
+    let at = shift.position(*error.marker());
     match kind {
         ErrorKind::InputIo { error } => {
             let kind = error.io_error().map_or(io::ErrorKind::Other, io::Error::kind);
@@ -21,8 +22,8 @@ pub fn error(error: &ScanError, shared: &Shared) -> Error {
             Error::io("cannot read", io::Error::new(kind, error.message().to_owned()))
         }
         ErrorKind::InputDecoding { .. } => {
-            let (line, byte) = shared.bad.get().unwrap_or((at.line, 0));
-            let at = Position { line, byte: byte as u64, ..at };
+            let bad = shared.bad.get().map(|(line, byte)| shift.place(line, byte as u64));
+            let at = bad.unwrap_or(Position { byte: 0, ..at });
             damaged(Code::NotUtf8, "byte that is not UTF-8".into(), at)
         }
         ErrorKind::InputByteLimitExceeded { limit } => {

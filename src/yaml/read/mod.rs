@@ -2,26 +2,31 @@
 //!
 //! [`Events`] wraps the event parser of the crate `granit-parser` and adds what sessions need: a
 //! stream as input, places in lines and bytes, errors with codes, halves of surrogate pairs, and
-//! limits. Nothing is kept but the scalar being read. Scalars stay text: what `yes` or `1e3` mean
-//! is for the caller to say, who knows what belongs there.
+//! limits. As far as a file has the layout in which PyYAML writes, a scanner of our own (`plain`)
+//! gives the same events faster; at the first thing that it does not surely know the parser goes
+//! on. Nothing is kept but the scalar being read. Scalars stay text: what `yes` or `1e3` mean is for
+//! the caller to say, who knows what belongs there.
 
 mod breaks;
 mod budget;
 mod fault;
 mod halves;
+mod parsed;
+mod plain;
+mod scalar;
 mod source;
+mod window;
 
 use super::Text;
 use crate::error::Result;
 use crate::position::Position;
 pub use breaks::restore_breaks;
 pub use budget::Budget;
-use granit_parser::{Event as Parsed, Marker, Parser, Placement, Span, Tag, options};
 pub use granit_parser::{ScalarStyle as Spelling, StructureStyle as Layout};
-use source::{Shared, Source};
-use std::borrow::Cow;
+use parsed::Parsed;
+use plain::{Plain, Said};
 use std::io::Read;
-use std::rc::Rc;
+use window::Rest;
 
 /// What a document may cost.
 #[derive(Clone, Copy, Debug)]
@@ -38,9 +43,6 @@ impl Default for Limits {
         Self { depth: 1000, scalar: 1 << 30 }
     }
 }
-
-/// Lines of comments in a row: the parser holds them until it knows what they stand before.
-const COMMENTS: usize = 1 << 16;
 
 /// Something that the document says, and where.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,24 +110,28 @@ pub struct Node {
 /// After an error the stream is at its end: what came before it is whole, what follows a broken
 /// place in YAML is guesswork.
 pub struct Events<R: Read> {
-    parser: Parser<'static, Source<R>>,
-    shared: Rc<Shared>,
-    ended: bool,
+    way: Way<R>,
+}
+
+/// Who reads.
+enum Way<R: Read> {
+    Plain(Box<Plain<R>>),
+    Parser(Box<Parsed<R>>),
+    /// The end, or an error before it.
+    Ended,
 }
 
 impl<R: Read> Events<R> {
     /// Reads a stream in UTF-8, which may begin with a byte order mark; for others see
     /// [`encoding`](crate::yaml::encoding).
     pub fn new(reader: R, limits: Limits) -> Self {
-        let shared = Rc::new(Shared::default());
-        let source = Source::new(reader, limits.scalar, Rc::clone(&shared));
-        let options = options! {
-            emit_anchor_events: true,
-            max_buffered_comment_events: COMMENTS,
-            flow_nesting_limit: limits.depth,
-            block_nesting_limit: limits.depth,
-        };
-        Self { parser: Parser::with_options(source, options), shared, ended: false }
+        Self { way: Way::Plain(Box::new(Plain::new(reader, limits))) }
+    }
+
+    /// The same by the parser alone, which gives the same events: the judge of the scanner in
+    /// tests, and the yardstick of its speed.
+    pub fn parsed(reader: R, limits: Limits) -> Self {
+        Self { way: Way::Parser(Box::new(Parsed::new(Rest::whole(reader), limits))) }
     }
 
     /// The next event, or `None` at the end.
@@ -135,100 +141,31 @@ impl<R: Read> Events<R> {
     /// ends too early, `YamlLimit`, `NotUtf8`, and errors of the reader.
     #[allow(clippy::should_implement_trait, reason = "like `Lines`, which cannot be an Iterator")]
     pub fn next(&mut self) -> Result<Option<Event>> {
-        while !self.ended {
-            match self.step() {
-                Ok(None) => {}
-                Ok(found) => return Ok(found),
-                Err(error) => {
-                    self.ended = true;
-                    return Err(error);
-                }
+        if let Way::Plain(plain) = &mut self.way {
+            match plain.next() {
+                Said::Event(event) => return Ok(Some(event)),
+                Said::End => self.way = Way::Ended,
+                Said::Unsure => self.hand_over(),
             }
         }
-        Ok(None)
-    }
-
-    /// Takes one event of the parser, which may be none for the caller.
-    fn step(&mut self) -> Result<Option<Event>> {
-        let Some(next) = self.parser.next_event() else {
-            self.ended = true;
-            return Ok(None);
-        };
-        let (event, span) = next.map_err(|error| fault::error(&error, &self.shared))?;
-        let floor = span.end.byte_offset().unwrap_or(0).max(self.shared.floor.get());
-        self.shared.floor.set(floor);
-        self.event(event, span)
-    }
-
-    fn event(&mut self, event: Parsed<'static>, span: Span) -> Result<Option<Event>> {
-        let (mut at, end) = (position(span.start), position(span.end));
-        let what = match event {
-            Parsed::DocumentStart(..) => What::DocumentStart,
-            Parsed::DocumentEnd => What::DocumentEnd,
-            Parsed::MappingEnd => What::MappingEnd,
-            Parsed::SequenceEnd => What::SequenceEnd,
-            Parsed::Alias(anchor) => What::Alias(anchor),
-            Parsed::MappingStart(layout, anchor, tag) => {
-                What::MappingStart(layout, self.node(anchor, tag, span, &mut at))
-            }
-            Parsed::SequenceStart(layout, anchor, tag) => {
-                What::SequenceStart(layout, self.node(anchor, tag, span, &mut at))
-            }
-            Parsed::Scalar(text, spelling, anchor, tag) => {
-                // The parser reports a node that is not there as `~`.
-                let absent = spelling == Spelling::Plain && at.byte == end.byte;
-                let text = if absent { Cow::default() } else { text };
-                let text = self.text(text, spelling, at)?;
-                What::Scalar(text, spelling, self.node(anchor, tag, span, &mut at))
-            }
-            Parsed::Comment(text, placement) => {
-                let text = self.text(text, Spelling::Plain, at)?;
-                let text = text.as_str().unwrap_or_default().to_owned();
-                What::Comment { text, own_line: placement != Placement::Right }
-            }
-            _ => return Ok(None),
-        };
-        Ok(Some(Event { what, at, end }))
-    }
-
-    /// Anchor and tag of a node, which begins where the first of them does.
-    fn node(
-        &mut self,
-        anchor: usize,
-        tag: Option<Cow<'static, Tag>>,
-        span: Span,
-        at: &mut Position,
-    ) -> Node {
-        if let Some(start) = span.tag_start() {
-            *at = (*at).min(position(start));
+        let Way::Parser(parser) = &mut self.way else { return Ok(None) };
+        let found = parser.next();
+        if !matches!(found, Ok(Some(_))) {
+            self.way = Way::Ended;
         }
-        if anchor == 0 {
-            return Node { anchor: None, tag: tag.map(|tag| tag.original()) };
-        }
-        if let Some(Ok((Parsed::Anchor(..), span))) = self.parser.peek() {
-            *at = (*at).min(position(span.start));
-        }
-        Node { anchor: Some(anchor), tag: tag.map(|tag| tag.original()) }
+        found
     }
 
-    fn text(
-        &self,
-        text: Cow<'static, str>,
-        spelling: Spelling,
-        at: Position,
-    ) -> Result<Text<'static>> {
-        let text = text.into_owned();
-        if !self.shared.marked.get() {
-            return Ok(text.into());
-        }
-        halves::restore(text, spelling == Spelling::DoubleQuoted).ok_or_else(|| fault::escape(at))
+    /// Whether the parser had to be asked.
+    #[must_use]
+    pub fn is_parsed(&self) -> bool {
+        matches!(self.way, Way::Parser(_))
     }
-}
 
-fn position(marker: Marker) -> Position {
-    Position {
-        line: marker.line() as u64,
-        byte: marker.byte_offset().unwrap_or_default() as u64,
-        ..Position::default()
+    #[cold]
+    fn hand_over(&mut self) {
+        if let Way::Plain(plain) = std::mem::replace(&mut self.way, Way::Ended) {
+            self.way = Way::Parser(Box::new(plain.hand_over()));
+        }
     }
 }

@@ -8,6 +8,8 @@
 pub struct Analysis {
     /// Whether it holds a line break of YAML 1.1.
     pub multiline: bool,
+    /// Whether one of these is not `\n`.
+    pub wide: bool,
     /// Whether it may stand without quotes, were it not for its looks.
     pub plain: bool,
     /// Whether it may stand in single quotes.
@@ -29,9 +31,18 @@ pub enum Class {
 impl Analysis {
     /// Looks at a text in WTF-8.
     pub fn of(text: &[u8]) -> Self {
-        let mut found = Self { multiline: false, plain: plain_ends(text), single: true };
+        let mut found =
+            Self { multiline: false, wide: false, plain: plain_ends(text), single: true };
         let mut at = 0;
-        while let Some(byte) = next_special(text, &mut at) {
+        while let Some(byte) = if found.plain {
+            next_odd::<true>(text, &mut at)
+        } else {
+            next_odd::<false>(text, &mut at)
+        } {
+            // Double quotes it is; nothing else matters of a text too long for a key.
+            if !found.plain && !found.single && (found.multiline || text.len() > LONG) {
+                break;
+            }
             at += match byte {
                 b':' => {
                     found.plain &= !matches!(text.get(at + 1), None | Some(b' '));
@@ -41,7 +52,6 @@ impl Analysis {
                     found.plain &= at == 0 || text.get(at - 1) != Some(&b' ');
                     1
                 }
-                b'"' | b'\\' => 1,
                 _ => found.look(text, at),
             };
         }
@@ -56,6 +66,7 @@ impl Analysis {
             Class::Special => (self.plain, self.single) = (false, false),
             Class::Break => {
                 self.multiline = true;
+                self.wide |= length > 1;
                 self.plain = false;
                 let before = at.checked_sub(1).and_then(|i| text.get(i));
                 let beside = [before, text.get(at + length)];
@@ -64,6 +75,38 @@ impl Analysis {
         }
         length
     }
+}
+
+/// Longer than any key that may stand before its `:`, in bytes.
+const LONG: usize = 1024;
+
+/// Goes to the next byte that is not printable ASCII, or with `MARKS` a colon or a hash; `None` at
+/// the end.
+///
+/// Eight bytes at a time, as in [`json`](crate::json): a byte's high bit is set where a test holds,
+/// and only the lowest hit is used.
+#[inline]
+fn next_odd<const MARKS: bool>(text: &[u8], at: &mut usize) -> Option<u8> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    while let Some(block) = text.get(*at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*block);
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let is = |byte: u8| zero(word ^ (ONES * u64::from(byte)));
+        let marks = if MARKS { is(b':') | is(b'#') } else { 0 };
+        let hits = (control | word | is(0x7f) | marks) & HIGH;
+        if hits != 0 {
+            *at += hits.trailing_zeros() as usize / 8;
+            return text.get(*at).copied();
+        }
+        *at += 8;
+    }
+    let rest = text.get(*at..)?;
+    let odd = |b: &u8| !matches!(b, b' '..=b'~') || (MARKS && matches!(b, b':' | b'#'));
+    let found = rest.iter().position(odd);
+    *at += found.unwrap_or(rest.len());
+    found.and_then(|i| rest.get(i).copied())
 }
 
 /// The bytes that may not stand for themselves in some spelling: the beginnings of characters

@@ -33,24 +33,42 @@ pub fn plain(pen: &mut Pen, text: &[u8], fold: bool) {
     pen.push(text.get(at..).unwrap_or_default());
 }
 
-/// Writes text in single quotes.
-pub fn single(pen: &mut Pen, text: &[u8], fold: bool) {
+/// Writes text in single quotes; `wide`, if it holds line breaks other than `\n`.
+pub fn single(pen: &mut Pen, text: &[u8], fold: bool, wide: bool) {
     pen.indicator(b"'", true);
     let mut at = 0;
-    while at < text.len() {
-        let end = at + words(text.get(at..).unwrap_or_default());
-        while fold && let Some(space) = fold_at(text, at..end, pen.column) {
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let end = at + if wide { words(rest) } else { narrow_words(rest) };
+        while fold
+            && pen.column + (end - at) > WIDTH
+            && let Some(space) = fold_at(text, at..end, pen.column)
+        {
             pen.push(text.get(at..space).unwrap_or_default());
             pen.new_line();
             at = space + 1;
         }
-        pen.push(text.get(at..end).unwrap_or_default());
+        let run = text.get(at..end).unwrap_or_default();
         at = end;
-        if text.get(at) == Some(&b'\'') {
-            pen.push(b"''");
-            at += 1;
-        } else {
-            at += breaks(pen, text.get(at..).unwrap_or_default());
+        match text.get(at) {
+            Some(b'\'') => {
+                pen.push(run);
+                pen.push_counted(b"''", 2);
+                at += 1;
+            }
+            Some(b'\n') if !wide => {
+                // The column begins anew.
+                pen.out.extend_from_slice(run);
+                let rest = text.get(at..).unwrap_or_default();
+                let count = rest.iter().take_while(|b| **b == b'\n').count();
+                // A single one would be read as a space.
+                (0..=count).for_each(|_| pen.line_break(b"\n"));
+                pen.new_line();
+                at += count;
+            }
+            _ => {
+                pen.push(run);
+                at += breaks(pen, text.get(at..).unwrap_or_default());
+            }
         }
     }
     pen.indicator(b"'", false);
@@ -83,6 +101,11 @@ fn skip(text: &[u8], characters: usize) -> usize {
         Some(_) => characters,
         None => text.len() + 1,
     }
+}
+
+/// The length of the text before the first quote or `\n`.
+fn narrow_words(text: &[u8]) -> usize {
+    memchr::memchr2(b'\'', b'\n', text).unwrap_or(text.len())
 }
 
 /// The length of the text before the first quote or line break. No more than a part is looked at,
@@ -123,37 +146,63 @@ pub fn double(pen: &mut Pen, text: &[u8], fold: bool) {
     // Unwritten text begins at `start` and has `waiting` characters.
     let (mut start, mut at, mut waiting) = (0, 0, 0);
     loop {
-        // Behind an escape a line may be folded at any character, else at spaces only.
-        if start < at {
-            let run = text.get(at..).unwrap_or_default().iter().take_while(|b| is_word(b)).count();
-            (at, waiting) = (at + run, waiting + run);
+        // Before the last column no line is folded. Behind it a line may be folded at any character
+        // behind an escape, else at spaces only.
+        let rest = text.get(at..).unwrap_or_default();
+        let room = (WIDTH + 1).saturating_sub(pen.column + waiting);
+        let mut run = printable(rest.get(..room).unwrap_or(rest));
+        if start < at || run > 0 {
+            run += rest.get(run..).unwrap_or_default().iter().take_while(|b| is_word(b)).count();
         }
+        (at, waiting) = (at + run, waiting + run);
         let Some(&byte) = text.get(at) else { break };
         let (point, length) = if byte < 0x80 { (byte.into(), 1) } else { point(text, at) };
         let next = at + length;
         let escaped = is_escaped(point);
         if escaped {
-            pen.push(text.get(start..at).unwrap_or_default());
+            pen.push_counted(text.get(start..at).unwrap_or_default(), waiting);
             escape(pen, point);
             (start, waiting) = (next, 0);
         }
         let may_fold = at > 0 && next < text.len() && (byte == b' ' || start >= at);
         // Behind an escape PyYAML counts one column less: its `start` lies past its `end`.
         if may_fold && fold && pen.column + waiting > WIDTH + usize::from(escaped) {
-            pen.push(text.get(start..at).unwrap_or_default());
+            pen.push_counted(text.get(start..at).unwrap_or_default(), waiting);
             (start, waiting) = (start.max(at), 0);
             fold_double(pen, text.get(start));
         }
         waiting += usize::from(!escaped);
         at = next;
     }
-    pen.push(text.get(start..).unwrap_or_default());
+    pen.push_counted(text.get(start..).unwrap_or_default(), waiting);
     pen.indicator(b"\"", false);
 }
 
 /// Whether a byte is a character that double quotes hold as it is, and no space.
 fn is_word(byte: &u8) -> bool {
     matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~')
+}
+
+/// How many bytes at the beginning of a text are printable ASCII that double quotes hold as it is.
+///
+/// Eight at a time, as where [`json`](crate::json) walks strings: a byte's high bit is set where a
+/// test holds, and only the lowest hit is used.
+fn printable(text: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let mut at = 0;
+    while let Some(block) = text.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*block);
+        let low = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
+        let is = |byte: u8| (word ^ (ONES * u64::from(byte))).wrapping_sub(ONES);
+        let hits = (low | is(b'\\') | is(0x7f) | word) & HIGH;
+        if hits != 0 {
+            return at + hits.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().take_while(|b| **b == b' ' || is_word(b)).count()
 }
 
 /// Goes to a new line within double quotes; a space that comes next would be lost there.
@@ -196,5 +245,5 @@ fn escape(pen: &mut Pen, point: u32) {
         _ if point < 0x10000 => return pen.push(format!("\\u{point:04X}").as_bytes()),
         _ => return pen.push(format!("\\U{point:08X}").as_bytes()),
     };
-    pen.push(&[b'\\', short]);
+    pen.push_counted(&[b'\\', short], 2);
 }

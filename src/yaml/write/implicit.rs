@@ -6,6 +6,9 @@
 /// Source: PyYAML 6.0.3, `resolver.py`, the implicit resolvers.
 pub fn is_yaml_1_1(text: &[u8]) -> bool {
     match text {
+        // Most texts are seen to be none by their first byte or their length.
+        [b'a'..=b'e' | b'g'..=b'm' | b'p'..=b's' | b'u'..=b'x' | b'z', ..] => false,
+        [b'A'..=b'Z' | b'a'..=b'z', _, _, _, _, _, ..] => false,
         b"" | b"~" | b"<<" | b"=" | b"null" | b"Null" | b"NULL" => true,
         b"yes" | b"Yes" | b"YES" | b"no" | b"No" | b"NO" => true,
         b"true" | b"True" | b"TRUE" | b"false" | b"False" | b"FALSE" => true,

@@ -103,6 +103,11 @@ impl Emitter {
         Self { pen: Pen::new(), style, open: Vec::new(), begun: None, open_ended: false }
     }
 
+    /// Spells what comes next in another style.
+    pub fn set_style(&mut self, style: Style) {
+        self.style = style;
+    }
+
     /// What was written since the caller last emptied it.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.pen.out
@@ -161,7 +166,7 @@ impl Emitter {
             self.open_ended = self.open.is_empty();
             folded::plain(&mut self.pen, text, !key);
         } else if found.single {
-            folded::single(&mut self.pen, text, !key);
+            folded::single(&mut self.pen, text, !key, found.wide);
         } else {
             folded::double(&mut self.pen, text, !key);
         }
@@ -210,6 +215,22 @@ impl Emitter {
         {
             self.pen.column = characters(line);
         }
+        self.pen.content();
+        self
+    }
+
+    /// Writes comments and blank lines: all that stood behind the node before, up to the line
+    /// ending in front of the next node's line.
+    ///
+    /// ```
+    /// use copyist::yaml::write::{Emitter, Style};
+    /// let mut yaml = Emitter::new(Style::PyYaml);
+    /// yaml.begin_sequence().string("a").remark(b" # first\n\n# then").string("b");
+    /// assert_eq!(yaml.finish(), b"- a # first\n\n# then\n- b\n");
+    /// ```
+    pub fn remark(&mut self, text: &[u8]) -> &mut Self {
+        self.open_begun();
+        self.pen.push(text);
         self.pen.content();
         self
     }
@@ -296,5 +317,5 @@ impl Emitter {
 }
 
 fn is_short(key: &[u8]) -> bool {
-    characters(key) <= SIMPLE_KEY
+    key.len() <= 4 * SIMPLE_KEY && characters(key) <= SIMPLE_KEY
 }

@@ -1,7 +1,12 @@
 //! Putting the file together from parts that were written before their places were known.
 
+use super::super::{cannot_write, encoding_of};
+use super::top::Shape;
 use crate::error::{Error, Result};
 use crate::format::Spool;
+use crate::lines::BOM;
+use crate::record::{Field, Node};
+use crate::yaml::encoding::{Encoder, UTF_8};
 use crate::yaml::write::{Emitter, Style};
 use std::io::{self, SeekFrom, Write};
 
@@ -86,7 +91,7 @@ impl<'o> Out<'o> {
         } else {
             self.line(text)
         };
-        written.map_err(|error| Error::io("cannot write", error))
+        written.map_err(cannot_write)
     }
 
     /// Writes text whose last byte at most ends a line.
@@ -105,7 +110,7 @@ impl<'o> Out<'o> {
     /// # Errors
     /// If it cannot be written.
     pub fn end_line(&mut self) -> Result<()> {
-        self.end_pending().map_err(|error| Error::io("cannot write", error))
+        self.end_pending().map_err(cannot_write)
     }
 
     fn end_pending(&mut self) -> io::Result<()> {
@@ -114,6 +119,67 @@ impl<'o> Out<'o> {
         }
         Ok(())
     }
+}
+
+/// What stands before the turns, and how the whole file is spelled.
+pub struct Frame<'f> {
+    pub shape: &'static Shape,
+    /// The session record.
+    pub top: &'f Node,
+    /// Whether the record comes from such a file.
+    pub own: bool,
+    pub style: Style,
+    /// Comments between the top and the turns.
+    pub above: &'f str,
+}
+
+impl Frame<'_> {
+    /// Writes the file; `body` writes the turns and what stands behind them.
+    ///
+    /// # Errors
+    /// If it cannot be written, or not in its encoding.
+    pub fn write(
+        &self,
+        to: Box<dyn Write>,
+        body: impl FnOnce(&mut Out<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let none = Node::default();
+        let file = self.top.node(Field::File).unwrap_or(&none);
+        let encoding = if self.own { encoding_of(file)? } else { UTF_8 };
+        let mut to = Encoder::new(to, encoding);
+        let mut out = Out::new(&mut to, file.is(Field::Eol, "crlf"));
+        if file.is_true(Field::Bom) {
+            out.put(BOM)?;
+        }
+        let spell = if self.own { Shape::spelled } else { Shape::text };
+        let mut head = ended(spell(self.shape, self.top, self.style));
+        append(&mut head, self.above);
+        out.put(&head)?;
+        body(&mut out)?;
+        if file.json(Field::FinalNewline).is_none() {
+            out.end_line()?;
+        }
+        to.flush().map_err(cannot_write)
+    }
+}
+
+/// Takes in what a later session record says of the file.
+pub fn add_file(top: &mut Node, later: &Node) {
+    let Some(new) = later.node(Field::File) else { return };
+    let mut file = top.node(Field::File).cloned().unwrap_or_default();
+    new.iter().for_each(|(field, value)| file.set(field, value.clone()));
+    top.set(Field::File, file);
+}
+
+/// Appends comments and blank lines to a text behind its last line.
+pub fn append(text: &mut Vec<u8>, remark: &str) {
+    if remark.is_empty() {
+        return;
+    }
+    let ended = text.pop_if(|last| *last == b'\n').is_some();
+    let remark = if ended { remark } else { remark.trim_start_matches('\n') };
+    text.extend_from_slice(remark.as_bytes());
+    text.push(b'\n');
 }
 
 /// The text with a line ending.

@@ -1,12 +1,17 @@
 //! Reading a file, event by event.
 
+mod end;
+mod listed;
+mod odd;
+mod remark;
 mod restore;
 
 use super::super::chain::Chain;
-use super::super::{NAME, message};
-use super::EXPANSION;
+use super::super::{EXPANSION, message};
+use super::READABLE;
+use super::list::List;
 use super::shadow::{Shadow, Tee};
-use super::top::{self, Top, put, scalars_of};
+use super::top::{DATED, Shape, Top, put};
 use super::turn::{self, TEXTS};
 use super::turns::Turns;
 use crate::diagnostic::{Code, Diagnostic, Log};
@@ -15,19 +20,25 @@ use crate::format::{Cx, Parts, Piece, Reader};
 use crate::json::Json;
 use crate::mapping::Spacing;
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record, block};
+use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Event, Events, Limits, What};
+use crate::yaml::write::Style;
 use bytes::Bytes;
-use std::collections::VecDeque;
+use remark::Before;
+use std::collections::{HashSet, VecDeque};
 
 /// Opens a file for reading.
 ///
 /// # Errors
 /// If the part cannot be opened.
-pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+pub fn open<'a>(
+    parts: &'a mut dyn Parts,
+    shape: &'static Shape,
+    cx: &'a Cx<'a>,
+) -> Result<Reader<'a>> {
     parts.keep()?;
-    let (tee, kept) = Tee::new(parts.main()?);
+    let (tee, kept) = Tee::new(parts.main()?, cx.options.encoding);
     let limits = Limits { scalar: cx.options.max_line, ..Limits::default() };
     Ok(Box::new(Records {
         events: Events::new(tee, limits),
@@ -36,16 +47,23 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         parts,
         cx,
         limits,
+        shape,
         stage: Stage::Start,
-        top: Top::default(),
+        top: Top::new(shape),
+        list: List::default(),
+        whole: false,
+        names: HashSet::new(),
         turns: None,
         ready: VecDeque::new(),
+        style: Style::PyYaml,
         first: false,
         begun: false,
+        guessed: false,
         chain: Chain::default(),
         records: 0,
         turns_seen: 0,
         listed: None,
+        written: Vec::new(),
     }))
 }
 
@@ -79,21 +97,35 @@ struct Records<'a> {
     parts: &'a mut dyn Parts,
     cx: &'a Cx<'a>,
     limits: Limits,
+    /// Which version the file is of.
+    shape: &'static Shape,
     stage: Stage,
     top: Top,
+    /// The messages of the turn read last, and whether that turn tells all that turns do; both for
+    /// version 1.
+    list: List,
+    whole: bool,
+    /// The names of the top's members.
+    names: HashSet<String>,
     /// The turns, read once more beside the messages.
     turns: Option<Turns>,
     ready: VecDeque<Located<Record>>,
+    /// How the file is spelled.
+    style: Style,
     /// Whether the next item is the first of its list.
     first: bool,
     /// Whether the session record was given.
     begun: bool,
+    /// Whether it was said that the encoding is a guess.
+    guessed: bool,
     chain: Chain,
     records: u64,
-    /// How many turns there are, and the last of those whose messages were read; `None` without
-    /// messages at all.
+    /// How many turns there are, and the last of those whose messages were read by their number;
+    /// `None` where there is no place for messages at all.
     turns_seen: u64,
     listed: Option<u64>,
+    /// A record as JSON, as it is written.
+    written: Vec<u8>,
 }
 
 impl Iterator for Records<'_> {
@@ -109,6 +141,7 @@ impl Iterator for Records<'_> {
             }
             if let Err(error) = self.step() {
                 self.stage = Stage::Done;
+                self.say_guess();
                 self.flush_top(false);
                 let error = self.damage(error);
                 // What stands before the broken place is given first.
@@ -151,10 +184,12 @@ impl Records<'_> {
                 self.stage = Stage::Top;
                 Ok(())
             }
+            (Stage::Turns, _) if self.dated() => self.listed_turn(event),
             (Stage::Turns, _) => self.turn(event),
             (Stage::Messages, _) => self.turn_messages(event),
             (Stage::Turn(turn), What::SequenceEnd) => {
                 self.shadow.yaml.end();
+                self.shadow.compare(self.nodes.end.byte, "");
                 self.stage = Stage::Messages;
                 self.restore_turn(turn)
             }
@@ -171,7 +206,7 @@ impl Records<'_> {
     }
 
     fn json(&mut self, first: Event, scalars: Scalars) -> Result<Bytes> {
-        let mut out = Vec::new();
+        let mut out = Vec::with_capacity(self.written.len().clamp(256, 64 << 10));
         self.nodes.value(&mut self.events, first, scalars, &mut out)?;
         Ok(out.into())
     }
@@ -180,21 +215,31 @@ impl Records<'_> {
     fn member(&mut self, key: Event) -> Result<()> {
         let What::Scalar(name, ..) = &key.what else { return Err(not_a_session(key.at)) };
         let name = name.as_str().unwrap_or_default().to_owned();
+        self.say_known(&name, key.at);
         let value = self.nodes.next(&mut self.events)?;
         match (name.as_str(), &value.what) {
             ("turns", What::SequenceStart(..)) => {
                 self.flush_top(true);
+                self.remark(key.at, "", Before::Top("turns"));
                 self.shadow.yaml.string("turns");
                 self.shadow.compare(key.end.byte, "");
                 self.shadow.yaml.begin_sequence();
                 self.first = true;
                 self.stage = Stage::Turns;
+                if self.dated() {
+                    self.listed = Some(0);
+                }
             }
+            ("messages", _) if self.dated() => self.top_member(&name, value, key.at)?,
             ("messages", What::MappingStart(..)) => {
                 self.flush_top(true);
                 self.open_turns()?;
+                self.remark(key.at, "", Before::Top("messages"));
                 self.listed.get_or_insert(0);
-                self.shadow.yaml.string("messages").begin_mapping();
+                self.shadow.yaml.string("messages");
+                self.shadow.compare(key.end.byte, "");
+                self.shadow.yaml.begin_mapping();
+                self.first = true;
                 self.stage = Stage::Messages;
             }
             ("turns" | "messages", _) => {
@@ -206,23 +251,34 @@ impl Records<'_> {
                     self.odd(&name, json, message, at)?;
                 }
             }
-            _ => {
-                self.top.at.get_or_insert(key.at);
-                let json = self.json(value, scalars_of(&name))?;
-                self.shadow.yaml.string(name.as_str());
-                put(&json, &mut self.shadow.yaml);
-                self.top.add(&name, Json::checked(json));
-                self.top.end = self.nodes.end;
-            }
+            _ => self.top_member(&name, value, key.at)?,
         }
         Ok(())
+    }
+
+    fn top_member(&mut self, name: &str, value: Event, at: Position) -> Result<()> {
+        if self.top.at.is_none() && self.begun {
+            let place = self.place();
+            self.remark(at, "", place);
+        }
+        self.top.at.get_or_insert(at);
+        let json = self.json(value, self.shape.scalars_of(name))?;
+        self.shadow.yaml.string(name);
+        put(&json, &mut self.shadow.yaml);
+        self.top.add(name, Json::checked(json));
+        self.top.end = self.nodes.end;
+        Ok(())
+    }
+
+    fn dated(&self) -> bool {
+        self.shape.version == DATED.version
     }
 
     /// Makes a session record of the members that were read. `whole`, if they are all before
     /// what follows.
     fn flush_top(&mut self, whole: bool) {
         let first = !self.begun;
-        let top = std::mem::take(&mut self.top);
+        let top = std::mem::replace(&mut self.top, Top::new(self.shape));
         let (at, end) = (top.at, top.end);
         if first && at.is_none() && !whole {
             return;
@@ -231,28 +287,44 @@ impl Records<'_> {
         if record.node.is_empty() && !first {
             return;
         }
+        let gap = if first { "" } else { "\n" };
+        let own = self.shadow.compare(end.byte, gap).flatten();
+        let own = own.filter(|own| !first || !self.is_readable(own, &record.node));
+        own.into_iter().for_each(|own| record.node.set(Field::Raw, Json::string(&own)));
         if first {
             self.begin(&mut record);
         }
-        let gap = if first { "" } else { "\n" };
-        if let Some(own) = self.shadow.compare(end.byte, gap) {
-            own.into_iter().for_each(|own| record.node.set(Field::Raw, Json::string(&own)));
-        }
         self.push(record, at.unwrap_or_default());
+    }
+
+    /// Whether the top is spelled for people; then the rest is compared with that style.
+    fn is_readable(&mut self, own: &str, top: &Node) -> bool {
+        let found =
+            self.shape.text(top, Style::Readable).strip_suffix(b"\n") == Some(own.as_bytes());
+        if found {
+            self.shadow.yaml.set_style(Style::Readable);
+            self.style = Style::Readable;
+        }
+        found
     }
 
     fn begin(&mut self, record: &mut Record) {
         self.begun = true;
         let node = &mut record.node;
-        node.set(Field::Source, Json::string(&format!("{NAME}@2")));
+        node.set(Field::Source, Json::string(&self.shape.source()));
         self.chain = Chain::of(node, Field::Created, self.cx);
         let mark = self.shadow.found().is_some_and(|found| found.mark);
-        if let Some(file) = self.cx.file(mark, self.shadow.crlf()) {
+        let mut file = self.cx.file(mark, self.shadow.crlf()).unwrap_or_default();
+        if self.style == Style::Readable {
+            file.set(Field::Style, Json::string(READABLE));
+        }
+        if !file.is_empty() {
             node.set(Field::File, file);
         }
     }
 
     fn push(&mut self, value: Record, mut at: Position) {
+        self.say_guess();
         at.record = self.records;
         self.records += 1;
         self.ready.push_back(Located { value, at });
@@ -260,30 +332,24 @@ impl Records<'_> {
 
     fn turn(&mut self, event: Event) -> Result<()> {
         let at = event.at;
+        let gap = self.gap(at, Before::Turn, ":\n-", "\n-");
         let json = self.json(event, Scalars::TextOf(TEXTS))?;
+        self.say_twice(&json, at);
         let mut record = turn::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
-        let mut written = Vec::new();
-        turn::write(&record, &mut written);
-        put(&written, &mut self.shadow.yaml);
-        let gap = if std::mem::take(&mut self.first) { ":\n-" } else { "\n-" };
+        self.written.clear();
+        turn::write(&record, &mut self.written);
+        put(&self.written, &mut self.shadow.yaml);
         self.own_spelling(&mut record, gap);
         self.turns_seen += 1;
         self.push(record, at);
         Ok(())
     }
 
-    /// Keeps a value that has no place where it stands, or stops at it.
-    fn odd(&mut self, name: &str, json: Bytes, message: String, at: Position) -> Result<()> {
-        let error = Error::damaged(Diagnostic::new(Code::NotObject, message).at(at));
-        if !self.cx.keeps(&error) {
-            return Err(error);
-        }
-        self.cx.report(error.into_diagnostic());
-        let mut record = Record::new(Kind::Opaque);
-        record.node.set(Field::Type, Json::string(name));
-        record.node.set(Field::Data, Json::checked(json));
-        self.push(record, at);
-        Ok(())
+    /// Takes what stands before an item of a list; gives what is left between it and the last one.
+    fn gap<'g>(&mut self, at: Position, before: Before, first: &'g str, other: &'g str) -> &'g str {
+        let is_first = std::mem::take(&mut self.first);
+        let opener = if is_first { ":" } else { "" };
+        if !self.remark(at, opener, before) && is_first { first } else { other }
     }
 
     /// Notes how the file spells a record, where PyYAML would spell it in another way.
@@ -305,6 +371,7 @@ impl Records<'_> {
         };
         let name = name.as_str().unwrap_or_default().to_owned();
         let number = name.parse::<u32>().map_or(0, u64::from);
+        self.gap(key.at, Before::Key(self.listed.unwrap_or(0)), ":", "");
         let plain = *spelling == crate::yaml::read::Spelling::Plain;
         if plain && number > 0 {
             self.shadow.yaml.plain(&name);
@@ -345,64 +412,22 @@ impl Records<'_> {
 
     fn message(&mut self, event: Event, turn: Turn) -> Result<()> {
         let at = event.at;
+        let gap = self.gap(at, Before::Message(turn.number), ":\n  -", "\n  -");
         let json = self.json(event, Scalars::Text)?;
         let mut record = message::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
+        message::say_opaque(&record, at, self.cx);
         if !turn.begun && !record.node.is(Field::Role, "user") {
             self.restore_question(turn, at)?;
         }
-        let mut written = Vec::new();
-        message::write(&record, Spacing::None, true, &mut written);
-        put(&written, &mut self.shadow.yaml);
-        let gap = if std::mem::take(&mut self.first) { ":\n  -" } else { "\n  -" };
+        self.written.clear();
+        message::write(&record, Spacing::None, true, &mut self.written);
+        put(&self.written, &mut self.shadow.yaml);
         self.own_spelling(&mut record, gap);
-        let blocks = record.node.nodes(Field::Content).unwrap_or_default();
-        let calls = blocks.iter().any(|block| block.is(Field::Type, block::TOOL_CALL));
-        let answered = record.node.is(Field::Role, "assistant") && !calls;
+        let answered = turn::is_answer(&record.node);
         self.node(&mut record, turn);
         self.push(record, at);
         self.stage = Stage::Turn(Turn { begun: true, answered, ..turn });
         Ok(())
-    }
-
-    /// Says what is known of the file only at its end.
-    fn file(&mut self) {
-        let mut file = Node::default();
-        if let Some(found) = self.shadow.found().filter(|f| f.encoding.name() != "UTF-8") {
-            let name = found.encoding.name();
-            if let Some(percent) = found.confidence {
-                let message = format!("taken for {name}, with a certainty of {percent} %");
-                self.cx.report(Diagnostic::new(Code::GuessedEncoding, message));
-            }
-            file.set(Field::Encoding, Json::string(name));
-        }
-        if !self.shadow.is_ended() {
-            let found = Diagnostic::new(Code::NoFinalNewline, Code::NoFinalNewline.title());
-            self.cx.report(found.at(self.nodes.end));
-            file.set(Field::FinalNewline, Json::constant("false"));
-        }
-        if file.is_empty() {
-            return;
-        }
-        let mut record = Record::new(Kind::Session);
-        record.node.set(Field::File, file);
-        self.push(record, self.nodes.end);
-    }
-
-    fn end(&mut self) -> Result<()> {
-        self.flush_top(true);
-        self.missing()?;
-        self.file();
-        self.stage = Stage::Done;
-        loop {
-            match self.events.next()? {
-                None => return Ok(()),
-                Some(Event { what: What::DocumentStart, at, .. }) => {
-                    let message = "a second document begins";
-                    return Err(Error::damaged(Diagnostic::new(Code::Glued, message).at(at)));
-                }
-                Some(_) => {}
-            }
-        }
     }
 }
 
@@ -410,16 +435,21 @@ impl Records<'_> {
 ///
 /// # Errors
 /// If the part cannot be read.
-pub fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
+pub fn pieces(
+    parts: &mut dyn Parts,
+    shape: &'static Shape,
+    cx: &Cx<'_>,
+    show: Piece<'_>,
+) -> Result<()> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let mut out = Vec::new();
-    for item in open(parts, &quiet)? {
+    for item in open(parts, shape, &quiet)? {
         let Ok(Located { value, at }) = item else { continue };
         out.clear();
         let written = match value.kind {
             _ if value.node.is_true(Field::Synthesized) => false,
-            Kind::Session => top::write(&value.node, &mut out),
+            Kind::Session => shape.write(&value.node, &mut out),
             Kind::Turn => turn::write(&value, &mut out),
             _ => message::write(&value, Spacing::None, true, &mut out),
         };

@@ -2,7 +2,7 @@
 //!
 //! Where both are the same, a record needs no spelling of its own: the writer gives it back.
 
-use crate::yaml::encoding::{Decoder, Found};
+use crate::yaml::encoding::{Decoder, Encoding, Found};
 use crate::yaml::write::{Emitter, Style};
 use std::cell::RefCell;
 use std::io::{self, Read};
@@ -30,11 +30,14 @@ pub struct Tee {
 }
 
 impl Tee {
-    /// Over a part, whatever it is encoded in.
+    /// Over a part, whatever it is encoded in unless that is named.
     #[must_use]
-    pub fn new(part: Box<dyn Read>) -> (Self, Rc<RefCell<Kept>>) {
+    pub fn new(
+        part: Box<dyn Read>,
+        encoding: Option<&'static Encoding>,
+    ) -> (Self, Rc<RefCell<Kept>>) {
         let kept = Rc::<RefCell<Kept>>::default();
-        (Self { source: Decoder::new(part, None), kept: Rc::clone(&kept) }, kept)
+        (Self { source: Decoder::new(part, encoding), kept: Rc::clone(&kept) }, kept)
     }
 }
 
@@ -64,9 +67,10 @@ impl Kept {
     fn take(&mut self, end: u64) -> Vec<u8> {
         let length = end.saturating_sub(self.base) as usize;
         let length = length.min(self.bytes.len() - self.taken);
-        let text = self.bytes.get(self.taken..self.taken + length).unwrap_or_default().to_vec();
-        self.taken += length;
-        self.base += length as u64;
+        let text = self.bytes.get(self.taken..self.taken + length).unwrap_or_default();
+        let text = before_line_end(text).to_vec();
+        self.taken += text.len();
+        self.base += text.len() as u64;
         // What is left is moved to the front seldom, for it is a chunk long.
         if self.taken > SLACK && self.taken > self.bytes.len() / 2 {
             self.bytes.drain(..self.taken);
@@ -74,6 +78,14 @@ impl Kept {
         }
         text
     }
+}
+
+/// The text without the line ending and the spaces behind it that a block scalar takes along: what
+/// follows begins with them.
+fn before_line_end(text: &[u8]) -> &[u8] {
+    let spaces = text.iter().rev().take_while(|b| **b == b' ').count();
+    let line = text.get(..text.len() - spaces).and_then(|text| text.strip_suffix(b"\n"));
+    line.map_or(text, |line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
 /// Both texts, from the end of the last record on.
@@ -108,6 +120,27 @@ impl Shadow {
         self.kept.borrow().found
     }
 
+    /// Takes comments and blank lines that stand between the last record and the line of what
+    /// begins at `next`, behind `opener`.
+    pub fn take_remark(&mut self, next: u64, opener: &str) -> Option<String> {
+        let mut kept = self.kept.borrow_mut();
+        let length = next.saturating_sub(kept.base).min((kept.bytes.len() - kept.taken) as u64);
+        let text = kept.bytes.get(kept.taken..kept.taken + length as usize)?;
+        let end = memchr::memrchr(b'\n', text)?;
+        let before = text.get(..end)?;
+        let before = before.strip_suffix(b"\r").unwrap_or(before);
+        let remark = before.strip_prefix(opener.as_bytes())?;
+        if remark.is_empty() || !is_remark(remark) {
+            return None;
+        }
+        let (remark, taken) = (String::from_utf8(unix(remark)).ok()?, before.len());
+        kept.taken += taken;
+        kept.base += taken as u64;
+        self.yaml.remark(remark.as_bytes());
+        self.yaml.buffer().clear();
+        Some(remark)
+    }
+
     /// Compares both texts up to `end`. Gives the file's own where they differ, without `gap`,
     /// with which it must begin; `Some(None)` if it does not.
     pub fn compare(&mut self, end: u64, gap: &str) -> Option<Option<String>> {
@@ -122,6 +155,12 @@ impl Shadow {
         let own = source.strip_prefix(gap.as_bytes());
         Some(own.and_then(|own| String::from_utf8(own.to_vec()).ok()))
     }
+}
+
+/// Whether a text is nothing but comments and white space.
+fn is_remark(text: &[u8]) -> bool {
+    let blank = |line: &[u8]| line.first().is_none_or(|first| *first == b'#');
+    text.split(|b| *b == b'\n').all(|line| blank(line.trim_ascii()))
 }
 
 /// The text with `\n` for each `\r\n`.

@@ -1,6 +1,7 @@
 //! The members of the top, `turns` and `messages` apart.
 
-use super::EXPANSION;
+use super::super::{EXPANSION, NAME};
+use crate::diagnostic::{Fate, Log};
 use crate::json::{Json, text as json};
 use crate::mapping::{Extra, Object};
 use crate::position::Position;
@@ -9,26 +10,37 @@ use crate::yaml::json::{Nodes, Scalars, emit};
 use crate::yaml::read::{Budget, Events, Limits, What};
 use crate::yaml::write::{Emitter, Style};
 
-/// Members that stand in the first session record, in the order of the real writer.
-const TOP: [&str; 6] = ["name", "session_id", "created", "updated", "total_cost", "total_tokens"];
+/// What the top of a version is made of.
+#[derive(Debug)]
+pub struct Shape {
+    /// The version.
+    pub version: u32,
+    /// Members in the order of the real writer, with the fields of the session record that hold
+    /// them.
+    members: &'static [(&'static str, Field)],
+}
 
-/// Fields of the session record that have a place at the top.
-pub const FIELDS: &[Field] = &[
-    Field::Source,
-    Field::Agent,
-    Field::Id,
-    Field::Created,
-    Field::Updated,
-    Field::Totals,
-    Field::SystemPrompt,
-    Field::File,
-    Field::Raw,
-    Field::Layout,
-];
+/// Version 1.
+pub static DATED: Shape =
+    Shape { version: 1, members: &[("name", Field::Agent), ("timestamp", Field::Created)] };
+
+/// Version 2.
+pub static KEYED: Shape = Shape {
+    version: 2,
+    members: &[
+        ("name", Field::Agent),
+        ("session_id", Field::Id),
+        ("created", Field::Created),
+        ("updated", Field::Updated),
+        ("total_cost", Field::Totals),
+        ("total_tokens", Field::Totals),
+        ("system_prompt", Field::SystemPrompt),
+    ],
+};
 
 /// Members of the top that no record was made of yet.
-#[derive(Default)]
 pub struct Top {
+    shape: &'static Shape,
     node: Node,
     totals: Extra,
     extra: Extra,
@@ -38,34 +50,29 @@ pub struct Top {
     pub end: Position,
 }
 
-/// What scalars of a member of the top are.
-#[must_use]
-pub fn scalars_of(name: &str) -> Scalars {
-    match name {
-        "name" | "session_id" | "created" | "updated" | "system_prompt" => Scalars::Text,
-        _ => Scalars::Typed,
-    }
-}
-
 impl Top {
+    /// None so far.
+    #[must_use]
+    pub fn new(shape: &'static Shape) -> Self {
+        Self {
+            shape,
+            node: Node::default(),
+            totals: Extra::default(),
+            extra: Extra::default(),
+            at: None,
+            end: Position::default(),
+        }
+    }
+
     /// Takes a member in.
     pub fn add(&mut self, name: &str, value: Json) {
-        let field = match name {
-            "name" => Some(Field::Agent),
-            "session_id" => Some(Field::Id),
-            "created" => Some(Field::Created),
-            "updated" => Some(Field::Updated),
-            "system_prompt" => Some(Field::SystemPrompt),
-            _ => None,
-        };
         let mut quoted = Vec::new();
         json::quote(name, &mut quoted);
         let first = value.as_bytes().first().copied().unwrap_or_default();
+        let field = self.shape.field(name);
         match field.filter(|field| field.shape().admits(first) && self.node.get(*field).is_none()) {
+            Some(Field::Totals) => self.totals.add(&quoted, value.as_bytes()),
             Some(field) => self.node.set(field, value),
-            None if matches!(name, "total_cost" | "total_tokens") => {
-                self.totals.add(&quoted, value.as_bytes());
-            }
             None => self.extra.add(&quoted, value.as_bytes()),
         }
     }
@@ -84,48 +91,118 @@ impl Top {
     }
 }
 
-/// The members of the top that a text of their own holds.
-fn members(text: &str) -> Option<Node> {
-    let mut events = Events::new(text.as_bytes(), Limits::default());
-    let mut nodes = Nodes::new(Budget::of(EXPANSION));
-    let mut top = Top::default();
-    for _ in ["document", "mapping"] {
-        nodes.next(&mut events).ok()?;
+impl Shape {
+    /// What [`Field::Source`] says of such a file.
+    #[must_use]
+    pub fn source(&self) -> String {
+        format!("{NAME}@{}", self.version)
     }
-    loop {
-        let key = match nodes.next(&mut events).ok()?.what {
-            What::Scalar(key, ..) => key.as_str()?.to_owned(),
-            _ => return Some(top.record().node),
-        };
-        let first = nodes.next(&mut events).ok()?;
-        let mut json = Vec::new();
-        nodes.value(&mut events, first, scalars_of(&key), &mut json).ok()?;
-        top.add(&key, Json::checked(json.into()));
-    }
-}
 
-/// The members of the top that a session record stands for, as JSON; false if there are none.
-pub fn write(node: &Node, out: &mut Vec<u8>) -> bool {
-    let start = out.len();
-    let mut object = Object::open(out);
-    let inside = |field, name| node.json(field).and_then(|object: &Json| object.member(name));
-    for name in TOP {
-        let value = match name {
-            "name" => node.json(Field::Agent).cloned(),
-            "session_id" => node.json(Field::Id).cloned().or(inside(Field::Extra, name)),
-            "created" => node.json(Field::Created).cloned(),
-            "updated" => node.json(Field::Updated).cloned(),
-            _ => inside(Field::Totals, name),
-        };
-        value.into_iter().for_each(|value| object.member(name, value.as_bytes()));
+    fn field(&self, name: &str) -> Option<Field> {
+        self.members.iter().find(|(member, _)| *member == name).map(|(_, field)| *field)
     }
-    if let Some(prompt) = node.json(Field::SystemPrompt) {
-        object.member("system_prompt", prompt.as_bytes());
+
+    /// What scalars of a member are.
+    #[must_use]
+    pub fn scalars_of(&self, name: &str) -> Scalars {
+        match self.field(name) {
+            Some(field) if field != Field::Totals => Scalars::Text,
+            _ => Scalars::Typed,
+        }
     }
-    let rest = node.json(Field::Extra).map(|extra| without(extra, "session_id"));
-    rest.into_iter().for_each(|rest| object.members_of(&rest));
-    object.close();
-    out.len() > start + 2
+
+    /// Whether a field of the session record has a place here. What people added has one only in
+    /// files that are their `own`, and not those of another format.
+    #[must_use]
+    pub fn holds(&self, field: Field, own: bool) -> bool {
+        let about_the_file = [Field::Source, Field::File, Field::Raw, Field::Layout];
+        match field {
+            Field::Extra => own,
+            Field::Totals if !own => false,
+            _ => {
+                about_the_file.contains(&field)
+                    || self.members.iter().any(|(_, held)| *held == field)
+            }
+        }
+    }
+
+    /// Counts what of a session record has no place here, nor is `moved` elsewhere.
+    pub fn losses(&self, node: &Node, own: bool, moved: &dyn Fn(Field) -> bool, log: &Log) {
+        let encoded = |file: &Node| file.json(Field::Encoding).is_some();
+        if !own && node.node(Field::File).is_some_and(encoded) {
+            log.count(Fate::Dropped, "session.file.encoding");
+        }
+        for field in node.fields().filter(|field| !self.holds(*field, own) && !moved(*field)) {
+            log.count(Fate::Dropped, &format!("session.{}", field.name()));
+        }
+    }
+
+    /// The members that a session record stands for, as JSON; false if there are none.
+    pub fn write(&self, node: &Node, out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        let mut object = Object::open(out);
+        let inside = |field, name| node.json(field).and_then(|object: &Json| object.member(name));
+        let mut rest = node.json(Field::Extra).cloned();
+        for (name, field) in self.members {
+            let value = match field {
+                Field::Totals => inside(Field::Totals, name),
+                _ => node.json(*field).cloned(),
+            };
+            // A value that no field takes, such as a `null`, keeps its place.
+            let value = value.or_else(|| {
+                let value = inside(Field::Extra, name)?;
+                rest = rest.as_ref().map(|rest| without(rest, name));
+                Some(value)
+            });
+            value.into_iter().for_each(|value| object.member(name, value.as_bytes()));
+        }
+        rest.into_iter().for_each(|rest| object.members_of(&rest));
+        object.close();
+        out.len() > start + 2
+    }
+
+    /// The same as YAML.
+    #[must_use]
+    pub fn text(&self, node: &Node, style: Style) -> Vec<u8> {
+        let mut json = Vec::new();
+        if !self.write(node, &mut json) {
+            return Vec::new();
+        }
+        let mut yaml = Emitter::new(style);
+        put(&json, &mut yaml);
+        yaml.finish()
+    }
+
+    /// The same as it was spelled, if that still says what the record does.
+    #[must_use]
+    pub fn spelled(&'static self, node: &Node, style: Style) -> Vec<u8> {
+        let raw = node.text(Field::Raw);
+        let raw = raw.filter(|raw| {
+            let read = self.members_of(raw);
+            read.is_some_and(|read| read.is_same(node, &[Field::Source, Field::File]))
+        });
+        raw.map_or_else(|| self.text(node, style), String::into_bytes)
+    }
+
+    /// The members that a text of their own holds.
+    fn members_of(&'static self, text: &str) -> Option<Node> {
+        let mut events = Events::new(text.as_bytes(), Limits::default());
+        let mut nodes = Nodes::new(Budget::of(EXPANSION));
+        let mut top = Top::new(self);
+        for _ in ["document", "mapping"] {
+            nodes.next(&mut events).ok()?;
+        }
+        loop {
+            let key = match nodes.next(&mut events).ok()?.what {
+                What::Scalar(key, ..) => key.as_str()?.to_owned(),
+                _ => return Some(top.record().node),
+            };
+            let first = nodes.next(&mut events).ok()?;
+            let mut json = Vec::new();
+            nodes.value(&mut events, first, self.scalars_of(&key), &mut json).ok()?;
+            top.add(&key, Json::checked(json.into()));
+        }
+    }
 }
 
 /// The object without one of its members.
@@ -135,24 +212,6 @@ fn without(object: &Json, name: &str) -> Json {
         rest.add(key, value);
     }
     rest.finish().unwrap_or(Json::constant("{}"))
-}
-
-/// The same as YAML.
-#[must_use]
-pub fn text(node: &Node) -> Vec<u8> {
-    let mut json = Vec::new();
-    if !write(node, &mut json) {
-        return Vec::new();
-    }
-    let mut yaml = Emitter::new(Style::PyYaml);
-    put(&json, &mut yaml);
-    yaml.finish()
-}
-
-/// Whether stored text reads as the members of the top that the record has.
-#[must_use]
-pub fn gives(raw: &str, node: &Node) -> bool {
-    members(raw).is_some_and(|read| read.is_same(node, &[Field::Source, Field::File]))
 }
 
 /// Writes JSON that the model made.

@@ -1,12 +1,12 @@
 //! A turn's summary as a record and back.
 
 use crate::json::{Fault, Json, text};
-use crate::mapping::{Extra, Finder, Object, Row, Source, row};
+use crate::mapping::{Extra, Finder, Object, Row, Source, object, row};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
 /// Members in the order in which releases 0.5.0 to 0.6.0 write them, then those that people add.
-const ROWS: &[Row] = &[
+pub const KEYED: &[Row] = &[
     row("input", Field::Input),
     row("expected", Field::Expected),
     row("model", Field::Model),
@@ -20,19 +20,70 @@ const ROWS: &[Row] = &[
     row("timestamp", Field::Time),
     row("passed", Field::Passed),
     row("analysis", Field::Analysis),
+    CHECK,
 ];
 
-/// The members that make up the check of a turn.
+/// The same members, and the messages of the turn, in the order of their names: so version 1 has
+/// them.
+pub const DATED: &[Row] = &[
+    row("analysis", Field::Analysis),
+    row("cost", Field::TotalCost),
+    row("duration_ms", Field::Duration),
+    CHECK,
+    row("evaluation", Field::Evaluation),
+    row("expected", Field::Expected),
+    row("input", Field::Input),
+    MESSAGES,
+    row("model", Field::Model),
+    row("passed", Field::Passed),
+    row("result", Field::Result),
+    row("timestamp", Field::Time),
+    row("tokens", Field::Tokens),
+    row("tools_called", Field::ToolsCalled),
+    row("turn", Field::Number),
+];
+
+/// The messages of a turn as JSON text. They become records of their own.
+const MESSAGES: Row = row("messages", Field::Messages);
+/// What version 1 gives people to say about a turn.
+const CHECK: Row = object("eval", Field::Eval, EXPECTS);
+const EXPECTS: &[Row] =
+    &[row("expect_result", Field::ExpectResult), row("expect_tools", Field::ExpectTools)];
+
+/// The members that make up the check of a turn where it has no member of its own.
 const EVAL: &[Field] = &[Field::Expected, Field::Passed, Field::Analysis, Field::Evaluation];
 
 /// Members that are text whatever they look like.
-pub const TEXTS: &[&str] = &["input", "expected", "model", "result", "evaluation", "timestamp"];
+pub const TEXTS: &[&str] = &[
+    "input",
+    "expected",
+    "model",
+    "result",
+    "evaluation",
+    "timestamp",
+    "messages",
+    "tools_called",
+    "eval/expect_tools",
+    "eval/expect_result",
+];
 
-/// Reads a turn.
+/// Reads a turn of version 2.
 ///
 /// # Errors
 /// If the text is not one JSON value.
 pub fn read(text: &Bytes) -> Result<Record, Fault> {
+    members(text, KEYED).map(|(record, _)| record)
+}
+
+/// Reads a turn of version 1, and its messages if they are a text.
+///
+/// # Errors
+/// If the text is not one JSON value.
+pub fn read_dated(text: &Bytes) -> Result<(Record, Option<String>), Fault> {
+    members(text, DATED)
+}
+
+fn members(text: &Bytes, rows: &'static [Row]) -> Result<(Record, Option<String>), Fault> {
     let mut source = Source::new(text);
     let mut record = Record::new(Kind::Turn);
     if source.cursor.peek() != Some(b'{') {
@@ -40,20 +91,35 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         record.kind = Kind::Opaque;
         record.node.set(Field::Type, Json::constant("\"turn\""));
         record.node.set(Field::Data, source.json(span));
-        return Ok(record);
+        return Ok((record, None));
     }
     let (mut flat, mut extra) = (Node::with_capacity(12), Extra::default());
-    let mut finder = Finder::new(ROWS);
+    let mut finder = Finder::new(rows);
     source.cursor.begin_object()?;
     while let Some(key) = source.cursor.next_key()? {
+        let listed = source.cursor.peek() == Some(b'"');
         match finder.find(source.spelling(key)) {
+            Some(row) if row.field == Field::Messages && !listed => {
+                source.unknown(key, &mut extra)?;
+            }
             Some(row) if flat.get(row.field).is_none() => {
                 source.value(key, row, &mut flat, &mut extra)?;
+                if flat.node(row.field).is_some_and(Node::is_empty) {
+                    flat.take(row.field);
+                    extra.add(source.spelling(key), b"{}");
+                }
             }
             _ => source.unknown(key, &mut extra)?,
         }
     }
-    let mut eval = Node::default();
+    let messages = match flat.take(Field::Messages) {
+        Some(Value::Json(messages)) => messages.text(),
+        _ => None,
+    };
+    let mut eval = match flat.take(Field::Eval) {
+        Some(Value::Node(eval)) => eval,
+        _ => Node::default(),
+    };
     for &field in EVAL {
         if let Some(value) = flat.take(field) {
             eval.set(field, value);
@@ -66,11 +132,26 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
     if let Some(extra) = extra.finish() {
         record.node.set(Field::Extra, extra);
     }
-    Ok(record)
+    Ok((record, messages))
 }
 
-/// Writes the turn that a record stands for as JSON; false if it stands for none.
+/// Writes the turn that a record stands for as JSON, as version 2 has it; false if it stands for
+/// none.
 pub fn write(record: &Record, out: &mut Vec<u8>) -> bool {
+    write_members(record, KEYED, None, out)
+}
+
+/// The same as version 1 has it, with messages as one text.
+pub fn write_dated(record: &Record, messages: Option<&str>, out: &mut Vec<u8>) -> bool {
+    write_members(record, DATED, messages, out)
+}
+
+fn write_members(
+    record: &Record,
+    rows: &'static [Row],
+    messages: Option<&str>,
+    out: &mut Vec<u8>,
+) -> bool {
     let node = &record.node;
     if record.kind == Kind::Opaque {
         let data = node.json(Field::Data).filter(|_| node.is(Field::Type, "turn"));
@@ -80,21 +161,38 @@ pub fn write(record: &Record, out: &mut Vec<u8>) -> bool {
     let mut object = Object::open(out);
     let empty = Node::default();
     let eval = node.node(Field::Eval).unwrap_or(&empty);
-    for row in ROWS {
-        let holder = if EVAL.contains(&row.field) { eval } else { node };
-        object.rows(std::slice::from_ref(row), holder);
+    let check = eval.fields().any(|field| !EVAL.contains(&field));
+    for row in rows {
+        match row.field {
+            Field::Messages => {
+                let messages = messages.into_iter();
+                messages.for_each(|messages| text::quote(messages, object.key(row.key)));
+            }
+            Field::Eval if !check => {}
+            field => {
+                let holder = if EVAL.contains(&field) { eval } else { node };
+                object.rows(std::slice::from_ref(row), holder);
+            }
+        }
     }
-    object.extra(eval);
     object.extra(node);
     object.close();
     record.kind == Kind::Turn
 }
 
+/// Keeps the messages of a turn with it, for they cannot be read.
+pub fn keep_messages(turn: &mut Record, messages: &str) {
+    let mut extra = Extra::default();
+    turn.node.json(Field::Extra).into_iter().for_each(|kept| extra.add_members(kept));
+    extra.add(b"\"messages\"", Json::string(messages).as_bytes());
+    extra.finish().into_iter().for_each(|extra| turn.node.set(Field::Extra, extra));
+}
+
 /// Whether a field of a turn stands in what [`write()`] makes of it.
 #[must_use]
 pub fn holds(field: Field) -> bool {
-    const HELD: &[Field] = &[Field::Eval, Field::Extra, Field::Layout, Field::Raw, Field::Data];
-    HELD.contains(&field) || ROWS.iter().any(|row| row.field == field)
+    const HELD: &[Field] = &[Field::Extra, Field::Layout, Field::Raw, Field::Data];
+    HELD.contains(&field) || KEYED.iter().any(|row| row.field == field)
 }
 
 /// A turn that is made up of a conversation that has none: its question, its answer, and calls
@@ -115,6 +213,8 @@ pub struct Summary {
     pub tokens: f64,
     /// Cost of all answers.
     pub cost: f64,
+    /// What a turn of the source tells, which says it better.
+    pub told: Option<Node>,
 }
 
 /// A sum of money as the real software writes it.
@@ -125,19 +225,29 @@ pub fn money(sum: f64) -> Json {
 }
 
 impl Summary {
+    /// Begins with what a turn of the source tells.
+    #[must_use]
+    pub fn of(turn: &Node) -> Self {
+        let number = |field| turn.json(field).and_then(Json::float).unwrap_or(0.0);
+        let (tokens, cost) = (number(Field::Tokens), number(Field::TotalCost));
+        Self { tokens, cost, told: Some(turn.clone()), ..Self::default() }
+    }
+
     /// Takes a message of the turn in.
     pub fn message(&mut self, node: &Node) {
         self.time = node.json(Field::Time).cloned().or(self.time.take());
         if node.is(Field::Role, "user") {
             self.input = said(node);
+            self.result = None;
         } else if node.is(Field::Role, "assistant") {
             if let Some(usage) = node.node(Field::Usage) {
                 let number = |node: &Node| node.json(Field::Total).and_then(Json::float);
                 self.tokens += number(usage).unwrap_or(0.0);
                 self.cost += usage.node(Field::Cost).and_then(number).unwrap_or(0.0);
             }
-            self.result = said(node).or(self.result.take());
             self.model = node.json(Field::Model).cloned().or(self.model.take());
+            // What is said beside calls is no answer, and would be taken for one.
+            self.result = is_answer(node).then(|| said(node)).flatten();
             let blocks = node.nodes(Field::Content).unwrap_or_default();
             let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL));
             self.tools.extend(calls.map(display));
@@ -164,9 +274,27 @@ impl Summary {
         let mut eval = Node::default();
         eval.set(Field::Expected, empty.clone());
         eval.set(Field::Evaluation, empty);
+        for (field, value) in self.told.iter().flat_map(Node::iter) {
+            match value {
+                Value::Node(told) if field == Field::Eval => {
+                    told.iter().for_each(|(field, value)| eval.set(field, value.clone()));
+                }
+                _ if matches!(field, Field::Number | Field::Extra | Field::Layout | Field::Raw) => {
+                }
+                value => node.set(field, value.clone()),
+            }
+        }
         node.set(Field::Eval, eval);
         record
     }
+}
+
+/// Whether a message ends a turn: it is said, and calls no tool.
+#[must_use]
+pub fn is_answer(node: &Node) -> bool {
+    let blocks = node.nodes(Field::Content).unwrap_or_default();
+    let calls = blocks.iter().any(|block| block.is(Field::Type, block::TOOL_CALL));
+    node.is(Field::Role, "assistant") && !calls
 }
 
 /// The texts of a message as one.
@@ -175,9 +303,7 @@ pub fn said(node: &Node) -> Option<Json> {
     if let Some(text) = node.json(Field::Content) {
         return Some(text.clone()).filter(|text| !text.is_null());
     }
-    let blocks = node.nodes(Field::Content)?;
-    let texts = blocks.iter().filter(|block| block.is(Field::Type, block::TEXT));
-    texts.filter_map(|block| block.json(Field::Text).cloned()).reduce(|a, b| a.joined(&b))
+    block::all_text(node.nodes(Field::Content)?)
 }
 
 /// How many characters of an argument are shown.

@@ -1,11 +1,11 @@
 //! The turns once more, beside the messages: what they tell of messages that are not there.
 
-use super::EXPANSION;
+use super::super::EXPANSION;
 use super::turn::TEXTS;
 use crate::error::Result;
 use crate::json::{Json, text};
 use crate::mapping::Source;
-use crate::yaml::encoding::Decoder;
+use crate::yaml::encoding::{Decoder, Encoding};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Events, Limits, What};
 use bytes::Bytes;
@@ -24,8 +24,9 @@ pub struct Told {
 pub struct Turns {
     events: Events<Decoder<Box<dyn Read>>>,
     nodes: Nodes,
-    /// The number of the turn that was read last.
+    /// The number of the turn that was read last, and what it tells.
     at: u64,
+    last: Option<Told>,
     inside: bool,
 }
 
@@ -34,10 +35,14 @@ impl Turns {
     ///
     /// # Errors
     /// If the part cannot be read.
-    pub fn open(part: Box<dyn Read>, limits: Limits) -> Result<Self> {
-        let events = Events::new(Decoder::new(part, None), limits);
+    pub fn open(
+        part: Box<dyn Read>,
+        encoding: Option<&'static Encoding>,
+        limits: Limits,
+    ) -> Result<Self> {
+        let events = Events::new(Decoder::new(part, encoding), limits);
         let nodes = Nodes::new(Budget::of(EXPANSION));
-        let mut turns = Self { events, nodes, at: 0, inside: false };
+        let mut turns = Self { events, nodes, at: 0, last: None, inside: false };
         turns.enter()?;
         Ok(turns)
     }
@@ -67,26 +72,24 @@ impl Turns {
         }
     }
 
-    /// What turn `number` tells, counting from 1. Numbers must be asked for in ascending order.
+    /// What turn `number` tells, counting from 1. No number may be smaller than the one before.
     ///
     /// # Errors
     /// If the part cannot be read.
     pub fn told(&mut self, number: u64) -> Result<Option<Told>> {
-        let mut json = Vec::new();
         while self.inside && self.at < number {
             let first = self.nodes.next(&mut self.events)?;
             if first.what == What::SequenceEnd {
                 self.inside = false;
-                return Ok(None);
+                break;
             }
-            json.clear();
+            let mut json = Vec::new();
             self.nodes.value(&mut self.events, first, Scalars::Text, &mut json)?;
             self.at += 1;
+            // Only the one that is asked for is looked into.
+            self.last = (self.at == number).then(|| told(json.into()));
         }
-        if self.at != number || json.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(told(json.into())))
+        Ok(self.last.clone().filter(|_| self.at == number))
     }
 }
 

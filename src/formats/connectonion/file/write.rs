@@ -1,23 +1,23 @@
-//! Writing a file as PyYAML does.
+//! Writing a file, as PyYAML does or for people.
 //!
 //! Turns stand before the messages that they sum up, and the top before both tells of the end. So
 //! turns and messages go to spools, and the file is put together at its end.
 
-use super::super::{NAME, message};
-use super::EXPANSION;
-use super::assembly::{CHUNK, Out, Section, ended};
-use super::top::{self, put};
+use super::super::{EXPANSION, message};
+use super::assembly::{CHUNK, Frame, Section, add_file, append, ended};
+use super::top::{KEYED, put};
 use super::turn::{self, Summary, TEXTS};
+use super::{READABLE, remark};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::json::Json;
-use crate::lines::BOM;
 use crate::mapping::Spacing;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Events, Limits};
+use crate::yaml::write::Style;
 use bytes::Bytes;
 use std::io::Write;
 
@@ -35,7 +35,9 @@ pub fn open<'a>(
         to,
         cx,
         own: None,
+        style: Style::PyYaml,
         top: Node::default(),
+        above: String::new(),
         middle: Vec::new(),
         tail: Vec::new(),
         turns: Section::new("turns", sink.spool()?),
@@ -46,6 +48,7 @@ pub fn open<'a>(
         summary: None,
         header_prompt: None,
         sums: (0.0, 0.0),
+        json: Vec::new(),
     }))
 }
 
@@ -54,8 +57,12 @@ struct File<'a> {
     cx: &'a Cx<'a>,
     /// Whether the records come from such a file; `None` before the session record.
     own: Option<bool>,
+    /// What comes from elsewhere is spelled for people.
+    style: Style,
     /// The session record.
     top: Node,
+    /// Comments between the top and the turns.
+    above: String,
     /// What stands between turns and messages, and behind the messages.
     middle: Vec<u8>,
     tail: Vec<u8>,
@@ -72,6 +79,8 @@ struct File<'a> {
     header_prompt: Option<Json>,
     /// Tokens and cost of all turns that were summed up.
     sums: (f64, f64),
+    /// The message that is being written, as JSON.
+    json: Vec<u8>,
 }
 
 impl Writer for File<'_> {
@@ -83,7 +92,9 @@ impl Writer for File<'_> {
         match (record.kind, self.own) {
             (Kind::Session, _) => self.session(&record.node),
             (_, None) => return Err(no_session(located.at)),
+            (Kind::Notice, Some(true)) => self.notice(located)?,
             (Kind::Turn, Some(true)) => self.turn(located),
+            (Kind::Turn, Some(false)) => self.told(&record.node),
             (Kind::Opaque, Some(true)) if record.node.is(Field::Type, "turn") => {
                 self.turn(located);
             }
@@ -105,29 +116,16 @@ impl Writer for File<'_> {
         }
         self.close_turn();
         self.list_empty(self.written);
-        let file = self.top.take(Field::File);
-        let file = match &file {
-            Some(Value::Node(file)) => file.clone(),
-            _ => Node::default(),
-        };
-        let mut out = Out::new(self.to.as_mut(), file.is(Field::Eol, "crlf"));
-        if file.is_true(Field::Bom) {
-            out.put(BOM)?;
-        }
-        let head = match self.top.text(Field::Raw).filter(|raw| own && top::gives(raw, &self.top)) {
-            Some(raw) => raw.into_bytes(),
-            None => top::text(&self.top),
-        };
-        out.put(&ended(head))?;
         self.turns.yaml.end();
-        self.turns.finish(&mut out)?;
-        out.put(&self.middle)?;
-        self.messages.finish(&mut out)?;
-        out.put(&self.tail)?;
-        if file.json(Field::FinalNewline).is_none() {
-            out.end_line()?;
-        }
-        self.to.flush().map_err(|error| Error::io("cannot write", error))
+        let (top, above) = (&self.top, self.above.as_str());
+        let frame = Frame { shape: &KEYED, top, own, style: self.style, above };
+        let (turns, messages) = (self.turns, self.messages);
+        frame.write(self.to, |out| {
+            turns.finish(out)?;
+            out.put(&self.middle)?;
+            messages.finish(out)?;
+            out.put(&self.tail)
+        })
     }
 }
 
@@ -138,18 +136,10 @@ impl File<'_> {
 
     fn session(&mut self, node: &Node) {
         let first = self.own.is_none();
-        let own = *self.own.get_or_insert(node.is(Field::Source, &format!("{NAME}@2")));
-        if node.node(Field::File).is_some_and(|file| file.json(Field::Encoding).is_some()) {
-            self.lost("session.file.encoding");
-        }
-        for field in node.fields() {
-            let held = top::FIELDS.contains(&field) || (own && field == Field::Extra);
-            let held = held && (own || field != Field::Totals);
-            if !held {
-                self.lost(&format!("session.{}", field.name()));
-            }
-        }
+        let own = *self.own.get_or_insert(node.is(Field::Source, &KEYED.source()));
+        KEYED.losses(node, own, &|_| false, self.cx.log);
         if first {
+            self.set_style(node, own);
             self.top = node.clone();
             if !own {
                 self.top.take(Field::Extra);
@@ -161,11 +151,7 @@ impl File<'_> {
             }
             return;
         }
-        if let Some(new) = node.node(Field::File) {
-            let mut file = self.top.node(Field::File).cloned().unwrap_or_default();
-            new.iter().for_each(|(field, value)| file.set(field, value.clone()));
-            self.top.set(Field::File, file);
-        }
+        add_file(&mut self.top, node);
         if !own {
             if let Some(time) = node.json(Field::Updated) {
                 self.top.set(Field::Updated, time.clone());
@@ -175,19 +161,52 @@ impl File<'_> {
             }
             return;
         }
-        let text = match node.text(Field::Raw).filter(|raw| top::gives(raw, node)) {
-            Some(raw) => raw.into_bytes(),
-            None => top::text(node),
-        };
+        let text = KEYED.spelled(node, self.style);
         let before = self.open.is_none() && self.listed == 0;
         let place = if before { &mut self.middle } else { &mut self.tail };
         place.extend_from_slice(&ended(text));
     }
 
+    fn set_style(&mut self, node: &Node, own: bool) {
+        let readable = node.node(Field::File).is_some_and(|file| file.is(Field::Style, READABLE));
+        self.style = if own && !readable { Style::PyYaml } else { Style::Readable };
+        self.turns.yaml.set_style(self.style);
+        self.messages.yaml.set_style(self.style);
+    }
+
     fn prompt(&mut self, prompt: &Json) {
         let mut node = Node::default();
         node.set(Field::SystemPrompt, prompt.clone());
-        self.middle.extend_from_slice(&top::text(&node));
+        self.middle.extend_from_slice(&KEYED.text(&node, self.style));
+    }
+
+    /// Puts comments and blank lines where they stood.
+    fn notice(&mut self, located: &Located<Record>) -> Result<()> {
+        let node = &located.value.node;
+        let Some(text) = remark(node) else {
+            message::lost(&located.value, self.cx.log);
+            return Ok(());
+        };
+        let turn = node.json(Field::Turn).and_then(Json::float).map(|turn| turn as u32);
+        match node.text(Field::Layout).as_deref() {
+            Some("turns") => self.above.push_str(&text),
+            Some("messages") if !self.middle.is_empty() => append(&mut self.middle, &text),
+            Some("messages") => drop(self.turns.yaml.remark(text.as_bytes())),
+            Some("end") if !self.tail.is_empty() => append(&mut self.tail, &text),
+            Some("end" | "behind") => {
+                self.close_turn();
+                self.list_empty(turn.map_or(self.written, u64::from).min(self.written));
+                self.messages.yaml.remark(text.as_bytes());
+            }
+            _ => match turn {
+                Some(turn) => {
+                    self.open_turn(turn.max(1).into(), located)?;
+                    self.messages.yaml.remark(text.as_bytes());
+                }
+                None => drop(self.turns.yaml.remark(text.as_bytes())),
+            },
+        }
+        Ok(())
     }
 
     fn turn(&mut self, located: &Located<Record>) {
@@ -202,9 +221,7 @@ impl File<'_> {
         if turn::write(record, &mut json) {
             put(&json, &mut self.turns.yaml);
         }
-        for field in record.node.fields().filter(|field| !turn::holds(*field)) {
-            self.lost(&format!("turn.{}", field.name()));
-        }
+        self.turn_losses(&record.node, &[]);
     }
 
     /// Whether a stored spelling reads as the record; says so if not.
@@ -231,8 +248,8 @@ impl File<'_> {
     fn message(&mut self, located: &Located<Record>, own: bool) -> Result<()> {
         let record = &located.value;
         let node = &record.node;
-        let mut json = Vec::new();
-        if !message::write(record, Spacing::None, own, &mut json) {
+        self.json.clear();
+        if !message::write(record, Spacing::None, own, &mut self.json) {
             message::lost(record, self.cx.log);
             return Ok(());
         }
@@ -240,6 +257,8 @@ impl File<'_> {
             let number = node.json(Field::Turn).and_then(Json::float);
             let number =
                 number.map_or(self.open.unwrap_or(1), |number| (number as u32).max(1).into());
+            self.open_turn(number, located)?;
+        } else if let Some(number) = self.told_turn(node) {
             self.open_turn(number, located)?;
         } else if self.sum_up(record) {
             self.open_turn(self.written + 1, located)?;
@@ -251,7 +270,7 @@ impl File<'_> {
             self.messages.yaml.raw(raw.as_bytes());
             return Ok(());
         }
-        put(&json, &mut self.messages.yaml);
+        put(&self.json, &mut self.messages.yaml);
         message::losses(record, own, self.cx.log);
         Ok(())
     }
@@ -303,11 +322,35 @@ impl File<'_> {
             }
             return false;
         }
-        if node.is(Field::Role, "user") {
+        let told = self.summary.as_ref().is_some_and(|summary| summary.told.is_some());
+        if node.is(Field::Role, "user") && !told {
             self.end_summary();
         }
         self.summary.get_or_insert_default().message(node);
         true
+    }
+
+    /// Begins a turn with what another format tells of it; the next such turn ends it.
+    fn told(&mut self, turn: &Node) {
+        self.end_summary();
+        self.summary = Some(Summary::of(turn));
+        self.turn_losses(turn, &[Field::Extra]);
+    }
+
+    /// The turn that a message says it belongs to, if that was told of and is written already: some
+    /// formats tell of all turns before the first message.
+    fn told_turn(&self, message: &Node) -> Option<u64> {
+        let number = message.json(Field::Turn).and_then(Json::float)? as u64;
+        let written = (1..=self.written).contains(&number);
+        let comes = self.open == Some(number) || number > self.listed;
+        Some(number).filter(|_| written && comes && !message.is(Field::Role, "system"))
+    }
+
+    /// Counts what of a turn has no place.
+    fn turn_losses(&self, turn: &Node, also: &[Field]) {
+        for field in turn.fields().filter(|f| !turn::holds(*f) || also.contains(f)) {
+            self.lost(&format!("turn.{}", field.name()));
+        }
     }
 
     /// Gives the top what every file of the real software has.
@@ -344,7 +387,7 @@ impl File<'_> {
 }
 
 /// The one item of a sequence as JSON, if the text is that.
-fn item(yaml: &str, scalars: Scalars) -> Option<Bytes> {
+pub fn item(yaml: &str, scalars: Scalars) -> Option<Bytes> {
     let mut events = Events::new(yaml.as_bytes(), Limits::default());
     let mut nodes = Nodes::new(Budget::of(EXPANSION));
     for _ in ["document", "sequence"] {

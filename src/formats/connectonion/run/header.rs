@@ -3,6 +3,9 @@
 use crate::json::{Cursor, Json, text};
 use crate::mapping::{Extra, Object};
 use crate::record::{Field, Kind, Node, Record};
+use crate::yaml::Text;
+use crate::yaml::json::Scalars;
+use std::collections::HashSet;
 
 /// Fields in the order in which ConnectOnion writes them, with how their values are spelled.
 const LINES: &[(&str, Target)] = &[
@@ -25,13 +28,41 @@ enum Target {
     Total,
 }
 
-/// Whether the beginning of a file is that of a run. A long prompt may hide where the messages
-/// begin, if that is not the `whole` file.
+/// Whether the beginning of a file is that of a run as the real software lays it out. A long prompt
+/// may hide where the messages begin, if that is not the `whole` file; a file that was cut may have
+/// none.
 #[must_use]
 pub fn is_run(head: &str, whole: bool) -> bool {
     let known = |line: &str| LINES.iter().any(|(key, _)| value_of(line, key).is_some());
     head.lines().next().is_some_and(known)
-        && (!whole || head.lines().any(|line| line.trim_end_matches('\r') == super::MESSAGES))
+        && (!whole || head.lines().any(|line| line == super::MESSAGES) || is_cut(head))
+}
+
+/// Whether all there is of a file are lines of a header, of which the last may be cut.
+fn is_cut(head: &str) -> bool {
+    let mut header = Header::default();
+    let whole_lines = head.rsplit_once('\n').map_or("", |(lines, _)| lines);
+    whole_lines.lines().count() > 1 && whole_lines.lines().all(|line| header.line(line))
+}
+
+/// Whether the beginning of a file is that of a run that was written anew by another program or a
+/// person: the same members in whatever layout.
+#[must_use]
+pub fn is_edited(head: &str) -> bool {
+    let begins = |key: &str| {
+        head.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
+    };
+    let known = LINES.iter().filter(|(key, _)| begins(key)).count();
+    begins("messages") && known > 1 && !begins("turns") && !begins("name")
+}
+
+/// What the scalars of a member are.
+#[must_use]
+pub fn scalars_of(key: &str) -> Scalars {
+    match LINES.iter().find(|(name, _)| *name == key) {
+        Some((_, Target::Text(_))) => Scalars::Text,
+        _ => Scalars::Typed,
+    }
 }
 
 fn value_of<'l>(line: &'l str, key: &str) -> Option<&'l str> {
@@ -44,6 +75,8 @@ pub struct Header {
     node: Node,
     totals: Extra,
     extra: Extra,
+    names: HashSet<String>,
+    twice: Vec<String>,
     /// Lines of a text under `system_prompt: |`.
     prompt: Option<Vec<String>>,
     /// The lines as they stand, to be compared with what the writer makes of the record.
@@ -71,21 +104,40 @@ impl Header {
         let Some((key, value)) = line.split_once(": ") else { return false };
         let plain = key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         let mut cursor = Cursor::new(value.as_bytes());
-        if key.is_empty() || !plain || cursor.skip_value().is_err() || cursor.end().is_err() {
+        if key.is_empty()
+            || key == "messages"
+            || !plain
+            || cursor.skip_value().is_err()
+            || cursor.end().is_err()
+        {
             return false;
         }
-        let json = Json::checked(value.trim().to_owned().into());
-        let quoted = format!("\"{key}\"");
+        self.member(key, Json::checked(value.trim().to_owned().into()));
+        true
+    }
+
+    /// The names that came more than once.
+    #[must_use]
+    pub fn twice(&self) -> &[String] {
+        &self.twice
+    }
+
+    /// Takes a member in.
+    pub fn member(&mut self, key: &str, json: Json) {
+        if !self.names.insert(key.to_owned()) {
+            self.twice.push(key.to_owned());
+        }
+        let mut quoted = Vec::new();
+        text::quote(key, &mut quoted);
         match LINES.iter().find(|(name, _)| *name == key) {
-            Some((_, Target::Text(field))) if value.starts_with('"') => {
+            Some((_, Target::Text(field))) if json.as_bytes().starts_with(b"\"") => {
                 self.node.set(*field, json);
             }
             Some((_, Target::Total)) if json.float().is_some() => {
-                self.totals.add(quoted.as_bytes(), json.as_bytes());
+                self.totals.add(&quoted, json.as_bytes());
             }
-            _ => self.extra.add(quoted.as_bytes(), json.as_bytes()),
+            _ => self.extra.add(&quoted, json.as_bytes()),
         }
-        true
     }
 
     /// The session record, and the lines that it was read from.
@@ -140,23 +192,21 @@ fn text_line(key: &str, value: &Json, own: bool, out: &mut Vec<u8>) {
             }
         }
         None => {
+            let anew =
+                Text::from_json(value.as_bytes()).filter(|_| !own).map(|text| text.to_json());
             let mut spelled = Vec::new();
-            ascii(value, &mut spelled);
+            ascii(anew.as_deref().unwrap_or(value.as_bytes()), &mut spelled);
             value_line(key, &spelled, out);
         }
     }
 }
 
-/// A string in ASCII where that is safe: a parser takes the halves of a character beyond 16 bits
-/// for two characters, so such a one stays as it is.
-fn ascii(value: &Json, out: &mut Vec<u8>) {
-    if value.as_bytes().is_ascii() {
-        out.extend_from_slice(value.as_bytes());
-        return;
-    }
-    for c in String::from_utf8_lossy(value.as_bytes()).chars() {
+/// A string in ASCII where that is safe: a parser of YAML takes the halves of a character beyond
+/// 16 bits for two characters, so such a one stays as it is.
+fn ascii(value: &[u8], out: &mut Vec<u8>) {
+    for c in String::from_utf8_lossy(value).chars() {
         match u16::try_from(u32::from(c)) {
-            Ok(_) if c.is_ascii() => out.push(c as u8),
+            Ok(_) if matches!(c, ' '..='~') => out.push(c as u8),
             Ok(unit) => out.extend_from_slice(format!("\\u{unit:04x}").as_bytes()),
             Err(_) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
         }

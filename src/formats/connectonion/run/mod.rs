@@ -3,7 +3,7 @@
 //! ConnectOnion writes these files by hand: a header of one line a field, and under `messages: |`
 //! a JSON array with one message a line. What it writes so is often no YAML that a parser takes
 //! (a system prompt that begins with a space, control characters), so the lines are read as
-//! lines.
+//! lines. Where a person or another program laid the file out in another way, it is read as YAML.
 //!
 //! | header | canonical |
 //! |---|---|
@@ -12,11 +12,17 @@
 //! | `tokens`, `cost`, `duration_ms` | `totals` |
 //! | any other line `key: value` | `extra` |
 
+mod edited;
 mod header;
 mod read;
 mod write;
 
-pub use header::is_run;
+use super::message;
+use crate::json::{Fault, without_nan};
+use crate::record::Record;
+use bytes::Bytes;
+
+pub use header::{is_edited, is_run};
 pub use read::{open, pieces};
 pub use write::open as open_writer;
 
@@ -27,3 +33,15 @@ const OPEN: &str = "  [";
 const CLOSE: &str = "  ]";
 /// What stands before each message.
 const INDENT: &str = "    ";
+
+/// Reads a message. Numbers that only Python's JSON knows are read as `null`; says whether there
+/// were any.
+///
+/// # Errors
+/// If the text is not one JSON value.
+fn parse(text: &Bytes) -> Result<(Record, bool), Fault> {
+    message::read(text).map(|record| (record, false)).or_else(|fault| {
+        let plain = without_nan(text).ok_or(fault)?;
+        message::read(&plain.into()).map(|record| (record, true)).map_err(|_| fault)
+    })
+}

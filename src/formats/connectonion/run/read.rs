@@ -2,8 +2,9 @@
 
 use super::super::chain::Chain;
 use super::super::{NAME, message};
+use super::edited;
 use super::header::{self, Header};
-use super::{CLOSE, INDENT, MESSAGES, OPEN};
+use super::{CLOSE, INDENT, MESSAGES, OPEN, parse};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader, no_header};
@@ -12,6 +13,7 @@ use crate::lines::{Line, Lines, utf8};
 use crate::mapping::Spacing;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
+use crate::yaml::encoding::{Decoder, Found};
 use bytes::Bytes;
 use std::io::Read;
 
@@ -19,13 +21,14 @@ use std::io::Read;
 ///
 /// # Errors
 /// If the part cannot be opened.
-pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let mut lines = Lines::new(parts.main()?, cx.options.max_line);
-    let bom = lines.skip_bom()?;
+pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    if !edited::is_by_hand(&mut lines(parts, encoding, cx)?)? {
+        return edited::open(parts, encoding, cx);
+    }
     Ok(Box::new(Records {
-        lines,
+        lines: lines(parts, encoding, cx)?,
         cx,
-        bom,
+        encoding,
         crlf: false,
         stage: Stage::Header,
         chain: Chain::default(),
@@ -34,6 +37,27 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         faulty: false,
         scratch: Vec::new(),
     }))
+}
+
+fn lines(parts: &mut dyn Parts, encoding: Found, cx: &Cx<'_>) -> Result<Lines<Box<dyn Read>>> {
+    let part: Box<dyn Read> = match encoding.is_utf8() {
+        true => parts.main()?,
+        false => Box::new(Decoder::new(parts.main()?, Some(encoding.encoding))),
+    };
+    let mut lines = Lines::new(part, cx.options.max_line);
+    lines.skip_bom()?;
+    Ok(lines)
+}
+
+/// The session's file as far as its beginning shows it.
+pub(super) fn note_file(record: &mut Record, encoding: Found, crlf: bool, cx: &Cx<'_>) {
+    let mut file = cx.file(encoding.mark, crlf).unwrap_or_default();
+    if !encoding.is_utf8() {
+        file.set(Field::Encoding, Json::string(encoding.encoding.name()));
+    }
+    if !file.is_empty() {
+        record.node.set(Field::File, file);
+    }
 }
 
 /// How far the reading came.
@@ -51,7 +75,7 @@ enum Stage {
 struct Records<'a> {
     lines: Lines<Box<dyn Read>>,
     cx: &'a Cx<'a>,
-    bom: bool,
+    encoding: Found,
     crlf: bool,
     stage: Stage,
     chain: Chain,
@@ -92,13 +116,13 @@ impl Records<'_> {
         let mut at = None;
         loop {
             let Some(line) = self.lines.next()? else {
-                let code = if at.is_none() { Code::Empty } else { Code::CutShort };
-                let message = match at {
-                    None => Code::Empty.title(),
-                    Some(_) => "the file ends before its messages",
-                };
-                let found = Diagnostic::new(code, message);
-                return Err(Error::unfit(at.into_iter().fold(found, Diagnostic::at)));
+                if at.is_none() {
+                    return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+                }
+                let found = Diagnostic::new(Code::CutShort, "the file ends before its messages");
+                self.cx.tolerate(Error::damaged(found.at(self.lines.position())))?;
+                self.faulty = true;
+                break;
             };
             if at.is_none() {
                 self.crlf = line.bytes.ends_with(b"\r");
@@ -114,6 +138,10 @@ impl Records<'_> {
             }
         }
         let at = at.unwrap_or_default();
+        for name in header.twice() {
+            let message = format!("member {name:?} stands twice");
+            self.cx.report(Diagnostic::new(Code::TwiceNamed, message).at(at));
+        }
         let (mut record, source) = header.finish(&format!("{NAME}@3"));
         self.chain = Chain::of(&record.node, Field::Updated, self.cx);
         self.scratch.clear();
@@ -121,16 +149,10 @@ impl Records<'_> {
         if self.scratch != source.as_bytes() {
             record.node.set(Field::Raw, Json::string(&source));
         }
-        self.file(&mut record);
+        note_file(&mut record, self.encoding, self.crlf, self.cx);
         self.stage = Stage::Before;
         self.records = 1;
         Ok(Some(Located { value: record, at }))
-    }
-
-    fn file(&self, record: &mut Record) {
-        if let Some(file) = self.cx.file(self.bom, self.crlf) {
-            record.node.set(Field::File, file);
-        }
     }
 
     /// One line behind the header.
@@ -177,11 +199,15 @@ impl Records<'_> {
         let start = bytes.len() - bytes.strip_prefix(INDENT.as_bytes()).unwrap_or(bytes).len();
         let text = bytes.slice(start..);
         let text = text.strip_suffix(b",").map_or(text.clone(), |inner| text.slice(..inner.len()));
-        let record = message::read(&text);
-        let mut record = record.map_err(|mut fault| {
+        let (mut record, beyond_json) = parse(&text).map_err(|mut fault| {
             fault.at += start;
             Error::json(fault, line.bytes, line.at)
         })?;
+        message::say_opaque(&record, line.at, self.cx);
+        if beyond_json {
+            let found = Diagnostic::new(Code::PythonNumber, Code::PythonNumber.title());
+            self.cx.report(found.at(line.at));
+        }
         self.scratch.clear();
         self.scratch.extend_from_slice(INDENT.as_bytes());
         message::write(&record, Spacing::Python, true, &mut self.scratch);
@@ -224,11 +250,11 @@ impl Records<'_> {
 ///
 /// # Errors
 /// If the part cannot be read.
-pub fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
+pub fn pieces(parts: &mut dyn Parts, encoding: Found, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let mut out = Vec::new();
-    for item in open(parts, &quiet)? {
+    for item in open(parts, encoding, &quiet)? {
         let Ok(Located { value, at }) = item else { continue };
         out.clear();
         match value.kind {

@@ -1,7 +1,7 @@
 //! Writing a run as ConnectOnion does.
 
-use super::super::{NAME, message};
-use super::{CLOSE, INDENT, MESSAGES, OPEN, header};
+use super::super::{NAME, cannot_write, encoding_of, message};
+use super::{CLOSE, INDENT, MESSAGES, OPEN, header, parse};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -11,6 +11,7 @@ use crate::lines::BOM;
 use crate::mapping::Spacing;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
+use crate::yaml::encoding::{Encoder, UTF_8};
 use bytes::Bytes;
 use std::io::Write;
 
@@ -24,7 +25,7 @@ pub fn open<'a>(
     cx: &'a Cx<'a>,
 ) -> Result<Box<dyn Writer + 'a>> {
     Ok(Box::new(Run {
-        to: sink.create("")?,
+        to: Encoder::new(sink.create("")?, UTF_8),
         out: Vec::new(),
         cx,
         own: None,
@@ -53,7 +54,7 @@ const HEADER_FIELDS: &[Field] = &[
 ];
 
 struct Run<'a> {
-    to: Box<dyn Write>,
+    to: Encoder<Box<dyn Write>>,
     out: Vec<u8>,
     cx: &'a Cx<'a>,
     /// Whether the records come from a run; `None` before the session record.
@@ -76,7 +77,7 @@ impl Writer for Run<'_> {
             return Ok(());
         }
         match (record.kind, self.own) {
-            (Kind::Session, None) => self.header(&record.node),
+            (Kind::Session, None) => self.header(&record.node)?,
             (Kind::Session, _) => self.later_session(&record.node),
             (_, None) => return Err(no_session(located.at)),
             (_, Some(own)) => self.item(located, own),
@@ -97,13 +98,13 @@ impl Writer for Run<'_> {
             self.end_line();
         }
         self.flush()?;
-        self.to.flush().map_err(|error| Error::io("cannot write", error))
+        self.to.flush().map_err(cannot_write)
     }
 }
 
 impl Run<'_> {
     fn flush(&mut self) -> Result<()> {
-        self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
+        self.to.write_all(&self.out).map_err(cannot_write)?;
         self.out.clear();
         Ok(())
     }
@@ -116,9 +117,12 @@ impl Run<'_> {
         self.cx.log.count(Fate::Dropped, path);
     }
 
-    fn header(&mut self, node: &Node) {
+    fn header(&mut self, node: &Node) -> Result<()> {
         let own = node.is(Field::Source, &format!("{NAME}@3"));
         self.own = Some(own);
+        if let Some(file) = node.node(Field::File).filter(|_| own) {
+            self.to.set_encoding(encoding_of(file)?);
+        }
         self.file(node, true);
         let mut text = Vec::new();
         match node.text(Field::Raw).filter(|raw| own && gives(raw, node)) {
@@ -158,6 +162,7 @@ impl Run<'_> {
                 self.lost(&format!("session.{}", field.name()));
             }
         }
+        Ok(())
     }
 
     /// What a session record says of the file.
@@ -192,6 +197,10 @@ impl Run<'_> {
     fn item(&mut self, located: &Located<Record>, own: bool) {
         let record = &located.value;
         let node = &record.node;
+        // Remarks have no place here, and are nothing that is said.
+        if record.kind == Kind::Notice {
+            return message::lost(record, self.cx.log);
+        }
         if record.kind == Kind::Message && !node.is(Field::Role, "system") {
             self.say_prompt();
         }
@@ -216,6 +225,7 @@ impl Run<'_> {
                     self.cx.raw_refused(located.at);
                 }
                 message::losses(record, own, self.cx.log);
+                text = if own { text } else { escaped(&text) };
             }
         }
         self.put(&[INDENT.as_bytes(), &text].concat());
@@ -229,7 +239,7 @@ impl Run<'_> {
             record.node.set(Field::Content, prompt);
             let mut text = INDENT.as_bytes().to_vec();
             message::write(&record, Spacing::Python, false, &mut text);
-            self.put(&text);
+            self.put(&escaped(&text));
         }
     }
 
@@ -243,6 +253,34 @@ impl Run<'_> {
         self.end_line();
         self.out.extend_from_slice(line);
     }
+}
+
+/// A line of JSON without the characters that YAML cannot hold, or takes for line breaks: they
+/// become escapes. The real software writes them as they are and cannot load its own files then.
+fn escaped(line: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((&byte, after)) = rest.split_first() {
+        let found = match rest {
+            [0x7f, ..] => Some((0x7f, 1)),
+            [0xc2, low @ 0x80..=0x9f, ..] => Some((u16::from(*low), 2)),
+            [0xe2, 0x80, low @ (0xa8 | 0xa9), ..] => Some((0x2000 | u16::from(low & 0x3f), 3)),
+            [0xef, 0xbb, 0xbf, ..] => Some((0xfeff, 3)),
+            [0xef, 0xbf, low @ (0xbe | 0xbf), ..] => Some((0xff00 | u16::from(low | 0xc0), 3)),
+            _ => None,
+        };
+        match found {
+            Some((unit, length)) => {
+                out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+                rest = rest.get(length..).unwrap_or_default();
+            }
+            None => {
+                out.push(byte);
+                rest = after;
+            }
+        }
+    }
+    out
 }
 
 /// The line that was kept as it is.
@@ -264,6 +302,6 @@ fn gives(raw: &str, node: &Node) -> bool {
 /// Whether a stored message reads as this record.
 fn is_read_as(raw: &Bytes, record: &Record) -> bool {
     let apart = [Field::Id, Field::IdMade, Field::Parent, Field::Eol];
-    message::read(raw)
-        .is_ok_and(|read| read.kind == record.kind && read.node.is_same(&record.node, &apart))
+    parse(raw)
+        .is_ok_and(|(read, _)| read.kind == record.kind && read.node.is_same(&record.node, &apart))
 }

@@ -310,7 +310,7 @@ impl Mending<'_> {
         };
         if self.wish.resumable && !plan.is_in_file_order() {
             let at = self.header.at;
-            self.report(Code::NotResumable, Code::NotResumable.title(), at);
+            self.report(Code::Unordered, Code::Unordered.title(), at);
         } else if self.wish.resumable {
             self.resume = Some(Resume::new(list, self.kept, plan.compaction(), maker));
         }

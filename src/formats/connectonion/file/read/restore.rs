@@ -13,7 +13,8 @@ impl Records<'_> {
     pub(super) fn open_turns(&mut self) -> Result<()> {
         if self.turns.is_none() {
             // Where they cannot be read again there is nothing to restore from.
-            self.turns = Turns::open(self.parts.main()?, self.limits).ok();
+            self.turns =
+                Turns::open(self.parts.main()?, self.cx.options.encoding, self.limits).ok();
         }
         Ok(())
     }
@@ -25,16 +26,21 @@ impl Records<'_> {
 
     pub(super) fn restore_question(&mut self, turn: Turn, at: Position) -> Result<()> {
         let told = self.told(turn)?.input;
+        self.restore_input(told, turn, at);
+        Ok(())
+    }
+
+    /// Adds a turn's question, which is not among its messages.
+    pub(super) fn restore_input(&mut self, told: Option<Json>, turn: Turn, at: Position) {
         if told.is_some() {
             let message = format!("turn {} lacks its question in `messages`", turn.number);
             self.cx.report(Diagnostic::new(Code::Restored, message).at(at));
         }
         self.restore("user", told, turn, at);
-        Ok(())
     }
 
     /// Adds a message that only the turn tells of.
-    fn restore(&mut self, role: &str, said: Option<Json>, turn: Turn, at: Position) {
+    pub(super) fn restore(&mut self, role: &str, said: Option<Json>, turn: Turn, at: Position) {
         let Some(said) = said.filter(|said| said.as_bytes() != b"\"\"") else { return };
         let mut record = Record::new(Kind::Message);
         record.node.set(Field::Role, Json::string(role));

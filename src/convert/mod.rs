@@ -1,21 +1,23 @@
 //! Conversion: between formats as records, within one format as bytes where that is possible.
 
-use crate::diagnostic::{Code, Diagnostic, Fate, Log};
+mod branch;
+
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts, Sink, Target};
 use crate::formats::Spec;
-use crate::json::Json;
 use crate::migrate::{self, Outcome};
-use crate::position::Located;
-use crate::record::{Field, Kind, Record};
-use crate::tree::{Path, Shape};
+use crate::record::{Field, Kind};
+use branch::Branch;
 use std::io::{self, Write};
 
 /// Converts one session. `version` is the version that the input is of.
 ///
 /// Within one format, towards the same or a newer version, this is a copy or a migration, which
 /// leaves the bytes alone that need not change. Everything else goes through the records. What the
-/// target cannot hold is counted in the log, and said once for each kind of field.
+/// target cannot hold is counted in the log, and said once for each kind of field. A linear target
+/// gets the branch that the session stands on; one of another format gets what the source's own
+/// software would send to a model, such as summaries in place of what they sum up.
 ///
 /// # Errors
 /// If the input is damaged beyond what the options allow, or reading or writing fails.
@@ -27,6 +29,7 @@ pub fn run(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
+    let to = as_it_came(from, version, to, parts, cx)?;
     let target = to.version().number;
     if from.name == to.format.name && from.plane.is_some() && version <= target {
         let input = parts.main()?;
@@ -36,10 +39,36 @@ pub fn run(
     if from.name == to.format.name && version == target {
         return copy(from, version, parts, sink, cx);
     }
-    let branch = if to.version().tree { None } else { active_branch(from, to, parts, cx)? };
-    let records = records(from, to, parts, sink, branch.as_ref(), cx)?;
+    let branch = if to.version().tree { None } else { Branch::of(from, to, parts, cx)? };
+    let records = records(from, to, parts, sink, branch, cx)?;
     say_losses(to, cx);
     Ok(Outcome { from: version, changed: true, records, ..Outcome::default() })
+}
+
+/// The version that a session came from, where its format keeps that if none is asked for.
+fn as_it_came(
+    from: &Format,
+    version: u32,
+    to: Spec,
+    parts: &mut dyn Parts,
+    cx: &Cx<'_>,
+) -> Result<Spec> {
+    if to.version.is_some() || to.format.usual.is_none() {
+        return Ok(to);
+    }
+    let mut came = (from.name == to.format.name).then_some(version);
+    if came.is_none() {
+        parts.keep()?;
+        let log = Log::default();
+        let quiet = Cx { options: cx.options, log: &log };
+        // What is wrong with it is said when it is read for good.
+        let first = (from.read)(parts, &quiet)?.next().and_then(Result::ok);
+        let source = first.and_then(|first| first.value.node.text(Field::Source));
+        let source = source.and_then(|source| Spec::parse(&source).ok());
+        let same = source.filter(|source| source.format.name == to.format.name);
+        came = same.and_then(|source| source.version).map(|version| version.number);
+    }
+    Ok(Spec { version: came.and_then(|came| to.format.version(came)), ..to })
 }
 
 /// Copies a session of whatever parts, once all of it was read without an error.
@@ -71,64 +100,33 @@ fn records(
     to: Spec,
     parts: &mut dyn Parts,
     sink: &mut dyn Sink,
-    branch: Option<&Path>,
+    mut branch: Option<Branch>,
     cx: &Cx<'_>,
 ) -> Result<u64> {
     let mut writer = (to.format.write)(sink, to.version(), cx)?;
-    let (mut count, mut nodes) = (0, 0);
+    let mut count = 0;
     for item in (from.read)(parts, cx)? {
         let located = item?;
         count += 1;
-        if located.value.is_node() {
-            nodes += 1;
-            if branch.is_some_and(|branch| !branch.contains(nodes - 1)) {
-                let kind = located.value.kind.name();
-                cx.log.count(Fate::Dropped, &format!("{kind} off the active branch"));
-                continue;
-            }
+        let Some(branch) = &mut branch else {
+            writer.record(&located)?;
+            continue;
+        };
+        if !located.value.is_node() {
+            writer.record(&located)?;
+            let began = located.value.kind == Kind::Session;
+            let before = if began { branch.before() } else { Vec::new() };
+            before.iter().try_for_each(|said| writer.record(said))?;
+        } else if let Some(node) = branch.pass(located, cx.log) {
+            writer.record(&node)?;
         }
-        writer.record(&located)?;
     }
     writer.finish()?;
     Ok(count)
 }
 
-/// The nodes that a linear target can hold: those on the path from the root to the leaf. `None`
-/// where the records come from a file of the very same version, which keeps them all.
-fn active_branch(
-    from: &Format,
-    to: Spec,
-    parts: &mut dyn Parts,
-    cx: &Cx<'_>,
-) -> Result<Option<Path>> {
-    parts.keep()?;
-    let same = to.format.at(to.version().number);
-    // The second reading says what there is to say.
-    let log = Log::default();
-    let quiet = Cx { options: cx.options, log: &log };
-    let mut shape = Shape::default();
-    let mut leaf: Option<Json> = None;
-    for item in (from.read)(parts, &quiet)? {
-        let located: Located<Record> = item?;
-        let node = &located.value.node;
-        if located.value.kind == Kind::Session {
-            if node.is(Field::Source, &same) {
-                return Ok(None);
-            }
-            leaf = node.json(Field::Leaf).cloned().or(leaf);
-        }
-        if located.value.is_node() {
-            shape.record(&located);
-        }
-    }
-    let path = shape.finish().path(leaf.as_ref());
-    if let Some(found) = path.as_ref().and_then(Path::cycle) {
-        cx.report(found);
-    }
-    Ok(path)
-}
-
-fn say_losses(to: Spec, cx: &Cx<'_>) {
+/// Says what `to` had no place for, once for each kind of field.
+pub fn say_losses(to: Spec, cx: &Cx<'_>) {
     let target = to.format.at(to.version().number);
     for (path, count) in cx.log.dropped() {
         let message = format!("{target} cannot hold {path} ({count} times)");

@@ -1,0 +1,68 @@
+//! Sessions of one agent, to be written as one.
+
+use super::found::{Opened, Said};
+use super::inputs::{Job, Origin};
+use super::names::plain;
+use crate::diagnostic::Log;
+use crate::format::{Cx, Options};
+use crate::formats::Spec;
+use crate::record::{Field, Kind, Node};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// Puts one job in the place of all sessions of the same agent, in the order of their times. What
+/// tells no agent, or cannot be read, stays as it is.
+#[must_use]
+pub fn join(jobs: Vec<Job>, from: Option<Spec>, options: &Options) -> Vec<Job> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut joined: Vec<Agent> = Vec::new();
+    for job in jobs {
+        let header = header(&job, from, options);
+        let text = |field| header.as_ref().and_then(|node| node.text(field));
+        let (agent, time) = (text(Field::Agent), text(Field::Created).unwrap_or_default());
+        let place = agent.as_ref().and_then(|agent| places.get(agent)).copied();
+        match place.and_then(|place| joined.get_mut(place)) {
+            Some(same) => same.jobs.push((time, job)),
+            None => {
+                if let Some(agent) = &agent {
+                    places.insert(agent.clone(), joined.len());
+                }
+                joined.push(Agent { name: agent, jobs: vec![(time, job)] });
+            }
+        }
+    }
+    joined.into_iter().filter_map(Agent::job).collect()
+}
+
+struct Agent {
+    name: Option<String>,
+    jobs: Vec<(String, Job)>,
+}
+
+impl Agent {
+    fn job(mut self) -> Option<Job> {
+        let Some(name) = self.name.filter(|_| self.jobs.len() > 1) else {
+            return self.jobs.pop().map(|(_, job)| job);
+        };
+        // Times of this software sort as texts; those of the same second by their names.
+        self.jobs.sort_by(|a, b| (&a.0, a.1.path()).cmp(&(&b.0, b.1.path())));
+        let size = self.jobs.iter().map(|(_, job)| job.size).sum();
+        let files: Vec<PathBuf> =
+            self.jobs.iter().filter_map(|(_, job)| job.path()).map(PathBuf::from).collect();
+        let (_, first) = self.jobs.into_iter().next()?;
+        let relative = first.relative.with_file_name(plain(&name));
+        Some(Job { origin: Origin::Joined { agent: name, files }, relative, size, ..first })
+    }
+}
+
+/// What a session without branches says about itself.
+fn header(job: &Job, from: Option<Spec>, options: &Options) -> Option<Node> {
+    job.path().filter(|_| !job.passed_over)?;
+    let mut opened = Opened::new(&job.origin, Said::new(from, options), false).ok()??;
+    let version = opened.found.format.version(opened.found.sniffed.version)?;
+    let log = Log::default();
+    let cx = Cx { options, log: &log };
+    let mut records = (opened.found.format.read)(&mut opened.input, &cx).ok()?;
+    let first = records.next()?.ok()?.value;
+    (first.kind == Kind::Session && !version.tree).then_some(first.node)
+}

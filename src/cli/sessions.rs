@@ -1,0 +1,250 @@
+//! Sessions that are asked for by name: where they lie, and what is said of them.
+
+use super::Stop;
+use super::show::printable;
+use crate::formats::NAMED;
+use crate::named::{Named, Status, Verdict};
+use crate::store::last_line;
+use serde_json::{Value, json};
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Where sessions lie.
+#[derive(Debug, clap::Args)]
+pub struct Where {
+    /// The sessions' folder; else AGENT_ORCHESTRATOR_SESSIONS_DIR, else
+    /// `.agent-orchestrator/agent-sessions` in the project's folder
+    #[arg(long, value_name = "DIR")]
+    sessions_dir: Option<OsString>,
+    /// The project's folder; else AGENT_ORCHESTRATOR_PROJECT_DIR, else the current folder
+    #[arg(long, value_name = "DIR")]
+    project_dir: Option<OsString>,
+    /// The folder of the agents' definitions; else AGENT_ORCHESTRATOR_AGENTS_DIR, else
+    /// `.agent-orchestrator/agents` in the project's folder
+    #[arg(long, value_name = "DIR")]
+    agents_dir: Option<OsString>,
+    /// The longest line that is read, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, env = "COPYIST_MAX_LINE")]
+    max_line: usize,
+}
+
+/// A question about one session.
+#[derive(Debug, clap::Args)]
+pub struct Question {
+    /// The session's name
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Say which rule decided, and what the rules of older releases say
+    #[arg(long)]
+    pub why: bool,
+    /// The answer as JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    place: Where,
+}
+
+impl Question {
+    /// The folders that are meant, and what there is of the session in them.
+    pub fn look(&self) -> Result<(Folders, Seen), Stop> {
+        let folders = self.place.folders()?;
+        folders.checked(&self.name)?;
+        let seen = folders.look(&self.name);
+        Ok((folders, seen))
+    }
+
+    /// Why the answer is what it is, if that was asked, a line each.
+    pub fn reasons(&self, folders: &Folders, seen: &Seen) -> Vec<String> {
+        if self.why { [seen.reasons(), folders.told()].concat() } else { Vec::new() }
+    }
+}
+
+/// A folder, and who named it.
+pub struct Folder {
+    /// Its path, from the root.
+    pub path: PathBuf,
+    /// Who named it.
+    pub by: String,
+}
+
+/// The folders of one run.
+pub struct Folders {
+    /// How their software finds sessions.
+    pub named: &'static Named,
+    /// The sessions' folder.
+    pub sessions: Folder,
+    /// The agents' folder.
+    pub agents: Folder,
+    /// The longest line that is read.
+    pub max_line: usize,
+}
+
+impl Where {
+    /// The folders that are meant: by option, by variable, or the usual ones. What is empty
+    /// counts as not given.
+    pub fn folders(&self) -> Result<Folders, Stop> {
+        let Some(named) = NAMED.first().copied() else {
+            return Err(Stop::broken("no format has sessions by name"));
+        };
+        let current = env::current_dir();
+        let current =
+            current.map_err(|error| Stop::broken(format!("no current folder: {error}")))?;
+        let usual = |path: PathBuf| Folder { path, by: "as usual".to_owned() };
+        let project = chosen(&self.project_dir, "--project-dir", named.project_variable)
+            .unwrap_or_else(|| usual(current.clone()));
+        let project = Folder { path: current.join(&project.path), ..project };
+        if let Err(error) = std::fs::read_dir(&project.path) {
+            let path = printable(&project.path.display().to_string());
+            return Err(Stop::usage(format!("the project's folder {path}: {error}")));
+        }
+        let below = |option, flag, variable, below: &str| {
+            let folder = chosen(option, flag, variable);
+            let folder = folder.unwrap_or_else(|| usual(project.path.join(below)));
+            Folder { path: current.join(&folder.path), ..folder }
+        };
+        let sessions = below(
+            &self.sessions_dir,
+            "--sessions-dir",
+            named.sessions_variable,
+            named.sessions_below,
+        );
+        let agents =
+            below(&self.agents_dir, "--agents-dir", named.agents_variable, named.agents_below);
+        Ok(Folders { named, sessions, agents, max_line: self.max_line })
+    }
+}
+
+/// What an option or a variable names.
+fn chosen(option: &Option<OsString>, flag: &str, variable: &str) -> Option<Folder> {
+    let given = |path: &OsString| !path.is_empty();
+    let option = option.clone().filter(given).map(|path| (path, flag));
+    let variable = || env::var_os(variable).filter(given).map(|path| (path, variable));
+    let (path, by) = option.or_else(variable)?;
+    Some(Folder { path: path.into(), by: format!("by {by}") })
+}
+
+/// What there is of a session.
+pub struct Seen {
+    /// Its status.
+    pub status: Status,
+    /// Why.
+    pub why: String,
+    /// What its last line says, if it was looked at.
+    pub verdict: Option<Verdict>,
+}
+
+impl Folders {
+    /// Which they are, and who named them, a line each.
+    pub fn told(&self) -> Vec<String> {
+        let folders = [("sessions", &self.sessions), ("agents", &self.agents)];
+        let told = folders
+            .map(|(what, folder)| format!("{what}: {}, {}", folder.path.display(), folder.by));
+        told.map(|line| printable(&line)).into()
+    }
+
+    /// The file of a session that has this ending.
+    pub fn file(&self, name: &str, ending: &str) -> PathBuf {
+        self.sessions.path.join(format!("{name}{ending}"))
+    }
+
+    /// The name, if a session may have it.
+    pub fn checked(&self, name: &str) -> Result<(), Stop> {
+        if (self.named.is_name)(name) {
+            return Ok(());
+        }
+        let name = printable(name);
+        Err(Stop::usage(format!("{name:?} is no session's name: {}", self.named.rule)))
+    }
+
+    /// Looks at a session as its software does: are there metadata, is there a log, what does its
+    /// last line say.
+    pub fn look(&self, name: &str) -> Seen {
+        let seen = |status, why: String| Seen { status, why, verdict: None };
+        let (metadata, log) =
+            (self.file(name, self.named.metadata), self.file(name, self.named.log));
+        if std::fs::metadata(&metadata).is_err() {
+            let folder = printable(&self.sessions.path.display().to_string());
+            let beside = if log.exists() {
+                format!(", though there is {name}{}", self.named.log)
+            } else {
+                String::new()
+            };
+            let why = format!("there is no {name}{} in {folder}{beside}", self.named.metadata);
+            return seen(Status::NotExistent, why);
+        }
+        match std::fs::metadata(&log) {
+            Err(_) => return seen(Status::Running, "there is no log yet".to_owned()),
+            Ok(meta) if meta.is_dir() => {
+                return seen(Status::Running, "a folder stands in the log's place".to_owned());
+            }
+            Ok(meta) if meta.len() == 0 => {
+                return seen(Status::Running, "the log is empty".to_owned());
+            }
+            Ok(meta) if !meta.is_file() => {
+                return seen(Status::Running, "the log is no regular file".to_owned());
+            }
+            Ok(_) => {}
+        }
+        match last_line(&log, self.max_line) {
+            Err(error) => seen(Status::Running, format!("the log: {error}")),
+            Ok(line) => {
+                let verdict = (self.named.judge)(&line);
+                let status = if verdict.finished { Status::Finished } else { Status::Running };
+                Seen { status, why: verdict.why.clone(), verdict: Some(verdict) }
+            }
+        }
+    }
+}
+
+impl Seen {
+    /// What its software would die of.
+    pub fn fatal(&self) -> Option<&str> {
+        self.verdict.as_ref()?.fatal.as_deref()
+    }
+
+    /// Which rule decided, and what older rules say, a line each.
+    pub fn reasons(&self) -> Vec<String> {
+        let others = self.verdict.iter().flat_map(|verdict| &verdict.others);
+        let others = others.map(|(rule, finished, why)| {
+            let word = if *finished { Status::Finished } else { Status::Running }.name();
+            format!("by {rule}: {word}, {why}")
+        });
+        let reasons = std::iter::once(format!("because {}", self.why)).chain(others);
+        reasons.map(|reason| printable(&reason)).collect()
+    }
+
+    /// The same for programs.
+    pub fn json(&self, name: &str, folders: &Folders) -> Value {
+        let others = self.verdict.iter().flat_map(|verdict| &verdict.others);
+        let others = others.map(|(rule, finished, why)| {
+            let word = if *finished { Status::Finished } else { Status::Running }.name();
+            json!({ "rule": rule, "status": word, "why": why })
+        });
+        json!({
+            "name": name,
+            "status": self.status.name(),
+            "why": self.why,
+            "older": others.collect::<Vec<_>>(),
+            "fatal": self.fatal(),
+            "sessions_dir": folders.sessions.path.display().to_string(),
+        })
+    }
+}
+
+/// Says something beside the answer.
+pub fn aside(text: &str) {
+    use std::io::Write;
+    // With a closed stderr there is no one left to tell.
+    let _ = writeln!(std::io::stderr(), "copyist: {}", printable(text));
+}
+
+/// The names of the files in a folder, sorted; those that are no text are left out.
+pub fn names(folder: &Path) -> std::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        names.extend(entry?.file_name().into_string().ok());
+    }
+    names.sort();
+    Ok(names)
+}

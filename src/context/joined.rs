@@ -1,0 +1,37 @@
+//! Answers that stand side by side, as one.
+//!
+//! Some programs write each block of an answer as a message of its own, others the whole. A model
+//! gets the same.
+
+use super::plain::add_block;
+use crate::position::Position;
+use crate::record::{Field, Node, Value};
+
+/// Holds an answer back until it is whole.
+#[derive(Debug, Default)]
+pub struct Joined {
+    held: Option<(Position, Node)>,
+}
+
+impl Joined {
+    /// Takes a message as role and blocks. Gives the one before it, if that is whole now.
+    pub fn add(&mut self, at: Position, message: Node) -> Option<(Position, Node)> {
+        let is_answer = |node: &Node| node.is(Field::Role, "assistant");
+        match &mut self.held {
+            Some((_, held)) if is_answer(held) && is_answer(&message) => {
+                if let Some(Value::Nodes(list)) = held.get_mut(Field::Content) {
+                    for block in message.nodes(Field::Content).unwrap_or_default() {
+                        add_block(block, true, list);
+                    }
+                }
+                None
+            }
+            held => held.replace((at, message)),
+        }
+    }
+
+    /// The last message.
+    pub fn finish(&mut self) -> Option<(Position, Node)> {
+        self.held.take()
+    }
+}

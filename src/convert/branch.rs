@@ -1,0 +1,162 @@
+//! What of a session a linear target gets: the branch that it stands on, as the source's own
+//! software would send it to a model.
+
+use crate::diagnostic::{Fate, Log};
+use crate::error::Result;
+use crate::format::{Context, ContextFn, Cx, Format, Parts};
+use crate::formats::Spec;
+use crate::json::Json;
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Node, Record};
+use crate::tree::{Path, Shape, Tree};
+
+/// The nodes on the way from the root to the leaf.
+pub struct Branch {
+    path: Path,
+    /// The rules of the source, where the target is of another format.
+    context: Option<Box<dyn Context>>,
+    /// What is said before the first of the nodes, such as a summary of what was left out.
+    before: Vec<Located<Record>>,
+    /// How many nodes were passed.
+    nodes: u32,
+}
+
+impl Branch {
+    /// The branch of a session. `None` where the records come from a file of the very same
+    /// version, or another linear one of the target's format: what that holds beside the
+    /// conversation, this one holds, too.
+    ///
+    /// # Errors
+    /// If the session cannot be read.
+    pub fn of(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<Self>> {
+        parts.keep()?;
+        let same = to.format.at(to.version().number);
+        // The last reading says what there is to say.
+        let log = Log::default();
+        let quiet = Cx { options: cx.options, log: &log };
+        let mut shape = Shape::default();
+        let (mut session, mut leaf) = (None, None);
+        for item in (from.read)(parts, &quiet)? {
+            let located = item?;
+            if located.value.is_node() {
+                shape.record(&located);
+            } else if located.value.kind == Kind::Session {
+                let node = &located.value.node;
+                if node.is(Field::Source, &same) || is_as_linear(node, to) {
+                    return Ok(None);
+                }
+                leaf = node.json(Field::Leaf).cloned().or(leaf);
+                session.get_or_insert(located.value);
+            }
+        }
+        let tree = shape.finish();
+        let Some(path) = tree.path(leaf.as_ref()) else { return Ok(None) };
+        let cycle = path.cycle();
+        let mut branch = Self { path, context: None, before: Vec::new(), nodes: 0 };
+        match (cycle, session) {
+            (Some(found), _) => cx.report(found),
+            (None, Some(session)) => branch.look(&session, from, to, parts, &quiet, &tree)?,
+            (None, None) => {}
+        }
+        Ok(Some(branch))
+    }
+
+    /// Shows the branch to the rules of its source, if the target has others.
+    fn look(
+        &mut self,
+        session: &Record,
+        from: &Format,
+        to: Spec,
+        parts: &mut dyn Parts,
+        quiet: &Cx<'_>,
+        tree: &Tree,
+    ) -> Result<()> {
+        let Some(open) = rules(session, to) else { return Ok(()) };
+        let mut context = open(session);
+        let mut nodes = 0;
+        for item in (from.read)(parts, quiet)? {
+            let located = item?;
+            if !located.value.is_node() {
+                continue;
+            }
+            let position = self.path.position(nodes);
+            nodes += 1;
+            // Where the source's software could build no context, all that is said is written.
+            if position.is_some_and(|position| context.look(position, &located).is_err()) {
+                return Ok(());
+            }
+        }
+        let place = |id: &Json| self.path.position(tree.ordinal(id)?);
+        for record in context.begin(&place) {
+            let sent = context.sent(&record).filter(|node| !node.is(Field::Role, "system"));
+            let value = sent.map(|node| Record { kind: Kind::Message, node });
+            let at = Position::default();
+            self.before.extend(value.map(|value| Located { value, at }));
+        }
+        self.context = Some(context);
+        Ok(())
+    }
+
+    /// What comes before the nodes.
+    pub fn before(&mut self) -> Vec<Located<Record>> {
+        std::mem::take(&mut self.before)
+    }
+
+    /// What a node is to the target; `None` if it is nothing, which is counted.
+    pub fn pass(&mut self, located: Located<Record>, log: &Log) -> Option<Located<Record>> {
+        let kind = located.value.kind;
+        let dropped = |why: &str| log.count(Fate::Dropped, &format!("{} {why}", kind.name()));
+        self.nodes += 1;
+        let Some(position) = self.path.position(self.nodes - 1) else {
+            dropped("off the active branch");
+            return None;
+        };
+        let spoken = [Kind::Message, Kind::Compaction, Kind::BranchSummary].contains(&kind);
+        let Some(context) = self.context.as_mut().filter(|_| spoken) else {
+            return Some(located);
+        };
+        let message = context.message(position, &located.value);
+        let sent = message.and_then(|message| {
+            let sent = context.sent(&message)?;
+            Some(if is_plain(&message) { message } else { said(sent, &located.value.node) })
+        });
+        match sent {
+            Some(value) => Some(Located { value, at: located.at }),
+            // A summary was said before.
+            None if kind == Kind::Compaction => None,
+            None => {
+                dropped("that is not sent");
+                None
+            }
+        }
+    }
+}
+
+/// The rules of a session's source, if that is another format than the target's.
+fn rules(session: &Record, to: Spec) -> Option<ContextFn> {
+    let source = Spec::parse(&session.node.text(Field::Source)?).ok()?;
+    source.format.context.filter(|_| source.format.name != to.format.name)
+}
+
+/// Whether a session comes from another linear version of the target's format.
+fn is_as_linear(session: &Node, to: Spec) -> bool {
+    let source = session.text(Field::Source).and_then(|source| Spec::parse(&source).ok());
+    source.is_some_and(|from| from.format.name == to.format.name && !from.version().tree)
+}
+
+/// Whether every format has the roles of a message.
+fn is_plain(message: &Record) -> bool {
+    let roles = ["system", "user", "assistant", "tool"];
+    message.kind == Kind::Message && roles.iter().any(|role| message.node.is(Field::Role, role))
+}
+
+/// What is sent in place of a record that only its source knows, as a message.
+fn said(sent: Node, record: &Node) -> Record {
+    let mut node = Node::with_capacity(6);
+    let own = [Field::Id, Field::Parent, Field::IdMade, Field::Time].map(|field| (field, record));
+    let told = [Field::Role, Field::Content].map(|field| (field, &sent));
+    for (field, from) in own.into_iter().chain(told) {
+        from.get(field).into_iter().for_each(|value| node.set(field, value.clone()));
+    }
+    Record { kind: Kind::Message, node }
+}

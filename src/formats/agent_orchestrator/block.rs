@@ -1,0 +1,260 @@
+//! Content blocks, as the provider's interface has them, and as the SDK's data classes do: these
+//! have no `type`.
+//!
+//! | block | canonical |
+//! |---|---|
+//! | `text`, `thinking` | the same |
+//! | `redacted_thinking` | `thinking` that is `redacted`, with its `data` as signature |
+//! | `tool_use` | `tool_call`; `input` is `arguments` |
+//! | `tool_result` | the same; `tool_use_id` is `call` |
+//! | `image`, `document` in base64 | the same |
+//! | any other | `opaque` |
+
+use super::object::Members;
+use crate::json::{Fault, Json, text};
+use crate::mapping::{Extra, Object, Source, row};
+use crate::record::{Field, Node, Value, block};
+
+/// One type of block.
+struct Kind {
+    /// The provider's name.
+    wire: &'static str,
+    /// The model's name.
+    name: &'static str,
+    members: Members,
+}
+
+const fn kind(wire: &'static str, name: &'static str, members: Members) -> Kind {
+    Kind { wire, name, members }
+}
+
+static TEXT: Kind = kind(
+    "text",
+    block::TEXT,
+    Members { rows: &[row("text", Field::Text)], order: &["type", "text"], inner: &[] },
+);
+static THINKING: Kind = kind(
+    "thinking",
+    block::THINKING,
+    Members {
+        rows: &[row("thinking", Field::Thinking), row("signature", Field::Signature)],
+        order: &["type", "thinking", "signature"],
+        inner: &[],
+    },
+);
+static REDACTED: Kind = kind(
+    "redacted_thinking",
+    block::THINKING,
+    Members { rows: &[row("data", Field::Signature)], order: &["type", "data"], inner: &[] },
+);
+static CALL: Kind = kind(
+    "tool_use",
+    block::TOOL_CALL,
+    Members {
+        rows: &[row("id", Field::Id), row("name", Field::Name), row("input", Field::Arguments)],
+        order: &["type", "id", "name", "input"],
+        inner: &[],
+    },
+);
+static RESULT: Kind = kind(
+    "tool_result",
+    block::TOOL_RESULT,
+    Members {
+        rows: &[row("tool_use_id", Field::Call), row("is_error", Field::IsError)],
+        order: &["tool_use_id", "type", "content", "is_error"],
+        inner: &[],
+    },
+);
+const MEDIA: Members = Members { rows: &[], order: &["type", "source"], inner: &[] };
+static IMAGE: Kind = kind("image", block::IMAGE, MEDIA);
+static DOCUMENT: Kind = kind("document", block::DOCUMENT, MEDIA);
+
+/// What a message can hold.
+static OUTER: &[&Kind] = &[&TEXT, &THINKING, &REDACTED, &CALL, &RESULT, &IMAGE, &DOCUMENT];
+/// What the answer of a tool can hold.
+static INNER: &[&Kind] = &[&TEXT, &IMAGE, &DOCUMENT];
+
+/// Reads content: a string, `null`, or a list of blocks.
+///
+/// # Errors
+/// If the text breaks the grammar.
+pub fn content(source: &mut Source<'_>) -> Result<Value, Fault> {
+    list(source, OUTER)
+}
+
+fn list(source: &mut Source<'_>, kinds: &[&'static Kind]) -> Result<Value, Fault> {
+    if source.cursor.peek() != Some(b'[') {
+        let span = source.cursor.skip_value()?;
+        return Ok(source.json(span).into());
+    }
+    let mut list = Vec::new();
+    source.cursor.begin_array()?;
+    while source.cursor.next_element()? {
+        list.push(read(source, kinds)?);
+    }
+    Ok(list.into())
+}
+
+fn read(source: &mut Source<'_>, kinds: &[&'static Kind]) -> Result<Node, Fault> {
+    let mut node = Node::with_capacity(5);
+    let Some(kind) = kind_of(source, kinds)? else {
+        let span = source.cursor.skip_value()?;
+        node.set(Field::Type, block::type_of(block::OPAQUE));
+        node.set(Field::Data, source.json(span));
+        return Ok(node);
+    };
+    node.set(Field::Type, block::type_of(kind.name));
+    if kind.wire == REDACTED.wire {
+        node.set(Field::Redacted, Json::constant("true"));
+    }
+    let mut extra = Extra::default();
+    let (mut said, mut media) = (None, None);
+    kind.members.read(source, &mut node, &mut extra, &mut |source, key| {
+        let name = source.spelling(key);
+        if text::is(name, "type") {
+            source.cursor.skip_value()?;
+        } else if kind.wire == RESULT.wire && text::is(name, "content") && is_content(source) {
+            said = Some(list(source, INNER)?);
+        } else if kind.is_media() && text::is(name, "source") {
+            let span = source.cursor.skip_value()?;
+            media = base64(&source.json(span));
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    })?;
+    said.into_iter().for_each(|said| node.set(Field::Content, said));
+    if let Some((media_type, data)) = media {
+        node.set(Field::MediaType, media_type);
+        node.set(Field::Data, data);
+    }
+    extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+    Ok(node)
+}
+
+impl Kind {
+    fn is_media(&self) -> bool {
+        self.members.order.contains(&"source")
+    }
+}
+
+/// Whether the value that begins here can be content.
+pub fn is_content(source: &mut Source<'_>) -> bool {
+    matches!(source.cursor.peek(), Some(b'"' | b'n' | b'['))
+}
+
+/// The type of the block that begins here, by its name or, where it has none, by its members.
+fn kind_of(source: &Source<'_>, kinds: &[&'static Kind]) -> Result<Option<&'static Kind>, Fault> {
+    let has = |name: &str| Ok(source.peek(name)?.is_some());
+    let wire = match source.peek("type")? {
+        Some(wire) => wire.text(),
+        None if has("tool_use_id")? => Some(RESULT.wire.to_owned()),
+        None if has("thinking")? => Some(THINKING.wire.to_owned()),
+        None if has("input")? && has("name")? => Some(CALL.wire.to_owned()),
+        None if has("text")? => Some(TEXT.wire.to_owned()),
+        None => None,
+    };
+    let kind = kinds.iter().copied().find(|kind| Some(kind.wire) == wire.as_deref());
+    let Some(media) = kind.filter(|kind| kind.is_media()) else { return Ok(kind) };
+    let source = source.peek("source")?;
+    Ok(source.and_then(|source| base64(&source)).map(|_| media))
+}
+
+/// Media type and data, if they are given so.
+fn base64(source: &Json) -> Option<(Json, Json)> {
+    let text = |name| source.member(name).filter(|value| value.as_bytes().starts_with(b"\""));
+    let known = source.members().count() == 3 && text("type")?.text()? == "base64";
+    Some((text("media_type")?, text("data")?)).filter(|_| known)
+}
+
+/// Whether blocks are written with their `type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Types {
+    /// As the provider has them.
+    Given,
+    /// As the SDK has them, where it knows them.
+    Left,
+}
+
+/// Writes content.
+pub fn write(content: &Value, types: Types, out: &mut Vec<u8>) {
+    match content {
+        Value::Json(json) => out.extend_from_slice(json.as_bytes()),
+        Value::Nodes(nodes) => write_list(nodes, types, out),
+        Value::Node(_) => out.extend_from_slice(b"null"),
+    }
+}
+
+/// Writes a list of blocks.
+pub fn write_list<'n>(nodes: impl IntoIterator<Item = &'n Node>, types: Types, out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (place, node) in nodes.into_iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        write_block(node, types, out);
+    }
+    out.push(b']');
+}
+
+fn write_block(node: &Node, types: Types, out: &mut Vec<u8>) {
+    let redacted = node.is_true(Field::Redacted);
+    let fits = |kind: &&&Kind| {
+        node.is(Field::Type, kind.name)
+            && (kind.name != block::THINKING || redacted == (kind.wire == REDACTED.wire))
+    };
+    let Some(kind) = OUTER.iter().find(fits) else {
+        let data = node.json(Field::Data).map_or(&b"null"[..], Json::as_bytes);
+        out.extend_from_slice(data);
+        return;
+    };
+    let typed = types == Types::Given || kind.is_media() || kind.wire == REDACTED.wire;
+    let extra = node.json(Field::Extra);
+    let mut object = Object::open(out);
+    kind.members.write(node, extra, &mut object, &mut |key, object| {
+        match (key, node.get(Field::Content)) {
+            ("type", _) if typed => text::quote(kind.wire, object.key(key)),
+            ("type", _) => {}
+            ("source", _) => write_media(node, object.key(key)),
+            ("content", Some(said)) => write(said, Types::Given, object.key(key)),
+            // The SDK's class has this member always.
+            ("is_error", _)
+                if !typed
+                    && node.get(Field::IsError).is_none()
+                    && extra.is_none_or(|extra| extra.member(key).is_none()) =>
+            {
+                object.member(key, b"null");
+            }
+            _ => return false,
+        }
+        true
+    });
+    object.close();
+}
+
+fn write_media(node: &Node, out: &mut Vec<u8>) {
+    let mut source = Object::open(out);
+    source.member("type", b"\"base64\"");
+    for (key, field) in [("media_type", Field::MediaType), ("data", Field::Data)] {
+        let value = node.json(field).map_or(&b"null"[..], Json::as_bytes);
+        source.member(key, value);
+    }
+    source.close();
+}
+
+/// The fields of a block, by its name, that are written.
+#[must_use]
+pub fn holds(name: &str, field: Field) -> bool {
+    let media = [block::IMAGE, block::DOCUMENT].contains(&name);
+    match field {
+        Field::Type | Field::Extra => true,
+        Field::Data => media || name == block::OPAQUE,
+        Field::MediaType => media,
+        Field::Content => name == block::TOOL_RESULT,
+        Field::Redacted => name == block::THINKING,
+        _ => OUTER
+            .iter()
+            .filter(|kind| kind.name == name)
+            .any(|kind| kind.members.rows.iter().any(|row| row.field == field)),
+    }
+}

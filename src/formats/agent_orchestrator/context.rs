@@ -1,0 +1,54 @@
+//! What Claude was sent, as far as the log tells: the messages of its own interface, without those
+//! of sub-agents.
+//!
+//! A log begins with its session and is never cut back, so what stands in it is the conversation;
+//! what Claude Code made of it when it ran out of room stands in its own transcript.
+
+use super::block::{self, Types};
+use crate::error::Result;
+use crate::format::Context;
+use crate::json::Json;
+use crate::mapping::Object;
+use crate::position::Located;
+use crate::record::{Field, Kind, Node, Record};
+
+/// Begins a context.
+#[must_use]
+pub fn open(_session: &Record) -> Box<dyn Context> {
+    Box::new(Messages)
+}
+
+struct Messages;
+
+impl Context for Messages {
+    fn look(&mut self, _position: u32, _record: &Located<Record>) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin(&mut self, _place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
+        Vec::new()
+    }
+
+    fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
+        let counts = record.kind == Kind::Message && record.node.get(Field::ParentCall).is_none();
+        counts.then(|| record.clone())
+    }
+
+    fn own(&self, message: &Record, out: &mut Vec<u8>) {
+        let mut object = Object::open(out);
+        let assistant = message.node.is(Field::Role, "assistant");
+        object.member("role", if assistant { b"\"assistant\"" } else { b"\"user\"" });
+        if let Some(content) = message.node.get(Field::Content) {
+            block::write(content, Types::Given, object.key("content"));
+        }
+        object.close();
+    }
+
+    fn sent(&mut self, message: &Record) -> Option<Node> {
+        Some(message.node.clone())
+    }
+
+    fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,436 @@
+//! One line of a log as records, and back.
+//!
+//! | line | canonical |
+//! |---|---|
+//! | `user_message` | `message` of role `user` and subtype `user_message` |
+//! | with `data`, or of type `system` | `notice`; `data` is what `claude` printed |
+//! | with `model`, or of type `assistant` | `message` of role `assistant` |
+//! | with `content`, or of type `user` | `message` of role `user`; each answer of a tool in it is a message of role `tool` of its own, all of one `group` |
+//! | with `duration_ms`, or of type `result` | `result` |
+//! | any other object | `opaque` |
+//! | `parent_tool_use_id` | `parent_call` |
+//! | members without a row in `wire.rs` | `extra`; those of the message inside a printed line under `extra.message` |
+
+use super::block::{self, Types};
+use super::object::Members;
+use super::wire::{self, PARENT, PROMPT};
+use crate::json::{Cursor, Fault, Json, Spelling, text};
+use crate::mapping::{Extra, Object, Source};
+use crate::record::{Field, Kind, Node, Record, Value, block as blocks};
+use bytes::Bytes;
+
+/// In which of two shapes lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// As `claude` prints them: version 1.
+    Printed,
+    /// As the SDK's data classes: version 2.
+    Classes,
+}
+
+impl Shape {
+    /// That of a version.
+    #[must_use]
+    pub fn of(version: u32) -> Self {
+        if version == 1 { Self::Printed } else { Self::Classes }
+    }
+
+    /// How its lines are spelled.
+    #[must_use]
+    pub fn spelling(self) -> Spelling {
+        match self {
+            Self::Printed => Spelling::SCRIPT,
+            Self::Classes => Spelling::PYTHON,
+        }
+    }
+}
+
+/// What a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A prompt, which the scripts add.
+    Prompt,
+    /// One of the other kinds, and in which shape.
+    System(Shape),
+    /// An answer of the model.
+    Assistant(Shape),
+    /// Answers of tools.
+    User(Shape),
+    /// The outcome of a prompt.
+    Result(Shape),
+    /// An object that is none of these.
+    Other,
+}
+
+impl What {
+    /// Told by the members of the object that begins the text.
+    ///
+    /// # Errors
+    /// If the text is no JSON object.
+    pub fn of(text: &[u8]) -> Result<Self, Fault> {
+        let mut cursor = Cursor::new(text);
+        let mut wire = None;
+        let (mut content, mut inner, mut names) = (false, false, [false; 4]);
+        const NAMES: [&str; 4] = ["data", "duration_ms", "model", "subtype"];
+        cursor.begin_object()?;
+        while let Some(key) = cursor.next_key()? {
+            let first = cursor.peek();
+            let value = cursor.skip_value()?;
+            let key = key.of(text);
+            if text::is(key, "type") {
+                wire = Some(text::decode(value.of(text)).unwrap_or_default());
+            } else if text::is(key, "content") {
+                content = matches!(first, Some(b'"' | b'n' | b'['));
+            } else if text::is(key, "message") {
+                inner = first == Some(b'{');
+            } else if let Some(place) = NAMES.iter().position(|name| text::is(key, name)) {
+                names[place] = true;
+            }
+        }
+        cursor.end()?;
+        let [data, duration, model, subtype] = names;
+        Ok(match wire.as_deref() {
+            Some(PROMPT) if content => Self::Prompt,
+            Some("system") if subtype => Self::System(Shape::Printed),
+            Some("assistant") if inner => Self::Assistant(Shape::Printed),
+            Some("user") if inner => Self::User(Shape::Printed),
+            Some("result") if subtype => Self::Result(Shape::Printed),
+            Some(_) => Self::Other,
+            None if data && subtype => Self::System(Shape::Classes),
+            None if duration && subtype => Self::Result(Shape::Classes),
+            None if model && content => Self::Assistant(Shape::Classes),
+            None if content => Self::User(Shape::Classes),
+            None => Self::Other,
+        })
+    }
+
+    /// The shape, if the line is of a kind that has one.
+    #[must_use]
+    pub fn shape(self) -> Option<Shape> {
+        match self {
+            Self::System(shape)
+            | Self::Assistant(shape)
+            | Self::User(shape)
+            | Self::Result(shape) => Some(shape),
+            Self::Prompt => Some(Shape::Classes),
+            Self::Other => None,
+        }
+    }
+}
+
+/// Reads a line that is a JSON object. `group` names what is split.
+///
+/// # Errors
+/// If it is not one JSON object.
+pub fn read(line: &Bytes, group: &str) -> Result<Vec<Record>, Fault> {
+    let what = What::of(line)?;
+    let mut source = Source::new(line);
+    match what {
+        What::Prompt => prompt(&mut source).map(|record| vec![record]),
+        What::System(shape) => notice(&mut source, shape).map(|record| vec![record]),
+        What::Result(shape) => result(&mut source, shape).map(|record| vec![record]),
+        What::Assistant(shape) => {
+            let record = message(&mut source, shape, "assistant", &wire::ASSISTANT)?;
+            Ok(vec![record])
+        }
+        What::User(shape) => Ok(split(message(&mut source, shape, "user", &wire::USER)?, group)),
+        What::Other => {
+            let mut record = Record::new(Kind::Opaque);
+            if let Some(wire) = source.peek("type")?.filter(|wire| wire.text().is_some()) {
+                record.node.set(Field::Type, wire);
+            }
+            let span = source.cursor.skip_value()?;
+            record.node.set(Field::Data, source.json(span));
+            Ok(vec![record])
+        }
+    }
+}
+
+fn prompt(source: &mut Source<'_>) -> Result<Record, Fault> {
+    let mut record = Record::new(Kind::Message);
+    let node = &mut record.node;
+    node.set(Field::Role, Json::constant("\"user\""));
+    node.set(Field::Subtype, Json::string(PROMPT));
+    let mut extra = Extra::default();
+    let mut said = None;
+    wire::USER_MESSAGE.read(source, node, &mut extra, &mut |source, key| {
+        let name = source.spelling(key);
+        if text::is(name, "type") {
+            source.cursor.skip_value()?;
+        } else if text::is(name, "content") {
+            said = Some(block::content(source)?);
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    })?;
+    said.into_iter().for_each(|said| node.set(Field::Content, said));
+    finish(extra, node);
+    Ok(record)
+}
+
+fn notice(source: &mut Source<'_>, shape: Shape) -> Result<Record, Fault> {
+    let mut record = Record::new(Kind::Notice);
+    if shape == Shape::Classes {
+        let mut extra = Extra::default();
+        let node = &mut record.node;
+        wire::SYSTEM.read(source, node, &mut extra, &mut |_, _| Ok(false))?;
+        finish(extra, node);
+        return Ok(record);
+    }
+    if let Some(subtype) = source.peek("subtype")?.filter(|subtype| subtype.text().is_some()) {
+        record.node.set(Field::Subtype, subtype);
+    }
+    let span = source.cursor.skip_value()?;
+    record.node.set(Field::Data, source.json(span));
+    Ok(record)
+}
+
+fn result(source: &mut Source<'_>, shape: Shape) -> Result<Record, Fault> {
+    let mut record = Record::new(Kind::Result);
+    let mut extra = Extra::default();
+    let printed = shape == Shape::Printed;
+    let members = if printed { &wire::PRINTED_RESULT } else { &wire::RESULT };
+    members.read(source, &mut record.node, &mut extra, &mut |source, key| {
+        let wire = printed && text::is(source.spelling(key), "type");
+        if wire {
+            source.cursor.skip_value()?;
+        }
+        Ok(wire)
+    })?;
+    finish(extra, &mut record.node);
+    Ok(record)
+}
+
+fn message(
+    source: &mut Source<'_>,
+    shape: Shape,
+    role: &'static str,
+    classes: &Members,
+) -> Result<Record, Fault> {
+    let mut record = Record::new(Kind::Message);
+    let node = &mut record.node;
+    node.set(Field::Role, Json::string(role));
+    let (mut extra, mut inner) = (Extra::default(), Extra::default());
+    let (mut said, mut within) = (None, Node::default());
+    let members = if shape == Shape::Printed { &wire::PRINTED } else { classes };
+    members.read(source, node, &mut extra, &mut |source, key| {
+        let name = source.spelling(key);
+        if text::is(name, PARENT) && source.cursor.peek() == Some(b'n') {
+            source.cursor.skip_value()?;
+        } else if shape == Shape::Classes && text::is(name, "content") {
+            said = Some(block::content(source)?);
+        } else if shape == Shape::Printed && text::is(name, "type") {
+            source.cursor.skip_value()?;
+        } else if shape == Shape::Printed && text::is(name, "message") {
+            said = message_inside(source, role, &mut within, &mut inner)?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    })?;
+    for (field, value) in within.iter() {
+        node.set(field, value.clone());
+    }
+    said.into_iter().for_each(|said| node.set(Field::Content, said));
+    if let Some(inner) = inner.finish() {
+        extra.add(b"\"message\"", inner.as_bytes());
+    }
+    finish(extra, node);
+    Ok(record)
+}
+
+/// Reads the message inside a printed line, and gives what is said.
+fn message_inside(
+    source: &mut Source<'_>,
+    role: &str,
+    node: &mut Node,
+    extra: &mut Extra,
+) -> Result<Option<Value>, Fault> {
+    let mut said = None;
+    wire::MESSAGE.read(source, node, extra, &mut |source, key| {
+        let name = source.spelling(key);
+        if text::is(name, "content") && block::is_content(source) {
+            said = Some(block::content(source)?);
+            return Ok(true);
+        }
+        // What goes without saying.
+        let known = if text::is(name, "role") { Some(role) } else { None };
+        let known = if text::is(name, "type") { Some("message") } else { known };
+        let mut ahead = source.cursor.clone();
+        let value = ahead.skip_value()?;
+        let same = known.is_some_and(|known| text::is(source.spelling(value), known));
+        if same {
+            source.cursor = ahead;
+        }
+        Ok(same)
+    })?;
+    Ok(said)
+}
+
+fn finish(extra: Extra, node: &mut Node) {
+    extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+}
+
+fn is_answer(node: &Node) -> bool {
+    node.is(Field::Type, blocks::TOOL_RESULT)
+}
+
+/// Gives each answer of a tool a message of its own. What stands beside it goes with the first.
+fn split(mut record: Record, group: &str) -> Vec<Record> {
+    let content = match record.node.take(Field::Content) {
+        Some(Value::Nodes(nodes)) if nodes.iter().any(is_answer) => nodes,
+        content => {
+            content.into_iter().for_each(|content| record.node.set(Field::Content, content));
+            return vec![record];
+        }
+    };
+    let mut pieces: Vec<Vec<Node>> = Vec::new();
+    for block in content {
+        match pieces.last_mut() {
+            Some(last) if !is_answer(&block) && !last.iter().any(is_answer) => last.push(block),
+            _ => pieces.push(vec![block]),
+        }
+    }
+    let several = pieces.len() > 1;
+    let parent = record.node.json(Field::ParentCall).cloned();
+    let mut first = Some(record);
+    let piece = |blocks: Vec<Node>| {
+        let mut record = first.take().unwrap_or_else(|| {
+            let mut next = Record::new(Kind::Message);
+            parent.iter().for_each(|call| next.node.set(Field::ParentCall, call.clone()));
+            next
+        });
+        let role = if blocks.iter().any(is_answer) { "\"tool\"" } else { "\"user\"" };
+        record.node.set(Field::Role, Json::constant(role));
+        if several {
+            record.node.set(Field::Group, Json::string(group));
+        }
+        record.node.set(Field::Content, blocks);
+        record
+    };
+    pieces.into_iter().map(piece).collect()
+}
+
+/// Appends the line that records stand for, in its spelling; several of them are of one group.
+/// False if there is none in this shape.
+pub fn write(records: &[Record], shape: Shape, out: &mut Vec<u8>) -> bool {
+    let Some(record) = records.first() else { return false };
+    let mut line = Vec::new();
+    let node = &record.node;
+    match record.kind {
+        Kind::Message => write_message(records, shape, &mut line),
+        Kind::Notice if shape == Shape::Printed => {
+            let data = node.json(Field::Data).map_or(&b"{}"[..], Json::as_bytes);
+            line.extend_from_slice(data);
+        }
+        Kind::Notice => {
+            let mut object = Object::open(&mut line);
+            wire::SYSTEM.write(node, node.json(Field::Extra), &mut object, &mut |_, _| false);
+            object.close();
+        }
+        Kind::Result => write_result(node, shape, &mut line),
+        Kind::Opaque => match node.json(Field::Data) {
+            Some(data) => line.extend_from_slice(data.as_bytes()),
+            None => return false,
+        },
+        _ => return false,
+    }
+    shape.spelling().spell(&line, out);
+    true
+}
+
+fn write_result(node: &Node, shape: Shape, out: &mut Vec<u8>) {
+    let mut object = Object::open(out);
+    let printed = shape == Shape::Printed;
+    let members = if printed { &wire::PRINTED_RESULT } else { &wire::RESULT };
+    members.write(node, node.json(Field::Extra), &mut object, &mut |key, object| {
+        if key == "type" {
+            object.member(key, b"\"result\"");
+        }
+        key == "type"
+    });
+    object.close();
+}
+
+fn write_message(records: &[Record], shape: Shape, out: &mut Vec<u8>) {
+    let Some(Record { node, .. }) = records.first() else { return };
+    let types = if shape == Shape::Printed { Types::Given } else { Types::Left };
+    let said = |out: &mut Vec<u8>| match (records, node.get(Field::Content)) {
+        ([_], Some(content)) => block::write(content, types, out),
+        ([_], None) => out.extend_from_slice(b"null"),
+        _ => {
+            let blocks = records.iter().filter_map(|record| record.node.nodes(Field::Content));
+            block::write_list(blocks.flatten(), types, out);
+        }
+    };
+    let assistant = node.is(Field::Role, "assistant");
+    let mut object = Object::open(out);
+    match shape {
+        Shape::Printed => write_printed(node, assistant, &said, &mut object),
+        Shape::Classes => write_classes(node, assistant, &said, &mut object),
+    }
+    object.close();
+}
+
+type Said<'s> = &'s dyn Fn(&mut Vec<u8>);
+
+fn write_parent(node: &Node, object: &mut Object<'_>) {
+    let parent = node.json(Field::ParentCall).map_or(&b"null"[..], Json::as_bytes);
+    object.member(PARENT, parent);
+}
+
+fn write_classes(node: &Node, assistant: bool, said: Said<'_>, object: &mut Object<'_>) {
+    let prompt = node.is(Field::Subtype, PROMPT);
+    let members = match () {
+        () if prompt => &wire::USER_MESSAGE,
+        () if assistant => &wire::ASSISTANT,
+        () => &wire::USER,
+    };
+    let unnamed = node.json(Field::Model).is_none() && !is_kept(node, "model");
+    members.write(node, node.json(Field::Extra), object, &mut |key, object| {
+        match key {
+            "type" => text::quote(PROMPT, object.key(key)),
+            "content" => said(object.key(key)),
+            PARENT => write_parent(node, object),
+            // Without this member the line would be that of a tool.
+            "model" if unnamed => object.member(key, b"null"),
+            _ => return false,
+        }
+        true
+    });
+}
+
+/// Whether a member stands among those that have no field.
+fn is_kept(node: &Node, name: &str) -> bool {
+    node.json(Field::Extra).is_some_and(|extra| extra.member(name).is_some())
+}
+
+fn write_printed(node: &Node, assistant: bool, said: Said<'_>, object: &mut Object<'_>) {
+    let role: &[u8] = if assistant { b"\"assistant\"" } else { b"\"user\"" };
+    let extra = node.json(Field::Extra);
+    let inner = extra.and_then(|extra| extra.member("message"));
+    let kept = |name: &str| inner.as_ref().is_some_and(|inner| inner.member(name).is_some());
+    let message = |object: &mut Object<'_>| {
+        let mut message = Object::open(object.key("message"));
+        wire::MESSAGE.write(node, inner.as_ref(), &mut message, &mut |key, object| {
+            match key {
+                "role" if !kept(key) => object.member(key, role),
+                "type" if assistant && !kept(key) => object.member(key, b"\"message\""),
+                "content" if !kept(key) => said(object.key(key)),
+                _ => return false,
+            }
+            true
+        });
+        message.close();
+    };
+    wire::PRINTED.write(node, extra, object, &mut |key, object| {
+        match key {
+            "type" => object.member(key, role),
+            "message" => message(object),
+            PARENT => write_parent(node, object),
+            _ => return false,
+        }
+        true
+    });
+}

@@ -1,0 +1,97 @@
+//! The file of a session's metadata, `{name}.meta.json`.
+//!
+//! | member | canonical `session` |
+//! |---|---|
+//! | `session_name` | `name` |
+//! | `agent` | `agent`; `null` stands in `extra` |
+//! | `project_dir`, `created_at`, `last_resumed_at` | `cwd`, `created`, `updated` |
+//! | `session_id` | `id`, in version 2 |
+//! | `agents_dir`, `schema_version` and any other | `extra` |
+
+use super::line::Shape;
+use super::wire::META;
+use crate::json::{Cursor, Fault, Spelling, text};
+use crate::mapping::{Extra, Object, Source};
+use crate::record::{Field, Node, Value};
+use bytes::Bytes;
+
+/// The ending of its name.
+pub const ENDING: &str = ".meta.json";
+
+/// The members that a session always had. Version 1 has them alone, or some of the later ones besides.
+const FIRST: [&str; 2] = ["session_name", "created_at"];
+
+/// Whether a text begins as such a file does, and the version that it speaks for: whole seconds
+/// are those of the shell.
+#[must_use]
+pub fn sniff(head: &[u8]) -> Option<u32> {
+    let mut cursor = Cursor::new(head);
+    cursor.begin_object().ok()?;
+    let (mut known, mut version) = (0, 1);
+    // A text that is cut gives what it has.
+    while let Ok(Some(key)) = cursor.next_key() {
+        let key = key.of(head);
+        known += usize::from(FIRST.iter().any(|name| text::is(key, name)));
+        let Ok(value) = cursor.skip_value() else { break };
+        let fraction = || value.of(head).contains(&b'.');
+        if text::is(key, "session_id") || (text::is(key, "created_at") && fraction()) {
+            version = 2;
+        }
+    }
+    (known == FIRST.len()).then_some(version)
+}
+
+/// Reads the metadata; `None` if the text is no object. Members stand on lines of their own, and
+/// values in records must not, so they lose the space between their parts.
+///
+/// # Errors
+/// If it is not one JSON value.
+pub fn read(text: &Bytes, shape: Shape) -> Result<Option<Node>, Fault> {
+    let mut cursor = Cursor::new(text);
+    cursor.skip_value()?;
+    cursor.end()?;
+    if text.trim_ascii_start().first() != Some(&b'{') {
+        return Ok(None);
+    }
+    let mut line = Vec::with_capacity(text.len());
+    Spelling::SCRIPT.spell(text, &mut line);
+    let line = Bytes::from(line);
+    let mut source = Source::new(&line);
+    let (mut node, mut extra) = (Node::with_capacity(12), Extra::default());
+    META.read(&mut source, &mut node, &mut extra, &mut |_, _| Ok(false))?;
+    // The shell reads the identifier from the log.
+    if shape == Shape::Printed
+        && let Some(Value::Json(id)) = node.take(Field::Id)
+    {
+        extra.add(b"\"session_id\"", id.as_bytes());
+    }
+    extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+    Ok(Some(node))
+}
+
+/// Writes the metadata as the scripts do.
+pub fn write(node: &Node, shape: Shape, out: &mut Vec<u8>) {
+    let mut text = Vec::new();
+    let mut object = Object::open(&mut text);
+    let extra = node.json(Field::Extra);
+    let kept = |name: &str| extra.and_then(|extra| extra.member(name));
+    META.write(node, extra, &mut object, &mut |key, object| {
+        match key {
+            "agent" if node.json(Field::Agent).is_none() && kept(key).is_none() => {
+                object.member(key, b"null");
+            }
+            "session_id" if shape == Shape::Printed => {
+                kept(key).into_iter().for_each(|id| object.member(key, id.as_bytes()));
+            }
+            _ => return false,
+        }
+        true
+    });
+    object.close();
+    let spelling = match shape {
+        Shape::Printed => Spelling::SCRIPT_FILE,
+        Shape::Classes => Spelling::PYTHON_FILE,
+    };
+    spelling.spell(&text, out);
+    out.push(b'\n');
+}

@@ -1,0 +1,207 @@
+//! The sessions of claude-agent-orchestrator: `{name}.jsonl`, a log of what Claude printed, and
+//! `{name}.meta.json` beside it.
+//!
+//! Version 1 was written by shell scripts: what `claude -p --output-format stream-json` prints,
+//! with what came on standard error between, and no prompts. Version 2 is written by Python
+//! scripts: prompts, and the data classes of Claude's SDK without their names. What a line is, its
+//! members say; lines of the other version in a log are read as what they are.
+//!
+//! Which members become what stands in `line.rs`, `block.rs` and `meta.rs`; the order in which
+//! they are written in `wire.rs`. A log without metadata is a session, too, as `claude` itself
+//! makes it; so are metadata without a log, which a run leaves that has just begun.
+
+mod block;
+mod context;
+mod health;
+mod line;
+mod lineage;
+mod meta;
+mod object;
+mod prompts;
+mod read;
+mod status;
+mod wire;
+mod write;
+
+use crate::diagnostic::Log;
+use crate::error::Result;
+use crate::format::{Confidence, Cx, Format, Head, Parts, Piece, Sniffed, Version, skip_to};
+use crate::json::{Cursor, without_nan};
+use crate::lines::{BOM, Lines, utf8};
+use crate::named::Named;
+use crate::position::Position;
+use crate::record::Kind;
+use line::{Shape, What};
+use std::borrow::Cow;
+use std::io::Read;
+
+const NAME: &str = "agent-orchestrator";
+
+/// The row of the table.
+pub static FORMAT: Format = Format {
+    name: NAME,
+    aliases: &["ao"],
+    summary: "session pairs of claude-agent-orchestrator, and what `claude -p` prints (JSON Lines)",
+    source: "claude-agent-orchestrator, November 2025; claude-agent-sdk 0.1.0 to 0.2.187",
+    versions: &[
+        Version {
+            number: 1,
+            summary: "of the shell scripts: stream-json as `claude` prints it",
+            schema: include_str!("../../../schemas/agent-orchestrator/v1.schema.json"),
+            tree: false,
+            kinds: KINDS,
+        },
+        Version {
+            number: 2,
+            summary: "of the Python scripts: prompts and classes of Claude's SDK",
+            schema: include_str!("../../../schemas/agent-orchestrator/v2.schema.json"),
+            tree: false,
+            kinds: KINDS,
+        },
+    ],
+    usual: None,
+    extensions: &[".jsonl", meta::ENDING],
+    beside: &[".jsonl", meta::ENDING],
+    member: None,
+    stem,
+    sniff,
+    read: read::open,
+    // Identifiers of messages follow from all messages before.
+    resume: |parts, from, cx| Ok(skip_to(read::open(parts, cx)?, from)),
+    write: write::open,
+    plane: None,
+    pieces: Some(pieces),
+    // The newer scripts read the older log as if it had no end; nothing turns one into the other.
+    steps: &[],
+    context: Some(context::open),
+    repair: None,
+};
+
+const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Result, Kind::Opaque];
+
+/// How the scripts find sessions by name.
+pub static NAMED: Named = Named {
+    format: &FORMAT,
+    project_variable: "AGENT_ORCHESTRATOR_PROJECT_DIR",
+    sessions_variable: "AGENT_ORCHESTRATOR_SESSIONS_DIR",
+    agents_variable: "AGENT_ORCHESTRATOR_AGENTS_DIR",
+    sessions_below: ".agent-orchestrator/agent-sessions",
+    agents_below: ".agent-orchestrator/agents",
+    log: ".jsonl",
+    metadata: meta::ENDING,
+    is_name,
+    rule: "a name has 1 to 60 letters, digits, `_` and `-`",
+    judge: status::judge,
+    about: status::about,
+    count: status::count,
+};
+
+/// The longest name of a session.
+const LONGEST: usize = 60;
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+}
+
+/// Whether a session may be called so. The scripts also take a name with a line feed behind it,
+/// for Python's `$` stands before one, too; such a name is none.
+fn is_name(name: &str) -> bool {
+    (1..=LONGEST).contains(&name.len()) && name.chars().all(is_plain)
+}
+
+/// The name of a session's files for a name of any kind.
+fn stem(name: &str) -> String {
+    let plain = name.chars().take(LONGEST).map(|c| if is_plain(c) { c } else { '_' });
+    let name: String = plain.collect();
+    if name.is_empty() { "session".to_owned() } else { name }
+}
+
+/// Whether a text is metadata, not a log.
+fn is_meta(head: &[u8]) -> bool {
+    meta::sniff(head.strip_prefix(BOM).unwrap_or(head)).is_some()
+}
+
+fn sniff(head: &Head<'_>) -> Option<Sniffed> {
+    if let Some(version) = meta::sniff(head.bytes) {
+        return Some(Sniffed { confidence: Confidence::Certain, version });
+    }
+    let mut first = true;
+    for line in head.lines().take(64) {
+        let what = What::of(line.trim_ascii());
+        let known = what.as_ref().ok().filter(|what| is_sure(**what, line));
+        if let Some(shape) = known.and_then(|what| what.shape()) {
+            let version = if shape == Shape::Printed { 1 } else { 2 };
+            let confidence = if first { Confidence::Certain } else { Confidence::Strong };
+            return Some(Sniffed { confidence, version });
+        }
+        // Words on standard error may come first; objects of another kind may not.
+        first &= what.is_err() && !line.trim_ascii().starts_with(b"{");
+    }
+    None
+}
+
+/// Whether a line can be of this format only. Claude Code's transcripts have lines of the same
+/// types, with members in another spelling.
+fn is_sure(what: What, line: &[u8]) -> bool {
+    let has = |name: &[u8]| memchr::memmem::find(line, name).is_some();
+    match what {
+        What::Other | What::User(Shape::Classes) => false,
+        What::Prompt | What::System(Shape::Classes) | What::Result(_) => true,
+        What::Assistant(Shape::Classes) => has(b"\"parent_tool_use_id\""),
+        _ => has(b"\"session_id\"") && !has(b"\"parentUuid\""),
+    }
+}
+
+/// Metadata and lines as JSON, `NaN` as `null`.
+fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    for file in read::files(parts)? {
+        let part = file.number;
+        let shown = if file.is_metadata {
+            let at = Position { part, line: 1, ..Position::default() };
+            let text = read::whole(file.source, cx.options.max_line, at)?;
+            let text = text.strip_prefix(BOM).unwrap_or(&text);
+            as_json(text).is_none_or(|text| show(at, &text).is_continue())
+        } else {
+            lines(file.source, part, &quiet, show)?
+        };
+        if !shown {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn lines(source: Box<dyn Read>, part: u32, cx: &Cx<'_>, show: Piece<'_>) -> Result<bool> {
+    let mut lines = Lines::new(source, cx.options.max_line);
+    lines.skip_bom()?;
+    loop {
+        match lines.next() {
+            Ok(None) => return Ok(true),
+            Ok(Some(line)) if line.is_blank() || utf8(&line).is_err() => {}
+            Ok(Some(line)) => {
+                let at = Position { part, ..line.at };
+                if as_json(line.bytes).is_some_and(|text| show(at, &text).is_break()) {
+                    return Ok(false);
+                }
+            }
+            // The reader has reported it.
+            Err(error) if error.is_recoverable() => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A text that is one JSON object, to Python at least.
+fn as_json(text: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let whole = |text: &[u8]| {
+        let mut cursor = Cursor::new(text);
+        let object = cursor.peek() == Some(b'{') && std::str::from_utf8(text).is_ok();
+        object && cursor.skip_value().is_ok() && cursor.end().is_ok()
+    };
+    if whole(text) {
+        return Some(Cow::Borrowed(text));
+    }
+    without_nan(text).filter(|text| whole(text)).map(Cow::Owned)
+}

@@ -1,0 +1,310 @@
+//! The conversation of another agent as its prompts, each with what came of it.
+//!
+//! Claude's SDK gives one line a content block, and one result a prompt; a result is a success
+//! only where the conversation ended with an answer.
+
+use super::block;
+use super::line::{self, Shape};
+use super::wire::PROMPT;
+use crate::diagnostic::{Fate, Log};
+use crate::json::Json;
+use crate::record::{Field, Kind, Node, Record, Value, block as blocks};
+
+/// Takes one line.
+pub type Put<'p> = &'p mut dyn FnMut(Vec<u8>);
+
+/// The turns of a session while they are written.
+#[derive(Debug)]
+pub struct Prompts {
+    shape: Shape,
+    /// The session's model, for answers that name none.
+    model: Option<Json>,
+    turn: Option<Turn>,
+}
+
+/// One prompt, and what came of it so far.
+#[derive(Debug, Default)]
+struct Turn {
+    /// How many answers the model gave.
+    answers: u64,
+    /// Calls of tools that have no answer.
+    open: Vec<Json>,
+    /// The text of the last message, if that is an answer.
+    text: Option<Json>,
+    /// Whether an answer was broken off.
+    broken: bool,
+    /// Tokens by field.
+    tokens: Vec<(Field, f64)>,
+    cost: Option<f64>,
+    times: Option<(jiff::Timestamp, jiff::Timestamp)>,
+}
+
+/// The tokens that a result sums up.
+const TOKENS: [Field; 4] =
+    [Field::InputTokens, Field::CacheWrite, Field::CacheRead, Field::OutputTokens];
+
+impl Prompts {
+    /// Before the first one.
+    #[must_use]
+    pub fn new(shape: Shape) -> Self {
+        Self { shape, model: None, turn: None }
+    }
+
+    /// Notes the session's model.
+    pub fn model(&mut self, model: Option<&Json>) {
+        self.model = model.cloned();
+    }
+
+    /// Writes the lines of a record.
+    pub fn record(&mut self, record: &Record, log: &Log, put: Put<'_>) {
+        let node = &record.node;
+        let is = |role| record.kind == Kind::Message && node.is(Field::Role, role);
+        let broken = ["error", "aborted"].iter().any(|why| node.is(Field::StopReason, why));
+        if node.is_true(Field::Excluded) || (is("assistant") && broken) {
+            // What is not sent again is no part of the conversation.
+            if let Some(turn) = &mut self.turn {
+                turn.broken |= broken;
+                turn.text = None;
+            }
+            log.count(Fate::Dropped, "message that is not sent");
+            return;
+        }
+        match () {
+            () if is("user") => self.user(node, log, put),
+            () if is("assistant") => self.assistant(node, log, put),
+            () if is("tool") => self.tool(node, log, put),
+            () => log.count(Fate::Dropped, &record.told()),
+        }
+    }
+
+    fn put(&self, node: Node, put: Put<'_>) {
+        let mut text = Vec::new();
+        let record = Record { kind: Kind::Message, node };
+        line::write(&[record], self.shape, &mut text);
+        put(text);
+    }
+
+    fn user(&mut self, node: &Node, log: &Log, put: Put<'_>) {
+        if self.turn.as_ref().is_some_and(|turn| turn.answers > 0 || turn.broken) {
+            self.close(put);
+        }
+        let turn = self.turn.get_or_insert_default();
+        turn.time(node);
+        turn.text = None;
+        let mut said = kept(node, &[Field::Role, Field::ParentCall, Field::Time]);
+        let content = adapted(node.get(Field::Content), log);
+        let texts = |nodes: &[Node]| nodes.iter().all(|node| node.is(Field::Type, blocks::TEXT));
+        let text = match &content {
+            Some(Value::Nodes(nodes)) if texts(nodes) => {
+                Some(blocks::all_text(nodes).unwrap_or(Json::constant("\"\"")))
+            }
+            Some(Value::Json(text)) if !text.is_null() => Some(text.clone()),
+            Some(Value::Nodes(_)) => None,
+            _ => Some(Json::constant("\"\"")),
+        };
+        losses(node, &said, &[], log);
+        match text {
+            Some(text) => {
+                said.set(Field::Subtype, Json::string(PROMPT));
+                said.set(Field::Content, text);
+            }
+            None => content.into_iter().for_each(|content| said.set(Field::Content, content)),
+        }
+        self.put(said, put);
+    }
+
+    fn assistant(&mut self, node: &Node, log: &Log, put: Put<'_>) {
+        let turn = self.turn.get_or_insert_default();
+        turn.answer(node);
+        let mut said = kept(
+            node,
+            &[
+                Field::Role,
+                Field::Model,
+                Field::ResponseId,
+                Field::StopReason,
+                Field::Error,
+                Field::ParentCall,
+            ],
+        );
+        losses(node, &said, &[Field::Usage], log);
+        if said.get(Field::Model).is_none() {
+            self.model.iter().for_each(|model| said.set(Field::Model, model.clone()));
+        }
+        let content = match adapted(node.get(Field::Content), log) {
+            Some(Value::Nodes(nodes)) => nodes,
+            Some(Value::Json(text)) if !text.is_null() => vec![blocks::text(text)],
+            _ => Vec::new(),
+        };
+        let usage = node.node(Field::Usage).map(|usage| kept(usage, &TOKENS));
+        let mut lines: Vec<Vec<Node>> = content.into_iter().map(|block| vec![block]).collect();
+        if lines.is_empty() {
+            lines.push(Vec::new());
+        }
+        let last = lines.len() - 1;
+        for (place, content) in lines.into_iter().enumerate() {
+            let mut line = said.clone();
+            line.set(Field::Content, content);
+            // Tokens are those of the whole answer, so they stand once.
+            let usage = usage.clone().filter(|usage| place == last && !usage.is_empty());
+            usage.into_iter().for_each(|usage| line.set(Field::Usage, usage));
+            self.put(line, put);
+        }
+    }
+
+    fn tool(&mut self, node: &Node, log: &Log, put: Put<'_>) {
+        let turn = self.turn.get_or_insert_default();
+        turn.time(node);
+        turn.text = None;
+        let mut said = kept(node, &[Field::Role, Field::Details, Field::ParentCall]);
+        losses(node, &said, &[], log);
+        let mut content = adapted(node.get(Field::Content), log);
+        if let Some(Value::Nodes(results)) = &mut content {
+            for result in results {
+                result.json(Field::Call).into_iter().for_each(|call| turn.answered(call));
+                if result.get(Field::Content).is_none()
+                    && let Some(output) = result.take(Field::Output)
+                {
+                    result.set(Field::Content, output);
+                }
+            }
+        }
+        content.into_iter().for_each(|content| said.set(Field::Content, content));
+        self.put(said, put);
+    }
+
+    /// Writes the result of the prompt that is open.
+    pub fn close(&mut self, put: Put<'_>) {
+        let Some(turn) = self.turn.take() else { return };
+        let mut text = Vec::new();
+        line::write(&[turn.result()], self.shape, &mut text);
+        put(text);
+    }
+}
+
+/// These of a node's fields.
+fn kept(node: &Node, fields: &[Field]) -> Node {
+    let mut out = Node::with_capacity(fields.len() + 3);
+    for &field in fields {
+        node.get(field).into_iter().for_each(|value| out.set(field, value.clone()));
+    }
+    out
+}
+
+/// Counts the fields of a message that are not in its lines.
+fn losses(node: &Node, said: &Node, besides: &[Field], log: &Log) {
+    const ALWAYS: &[Field] = &[
+        Field::Content,
+        Field::Parent,
+        Field::IdMade,
+        Field::Turn,
+        Field::Group,
+        Field::Layout,
+        Field::Eol,
+        Field::Raw,
+    ];
+    let made = node.is_true(Field::IdMade);
+    let usage = node.node(Field::Usage).into_iter().flat_map(Node::fields);
+    for field in usage.filter(|field| !TOKENS.contains(field)) {
+        log.count(Fate::Dropped, &format!("message.usage.{}", field.name()));
+    }
+    for field in node.fields() {
+        let held =
+            ALWAYS.contains(&field) || besides.contains(&field) || (field == Field::Id && made);
+        if !held && said.get(field).is_none() {
+            log.count(Fate::Dropped, &format!("message.{}", field.name()));
+        }
+    }
+}
+
+/// Content without what only its format knows, arguments as values. Counts what is left out.
+fn adapted(content: Option<&Value>, log: &Log) -> Option<Value> {
+    let Some(Value::Nodes(nodes)) = content else { return content.cloned() };
+    let adapt = |node: &Node| {
+        let mut node = node.clone();
+        let name = node.text(Field::Type).unwrap_or_default();
+        let fields: Vec<Field> = node.fields().collect();
+        for field in fields {
+            let output = field == Field::Output && node.get(Field::Content).is_none();
+            if (field == Field::Extra || !block::holds(&name, field)) && !output {
+                log.count(Fate::Dropped, &format!("message.content.*.{name}.{}", field.name()));
+                node.take(field);
+            }
+        }
+        let arguments = node.json(Field::Arguments).and_then(Json::parsed);
+        if let Some(arguments) = arguments.filter(|value| value.as_bytes().starts_with(b"{")) {
+            node.set(Field::Arguments, arguments);
+        }
+        if let Some(inner) = adapted(node.get(Field::Content), log) {
+            node.set(Field::Content, inner);
+        }
+        node
+    };
+    Some(nodes.iter().map(adapt).collect::<Vec<_>>().into())
+}
+
+impl Turn {
+    fn time(&mut self, node: &Node) {
+        let Some(time) = node.text(Field::Time).and_then(|time| time.parse().ok()) else { return };
+        self.times = Some((self.times.map_or(time, |(first, _)| first), time));
+    }
+
+    fn answer(&mut self, node: &Node) {
+        self.time(node);
+        self.answers += 1;
+        let nodes = node.nodes(Field::Content).unwrap_or_default();
+        let calls = nodes.iter().filter(|block| block.is(Field::Type, blocks::TOOL_CALL));
+        self.open.extend(calls.filter_map(|call| call.json(Field::Id).cloned()));
+        let text = node.json(Field::Content).filter(|text| !text.is_null()).cloned();
+        self.text =
+            Some(text.or_else(|| blocks::all_text(nodes)).unwrap_or(Json::constant("\"\"")));
+        if let Some(usage) = node.node(Field::Usage) {
+            self.usage(usage);
+        }
+    }
+
+    fn usage(&mut self, usage: &Node) {
+        for field in TOKENS {
+            let number = usage.json(field).and_then(Json::float).filter(|n| n.is_finite());
+            let Some(number) = number else { continue };
+            match self.tokens.iter_mut().find(|(known, _)| *known == field) {
+                Some((_, sum)) => *sum += number,
+                None => self.tokens.push((field, number)),
+            }
+        }
+        let cost = usage.node(Field::Cost).and_then(|cost| cost.json(Field::Total)?.float());
+        let cost = cost.filter(|cost| cost.is_finite());
+        self.cost = cost.map(|cost| cost + self.cost.unwrap_or(0.0)).or(self.cost);
+    }
+
+    fn answered(&mut self, call: &Json) {
+        self.open.retain(|open| open != call);
+    }
+
+    fn result(self) -> Record {
+        let mut record = Record::new(Kind::Result);
+        let node = &mut record.node;
+        let text = self.text.filter(|_| self.open.is_empty() && !self.broken);
+        let (subtype, failed) = match text {
+            Some(_) => ("success", "false"),
+            None => ("error_during_execution", "true"),
+        };
+        node.set(Field::Subtype, Json::string(subtype));
+        node.set(Field::IsError, Json::constant(failed));
+        node.set(Field::Result, text.unwrap_or(Json::constant("null")));
+        let time =
+            self.times.map_or(0, |(first, last)| last.as_millisecond() - first.as_millisecond());
+        node.set(Field::Duration, Json::number(time.max(0).unsigned_abs()));
+        node.set(Field::Turns, Json::number(self.answers));
+        let cost = self.cost.map(|cost| Json::checked(cost.to_string().into()));
+        cost.into_iter().for_each(|cost| node.set(Field::TotalCost, cost));
+        if !self.tokens.is_empty() {
+            let mut usage = Node::default();
+            for (field, number) in self.tokens {
+                usage.set(field, Json::checked(number.to_string().into()));
+            }
+            node.set(Field::Usage, usage);
+        }
+        record
+    }
+}

@@ -1,0 +1,421 @@
+//! A log, and the metadata beside it, as a stream of records.
+
+use super::health::Health;
+use super::line::{self, Shape, What};
+use super::lineage::Lineage;
+use super::{FORMAT, NAME, is_meta, meta};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Parts, Reader};
+use crate::json::{Json, without_nan};
+use crate::lines::{BOM, Line, Lines, utf8};
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Node, Record};
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::io::{Cursor, Read};
+
+/// How much of a log is looked at for what it is.
+const HEAD: u64 = 256 << 10;
+
+/// Opens a session for reading.
+///
+/// # Errors
+/// If a part cannot be read.
+pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let mut records = Records::empty(cx);
+    let mut metadata = None;
+    let mut shape = None;
+    for part in files(parts)? {
+        if part.is_metadata {
+            metadata = Some((part.number, part.source));
+        } else {
+            shape = shape_of(&part.head);
+            records.log(part)?;
+        }
+    }
+    records.session(metadata, shape)?;
+    records.name(parts.file_name());
+    Ok(Box::new(records))
+}
+
+/// A file of a session.
+pub struct File {
+    /// Which of the parts it is.
+    pub number: u32,
+    /// Whether it is the metadata, not the log.
+    pub is_metadata: bool,
+    /// How it begins.
+    head: Bytes,
+    /// The whole of it.
+    pub source: Box<dyn Read>,
+}
+
+/// The files of a session.
+///
+/// # Errors
+/// If one cannot be read.
+pub fn files(parts: &mut dyn Parts) -> Result<Vec<File>> {
+    let names = parts.names();
+    let file = |(number, name): (u32, &String)| {
+        let mut source = parts.open(name)?;
+        let mut head = Vec::new();
+        let read = (&mut source).take(HEAD).read_to_end(&mut head);
+        read.map_err(|error| Error::io("cannot read", error))?;
+        let is_metadata = name.as_str() == meta::ENDING || (names.len() == 1 && is_meta(&head));
+        let head = Bytes::from(head);
+        let source = Box::new(Cursor::new(head.clone()).chain(source));
+        Ok(File { number, is_metadata, head, source })
+    };
+    (0..).zip(&names).map(file).collect()
+}
+
+/// The shape of a log's lines, by the first of them that has one.
+#[must_use]
+pub fn shape_of(head: &[u8]) -> Option<Shape> {
+    let head = head.strip_prefix(BOM).unwrap_or(head);
+    head.split(|b| *b == b'\n').find_map(|line| What::of(line.trim_ascii()).ok()?.shape())
+}
+
+/// A log while it is read.
+struct Log {
+    lines: Lines<Box<dyn Read>>,
+    part: u32,
+    bom: bool,
+    /// Whether the first line ends with `\r\n`.
+    crlf: bool,
+    /// What its beginning says of the session.
+    about: Node,
+}
+
+struct Records<'a> {
+    cx: &'a Cx<'a>,
+    log: Option<Log>,
+    shape: Shape,
+    lineage: Option<Lineage>,
+    /// What was read and not yet given.
+    ready: VecDeque<Result<Located<Record>>>,
+    records: u64,
+    /// Where the last line begins, if it has no line ending, and whether it is a whole record.
+    unterminated: Option<(Position, bool)>,
+    health: Health,
+    done: bool,
+    scratch: Vec<u8>,
+}
+
+impl Iterator for Records<'_> {
+    type Item = Result<Located<Record>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(item) = self.ready.pop_front() {
+                self.done |= item.as_ref().is_err_and(|error| !error.is_recoverable());
+                return Some(item);
+            }
+            if self.done {
+                return None;
+            }
+            match self.line() {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.done = true;
+                    self.tail();
+                }
+                Err(error) => {
+                    if let Err(error) = self.cx.tolerate(error) {
+                        self.ready.push_back(Err(error));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Records<'a> {
+    fn empty(cx: &'a Cx<'a>) -> Self {
+        Self {
+            cx,
+            log: None,
+            shape: Shape::Classes,
+            lineage: None,
+            ready: VecDeque::new(),
+            records: 0,
+            unterminated: None,
+            health: Health::default(),
+            done: false,
+            scratch: Vec::new(),
+        }
+    }
+
+    fn log(&mut self, file: File) -> Result<()> {
+        let (part, head) = (file.number, &file.head);
+        let mut lines = Lines::new(file.source, self.cx.options.max_line);
+        let bom = lines.skip_bom()?;
+        let first = head.split_inclusive(|b| *b == b'\n').next().unwrap_or_default();
+        let crlf = first.ends_with(b"\r\n");
+        self.log = Some(Log { lines, part, bom, crlf, about: about(head) });
+        Ok(())
+    }
+
+    /// Makes ready what stands before the lines: the session's record, and metadata that could
+    /// not be read.
+    fn session(
+        &mut self,
+        metadata: Option<(u32, Box<dyn Read>)>,
+        shape: Option<Shape>,
+    ) -> Result<()> {
+        let mut at = Position { line: 1, ..Position::default() };
+        let mut text = Bytes::new();
+        let beside = metadata.is_some();
+        if let Some((part, source)) = metadata {
+            at.part = part;
+            text = whole(source, self.cx.options.max_line, at)?;
+        }
+        let spoken = meta::sniff(text.strip_prefix(BOM).unwrap_or(&text)).map(Shape::of);
+        self.shape = shape.or(spoken).unwrap_or(Shape::Classes);
+        let parsed = if beside { self.metadata(&text, at) } else { Ok(Node::default()) };
+        let (node, damaged) = match parsed {
+            Ok(node) => (node, None),
+            Err(error) => (Node::default(), Some(error)),
+        };
+        let record = self.session_record(node, beside, damaged.is_none());
+        self.lineage = Some(Lineage::of(&record.node, self.cx));
+        self.ready.push_back(Ok(Located { value: record, at }));
+        self.records = 1;
+        if let Some(error) = damaged {
+            self.unreadable(error, &text, at);
+        }
+        Ok(())
+    }
+
+    /// Says so if the metadata are of a session of another name.
+    fn name(&self, file: Option<String>) {
+        let Some(Ok(session)) = self.ready.front() else { return };
+        let (Some(said), Some(file)) = (session.value.node.text(Field::Name), file) else { return };
+        let ending = FORMAT.beside.iter().find_map(|ending| file.strip_suffix(ending));
+        if let Some(called) = ending.filter(|called| *called != said) {
+            let message = format!("the metadata name the session {said:?}, its files {called:?}");
+            self.cx.report(Diagnostic::new(Code::OtherName, message).at(session.at));
+        }
+    }
+
+    /// Carries metadata along that cannot be read, if that is wanted.
+    fn unreadable(&mut self, error: Error, text: &Bytes, at: Position) {
+        let kept = self.cx.keeps(&error);
+        match self.cx.tolerate(error) {
+            Err(error) => self.ready.push_back(Err(error)),
+            Ok(_) if kept => {
+                let mut record = Record::of_line(text);
+                record.node.set(Field::Layout, Json::constant("\"meta\""));
+                self.ready.push_back(Ok(Located { value: record, at }));
+            }
+            Ok(_) => {}
+        }
+    }
+
+    /// What the metadata say.
+    fn metadata(&mut self, text: &Bytes, at: Position) -> Result<Node> {
+        let line = Line { bytes: text, at, terminated: false };
+        utf8(&line)?;
+        let bare = text.strip_prefix(BOM).map_or(text.clone(), |bare| text.slice_ref(bare));
+        if bare.len() < text.len() {
+            let found = Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title());
+            self.cx.report(found.at(at));
+        }
+        let read = |text: &Bytes| meta::read(text, self.shape);
+        let parsed = read(&bare)
+            .or_else(|fault| without_nan(&bare).map_or(Err(fault), |plain| read(&plain.into())));
+        let node = parsed.map_err(|fault| Error::json(fault, &bare, at))?;
+        let Some(mut node) = node else {
+            let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
+            return Err(Error::damaged(found.at(at).showing(text, 0)));
+        };
+        self.scratch.clear();
+        meta::write(&node, self.shape, &mut self.scratch);
+        if self.scratch != text.as_ref() {
+            node.set(Field::Raw, spelling(text));
+        }
+        Ok(node)
+    }
+
+    fn session_record(&mut self, node: Node, beside: bool, whole: bool) -> Record {
+        let mut record = Record { kind: Kind::Session, node };
+        let node = &mut record.node;
+        let version = if self.shape == Shape::Printed { 1 } else { 2 };
+        node.set(Field::Source, Json::string(&format!("{NAME}@{version}")));
+        let mut file = Node::default();
+        if let Some(log) = &self.log {
+            let derived = |field| log.about.json(field).cloned();
+            if !beside {
+                file.set(Field::Style, Json::constant("\"log\""));
+                derived(Field::Cwd).into_iter().for_each(|cwd| node.set(Field::Cwd, cwd));
+            }
+            if !beside || self.shape == Shape::Printed {
+                derived(Field::Id).into_iter().for_each(|id| node.set(Field::Id, id));
+            }
+            let lacks = beside && whole && node.json(Field::Id).is_none();
+            self.health.begin(lacks, !beside && self.shape == Shape::Classes);
+            for (field, value) in self.cx.file(log.bom, log.crlf).iter().flat_map(Node::iter) {
+                file.set(field, value.clone());
+            }
+        } else {
+            file.set(Field::Style, Json::constant("\"meta\""));
+        }
+        if !file.is_empty() {
+            node.set(Field::File, file);
+        }
+        record
+    }
+
+    /// Makes the records of the next line ready; false at the end.
+    fn line(&mut self) -> Result<bool> {
+        let Some(log) = &mut self.log else { return Ok(false) };
+        let Some(line) = log.lines.next()? else { return Ok(false) };
+        let at = Position { part: log.part, record: self.records, ..line.at };
+        let (text, cr) = match line.bytes.strip_suffix(b"\r") {
+            Some(text) if line.terminated => (text, true),
+            _ => (line.bytes, false),
+        };
+        let (bytes, terminated) = (Bytes::copy_from_slice(text), line.terminated);
+        let crlf = log.crlf;
+        let line = Line { bytes: &bytes, at, terminated };
+        let mut whole = true;
+        let mut records = if line.is_blank() {
+            vec![Record::of_line(&bytes)]
+        } else {
+            match self.parse(&line, &bytes) {
+                Ok(records) => records,
+                Err(error) => {
+                    self.health.damaged();
+                    if !self.cx.keeps(&error) {
+                        return Err(error);
+                    }
+                    self.cx.report(error.into_diagnostic());
+                    whole = false;
+                    vec![Record::of_line(&bytes)]
+                }
+            }
+        };
+        self.unterminated = (!terminated).then_some((at, whole));
+        if let Some(first) = records.first_mut().filter(|_| terminated && cr != crlf) {
+            let eol = if cr { "\"crlf\"" } else { "\"lf\"" };
+            first.node.set(Field::Eol, Json::constant(eol));
+        }
+        for mut value in records {
+            self.health.record(&value, at);
+            self.records += 1;
+            match (value.kind, &mut self.lineage) {
+                (Kind::Message, Some(lineage)) => lineage.link(&mut value.node),
+                (Kind::Opaque, Some(lineage)) if value.node.get(Field::Data).is_some() => {
+                    lineage.pass();
+                }
+                _ => {}
+            }
+            self.ready.push_back(Ok(Located { value, at }));
+        }
+        Ok(true)
+    }
+
+    fn parse(&mut self, line: &Line<'_>, bytes: &Bytes) -> Result<Vec<Record>> {
+        let text = utf8(line)?;
+        let first = text.trim_ascii_start().as_bytes().first();
+        let words = self.shape == Shape::Printed && !matches!(first, Some(b'{' | b'[' | 0));
+        if words {
+            // What `claude` and the shell said on standard error.
+            return Ok(vec![Record::of_line(bytes)]);
+        }
+        let group = line.at.line.to_string();
+        let parsed = line::read(bytes, &group).or_else(|fault| {
+            without_nan(bytes).map_or(Err(fault), |plain| line::read(&plain.into(), &group))
+        });
+        let mut records = match parsed {
+            Ok(records) => records,
+            Err(_) if is_json(bytes) => {
+                let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
+                return Err(Error::damaged(found.at(line.at).showing(bytes, 0)));
+            }
+            Err(fault) => return Err(Error::json(fault, bytes, line.at)),
+        };
+        self.scratch.clear();
+        line::write(&records, self.shape, &mut self.scratch);
+        if let Some(first) = records.first_mut().filter(|_| self.scratch != bytes.as_ref()) {
+            first.node.set(Field::Raw, spelling(bytes));
+        }
+        Ok(records)
+    }
+
+    /// What is known only at the end.
+    fn tail(&mut self) {
+        let at = self
+            .log
+            .as_ref()
+            .map_or(Position::default(), |log| Position { part: log.part, ..log.lines.position() });
+        self.health.end(self.shape, at, self.cx);
+        let mut record = Record::new(Kind::Session);
+        if let Some((at, whole)) = self.unterminated {
+            if whole {
+                let message = Code::NoFinalNewline.title();
+                self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
+            }
+            let mut file = Node::default();
+            file.set(Field::FinalNewline, Json::constant("false"));
+            record.node.set(Field::File, file);
+        }
+        if let Some(leaf) = self.lineage.as_ref().and_then(Lineage::leaf) {
+            record.node.set(Field::Leaf, leaf.clone());
+        }
+        if !record.node.is_empty() {
+            self.ready.push_back(Ok(Located { value: record, at }));
+        }
+    }
+}
+
+fn is_json(bytes: &Bytes) -> bool {
+    let mut cursor = crate::json::Cursor::new(bytes);
+    cursor.skip_value().is_ok() && cursor.end().is_ok()
+}
+
+fn spelling(bytes: &Bytes) -> Json {
+    // The text was checked to be UTF-8.
+    Json::string(&String::from_utf8_lossy(bytes))
+}
+
+/// A part in one piece.
+///
+/// # Errors
+/// If it cannot be read, or is longer than `limit` bytes.
+pub fn whole(source: Box<dyn Read>, limit: usize, at: Position) -> Result<Bytes> {
+    let mut text = Vec::new();
+    let read = source.take(limit as u64 + 1).read_to_end(&mut text);
+    read.map_err(|error| Error::io("cannot read", error))?;
+    if text.len() > limit {
+        let message = format!("metadata of more than {limit} bytes, the limit");
+        return Err(Error::unfit(Diagnostic::new(Code::LineTooLong, message).at(at)));
+    }
+    Ok(text.into())
+}
+
+/// What the beginning of a log says of the session: Claude's identifier and the folder, from the
+/// first line that has them.
+fn about(head: &[u8]) -> Node {
+    let mut node = Node::default();
+    let head = head.strip_prefix(BOM).unwrap_or(head);
+    for line in head.split(|b| *b == b'\n') {
+        let Ok(What::System(_) | What::Assistant(_) | What::Result(_)) = What::of(line) else {
+            continue;
+        };
+        let line = Json::checked(Bytes::copy_from_slice(line));
+        let data = line.member("data").unwrap_or_else(|| line.clone());
+        for (field, name) in [(Field::Id, "session_id"), (Field::Cwd, "cwd")] {
+            let value = data.member(name).or_else(|| line.member(name));
+            let value = value.filter(|value| value.as_bytes().starts_with(b"\""));
+            if let Some(value) = value.filter(|_| node.get(field).is_none()) {
+                node.set(field, value);
+            }
+        }
+        if node.get(Field::Id).is_some() && node.get(Field::Cwd).is_some() {
+            break;
+        }
+    }
+    node
+}

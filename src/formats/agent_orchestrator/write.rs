@@ -1,0 +1,372 @@
+//! A stream of records as a log and its metadata.
+
+use super::line::{self, Shape};
+use super::prompts::Prompts;
+use super::{NAME, is_name, meta, stem};
+use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Sink, Version, Writer, no_session};
+use crate::json::text::from_base64;
+use crate::json::{Json, without_nan};
+use crate::lines::BOM;
+use crate::mapping::Extra;
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Node, Record};
+use bytes::Bytes;
+use std::io::Write;
+
+/// Opens a session for writing.
+///
+/// # Errors
+/// None; the parts are created when it is known which there are.
+pub fn open<'a>(
+    sink: &'a mut dyn Sink,
+    version: &'static Version,
+    cx: &'a Cx<'a>,
+) -> Result<Box<dyn Writer + 'a>> {
+    let shape = Shape::of(version.number);
+    Ok(Box::new(Pair {
+        sink,
+        cx,
+        version,
+        shape,
+        log: Log::default(),
+        session: None,
+        group: Vec::new(),
+        prompts: Prompts::new(shape),
+        unreadable: None,
+    }))
+}
+
+/// Output is handed on in pieces of this size.
+const CHUNK: usize = 256 << 10;
+
+struct Pair<'a> {
+    sink: &'a mut dyn Sink,
+    cx: &'a Cx<'a>,
+    version: &'static Version,
+    shape: Shape,
+    log: Log,
+    session: Option<Session>,
+    /// Records that wait for others of their group.
+    group: Vec<Located<Record>>,
+    /// The turns of a session from elsewhere.
+    prompts: Prompts,
+    /// Metadata that could not be read, as they were.
+    unreadable: Option<Vec<u8>>,
+}
+
+struct Session {
+    node: Node,
+    at: Position,
+    /// Whether the records come from a session of this format.
+    own: bool,
+    /// Whether they come from one of this very version.
+    same: bool,
+    /// Whether there are metadata.
+    meta: bool,
+}
+
+impl Writer for Pair<'_> {
+    fn record(&mut self, located: &Located<Record>) -> Result<()> {
+        let record = &located.value;
+        let Some((own, same)) = self.session.as_ref().map(|session| (session.own, session.same))
+        else {
+            return match record.kind {
+                Kind::Session => self.begin(located),
+                _ => Err(no_session(located.at)),
+            };
+        };
+        if own && record.is_restored() {
+            return Ok(());
+        }
+        if !self.group.first().is_some_and(|first| is_joined(&first.value, record)) {
+            self.flush_group();
+        }
+        match record.kind {
+            Kind::Session => self.later_session(&record.node),
+            Kind::Opaque if is_line(record) && same => self.kept_line(&record.node),
+            Kind::Opaque if is_line(record) => self.lost("a line that is no record"),
+            _ if own => self.group.push(located.clone()),
+            _ => {
+                let log = &mut self.log;
+                self.prompts.record(record, self.cx.log, &mut |lines| log.line(None, &lines));
+            }
+        }
+        self.log.flush_if(CHUNK)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.flush_group();
+        let Some(session) = self.session.take() else {
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
+        };
+        let log = &mut self.log;
+        self.prompts.close(&mut |lines| log.line(None, &lines));
+        self.log.finish()?;
+        if session.meta {
+            let text = match self.unreadable.take() {
+                Some(text) => text,
+                None => self.metadata(session),
+            };
+            let mut to = self.sink.create(meta::ENDING)?;
+            let written = to.write_all(&text).and_then(|()| to.flush());
+            written.map_err(|error| Error::io("cannot write", error))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a record stands on one line with the one before.
+fn is_joined(first: &Record, record: &Record) -> bool {
+    let group = |record: &Record| record.node.json(Field::Group).cloned();
+    let spoken = |record: &Record| record.kind == Kind::Message && !is_assistant(record);
+    spoken(first) && spoken(record) && group(first).is_some() && group(first) == group(record)
+}
+
+fn is_assistant(record: &Record) -> bool {
+    record.node.is(Field::Role, "assistant")
+}
+
+/// Whether a record is a line that is no record of the source.
+fn is_line(record: &Record) -> bool {
+    record.node.json(Field::Text).is_some() || record.node.json(Field::RawBytes).is_some()
+}
+
+/// The bytes of such a line.
+fn bytes_of(node: &Node) -> Vec<u8> {
+    let raw = || node.text(Field::RawBytes).and_then(|text| from_base64(&text));
+    node.text(Field::Text).map(String::into_bytes).or_else(raw).unwrap_or_default()
+}
+
+impl Pair<'_> {
+    fn lost(&self, path: &str) {
+        self.cx.log.count(Fate::Dropped, path);
+    }
+
+    fn begin(&mut self, located: &Located<Record>) -> Result<()> {
+        let node = &located.value.node;
+        let source = node.text(Field::Source).unwrap_or_default();
+        let own = source.split('@').next() == Some(NAME);
+        let same = source == format!("{NAME}@{}", self.version.number);
+        let file = node.node(Field::File).cloned().unwrap_or_default();
+        let style = |style| same && file.is(Field::Style, style);
+        let (meta, log) = (!style("log"), !style("meta"));
+        if meta && log && !self.sink.takes_parts() {
+            let message = "the session takes two files, and there is room for one";
+            return Err(Error::request(Code::OutputName, message));
+        }
+        if log {
+            self.log.to = Some(self.sink.create("")?);
+        }
+        if own && file.is_true(Field::Bom) {
+            self.log.out.extend_from_slice(BOM);
+        }
+        self.log.crlf = own && file.is(Field::Eol, "crlf");
+        let mut node = node.clone();
+        if !own {
+            self.adopt(&mut node);
+        }
+        self.prompts.model(node.json(Field::Model));
+        self.session = Some(Session { node, at: located.at, own, same, meta });
+        Ok(())
+    }
+
+    /// Makes metadata of the session record of another format, as a new session has them.
+    fn adopt(&mut self, node: &mut Node) {
+        const HELD: &[Field] =
+            &[Field::Source, Field::Agent, Field::Cwd, Field::Created, Field::Updated, Field::File];
+        let told: Vec<Field> = node.fields().collect();
+        for field in told {
+            // The name is that of the files.
+            if field != Field::Name && field != Field::Model && !HELD.contains(&field) {
+                self.lost(&format!("session.{}", field.name()));
+                node.take(field);
+            }
+        }
+        for field in [Field::Created, Field::Updated] {
+            let Some(time) = node.text(field) else { continue };
+            match stamp(&time) {
+                Some(time) => node.set(field, Json::string(&time)),
+                None => {
+                    self.lost(&format!("session.{}", field.name()));
+                    node.take(field);
+                }
+            }
+        }
+        let first = node.json(Field::Created).or(node.json(Field::Updated)).cloned();
+        if let Some(first) = first {
+            let last = node.json(Field::Updated).cloned().unwrap_or_else(|| first.clone());
+            node.set(Field::Created, first);
+            node.set(Field::Updated, last);
+        }
+        let mut extra = Extra::default();
+        if let Some(cwd) = node.text(Field::Cwd) {
+            let agents = Json::string(&format!("{cwd}/.agent-orchestrator/agents"));
+            extra.add(b"\"agents_dir\"", agents.as_bytes());
+        }
+        extra.add(b"\"schema_version\"", b"\"1.0\"");
+        extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+        self.cx.report(Diagnostic::new(Code::NotResumable, Code::NotResumable.title()));
+    }
+
+    /// What comes behind the first session record.
+    fn later_session(&mut self, node: &Node) {
+        let file = node.node(Field::File);
+        let newline = file.and_then(|file| file.json(Field::FinalNewline));
+        self.log.unterminated |= newline.is_some_and(|newline| newline.as_bytes() == b"false");
+        let own = self.session.as_ref().is_some_and(|session| session.own);
+        for field in node.fields().filter(|field| *field != Field::File) {
+            // Where a session of this format stands follows from its lines.
+            if !(own && field == Field::Leaf) {
+                self.lost(&format!("session.{}", field.name()));
+            }
+        }
+    }
+
+    fn kept_line(&mut self, node: &Node) {
+        let bytes = bytes_of(node);
+        if node.is(Field::Layout, "meta") {
+            self.unreadable = Some(bytes);
+        } else {
+            self.log.line(Some(node), &bytes);
+        }
+    }
+
+    /// Writes the line of the records that waited.
+    fn flush_group(&mut self) {
+        let group = std::mem::take(&mut self.group);
+        let Some(first) = group.first() else { return };
+        let same = self.session.as_ref().is_some_and(|session| session.same);
+        let at = first.at;
+        let mut records: Vec<Record> = group.into_iter().map(|located| located.value).collect();
+        let raw = records.first().and_then(|record| record.node.text(Field::Raw));
+        if let Some(raw) = raw.map(Bytes::from).filter(|_| same) {
+            if gives(&raw, &records) {
+                self.log.line(records.first().map(|record| &record.node), &raw);
+                return;
+            }
+            self.cx.raw_refused(at);
+        }
+        if !same {
+            records.iter_mut().for_each(|record| self.reshape(record));
+        }
+        let mut text = Vec::new();
+        let eol = records.first().map(|record| &record.node);
+        if line::write(&records, self.shape, &mut text) {
+            self.log.line(eol, &text);
+        } else if let Some(record) = records.first() {
+            self.lost(record.kind.name());
+        }
+    }
+
+    /// Takes from a record of the other version what this one has no place for.
+    fn reshape(&self, record: &mut Record) {
+        let extra = record.node.json(Field::Extra).cloned();
+        let Some(extra) = extra.filter(|extra| extra.member("message").is_some()) else { return };
+        self.lost(&format!("{}.extra.message", record.kind.name()));
+        let mut rest = Extra::default();
+        for (key, value) in extra.members().filter(|(key, _)| *key != b"\"message\"") {
+            rest.add(key, value);
+        }
+        record.node.take(Field::Extra);
+        rest.finish().into_iter().for_each(|rest| record.node.set(Field::Extra, rest));
+    }
+
+    /// The text of the metadata.
+    fn metadata(&self, session: Session) -> Vec<u8> {
+        let Session { mut node, at, own, same, .. } = session;
+        let name = node.text(Field::Name).filter(|name| own && is_name(name));
+        if same && let Some(raw) = node.text(Field::Raw).map(Bytes::from) {
+            if name.is_some() == node.get(Field::Name).is_some() && self.meta_gives(&raw, &node) {
+                return raw.to_vec();
+            }
+            self.cx.raw_refused(at);
+        }
+        if name.is_none() {
+            let files = self.sink.stem().or_else(|| node.text(Field::Name));
+            node.set(Field::Name, Json::string(&stem(&files.unwrap_or_default())));
+        }
+        if own && !same && self.shape == Shape::Classes && node.get(Field::Id).is_none() {
+            self.cx.report(Diagnostic::new(Code::NotResumable, Code::NotResumable.title()));
+        }
+        let mut out = Vec::new();
+        meta::write(&node, self.shape, &mut out);
+        out
+    }
+
+    /// Whether reading this text gives these metadata.
+    fn meta_gives(&self, raw: &Bytes, node: &Node) -> bool {
+        let bare = raw.strip_prefix(BOM).map_or(raw.clone(), |bare| raw.slice_ref(bare));
+        let plain = without_nan(&bare).map_or(bare, Bytes::from);
+        let mut apart = vec![Field::Source, Field::File];
+        // The shell's metadata do not hold it.
+        apart.extend((self.shape == Shape::Printed).then_some(Field::Id));
+        let read = meta::read(&plain, self.shape).ok().flatten();
+        read.is_some_and(|read| read.is_same(node, &apart))
+    }
+}
+
+/// Whether reading this line gives these records.
+fn gives(raw: &Bytes, records: &[Record]) -> bool {
+    const MADE: &[Field] = &[Field::Id, Field::IdMade, Field::Parent, Field::Eol];
+    let group = records.first().and_then(|record| record.node.text(Field::Group));
+    let group = group.unwrap_or_default();
+    let read = line::read(raw, &group).or_else(|fault| {
+        without_nan(raw).map_or(Err(fault), |plain| line::read(&plain.into(), &group))
+    });
+    let same = |(a, b): (&Record, &Record)| a.kind == b.kind && a.node.is_same(&b.node, MADE);
+    read.is_ok_and(|read| read.len() == records.len() && read.iter().zip(records).all(same))
+}
+
+/// A time as Python's `datetime` in UTC is written; `None` for what is no time.
+fn stamp(time: &str) -> Option<String> {
+    let civil = match time.parse::<jiff::Timestamp>() {
+        Ok(time) => jiff::tz::Offset::UTC.to_datetime(time),
+        Err(_) => time.parse::<jiff::civil::DateTime>().ok()?,
+    };
+    Some(civil.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string())
+}
+
+/// The lines of the main part.
+#[derive(Default)]
+struct Log {
+    to: Option<Box<dyn Write>>,
+    out: Vec<u8>,
+    /// Whether lines end with `\r\n`, if they do not say.
+    crlf: bool,
+    /// The line ending that the line written last still lacks.
+    pending: Option<&'static [u8]>,
+    /// Whether the last line lacks it for good.
+    unterminated: bool,
+}
+
+impl Log {
+    /// Writes a line; `node` may say how it ends.
+    fn line(&mut self, node: Option<&Node>, text: &[u8]) {
+        let eol: &[u8] = match node.and_then(|node| node.text(Field::Eol)).as_deref() {
+            Some("crlf") => b"\r\n",
+            Some("lf") => b"\n",
+            _ if self.crlf => b"\r\n",
+            _ => b"\n",
+        };
+        self.pending.replace(eol).into_iter().for_each(|eol| self.out.extend_from_slice(eol));
+        self.out.extend_from_slice(text);
+    }
+
+    fn flush_if(&mut self, size: usize) -> Result<()> {
+        let Some(to) = self.to.as_mut().filter(|_| self.out.len() >= size) else { return Ok(()) };
+        to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
+        self.out.clear();
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        if let Some(eol) = self.pending.take().filter(|_| !self.unterminated) {
+            self.out.extend_from_slice(eol);
+        }
+        self.flush_if(0)?;
+        let flushed = self.to.as_mut().map_or(Ok(()), |to| to.flush());
+        flushed.map_err(|error| Error::io("cannot write", error))
+    }
+}

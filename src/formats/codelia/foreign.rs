@@ -1,0 +1,467 @@
+//! Another format's session as runs and a state.
+//!
+//! Each input of a person begins a run. What a run file would say beyond the conversation (requests,
+//! steps, the times between) is not invented.
+
+use super::message;
+use super::names::{EPOCH, identity, is_uuid, run_part, state_part, uuid};
+use super::wire::{self, END, HEADER, START};
+use super::{input, state};
+use crate::diagnostic::{Code, Fate};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Sink, Spool, Writer};
+use crate::frame::Pen;
+use crate::ids::hash;
+use crate::json::Json;
+use crate::position::Located;
+use crate::record::{Field, Kind, Node, Record, Value, block};
+use std::collections::HashMap;
+use std::io::{Read, SeekFrom, Write};
+
+/// Opens runs and a state for writing, of the session that this record is of.
+///
+/// # Errors
+/// If there is no room for several parts.
+pub fn open<'a>(
+    sink: &'a mut dyn Sink,
+    session: &Node,
+    cx: &'a Cx<'a>,
+) -> Result<Box<dyn Writer + 'a>> {
+    if !sink.takes_parts() {
+        let message = "a session takes a file for each run and one for its state";
+        return Err(Error::request(Code::OutputName, message));
+    }
+    let history = sink.spool()?;
+    let said = session.text(Field::Id).unwrap_or_default();
+    let id = if is_uuid(&said) { said } else { uuid(&identity(session)) };
+    let created = session.json(Field::Created).or(session.json(Field::Updated)).cloned();
+    let time = created.and_then(|time| stamp(&time)).unwrap_or_else(|| EPOCH.to_owned());
+    losses_of_session(session, &id, cx);
+    Ok(Box::new(Runs {
+        sink,
+        cx,
+        session: session.clone(),
+        id,
+        time,
+        run: None,
+        runs: 0,
+        history,
+        messages: 0,
+        answers: 0,
+        called: HashMap::new(),
+    }))
+}
+
+struct Runs<'a> {
+    sink: &'a mut dyn Sink,
+    cx: &'a Cx<'a>,
+    session: Node,
+    /// The session's identifier.
+    id: String,
+    /// The last time that was given.
+    time: String,
+    run: Option<Run>,
+    runs: u64,
+    /// The messages, each behind a comma but the first.
+    history: Box<dyn Spool>,
+    messages: u64,
+    answers: u64,
+    /// The tools that were called and did not answer yet, by the hashes of the calls.
+    called: HashMap<u64, Json>,
+}
+
+struct Run {
+    pen: Pen,
+    id: String,
+    /// The answer that stands last, if it calls no tools.
+    last: Option<Json>,
+}
+
+impl Writer for Runs<'_> {
+    fn record(&mut self, located: &Located<Record>) -> Result<()> {
+        let record = &located.value;
+        if let Some(time) = record.node.json(Field::Time).and_then(stamp) {
+            self.time = time;
+        }
+        let is = |role| record.kind == Kind::Message && record.node.is(Field::Role, role);
+        if !is_sent(&record.node) {
+            self.lost("message that is not sent");
+            return Ok(());
+        }
+        match record.kind {
+            Kind::Session => self.later(&record.node),
+            _ if is("user") => {
+                self.end()?;
+                let said = self.keep(record)?;
+                self.begin(input::of_message(&said))?;
+            }
+            _ if is("assistant") => self.answer(record)?,
+            _ if is("tool") => self.output(record)?,
+            _ if is("system") => drop(self.keep(record)?),
+            _ => {
+                let role = record.node.text(Field::Role).map(|role| format!(" of role {role}"));
+                let path = format!("{}{}", record.kind.name(), role.unwrap_or_default());
+                self.cx.log.count(Fate::Dropped, &path);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        let last = self.run.as_ref().map(|run| run.id.clone());
+        self.end()?;
+        self.state(last)
+    }
+}
+
+impl Runs<'_> {
+    /// Fields that come at the end are too late for the headers.
+    fn later(&self, node: &Node) {
+        let late = node.fields().filter(|field| !matches!(field, Field::File | Field::Leaf));
+        late.for_each(|field| self.lost(&format!("session.{}", field.name())));
+    }
+
+    fn lost(&self, path: &str) {
+        self.cx.log.count(Fate::Dropped, path);
+    }
+
+    /// Writes a message to the history, and gives it.
+    fn keep(&mut self, record: &Record) -> Result<Json> {
+        losses(record, &|path| self.lost(path));
+        let mut spelling = Vec::new();
+        message::write(record, false, &mut spelling);
+        self.add(&spelling)?;
+        Ok(Json::checked(spelling.into()))
+    }
+
+    fn add(&mut self, spelling: &[u8]) -> Result<()> {
+        let comma: &[u8] = if self.messages > 0 { b"," } else { b"" };
+        self.messages += 1;
+        let written = self.history.write_all(comma).and_then(|()| self.history.write_all(spelling));
+        written.map_err(|error| Error::io("cannot write a temporary file", error))
+    }
+
+    /// Begins a run with its input.
+    fn begin(&mut self, said: Option<Vec<u8>>) -> Result<()> {
+        self.runs += 1;
+        let id = uuid(format!("{} {}", self.id, self.runs).as_bytes());
+        let mut header = Node::default();
+        header.set(Field::Run, Json::string(&id));
+        header.set(Field::Created, Json::string(&self.time));
+        let pen = Pen::to(self.sink.create(&run_part(&header))?);
+        self.run = Some(Run { pen, id, last: None });
+        for field in [Field::Cwd, Field::Provider, Field::Model, Field::SystemPrompt, Field::Tools]
+        {
+            let value = self.session.json(field).filter(|value| !value.is_null());
+            value.into_iter().for_each(|value| header.set(field, value.clone()));
+        }
+        if let Some(level) = self.session.json(Field::ThinkingLevel) {
+            header.set(Field::ThinkingLevel, level.clone());
+        }
+        header.set(Field::Session, Json::string(&self.id));
+        self.line(HEADER, Kind::Run, header, None)?;
+        let mut start = Node::default();
+        start.set(Field::Session, Json::string(&self.id));
+        let said = said.unwrap_or_else(|| b"{\"type\":\"text\",\"text\":\"\"}".to_vec());
+        self.line(START, Kind::Run, start, Some(&said))?;
+        self.status("running")
+    }
+
+    fn status(&mut self, status: &str) -> Result<()> {
+        let mut node = Node::default();
+        node.set(Field::Status, Json::string(status));
+        self.line("", Kind::Status, node, None)
+    }
+
+    /// Writes a line of the run; what was said before any input begins one of its own.
+    fn line(&mut self, layout: &str, kind: Kind, node: Node, said: Option<&[u8]>) -> Result<()> {
+        if self.run.is_none() {
+            self.begin(None)?;
+        }
+        let mut record = Record { kind, node };
+        record.node.set(Field::Layout, Json::string(layout));
+        let (Some(run), Some(of)) = (&mut self.run, wire::type_of(&record)) else { return Ok(()) };
+        record.node.set(Field::Run, Json::string(&run.id));
+        record.node.set(Field::Time, Json::string(&self.time));
+        let line = run.pen.line(&Node::default())?;
+        wire::write(of, &record.node, said, line);
+        Ok(())
+    }
+
+    /// An answer: what was thought and what was said, each a message.
+    fn answer(&mut self, record: &Record) -> Result<()> {
+        losses(record, &|path| self.lost(path));
+        let mut list = Vec::new();
+        let mut rest = record.clone();
+        if let Some(Value::Nodes(blocks)) = rest.node.get_mut(Field::Content) {
+            let thought = |block: &Node| block.is(Field::Type, block::THINKING);
+            for block in blocks.iter().filter(|block| thought(block)) {
+                list.push(reasoning(block));
+            }
+            blocks.retain(|block| !thought(block));
+        }
+        rest.node.take(Field::Layout);
+        for block in rest.node.nodes(Field::Content).unwrap_or_default() {
+            if let (Some(call), Some(name)) = (block.json(Field::Id), block.json(Field::Name)) {
+                // A copy, for the value itself would keep its line in memory.
+                let name = Json::checked(name.as_bytes().to_vec().into());
+                self.called.insert(key(call), name);
+            }
+        }
+        let blocks = rest.node.nodes(Field::Content).map(<[Node]>::len);
+        if blocks != Some(0) || list.is_empty() {
+            let mut spelling = Vec::new();
+            message::write(&rest, false, &mut spelling);
+            list.push(Json::checked(spelling.into()));
+        }
+        for message in &list {
+            self.add(message.as_bytes())?;
+        }
+        self.answers += 1;
+        let mut node = Node::default();
+        node.set(Field::Seq, Json::number(self.answers));
+        for field in [Field::Usage, Field::StopReason] {
+            let value = record.node.get(field).cloned();
+            value.into_iter().for_each(|value| node.set(field, adapted(value)));
+        }
+        self.line("", Kind::Response, node, Some(&wire::joined(&list)))?;
+        if let Some(run) = &mut self.run {
+            run.last = final_text(&rest.node);
+        }
+        Ok(())
+    }
+
+    /// What a tool answered. Its images stand in the state only, as in Codelia's own files.
+    fn output(&mut self, record: &Record) -> Result<()> {
+        let mut record = record.clone();
+        if let Some(Value::Nodes(blocks)) = record.node.get_mut(Field::Content)
+            && let Some(result) = blocks.first_mut()
+        {
+            let name = result.json(Field::Call).and_then(|call| self.called.remove(&key(call)));
+            if result.json(Field::Name).is_none() {
+                let name = name.unwrap_or(Json::constant("\"\""));
+                result.set(Field::Name, name);
+            }
+            if result.get(Field::Content).is_none_or(is_null) {
+                // The first generation of pi's answers.
+                let output = result.json(Field::Output).cloned();
+                result.set(Field::Content, output.unwrap_or(Json::constant("\"\"")));
+            }
+        }
+        self.keep(&record)?;
+        let empty = Node::default();
+        let result = record.node.nodes(Field::Content).and_then(<[Node]>::first).unwrap_or(&empty);
+        let mut node = Node::default();
+        let none = Json::constant("\"\"");
+        for field in [Field::Name, Field::Call] {
+            node.set(field, result.json(field).unwrap_or(&none).clone());
+        }
+        node.set(Field::Output, flat(result));
+        if result.is_true(Field::IsError) {
+            node.set(Field::IsError, Json::constant("true"));
+        }
+        if let Some(run) = &mut self.run {
+            run.last = None;
+        }
+        self.line("", Kind::ToolOutput, node, None)
+    }
+
+    /// Ends the run, if its last word is an answer.
+    fn end(&mut self) -> Result<()> {
+        let said = self.run.as_mut().and_then(|run| run.last.take());
+        if let Some(said) = said {
+            let event = [b"{\"type\":\"final\",\"content\":", said.as_bytes(), b"}"].concat();
+            let mut node = Node::default();
+            node.set(Field::Seq, Json::number(0));
+            node.set(Field::Data, Json::checked(event.into()));
+            self.line("", Kind::Event, node, None)?;
+            self.status("completed")?;
+            let mut node = Node::default();
+            node.set(Field::Outcome, Json::constant("\"completed\""));
+            node.set(Field::Final, said);
+            self.line(END, Kind::Run, node, None)?;
+        }
+        self.run.take().map_or(Ok(()), |run| run.pen.finish())
+    }
+
+    /// Writes the state of the session, which is the history.
+    fn state(&mut self, run: Option<String>) -> Result<()> {
+        let failed = |error| Error::io("cannot read a temporary file", error);
+        let mut to = self.sink.create(&state_part(&self.id))?;
+        let mut node = Node::default();
+        node.set(Field::Session, Json::string(&self.id));
+        node.set(Field::Updated, Json::string(&self.time));
+        run.iter().for_each(|run| node.set(Field::Run, Json::string(run)));
+        node.set(Field::Seq, Json::number(self.answers));
+        let mut head = Vec::new();
+        state::write(&node, &[], &mut head);
+        // The empty list stands last; the messages go between its brackets.
+        head.truncate(head.len().saturating_sub(2));
+        let write = |error| Error::io("cannot write", error);
+        to.write_all(&head).map_err(write)?;
+        self.history.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            let read = self.history.read(&mut piece).map_err(failed)?;
+            if read == 0 {
+                break;
+            }
+            to.write_all(piece.get(..read).unwrap_or_default()).map_err(write)?;
+        }
+        to.write_all(b"]}\n").and_then(|()| to.flush()).map_err(write)
+    }
+}
+
+fn is_null(value: &Value) -> bool {
+    matches!(value, Value::Json(json) if json.is_null())
+}
+
+fn key(call: &Json) -> u64 {
+    hash(call.as_bytes())
+}
+
+/// Whether a message was sent again by the software that it comes from: not what was broken off, and
+/// not what a person kept out.
+fn is_sent(node: &Node) -> bool {
+    let broken = ["error", "aborted"].iter().any(|why| node.is(Field::StopReason, why));
+    let unsaid = broken && node.is(Field::Role, "assistant");
+    !unsaid && !node.is_true(Field::Excluded)
+}
+
+/// A thought as a message of its own.
+fn reasoning(block: &Node) -> Json {
+    let mut record = Record::new(Kind::Message);
+    record.node.set(Field::Role, Json::constant("\"assistant\""));
+    record.node.set(Field::Layout, Json::constant("\"reasoning\""));
+    let mut block = block.clone();
+    if block.json(Field::Thinking).is_none() {
+        block.set(Field::Thinking, Json::constant("\"\""));
+    }
+    record.node.set(Field::Content, vec![block]);
+    let mut spelling = Vec::new();
+    message::write(&record, false, &mut spelling);
+    Json::checked(spelling.into())
+}
+
+/// Usage without members that only another format knows.
+fn adapted(value: Value) -> Value {
+    match value {
+        Value::Node(mut node) => {
+            node.take(Field::Extra);
+            Value::Node(node)
+        }
+        other => other,
+    }
+}
+
+/// What an answer says that calls no tools.
+fn final_text(node: &Node) -> Option<Json> {
+    match node.get(Field::Content)? {
+        Value::Json(said) => Some(said.clone()).filter(|said| !said.is_null()),
+        Value::Nodes(blocks) => {
+            let calls = blocks.iter().any(|block| block.is(Field::Type, block::TOOL_CALL));
+            let texts = blocks.iter().filter_map(|block| block.json(Field::Text).cloned());
+            let said = texts.reduce(|a, b| a.joined(&b));
+            (!calls).then(|| said.unwrap_or(Json::constant("\"\"")))
+        }
+        Value::Node(_) => None,
+    }
+}
+
+/// What a tool answered as one text.
+fn flat(result: &Node) -> Json {
+    let image = Json::constant("\"[image]\"");
+    let said = match result.get(Field::Content) {
+        Some(Value::Json(said)) if !said.is_null() => Some(said.clone()),
+        Some(Value::Nodes(blocks)) => {
+            let text = |block: &Node| match block.json(Field::Text) {
+                Some(text) => Some(text.clone()),
+                None => block.is(Field::Type, block::IMAGE).then(|| image.clone()),
+            };
+            blocks.iter().filter_map(text).reduce(|a, b| a.joined(&b))
+        }
+        _ => result.json(Field::Output).cloned(),
+    };
+    said.filter(|said| said.as_bytes().starts_with(b"\"")).unwrap_or(Json::constant("\"\""))
+}
+
+/// A time as Codelia spells it, in UTC with milliseconds.
+fn stamp(time: &Json) -> Option<String> {
+    let text = time.text()?;
+    let zoned = text.parse::<jiff::Timestamp>().ok();
+    let plain =
+        || text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
+    let at = zoned.or_else(|| plain().map(|plain| plain.timestamp()))?;
+    Some(format!("{at:.3}"))
+}
+
+fn losses_of_session(session: &Node, id: &str, cx: &Cx<'_>) {
+    const HELD: &[Field] = &[
+        Field::Source,
+        Field::Created,
+        Field::Cwd,
+        Field::Provider,
+        Field::Model,
+        Field::ThinkingLevel,
+        Field::SystemPrompt,
+        Field::Tools,
+        Field::IdMade,
+        Field::File,
+        Field::Layout,
+        Field::Leaf,
+        Field::Raw,
+    ];
+    for field in session.fields().filter(|field| !HELD.contains(field)) {
+        let same = field == Field::Id && session.is(Field::Id, id);
+        let dated = field == Field::Updated && session.json(Field::Created).is_none();
+        if !same && !dated {
+            cx.log.count(Fate::Dropped, &format!("session.{}", field.name()));
+        }
+    }
+}
+
+/// Names what of a message has no place in Codelia's.
+fn losses(record: &Record, lost: &dyn Fn(&str)) {
+    const HELD: &[Field] = &[
+        Field::Id,
+        Field::Parent,
+        Field::IdMade,
+        Field::Time,
+        Field::Role,
+        Field::Content,
+        Field::Usage,
+        Field::StopReason,
+        Field::Layout,
+        Field::Turn,
+        Field::Eol,
+        Field::Raw,
+    ];
+    let node = &record.node;
+    for field in node.fields().filter(|field| !HELD.contains(field)) {
+        lost(&format!("message.{}", field.name()));
+    }
+    if let Some(usage) = node.node(Field::Usage) {
+        let held = [Field::InputTokens, Field::OutputTokens, Field::CacheRead, Field::CacheWrite];
+        let other = |field: &Field| !held.contains(field) && *field != Field::Total;
+        usage.fields().filter(other).for_each(|f| lost(&format!("message.usage.{}", f.name())));
+    }
+    blocks(node, "message.content", lost);
+}
+
+fn blocks(node: &Node, path: &str, lost: &dyn Fn(&str)) {
+    for block in node.nodes(Field::Content).unwrap_or_default() {
+        let kind = block.text(Field::Type).unwrap_or_default();
+        let held: &[Field] = match kind.as_str() {
+            block::TEXT => &[Field::Text],
+            block::THINKING => &[Field::Thinking],
+            block::IMAGE | block::DOCUMENT | block::OPAQUE => &[Field::Data, Field::MediaType],
+            block::TOOL_CALL => &[Field::Id, Field::Name, Field::Arguments],
+            _ => &[Field::Call, Field::Name, Field::Content, Field::Output, Field::IsError],
+        };
+        let path = format!("{path}.*.{kind}");
+        for field in block.fields().filter(|field| *field != Field::Type && !held.contains(field)) {
+            lost(&format!("{path}.{}", field.name()));
+        }
+        blocks(block, &format!("{path}.content"), lost);
+    }
+}

@@ -1,0 +1,380 @@
+//! What the model was shown, while a session is read.
+//!
+//! Codelia writes the whole history into every request. Here it is the path to a message: each
+//! message is a record once, and a request refers to those that it shows. A history that goes on
+//! otherwise than the one before (after a compaction, or where resuming dropped calls without an
+//! answer) leaves the path at that point; the path to the last message is therefore always what
+//! would be sent next.
+//!
+//! Requests share their list with the running agent and are written late, so that the first may
+//! already show its own answer and more. What a request shows first is a record there, and the
+//! response that comes later refers to it.
+//!
+//! Of each message on the path 32 bytes are kept, and a hash for each other value of 256 bytes or
+//! more: never contents.
+
+use super::message;
+use crate::ids::{Id, Maker, hash};
+use crate::json::{Json, text};
+use crate::mapping::Source;
+use crate::record::{Field, Node, Record};
+use std::collections::HashSet;
+
+/// Values that are at least as long are written once.
+const LONG: usize = 256;
+
+/// A message on the path.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// Of its spelling.
+    exact: u128,
+    /// Of what it says.
+    gist: u64,
+    id: Id,
+}
+
+/// The history of a session.
+#[derive(Debug)]
+pub struct History {
+    maker: Maker,
+    made: u64,
+    path: Vec<Step>,
+    /// Where the messages of this run begin on the path.
+    run: usize,
+    /// From where on messages that a request showed first wait for their response.
+    unclaimed: usize,
+    /// The prompt and the tools of the run.
+    prompt: Option<Json>,
+    tools: Option<Json>,
+    /// What was written already beside the messages.
+    labels: HashSet<u128>,
+}
+
+/// A 128-bit hash that nobody can find two values for.
+#[must_use]
+pub fn digest(bytes: &[u8]) -> u128 {
+    let mut first = [0; 16];
+    let hash = blake3::hash(bytes);
+    first.iter_mut().zip(hash.as_bytes()).for_each(|(to, from)| *to = *from);
+    u128::from_be_bytes(first)
+}
+
+/// A message with its spelling as Codelia's writer would give it, or else with that of its source.
+#[must_use]
+pub fn spelled(text: &Json) -> Record {
+    let read = message::read(text.bytes());
+    let mut record = read.unwrap_or_else(|_| Record::of_line(text.as_bytes()));
+    let mut again = Vec::with_capacity(text.as_bytes().len());
+    if !message::write(&record, true, &mut again) || again != text.as_bytes() {
+        let spelling = String::from_utf8_lossy(text.as_bytes());
+        record.node.set(Field::Raw, Json::string(&spelling));
+    }
+    record
+}
+
+fn is_system(message: &Json) -> bool {
+    let role = Source::new(message.bytes()).peek("role").ok().flatten();
+    role.is_some_and(|role| text::is(role.as_bytes(), "system"))
+}
+
+fn gist_of(record: &Record) -> u64 {
+    hash(&message::gist(record))
+}
+
+fn id_json(id: Id) -> Json {
+    Json::string(&String::from_utf8_lossy(&id))
+}
+
+impl History {
+    /// Of the session that `key` tells from others.
+    #[must_use]
+    pub fn new(maker: Maker) -> Self {
+        Self {
+            maker,
+            made: 0,
+            path: Vec::new(),
+            run: 0,
+            unclaimed: 0,
+            prompt: None,
+            tools: None,
+            labels: HashSet::new(),
+        }
+    }
+
+    /// A run begins, with its own prompt and tools.
+    pub fn begin(&mut self, header: &Node) {
+        self.prompt = header.json(Field::SystemPrompt).cloned();
+        self.tools = header.json(Field::Tools).cloned();
+    }
+
+    /// Puts a message behind the path.
+    fn push(&mut self, mut record: Record, exact: u128) -> Record {
+        self.made += 1;
+        let id = self.maker.id(self.made);
+        let parent = self.path.last().map_or(Json::constant("null"), |step| id_json(step.id));
+        self.path.push(Step { exact, gist: gist_of(&record), id });
+        record.node.set(Field::Id, id_json(id));
+        record.node.set(Field::IdMade, Json::constant("true"));
+        record.node.set(Field::Parent, parent);
+        record
+    }
+
+    /// Puts a message behind the path that a line of its own holds.
+    pub fn say(&mut self, record: Record, spelling: &[u8]) -> Record {
+        let record = self.push(record, digest(spelling));
+        self.unclaimed = self.path.len();
+        record
+    }
+
+    /// The last message of the path.
+    #[must_use]
+    pub fn last(&self) -> Option<Json> {
+        self.path.last().map(|step| id_json(step.id))
+    }
+
+    /// How many messages there are on the path from `first` on, from a list. What differs leaves
+    /// the path.
+    fn follow(&mut self, list: &[Json], new: &mut Vec<Record>) {
+        let mut known = 0;
+        for message in list {
+            match self.path.get(known) {
+                Some(step) if self.says(step, message) => known += 1,
+                _ => break,
+            }
+        }
+        self.path.truncate(known);
+        for message in list.get(known..).unwrap_or_default() {
+            let record = self.push(spelled(message), digest(message.as_bytes()));
+            new.push(record);
+        }
+    }
+
+    fn says(&self, step: &Step, message: &Json) -> bool {
+        step.exact == digest(message.as_bytes()) || step.gist == gist_of(&spelled(message))
+    }
+
+    /// The run is given its input. `request` is the list that the model will be shown first, as
+    /// far as it is known: what stands before the input there is the history that the run took
+    /// up, and gives the messages that are not on the path yet.
+    pub fn resume(&mut self, input: &Record, spelling: &[u8], request: &[Json]) -> Vec<Record> {
+        let step = Step { exact: digest(spelling), gist: gist_of(input), id: Id::default() };
+        let list: Vec<Json> = request.iter().filter(|m| !is_system(m)).cloned().collect();
+        let place = list.iter().rposition(|message| self.says(&step, message));
+        let mut new = Vec::new();
+        if let Some(before) = place.and_then(|place| list.get(..place)) {
+            self.follow(before, &mut new);
+        }
+        self.run = self.path.len();
+        new
+    }
+
+    /// A request shows these messages: gives those that no record is yet, and references to all.
+    pub fn request(&mut self, list: &[Json]) -> (Vec<Record>, Json) {
+        self.show(list, false)
+    }
+
+    /// A state holds these messages, and the session stands at the last of them: what differs in
+    /// any way leaves the path.
+    pub fn snapshot(&mut self, list: &[Json]) -> (Vec<Record>, Json) {
+        self.show(list, true)
+    }
+
+    fn show(&mut self, list: &[Json], exactly: bool) -> (Vec<Record>, Json) {
+        let (mut new, mut items, mut at) = (Vec::new(), Items::default(), 0);
+        let begin = self.path.len();
+        let mut left = Vec::new();
+        let mut answer = None;
+        for message in list {
+            if is_system(message) {
+                let item = self.value(message);
+                items.add(&item);
+                continue;
+            }
+            let exact = digest(message.as_bytes());
+            let on_path = self.path.get(at).copied();
+            if let Some(step) = on_path.filter(|step| step.exact == exact) {
+                items.step(step.id);
+                at += 1;
+                continue;
+            }
+            let record = spelled(message);
+            if !exactly && on_path.is_some_and(|step| step.gist == gist_of(&record)) {
+                let item = self.value(message);
+                items.add(&item);
+                at += 1;
+                continue;
+            }
+            left.extend(self.path.drain(at..).map(|step| step.exact));
+            match &record.node {
+                node if node.is(Field::Role, "user") => answer = None,
+                node if node.is(Field::Role, "assistant") && !left.contains(&exact) => {
+                    answer.get_or_insert(at);
+                }
+                _ => {}
+            }
+            let record = self.push(record, exact);
+            items.step(self.path.last().map_or(Id::default(), |step| step.id));
+            new.push(record);
+            at += 1;
+        }
+        left.extend(self.path.drain(at..).map(|step| step.exact));
+        if !left.is_empty() || self.unclaimed == begin {
+            self.unclaimed = answer.unwrap_or(self.path.len());
+        }
+        self.run = self.run.min(self.path.len());
+        (new, items.finish())
+    }
+
+    /// A response gives these messages: gives those that no request showed before, and references
+    /// to all.
+    pub fn response(&mut self, list: &[Json]) -> (Vec<Record>, Json) {
+        let (mut new, mut items) = (Vec::new(), Items::default());
+        for message in list {
+            let exact = digest(message.as_bytes());
+            let waiting = self.path.iter().enumerate().skip(self.unclaimed);
+            let shown = waiting.into_iter().find(|(_, step)| step.exact == exact);
+            if let Some((place, step)) = shown {
+                items.add_id(step.id);
+                self.unclaimed = place + 1;
+                continue;
+            }
+            let record = self.say(spelled(message), message.as_bytes());
+            items.add_id(self.path.last().map_or(Id::default(), |step| step.id));
+            new.push(record);
+        }
+        (new, items.finish())
+    }
+
+    /// The message of this run that has this spelling, or answers the same call.
+    #[must_use]
+    pub fn answer(&self, record: &Record, spelling: &[u8]) -> Answer {
+        let (exact, gist) = (digest(spelling), gist_of(record));
+        let run = self.path.get(self.run..).unwrap_or_default();
+        let same = run.iter().find(|step| step.exact == exact);
+        match same {
+            Some(step) => Answer::Said(id_json(step.id)),
+            None if run.iter().any(|step| step.gist == gist) => Answer::Otherwise,
+            None => Answer::New,
+        }
+    }
+
+    /// A message by its value: once, and then by its label.
+    fn value(&mut self, message: &Json) -> Vec<u8> {
+        if self.prompt.as_ref().is_some_and(|prompt| prompt_message(prompt) == message.as_bytes()) {
+            return PROMPT.to_vec();
+        }
+        let label = digest(message.as_bytes());
+        let hex = format!("\"{label:032x}\"").into_bytes();
+        let text = message.as_bytes();
+        match text.len() {
+            ..LONG => [b"{\"message\":", text, b"}"].concat(),
+            _ if !self.labels.insert(label) => [b"{\"same\":", hex.as_slice(), b"}"].concat(),
+            _ => [b"{\"message\":", text, b",\"label\":", hex.as_slice(), b"}"].concat(),
+        }
+    }
+
+    /// Takes out of a later run's header what the session's first one says, too, and says so.
+    pub fn header(node: &mut Node, first: &Node) {
+        let mut same = Vec::new();
+        for field in [Field::SystemPrompt, Field::Tools] {
+            let long = node.json(field).filter(|value| value.as_bytes().len() >= LONG);
+            if long.is_some() && long == first.json(field) {
+                node.take(field);
+                same.push(format!("\"{}\":\"session\"", field.name()));
+            }
+        }
+        if !same.is_empty() {
+            let reference = format!("{{{}}}", same.join(","));
+            node.set(Field::Reference, Json::checked(reference.into_bytes().into()));
+        }
+    }
+
+    /// Takes the tools out of a request that are written already, and says in its reference where.
+    pub fn tools(&mut self, node: &mut Node) {
+        let Some(tools) = node.json(Field::Tools) else { return };
+        let label = digest(tools.as_bytes());
+        let (known, name) = match tools.as_bytes().len() {
+            _ if self.tools.as_ref() == Some(tools) => (true, "run".to_owned()),
+            ..LONG => return,
+            _ => (!self.labels.insert(label), format!("{label:032x}")),
+        };
+        if known {
+            node.take(Field::Tools);
+        }
+        let reference = format!("{{\"tools\":\"{name}\"}}").into_bytes();
+        node.set(Field::Reference, Json::checked(reference.into()));
+    }
+}
+
+/// What stands for the system message that is the run's own prompt.
+pub const PROMPT: &[u8] = b"{\"prompt\":true}";
+
+/// The system message of a prompt.
+#[must_use]
+pub fn prompt_message(prompt: &Json) -> Vec<u8> {
+    [b"{\"role\":\"system\",\"content\":", prompt.as_bytes(), b"}"].concat()
+}
+
+/// Whether the answer of a tool is known from a request.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It is this message.
+    Said(Json),
+    /// There is another answer to the call.
+    Otherwise,
+    /// It is not.
+    New,
+}
+
+/// A list of references: an identifier, two for a piece of the path, or a value.
+#[derive(Debug, Default)]
+struct Items {
+    out: Vec<u8>,
+    /// The first and the last message of the piece of the path that is not written yet.
+    piece: Option<(Id, Id)>,
+}
+
+impl Items {
+    fn separate(&mut self) {
+        self.out.push(if self.out.is_empty() { b'[' } else { b',' });
+    }
+
+    fn flush(&mut self) {
+        let Some((first, last)) = self.piece.take() else { return };
+        self.separate();
+        if first == last {
+            self.out.extend_from_slice(id_json(first).as_bytes());
+        } else {
+            let (first, last) = (id_json(first), id_json(last));
+            let piece = [b"[", first.as_bytes(), b",", last.as_bytes(), b"]"].concat();
+            self.out.extend_from_slice(&piece);
+        }
+    }
+
+    /// The next message of the path.
+    fn step(&mut self, id: Id) {
+        let first = self.piece.map_or(id, |(first, _)| first);
+        self.piece = Some((first, id));
+    }
+
+    fn add_id(&mut self, id: Id) {
+        self.flush();
+        self.step(id);
+        self.flush();
+    }
+
+    fn add(&mut self, item: &[u8]) {
+        self.flush();
+        self.separate();
+        self.out.extend_from_slice(item);
+    }
+
+    fn finish(mut self) -> Json {
+        self.flush();
+        if self.out.is_empty() {
+            return Json::constant("[]");
+        }
+        self.out.push(b']');
+        Json::checked(self.out.into())
+    }
+}

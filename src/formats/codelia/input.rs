@@ -1,0 +1,49 @@
+//! What a run is given: in its first line, and as the message of a user.
+
+use super::message;
+use crate::json::{Json, text};
+use crate::record::{Field, Kind, Record};
+
+/// The input as the message that it becomes, with the message's spelling; `None` for what becomes
+/// none, such as the empty text of a run that only compacts.
+#[must_use]
+pub fn message_of(input: &Json) -> Option<(Record, Vec<u8>)> {
+    let mut members = input.members();
+    let ((first, kind), (second, said)) = (members.next()?, members.next()?);
+    let kind = text::decode(kind).filter(|_| text::is(first, "type"))?;
+    if members.next().is_some() || !text::is(second, &kind) {
+        return None;
+    }
+    let said = Json::checked(input.bytes().slice_ref(said));
+    let opens: &[u8] = match kind.as_str() {
+        "text" => b"\"",
+        "parts" => b"[",
+        _ => return None,
+    };
+    let fits = said.as_bytes().starts_with(opens) && said.normal().len() > 2;
+    let content = message::content(&said).ok().flatten().filter(|_| fits)?;
+    let mut record = Record::new(Kind::Message);
+    record.node.set(Field::Role, Json::constant("\"user\""));
+    record.node.set(Field::Content, content);
+    let mut spelling = Vec::new();
+    message::write(&record, true, &mut spelling);
+    Some((record, spelling))
+}
+
+/// What a message gives a run, as its first line has it.
+#[must_use]
+pub fn of_message(message: &Json) -> Option<Vec<u8>> {
+    let content = message.member("content")?;
+    let list = content.as_bytes().starts_with(b"[");
+    let before: &[u8] =
+        if list { b"{\"type\":\"parts\",\"parts\":" } else { b"{\"type\":\"text\",\"text\":" };
+    Some([before, content.as_bytes(), b"}"].concat())
+}
+
+/// An input as the writer would spell it.
+#[must_use]
+pub fn written(input: &Json) -> Vec<u8> {
+    let message = message_of(input).map(|(_, spelling)| Json::checked(spelling.into()));
+    let written = message.and_then(|message| of_message(&message));
+    written.unwrap_or_else(|| input.as_bytes().to_vec())
+}

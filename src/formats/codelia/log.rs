@@ -1,0 +1,199 @@
+//! The log of a session's messages: one message a line, the whole of it written anew each time.
+
+use super::NAME;
+use super::history::{History, spelled};
+use super::resolve::spelling;
+use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Parts, Reader, Sink, Writer, no_session};
+use crate::frame::{Frame, Frames, Pen};
+use crate::ids::Maker;
+use crate::json::{Cursor, Json};
+use crate::lines::utf8;
+use crate::mapping::Source;
+use crate::position::Located;
+use crate::record::{Field, Kind, Record};
+use bytes::Bytes;
+use std::collections::VecDeque;
+
+/// Whether a line is one of a log.
+#[must_use]
+pub fn is_message(line: &[u8]) -> bool {
+    let text = Bytes::copy_from_slice(line);
+    let source = Source::new(&text);
+    let has = |name| source.peek(name).ok().flatten().is_some();
+    let role = source.peek_text("role").ok().flatten();
+    let known = ["system", "user", "assistant", "tool", "reasoning"];
+    role.is_some_and(|role| known.contains(&role.as_str())) && has("content") && !has("type")
+}
+
+/// Opens a log for reading.
+///
+/// # Errors
+/// If the part cannot be opened.
+pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let frames = Frames::over(parts.main()?, cx.options.max_line)?;
+    Ok(Box::new(Messages {
+        frames,
+        cx,
+        history: None,
+        ready: VecDeque::new(),
+        number: 0,
+        done: false,
+    }))
+}
+
+struct Messages<'a> {
+    frames: Frames,
+    cx: &'a Cx<'a>,
+    /// `None` before the first line.
+    history: Option<History>,
+    ready: VecDeque<Located<Record>>,
+    number: u64,
+    done: bool,
+}
+
+impl Iterator for Messages<'_> {
+    type Item = Result<Located<Record>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(record) = self.ready.pop_front() {
+                return Some(Ok(record));
+            }
+            if self.done {
+                return None;
+            }
+            match self.step() {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.done = true;
+                    if self.history.is_none() {
+                        let found = Diagnostic::new(Code::Empty, Code::Empty.title());
+                        return Some(Err(Error::unfit(found)));
+                    }
+                    self.ready.extend(self.frames.tail(self.cx));
+                }
+                Err(error) => match self.cx.tolerate(error) {
+                    Ok(_) => {}
+                    Err(error) => {
+                        self.done = !error.is_recoverable();
+                        return Some(Err(error));
+                    }
+                },
+            }
+        }
+    }
+}
+
+impl Messages<'_> {
+    /// Reads the next line; false at the end.
+    fn step(&mut self) -> Result<bool> {
+        let Some(frame) = self.frames.next()? else { return Ok(false) };
+        let mut at = frame.at;
+        at.record = self.number;
+        let first = self.history.is_none();
+        let history = self
+            .history
+            .get_or_insert_with(|| History::new(Maker::new(self.cx.options.ids, &frame.bytes)));
+        if first {
+            let mut session = Record::new(Kind::Session);
+            session.node.set(Field::Source, Json::string(&format!("{NAME}@2")));
+            session.node.set(Field::Layout, Json::constant("\"log\""));
+            self.frames.note(&frame, &mut session, true, self.cx);
+            self.ready.push_back(Located { value: session, at });
+        }
+        let mut value = if frame.blank {
+            Record::of_line(&frame.bytes)
+        } else {
+            match check(&frame) {
+                Ok(message) => {
+                    self.number += 1;
+                    history.say(spelled(&message), message.as_bytes())
+                }
+                Err(error) if self.cx.keeps(&error) => {
+                    self.cx.report(error.into_diagnostic());
+                    Record::of_line(&frame.bytes)
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        self.frames.note(&frame, &mut value, false, self.cx);
+        self.ready.push_back(Located { value, at });
+        Ok(true)
+    }
+}
+
+fn check(frame: &Frame) -> Result<Json> {
+    let line = frame.line();
+    utf8(&line)?;
+    let mut cursor = Cursor::new(line.bytes);
+    let checked = cursor.skip_value().and_then(|_| cursor.end());
+    checked.map_err(|fault| Error::json(fault, line.bytes, line.at))?;
+    if frame.bytes.trim_ascii_start().first() != Some(&b'{') {
+        let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
+        return Err(Error::damaged(found.at(line.at).showing(line.bytes, 0)));
+    }
+    Ok(Json::checked(frame.bytes.clone()))
+}
+
+/// Opens a log for writing.
+///
+/// # Errors
+/// If the part cannot be created.
+pub fn open_writer<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>> {
+    Ok(Box::new(Log { pen: Pen::to(sink.create("")?), cx, begun: false }))
+}
+
+struct Log<'a> {
+    pen: Pen,
+    cx: &'a Cx<'a>,
+    begun: bool,
+}
+
+impl Writer for Log<'_> {
+    fn record(&mut self, located: &Located<Record>) -> Result<()> {
+        let Located { value, at } = located;
+        if value.is_restored() {
+            return Ok(());
+        }
+        if value.kind == Kind::Session {
+            // A log says nothing of its session.
+            const HELD: &[Field] = &[Field::Source, Field::Layout, Field::File, Field::Leaf];
+            self.lost(value, HELD);
+            self.pen.file(&value.node, !std::mem::replace(&mut self.begun, true));
+            return Ok(());
+        }
+        if !self.begun {
+            return Err(no_session(*at));
+        }
+        if self.pen.kept(value)? {
+            return Ok(());
+        }
+        match spelling(value, &mut || self.cx.raw_refused(*at)) {
+            Some(message) => self.pen.line(&value.node)?.extend_from_slice(&message),
+            None if value.kind == Kind::Snapshot => {
+                self.lost(value, &[Field::Messages, Field::Raw])
+            }
+            None => self.cx.log.count(Fate::Dropped, value.kind.name()),
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        if !self.begun {
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
+        }
+        self.pen.finish()
+    }
+}
+
+impl Log<'_> {
+    /// Counts the fields of a record that are not among these.
+    fn lost(&self, record: &Record, held: &[Field]) {
+        for field in record.node.fields().filter(|field| !held.contains(field)) {
+            let path = format!("{}.{}", record.kind.name(), field.name());
+            self.cx.log.count(Fate::Dropped, &path);
+        }
+    }
+}

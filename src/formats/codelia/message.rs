@@ -1,0 +1,426 @@
+//! Codelia's messages as records and back.
+//!
+//! | Codelia | canonical |
+//! |---|---|
+//! | role `system`, `user` | the same; parts of a content become blocks |
+//! | role `assistant` | the same; `tool_calls` are blocks behind what is said, arguments stay the JSON text that they are |
+//! | role `reasoning` | role `assistant` with one `thinking` block, layout `reasoning` |
+//! | role `tool` | one `tool_result` block |
+//! | part `image_url` with a `data:` URL | `image`; what stands beside the URL is `extra` |
+//! | part `document` | `document` |
+//! | any other part | `opaque` |
+//! | `refusal`, `name`, `raw_item`, `output_ref`, `trimmed`, `provider_meta` and the like | `extra` |
+//!
+//! An assistant that calls tools has `content: null` where it says nothing. Other spellings have a
+//! layout: `parts` for a list, `absent` where there is no such member.
+
+use super::slots::{self, Found, Slot};
+use crate::json::{Cursor, Fault, Json, text};
+use crate::mapping::{Object, Source, row};
+use crate::record::{Field, Kind, Node, Record, Value, block};
+use bytes::Bytes;
+
+const SAID: Slot = Slot::Said("content");
+const SPEAKER: &[Slot] = &[SAID];
+const ASSISTANT: &[Slot] = &[SAID, Slot::Kept("tool_calls")];
+const TOOL: &[Slot] = &[
+    Slot::Value(row("tool_call_id", Field::Call)),
+    Slot::Value(row("tool_name", Field::Name)),
+    SAID,
+    Slot::Value(row("is_error", Field::IsError)),
+];
+const REASONING: &[Slot] = &[Slot::Value(row("content", Field::Thinking))];
+
+/// The layouts of messages.
+const THOUGHT: Json = Json::constant("\"reasoning\"");
+const PARTS: Json = Json::constant("\"parts\"");
+const ABSENT: Json = Json::constant("\"absent\"");
+
+/// Reads one message; what is no message of a known role is an opaque record.
+///
+/// # Errors
+/// If the text is not one JSON value.
+pub fn read(text: &Bytes) -> Result<Record, Fault> {
+    let mut source = Source::new(text);
+    let role = source.peek_text("role")?;
+    let slots = match role.as_deref() {
+        Some("system" | "user") => SPEAKER,
+        Some("assistant") => ASSISTANT,
+        Some("tool") => TOOL,
+        Some("reasoning") => REASONING,
+        _ => return opaque(text),
+    };
+    let (mut node, mut found) = (Node::default(), Found::default());
+    let extra = slots::read(&mut source, slots, Some("role"), &mut node, &mut found)?;
+    source.cursor.end()?;
+    let content = match found.said {
+        None => None,
+        Some(span) => match content(&source.json(span))? {
+            Some(content) => Some(content),
+            None => return opaque(text),
+        },
+    };
+    if found.twice {
+        return opaque(text);
+    }
+    let mut record = Record::new(Kind::Message);
+    let extra = extra.finish();
+    match role.as_deref() {
+        Some("tool") => {
+            node.set(Field::Type, block::type_of(block::TOOL_RESULT));
+            content.into_iter().for_each(|content| node.set(Field::Content, content));
+            extra.into_iter().for_each(|extra| node.set(Field::Extra, extra));
+            record.node.set(Field::Role, Json::constant("\"tool\""));
+            record.node.set(Field::Content, vec![node]);
+        }
+        Some("reasoning") => {
+            node.set(Field::Type, block::type_of(block::THINKING));
+            extra.into_iter().for_each(|extra| node.set(Field::Extra, extra));
+            record.node.set(Field::Role, Json::constant("\"assistant\""));
+            record.node.set(Field::Layout, THOUGHT);
+            record.node.set(Field::Content, vec![node]);
+        }
+        Some("assistant") => {
+            record.node.set(Field::Role, Json::constant("\"assistant\""));
+            if !assistant(content, extra, &mut record.node)? {
+                return opaque(text);
+            }
+        }
+        role => {
+            record.node.set(Field::Role, Json::string(role.unwrap_or_default()));
+            content.into_iter().for_each(|content| record.node.set(Field::Content, content));
+            extra.into_iter().for_each(|extra| record.node.set(Field::Extra, extra));
+        }
+    }
+    Ok(record)
+}
+
+fn opaque(text: &Bytes) -> Result<Record, Fault> {
+    let mut source = Source::new(text);
+    let span = source.cursor.skip_value()?;
+    source.cursor.end()?;
+    let mut record = Record::new(Kind::Opaque);
+    record.node.set(Field::Type, Json::constant("\"message\""));
+    record.node.set(Field::Data, source.json(span));
+    Ok(record)
+}
+
+/// What a message of an assistant says and calls; false if a call is not of the known shape.
+fn assistant(content: Option<Value>, extra: Option<Json>, node: &mut Node) -> Result<bool, Fault> {
+    let list = extra.as_ref().and_then(|extra| extra.member("tool_calls"));
+    let list = list.filter(|list| !matches!(list.normal().as_slice(), b"[]" | b"null"));
+    let Some(list) = list else {
+        content.into_iter().for_each(|content| node.set(Field::Content, content));
+        extra.into_iter().for_each(|extra| node.set(Field::Extra, extra));
+        return Ok(true);
+    };
+    let Some(calls) = calls(&list)? else { return Ok(false) };
+    let (mut blocks, layout) = match content {
+        None => (Vec::new(), Some(ABSENT)),
+        Some(Value::Nodes(parts)) => (parts, Some(PARTS)),
+        Some(Value::Json(said)) if !said.is_null() => (vec![block::text(said)], None),
+        Some(_) => (Vec::new(), None),
+    };
+    blocks.extend(calls);
+    layout.into_iter().for_each(|layout| node.set(Field::Layout, layout));
+    node.set(Field::Content, blocks);
+    let mut others = crate::mapping::Extra::default();
+    for (key, value) in extra.iter().flat_map(Json::members) {
+        if !text::is(key, "tool_calls") {
+            others.add(key, value);
+        }
+    }
+    others.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+    Ok(true)
+}
+
+const FUNCTION: &[Slot] =
+    &[Slot::Value(row("name", Field::Name)), Slot::Value(row("arguments", Field::Arguments))];
+const CALL: &[Slot] = &[
+    Slot::Value(row("id", Field::Id)),
+    Slot::Fixed("type", "\"function\""),
+    Slot::Within("function", FUNCTION, None),
+];
+
+fn calls(list: &Json) -> Result<Option<Vec<Node>>, Fault> {
+    let mut source = Source::new(list.bytes());
+    if source.cursor.peek() != Some(b'[') {
+        return Ok(None);
+    }
+    let mut calls = Vec::new();
+    source.cursor.begin_array()?;
+    while source.cursor.next_element()? {
+        if source.cursor.peek() != Some(b'{') {
+            return Ok(None);
+        }
+        let (mut node, mut found) = (Node::with_capacity(5), Found::default());
+        let extra = slots::read(&mut source, CALL, None, &mut node, &mut found)?;
+        if found.twice {
+            return Ok(None);
+        }
+        node.set(Field::Type, block::type_of(block::TOOL_CALL));
+        extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+        calls.push(node);
+    }
+    Ok(Some(calls))
+}
+
+/// A content: a string, `null`, or parts as blocks; `None` for anything else.
+///
+/// # Errors
+/// Never, for the text was checked.
+pub fn content(json: &Json) -> Result<Option<Value>, Fault> {
+    match json.as_bytes().first() {
+        Some(b'"' | b'n') => Ok(Some(Value::Json(json.clone()))),
+        Some(b'[') => {
+            let mut source = Source::new(json.bytes());
+            let mut parts = Vec::new();
+            source.cursor.begin_array()?;
+            while source.cursor.next_element()? {
+                let span = source.cursor.skip_value()?;
+                parts.push(part(&source.json(span))?);
+            }
+            Ok(Some(Value::Nodes(parts)))
+        }
+        _ => Ok(None),
+    }
+}
+
+const TEXT: &[Slot] = &[Slot::Fixed("type", "\"text\""), Slot::Value(row("text", Field::Text))];
+const URL: &[Slot] = &[Slot::Said("url")];
+const IMAGE: &[Slot] =
+    &[Slot::Fixed("type", "\"image_url\""), Slot::Within("image_url", URL, None)];
+const SOURCE: &[Slot] =
+    &[Slot::Value(row("data", Field::Data)), Slot::Value(row("media_type", Field::MediaType))];
+const DOCUMENT: &[Slot] =
+    &[Slot::Fixed("type", "\"document\""), Slot::Within("source", SOURCE, None)];
+
+/// The types of parts that the model has blocks for.
+const PART_TYPES: [(&str, &str, &[Slot]); 3] = [
+    ("text", block::TEXT, TEXT),
+    ("image_url", block::IMAGE, IMAGE),
+    ("document", block::DOCUMENT, DOCUMENT),
+];
+
+fn part(json: &Json) -> Result<Node, Fault> {
+    let mut source = Source::new(json.bytes());
+    let wire = source.peek_text("type")?;
+    if let Some((_, name, slots)) = PART_TYPES.iter().find(|(w, ..)| Some(*w) == wire.as_deref()) {
+        let (mut node, mut found) = (Node::with_capacity(4), Found::default());
+        let extra = slots::read(&mut source, slots, None, &mut node, &mut found)?.finish();
+        let whole = match (*name, found.said) {
+            (block::IMAGE, Some(url)) => image(&source.json(url), &mut node),
+            (block::IMAGE, None) => false,
+            (block::DOCUMENT, _) => {
+                node.json(Field::Data).is_some_and(|data| data.text().is_some())
+            }
+            _ => node.json(Field::Text).is_some(),
+        };
+        if whole && !found.twice {
+            node.set(Field::Type, block::type_of(name));
+            extra.into_iter().for_each(|extra| node.set(Field::Extra, extra));
+            return Ok(node);
+        }
+    }
+    let mut node = Node::with_capacity(2);
+    node.set(Field::Type, block::type_of(block::OPAQUE));
+    node.set(Field::Data, json.clone());
+    Ok(node)
+}
+
+/// Takes a `data:` URL apart; false if it is another URL, or spelled with escapes.
+fn image(url: &Json, node: &mut Node) -> bool {
+    let spelling = String::from_utf8_lossy(url.as_bytes());
+    let inner = spelling.strip_prefix("\"data:").and_then(|url| url.strip_suffix('"'));
+    let Some((media, data)) = inner.and_then(|url| url.split_once(";base64,")) else {
+        return false;
+    };
+    if media.contains(['\\', ';', ',']) || data.contains('\\') {
+        return false;
+    }
+    node.set(Field::MediaType, Json::string(media));
+    node.set(Field::Data, Json::string(data));
+    true
+}
+
+/// Writes the message that a record stands for; false if it stands for none. Of a record that is
+/// not `own`, but came from another format, only what Codelia knows is written.
+pub fn write(record: &Record, own: bool, out: &mut Vec<u8>) -> bool {
+    let node = &record.node;
+    if record.kind == Kind::Opaque {
+        let data = node.json(Field::Data).filter(|_| node.is(Field::Type, "message"));
+        data.into_iter().for_each(|data| out.extend_from_slice(data.as_bytes()));
+        return data.is_some();
+    }
+    let blocks = node.nodes(Field::Content).unwrap_or_default();
+    let extra = |node: &Node| node.json(Field::Extra).filter(|_| own).cloned();
+    let first = blocks.first();
+    let is = |role: &str| node.is(Field::Role, role);
+    if record.kind != Kind::Message
+        || !["system", "user", "assistant", "tool"].iter().any(|r| is(r))
+    {
+        return false;
+    }
+    let mut object = Object::open(out);
+    if is("assistant") && node.is(Field::Layout, "reasoning") {
+        object.member("role", b"\"reasoning\"");
+        if let Some(thought) = first {
+            slots::write(REASONING, thought, extra(thought).as_ref(), None, &mut object);
+        }
+    } else if is("tool") {
+        object.member("role", b"\"tool\"");
+        let empty = Node::default();
+        let result = first.filter(|b| b.is(Field::Type, block::TOOL_RESULT)).unwrap_or(&empty);
+        let said = said(result, result.nodes(Field::Content), own);
+        slots::write(TOOL, result, extra(result).as_ref(), said.as_deref(), &mut object);
+    } else {
+        let role = node.json(Field::Role).map_or(&b"null"[..], Json::as_bytes);
+        object.member("role", role);
+        let said = said(node, node.nodes(Field::Content), own);
+        let mut calls = crate::mapping::Extra::default();
+        if let Some(list) = written_calls(blocks, own) {
+            calls.add(b"\"tool_calls\"", &list);
+        }
+        extra(node).iter().for_each(|extra| calls.add_members(extra));
+        slots::write(ASSISTANT, node, calls.finish().as_ref(), said.as_deref(), &mut object);
+    }
+    object.close();
+    true
+}
+
+fn is_call(node: &Node) -> bool {
+    node.is(Field::Type, block::TOOL_CALL)
+}
+
+/// What is said, as it was spelled, or in the shape that fits.
+fn said(holder: &Node, blocks: Option<&[Node]>, own: bool) -> Option<Vec<u8>> {
+    if let Some(content) = holder.json(Field::Content) {
+        return Some(content.as_bytes().to_vec());
+    }
+    let blocks = blocks?;
+    let calls = blocks.iter().any(is_call);
+    let parts: Vec<&Node> = blocks.iter().filter(|node| !is_call(node) && is_part(node)).collect();
+    let listed = holder.is(Field::Layout, "parts") || (own && !calls);
+    match parts.as_slice() {
+        _ if listed => {}
+        [] if holder.is(Field::Layout, "absent") => return None,
+        [] if calls => return Some(b"null".to_vec()),
+        [] => return Some(b"\"\"".to_vec()),
+        [one]
+            if one.is(Field::Type, block::TEXT) && one.json(Field::Extra).is_none_or(|_| !own) =>
+        {
+            return one.json(Field::Text).map(|text| text.as_bytes().to_vec());
+        }
+        _ => {}
+    }
+    let mut out = vec![b'['];
+    for (i, part) in parts.into_iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        write_part(part, own, &mut out);
+    }
+    out.push(b']');
+    Some(out)
+}
+
+/// Whether a block has a place in a list of parts.
+#[must_use]
+pub fn is_part(node: &Node) -> bool {
+    [block::TEXT, block::IMAGE, block::DOCUMENT, block::OPAQUE]
+        .iter()
+        .any(|name| node.is(Field::Type, name))
+}
+
+fn write_part(part: &Node, own: bool, out: &mut Vec<u8>) {
+    let known = PART_TYPES.iter().find(|(_, name, _)| part.is(Field::Type, name));
+    let Some((_, name, slots)) = known else {
+        let data = part.json(Field::Data).map_or(&b"null"[..], Json::as_bytes);
+        out.extend_from_slice(data);
+        return;
+    };
+    let url = (*name == block::IMAGE).then(|| {
+        let text = |field| part.text(field).unwrap_or_default();
+        let url = format!("data:{};base64,{}", text(Field::MediaType), text(Field::Data));
+        Json::string(&url)
+    });
+    let extra = part.json(Field::Extra).filter(|_| own);
+    let mut object = Object::open(out);
+    slots::write(slots, part, extra, url.as_ref().map(Json::as_bytes), &mut object);
+    object.close();
+}
+
+/// The list of calls, if there is one.
+fn written_calls(blocks: &[Node], own: bool) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    for call in blocks.iter().filter(|block| is_call(block)) {
+        out.push(if out.is_empty() { b'[' } else { b',' });
+        let mut node = call.clone();
+        if let Some(arguments) = call.json(Field::Arguments).filter(|_| !own) {
+            node.set(Field::Arguments, as_text(arguments));
+        }
+        let mut object = Object::open(&mut out);
+        let extra = call.json(Field::Extra).filter(|_| own);
+        slots::write(CALL, &node, extra, None, &mut object);
+        object.close();
+    }
+    (!out.is_empty()).then(|| {
+        out.push(b']');
+        out
+    })
+}
+
+/// Arguments travel as JSON text.
+fn as_text(arguments: &Json) -> Json {
+    if arguments.as_bytes().starts_with(b"\"") {
+        return arguments.clone();
+    }
+    Json::string(&String::from_utf8_lossy(arguments.as_bytes()))
+}
+
+/// What a message says, without how it is spelled and what only Codelia knows; a tool's by its
+/// call. Two messages that say the same stand for each other in a history.
+#[must_use]
+pub fn gist(record: &Record) -> Vec<u8> {
+    let node = &record.node;
+    let mut out = Vec::new();
+    let mut add = |value: Option<&Json>| {
+        out.extend_from_slice(value.map_or(&b"-"[..], Json::as_bytes));
+        out.push(b' ');
+    };
+    add(node.json(Field::Role));
+    match node.get(Field::Content) {
+        Some(Value::Nodes(blocks)) => {
+            for block in blocks {
+                if block.is(Field::Type, block::TOOL_RESULT) {
+                    add(block.json(Field::Call));
+                    continue;
+                }
+                let fields =
+                    [Field::Text, Field::Thinking, Field::Data, Field::Id, Field::Arguments];
+                fields.iter().for_each(|field| add(block.json(*field)));
+            }
+        }
+        Some(Value::Json(said)) => add(Some(said)),
+        _ => {}
+    }
+    out
+}
+
+/// The texts of a list of messages, each as a slice of the whole.
+///
+/// # Errors
+/// If the text breaks the grammar.
+pub fn each(list: &Json) -> Result<Option<Vec<Json>>, Fault> {
+    let mut cursor = Cursor::new(list.as_bytes());
+    if cursor.peek() != Some(b'[') {
+        return Ok(None);
+    }
+    let mut found = Vec::new();
+    cursor.begin_array()?;
+    while cursor.next_element()? {
+        let span = cursor.skip_value()?;
+        found.push(Json::checked(list.bytes().slice(span.start..span.end)));
+    }
+    Ok(Some(found))
+}

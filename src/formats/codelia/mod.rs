@@ -1,0 +1,280 @@
+//! Codelia's runs and session state.
+//!
+//! A run is what came of one input: a file of lines, the first its header. What the agent takes up
+//! when it resumes a session is its state.
+//!
+//! | Codelia | canonical |
+//! |---|---|
+//! | `header` | `session`, and a `run` of layout `header` with what only the run says |
+//! | `run.start` | a `run` of layout `start`; its input is the `message` behind it |
+//! | `llm.request` | `request`; its `messages` refer to records, and hold by value what is none |
+//! | `llm.response` | `response`, its messages behind it |
+//! | `tool.output` | `tool_output`, and behind it the tool's `message` where the model was shown the whole output |
+//! | `agent.event`, `run.context`, `run.status`, `run.error` | `event`, `run_context`, `status`, `run_error` |
+//! | `run.end` | a `run` of layout `end` |
+//! | any other type | `opaque` |
+//!
+//! References are identifiers of messages, pairs of them for a piece of the path from the one to
+//! the other, `{"prompt":true}` for the system message with the run's own prompt, `{"message":…}`
+//! for a message by value, and `{"same":…}` for one that another reference gives with this `label`.
+
+mod context;
+mod foreign;
+mod history;
+mod input;
+mod log;
+mod message;
+mod names;
+mod read;
+mod resolve;
+mod shelf;
+mod slots;
+mod state;
+mod survey;
+mod wire;
+mod write;
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{
+    Confidence, Cx, Format, Head, Parts, Piece, Reader, Sink, Sniffed, Version, Writer, no_session,
+};
+use crate::frame::{Frame, Frames};
+use crate::json::Cursor;
+use crate::lines::{BOM, utf8};
+use crate::mapping::Source;
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Record};
+use bytes::Bytes;
+use std::io::Read;
+use std::ops::ControlFlow;
+
+const NAME: &str = "codelia";
+
+/// The row of the table.
+pub static FORMAT: Format = Format {
+    name: NAME,
+    aliases: &[],
+    summary: "runs and session state of Codelia (JSON Lines)",
+    source: "codelia, 3fe5dc9 to release 0.1.80",
+    versions: &[
+        Version {
+            number: 1,
+            summary: "runs, and states in files of their own (February 2026)",
+            schema: include_str!("../../../schemas/codelia/v1.schema.json"),
+            tree: false,
+            kinds: KINDS,
+        },
+        Version {
+            number: 2,
+            summary: "runs, and states in a database with a log of messages each",
+            schema: include_str!("../../../schemas/codelia/v2.schema.json"),
+            tree: false,
+            kinds: KINDS,
+        },
+    ],
+    // Both stores are read by every release; the older one needs no database.
+    usual: Some(1),
+    extensions: &[".jsonl", ".json"],
+    beside: &[],
+    member: Some(names::member),
+    stem: str::to_owned,
+    sniff,
+    read,
+    resume,
+    write,
+    plane: None,
+    pieces: Some(pieces),
+    steps: &[],
+    context: Some(context::open),
+    repair: None,
+};
+
+const KINDS: &[Kind] = &[
+    Kind::Session,
+    Kind::Message,
+    Kind::Run,
+    Kind::Status,
+    Kind::RunError,
+    Kind::RunContext,
+    Kind::Request,
+    Kind::Response,
+    Kind::Snapshot,
+    Kind::Event,
+    Kind::ToolOutput,
+    Kind::Opaque,
+];
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Run,
+    State,
+    Log,
+}
+
+fn sniff(head: &Head<'_>) -> Option<Sniffed> {
+    let line = head.lines().next()?;
+    let found = |confidence, version| Some(Sniffed { confidence, version });
+    if let Some(confidence) = run(line) {
+        return found(confidence, 1);
+    }
+    if state::is_state(head.bytes) {
+        return found(Confidence::Certain, 1);
+    }
+    // Other programs have such lines, too.
+    if log::is_message(line) { found(Confidence::Weak, 2) } else { None }
+}
+
+/// How surely a line is one of a run.
+fn run(line: &[u8]) -> Option<Confidence> {
+    let line = Bytes::copy_from_slice(line);
+    let source = Source::new(&line);
+    let has = |name| source.peek(name).ok().flatten();
+    let kind = source.peek_text("type").ok()??;
+    let run = has("run_id").is_some_and(|id| id.text().is_some());
+    if kind == "header" {
+        // Other programs name their lines alike, but have no such first line.
+        let version = has("schema_version").is_some_and(|version| version.float().is_some());
+        return (version && run).then_some(Confidence::Certain);
+    }
+    let known = wire::TYPES.iter().any(|of| of.wire == kind);
+    let dated = has("ts").is_some_and(|ts| ts.text().is_some());
+    (known && dated && run).then_some(Confidence::Weak)
+}
+
+/// What the main part is, by its beginning.
+fn shape(parts: &mut dyn Parts) -> Result<Shape> {
+    parts.keep()?;
+    let mut bytes = Vec::new();
+    let read = parts.main()?.take(Head::SIZE as u64).read_to_end(&mut bytes);
+    read.map_err(|error| Error::io("cannot read", error))?;
+    let bytes = bytes.strip_prefix(BOM).unwrap_or(&bytes);
+    let line =
+        Head { name: "", bytes, whole: false, encoding: None }.lines().next().unwrap_or_default();
+    Ok(match () {
+        () if run(line).is_some() => Shape::Run,
+        () if state::is_state(bytes) => Shape::State,
+        () if log::is_message(line) => Shape::Log,
+        () => Shape::Run,
+    })
+}
+
+fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let names = parts.names();
+    if names.iter().any(|name| !name.is_empty()) && names.iter().any(|name| name.ends_with('l')) {
+        return read::open_whole(parts, cx);
+    }
+    match shape(parts)? {
+        Shape::Run => read::open(parts, cx),
+        Shape::State => state::open(parts, cx),
+        Shape::Log => log::open(parts, cx),
+    }
+}
+
+/// Identifiers and references follow from all messages before, and parts have an order of their own.
+fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let before = move |item: &Result<Located<Record>>| {
+        item.as_ref().is_ok_and(|l| (l.at.part, l.at.byte) != (from.part, from.byte))
+    };
+    Ok(Box::new(read(parts, cx)?.skip_while(before)))
+}
+
+fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
+    let single = shape(parts)?;
+    for (part, name) in (0..).zip(parts.names()) {
+        let read = parts.open(&name)?;
+        let show = &mut |at, piece: &[u8]| show(Position { part, ..at }, piece);
+        let state = if name.is_empty() { single == Shape::State } else { name.ends_with(".json") };
+        let shown = if state { state::shown(read, cx, show) } else { lines(read, cx, show) };
+        if shown?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The lines of a part that are whole JSON values.
+fn lines(part: Box<dyn Read>, cx: &Cx<'_>, show: Piece<'_>) -> Result<ControlFlow<()>> {
+    let mut frames = Frames::over(part, cx.options.max_line)?;
+    loop {
+        match frames.next() {
+            Ok(None) => return Ok(ControlFlow::Continue(())),
+            Ok(Some(frame)) if is_whole(&frame) => {
+                if show(frame.at, &frame.bytes).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            // The reader has reported it.
+            Ok(Some(_)) => {}
+            Err(error) if error.is_recoverable() => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn is_whole(frame: &Frame) -> bool {
+    let mut cursor = Cursor::new(&frame.bytes);
+    !frame.blank
+        && utf8(&frame.line()).is_ok()
+        && cursor.skip_value().is_ok()
+        && cursor.end().is_ok()
+}
+
+fn write<'a>(
+    sink: &'a mut dyn Sink,
+    version: &'static Version,
+    cx: &'a Cx<'a>,
+) -> Result<Box<dyn Writer + 'a>> {
+    Ok(Box::new(Choosing { sink: Some(sink), version, cx, chosen: None }))
+}
+
+/// Waits for the session record, which says what kind of file is to be written.
+struct Choosing<'a> {
+    sink: Option<&'a mut dyn Sink>,
+    version: &'static Version,
+    cx: &'a Cx<'a>,
+    chosen: Option<Box<dyn Writer + 'a>>,
+}
+
+impl Writer for Choosing<'_> {
+    fn record(&mut self, located: &Located<Record>) -> Result<()> {
+        if let Some(sink) = self.sink.take() {
+            let node = &located.value.node;
+            if located.value.kind != Kind::Session {
+                return Err(no_session(located.at));
+            }
+            let own = node.text(Field::Source).is_some_and(|source| source.starts_with(NAME));
+            let layout = node.text(Field::Layout).filter(|_| own);
+            let mut writer = match layout.as_deref() {
+                Some("run") => write::open(sink, self.cx)?,
+                Some("state" | "log") if self.version.number == 1 => {
+                    state::open_writer(sink, self.cx)?
+                }
+                Some("state" | "log") => log::open_writer(sink, self.cx)?,
+                None if own && self.version.number == 1 => write::open_whole(sink, self.cx)?,
+                _ if self.version.number == 1 => foreign::open(sink, node, self.cx)?,
+                _ => return Err(no_database()),
+            };
+            if own {
+                writer.record(located)?;
+            }
+            self.chosen = Some(writer);
+            return Ok(());
+        }
+        self.chosen.as_mut().map_or(Ok(()), |writer| writer.record(located))
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        match self.chosen {
+            Some(writer) => writer.finish(),
+            None => Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record"))),
+        }
+    }
+}
+
+/// The error for a session whose state would go to a database.
+fn no_database() -> Error {
+    let message = "states are not written to a database; codelia@1 keeps them in files";
+    Error::request(Code::WrongVersion, message)
+}

@@ -1,0 +1,90 @@
+//! Names of parts, and identifiers and times for sessions that come without Codelia's.
+
+use crate::format::Member;
+use crate::ids::hash;
+use crate::json::text;
+use crate::mapping::Source;
+use crate::record::{Field, Node, Value};
+use bytes::Bytes;
+
+/// What stands where no time is known; no clock is asked, so that each conversion gives the same.
+pub const EPOCH: &str = "1970-01-01T00:00:00.000Z";
+
+/// Whether a text is an identifier as Codelia makes them.
+#[must_use]
+pub fn is_uuid(text: &str) -> bool {
+    let dashes = [8, 13, 18, 23];
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, b)| {
+            if dashes.contains(&at) { b == b'-' } else { matches!(b, b'0'..=b'9' | b'a'..=b'f') }
+        })
+}
+
+/// An identifier of Codelia's shape that follows from what it is for.
+#[must_use]
+pub fn uuid(of: &[u8]) -> String {
+    let (a, b) = (hash(of), hash(&[of, b" 2"].concat()));
+    let digits = format!("{a:016x}{b:016x}");
+    let cut = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
+    format!("{}-{}-4{}-a{}-{}", cut(0, 8), cut(8, 12), cut(13, 16), cut(17, 20), cut(20, 32))
+}
+
+/// What tells a session from others.
+#[must_use]
+pub fn identity(session: &Node) -> Vec<u8> {
+    let values = session.iter().filter_map(|(_, value)| match value {
+        Value::Json(json) => Some(json.as_bytes()),
+        _ => None,
+    });
+    values.collect::<Vec<_>>().join(&b' ')
+}
+
+/// The part of a run with this header: its folder is the day on which it began, in UTC.
+#[must_use]
+pub fn run_part(header: &Node) -> String {
+    let began = header.text(Field::Created).unwrap_or_default();
+    let day = began.get(..10).filter(|day| is_day(&day.replace('-', "/")));
+    let day = day.unwrap_or(EPOCH.get(..10).unwrap_or_default()).replace('-', "/");
+    let run = header.text(Field::Run).unwrap_or_default();
+    format!("/sessions/{day}/{}.jsonl", plain(&run))
+}
+
+/// The part of a session's state.
+#[must_use]
+pub fn state_part(session: &str) -> String {
+    format!("/sessions/state/{}.json", plain(session))
+}
+
+/// An identifier from a file as the name of one.
+fn plain(id: &str) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
+    let name: String = id.chars().take(100).map(fits).collect();
+    if name.is_empty() { "unnamed".to_owned() } else { name }
+}
+
+fn is_day(text: &str) -> bool {
+    let digits =
+        |part: &str, count| part.len() == count && part.bytes().all(|b| b.is_ascii_digit());
+    let mut parts = text.split('/');
+    let mut next = |count| parts.next().is_some_and(|part| digits(part, count));
+    next(4) && next(2) && next(2) && parts.next().is_none()
+}
+
+/// Where a file stands below the folder of all sessions.
+#[must_use]
+pub fn member(path: &str, head: &mut dyn FnMut() -> Vec<u8>) -> Option<Member> {
+    let (_, below) = path.rsplit_once("/sessions/")?;
+    let (folder, file) = below.rsplit_once('/')?;
+    let session = if folder == "state" {
+        file.strip_suffix(".json")?.to_owned()
+    } else {
+        file.strip_suffix(".jsonl").filter(|_| is_day(folder))?;
+        let line = Bytes::from(head());
+        let source = Source::new(&line);
+        let of = |name| source.peek(name).ok().flatten().and_then(|id| text::decode(id.as_bytes()));
+        of("type").filter(|kind| kind == "header")?;
+        // A run without a session is one of its own.
+        of("session_id").or_else(|| of("run_id"))?
+    };
+    Some(Member { part: format!("/sessions/{below}"), session: Some(session), version: 1 })
+}

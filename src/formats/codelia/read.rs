@@ -1,0 +1,475 @@
+//! A run's file as a stream of records.
+
+mod said;
+
+use super::history::History;
+use super::input;
+use super::survey::Survey;
+use super::wire::{self, Parsed, joined};
+use super::{NAME, message, state};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Head, Parts, Reader, no_header};
+use crate::frame::{Frame, Frames};
+use crate::ids::{Maker, hash};
+use crate::json::Json;
+use crate::lines::utf8;
+use crate::mapping::Source;
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Node, Record};
+use bytes::Bytes;
+use std::collections::{HashSet, VecDeque};
+use std::io::Read;
+
+/// Fields of a run's header that the session record holds, where it is the first.
+pub const SHARED: &[Field] = &[
+    Field::Created,
+    Field::Cwd,
+    Field::Provider,
+    Field::Model,
+    Field::ThinkingLevel,
+    Field::SystemPrompt,
+    Field::Tools,
+    Field::Client,
+    Field::Server,
+    Field::Runtime,
+];
+
+/// Opens a run for reading.
+///
+/// # Errors
+/// If the part cannot be opened.
+pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let place = Place { part: 0, name: parts.names().into_iter().next().unwrap_or_default() };
+    Ok(Box::new(Records::over(parts, cx, vec![place], None, "run")?))
+}
+
+/// Opens a whole session for reading: its runs in the order in which they began, and its state.
+///
+/// # Errors
+/// If the parts cannot be opened.
+pub fn open_whole<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    parts.keep()?;
+    let (mut runs, mut state) = (Vec::new(), None);
+    for (part, name) in (0..).zip(parts.names()) {
+        let place = Place { part, name };
+        if place.name.ends_with(".json") {
+            state = Some(place);
+        } else {
+            runs.push((began(parts, &place.name)?, place));
+        }
+    }
+    runs.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let runs: Vec<_> = runs.into_iter().map(|(_, place)| place).collect();
+    Ok(Box::new(Records::over(parts, cx, runs, state, "")?))
+}
+
+/// When a run began, as its header spells it.
+fn began(parts: &mut dyn Parts, name: &str) -> Result<String> {
+    let mut head = Vec::new();
+    let read = parts.open(name)?.take(Head::SIZE as u64).read_to_end(&mut head);
+    read.map_err(|error| Error::io("cannot read", error))?;
+    let line = Bytes::from(head);
+    Ok(Source::new(&line).peek_text("started_at").ok().flatten().unwrap_or_default())
+}
+
+/// A part of a session.
+#[derive(Clone, Debug)]
+struct Place {
+    part: u32,
+    name: String,
+}
+
+struct Records<'a> {
+    parts: &'a mut dyn Parts,
+    cx: &'a Cx<'a>,
+    /// The run that is read.
+    frames: Frames,
+    part: u32,
+    survey: Survey,
+    /// The runs behind it, and the state.
+    runs: VecDeque<Place>,
+    state: Option<Place>,
+    /// The layout that the session record gets; empty for a whole session.
+    layout: &'static str,
+    /// The session's first header.
+    first: Node,
+    /// `None` before the header.
+    history: Option<History>,
+    run: Run,
+    /// Lines that were looked at before their turn.
+    ahead: VecDeque<Result<Frame>>,
+    ready: VecDeque<Located<Record>>,
+    /// The last message that was given.
+    last: Option<Json>,
+    number: u64,
+    done: bool,
+}
+
+/// What is known of the run that is read.
+#[derive(Debug, Default)]
+struct Run {
+    id: Option<Json>,
+    session: Option<Json>,
+    /// The requests that there were, by the hashes of their numbers: a value itself would keep its
+    /// whole line in memory.
+    requests: HashSet<u64>,
+    /// The calls of tools that there were, likewise.
+    calls: HashSet<u64>,
+    /// The last number of an event.
+    event: Option<f64>,
+    ended: bool,
+}
+
+impl Iterator for Records<'_> {
+    type Item = Result<Located<Record>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(record) = self.ready.pop_front() {
+                return Some(Ok(record));
+            }
+            if self.done {
+                return None;
+            }
+            match self.step() {
+                Ok(true) => {}
+                Ok(false) => {
+                    if let Err(error) = self.end() {
+                        self.done = true;
+                        return Some(Err(error));
+                    }
+                }
+                Err(error) => match self.cx.tolerate(error) {
+                    Ok(_) => {}
+                    Err(error) => {
+                        self.done = !error.is_recoverable() || self.history.is_none();
+                        return Some(Err(error));
+                    }
+                },
+            }
+        }
+    }
+}
+
+impl<'a> Records<'a> {
+    fn over(
+        parts: &'a mut dyn Parts,
+        cx: &'a Cx<'a>,
+        runs: Vec<Place>,
+        state: Option<Place>,
+        layout: &'static str,
+    ) -> Result<Self> {
+        parts.keep()?;
+        let mut runs = VecDeque::from(runs);
+        let first = runs.pop_front().unwrap_or(Place { part: 0, name: String::new() });
+        let (survey, frames) = opened(parts, cx, &first)?;
+        Ok(Self {
+            parts,
+            cx,
+            frames,
+            part: first.part,
+            survey,
+            runs,
+            state,
+            layout,
+            first: Node::default(),
+            history: None,
+            run: Run::default(),
+            ahead: VecDeque::new(),
+            ready: VecDeque::new(),
+            last: None,
+            number: 0,
+            done: false,
+        })
+    }
+}
+
+/// A run, surveyed.
+fn opened(parts: &mut dyn Parts, cx: &Cx<'_>, place: &Place) -> Result<(Survey, Frames)> {
+    let survey = Survey::of(parts.open(&place.name)?, cx.options.max_line)?;
+    Ok((survey, Frames::over(parts.open(&place.name)?, cx.options.max_line)?))
+}
+
+impl Records<'_> {
+    /// Reads the next line; false at the end.
+    fn step(&mut self) -> Result<bool> {
+        let frame = match self.ahead.pop_front() {
+            Some(frame) => frame?,
+            None => match self.frames.next()? {
+                Some(frame) => frame,
+                None => return Ok(false),
+            },
+        };
+        let at = Position { part: self.part, record: self.number, ..frame.at };
+        if frame.blank && self.history.is_some() {
+            self.put(Record::of_line(&frame.bytes), at, &frame);
+            return Ok(true);
+        }
+        match self.parse(&frame) {
+            Ok(parsed) => {
+                self.number += 1;
+                self.line(parsed, &frame, at)?;
+            }
+            Err(error) if self.cx.keeps(&error) && self.history.is_some() => {
+                self.cx.report(error.into_diagnostic());
+                self.put(Record::of_line(&frame.bytes), at, &frame);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(true)
+    }
+
+    fn parse(&self, frame: &Frame) -> Result<Parsed> {
+        let line = frame.line();
+        if self.history.is_none() && frame.blank {
+            return Err(no_header(&line, NOT_A_HEADER));
+        }
+        utf8(&line)?;
+        let fault = |fault| Error::json(fault, line.bytes, line.at);
+        let mut parsed = wire::read(&frame.bytes).map_err(fault)?;
+        if self.history.is_none() && !parsed.is("header") {
+            return Err(no_header(&line, NOT_A_HEADER));
+        }
+        if parsed.of.is_none() && frame.bytes.trim_ascii_start().first() != Some(&b'{') {
+            let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
+            let error = Error::damaged(found.at(line.at).showing(line.bytes, 0));
+            if !self.cx.keeps(&error) {
+                return Err(error);
+            }
+            self.cx.report(error.into_diagnostic());
+        }
+        if !self.is_as_written(&parsed, frame) {
+            let spelling = String::from_utf8_lossy(&frame.bytes);
+            parsed.record.node.set(Field::Raw, Json::string(&spelling));
+        }
+        Ok(parsed)
+    }
+
+    /// Whether the writer would give back this line.
+    fn is_as_written(&self, parsed: &Parsed, frame: &Frame) -> bool {
+        let node = &parsed.record.node;
+        let Some(of) = parsed.of else {
+            return node.json(Field::Data).is_some_and(|data| data.bytes() == &frame.bytes);
+        };
+        let header = parsed.is("header");
+        // What a line does not say is taken from the header, so it must say that.
+        let known = header || (node.json(Field::Run).is_some() || self.run.id.is_none());
+        let session = node.json(Field::Session).is_some() || self.run.session.is_none();
+        let said = parsed.said.map(|span| Json::checked(frame.bytes.slice(span.start..span.end)));
+        let said = said.map(|said| written(parsed.is("run.start"), &said));
+        let mut again = Vec::with_capacity(frame.bytes.len());
+        wire::write(of, node, said.as_deref(), &mut again);
+        known && (session || !parsed.is("run.start")) && again == frame.bytes
+    }
+
+    /// Makes records of a line.
+    fn line(&mut self, parsed: Parsed, frame: &Frame, at: Position) -> Result<()> {
+        let Parsed { mut record, of, said } = parsed;
+        let said = said.map(|span| Json::checked(frame.bytes.slice(span.start..span.end)));
+        let Some(wire) = of.map(|of| of.wire) else {
+            self.put(record, at, frame);
+            return Ok(());
+        };
+        if wire == "header" {
+            self.header(record, frame, at);
+            return Ok(());
+        }
+        self.check(wire, &record.node, at);
+        self.strip(wire, &mut record.node);
+        let (before, behind) = match wire {
+            "run.start" => self.start(&mut record.node, said),
+            "llm.request" => (self.request(&mut record.node, said), Vec::new()),
+            "llm.response" => (Vec::new(), self.response(&mut record.node, said)),
+            "tool.output" => (Vec::new(), self.output(&mut record.node, at)),
+            _ => (Vec::new(), Vec::new()),
+        };
+        // When a message was said stands where it is said, once.
+        let time = record.node.json(Field::Time).cloned().filter(|_| !behind.is_empty());
+        if time.is_some() {
+            record.node.take(Field::Time);
+        }
+        before.into_iter().for_each(|message| self.message(message, at));
+        self.put(record, at, frame);
+        for mut message in behind {
+            time.iter().for_each(|time| message.node.set(Field::Time, time.clone()));
+            self.message(message, at);
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, mut value: Record, at: Position, frame: &Frame) {
+        if value.kind == Kind::Opaque && value.node.json(Field::Data).is_some() {
+            // Whoever looks for the end of the conversation must not take this for it.
+            self.last = None;
+        }
+        self.frames.note(frame, &mut value, false, self.cx);
+        self.ready.push_back(Located { value, at });
+    }
+
+    fn message(&mut self, value: Record, at: Position) {
+        self.last = value.node.json(Field::Id).cloned();
+        self.ready.push_back(Located { value, at });
+    }
+
+    fn header(&mut self, mut run: Record, frame: &Frame, at: Position) {
+        let node = &mut run.node;
+        let schema = node.json(Field::Extra).and_then(|extra| extra.member("schema_version"));
+        if let Some(version) = schema {
+            let message = format!("schema_version {version:?} is not 1");
+            self.cx.report(Diagnostic::new(Code::NewerVersion, message).at(at));
+        }
+        self.run = Run {
+            id: node.json(Field::Run).cloned(),
+            session: node.json(Field::Session).cloned(),
+            ..Run::default()
+        };
+        if let Some(history) = &mut self.history {
+            history.begin(node);
+            History::header(node, &self.first);
+            if at.line > 1 {
+                let message = Code::FurtherHeader.title();
+                self.cx.report(Diagnostic::new(Code::FurtherHeader, message).at(at));
+                self.put(run, at, frame);
+                return;
+            }
+            let mut session = Record::new(Kind::Session);
+            self.frames.note(frame, &mut session, true, self.cx);
+            if !session.node.is_empty() {
+                self.ready.push_back(Located { value: session, at });
+            }
+            self.ready.push_back(Located { value: run, at });
+            return;
+        }
+        self.first = node.clone();
+        let own = self.run.session.as_ref().or(self.run.id.as_ref());
+        let key = own.map_or(&b""[..], Json::as_bytes);
+        let mut history = History::new(Maker::new(self.cx.options.ids, key));
+        history.begin(node);
+        self.history = Some(history);
+        let mut session = Record::new(Kind::Session);
+        session.node.set(Field::Source, Json::string(&format!("{NAME}@1")));
+        if !self.layout.is_empty() {
+            session.node.set(Field::Layout, Json::string(self.layout));
+        }
+        own.into_iter().for_each(|id| session.node.set(Field::Id, id.clone()));
+        if node.take(Field::Session).is_none() {
+            session.node.set(Field::IdMade, Json::constant("true"));
+        }
+        for &field in SHARED {
+            node.take(field).into_iter().for_each(|value| session.node.set(field, value));
+        }
+        self.frames.note(frame, &mut session, true, self.cx);
+        self.ready.push_back(Located { value: session, at });
+        self.ready.push_back(Located { value: run, at });
+    }
+
+    /// Leaves out what every line of a run repeats.
+    fn strip(&self, wire: &str, node: &mut Node) {
+        let mut same = vec![(Field::Run, &self.run.id)];
+        if wire == "run.start" {
+            same.push((Field::Session, &self.run.session));
+        }
+        for (field, known) in same {
+            if node.json(field).is_some() && node.json(field) == known.as_ref() {
+                node.take(field);
+            }
+        }
+    }
+
+    /// Checks what a line says of the lines before it.
+    fn check(&mut self, wire: &str, node: &Node, at: Position) {
+        let seq = node.json(Field::Seq);
+        match wire {
+            "llm.request" => self.run.requests.extend(seq.map(key)),
+            "llm.response" if seq.is_some_and(|seq| !self.run.requests.contains(&key(seq))) => {
+                self.unpaired("the response answers no request of this run", at);
+            }
+            "agent.event" => {
+                let number = seq.and_then(Json::float);
+                if number <= self.run.event && number.is_some() {
+                    let message = Code::EventOrder.title();
+                    self.cx.report(Diagnostic::new(Code::EventOrder, message).at(at));
+                }
+                self.run.event = number.or(self.run.event);
+            }
+            "run.end" => self.run.ended = true,
+            _ => {}
+        }
+    }
+
+    fn unpaired(&self, message: &str, at: Position) {
+        self.cx.report(Diagnostic::new(Code::Unpaired, message).at(at));
+    }
+
+    /// The end of a run: goes on with what follows it.
+    fn end(&mut self) -> Result<()> {
+        if self.history.is_none() {
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+        }
+        let at = Position { part: self.part, ..self.frames.position() };
+        if !self.run.ended {
+            self.cx.report(Diagnostic::new(Code::NoRunEnd, Code::NoRunEnd.title()).at(at));
+        }
+        self.ready.extend(self.frames.tail(self.cx));
+        if let Some(next) = self.runs.pop_front() {
+            (self.survey, self.frames) = opened(self.parts, self.cx, &next)?;
+            self.part = next.part;
+            self.run = Run { ended: true, ..Run::default() };
+            return Ok(());
+        }
+        self.done = true;
+        if let Some(state) = self.state.take() {
+            self.snapshot(&state)?;
+        }
+        let last = self.history.as_ref().and_then(History::last);
+        if let Some(leaf) = last.filter(|leaf| self.last.as_ref() != Some(leaf)) {
+            let mut session = Record::new(Kind::Session);
+            session.node.set(Field::Leaf, leaf);
+            self.ready.push_back(Located { value: session, at });
+        }
+        Ok(())
+    }
+
+    /// The state, at which the session stands.
+    fn snapshot(&mut self, place: &Place) -> Result<()> {
+        let at = Position { part: place.part, line: 1, ..Position::default() };
+        let state = state::read(self.parts.open(&place.name)?, self.cx);
+        let state::Stored { mut snapshot, messages, file, .. } = match state {
+            Ok(state) => state,
+            // The runs are whole without it.
+            Err(error) => return self.cx.tolerate(error).map(drop),
+        };
+        let Some(history) = &mut self.history else { return Ok(()) };
+        let (new, references) = history.snapshot(&messages);
+        snapshot.node.set(Field::Messages, references);
+        for message in new {
+            self.message(message, at);
+        }
+        self.ready.push_back(Located { value: snapshot, at });
+        if let Some(file) = file {
+            let mut session = Record::new(Kind::Session);
+            session.node.set(Field::File, file);
+            self.ready.push_back(Located { value: session, at });
+        }
+        Ok(())
+    }
+}
+
+/// What is said of a first line that is no header.
+const NOT_A_HEADER: &str = "first line is no header of a run";
+
+/// What stands for a value that is only looked for.
+fn key(value: &Json) -> u64 {
+    hash(value.as_bytes())
+}
+
+/// What is said in a line, as the writer would spell it.
+#[must_use]
+pub fn written(start: bool, said: &Json) -> Vec<u8> {
+    match message::each(said) {
+        _ if start => input::written(said),
+        Ok(Some(list)) => joined(&list),
+        _ => said.as_bytes().to_vec(),
+    }
+}

@@ -1,0 +1,118 @@
+//! What the lines of a run say, as messages.
+
+use super::{Records, key};
+use crate::formats::codelia::history::Answer;
+use crate::formats::codelia::survey::answer;
+use crate::formats::codelia::{input, message, wire};
+use crate::json::Json;
+use crate::lines::utf8;
+use crate::position::Position;
+use crate::record::{Field, Node, Record, block};
+
+/// How many lines may stand between the input of a run and its first request.
+const AHEAD: usize = 16;
+
+impl Records<'_> {
+    /// The input of a run, behind the history that the run took up.
+    pub(super) fn start(
+        &mut self,
+        node: &mut Node,
+        said: Option<Json>,
+    ) -> (Vec<Record>, Vec<Record>) {
+        let Some(said) = said else { return Default::default() };
+        let request = self.first_request();
+        let message = input::message_of(&said);
+        let (Some((record, spelling)), Some(history)) = (message, &mut self.history) else {
+            node.set(Field::Input, said);
+            return Default::default();
+        };
+        let before = history.resume(&record, &spelling, &request);
+        let own = history.say(record, &spelling);
+        refer(node, own.node.json(Field::Id));
+        (before, vec![own])
+    }
+
+    /// The messages of the request that follows, as far as it follows soon.
+    fn first_request(&mut self) -> Vec<Json> {
+        for place in 0..AHEAD {
+            while self.ahead.len() <= place {
+                match self.frames.next().transpose() {
+                    Some(frame) => self.ahead.push_back(frame),
+                    None => return Vec::new(),
+                }
+            }
+            let Some(Ok(frame)) = self.ahead.get(place) else { return Vec::new() };
+            if utf8(&frame.line()).is_err() {
+                return Vec::new();
+            }
+            let Ok(parsed) = wire::read(&frame.bytes) else { return Vec::new() };
+            match (parsed.of.map(|of| of.wire), parsed.said) {
+                (Some("run.status" | "run.context" | "agent.event") | None, _) => {}
+                (Some("llm.request"), Some(span)) => {
+                    let list = Json::checked(frame.bytes.slice(span.start..span.end));
+                    return message::each(&list).ok().flatten().unwrap_or_default();
+                }
+                _ => return Vec::new(),
+            }
+        }
+        Vec::new()
+    }
+
+    pub(super) fn request(&mut self, node: &mut Node, said: Option<Json>) -> Vec<Record> {
+        let Some(history) = &mut self.history else { return Vec::new() };
+        history.tools(node);
+        let list = said.and_then(|said| message::each(&said).ok().flatten());
+        let Some(list) = list else { return Vec::new() };
+        let (new, references) = history.request(&list);
+        node.set(Field::Messages, references);
+        self.run.calls.extend(new.iter().flat_map(calls_of));
+        new
+    }
+
+    pub(super) fn response(&mut self, node: &mut Node, said: Option<Json>) -> Vec<Record> {
+        let list = said.and_then(|said| message::each(&said).ok().flatten());
+        let (Some(list), Some(history)) = (list, &mut self.history) else { return Vec::new() };
+        let (new, references) = history.response(&list);
+        node.set(Field::Messages, references);
+        self.run.calls.extend(new.iter().flat_map(calls_of));
+        new
+    }
+
+    pub(super) fn output(&mut self, node: &mut Node, at: Position) -> Vec<Record> {
+        let known = node.json(Field::Call).is_none_or(|call| self.run.calls.contains(&key(call)));
+        if !known {
+            self.unpaired("the output answers no call of this run", at);
+        }
+        let (Some((record, spelling)), Some(history)) = (answer(node), &mut self.history) else {
+            return Vec::new();
+        };
+        let said = match history.answer(&record, &spelling) {
+            Answer::Said(id) => (id, Vec::new()),
+            Answer::New if !self.survey.is_otherwise(at.byte) => {
+                let record = history.say(record, &spelling);
+                (record.node.json(Field::Id).cloned().unwrap_or_default(), vec![record])
+            }
+            Answer::New | Answer::Otherwise => return Vec::new(),
+        };
+        for field in [Field::Call, Field::Name, Field::Output, Field::IsError, Field::Reference] {
+            node.take(field);
+        }
+        refer(node, Some(&said.0));
+        said.1
+    }
+}
+
+/// Says in a line's record which message it holds.
+fn refer(node: &mut Node, id: Option<&Json>) {
+    if let Some(id) = id {
+        let list = [b"[", id.as_bytes(), b"]"].concat();
+        node.set(Field::Messages, Json::checked(list.into()));
+    }
+}
+
+/// The calls of a message, by the hashes of their identifiers.
+fn calls_of(message: &Record) -> Vec<u64> {
+    let blocks = message.node.nodes(Field::Content).unwrap_or_default().iter();
+    let calls = blocks.filter(|block| block.is(Field::Type, block::TOOL_CALL));
+    calls.filter_map(|call| call.json(Field::Id).map(key)).collect()
+}

@@ -1,0 +1,130 @@
+//! References of lines, turned back into what they stand for.
+
+use super::history::prompt_message;
+use super::message;
+use super::shelf::Shelf;
+use crate::error::Result;
+use crate::format::Spool;
+use crate::json::{Json, text};
+use crate::record::{Field, Kind, Node, Record};
+
+/// Everything that lines refer to.
+pub struct Sources {
+    shelf: Shelf,
+    /// The prompt and the tools of the run.
+    prompt: Option<Json>,
+    tools: Option<Json>,
+}
+
+/// The messages of a line.
+#[derive(Debug, Default)]
+pub struct Resolved {
+    /// Those that were found.
+    pub messages: Vec<Json>,
+    /// How many were not.
+    pub missing: u64,
+}
+
+impl Sources {
+    /// With room for what was said.
+    #[must_use]
+    pub fn new(spool: Box<dyn Spool>) -> Self {
+        Self { shelf: Shelf::new(spool), prompt: None, tools: None }
+    }
+
+    /// A run begins, with its own prompt and tools.
+    pub fn begin(&mut self, header: &Node) {
+        self.prompt = header.json(Field::SystemPrompt).cloned();
+        self.tools = header.json(Field::Tools).cloned();
+    }
+
+    /// Keeps a message for the lines that show it; false if the record is none. Its stored
+    /// spelling counts only if it reads as this record; `refused` hears of one that does not.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn message(&mut self, record: &Record, refused: &mut dyn FnMut()) -> Result<bool> {
+        let node = &record.node;
+        let Some(id) = node.json(Field::Id) else { return Ok(false) };
+        let Some(spelling) = spelling(record, refused) else { return Ok(false) };
+        self.shelf.put(id, node.json(Field::Parent), &spelling)?;
+        Ok(true)
+    }
+
+    /// The messages that a list of references stands for.
+    ///
+    /// # Errors
+    /// If they cannot be read back.
+    pub fn messages(&mut self, references: &Json) -> Result<Resolved> {
+        let mut found = Resolved::default();
+        for item in message::each(references).ok().flatten().unwrap_or_default() {
+            match self.item(&item)? {
+                Some(messages) => found.messages.extend(messages),
+                None => found.missing += 1,
+            }
+        }
+        Ok(found)
+    }
+
+    fn item(&mut self, item: &Json) -> Result<Option<Vec<Json>>> {
+        match item.as_bytes().first() {
+            Some(b'"') => Ok(self.shelf.get(item)?.map(|message| vec![message])),
+            Some(b'[') => match message::each(item).ok().flatten().unwrap_or_default().as_slice() {
+                [first, last] => self.shelf.path(first, last),
+                _ => Ok(None),
+            },
+            _ => self.value(item),
+        }
+    }
+
+    fn value(&mut self, item: &Json) -> Result<Option<Vec<Json>>> {
+        if let Some(message) = item.member("message") {
+            if let Some(label) = item.member("label") {
+                self.shelf.put(&label, None, message.as_bytes())?;
+            }
+            return Ok(Some(vec![message]));
+        }
+        if let Some(label) = item.member("same") {
+            return Ok(self.shelf.get(&label)?.map(|message| vec![message]));
+        }
+        let prompt = self.prompt.as_ref().filter(|_| item.member("prompt").is_some());
+        Ok(prompt.map(|prompt| vec![Json::checked(prompt_message(prompt).into())]))
+    }
+
+    /// Puts the tools back into a request; false if what it refers to is not there.
+    ///
+    /// # Errors
+    /// If they cannot be read back.
+    pub fn tools(&mut self, node: &mut Node) -> Result<bool> {
+        let reference = node.take(Field::Reference);
+        let Some(crate::record::Value::Json(reference)) = reference else { return Ok(true) };
+        let Some(label) = reference.member("tools") else { return Ok(true) };
+        if let Some(tools) = node.json(Field::Tools) {
+            self.shelf.put(&label, None, tools.as_bytes())?;
+            return Ok(true);
+        }
+        let run = text::is(label.as_bytes(), "run");
+        let tools = if run { self.tools.clone() } else { self.shelf.get(&label)? };
+        let found = tools.is_some();
+        tools.into_iter().for_each(|tools| node.set(Field::Tools, tools));
+        Ok(found)
+    }
+}
+
+/// A message as Codelia spells it, or as its source did; `None` for a record that is none.
+pub fn spelling(record: &Record, refused: &mut dyn FnMut()) -> Option<Vec<u8>> {
+    const APART: &[Field] =
+        &[Field::Id, Field::Parent, Field::IdMade, Field::Time, Field::Eol, Field::Turn];
+    if !matches!(record.kind, Kind::Message | Kind::Opaque) {
+        return None;
+    }
+    if let Some(raw) = record.node.text(Field::Raw) {
+        let read = message::read(&raw.clone().into()).ok();
+        if read.is_some_and(|r| r.kind == record.kind && r.node.is_same(&record.node, APART)) {
+            return Some(raw.into_bytes());
+        }
+        refused();
+    }
+    let mut out = Vec::new();
+    message::write(record, true, &mut out).then_some(out)
+}

@@ -1,0 +1,313 @@
+//! The state of a session in one file: what the agent takes up when it resumes.
+
+use super::NAME;
+use super::history::{History, spelled};
+use super::message;
+use super::names::{EPOCH, is_uuid, uuid};
+use super::resolve::Sources;
+use super::slots::{self, Found, Slot};
+use super::wire::joined;
+use crate::diagnostic::{Code, Diagnostic, Fate, Log};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Parts, Piece, Reader, Sink, Writer, no_session};
+use crate::frame::Pen;
+use crate::ids::Maker;
+use crate::json::{Fault, Json};
+use crate::lines::{BOM, Line, utf8};
+use crate::mapping::{Object, Source, row};
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Node, Record};
+use bytes::Bytes;
+use std::io::Read;
+use std::ops::ControlFlow;
+
+const SLOTS: &[Slot] = &[
+    Slot::Fixed("schema_version", "1"),
+    Slot::Value(row("session_id", Field::Session)),
+    Slot::Value(row("updated_at", Field::Updated)),
+    Slot::Value(row("run_id", Field::Run)),
+    Slot::Value(row("invoke_seq", Field::Seq)),
+    Slot::Said("messages"),
+    Slot::Value(row("meta", Field::Meta)),
+];
+
+/// Whether the beginning of a file is that of a state.
+#[must_use]
+pub fn is_state(head: &[u8]) -> bool {
+    let text = Bytes::copy_from_slice(head);
+    let source = Source::new(&text);
+    // The messages may reach beyond the head, so what stands before them must do.
+    let has = |name| source.peek(name).ok().flatten().is_some_and(|value| value.text().is_some());
+    has("session_id") && has("updated_at") && source.peek("type").ok().flatten().is_none()
+}
+
+/// A state as it stands in its file.
+struct State {
+    file: Option<Node>,
+    text: Bytes,
+}
+
+/// The text of a part, without mark and last line ending.
+fn text_of(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<State> {
+    let (mut text, limit) = (Vec::new(), cx.options.max_line as u64);
+    let read = part.take(limit.saturating_add(1)).read_to_end(&mut text);
+    if read.map_err(|error| Error::io("cannot read", error))? as u64 > limit {
+        let message = format!("state of more than {limit} bytes, the limit");
+        return Err(Error::unfit(Diagnostic::new(Code::LineTooLong, message)));
+    }
+    let bom = text.starts_with(BOM);
+    let mut text = Bytes::from(text).slice(if bom { BOM.len() } else { 0 }..);
+    let mut file = cx.file(bom, false);
+    if text.ends_with(b"\n") {
+        text.truncate(text.len() - 1);
+    } else {
+        let node = file.get_or_insert_default();
+        node.set(Field::FinalNewline, Json::constant("false"));
+    }
+    Ok(State { file, text })
+}
+
+/// A state while it is taken apart.
+struct Parsed {
+    snapshot: Record,
+    messages: Vec<Json>,
+}
+
+fn parse(text: &Bytes) -> Result<Option<Parsed>, Fault> {
+    let mut source = Source::new(text);
+    let (mut snapshot, mut found) = (Record::new(Kind::Snapshot), Found::default());
+    let extra = slots::read(&mut source, SLOTS, None, &mut snapshot.node, &mut found)?;
+    source.cursor.end()?;
+    extra.finish().into_iter().for_each(|extra| snapshot.node.set(Field::Extra, extra));
+    let list = found.said.map(|span| source.json(span));
+    let messages = list.as_ref().map_or(Ok(None), message::each)?;
+    let whole = !found.twice && snapshot.node.json(Field::Session).is_some();
+    Ok(messages.filter(|_| whole).map(|messages| Parsed { snapshot, messages }))
+}
+
+/// A state that was read.
+#[derive(Debug)]
+pub struct Stored {
+    /// Its record, without the messages.
+    pub snapshot: Record,
+    /// Its messages, slices of the text.
+    pub messages: Vec<Json>,
+    /// What the file is like.
+    pub file: Option<Node>,
+    text: Bytes,
+}
+
+impl Stored {
+    /// Where a message begins.
+    fn place(&self, message: &Json) -> Position {
+        let start = message.as_bytes().as_ptr() as usize;
+        let byte = start.saturating_sub(self.text.as_ptr() as usize);
+        let before = self.text.get(..byte).unwrap_or_default();
+        let lines = memchr::memchr_iter(b'\n', before).count() as u64;
+        Position { line: 1 + lines, byte: byte as u64, ..Position::default() }
+    }
+}
+
+/// Reads a state.
+///
+/// # Errors
+/// If it cannot be read, or is no state.
+pub fn read(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Stored> {
+    let State { file, text } = text_of(part, cx)?;
+    let at = Position { line: 1, ..Position::default() };
+    utf8(&Line { bytes: &text, at, terminated: true })?;
+    let parsed = parse(&text).map_err(|fault| Error::json(fault, &text, at))?;
+    let Some(Parsed { mut snapshot, messages }) = parsed else {
+        let message = "no state of a session: session_id or messages are missing, or come twice";
+        return Err(Error::unfit(Diagnostic::new(Code::NoHeader, message).at(at)));
+    };
+    let mut again = Vec::with_capacity(text.len());
+    write(&snapshot.node, &messages, &mut again);
+    if again != text {
+        let spelling = String::from_utf8_lossy(&text);
+        snapshot.node.set(Field::Raw, Json::string(&spelling));
+    }
+    Ok(Stored { snapshot, messages, file, text })
+}
+
+/// Opens a state for reading.
+///
+/// # Errors
+/// If it cannot be read, or is no state.
+pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let mut stored = read(parts.main()?, cx)?;
+    let at = Position { line: 1, ..Position::default() };
+    let session = session(&mut stored.snapshot.node, stored.file.take());
+    let key = session.node.json(Field::Id).map_or(&b""[..], Json::as_bytes);
+    let mut history = History::new(Maker::new(cx.options.ids, key));
+    let mut records = vec![Located { value: session, at }];
+    let mut ends: Option<(Json, Json)> = None;
+    for message in &stored.messages {
+        let value = history.say(spelled(message), message.as_bytes());
+        if let Some(id) = history.last() {
+            let first = ends.take().map_or_else(|| id.clone(), |(first, _)| first);
+            ends = Some((first, id));
+        }
+        records.push(Located { value, at: stored.place(message) });
+    }
+    let at = records.last().map_or(at, |last| last.at);
+    stored.snapshot.node.set(Field::Messages, piece(ends.as_ref()));
+    records.push(Located { value: stored.snapshot, at });
+    Ok(Box::new(records.into_iter().map(Ok)))
+}
+
+/// A reference to all messages between these two.
+fn piece(ends: Option<&(Json, Json)>) -> Json {
+    let reference = match ends {
+        None => joined(&[]),
+        Some((first, last)) if first == last => joined(std::slice::from_ref(first)),
+        Some((first, last)) => {
+            let piece = joined(&[first.clone(), last.clone()]);
+            joined(&[Json::checked(piece.into())])
+        }
+    };
+    Json::checked(reference.into())
+}
+
+/// The session that a state is of.
+fn session(snapshot: &mut Node, file: Option<Node>) -> Record {
+    let mut session = Record::new(Kind::Session);
+    session.node.set(Field::Source, Json::string(&format!("{NAME}@1")));
+    session.node.set(Field::Layout, Json::constant("\"state\""));
+    for (from, to) in [(Field::Session, Field::Id), (Field::Updated, Field::Updated)] {
+        snapshot.take(from).into_iter().for_each(|value| session.node.set(to, value));
+    }
+    file.into_iter().for_each(|file| session.node.set(Field::File, file));
+    session
+}
+
+/// Shows a state, which is all that the schema speaks of.
+///
+/// # Errors
+/// If the part cannot be read.
+pub fn shown(part: Box<dyn Read>, cx: &Cx<'_>, show: Piece<'_>) -> Result<ControlFlow<()>> {
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let State { text, .. } = text_of(part, &quiet)?;
+    Ok(show(Position { line: 1, ..Position::default() }, &text))
+}
+
+/// Appends a state.
+pub fn write(node: &Node, messages: &[Json], out: &mut Vec<u8>) {
+    let mut object = Object::open(out);
+    let said = joined(messages);
+    slots::write(SLOTS, node, node.json(Field::Extra), Some(&said), &mut object);
+    object.close();
+}
+
+/// Opens a state for writing. One that comes from a log of messages, which says no more, is named
+/// as its output, if that is a session's identifier.
+///
+/// # Errors
+/// If the part cannot be created.
+pub fn open_writer<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>> {
+    let sources = Sources::new(sink.spool()?);
+    let name = sink.stem().filter(|stem| is_uuid(stem));
+    let pen = Pen::to(sink.create("")?);
+    Ok(Box::new(Snapshot { pen, cx, sources, session: None, name, ends: None, done: false }))
+}
+
+struct Snapshot<'a> {
+    pen: Pen,
+    cx: &'a Cx<'a>,
+    sources: Sources,
+    session: Option<Node>,
+    /// The session's identifier, if the record has none.
+    name: Option<String>,
+    /// The first and the last message.
+    ends: Option<(Json, Json)>,
+    done: bool,
+}
+
+impl Writer for Snapshot<'_> {
+    fn record(&mut self, located: &Located<Record>) -> Result<()> {
+        let Located { value, at } = located;
+        match value.kind {
+            _ if value.is_restored() => Ok(()),
+            Kind::Session => {
+                self.pen.file(&value.node, self.session.is_none());
+                self.session.get_or_insert_with(|| value.node.clone());
+                Ok(())
+            }
+            _ if self.session.is_none() => Err(no_session(*at)),
+            Kind::Snapshot if !self.done => self.snapshot(&value.node, *at),
+            _ => {
+                if !self.sources.message(value, &mut || self.cx.raw_refused(*at))? {
+                    self.cx.log.count(Fate::Dropped, value.kind.name());
+                } else if let Some(id) = value.node.json(Field::Id) {
+                    let first = self.ends.take().map_or_else(|| id.clone(), |(first, _)| first);
+                    self.ends = Some((first, id.clone()));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        if !self.done {
+            let snapshot = self.made()?;
+            self.snapshot(&snapshot, Position::default())?;
+        }
+        self.pen.finish()
+    }
+}
+
+impl Snapshot<'_> {
+    /// The state that all messages are.
+    fn made(&mut self) -> Result<Node> {
+        let Some(session) = &mut self.session else {
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
+        };
+        if session.json(Field::Id).is_none() {
+            let first = self.ends.as_ref().map_or(&b""[..], |(first, _)| first.as_bytes());
+            let name = self.name.take().unwrap_or_else(|| uuid(first));
+            session.set(Field::Id, Json::string(&name));
+        }
+        if session.json(Field::Updated).is_none() {
+            session.set(Field::Updated, Json::string(EPOCH));
+        }
+        let mut node = Node::default();
+        node.set(Field::Messages, piece(self.ends.as_ref()));
+        Ok(node)
+    }
+
+    fn snapshot(&mut self, record: &Node, at: Position) -> Result<()> {
+        self.done = true;
+        let mut node = record.clone();
+        for (from, to) in [(Field::Id, Field::Session), (Field::Updated, Field::Updated)] {
+            let value = self.session.as_ref().and_then(|session| session.get(from));
+            value.into_iter().for_each(|value| node.set(to, value.clone()));
+        }
+        let references = record.json(Field::Messages).cloned().unwrap_or_default();
+        let found = self.sources.messages(&references)?;
+        if found.missing > 0 {
+            let message = format!("{} messages of the state are not in the stream", found.missing);
+            self.cx.report(Diagnostic::new(Code::MissingTarget, message).at(at));
+        }
+        let line = self.pen.line(record)?;
+        match record.text(Field::Raw).map(Bytes::from) {
+            Some(raw) if reads_as(&raw, &node, &found.messages) => line.extend_from_slice(&raw),
+            raw => {
+                if raw.is_some() {
+                    self.cx.raw_refused(at);
+                }
+                write(&node, &found.messages, line);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a stored text says what its record and these messages say.
+#[must_use]
+pub fn reads_as(raw: &Bytes, node: &Node, messages: &[Json]) -> bool {
+    let parsed = parse(raw).ok().flatten();
+    parsed.is_some_and(|parsed| {
+        parsed.snapshot.node.is_same(node, &[Field::Messages]) && parsed.messages == messages
+    })
+}

@@ -1,0 +1,144 @@
+//! A look ahead over a run: which outputs of tools the model was shown otherwise.
+//!
+//! `tool.output` holds the output in full and as text; the model got it cut to 50 KiB, trimmed, or
+//! with its images. Which it was stands in the next request, behind the output, so a run is read
+//! twice. What is kept of the first reading is a hash for each output that was shown otherwise.
+
+use super::history::digest;
+use super::{message, wire};
+use crate::error::Result;
+use crate::frame::Frames;
+use crate::json::Json;
+use crate::mapping::Source;
+use crate::record::{Field, Node, Record, block};
+use std::collections::{HashMap, HashSet};
+use std::io::Read;
+
+/// What was found out.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// The places of outputs that the model was shown otherwise.
+    otherwise: HashSet<u64>,
+    /// Outputs that no request showed yet, in their order.
+    waiting: Vec<Waiting>,
+}
+
+/// An output that no request showed yet.
+#[derive(Debug)]
+struct Waiting {
+    call: u128,
+    byte: u64,
+    /// Of the message that it would be.
+    exact: u128,
+}
+
+impl Survey {
+    /// Reads a run. What is wrong with it is left to the second reading.
+    ///
+    /// # Errors
+    /// If it cannot be read at all.
+    pub fn of(part: Box<dyn Read>, limit: usize) -> Result<Self> {
+        let mut frames = Frames::over(part, limit)?;
+        let mut survey = Self::default();
+        loop {
+            match frames.next() {
+                Ok(None) => return Ok(survey),
+                Ok(Some(frame)) => survey.line(&frame.bytes, frame.at.byte),
+                Err(error) if error.is_recoverable() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Whether the output in the line at this byte is not what the model was shown.
+    #[must_use]
+    pub fn is_otherwise(&self, byte: u64) -> bool {
+        self.otherwise.contains(&byte)
+    }
+
+    fn line(&mut self, text: &bytes::Bytes, byte: u64) {
+        let named = |name: &[u8]| memchr::memmem::find(text, name).is_some();
+        let wanted = named(b"tool.output") || (!self.waiting.is_empty() && named(b"llm.request"));
+        if !wanted || simdutf8::basic::from_utf8(text).is_err() {
+            return;
+        }
+        let Ok(parsed) = wire::read(text) else { return };
+        if parsed.is("tool.output") {
+            let call = parsed.record.node.json(Field::Call).map(|call| digest(call.as_bytes()));
+            if let (Some(call), Some((_, spelling))) = (call, answer(&parsed.record.node)) {
+                self.waiting.push(Waiting { call, byte, exact: digest(&spelling) });
+            }
+        } else if let Some(span) = parsed.said.filter(|_| parsed.is("llm.request")) {
+            let list = Json::checked(text.slice(span.start..span.end));
+            let shown: HashMap<u128, u128> =
+                message::each(&list).ok().flatten().iter().flatten().filter_map(shown).collect();
+            self.shown(&shown);
+        }
+    }
+
+    /// A request shows these answers, by their calls. Behind one that is not its output all others
+    /// wait for the request, too, so that they stay in their order.
+    fn shown(&mut self, shown: &HashMap<u128, u128>) {
+        let mut others = false;
+        let otherwise = &mut self.otherwise;
+        self.waiting.retain(|output| {
+            let Some(exact) = shown.get(&output.call) else { return true };
+            others |= *exact != output.exact;
+            if others {
+                otherwise.insert(output.byte);
+            }
+            false
+        });
+    }
+}
+
+/// The call that a message answers, and the message.
+fn shown(message: &Json) -> Option<(u128, u128)> {
+    let call = Source::new(message.bytes()).peek("tool_call_id").ok().flatten()?;
+    Some((digest(call.as_bytes()), digest(message.as_bytes())))
+}
+
+/// The message that an output becomes, with its spelling; `None` for what becomes none.
+#[must_use]
+pub fn answer(output: &Node) -> Option<(Record, Vec<u8>)> {
+    let mut result = Node::with_capacity(6);
+    result.set(Field::Type, block::type_of(block::TOOL_RESULT));
+    result.set(Field::Call, output.json(Field::Call)?.clone());
+    result.set(Field::Name, output.json(Field::Name)?.clone());
+    result.set(
+        Field::Content,
+        output.json(Field::Output).filter(|o| o.as_bytes().starts_with(b"\""))?.clone(),
+    );
+    if let Some(failed) = output.json(Field::IsError) {
+        result.set(Field::IsError, failed.clone());
+    }
+    if let Some(reference) = output.json(Field::Reference) {
+        let extra = [b"{\"output_ref\":", reference.as_bytes(), b"}"].concat();
+        result.set(Field::Extra, Json::checked(extra.into()));
+    }
+    let mut record = Record::new(crate::record::Kind::Message);
+    record.node.set(Field::Role, Json::constant("\"tool\""));
+    record.node.set(Field::Content, vec![result]);
+    let mut spelling = Vec::new();
+    message::write(&record, true, &mut spelling);
+    Some((record, spelling))
+}
+
+/// Puts what a message says of an output back into the output's record.
+pub fn fill(output: &mut Node, message: &Json) {
+    let Ok(record) = message::read(message.bytes()) else { return };
+    let Some(result) = record.node.nodes(Field::Content).and_then(<[Node]>::first) else { return };
+    let mut fields = vec![
+        (Field::Call, result.json(Field::Call).cloned()),
+        (Field::Name, result.json(Field::Name).cloned()),
+        (Field::Output, result.json(Field::Content).cloned()),
+        (Field::IsError, result.json(Field::IsError).cloned()),
+    ];
+    let extra = result.json(Field::Extra);
+    fields.push((Field::Reference, extra.and_then(|extra| extra.member("output_ref"))));
+    for (field, value) in fields {
+        if let Some(value) = value.filter(|_| output.json(field).is_none()) {
+            output.set(field, value);
+        }
+    }
+}

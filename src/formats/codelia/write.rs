@@ -1,0 +1,317 @@
+//! A stream of records of Codelia's as the file of a run.
+
+use super::names::{run_part, state_part};
+use super::read::{SHARED, written};
+use super::resolve::Sources;
+use super::survey::fill;
+use super::wire::{self, Type, joined};
+use super::{input, state};
+use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Sink, Writer, no_session};
+use crate::frame::Pen;
+use crate::json::Json;
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Node, Record, Value};
+use bytes::Bytes;
+
+/// Opens the file of a run for writing.
+///
+/// # Errors
+/// If the part cannot be created.
+pub fn open<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>> {
+    let sources = Sources::new(sink.spool()?);
+    let pen = Pen::to(sink.create("")?);
+    Ok(Box::new(Run::new(Some(pen), None, sources, cx)))
+}
+
+/// Opens a whole session for writing, each run and the state a part of its own.
+///
+/// # Errors
+/// If there is no room for what lines refer to.
+pub fn open_whole<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>> {
+    let sources = Sources::new(sink.spool()?);
+    Ok(Box::new(Run::new(None, Some(sink), sources, cx)))
+}
+
+struct Run<'a> {
+    /// The part that is written.
+    pen: Option<Pen>,
+    /// Where the parts of a whole session are created.
+    sink: Option<&'a mut dyn Sink>,
+    /// What the file is like that is created next.
+    file: Option<Node>,
+    /// The session's identifier, unless it was made.
+    id: Option<Json>,
+    /// The session's first header.
+    first: Node,
+    cx: &'a Cx<'a>,
+    sources: Sources,
+    /// What the session record says, until the first header takes it.
+    session: Option<Node>,
+    /// The header of the run.
+    header: Node,
+    /// The line that is written once the messages are there that stand behind its record.
+    waiting: Option<Located<Record>>,
+}
+
+impl Writer for Run<'_> {
+    fn record(&mut self, located: &Located<Record>) -> Result<()> {
+        let record = &located.value;
+        if record.is_restored() {
+            return Ok(());
+        }
+        if record.kind == Kind::Session {
+            return self.session(&record.node);
+        }
+        let refuse = || self.cx.raw_refused(located.at);
+        if self.sources.message(record, &mut { refuse })? {
+            self.date(&record.node);
+            return Ok(());
+        }
+        self.flush()?;
+        if let Some(pen) = &mut self.pen
+            && pen.kept(record)?
+        {
+            return Ok(());
+        }
+        if self.session.is_none() && self.header.is_empty() {
+            return Err(no_session(located.at));
+        }
+        self.waiting = Some(located.clone());
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.flush()?;
+        if self.header.is_empty() {
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, "no header of a run")));
+        }
+        self.pen.take().map_or(Ok(()), Pen::finish)
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        pen: Option<Pen>,
+        sink: Option<&'a mut dyn Sink>,
+        sources: Sources,
+        cx: &'a Cx<'a>,
+    ) -> Self {
+        Self {
+            pen,
+            sink,
+            file: None,
+            id: None,
+            first: Node::default(),
+            cx,
+            sources,
+            session: None,
+            header: Node::default(),
+            waiting: None,
+        }
+    }
+}
+
+impl Run<'_> {
+    fn session(&mut self, node: &Node) -> Result<()> {
+        let first = self.session.is_none() && self.header.is_empty();
+        self.flush()?;
+        let begins = |file: &Node| file.is_true(Field::Bom) || file.json(Field::Eol).is_some();
+        let next = first || node.node(Field::File).is_some_and(begins);
+        match &mut self.pen {
+            Some(pen) if !next || self.sink.is_none() => pen.file(node, first),
+            _ => self.file = Some(node.clone()),
+        }
+        if first {
+            self.id = node.json(Field::Id).filter(|_| !node.is_true(Field::IdMade)).cloned();
+            self.session = Some(node.clone());
+            return Ok(());
+        }
+        for field in node.fields().filter(|field| !matches!(field, Field::File | Field::Leaf)) {
+            self.cx.log.count(Fate::Dropped, &format!("session.{}", field.name()));
+        }
+        Ok(())
+    }
+
+    /// Begins a part of a whole session; of one file there is only the one.
+    fn create(&mut self, name: &str) -> Result<()> {
+        let Some(sink) = &mut self.sink else { return Ok(()) };
+        self.pen.take().map_or(Ok(()), Pen::finish)?;
+        let mut pen = Pen::to(sink.create(name)?);
+        self.file.take().iter().for_each(|node| pen.file(node, true));
+        self.pen = Some(pen);
+        Ok(())
+    }
+
+    /// Writes a line of the part.
+    fn put(&mut self, node: &Node, line: &[u8]) -> Result<()> {
+        if let Some(pen) = &mut self.pen {
+            pen.line(node)?.extend_from_slice(line);
+        }
+        Ok(())
+    }
+
+    /// A line that says something has the time of what it says.
+    fn date(&mut self, message: &Node) {
+        let Some(Located { value, .. }) = &mut self.waiting else { return };
+        let own = value.node.json(Field::Messages).zip(message.json(Field::Id));
+        let own = own.is_some_and(|(list, id)| {
+            memchr::memmem::find(list.as_bytes(), id.as_bytes()).is_some()
+        });
+        if own
+            && let Some(time) = message.json(Field::Time)
+            && value.node.json(Field::Time).is_none()
+        {
+            value.node.set(Field::Time, time.clone());
+        }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let Some(Located { value, at }) = self.waiting.take() else { return Ok(()) };
+        if value.kind == Kind::Opaque {
+            let raw = value.node.text(Field::Raw).filter(|raw| {
+                wire::read(&Bytes::from(raw.clone()))
+                    .is_ok_and(|parsed| parsed.record.node.is_same(&value.node, &[Field::Eol]))
+            });
+            let data = value.node.json(Field::Data).map(|data| data.as_bytes().to_vec());
+            if let Some(line) = raw.map(String::into_bytes).or(data) {
+                self.put(&value.node, &line)?;
+            }
+            return Ok(());
+        }
+        if value.kind == Kind::Snapshot {
+            return self.snapshot(&value.node, at);
+        }
+        let Some(of) = wire::type_of(&value) else {
+            self.cx.log.count(Fate::Dropped, value.kind.name());
+            return Ok(());
+        };
+        let (node, said) = self.filled(of, &value.node, at)?;
+        if of.wire == "header" {
+            self.create(&run_part(&node))?;
+        }
+        match value.node.text(Field::Raw).map(Bytes::from) {
+            Some(raw) if reads_as(&raw, of, &node, said.as_deref(), &value.node) => {
+                self.put(&value.node, &raw)
+            }
+            raw => {
+                if raw.is_some() {
+                    self.cx.raw_refused(at);
+                }
+                let mut line = Vec::new();
+                wire::write(of, &node, said.as_deref(), &mut line);
+                self.put(&value.node, &line)
+            }
+        }
+    }
+
+    /// Writes the state of a whole session, behind its runs.
+    fn snapshot(&mut self, record: &Node, at: Position) -> Result<()> {
+        if self.sink.is_none() {
+            self.cx.log.count(Fate::Dropped, Kind::Snapshot.name());
+            return Ok(());
+        }
+        let mut node = record.clone();
+        if let (None, Some(id)) = (node.json(Field::Session), &self.id) {
+            node.set(Field::Session, id.clone());
+        }
+        let references = record.json(Field::Messages).cloned().unwrap_or_default();
+        let found = self.sources.messages(&references)?;
+        if found.missing > 0 {
+            self.missing(found.missing, at);
+        }
+        self.create(&state_part(&node.text(Field::Session).unwrap_or_default()))?;
+        let raw = record.text(Field::Raw).map(Bytes::from);
+        if let Some(raw) = &raw
+            && state::reads_as(raw, &node, &found.messages)
+        {
+            return self.put(record, raw);
+        }
+        if raw.is_some() {
+            self.cx.raw_refused(at);
+        }
+        let mut line = Vec::new();
+        state::write(&node, &found.messages, &mut line);
+        self.put(record, &line)
+    }
+
+    /// A line's record with all that its line says, and what is said in it.
+    fn filled(&mut self, of: &Type, node: &Node, at: Position) -> Result<(Node, Option<Vec<u8>>)> {
+        let mut node = node.clone();
+        if of.wire == "header" {
+            self.begin(&mut node);
+            return Ok((node, None));
+        }
+        let fields =
+            if of.wire == "run.start" { &[Field::Run, Field::Session][..] } else { &[Field::Run] };
+        for &field in fields {
+            if let (None, Some(value)) = (node.json(field), self.header.json(field)) {
+                node.set(field, value.clone());
+            }
+        }
+        let references = node.json(Field::Messages).cloned();
+        if of.kind == Kind::Request && !self.sources.tools(&mut node)? {
+            self.missing(1, at);
+        }
+        let Some(references) = references else {
+            let said = node.json(Field::Input).map(|input| input.as_bytes().to_vec());
+            return Ok((node, said.filter(|_| of.wire == "run.start")));
+        };
+        let found = self.sources.messages(&references)?;
+        if found.missing > 0 {
+            self.missing(found.missing, at);
+        }
+        let said = match (of.wire, found.messages.first()) {
+            ("run.start", Some(message)) => input::of_message(message),
+            ("tool.output", Some(message)) => {
+                fill(&mut node, message);
+                None
+            }
+            ("llm.request" | "llm.response", _) => Some(joined(&found.messages)),
+            _ => None,
+        };
+        Ok((node, said))
+    }
+
+    /// A run begins: its header has what the session record says, if it is the first.
+    fn begin(&mut self, node: &mut Node) {
+        if let Some(session) = self.session.take() {
+            for &field in SHARED {
+                if let (None, Some(value)) = (node.get(field), session.get(field)) {
+                    node.set(field, value.clone());
+                }
+            }
+            let id = session.json(Field::Id).filter(|_| !session.is_true(Field::IdMade));
+            if let (None, Some(id)) = (node.json(Field::Session), id) {
+                node.set(Field::Session, id.clone());
+            }
+            self.first = node.clone();
+        }
+        if let Some(Value::Json(same)) = node.take(Field::Reference) {
+            for field in [Field::SystemPrompt, Field::Tools] {
+                let value = self.first.json(field).filter(|_| same.member(field.name()).is_some());
+                value.into_iter().for_each(|value| node.set(field, value.clone()));
+            }
+        }
+        self.sources.begin(node);
+        self.header = node.clone();
+    }
+
+    fn missing(&self, count: u64, at: Position) {
+        let message = format!("{count} messages are not in the stream that the line refers to");
+        self.cx.report(Diagnostic::new(Code::MissingTarget, message).at(at));
+    }
+}
+
+/// Whether a stored line says what its record says. What the record leaves to the header, the line
+/// may leave out.
+fn reads_as(raw: &Bytes, of: &Type, filled: &Node, said: Option<&[u8]>, record: &Node) -> bool {
+    let Ok(parsed) = wire::read(raw) else { return false };
+    let mut apart = vec![Field::Eol, Field::Messages, Field::Input];
+    apart.extend([Field::Run, Field::Session].into_iter().filter(|f| record.json(*f).is_none()));
+    let same = parsed.is(of.wire) && parsed.record.node.is_same(filled, &apart);
+    let own = parsed.said.map(|span| Json::checked(raw.slice(span.start..span.end)));
+    let own = own.map(|own| written(of.wire == "run.start", &own));
+    same && own.as_deref() == said
+}

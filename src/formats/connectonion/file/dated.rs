@@ -1,0 +1,373 @@
+//! Writing a file of version 1, as PyYAML does.
+//!
+//! Each turn has the messages of all turns before it once more, so one list grows from turn to
+//! turn; it is all that is kept, and as long as the last turn of the file. Turns go to a spool, for
+//! the top before them tells what may be known last.
+
+use super::super::{agent, message};
+use super::assembly::{CHUNK, Frame, Section, add_file, append, ended};
+use super::list::{Begin, List};
+use super::queue::Queue;
+use super::remark;
+use super::top::{DATED, put};
+use super::turn::{self, Summary, TEXTS};
+use super::write::item;
+use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Sink, Version, Writer, no_session};
+use crate::json::{Cursor, Json, text};
+use crate::position::Located;
+use crate::record::{Field, Kind, Node, Record, Value};
+use crate::yaml::json::Scalars;
+use crate::yaml::write::Style;
+use std::io::Write;
+
+/// Opens a file for writing.
+///
+/// # Errors
+/// If the part cannot be created, or there is no room for spools.
+pub fn open<'a>(
+    sink: &'a mut dyn Sink,
+    _version: &'static Version,
+    cx: &'a Cx<'a>,
+) -> Result<Box<dyn Writer + 'a>> {
+    let to = sink.create("")?;
+    let (turns, waiting) = (sink.spool()?, sink.spool()?);
+    Ok(Box::new(File {
+        to,
+        cx,
+        own: None,
+        top: Node::default(),
+        above: String::new(),
+        tail: Vec::new(),
+        turns: Section::new("turns", turns),
+        waiting: Queue::new(waiting),
+        list: List::default(),
+        open: None,
+        prompt: None,
+        written: 0,
+    }))
+}
+
+struct File<'a> {
+    to: Box<dyn Write>,
+    cx: &'a Cx<'a>,
+    /// Whether the records come from such a file; `None` before the session record.
+    own: Option<bool>,
+    /// The session record.
+    top: Node,
+    /// Comments between the top and the turns.
+    above: String,
+    /// What stands behind the turns.
+    tail: Vec<u8>,
+    turns: Section,
+    /// Turns of another format whose messages did not come yet.
+    waiting: Queue,
+    /// The messages so far.
+    list: List,
+    /// The turn whose messages come.
+    open: Option<Turn>,
+    /// The session's own prompt, until a message says one.
+    prompt: Option<Json>,
+    written: u64,
+}
+
+/// A turn whose messages come.
+struct Turn {
+    /// The record of it, from such a file.
+    own: Option<Located<Record>>,
+    /// What sums it up otherwise.
+    summary: Summary,
+    /// Its number, where messages have one.
+    number: Option<u64>,
+    /// Whether there is a question, and whether there is any message.
+    asked: bool,
+    begun: bool,
+}
+
+impl Turn {
+    fn new(own: Option<Located<Record>>, summary: Summary, number: Option<u64>) -> Self {
+        Self { own, summary, number, asked: false, begun: false }
+    }
+}
+
+impl Writer for File<'_> {
+    fn record(&mut self, located: &Located<Record>) -> Result<()> {
+        let record = &located.value;
+        if self.own == Some(true) && record.is_restored() {
+            return Ok(());
+        }
+        let turn = record.kind == Kind::Turn
+            || (record.kind == Kind::Opaque && record.node.is(Field::Type, "turn"));
+        match (record.kind, self.own) {
+            (Kind::Session, _) => self.session(&record.node),
+            (_, None) => return Err(no_session(located.at)),
+            (_, Some(true)) if turn => self.turn(located)?,
+            (Kind::Notice, Some(own)) => self.notice(record, own)?,
+            (Kind::Turn, Some(false)) => self.waiting.push(record)?,
+            (_, Some(own)) => self.message(record, own)?,
+        }
+        self.turns.flush(CHUNK)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        let Some(own) = self.own else {
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
+        };
+        self.say_prompt();
+        self.close()?;
+        while let Some(told) = self.waiting.pop()? {
+            self.open = Some(Turn::new(None, Summary::of(&told.node), None));
+            self.close()?;
+        }
+        if self.written == 0 && self.list.has_system() {
+            self.lost("message of role system");
+        }
+        if !own {
+            self.head();
+        }
+        self.turns.yaml.end();
+        let (top, above) = (&self.top, self.above.as_str());
+        let frame = Frame { shape: &DATED, top, own, style: Style::PyYaml, above };
+        let turns = self.turns;
+        frame.write(self.to, |out| {
+            turns.finish(out)?;
+            out.put(&self.tail)
+        })
+    }
+}
+
+impl File<'_> {
+    fn lost(&self, path: &str) {
+        self.cx.log.count(Fate::Dropped, path);
+    }
+
+    fn session(&mut self, node: &Node) {
+        let first = self.own.is_none();
+        let own = *self.own.get_or_insert(node.is(Field::Source, &DATED.source()));
+        // Elsewhere, when the session began may be all that is known, or when it was last written.
+        let dated = node.json(Field::Created).is_some() || self.top.json(Field::Created).is_some();
+        let moved =
+            |field| !own && (field == Field::SystemPrompt || (field == Field::Updated && !dated));
+        DATED.losses(node, own, &moved, self.cx.log);
+        if own && !first && self.written + u64::from(self.open.is_some()) > 0 {
+            self.tail.extend_from_slice(&ended(DATED.spelled(node, Style::PyYaml)));
+            add_file(&mut self.top, node);
+            return;
+        }
+        for (field, value) in node.iter().filter(|(field, _)| *field != Field::File) {
+            match (field, value) {
+                (Field::SystemPrompt, Value::Json(prompt)) if !own => {
+                    self.prompt = Some(prompt.clone()).filter(|prompt| !prompt.is_null());
+                }
+                (Field::Extra, _) if !own => {}
+                (field, value) => self.top.set(field, value.clone()),
+            }
+        }
+        add_file(&mut self.top, node);
+    }
+
+    /// Puts comments and blank lines where they stood.
+    fn notice(&mut self, record: &Record, own: bool) -> Result<()> {
+        let Some(text) = remark(&record.node).filter(|_| own) else {
+            message::lost(record, self.cx.log);
+            return Ok(());
+        };
+        match record.node.text(Field::Layout).as_deref() {
+            Some("turns") => self.above.push_str(&text),
+            Some(_) if !self.tail.is_empty() => append(&mut self.tail, &text),
+            _ => {
+                self.close()?;
+                self.turns.yaml.remark(text.as_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a turn of such a file.
+    fn turn(&mut self, located: &Located<Record>) -> Result<()> {
+        self.close()?;
+        self.list.begin(Begin::of(&located.value));
+        self.open = Some(Turn::new(Some(located.clone()), Summary::default(), None));
+        Ok(())
+    }
+
+    fn message(&mut self, record: &Record, own: bool) -> Result<()> {
+        let node = &record.node;
+        let system = node.is(Field::Role, "system");
+        if !own && !system {
+            self.say_prompt();
+            self.go_on(node)?;
+        }
+        self.prompt = None;
+        if !self.list.add(record, own) {
+            message::lost(record, self.cx.log);
+            return Ok(());
+        }
+        // A turn that is not told of is summed up; the system's message belongs to no turn.
+        if self.open.is_some() || !system {
+            let fresh = || Turn::new(None, Summary::default(), None);
+            let turn = self.open.get_or_insert_with(fresh);
+            turn.summary.message(node);
+            turn.asked |= node.is(Field::Role, "user");
+            turn.begun = true;
+        }
+        let mut told = record.clone();
+        // In such a file it follows from the lists.
+        told.node.take(Field::Excluded);
+        message::losses(&told, own, self.cx.log);
+        Ok(())
+    }
+
+    /// Goes on to the turn of a message of another format: that of its number, or the next one
+    /// where a question comes.
+    fn go_on(&mut self, node: &Node) -> Result<()> {
+        let number = node.json(Field::Turn).and_then(Json::float).map(|number| number as u64);
+        let same = self.open.as_ref().is_some_and(|turn| match number {
+            Some(_) => turn.number == number,
+            None => !(turn.asked && node.is(Field::Role, "user")),
+        });
+        if same {
+            return Ok(());
+        }
+        self.close()?;
+        let mut told = None;
+        while number.is_none_or(|number| self.waiting.taken < number) {
+            told = self.waiting.pop()?;
+            let Some(turn) = &told else { break };
+            if number.is_none_or(|number| self.waiting.taken == number) {
+                break;
+            }
+            // A turn without messages.
+            self.open = Some(Turn::new(None, Summary::of(&turn.node), None));
+            self.close()?;
+        }
+        let summary = told.map(|told| Summary::of(&told.node)).unwrap_or_default();
+        self.open = Some(Turn::new(None, summary, number));
+        Ok(())
+    }
+
+    /// Puts the system prompt first, where the messages do not have it themselves.
+    fn say_prompt(&mut self) {
+        if let Some(prompt) = self.prompt.take().filter(|_| !self.list.has_system()) {
+            let mut record = Record::new(Kind::Message);
+            record.node.set(Field::Role, Json::constant("\"system\""));
+            record.node.set(Field::Content, prompt);
+            self.list.add(&record, false);
+        }
+    }
+
+    /// Writes the turn whose messages came.
+    fn close(&mut self) -> Result<()> {
+        let Some(turn) = self.open.take() else { return Ok(()) };
+        self.written += 1;
+        let Some(located) = turn.own else {
+            let record = self.foreign(turn.summary);
+            self.put(&record, Some(&self.list.text()));
+            return self.turns.flush(CHUNK);
+        };
+        let record = &located.value;
+        let listed =
+            record.kind == Kind::Turn && (turn.begun || Begin::of(record) != Begin::Missing);
+        let list = listed.then(|| self.list.text());
+        let raw = record.node.text(Field::Raw);
+        match raw.filter(|raw| gives(raw, record, list.as_deref())) {
+            Some(raw) => drop(self.turns.yaml.raw(raw.as_bytes())),
+            None => {
+                if record.node.json(Field::Raw).is_some() {
+                    self.cx.raw_refused(located.at);
+                }
+                self.put(record, list.as_deref());
+            }
+        }
+        for field in record.node.fields().filter(|field| !turn::holds(*field)) {
+            self.lost(&format!("turn.{}", field.name()));
+        }
+        self.turns.flush(CHUNK)
+    }
+
+    fn put(&mut self, turn: &Record, list: Option<&str>) {
+        let mut json = Vec::new();
+        if turn::write_dated(turn, list, &mut json) {
+            put(&json, &mut self.turns.yaml);
+        }
+    }
+
+    /// A turn of another format as this one has it: no number, no time, and of tools the names.
+    fn foreign(&self, summary: Summary) -> Record {
+        let told = summary.told.clone().unwrap_or_default();
+        let mut record = summary.record(0);
+        let node = &mut record.node;
+        node.take(Field::Number);
+        node.take(Field::Time);
+        if let Some(tools) = node.json(Field::ToolsCalled).map(names) {
+            node.set(Field::ToolsCalled, tools);
+        }
+        if let Some(Value::Node(mut eval)) = node.take(Field::Eval) {
+            for field in [Field::Expected, Field::Evaluation] {
+                if eval.is(field, "") {
+                    eval.take(field);
+                }
+            }
+            if !eval.is_empty() {
+                node.set(Field::Eval, eval);
+            }
+        }
+        let number = Field::Number;
+        for field in told.fields().filter(|field| *field != number && *field != Field::Raw) {
+            if node.get(field).is_none() && !matches!(field, Field::Eval | Field::Layout) {
+                self.lost(&format!("turn.{}", field.name()));
+            }
+        }
+        record
+    }
+
+    /// Gives the top what every file of the real software has.
+    fn head(&mut self) {
+        if self.top.json(Field::Agent).is_none() {
+            self.top.set(Field::Agent, agent(&self.top));
+        }
+        if self.top.json(Field::Created).is_none() {
+            let updated = self.top.json(Field::Updated).cloned();
+            self.top.set(Field::Created, updated.unwrap_or(Json::constant("\"\"")));
+        }
+        self.top.take(Field::Totals);
+    }
+}
+
+/// Names of tools without the arguments that version 2 shows.
+fn names(tools: &Json) -> Json {
+    let mut cursor = Cursor::new(tools.as_bytes());
+    let mut out = vec![b'['];
+    let begun = cursor.begin_array();
+    while begun.is_ok() && cursor.next_element().is_ok_and(|more| more) {
+        let Ok(tool) = cursor.skip_value() else { break };
+        if out.len() > 1 {
+            out.push(b',');
+        }
+        let shown = text::decode(tool.of(tools.as_bytes())).unwrap_or_default();
+        text::quote(shown.split('(').next().unwrap_or_default(), &mut out);
+    }
+    out.push(b']');
+    Json::checked(out.into())
+}
+
+/// Whether a stored spelling of a turn reads as the record with this list.
+fn gives(raw: &str, record: &Record, list: Option<&str>) -> bool {
+    let json = item(&format!("-{raw}\n"), Scalars::TextOf(TEXTS));
+    let Some((mut read, messages)) = json.and_then(|json| turn::read_dated(&json).ok()) else {
+        return false;
+    };
+    let same = match (messages, list) {
+        (Some(messages), Some(list)) => {
+            let mut read = List::default();
+            read.read(&messages).is_ok() && read.text() == list
+        }
+        (Some(messages), None) => {
+            turn::keep_messages(&mut read, &messages);
+            true
+        }
+        (None, list) => list.is_none(),
+    };
+    same && read.kind == record.kind && read.node.is_same(&record.node, &[Field::Layout])
+}

@@ -1,0 +1,167 @@
+//! The messages of a turn of version 1: one JSON text, which repeats all that was said before.
+//!
+//! A file of n turns holds its first message n times. Only what a turn adds becomes records, so
+//! the reader keeps one list, the last; the writer keeps the same, for it writes it again.
+
+use super::super::message;
+use crate::json::{Cursor, Fault, Json};
+use crate::mapping::Spacing;
+use crate::record::{Field, Record};
+use bytes::Bytes;
+
+/// How a turn's list begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// With the whole list of the turn before: so the real software writes it.
+    Whole,
+    /// With its system message alone: so its documents have it.
+    System,
+    /// With nothing of it.
+    Anew,
+    /// There is no list.
+    Missing,
+}
+
+impl Begin {
+    /// As the layout of the turn's record has it.
+    #[must_use]
+    pub fn layout(self) -> Option<Json> {
+        match self {
+            Self::Whole => None,
+            Self::System => Some(Json::constant("\"apart\"")),
+            Self::Anew => Some(Json::constant("\"alone\"")),
+            Self::Missing => Some(Json::constant("\"none\"")),
+        }
+    }
+
+    /// The same again.
+    #[must_use]
+    pub fn of(turn: &Record) -> Self {
+        match turn.node.text(Field::Layout).as_deref() {
+            Some("apart") => Self::System,
+            Some("alone") => Self::Anew,
+            Some("none") => Self::Missing,
+            _ => Self::Whole,
+        }
+    }
+}
+
+/// A list as Python spells it, its last bracket left out.
+#[derive(Clone, Debug)]
+pub struct List {
+    text: String,
+    /// How long the text is up to the end of the first message, if that is the system's.
+    system: usize,
+    /// Whether any list so far had a system message.
+    prompted: bool,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self { text: "[".to_owned(), system: 1, prompted: false }
+    }
+}
+
+impl List {
+    /// Keeps what a turn's list begins with.
+    pub fn begin(&mut self, begin: Begin) {
+        match begin {
+            Begin::Whole | Begin::Missing => {}
+            Begin::System => self.text.truncate(self.system),
+            Begin::Anew => {
+                self.text.truncate(1);
+                self.system = 1;
+            }
+        }
+    }
+
+    /// Adds the message that a record stands for; false if it stands for none. What is not `own`
+    /// came from another format.
+    pub fn add(&mut self, record: &Record, own: bool) -> bool {
+        let mut json = Vec::new();
+        if !message::write(record, Spacing::None, own, &mut json) {
+            return false;
+        }
+        let first = self.text.len() == 1;
+        if !first {
+            self.text.push_str(", ");
+        }
+        self.text.push_str(&String::from_utf8_lossy(&Json::checked(json.into()).python()));
+        if first && record.node.is(Field::Role, "system") {
+            self.system = self.text.len();
+            self.prompted = true;
+        }
+        true
+    }
+
+    /// Whether there is a system message at its head.
+    #[must_use]
+    pub fn has_system(&self) -> bool {
+        self.system > 1
+    }
+
+    /// The whole text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        [&self.text, "]"].concat()
+    }
+
+    /// Goes on to a turn's list; gives how it begins and the messages that it adds.
+    ///
+    /// # Errors
+    /// If the text is no JSON array; the list is as it was then.
+    pub fn read(&mut self, source: &str) -> Result<(Begin, Vec<Record>), Fault> {
+        if let Some(more) = source.strip_prefix(&self.text) {
+            // What was there before stands as one value before what is new.
+            let known = usize::from(self.text.len() > 1);
+            let records = records(&[if known > 0 { "[0" } else { "[" }, more].concat());
+            if let Ok(mut records) = records {
+                let new = records.split_off(known.min(records.len()));
+                for record in &new {
+                    self.add(record, true);
+                }
+                return Ok((Begin::Whole, new));
+            }
+        }
+        let mut records = records(source)?;
+        let mut new = Self { prompted: self.prompted, ..Self::default() };
+        let (mut whole, mut system) = (None, None);
+        for (at, record) in (1..).zip(&records) {
+            new.add(record, true);
+            if new.text == self.text {
+                whole = Some(at);
+            } else if at == 1
+                && self.has_system()
+                && self.text.get(..self.system) == Some(&new.text)
+            {
+                system = Some(at);
+            }
+        }
+        let (begin, known) = match (whole, system) {
+            (Some(known), _) => (Begin::Whole, known),
+            (None, Some(known)) => (Begin::System, known),
+            (None, None) => (Begin::Anew, 0),
+        };
+        // A model gets one system message; this one is not the one that it got first.
+        let second = begin == Begin::Anew && self.prompted && new.has_system();
+        if let Some(first) = records.first_mut().filter(|_| second) {
+            first.node.set(Field::Excluded, Json::constant("true"));
+        }
+        *self = new;
+        Ok((begin, records.split_off(known)))
+    }
+}
+
+/// The messages of a list, their strings with as few escapes as can be.
+fn records(list: &str) -> Result<Vec<Record>, Fault> {
+    let mut cursor = Cursor::new(list.as_bytes());
+    let mut records = Vec::new();
+    cursor.begin_array()?;
+    while cursor.next_element()? {
+        let span = cursor.skip_value()?;
+        let spelled = Json::checked(Bytes::copy_from_slice(span.of(list.as_bytes())));
+        records.push(message::read(&spelled.normal().into())?);
+    }
+    cursor.end()?;
+    Ok(records)
+}

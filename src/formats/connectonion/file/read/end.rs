@@ -1,0 +1,77 @@
+//! What is known of a file only at its end.
+
+use super::remark::Before;
+use super::{Records, Stage};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::json::Json;
+use crate::position::Position;
+use crate::record::{Field, Kind, Node, Record};
+use crate::yaml::read::{Event, What};
+
+impl Records<'_> {
+    /// Says once that the encoding is a guess.
+    pub(super) fn say_guess(&mut self) {
+        let Some(found) = self.shadow.found().filter(|_| !self.guessed) else { return };
+        if let Some(percent) = found.confidence {
+            self.guessed = true;
+            let name = found.encoding.name();
+            let message = format!("taken for {name}, with a certainty of {percent} %");
+            self.cx.report(Diagnostic::new(Code::GuessedEncoding, message));
+        }
+    }
+
+    /// Says what is known of the file only at its end.
+    fn file(&mut self) {
+        let mut file = Node::default();
+        if let Some(found) = self.shadow.found().filter(|found| !found.is_utf8()) {
+            file.set(Field::Encoding, Json::string(found.encoding.name()));
+        }
+        if !self.shadow.is_ended() {
+            let found = Diagnostic::new(Code::NoFinalNewline, Code::NoFinalNewline.title());
+            self.cx.report(found.at(self.nodes.end));
+            file.set(Field::FinalNewline, Json::constant("false"));
+        }
+        if file.is_empty() {
+            return;
+        }
+        let mut record = Record::new(Kind::Session);
+        record.node.set(Field::File, file);
+        self.push(record, self.nodes.end);
+    }
+
+    pub(super) fn end(&mut self) -> Result<()> {
+        self.flush_top(true);
+        if self.dated() {
+            self.cut()?
+        } else {
+            self.missing()?
+        }
+        self.behind()?;
+        self.file();
+        self.stage = Stage::Done;
+        Ok(())
+    }
+
+    /// Reads what stands behind the mapping.
+    fn behind(&mut self) -> Result<()> {
+        loop {
+            match self.events.next()? {
+                None => {
+                    self.say_comments();
+                    let end = Position { byte: u64::MAX, ..self.nodes.end };
+                    self.remark(end, "", Before::Top("end"));
+                    return Ok(());
+                }
+                Some(Event { what: What::Comment { .. }, at, .. }) => {
+                    self.nodes.comments.push(at);
+                }
+                Some(Event { what: What::DocumentStart, at, .. }) => {
+                    let message = "a second document begins";
+                    return Err(Error::damaged(Diagnostic::new(Code::Glued, message).at(at)));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Turns that hold their messages themselves, as version 1 has them.
+
+use super::super::super::message;
+use super::super::list::Begin;
+use super::super::top::put;
+use super::super::turn::{self, TEXTS};
+use super::super::turns::Told;
+use super::remark::Before;
+use super::{Records, Turn};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::OnError;
+use crate::json::Json;
+use crate::position::Position;
+use crate::record::{Field, Kind, Record};
+use crate::yaml::json::Scalars;
+use crate::yaml::read::Event;
+
+impl Records<'_> {
+    /// A turn, and of its messages those that it adds.
+    pub(super) fn listed_turn(&mut self, event: Event) -> Result<()> {
+        let at = event.at;
+        let gap = self.gap(at, Before::Turn, ":\n-", "\n-");
+        let json = self.json(event, Scalars::TextOf(TEXTS))?;
+        self.say_twice(&json, at);
+        let read = turn::read_dated(&json).map_err(|fault| Error::json(fault, &json, at))?;
+        let (mut record, messages) = read;
+        self.turns_seen += 1;
+        let has = |field| record.node.json(field).is_some();
+        self.whole = messages.is_some() && has(Field::Result) && has(Field::ToolsCalled);
+        let (begin, added) = match messages {
+            Some(messages) => self.list(&messages, &mut record, at)?,
+            None => (Begin::Missing, Vec::new()),
+        };
+        let is_turn = record.kind == Kind::Turn;
+        let layout = begin.layout().filter(|_| is_turn);
+        layout.into_iter().for_each(|layout| record.node.set(Field::Layout, layout));
+        let text = (begin != Begin::Missing).then(|| self.list.text());
+        let mut written = Vec::new();
+        turn::write_dated(&record, text.as_deref(), &mut written);
+        put(&written, &mut self.shadow.yaml);
+        self.own_spelling(&mut record, gap);
+        let told = |field| record.node.json(field).filter(|value| is_text(value)).cloned();
+        let told = Told { input: told(Field::Input), result: told(Field::Result) };
+        self.push(record, at);
+        if is_turn {
+            self.added(added, told, at);
+        }
+        Ok(())
+    }
+
+    /// Reads a turn's list; what is none is kept with the turn.
+    fn list(
+        &mut self,
+        messages: &str,
+        turn: &mut Record,
+        at: Position,
+    ) -> Result<(Begin, Vec<Record>)> {
+        let fault = match self.list.read(messages) {
+            Ok(read) => return Ok(read),
+            Err(fault) => fault,
+        };
+        let error = Error::json(fault, messages.as_bytes(), at);
+        if self.cx.tolerate(error)? == OnError::Keep {
+            turn::keep_messages(turn, messages);
+        }
+        Ok((Begin::Missing, Vec::new()))
+    }
+
+    /// Gives the messages of a turn, with what only the turn itself tells of them.
+    fn added(&mut self, messages: Vec<Record>, told: Told, at: Position) {
+        let mut turn = Turn { number: self.turns_seen, begun: false, answered: false };
+        for mut record in messages {
+            message::say_opaque(&record, at, self.cx);
+            if !turn.begun && !record.node.is(Field::Role, "system") {
+                turn.begun = true;
+                if !record.node.is(Field::Role, "user") {
+                    self.restore_input(told.input.clone(), turn, at);
+                }
+            }
+            turn.answered = turn::is_answer(&record.node);
+            self.node(&mut record, turn);
+            self.push(record, at);
+        }
+        if !turn.begun {
+            self.restore_input(told.input, turn, at);
+        }
+        if !turn.answered {
+            self.restore("assistant", told.result, turn, at);
+        }
+    }
+
+    /// Says where the last turn lacks what every turn has, or there is none at all.
+    pub(super) fn cut(&mut self) -> Result<()> {
+        let message = match self.turns_seen {
+            0 if self.listed.is_some() => return Ok(()),
+            0 => "the file was cut before its turns".to_owned(),
+            _ if self.whole => return Ok(()),
+            last => format!(
+                "turn {last}, the last one, lacks `messages`, `result` or `tools_called`: the \
+                 file was cut"
+            ),
+        };
+        let error = Diagnostic::new(Code::YamlCutShort, message).at(self.nodes.end);
+        self.cx.tolerate(Error::damaged(error)).map(drop)
+    }
+}
+
+fn is_text(value: &Json) -> bool {
+    value.as_bytes().starts_with(b"\"")
+}

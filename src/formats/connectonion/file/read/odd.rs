@@ -1,0 +1,54 @@
+//! What a file says twice, or in a place where it means nothing.
+
+use super::Records;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::json::{Json, text};
+use crate::position::Position;
+use crate::record::{Field, Kind, Record};
+use bytes::Bytes;
+use std::collections::HashSet;
+
+impl Records<'_> {
+    /// Says that a turn has members of one name.
+    pub(super) fn say_twice(&self, turn: &Bytes, at: Position) {
+        let turn = Json::checked(turn.clone());
+        let mut names = HashSet::new();
+        let twice = turn.members().find(|(name, _)| !names.insert(*name));
+        if let Some((name, _)) = twice {
+            let name = text::decode(name).unwrap_or_default();
+            self.cx.report(twice_named(&name, at));
+        }
+    }
+
+    /// Notes the name of a member of the top, and says if it came before.
+    pub(super) fn say_known(&mut self, name: &str, at: Position) {
+        if !self.names.insert(name.to_owned()) {
+            self.cx.report(twice_named(name, at));
+        }
+    }
+
+    /// Keeps a value that has no place where it stands, or stops at it.
+    pub(super) fn odd(
+        &mut self,
+        name: &str,
+        json: Bytes,
+        message: String,
+        at: Position,
+    ) -> Result<()> {
+        let error = Error::damaged(Diagnostic::new(Code::NotObject, message).at(at));
+        if !self.cx.keeps(&error) {
+            return Err(error);
+        }
+        self.cx.report(error.into_diagnostic());
+        let mut record = Record::new(Kind::Opaque);
+        record.node.set(Field::Type, Json::string(name));
+        record.node.set(Field::Data, Json::checked(json));
+        self.push(record, at);
+        Ok(())
+    }
+}
+
+fn twice_named(name: &str, at: Position) -> Diagnostic {
+    Diagnostic::new(Code::TwiceNamed, format!("member {name:?} stands twice")).at(at)
+}

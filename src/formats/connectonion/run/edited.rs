@@ -1,0 +1,259 @@
+//! Reading a run that was laid out anew, by a person or a program such as PyYAML.
+//!
+//! The members stand in any order, so the header is read first and the messages in a second walk:
+//! a list of YAML, one by one, or a text that holds a JSON array, which must fit in memory.
+
+use super::super::chain::Chain;
+use super::super::{EXPANSION, NAME, message};
+use super::header::{Header, scalars_of};
+use super::read::note_file;
+use super::{CLOSE, INDENT, MESSAGES, OPEN, parse};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Parts, Reader};
+use crate::json::{Cursor, Fault, Json, without_nan};
+use crate::lines::{Lines, utf8};
+use crate::position::{Located, Position};
+use crate::record::{Field, Record};
+use crate::yaml::encoding::{Decoder, Found};
+use crate::yaml::json::{Nodes, Scalars};
+use crate::yaml::read::{Budget, Event, Events, Limits, What};
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::io::Read;
+
+/// Members of a message that are text whatever they look like.
+const TEXTS: &[&str] = &["role", "content", "tool_call_id", "id"];
+
+/// Whether a run has the layout that the real software writes by hand, as far as its first message
+/// shows: a line a member, then a JSON array with one message a line. What was cut has it, too.
+///
+/// # Errors
+/// If the part cannot be read.
+pub fn is_by_hand<R: Read>(lines: &mut Lines<R>) -> Result<bool> {
+    let mut header = Header::default();
+    loop {
+        let Some(line) = lines.next()? else { return Ok(true) };
+        let Ok(text) = utf8(&line) else { return Ok(true) };
+        let text = text.strip_suffix('\r').unwrap_or(text);
+        if text == MESSAGES {
+            break;
+        }
+        if !header.line(text) {
+            return Ok(!line.terminated);
+        }
+    }
+    let Some(line) = lines.next()? else { return Ok(true) };
+    if line.bytes.trim_ascii_end() != OPEN.as_bytes() {
+        // Damage that hides the bracket leaves lines of messages behind it.
+        return Ok(!line.terminated || !line.bytes.trim_ascii().starts_with(b"["));
+    }
+    let Some(line) = lines.next()? else { return Ok(true) };
+    let text = line.bytes.trim_ascii_end();
+    let text = text.strip_suffix(b",").unwrap_or(text);
+    if !line.terminated || text == CLOSE.as_bytes() || !text.starts_with(INDENT.as_bytes()) {
+        return Ok(true);
+    }
+    let parsed = parse(&Bytes::copy_from_slice(text));
+    Ok(parsed.err().is_none_or(|fault| text.trim_ascii() != b"{" || !fault.what.is_truncation()))
+}
+
+/// Opens such a run for reading.
+///
+/// # Errors
+/// If the part cannot be opened, or is no mapping with messages.
+pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let mut walk = Walk::open(parts, encoding, cx)?;
+    let mut record = match walk.header() {
+        Ok(record) => record,
+        // Told as damage, so that a person learns the place; without a header there is nothing.
+        Err(error) => return Ok(Box::new(std::iter::once(Err(error)))),
+    };
+    let message = "the run was laid out anew and is read as YAML";
+    cx.report(Diagnostic::new(Code::RunLayout, message));
+    note_file(&mut record, encoding, false, cx);
+    let chain = Chain::of(&record.node, Field::Updated, cx);
+    let mut walk = Walk::open(parts, encoding, cx)?;
+    let list = walk.find("messages")?;
+    let mut ready = VecDeque::new();
+    ready.push_back(Located { value: record, at: Position { line: 1, ..Position::default() } });
+    Ok(Box::new(Records { walk, cx, chain, ready, list, items: false, records: 1 }))
+}
+
+/// The events of the document.
+struct Walk {
+    events: Events<Decoder<Box<dyn Read>>>,
+    nodes: Nodes,
+}
+
+impl Walk {
+    fn open(parts: &mut dyn Parts, encoding: Found, cx: &Cx<'_>) -> Result<Self> {
+        let decoder = Decoder::new(parts.main()?, Some(encoding.encoding));
+        let limits = Limits { scalar: cx.options.max_line, ..Limits::default() };
+        let mut walk =
+            Self { events: Events::new(decoder, limits), nodes: Nodes::new(Budget::of(EXPANSION)) };
+        walk.next()?;
+        walk.next()?;
+        Ok(walk)
+    }
+
+    fn next(&mut self) -> Result<Event> {
+        self.nodes.next(&mut self.events)
+    }
+
+    /// The next member of the top: its name, and the first event of its value.
+    fn member(&mut self) -> Result<Option<(String, Event)>> {
+        let key = self.next()?;
+        match key.what {
+            What::Scalar(name, ..) => {
+                Ok(Some((name.as_str().unwrap_or_default().to_owned(), self.next()?)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The session record of all members but the messages, which are passed over.
+    fn header(&mut self) -> Result<Record> {
+        let mut header = Header::default();
+        let mut json = Vec::new();
+        while let Some((name, first)) = self.member()? {
+            if name == "messages" {
+                self.pass(first)?;
+                continue;
+            }
+            json.clear();
+            self.nodes.value(&mut self.events, first, scalars_of(&name), &mut json)?;
+            header.member(&name, Json::checked(json.clone().into()));
+        }
+        Ok(header.finish(&format!("{NAME}@3")).0)
+    }
+
+    fn pass(&mut self, first: Event) -> Result<()> {
+        let (mut depth, mut event) = (0u64, first);
+        loop {
+            match event.what {
+                What::MappingStart(..) | What::SequenceStart(..) => depth += 1,
+                What::MappingEnd | What::SequenceEnd => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+            event = self.next()?;
+        }
+    }
+
+    /// The first event of a member's value.
+    fn find(&mut self, wanted: &str) -> Result<Option<Event>> {
+        while let Some((name, first)) = self.member()? {
+            if name == wanted {
+                return Ok(Some(first));
+            }
+            self.pass(first)?;
+        }
+        Ok(None)
+    }
+}
+
+struct Records<'a> {
+    walk: Walk,
+    cx: &'a Cx<'a>,
+    chain: Chain,
+    ready: VecDeque<Located<Record>>,
+    /// What `messages` holds, until it is looked at.
+    list: Option<Event>,
+    /// Whether items of a list follow.
+    items: bool,
+    records: u64,
+}
+
+impl Iterator for Records<'_> {
+    type Item = Result<Located<Record>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(mut located) = self.ready.pop_front() {
+                if located.value.node.json(Field::Source).is_none() {
+                    located.at.record = self.records;
+                    self.records += 1;
+                    self.chain.link(&mut located.value.node);
+                }
+                return Some(Ok(located));
+            }
+            let step = match self.list.take() {
+                Some(list) => self.begin(list),
+                None if self.items => self.item(),
+                None => return None,
+            };
+            if let Err(error) = step {
+                self.items = false;
+                if let Err(error) = self.cx.tolerate(damage(error)) {
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+/// An error of the document is damage that what was read so far outlives.
+fn damage(error: Error) -> Error {
+    if error.code() == Code::Io { error } else { Error::damaged(error.into_diagnostic()) }
+}
+
+impl Records<'_> {
+    fn begin(&mut self, list: Event) -> Result<()> {
+        match list.what {
+            What::SequenceStart(..) => {
+                self.items = true;
+                Ok(())
+            }
+            What::Scalar(ref text, ..) if text.as_bytes().trim_ascii().starts_with(b"[") => {
+                self.array(Bytes::copy_from_slice(text.as_bytes()), list.at)
+            }
+            _ => {
+                let found = Diagnostic::new(Code::NotObject, "`messages` is no list of messages");
+                Err(Error::damaged(found.at(list.at)))
+            }
+        }
+    }
+
+    /// One item of a list of YAML.
+    fn item(&mut self) -> Result<()> {
+        let first = self.walk.next()?;
+        if first.what == What::SequenceEnd {
+            self.items = false;
+            return Ok(());
+        }
+        let (at, mut json) = (first.at, Vec::new());
+        let scalars = Scalars::TextOf(TEXTS);
+        self.walk.nodes.value(&mut self.walk.events, first, scalars, &mut json)?;
+        let json = Bytes::from(json);
+        let value = message::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
+        message::say_opaque(&value, at, self.cx);
+        self.ready.push_back(Located { value, at });
+        Ok(())
+    }
+
+    /// All messages of a text that holds a JSON array.
+    fn array(&mut self, text: Bytes, at: Position) -> Result<()> {
+        let plain = without_nan(&text);
+        if plain.is_some() {
+            let found = Diagnostic::new(Code::PythonNumber, Code::PythonNumber.title());
+            self.cx.report(found.at(at));
+        }
+        let text = plain.map_or(text, Bytes::from);
+        self.elements(&text, at).map_err(|fault| Error::json(fault, &text, at))
+    }
+
+    fn elements(&mut self, text: &Bytes, at: Position) -> Result<(), Fault> {
+        let mut cursor = Cursor::new(text);
+        cursor.begin_array()?;
+        while cursor.next_element()? {
+            let span = cursor.skip_value()?;
+            let value = message::read(&text.slice(span.start..span.end))?;
+            message::say_opaque(&value, at, self.cx);
+            self.ready.push_back(Located { value, at });
+        }
+        cursor.end()
+    }
+}

@@ -1,0 +1,197 @@
+//! Files whose records are lines, without what the records say: marks, line endings, the last line.
+//!
+//! [`Frames`] gives the lines of such a file and remembers what is the same for most of them, so
+//! that a record notes only what is different; [`Pen`] writes it again.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::Cx;
+use crate::json::Json;
+use crate::json::text::from_base64;
+use crate::lines::{BOM, Line, Lines};
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Node, Record};
+use bytes::Bytes;
+use std::io::{Read, Write};
+
+/// A line with its own copy of the bytes, which its record's values share.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// The bytes without the line ending.
+    pub bytes: Bytes,
+    /// Where it begins.
+    pub at: Position,
+    /// Whether a line ending follows.
+    pub terminated: bool,
+    /// Whether that is `\r\n`.
+    pub cr: bool,
+    /// Whether there is nothing but white space.
+    pub blank: bool,
+}
+
+impl Frame {
+    /// The line as the checks want it.
+    #[must_use]
+    pub fn line(&self) -> Line<'_> {
+        Line { bytes: &self.bytes, at: self.at, terminated: self.terminated }
+    }
+}
+
+/// The lines of a part.
+pub struct Frames {
+    lines: Lines<Box<dyn Read>>,
+    /// Whether the part begins with a byte order mark.
+    pub bom: bool,
+    /// Whether the first record's line ends with `\r\n`; unknown before it.
+    crlf: Option<bool>,
+    last: Option<Frame>,
+}
+
+impl Frames {
+    /// Over a part.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn over(part: Box<dyn Read>, limit: usize) -> Result<Self> {
+        let mut lines = Lines::new(part, limit);
+        let bom = lines.skip_bom()?;
+        Ok(Self { lines, bom, crlf: None, last: None })
+    }
+
+    /// The next line.
+    ///
+    /// # Errors
+    /// Those of [`Lines::next`].
+    #[allow(clippy::should_implement_trait, reason = "an error does not end the lines")]
+    pub fn next(&mut self) -> Result<Option<Frame>> {
+        let Some(line) = self.lines.next()? else { return Ok(None) };
+        let (text, cr) = match line.bytes.strip_suffix(b"\r") {
+            Some(text) if line.terminated => (text, true),
+            _ => (line.bytes, false),
+        };
+        let (at, terminated, blank) = (line.at, line.terminated, line.is_blank());
+        let frame = Frame { bytes: Bytes::copy_from_slice(text), at, terminated, cr, blank };
+        self.last = (!terminated).then(|| frame.clone());
+        Ok(Some(frame))
+    }
+
+    /// Where the next line begins.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.lines.position()
+    }
+
+    /// Notes in a line's record what its ending says: the first record speaks for the file.
+    pub fn note(&mut self, frame: &Frame, record: &mut Record, first: bool, cx: &Cx<'_>) {
+        if first {
+            self.crlf = Some(frame.cr);
+            if let Some(file) = cx.file(self.bom, frame.cr) {
+                record.node.set(Field::File, file);
+            }
+        } else if frame.terminated && self.crlf.unwrap_or(false) != frame.cr {
+            let eol = if frame.cr { "\"crlf\"" } else { "\"lf\"" };
+            record.node.set(Field::Eol, Json::constant(eol));
+        }
+    }
+
+    /// What is known only at the end: that the last line has no ending.
+    pub fn tail(&mut self, cx: &Cx<'_>) -> Option<Located<Record>> {
+        let Frame { at, bytes, .. } = self.last.take()?;
+        // Of a torn record the rest is missing, too, which was said.
+        if crate::json::Cursor::new(&bytes).skip_value().is_ok() {
+            let message = Code::NoFinalNewline.title();
+            cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
+        }
+        let mut file = Node::default();
+        file.set(Field::FinalNewline, Json::constant("false"));
+        let mut value = Record::new(Kind::Session);
+        value.node.set(Field::File, file);
+        Some(Located { value, at })
+    }
+}
+
+/// Output is handed on in pieces of this size.
+const CHUNK: usize = 256 << 10;
+
+/// Writes lines to a part.
+pub struct Pen {
+    to: Box<dyn Write>,
+    out: Vec<u8>,
+    eol: &'static [u8],
+    /// The line ending that the line written last still lacks.
+    pending: Option<&'static [u8]>,
+    final_newline: bool,
+}
+
+impl Pen {
+    /// To a part.
+    #[must_use]
+    pub fn to(part: Box<dyn Write>) -> Self {
+        Self { to: part, out: Vec::new(), eol: b"\n", pending: None, final_newline: true }
+    }
+
+    /// Takes note of what a session record says of the file; the `first` one stands before all
+    /// lines.
+    pub fn file(&mut self, session: &Node, first: bool) {
+        let Some(file) = session.node(Field::File) else { return };
+        if file.json(Field::FinalNewline).is_some_and(|b| b.as_bytes() == b"false") {
+            self.final_newline = false;
+        }
+        if first && file.is(Field::Eol, "crlf") {
+            self.eol = b"\r\n";
+        }
+        if first && file.is_true(Field::Bom) {
+            self.out.extend_from_slice(BOM);
+        }
+    }
+
+    /// Begins the line of a record; its bytes go where this points.
+    ///
+    /// # Errors
+    /// If what stands before it cannot be written.
+    pub fn line(&mut self, node: &Node) -> Result<&mut Vec<u8>> {
+        if self.out.len() >= CHUNK {
+            self.flush()?;
+        }
+        let eol = match node.text(Field::Eol).as_deref() {
+            Some("crlf") => b"\r\n",
+            Some("lf") => &b"\n"[..],
+            _ => self.eol,
+        };
+        if let Some(eol) = self.pending.replace(eol) {
+            self.out.extend_from_slice(eol);
+        }
+        Ok(&mut self.out)
+    }
+
+    /// Writes a line that was kept as it is; false if the record is none.
+    ///
+    /// # Errors
+    /// If what stands before it cannot be written.
+    pub fn kept(&mut self, record: &Record) -> Result<bool> {
+        let node = &record.node;
+        let bytes = node.text(Field::RawBytes).and_then(|text| from_base64(&text));
+        let line = node.text(Field::Text).map(String::into_bytes).or(bytes);
+        let Some(line) = line.filter(|_| record.kind == Kind::Opaque) else { return Ok(false) };
+        self.line(node)?.extend_from_slice(&line);
+        Ok(true)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Ends the last line and hands everything on.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(mut self) -> Result<()> {
+        if let Some(eol) = self.pending.take().filter(|_| self.final_newline) {
+            self.out.extend_from_slice(eol);
+        }
+        self.flush()?;
+        self.to.flush().map_err(|error| Error::io("cannot write", error))
+    }
+}

@@ -1,0 +1,178 @@
+//! Several sessions as one: what an agent kept in a file for each time that it was started.
+
+use crate::convert::say_losses;
+use crate::diagnostic::{Code, Fate};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Format, Parts, Sink};
+use crate::formats::Spec;
+use crate::json::Json;
+use crate::migrate::Outcome;
+use crate::position::Located;
+use crate::record::{Field, Kind, Node, Record};
+
+/// A session that is to be part of another.
+pub struct Piece<'a> {
+    /// What it is.
+    pub format: &'static Format,
+    /// Its parts.
+    pub parts: &'a mut dyn Parts,
+}
+
+/// Writes sessions behind each other, in their order, as one. Turns are counted on, each session's
+/// first entry follows the last of the one before, and of what the sessions say about themselves
+/// the prompt is the last one's and the rest the first one's.
+///
+/// # Errors
+/// If one of them is damaged beyond what the options allow or is of the target's own version, or
+/// reading or writing fails.
+///
+/// ```
+/// use copyist::diagnostic::Log;
+/// use copyist::format::{Cx, Options};
+/// use copyist::formats::{Spec, connectonion};
+/// use copyist::join::{Piece, run};
+/// use copyist::memory::{Buffer, Bytes};
+/// let file = |day, question| format!(
+///     "name: a\ncreated: '{day}'\nturns:\n- input: {question}\n  turn: 1\nmessages:\n  1:\n  - role: user\n    content: {question}\n"
+/// );
+/// let (options, log) = (Options::default(), Log::default());
+/// let cx = Cx { options: &options, log: &log };
+/// let mut files = [Bytes::new(file("2025-12-03", "one")), Bytes::new(file("2025-12-04", "two"))];
+/// let mut pieces: Vec<_> =
+///     files.iter_mut().map(|parts| Piece { format: &connectonion::FORMAT, parts }).collect();
+/// let mut out = Buffer::default();
+/// run(&mut pieces, Spec::parse("canonical").unwrap(), &mut out, &cx)?;
+/// let text = String::from_utf8(out.main()).unwrap();
+/// assert!(text.contains(r#"{"kind":"turn","input":"two","number":2}"#), "{text}");
+/// # Ok::<(), copyist::error::Error>(())
+/// ```
+pub fn run(
+    pieces: &mut [Piece<'_>],
+    to: Spec,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Outcome> {
+    let mut writer = (to.format.write)(sink, to.version(), cx)?;
+    let mut done = Outcome { changed: true, ..Outcome::default() };
+    let mut seam = Seam::default();
+    // A writer gives its own files back as they were, and what stands twice in them stays so.
+    let target = to.format.at(to.version().number);
+    for (place, piece) in (0..).zip(pieces) {
+        cx.log.turn_to(place);
+        for item in (piece.format.read)(piece.parts, cx)? {
+            let mut located = item?;
+            done.records += 1;
+            located.at.part = place;
+            if located.value.node.is(Field::Source, &target) {
+                let message = format!("files of {target} are joined into other formats only");
+                return Err(Error::request(Code::WrongVersion, message));
+            }
+            if seam.adapt(&mut located, cx) {
+                writer.record(&located)?;
+            }
+        }
+        seam.next_session();
+    }
+    cx.log.turn_to(0);
+    writer.finish()?;
+    say_losses(to, cx);
+    Ok(done)
+}
+
+/// What a session must know of those before it.
+#[derive(Default)]
+struct Seam {
+    /// How many sessions were written.
+    sessions: u64,
+    /// Turns of the sessions before, and of this one.
+    before: u64,
+    turns: u64,
+    /// The last entry.
+    last: Option<Json>,
+    /// What the system said last.
+    system: Option<Node>,
+    /// An entry that is left out, with the one before it.
+    left_out: Option<(Json, Option<Json>)>,
+}
+
+impl Seam {
+    fn next_session(&mut self) {
+        self.sessions += 1;
+        self.before += std::mem::take(&mut self.turns);
+    }
+
+    /// Makes a record one of the whole session; false if nothing of it is left to write.
+    fn adapt(&mut self, located: &mut Located<Record>, cx: &Cx<'_>) -> bool {
+        let record = &mut located.value;
+        match record.kind {
+            Kind::Session if self.sessions > 0 => return self.session(record, cx),
+            Kind::Message if self.repeats(record) => {
+                let id = record.node.json(Field::Id).cloned();
+                self.left_out = id.map(|id| (id, self.last.clone()));
+                return false;
+            }
+            Kind::Turn => {
+                self.turns += 1;
+                self.count_on(record, Field::Number);
+            }
+            _ => self.count_on(record, Field::Turn),
+        }
+        if record.is_node() {
+            self.follow(&mut record.node);
+            self.last = record.node.json(Field::Id).cloned().or(self.last.take());
+        }
+        true
+    }
+
+    /// Whether a later session only says again what the system said in the one before.
+    fn repeats(&mut self, record: &Record) -> bool {
+        if !record.node.is(Field::Role, "system") {
+            return false;
+        }
+        let mut said = Node::default();
+        if let Some(content) = record.node.get(Field::Content) {
+            said.set(Field::Content, content.clone());
+        }
+        let same = self.sessions > 0 && self.system.as_ref() == Some(&said);
+        self.system = Some(said);
+        same
+    }
+
+    /// Puts an entry behind the last one, if it began its session or followed what is left out.
+    fn follow(&self, node: &mut Node) {
+        let parent = node.json(Field::Parent).filter(|parent| !parent.is_null());
+        match (parent, &self.left_out, &self.last) {
+            (Some(parent), Some((id, before)), _) if parent == id => match before.clone() {
+                Some(before) => node.set(Field::Parent, before),
+                None => node.set(Field::Parent, Json::constant("null")),
+            },
+            (None, _, Some(last)) => node.set(Field::Parent, last.clone()),
+            _ => {}
+        }
+    }
+
+    /// The number of a turn among all.
+    fn count_on(&self, record: &mut Record, field: Field) {
+        let number = record.node.json(field).and_then(Json::float).filter(|_| self.before > 0);
+        if let Some(number) = number {
+            record.node.set(field, Json::number(number as u64 + self.before));
+        }
+    }
+
+    /// What a later session says of itself: its prompt is that of the whole from here on, and its
+    /// time the last.
+    fn session(&self, record: &mut Record, cx: &Cx<'_>) -> bool {
+        let mut rest = Record::new(Kind::Session);
+        let updated = record.node.take(Field::Updated).or(record.node.take(Field::Created));
+        updated.into_iter().for_each(|time| rest.node.set(Field::Updated, time));
+        if let Some(prompt) = record.node.take(Field::SystemPrompt) {
+            rest.node.set(Field::SystemPrompt, prompt);
+        }
+        let told = [Field::Source, Field::Agent, Field::File, Field::Raw, Field::Created];
+        for field in record.node.fields().filter(|field| !told.contains(field)) {
+            cx.log.count(Fate::Dropped, &format!("session.{} of a later session", field.name()));
+        }
+        *record = rest;
+        !record.node.is_empty()
+    }
+}

@@ -1,0 +1,200 @@
+//! The spellings that producers give to JSON, and the words that Python adds to it.
+
+use super::text::{decode_wtf8, quote_wtf8};
+
+/// How a producer spells JSON. Numbers and the order of members are the value's own.
+///
+/// ```
+/// use copyist::json::Spelling;
+/// let mut out = Vec::new();
+/// Spelling::PYTHON.spell(r#"{"a":[1.50,"é\/"],"b":{}}"#.as_bytes(), &mut out);
+/// assert_eq!(out, br#"{"a": [1.50, "\u00e9/"], "b": {}}"#);
+/// out.clear();
+/// Spelling::PYTHON_FILE.spell(br#"{"a":[1],"b":{}}"#, &mut out);
+/// assert_eq!(out, b"{\n  \"a\": [\n    1\n  ],\n  \"b\": {}\n}");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spelling {
+    /// Whether characters beyond ASCII are escaped.
+    ascii: bool,
+    comma: &'static [u8],
+    colon: &'static [u8],
+    /// Whether each member and item has a line of its own.
+    lines: bool,
+}
+
+impl Spelling {
+    /// That of Python's `json.dump`.
+    pub const PYTHON: Self = Self { ascii: true, comma: b", ", colon: b": ", lines: false };
+    /// The same with `indent=2`.
+    pub const PYTHON_FILE: Self = Self { ascii: true, comma: b",", colon: b": ", lines: true };
+    /// That of JavaScript's `JSON.stringify`.
+    pub const SCRIPT: Self = Self { ascii: false, comma: b",", colon: b":", lines: false };
+    /// The same on several lines, as `jq` and people write it.
+    pub const SCRIPT_FILE: Self = Self { ascii: false, comma: b",", colon: b": ", lines: true };
+
+    /// Appends a JSON text in this spelling.
+    pub fn spell(self, text: &[u8], out: &mut Vec<u8>) {
+        let mut depth = 0;
+        let mut rest = text;
+        while let Some((&first, after)) = rest.split_first() {
+            rest = after;
+            match first {
+                b'"' => {
+                    let end = string_end(after);
+                    let (inner, behind) = after.split_at_checked(end).unwrap_or((after, b""));
+                    self.string(inner, out);
+                    rest = behind.get(1..).unwrap_or_default();
+                }
+                b'{' | b'[' => {
+                    out.push(first);
+                    let inside = after.trim_ascii_start();
+                    if matches!(inside.first(), Some(b'}' | b']')) {
+                        out.extend_from_slice(inside.get(..1).unwrap_or_default());
+                        rest = inside.get(1..).unwrap_or_default();
+                    } else {
+                        depth += 1;
+                        self.begin_line(depth, out);
+                    }
+                }
+                b'}' | b']' => {
+                    depth = depth.saturating_sub(1);
+                    self.begin_line(depth, out);
+                    out.push(first);
+                }
+                b',' => {
+                    out.extend_from_slice(self.comma);
+                    self.begin_line(depth, out);
+                }
+                b':' => out.extend_from_slice(self.colon),
+                space if space.is_ascii_whitespace() => {}
+                other => out.push(other),
+            }
+        }
+    }
+
+    /// Deeper levels share a line: indentation would grow with the square of the depth.
+    fn begin_line(self, depth: usize, out: &mut Vec<u8>) {
+        const DEEPEST: usize = 64;
+        if self.lines && depth <= DEEPEST {
+            out.push(b'\n');
+            out.resize(out.len() + 2 * depth, b' ');
+        }
+    }
+
+    /// Appends a string, given without its quotes.
+    fn string(self, inner: &[u8], out: &mut Vec<u8>) {
+        let plain = |b: &u8| matches!(b, b' '..=b'~') && *b != b'\\';
+        let start = out.len();
+        if inner.iter().all(plain) {
+            out.push(b'"');
+            out.extend_from_slice(inner);
+            out.push(b'"');
+            return;
+        }
+        match decode_wtf8(&[b"\"", inner, b"\""].concat()) {
+            Some(text) => quote_wtf8(&text, out),
+            None => return,
+        }
+        if self.ascii {
+            let quoted = out.split_off(start);
+            escape(&String::from_utf8_lossy(&quoted), out);
+        }
+    }
+}
+
+/// Appends a quoted string with an escape for each character that is not printable ASCII.
+fn escape(quoted: &str, out: &mut Vec<u8>) {
+    for c in quoted.chars() {
+        if let ' '..='~' = c {
+            out.push(c as u8);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+            }
+        }
+    }
+}
+
+/// Where the string that begins here ends: the place of its closing quote.
+fn string_end(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
+        at += found;
+        if text.get(at) == Some(&b'"') {
+            return at;
+        }
+        at += 2;
+    }
+    text.len()
+}
+
+/// The text with `null` for `NaN`, `Infinity` and `-Infinity`, which Python writes and reads and
+/// JSON does not know; `None` if there is none of them.
+///
+/// ```
+/// use copyist::json::without_nan;
+/// assert_eq!(without_nan(br#"{"a":NaN,"b":"NaN"}"#).unwrap(), br#"{"a":null,"b":"NaN"}"#);
+/// assert_eq!(without_nan(b"{}"), None);
+/// ```
+#[must_use]
+pub fn without_nan(text: &[u8]) -> Option<Vec<u8>> {
+    const WORDS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
+    let mut out = Vec::new();
+    let (mut done, mut at) = (0, 0);
+    while let Some(found) = memchr::memchr3(b'"', b'N', b'I', text.get(at..).unwrap_or_default()) {
+        at += found;
+        if text.get(at) == Some(&b'"') {
+            at += 2 + string_end(text.get(at + 1..).unwrap_or_default());
+            continue;
+        }
+        let signed = at > done && text.get(at - 1) == Some(&b'-');
+        let start = at - usize::from(signed);
+        let rest = text.get(start..).unwrap_or_default();
+        let Some(word) = WORDS.iter().find(|word| rest.starts_with(word)) else {
+            at += 1;
+            continue;
+        };
+        out.extend_from_slice(text.get(done..start).unwrap_or_default());
+        out.extend_from_slice(b"null");
+        at = start + word.len();
+        done = at;
+    }
+    out.extend_from_slice(text.get(done..).unwrap_or_default());
+    (done > 0).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spelled(spelling: Spelling, text: &str) -> String {
+        let mut out = Vec::new();
+        spelling.spell(text.as_bytes(), &mut out);
+        String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn python_s_spelling() {
+        let text =
+            "{ \"a\\/\u{7f}\" : \"é😀\u{2028}\\u00E9\\ud83d \\n\", \"b\":[ ] ,\"c\":-1.50e+3}";
+        let python =
+            r#"{"a/\u007f": "\u00e9\ud83d\ude00\u2028\u00e9\ud83d \n", "b": [], "c": -1.50e+3}"#;
+        assert_eq!(spelled(Spelling::PYTHON, text), python);
+        assert_eq!(spelled(Spelling::PYTHON, python), python);
+    }
+
+    #[test]
+    fn javascript_s_spelling() {
+        let python = r#"{"a": "\u00e9\ud83d\ude00\ud83d", "b": [1, {}]}"#;
+        assert_eq!(spelled(Spelling::SCRIPT, python), r#"{"a":"é😀\ud83d","b":[1,{}]}"#);
+    }
+
+    #[test]
+    fn words_of_python_outside_of_strings() {
+        let text = br#"[NaN,-Infinity,Infinity,"-NaN \" NaN",Nix]"#;
+        let null = br#"[null,null,null,"-NaN \" NaN",Nix]"#;
+        assert_eq!(without_nan(text).expect("some"), null);
+        assert_eq!(without_nan(null), None);
+    }
+}

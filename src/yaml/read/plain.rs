@@ -1,0 +1,409 @@
+//! A scanner for the layout in which PyYAML writes: block mappings, sequences that stand no deeper
+//! than their keys, scalars without quotes and in quotes, `[]` and `{}`.
+//!
+//! It is several times as fast as the parser and gives the very same events. Whatever else there
+//! is (comments, anchors, tags, flow collections, blocks of text, empty lines, documents, tabs,
+//! errors) is for the parser: the scanner stops, and the parser goes on at a place from which it
+//! sees everything that it would have seen. It looks ahead by one token, and an error that it finds
+//! there takes the place of the event before. So events are given once the entry behind theirs
+//! was understood as well, and the parser begins at the first entry whose events were not given.
+
+use super::parsed::{Parsed, Shift};
+use super::scalar::{Scan, Stop};
+use super::window::Window;
+use super::{Event, Layout, Limits, Node, Spelling, What};
+use crate::position::Position;
+use crate::yaml::Text;
+use std::collections::VecDeque;
+use std::io::Read;
+
+/// Deeper documents are for the parser, which counts.
+const DEPTH: usize = 64;
+
+/// Longer keys are for the parser; PyYAML writes none.
+const KEY: usize = 512;
+
+/// An open collection.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    mapping: bool,
+    column: usize,
+}
+
+/// Where in the document an entry begins.
+#[derive(Clone, Debug, Default)]
+struct State {
+    open: Vec<Level>,
+    /// Whether the innermost mapping has a key without a value so far.
+    pending: bool,
+}
+
+impl State {
+    fn copy_from(&mut self, other: &Self) {
+        self.open.clone_from(&other.open);
+        self.pending = other.pending;
+    }
+
+    /// Text that leads the parser to where an entry begins, and how many events it has.
+    fn way_here(&self) -> (Vec<u8>, usize) {
+        let (mut text, mut events) = (Vec::new(), usize::from(!self.open.is_empty()));
+        let mut levels = self.open.iter().peekable();
+        while let Some(level) = levels.next() {
+            if !text.ends_with(b"- ") {
+                text.resize(text.len() + level.column, b' ');
+            }
+            let innermost = levels.peek().is_none();
+            text.extend_from_slice(if level.mapping { b"k:" } else { b"- " });
+            events += 1 + usize::from(level.mapping);
+            if innermost && !self.pending {
+                text.extend_from_slice(b" v");
+                events += 1;
+            }
+            if level.mapping || innermost {
+                text.push(b'\n');
+            }
+        }
+        (text, events)
+    }
+}
+
+/// The scanner, up to the first thing that it is not sure of.
+#[derive(Debug)]
+pub struct Plain<R> {
+    window: Window<R>,
+    limits: Limits,
+    /// Events to be given, those of the last entry, and those of the one being read.
+    ready: VecDeque<Event>,
+    held: VecDeque<Event>,
+    fresh: VecDeque<Event>,
+    /// Where the last entry began, and the one behind it begins.
+    back: Place,
+    here: Place,
+    /// Where the entry being read ends.
+    next: State,
+    ended: bool,
+}
+
+/// The beginning of an entry.
+#[derive(Debug, Default)]
+struct Place {
+    /// In the window.
+    at: usize,
+    line: u64,
+    state: State,
+}
+
+/// What the scanner has to say.
+pub enum Said {
+    Event(Event),
+    /// The document is at its end.
+    End,
+    /// The parser must go on.
+    Unsure,
+}
+
+impl<R: Read> Plain<R> {
+    pub fn new(reader: R, limits: Limits) -> Self {
+        let start = || Place { line: 1, ..Place::default() };
+        Self {
+            window: Window::new(reader),
+            limits,
+            ready: VecDeque::new(),
+            held: VecDeque::new(),
+            fresh: VecDeque::new(),
+            back: start(),
+            here: start(),
+            next: State::default(),
+            ended: false,
+        }
+    }
+
+    #[inline]
+    pub fn next(&mut self) -> Said {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Said::Event(event);
+            }
+            if self.ended {
+                return Said::End;
+            }
+            if !self.entry() {
+                return Said::Unsure;
+            }
+        }
+    }
+
+    /// Reads one entry; false if it is not sure.
+    fn entry(&mut self) -> bool {
+        let gone = self.window.forget(self.back.at);
+        self.back.at -= gone;
+        self.here.at -= gone;
+        loop {
+            self.fresh.clear();
+            self.next.copy_from(&self.here.state);
+            let mut reader = Reader {
+                scan: Scan {
+                    text: self.window.text(),
+                    at: self.here.at,
+                    line: self.here.line,
+                    base: self.window.base,
+                    last: self.window.is_last(),
+                },
+                state: &mut self.next,
+                events: &mut self.fresh,
+                depth: DEPTH.min(self.limits.depth.saturating_sub(1)),
+            };
+            match reader.entry() {
+                Ok(ended) => {
+                    let (at, line) = (reader.scan.at, reader.scan.line);
+                    self.ended = ended;
+                    self.advance(at, line);
+                    return true;
+                }
+                Err(Stop::More) => {
+                    let long = self.window.text().len() - self.here.at > self.limits.scalar;
+                    if long || !self.window.widen(self.here.at) {
+                        return false;
+                    }
+                }
+                Err(Stop::Unsure) => return false,
+            }
+        }
+    }
+
+    /// The entry was understood: the one before it can be given.
+    fn advance(&mut self, at: usize, line: u64) {
+        std::mem::swap(&mut self.ready, &mut self.held);
+        std::mem::swap(&mut self.held, &mut self.fresh);
+        std::mem::swap(&mut self.back, &mut self.here);
+        self.here.at = at;
+        self.here.line = line;
+        self.here.state.copy_from(&self.next);
+        if self.ended {
+            self.ready.append(&mut self.held);
+        }
+    }
+
+    /// Leaves the rest to the parser.
+    pub fn hand_over(self) -> Parsed<R> {
+        let (before, events) = self.back.state.way_here();
+        let lines = before.iter().filter(|b| **b == b'\n').count();
+        let bytes = self.window.base + self.back.at;
+        let shift = Shift {
+            lines: self.back.line as i64 - 1 - lines as i64,
+            bytes: bytes as i64 - before.len() as i64,
+        };
+        let rest = self.window.into_rest(self.back.at, before);
+        Parsed::resumed(rest, self.limits, events, shift)
+    }
+}
+
+/// Reads one entry: a line, and those that the scalar at its end goes on in.
+struct Reader<'r> {
+    scan: Scan<'r>,
+    state: &'r mut State,
+    events: &'r mut VecDeque<Event>,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    /// The next entry; true at the end of the document.
+    fn entry(&mut self) -> Result<bool, Stop> {
+        if self.scan.is_end()? {
+            return self.end();
+        }
+        let column = self.scan.spaces()?;
+        let first = self.scan.peek()?;
+        let second = self.scan.peek_second()?;
+        let item = first == b'-' && second == b' ';
+        let marker = column == 0 && matches!((first, second), (b'-', b'-') | (b'.', b'.'));
+        if marker || (first == b'-' && second == b'\n') {
+            return Err(Stop::Unsure);
+        }
+        self.arrive(column, item)?;
+        if item {
+            self.item(column)?;
+        } else {
+            self.member(column)?;
+        }
+        if self.state.open.len() > self.depth { Err(Stop::Unsure) } else { Ok(false) }
+    }
+
+    fn end(&mut self) -> Result<bool, Stop> {
+        if self.state.pending || self.state.open.is_empty() {
+            return Err(Stop::Unsure);
+        }
+        while let Some(level) = self.state.open.pop() {
+            self.close(level);
+        }
+        self.say(What::DocumentEnd);
+        Ok(true)
+    }
+
+    /// Goes to the collection that an entry at this column belongs to.
+    fn arrive(&mut self, column: usize, item: bool) -> Result<(), Stop> {
+        let Some(top) = self.state.open.last().copied() else {
+            if column > 0 || item {
+                return Err(Stop::Unsure);
+            }
+            self.say(What::DocumentStart);
+            self.open_mapping(0);
+            return Ok(());
+        };
+        if std::mem::take(&mut self.state.pending) {
+            // The parser places a sequence where the first item's text begins.
+            return match (item, column) {
+                (true, column) if column == top.column => {
+                    self.state.open.push(Level { mapping: false, column });
+                    self.scan.at += 2;
+                    self.say(What::SequenceStart(Layout::Block, Node::default()));
+                    self.scan.at -= 2;
+                    Ok(())
+                }
+                (false, column) if column > top.column => {
+                    self.open_mapping(column);
+                    Ok(())
+                }
+                _ => Err(Stop::Unsure),
+            };
+        }
+        while let Some(level) = self.state.open.last().copied() {
+            if level.column == column && level.mapping != item {
+                return Ok(());
+            }
+            if level.column < column || level.mapping && level.column == column {
+                break;
+            }
+            self.close(level);
+            self.state.open.pop();
+        }
+        Err(Stop::Unsure)
+    }
+
+    /// An item of a sequence, from its `-` on.
+    fn item(&mut self, column: usize) -> Result<(), Stop> {
+        self.scan.at += 2;
+        let (start, line) = (self.scan.at, self.scan.line);
+        let is_key = match self.scan.peek()? {
+            b'\'' | b'"' => {
+                let at = self.scan.position();
+                let (text, spelling) = self.quoted(column)?;
+                if self.scan.peek()? == b'\n' {
+                    self.scan.end_line()?;
+                    return self.said(text, spelling, at);
+                }
+                true
+            }
+            _ => self.scan.key()?.is_some(),
+        };
+        if !is_key {
+            return self.value(column);
+        }
+        (self.scan.at, self.scan.line) = (start, line);
+        self.open_mapping(column + 2);
+        self.member(column + 2)
+    }
+
+    /// A key and its value.
+    fn member(&mut self, column: usize) -> Result<(), Stop> {
+        let (start, line) = (self.scan.at, self.scan.line);
+        let at = self.scan.position();
+        let (text, spelling) = match self.scan.peek()? {
+            b'\'' | b'"' => self.quoted(column)?,
+            _ => {
+                let key = self.scan.key()?.ok_or(Stop::Unsure)?;
+                (key.to_vec(), Spelling::Plain)
+            }
+        };
+        if self.scan.line > line || self.scan.at - start > KEY {
+            return Err(Stop::Unsure);
+        }
+        self.push(What::Scalar(Text::from_wtf8(text), spelling, Node::default()), at);
+        match (self.scan.peek()?, self.scan.peek_second()?) {
+            (b':', b'\n') => {
+                self.scan.at += 1;
+                self.state.pending = true;
+                self.scan.end_line()
+            }
+            (b':', b' ') => {
+                self.scan.at += 2;
+                self.value(column)
+            }
+            _ => Err(Stop::Unsure),
+        }
+    }
+
+    /// A value that ends its line; lines that it goes on in stand deeper than `column`.
+    fn value(&mut self, column: usize) -> Result<(), Stop> {
+        let at = self.scan.position();
+        match self.scan.peek()? {
+            b'\'' | b'"' => {
+                let (text, spelling) = self.quoted(column)?;
+                self.scan.end_line()?;
+                self.said(text, spelling, at)
+            }
+            bracket @ (b'[' | b'{') => self.empty(bracket),
+            _ => {
+                let (text, end) = self.scan.plain(column)?;
+                let text = Text::from_wtf8(text);
+                let what = What::Scalar(text, Spelling::Plain, Node::default());
+                self.events.push_back(Event { what, at, end });
+                Ok(())
+            }
+        }
+    }
+
+    fn quoted(&mut self, column: usize) -> Result<(Vec<u8>, Spelling), Stop> {
+        if self.scan.peek()? == b'"' {
+            Ok((self.scan.double(column)?, Spelling::DoubleQuoted))
+        } else {
+            Ok((self.scan.single(column)?, Spelling::SingleQuoted))
+        }
+    }
+
+    /// Gives a quoted scalar whose line was ended.
+    fn said(&mut self, text: Vec<u8>, spelling: Spelling, at: Position) -> Result<(), Stop> {
+        let what = What::Scalar(Text::from_wtf8(text), spelling, Node::default());
+        let end = self.scan.line_before();
+        self.events.push_back(Event { what, at, end });
+        Ok(())
+    }
+
+    /// `[]` or `{}`.
+    fn empty(&mut self, bracket: u8) -> Result<(), Stop> {
+        let (start, end, closing) = if bracket == b'[' {
+            let start = What::SequenceStart(Layout::Flow, Node::default());
+            (start, What::SequenceEnd, b']')
+        } else {
+            (What::MappingStart(Layout::Flow, Node::default()), What::MappingEnd, b'}')
+        };
+        for (what, wanted) in [(start, bracket), (end, closing)] {
+            let at = self.scan.position();
+            if self.scan.peek()? != wanted {
+                return Err(Stop::Unsure);
+            }
+            self.scan.at += 1;
+            self.push(what, at);
+        }
+        self.scan.end_line()
+    }
+
+    fn open_mapping(&mut self, column: usize) {
+        self.state.open.push(Level { mapping: true, column });
+        self.say(What::MappingStart(Layout::Block, Node::default()));
+    }
+
+    fn close(&mut self, level: Level) {
+        self.say(if level.mapping { What::MappingEnd } else { What::SequenceEnd });
+    }
+
+    /// Gives an event without extent.
+    fn say(&mut self, what: What) {
+        self.push(what, self.scan.position());
+    }
+
+    /// Gives an event that ends here.
+    fn push(&mut self, what: What, at: Position) {
+        self.events.push_back(Event { what, at, end: self.scan.position() });
+    }
+}

@@ -1,0 +1,175 @@
+//! The traps of Codelia's files, each in a small one of our own.
+
+use crate::common::{
+    assert_same, converted, from_canonical, options, own, recognise, to_canonical,
+};
+use crate::sent;
+use copyist::diagnostic::Code;
+use copyist::format::OnError;
+use copyist::ids::Choice;
+
+/// The records of a stream, with what they say.
+fn records(case: &str) -> Vec<serde_json::Value> {
+    let keep = options(OnError::Keep, Choice::Derived);
+    let stream = to_canonical(&own(&format!("codelia/{case}")), &keep);
+    let lines = stream.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).expect("a record")).collect()
+}
+
+fn of_kind<'r>(records: &'r [serde_json::Value], kind: &str) -> Vec<&'r serde_json::Value> {
+    records.iter().filter(|record| record["kind"] == kind).collect()
+}
+
+#[test]
+fn a_request_that_shows_its_own_answer_does_not_double_it() {
+    let records = records("v1/aliased");
+    let messages = of_kind(&records, "message");
+    let roles: Vec<_> = messages.iter().map(|m| m["role"].as_str().expect("a role")).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant"]);
+    let ids: Vec<_> = messages.iter().map(|m| m["id"].clone()).collect();
+    let answers: Vec<_> =
+        of_kind(&records, "response").iter().map(|r| r["messages"].clone()).collect();
+    assert_eq!(answers, [serde_json::json!([ids[1]]), serde_json::json!([ids[3]])]);
+    let outputs = of_kind(&records, "tool_output");
+    assert_eq!(outputs[0]["messages"], serde_json::json!([ids[2]]));
+}
+
+#[test]
+fn a_compacted_history_is_a_branch_of_its_own() {
+    let records = records("v1/compacted");
+    let roots = of_kind(&records, "message").iter().filter(|m| m["parent"].is_null()).count();
+    assert_eq!(roots, 2);
+    let said = sent(&own("codelia/v1/compacted"));
+    let first = said[0]["content"][0]["text"].as_str().expect("a text");
+    assert!(first.starts_with("[codelia.compaction.retain]"), "{first}");
+    assert_eq!(said.len(), 4);
+}
+
+#[test]
+fn a_tools_message_is_what_the_model_was_shown() {
+    let records = records("v1/lamp");
+    let tools: Vec<_> =
+        of_kind(&records, "message").into_iter().filter(|m| m["role"] == "tool").collect();
+    let content = |n: usize| &tools[n]["content"][0]["content"];
+    assert_eq!(tools.len(), 3);
+    assert!(content(0).as_str().expect("a text").contains("[tool output truncated; ref=toolu_1]"));
+    assert_eq!(content(1)[1]["type"], "image");
+    // The whole output stands beside it.
+    let outputs = of_kind(&records, "tool_output");
+    assert!(outputs[0]["output"].as_str().expect("a text").ends_with("08:39 lamp off\n"));
+    assert_eq!(outputs[1]["output"], "image:[image]");
+    // Numbers of events with gaps come as they are.
+    let seqs: Vec<_> = of_kind(&records, "event").iter().map(|e| e["seq"].clone()).collect();
+    assert_eq!(seqs, [0, 1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14, 16]);
+}
+
+#[test]
+fn two_lines_that_a_crash_fused_are_both_told_and_kept() {
+    let source = String::from_utf8(own("codelia/v1/aliased")).expect("UTF-8");
+    let lines: Vec<_> = source.lines().collect();
+    let fused = format!("{}{}", &lines[6][..40], lines[7]);
+    let source = source.replacen(&format!("{}\n{}", lines[6], lines[7]), &fused, 1);
+    let keep = options(OnError::Keep, Choice::Derived);
+    let (format, version) = recognise(source.as_bytes()).expect("a run");
+    let (done, found) = converted(source.as_bytes(), format, version, "canonical", &keep);
+    assert!(found.counts.contains_key(&Code::Syntax), "{:?}", found.counts);
+    let back = from_canonical(&done.expect("readable"), "codelia", &keep);
+    assert_same(&back, source.as_bytes(), "fused lines");
+}
+
+#[test]
+fn three_spellings_of_an_assistant_that_says_nothing_stay_three() {
+    let records = records("v1/state");
+    let empty = of_kind(&records, "message").into_iter().filter(|m| m["role"] == "assistant");
+    let spelled: Vec<_> = empty.map(|m| m["content"].clone()).collect();
+    let expected = [serde_json::json!(null), serde_json::json!(""), serde_json::json!([])];
+    assert_eq!(spelled[1..4], expected);
+}
+
+#[test]
+fn an_edit_in_the_stream_changes_that_and_nothing_else() {
+    let keep = options(OnError::Keep, Choice::Derived);
+    // What is changed in the stream, in the file, and in how many places it stands there.
+    let edits = [
+        ("\"text\":\"Is the lamp lit?", "\"text\":\"Is the lamp lit?", 3),
+        ("\"content\":\"Looking.", "\"content\":\"Looking.", 2),
+        ("\\\"command\\\":\\\"tail", "\"arguments\":\"{\\\"command\\\":\\\"tail", 2),
+        ("\"input\":900", "\"input_tokens\":900", 1),
+        ("\"context_left\":9", "\"context_left_percent\":9", 1),
+        ("\"final\":\"No: it is off", "\"final\":\"No: it is off", 1),
+        ("You are Codelia", "You are Codelia", 3),
+    ];
+    let source = String::from_utf8(own("codelia/v1/lamp")).expect("UTF-8");
+    let stream = String::from_utf8(to_canonical(source.as_bytes(), &keep)).expect("UTF-8");
+    for (canonical, wire, places) in edits {
+        let put = |text: &str, at: &str, times| text.replacen(at, &format!("{at}7"), times);
+        assert!(stream.contains(canonical), "{canonical}");
+        assert_eq!(source.matches(wire).count(), places, "{wire}");
+        let edited = put(&stream, canonical, 1);
+        let expected = put(&source, wire, places);
+        let back = from_canonical(edited.as_bytes(), "codelia", &keep);
+        assert_same(&back, expected.as_bytes(), canonical);
+    }
+}
+
+/// A run with so many requests, each of which shows all that was said before.
+fn long_run(requests: usize) -> (String, usize) {
+    let run = "3f0c5a52-9d0e-4c0a-8f3e-0b7f6f1c2d11";
+    let line = |kind: &str, rest: &str| {
+        format!(
+            "{{\"type\":\"{kind}\",\"run_id\":\"{run}\",\"ts\":\"2026-09-14T08:30:00.000Z\",{rest}}}\n"
+        )
+    };
+    let prompt = format!("You are Codelia. {}", "Be careful. ".repeat(100));
+    let tools = format!("[{{\"name\":\"shell\",\"description\":\"{}\"}}]", "Runs it. ".repeat(200));
+    let mut out = format!(
+        "{{\"type\":\"header\",\"schema_version\":1,\"run_id\":\"{run}\",\"started_at\":\"2026-09-14T08:30:00.000Z\",\"prompts\":{{\"system\":\"{prompt}\"}},\"tools\":{{\"definitions\":{tools}}}}}\n"
+    );
+    out += &line("run.start", "\"input\":{\"type\":\"text\",\"text\":\"Go\"}");
+    let mut unique = out.len();
+    let mut shown = format!(
+        "{{\"role\":\"system\",\"content\":\"{prompt}\"}},{{\"role\":\"user\",\"content\":\"Go\"}}"
+    );
+    for n in 1..=requests {
+        out += &line(
+            "llm.request",
+            &format!(
+                "\"seq\":{n},\"input\":{{\"messages\":[{shown}],\"tools\":{tools},\"tool_choice\":null}}"
+            ),
+        );
+        let call = format!(
+            "{{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"c{n}\",\"type\":\"function\",\"function\":{{\"name\":\"shell\",\"arguments\":\"{{}}\"}}}}]}}"
+        );
+        let printed = format!("{n} {}", "output ".repeat(100));
+        let answer = format!(
+            "{{\"role\":\"tool\",\"tool_call_id\":\"c{n}\",\"tool_name\":\"shell\",\"content\":\"{printed}\"}}"
+        );
+        let said =
+            line("llm.response", &format!("\"seq\":{n},\"output\":{{\"messages\":[{call}]}}"))
+                + &line(
+                    "tool.output",
+                    &format!(
+                        "\"tool\":\"shell\",\"tool_call_id\":\"c{n}\",\"result_raw\":\"{printed}\""
+                    ),
+                );
+        unique += said.len();
+        out += &said;
+        shown = format!("{shown},{call},{answer}");
+    }
+    (out, unique)
+}
+
+#[test]
+fn a_stream_grows_with_what_is_said_and_not_with_what_is_shown() {
+    let (source, unique) = long_run(200);
+    let keep = options(OnError::Keep, Choice::Derived);
+    let stream = to_canonical(source.as_bytes(), &keep);
+    assert_same(&from_canonical(&stream, "codelia", &keep), source.as_bytes(), "200 requests");
+    let most = unique * 13 / 10 + 200 * 600;
+    println!(
+        "{} bytes, {unique} of them said once: {} in the stream, at most {most}",
+        source.len(),
+        stream.len()
+    );
+    assert!(stream.len() <= most && stream.len() * 10 < source.len());
+}

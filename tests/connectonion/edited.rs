@@ -1,0 +1,145 @@
+//! What people and other programs do to files: cuts, edits, migrations, conversions.
+
+use super::{ERAS, FORMAT, common, ours, scenarios};
+use common::{
+    assert_same, converted, corpus, from_canonical, options, own_inputs, read, recognise,
+};
+use copyist::context::{Form, Request};
+use copyist::diagnostic::{Code, Severity};
+use copyist::format::OnError;
+use copyist::ids::Choice;
+use serde_json::Value;
+
+#[test]
+fn a_cut_file_gives_every_whole_message_and_says_so() {
+    let source = common::own("connectonion/v2/harbour");
+    let (format, version) = recognise(&source).expect("a known format");
+    let keep = options(OnError::Keep, Choice::Derived);
+    let text = String::from_utf8(source.clone()).expect("UTF-8");
+    let cut = text.find("    content: ok").expect("the answer") + 8;
+    let (done, found) = converted(&source[..cut], format, version, "canonical", &keep);
+    let stream = String::from_utf8(done.expect("what is there")).expect("UTF-8");
+    assert_eq!(stream.matches("\"role\":\"assistant\",\"content\":[").count(), 2, "{stream}");
+    let broken = [Code::YamlCutShort, Code::YamlSyntax];
+    assert!(broken.iter().any(|code| found.counts.contains_key(code)), "{:?}", found.counts);
+}
+
+#[test]
+fn migration_never_drops_the_turns() {
+    let dir = common::Dir::new();
+    let source = common::own("connectonion/v2/harbour");
+    dir.write("a.yaml", &source);
+    let (exit, said) = dir.said(&["migrate", "--in-place", "a.yaml"]);
+    assert_eq!(exit, 0, "{said}");
+    assert!(said.contains("1 unchanged"), "{said}");
+    let (exit, said) = dir.said(&["migrate", "--to", "connectonion@3", "-o", "b.yaml", "a.yaml"]);
+    assert_eq!(exit, 3, "{said}");
+    assert!(said.contains("copyist convert -t connectonion@3"), "{said}");
+    assert_eq!(dir.names(), ["a.yaml"]);
+    assert_eq!(read(&dir.path("a.yaml")), source);
+}
+
+/// What a model would get, in the form in which formats are compared.
+fn sent(source: &[u8]) -> Vec<Value> {
+    let keep = options(OnError::Keep, Choice::Derived);
+    let request = Request { form: Form::Canonical, ..Request::default() };
+    let (sent, _) = common::context(source, &request, &keep);
+    common::as_javascript(&sent.expect("a context"))["messages"]
+        .as_array()
+        .expect("messages")
+        .clone()
+}
+
+/// Converts to each of these in turn, and holds the context after each.
+fn words_are_kept(source: &[u8], ways: &[&[&str]], what: &str) {
+    let keep = options(OnError::Keep, Choice::Derived);
+    let expected = sent(source);
+    for way in ways {
+        let mut file = source.to_vec();
+        for to in *way {
+            let (format, version) = recognise(&file).expect("a known format");
+            let (done, found) = converted(&file, format, version, to, &keep);
+            file = done.unwrap_or_else(|error| panic!("{what} by {way:?}: {error}"));
+            assert!(found.worst() < Some(Severity::Error), "{what} by {way:?}");
+        }
+        let (mut ours, mut expected) = (sent(&file), expected.clone());
+        if way.iter().any(|to| to.starts_with("pi")) {
+            // pi keeps the system prompt out of its files.
+            ours.retain(|message| message["role"] != "system");
+            expected.retain(|message| message["role"] != "system");
+        }
+        assert_eq!(ours, expected, "{what} by {way:?}");
+    }
+}
+
+const WAYS: &[&[&str]] = &[
+    &["pi@3"],
+    &["connectonion@1"],
+    &["connectonion@2"],
+    &["connectonion@3"],
+    &["canonical"],
+    &["connectonion@1", "connectonion@2", "connectonion@3", "connectonion@1"],
+    &["pi@3", "connectonion@1"],
+];
+
+#[test]
+fn a_model_gets_the_same_after_a_conversion_to_any_format() {
+    for input in own_inputs() {
+        let source = read(&input);
+        let (format, _) = recognise(&source).expect("a known format");
+        if format.name == FORMAT && !input.iter().any(|part| part == "spellings") {
+            words_are_kept(&source, WAYS, &input.display().to_string());
+        }
+    }
+}
+
+#[test]
+fn a_model_gets_the_same_of_what_the_first_release_wrote() {
+    let Some(corpus) = corpus("what ConnectOnion wrote first") else { return };
+    let mut kept = 0;
+    for (scenario, sessions, _) in scenarios(&corpus.join(FORMAT).join(ERAS[0].0)) {
+        for session in sessions {
+            words_are_kept(&read(&session), WAYS, &scenario);
+            kept += 1;
+        }
+    }
+    println!("{kept} contexts are the same by {} ways", WAYS.len());
+    assert!(kept > 60, "{kept}");
+}
+
+/// What people and other programs make of a file: how many messages the context has, and what is
+/// said.
+#[test]
+fn edited_files_are_read_whole_or_said_to_be_otherwise() {
+    let text = String::from_utf8(common::own("connectonion/v2/harbour")).expect("UTF-8");
+    let (before, messages) = text.split_once("messages:\n").expect("messages");
+    let (head, turns) = before.split_once("turns:\n").expect("turns");
+    let behind = format!("{head}messages:\n{messages}turns:\n{turns}");
+    let cases: &[(&str, String, usize, &[Code])] = &[
+        ("as it is", text.clone(), 11, &[]),
+        ("turns behind messages", behind, 11, &[]),
+        ("cut before messages", before.to_owned(), 4, &[Code::YamlCutShort]),
+        ("messages a list", format!("{before}messages: [1, 2]\n"), 4, &[Code::NotObject]),
+        ("a text for a turn", text.replace("  3: []", "  3: hello"), 11, &[Code::NotObject]),
+        ("a word for a turn", text.replace("  3: []", "  x: []"), 9, &[Code::TurnKey]),
+        ("a turn twice", text.replace("  3: []", "  2: []"), 9, &[Code::TurnKey]),
+        ("a huge turn", text.replace("  3: []", "  18446744073709551615: []"), 9, &[Code::TurnKey]),
+        ("no final newline", text.trim_end().to_owned(), 11, &[Code::NoFinalNewline]),
+        ("CRLF", text.replace('\n', "\r\n"), 11, &[]),
+        ("a tag", text.replace("content: ok\n", "content: !x ok\n"), 11, &[Code::YamlBeyondJson]),
+    ];
+    let keep = options(OnError::Keep, Choice::Derived);
+    for (case, file, count, codes) in cases {
+        let (format, version) = recognise(file.as_bytes()).unwrap_or_else(|| panic!("{case}"));
+        let (done, found) = converted(file.as_bytes(), format, version, "canonical", &keep);
+        for code in *codes {
+            assert!(found.counts.contains_key(code), "{case}: {:?}", found.counts);
+        }
+        let (ours, _) = ours(file.as_bytes());
+        assert!(ours.len() >= *count, "{case}: {} messages", ours.len());
+        let stream = done.unwrap_or_else(|error| panic!("{case}: {error}"));
+        if ["CRLF", "no final newline"].contains(case) {
+            assert_same(&from_canonical(&stream, "connectonion@2", &keep), file.as_bytes(), case);
+        }
+    }
+}
