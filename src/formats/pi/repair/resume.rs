@@ -165,7 +165,6 @@ impl Resume {
     }
 
     fn result(&mut self, ordinal: u32, message: &[u8]) {
-        self.tail.clear();
         let call = member(message, "toolCallId").unwrap_or_default();
         if let Some(open) = &mut self.open
             && let Some(place) = open.calls.iter().position(|c| key_of(&c.id) == key_of(call))
