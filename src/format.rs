@@ -56,7 +56,8 @@ pub struct Format {
     pub plane: Option<PlaneFn>,
     /// Gives what the schema speaks of as JSON, piece by piece. `None` where that is every line.
     pub pieces: Option<PiecesFn>,
-    /// What migration does from one version to the next.
+    /// What migration does from one version to the next. Without a [`plane`](Self::plane) it goes
+    /// through records, to any version and back, and only where it is asked to.
     pub steps: &'static [Step],
     /// What the format's own software sends to a model, if it is known.
     pub context: Option<ContextFn>,
@@ -366,10 +367,11 @@ impl Format {
         self.versions.iter().find(|version| version.number == number)
     }
 
-    /// The newest version that migration reaches from another one.
+    /// The newest version that migration reaches from another one without being asked for it.
     #[must_use]
     pub fn reached_from(&self, version: u32) -> u32 {
-        let step = self.steps.iter().find(|step| step.from == version);
+        let mut steps = self.steps.iter().filter(|_| self.plane.is_some());
+        let step = steps.find(|step| step.from == version);
         step.map_or(version, |step| self.reached_from(step.to))
     }
 

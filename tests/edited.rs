@@ -226,7 +226,8 @@ fn a_run_in_another_layout_is_read_as_yaml() {
 
 #[test]
 fn other_yaml_with_messages_is_no_run() {
-    for text in ["model: m\nmessages:\n- role: user\n", "agent: agent.py\nturns: []\n", "a: b\n"] {
+    let action = "name: a\nruns:\n  using: node20\n";
+    for text in ["model: m\nmessages:\n- role: user\n", action, "a: b\n"] {
         let head = Head { name: "a.yaml", bytes: text.as_bytes(), whole: true, encoding: None };
         assert!(copyist::detect::detect(&head).is_none(), "{text}");
     }

@@ -7,6 +7,7 @@ mod common;
 use common::{Dir, corpus, files, own, own_inputs, read, recognise, testdata};
 use copyist::diagnostic::{Code, Findings, Log};
 use copyist::format::{Cx, Options, Wish};
+use copyist::json::Cursor;
 use copyist::json::text::from_base64;
 use copyist::memory::{Buffer, Bytes};
 use copyist::repair::{self, QUARANTINE, Repaired};
@@ -141,6 +142,9 @@ fn holds(source: &[u8], wish: &Wish, what: &str) -> Option<Done> {
         }
     }
     for line in done.out.split(|b| *b == b'\n').map(<[u8]>::trim_ascii) {
+        let mut cursor = Cursor::new(line);
+        let whole = line.is_empty() || (cursor.skip_value().is_ok() && cursor.end().is_ok());
+        assert!(whole, "{what}: {} is no record", line.escape_ascii());
         let marked = memchr::memmem::find(line, b"\"repaired\":[{\"code\":\"CY08").is_some();
         let there = memchr::memmem::find(source, line).is_some();
         assert!(marked || there, "{what}: {} is invented", line.escape_ascii());

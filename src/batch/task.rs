@@ -245,10 +245,19 @@ impl Task {
         cx: &Cx<'_>,
         report: &mut FileReport,
     ) -> Result<Outcome> {
+        let version = found.sniffed.version;
+        let stays = to.version().number == version;
+        let migrates = matches!(self.action, Action::Migrate(_));
+        if migrates && !stays && found.format.plane.is_none() && found.format.steps.is_empty() {
+            return Err(no_step(found, to));
+        }
         let mut destination = self.destination(name);
         let in_place = matches!(destination, Destination::InPlace(_));
-        if in_place && found.format.plane.is_none() {
-            // No migration leads anywhere; what is read is only checked.
+        if in_place && migrates && found.format.plane.is_none() {
+            if !stays {
+                return Err(not_in_place(found, to));
+            }
+            // Nothing changes; what is read is only checked.
             destination = Destination::Nowhere;
         }
         let mut output = self.output(destination, files, to, report)?;
@@ -298,7 +307,6 @@ impl Task {
                     migrate::run(found.format, from, &mut output.create("")?, target, cx)
                 })
             }
-            Action::Migrate(_) if to.version().number != version => Err(no_step(found, to)),
             Action::Repair(mending) => {
                 let name = |path: Option<&Path>| {
                     let name = path.and_then(Path::file_name).unwrap_or_default();
@@ -405,6 +413,15 @@ fn no_step(found: &Found, to: Spec) -> Error {
     let message = format!(
         "the file is {}, and no migration leads to {to}; `copyist convert -t {to}` says what is lost",
         found.name()
+    );
+    Error::request(Code::WrongVersion, message)
+}
+
+fn not_in_place(found: &Found, to: Spec) -> Error {
+    let message = format!(
+        "the file is {}, and {} is another kind of file; `-o` or `--out-dir` says where it goes",
+        found.name(),
+        to.format.at(to.version().number)
     );
     Error::request(Code::WrongVersion, message)
 }

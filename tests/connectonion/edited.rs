@@ -1,6 +1,6 @@
 //! What people and other programs do to files: cuts, edits, migrations, conversions.
 
-use super::{ERAS, FORMAT, common, ours, scenarios};
+use super::{ERAS, FORMAT, Scenario, common, ours, scenarios};
 use common::{
     assert_same, converted, corpus, from_canonical, options, own_inputs, read, recognise,
 };
@@ -25,18 +25,43 @@ fn a_cut_file_gives_every_whole_message_and_says_so() {
 }
 
 #[test]
-fn migration_never_drops_the_turns() {
+fn migration_goes_where_it_is_asked_to_and_says_what_is_lost() {
     let dir = common::Dir::new();
     let source = common::own("connectonion/v2/harbour");
     dir.write("a.yaml", &source);
     let (exit, said) = dir.said(&["migrate", "--in-place", "a.yaml"]);
     assert_eq!(exit, 0, "{said}");
     assert!(said.contains("1 unchanged"), "{said}");
-    let (exit, said) = dir.said(&["migrate", "--to", "connectonion@3", "-o", "b.yaml", "a.yaml"]);
+    // A run file is no agent's file, and has another name.
+    let newest = ["--to", "connectonion@3"];
+    let (exit, said) = dir.said(&[&["migrate", "--in-place", "a.yaml"], &newest[..]].concat());
     assert_eq!(exit, 3, "{said}");
-    assert!(said.contains("copyist convert -t connectonion@3"), "{said}");
     assert_eq!(dir.names(), ["a.yaml"]);
     assert_eq!(read(&dir.path("a.yaml")), source);
+    let strict = ["migrate", "--fail-on", "loss", "-o", "b.yaml", "a.yaml"];
+    let (exit, said) = dir.said(&[&strict, &newest[..]].concat());
+    assert_eq!(exit, 1, "{said}");
+    assert!(said.contains("connectonion@3 cannot hold turn"), "{said}");
+}
+
+/// Each way from version to version, with what is not lost on it.
+#[test]
+fn migration_is_conversion_between_versions() {
+    let dir = common::Dir::new();
+    for case in ["connectonion/v1/quay", "connectonion/v2/harbour", "connectonion/v3/tides"] {
+        let source = common::own(case);
+        let (format, version) = recognise(&source).expect("a known format");
+        dir.write("in.yaml", &source);
+        for to in ["connectonion@1", "connectonion@2", "connectonion@3"] {
+            let args = ["migrate", "--force", "--to", to, "-o", "out.yaml", "in.yaml"];
+            let (exit, said) = dir.exit(&args);
+            assert_eq!(exit, 0, "{case} to {to}: {said}");
+            let stop = options(OnError::Stop, Choice::Derived);
+            let (done, _) = converted(&source, format, version, to, &stop);
+            let out = read(&dir.path("out.yaml"));
+            common::assert_same(&out, &done.expect("converted"), &format!("{case} to {to}"));
+        }
+    }
 }
 
 /// What a model would get, in the form in which formats are compared.
@@ -97,7 +122,8 @@ fn a_model_gets_the_same_after_a_conversion_to_any_format() {
 fn a_model_gets_the_same_of_what_the_first_release_wrote() {
     let Some(corpus) = corpus("what ConnectOnion wrote first") else { return };
     let mut kept = 0;
-    for (scenario, sessions, _) in scenarios(&corpus.join(FORMAT).join(ERAS[0].0)) {
+    for Scenario { name: scenario, sessions, .. } in scenarios(&corpus.join(FORMAT).join(ERAS[0].0))
+    {
         for session in sessions {
             words_are_kept(&read(&session), WAYS, &scenario);
             kept += 1;

@@ -10,9 +10,10 @@ mod first;
 mod joined;
 mod loader;
 mod releases;
+mod summaries;
 mod traps;
 
-use common::{files, name, options};
+use common::{files, in_folder, options};
 use copyist::context::Request;
 use copyist::diagnostic::Findings;
 use copyist::format::OnError;
@@ -32,21 +33,34 @@ const ERAS: &[(&str, u32)] = &[
     ("e-1.9.2", 3),
 ];
 
-/// The scenarios of a release: name, session files, truths.
-fn scenarios(era: &Path) -> Vec<(String, Vec<PathBuf>, Vec<PathBuf>)> {
-    let mut found: Vec<(String, Vec<PathBuf>, Vec<PathBuf>)> = Vec::new();
+/// What a release left of a script.
+struct Scenario {
+    name: String,
+    /// Files with messages.
+    sessions: Vec<PathBuf>,
+    /// Summaries of them.
+    summaries: Vec<PathBuf>,
+    truths: Vec<PathBuf>,
+}
+
+/// The scenarios of a release.
+fn scenarios(era: &Path) -> Vec<Scenario> {
+    let mut found: Vec<Scenario> = Vec::new();
     for file in files(era) {
         let inside = file.strip_prefix(era).expect("below the era");
-        let scenario = inside.iter().next().expect("a name").to_string_lossy().into_owned();
-        if found.last().is_none_or(|(last, ..)| *last != scenario) {
-            found.push((scenario, Vec::new(), Vec::new()));
+        let name = inside.iter().next().expect("a name").to_string_lossy().into_owned();
+        if found.last().is_none_or(|last| last.name != name) {
+            let (sessions, summaries, truths) = Default::default();
+            found.push(Scenario { name, sessions, summaries, truths });
         }
-        let (_, sessions, truths) = found.last_mut().expect("just pushed");
-        let named = name(&file);
+        let scenario = found.last_mut().expect("just pushed");
+        let named = common::name(&file);
         if named.ends_with(".json") && inside.iter().any(|part| part == "truth") {
-            truths.push(file);
+            scenario.truths.push(file);
         } else if inside.iter().any(|part| part == "sessions") || named.starts_with("run_") {
-            sessions.push(file);
+            scenario.sessions.push(file);
+        } else if in_folder(&file, "evals") {
+            scenario.summaries.push(file);
         }
     }
     found

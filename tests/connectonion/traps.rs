@@ -1,7 +1,7 @@
 //! The scenarios that real releases fall into themselves, as one table: what is found in what they
 //! left behind.
 
-use super::{Compared, ERAS, FORMAT, common, compared, ours, scenarios};
+use super::{Compared, ERAS, FORMAT, Scenario, common, compared, ours, scenarios};
 use common::{corpus, name, read};
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,9 @@ fn what_is_left_of_sessions_that_their_own_release_spoils() {
     let Some(corpus) = corpus("sessions that their own release spoils") else { return };
     let mut table = String::from("\n");
     for (era, _) in ERAS {
-        for (scenario, sessions, truths) in scenarios(&corpus.join(FORMAT).join(era)) {
+        for Scenario { name: scenario, sessions, truths, .. } in
+            scenarios(&corpus.join(FORMAT).join(era))
+        {
             if !TRAPS.contains(&scenario.as_str()) {
                 continue;
             }

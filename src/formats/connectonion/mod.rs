@@ -9,13 +9,15 @@ mod file;
 mod message;
 mod run;
 
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{
-    Confidence, Cx, Format, Head, Parts, Piece, Reader, Sink, Sniffed, Version, Writer, skip_to,
+    Confidence, Cx, Format, Head, Parts, Piece, Reader, Sink, Sniffed, Step, Version, Writer,
+    skip_to,
 };
 use crate::json::Json;
-use crate::record::{Field, Kind, Node};
+use crate::position::Located;
+use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::encoding::{self, Encoding, Found};
 use std::io::{self, Read};
 
@@ -50,10 +52,10 @@ pub static FORMAT: Format = Format {
         },
         Version {
             number: 3,
-            summary: "run files, a conversation each (from 0.6.1)",
+            summary: "run files, a conversation each, and summaries of them (from 0.6.1)",
             schema: include_str!("../../../schemas/connectonion/v3.schema.json"),
             tree: false,
-            kinds: &[Kind::Session, Kind::Message, Kind::Opaque],
+            kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],
         },
     ],
     usual: None,
@@ -68,25 +70,54 @@ pub static FORMAT: Format = Format {
     write,
     plane: None,
     pieces: Some(pieces),
-    // A run file has no place for the turns, so nothing is migrated without being asked to.
-    steps: &[],
+    steps: &[
+        Step {
+            from: 1,
+            to: 2,
+            summary: "messages leave the turns, each is there once; the last answers come from the turns",
+        },
+        Step {
+            from: 2,
+            to: 3,
+            summary: "a run file holds the messages alone; what turns tell beside them is lost",
+        },
+    ],
     context: Some(context::open),
     repair: None,
 };
 
-fn sniff(head: &Head<'_>) -> Option<Sniffed> {
-    version(&head.text(), head.whole)
+/// What a file of this format is.
+#[derive(Clone, Copy, Debug)]
+enum Made {
+    /// A run of version 3.
+    Run,
+    /// A file of turns.
+    File(&'static file::Shape),
 }
 
-/// The version of a file that begins so.
-fn version(head: &str, whole: bool) -> Option<Sniffed> {
-    let (confidence, version) = match file::version(head) {
-        _ if run::is_run(head, whole) => (Confidence::Certain, RUN),
-        Some(version) => (Confidence::Certain, version),
-        None if run::is_edited(head) => (Confidence::Strong, RUN),
-        None => return None,
-    };
-    Some(Sniffed { confidence, version })
+impl Made {
+    fn version(self) -> u32 {
+        match self {
+            Self::Run => RUN,
+            Self::File(shape) => shape.version,
+        }
+    }
+}
+
+fn sniff(head: &Head<'_>) -> Option<Sniffed> {
+    let (confidence, made) = made(&head.text(), head.whole)?;
+    Some(Sniffed { confidence, version: made.version() })
+}
+
+/// What the file is that begins so.
+fn made(head: &str, whole: bool) -> Option<(Confidence, Made)> {
+    match file::shape(head) {
+        // An evaluation may begin as a run does.
+        Some(shape) if shape.version == RUN => Some((Confidence::Certain, Made::File(shape))),
+        _ if run::is_run(head, whole) => Some((Confidence::Certain, Made::Run)),
+        Some(shape) => Some((Confidence::Certain, Made::File(shape))),
+        None => run::is_edited(head).then_some((Confidence::Strong, Made::Run)),
+    }
 }
 
 /// The name of the agent: that of a session from elsewhere, which has no agent's.
@@ -95,34 +126,29 @@ fn agent(session: &Node) -> Json {
     name.unwrap_or(Json::constant("\"session\""))
 }
 
-/// The version of the main part and what it is encoded in, by its beginning.
-fn beginning(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<(u32, Found)> {
+/// What the main part is and what it is encoded in, by its beginning.
+fn beginning(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<(Made, Found)> {
     parts.keep()?;
     let mut bytes = Vec::new();
     let read = parts.main()?.take(Head::SIZE as u64).read_to_end(&mut bytes);
     read.map_err(|error| Error::io("cannot read", error))?;
     let text = encoding::head(&bytes, cx.options.encoding);
-    let version = version(&text, bytes.len() < Head::SIZE).map(|found| found.version);
+    let made = made(&text, bytes.len() < Head::SIZE).map(|(_, made)| made);
     let encoding = Found::declared(&bytes, cx.options.encoding);
-    Ok((version.unwrap_or(file::KEYED.version), encoding))
-}
-
-/// What the top of a file is made of.
-fn shape(version: u32) -> &'static file::Shape {
-    if version == file::DATED.version { &file::DATED } else { &file::KEYED }
+    Ok((made.unwrap_or(Made::File(&file::KEYED)), encoding))
 }
 
 fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     match beginning(parts, cx)? {
-        (RUN, encoding) => run::open(parts, encoding, cx),
-        (version, _) => file::open(parts, shape(version), cx),
+        (Made::Run, encoding) => run::open(parts, encoding, cx),
+        (Made::File(shape), _) => file::open(parts, shape, cx),
     }
 }
 
 fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
     match beginning(parts, cx)? {
-        (RUN, encoding) => run::pieces(parts, encoding, cx, show),
-        (version, _) => file::pieces(parts, shape(version), cx, show),
+        (Made::Run, encoding) => run::pieces(parts, encoding, cx, show),
+        (Made::File(shape), _) => file::pieces(parts, shape, cx, show),
     }
 }
 
@@ -149,8 +175,44 @@ fn write<'a>(
     cx: &'a Cx<'a>,
 ) -> Result<Box<dyn Writer + 'a>> {
     match version.number {
-        RUN => run::open_writer(sink, version, cx),
+        RUN => Ok(Box::new(Newest { sink: Some(sink), version, cx, writer: None })),
         number if number == file::DATED.version => file::open_dated_writer(sink, version, cx),
-        _ => file::open_writer(sink, version, cx),
+        _ => file::open_writer(sink, &file::KEYED, cx),
+    }
+}
+
+/// Writes a session of version 3: as what it came from, else as a run.
+struct Newest<'a> {
+    /// Lent to the writer that the first record chooses.
+    sink: Option<&'a mut dyn Sink>,
+    version: &'static Version,
+    cx: &'a Cx<'a>,
+    writer: Option<Box<dyn Writer + 'a>>,
+}
+
+impl Newest<'_> {
+    /// The summary or evaluation that a session was.
+    fn shape(session: &Record) -> Option<&'static file::Shape> {
+        let shapes: [&'static file::Shape; 2] = [&file::INDEX, &file::AUTHORED];
+        let (node, layout) = (&session.node, session.node.json(Field::Layout));
+        let mut shapes = shapes.into_iter().filter(|shape| node.is(Field::Source, &shape.source()));
+        shapes.find(|shape| layout.map(Json::as_bytes) == shape.layout.map(str::as_bytes))
+    }
+}
+
+impl Writer for Newest<'_> {
+    fn record(&mut self, record: &Located<Record>) -> Result<()> {
+        if let Some(sink) = self.sink.take() {
+            self.writer = Some(match Self::shape(&record.value) {
+                Some(shape) => file::open_writer(sink, shape, self.cx)?,
+                None => run::open_writer(sink, self.version, self.cx)?,
+            });
+        }
+        self.writer.as_mut().map_or(Ok(()), |writer| writer.record(record))
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let empty = || Error::unfit(Diagnostic::new(Code::Empty, "no session record"));
+        self.writer.ok_or_else(empty)?.finish()
     }
 }

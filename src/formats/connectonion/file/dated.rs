@@ -10,7 +10,7 @@ use super::list::{Begin, List};
 use super::queue::Queue;
 use super::remark;
 use super::top::{DATED, put};
-use super::turn::{self, Summary, TEXTS};
+use super::turn::{self, Summary};
 use super::write::item;
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
@@ -104,7 +104,7 @@ impl Writer for File<'_> {
             (_, None) => return Err(no_session(located.at)),
             (_, Some(true)) if turn => self.turn(located)?,
             (Kind::Notice, Some(own)) => self.notice(record, own)?,
-            (Kind::Turn, Some(false)) => self.waiting.push(record)?,
+            (Kind::Turn, Some(false)) => self.told(record)?,
             (_, Some(own)) => self.message(record, own)?,
         }
         self.turns.flush(CHUNK)
@@ -182,6 +182,14 @@ impl File<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Keeps a turn of another format until its messages come.
+    fn told(&mut self, turn: &Record) -> Result<()> {
+        for field in turn.node.fields().filter(|field| !turn::KEYED.holds(*field)) {
+            self.lost(&format!("turn.{}", field.name()));
+        }
+        self.waiting.push(turn)
     }
 
     /// Begins a turn of such a file.
@@ -280,7 +288,7 @@ impl File<'_> {
                 self.put(record, list.as_deref());
             }
         }
-        for field in record.node.fields().filter(|field| !turn::holds(*field)) {
+        for field in record.node.fields().filter(|field| !DATED.turns.holds(*field)) {
             self.lost(&format!("turn.{}", field.name()));
         }
         self.turns.flush(CHUNK)
@@ -288,7 +296,7 @@ impl File<'_> {
 
     fn put(&mut self, turn: &Record, list: Option<&str>) {
         let mut json = Vec::new();
-        if turn::write_dated(turn, list, &mut json) {
+        if DATED.turns.write(turn, list, &mut json) {
             put(&json, &mut self.turns.yaml);
         }
     }
@@ -354,8 +362,8 @@ fn names(tools: &Json) -> Json {
 
 /// Whether a stored spelling of a turn reads as the record with this list.
 fn gives(raw: &str, record: &Record, list: Option<&str>) -> bool {
-    let json = item(&format!("-{raw}\n"), Scalars::TextOf(TEXTS));
-    let Some((mut read, messages)) = json.and_then(|json| turn::read_dated(&json).ok()) else {
+    let json = item(&format!("-{raw}\n"), Scalars::TextOf(DATED.turns.texts));
+    let Some((mut read, messages)) = json.and_then(|json| DATED.turns.read(&json).ok()) else {
         return false;
     };
     let same = match (messages, list) {

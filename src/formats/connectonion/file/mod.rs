@@ -1,8 +1,11 @@
-//! Versions 1 and 2: a YAML file, as `yaml.dump` of PyYAML writes it.
+//! Versions 1 and 2, and the summaries of version 3: a YAML file, as `yaml.dump` of PyYAML writes
+//! it.
 //!
 //! Version 2 is one file an agent: all turns come first, in short, then `messages` with the whole
 //! conversation by turn. In version 1, one file a process, each turn has its `messages` itself: as
-//! JSON text, which repeats all messages before it.
+//! JSON text, which repeats all messages before it. In version 3 the messages are in files of their
+//! own, and `evals/<slug>.yaml` sums up the runs of `evals/<slug>/`; evaluations that people write
+//! stand among these summaries.
 //!
 //! | top | canonical |
 //! |---|---|
@@ -11,6 +14,11 @@
 //! | `session_id`, `created`, `updated` (version 2) | `id`, `created`, `updated` |
 //! | `total_cost`, `total_tokens` (version 2) | `totals` |
 //! | `system_prompt` (version 2) | `system_prompt` of a second `session` record, behind the turns |
+//! | `name`, `created`, `updated`, `model` (summary) | the same |
+//! | `runs` (summary) | `totals` |
+//! | `agent` (evaluation) | the same |
+//! | `run`, `output`, `history` of a turn (version 3) | `attempt`, `result`, `history` |
+//! | `meta` of a turn (summary) | `tokens`, `total_cost`, `duration`, `time` |
 //! | a turn | `turn`; `expected`, `evaluation` and what people add for a check are its `eval` |
 //! | a message of turn `n` | `message` with `turn` `n`; of a list of version 1 only what it adds |
 //! | any other member | `extra` of the record that it belongs to |
@@ -18,6 +26,9 @@
 //! How a list of version 1 begins is the `layout` of the turn: without one with the whole list
 //! before it, `apart` with the system message of that, `alone` with nothing of it; `none` is a turn
 //! without a list. A system message that differs from the first is `excluded`.
+//!
+//! The `layout` of the session is `index` for a summary and `authored` for an evaluation. Neither
+//! holds messages, so question and answer of each turn stand for them, as `synthesized` records.
 //!
 //! The agent keeps its answer out of `messages`, and in version 2 after a restart whole questions:
 //! the reader restores both from the turn, as `synthesized` records.
@@ -36,8 +47,8 @@ mod write;
 
 pub use dated::open as open_dated_writer;
 pub use read::{open, pieces};
-pub use sniff::version;
-pub use top::{DATED, KEYED, Shape};
+pub use sniff::shape;
+pub use top::{AUTHORED, DATED, INDEX, KEYED, Shape};
 pub use write::open as open_writer;
 
 use crate::json::Json;

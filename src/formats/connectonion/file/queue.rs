@@ -1,6 +1,6 @@
 //! Turns that come before their messages, kept outside of memory until those come.
 
-use super::turn;
+use super::turn::KEYED;
 use crate::error::{Error, Result};
 use crate::format::Spool;
 use crate::record::{Kind, Record};
@@ -29,7 +29,7 @@ impl Queue {
     /// If there is no room for it.
     pub fn push(&mut self, turn: &Record) -> Result<()> {
         let mut json = vec![0; LENGTH];
-        turn::write(turn, &mut json);
+        KEYED.write(turn, None, &mut json);
         let length = (json.len() - LENGTH) as u64;
         json.splice(..LENGTH, length.to_le_bytes());
         let written = self.spool.seek(SeekFrom::Start(self.end));
@@ -49,7 +49,8 @@ impl Queue {
         }
         let json = self.next().map_err(|error| Error::io("cannot read a temporary file", error))?;
         self.taken += 1;
-        Ok(Some(turn::read(&json.into()).unwrap_or_else(|_| Record::new(Kind::Turn))))
+        let read = KEYED.read(&json.into());
+        Ok(Some(read.map_or_else(|_| Record::new(Kind::Turn), |(turn, _)| turn)))
     }
 
     fn next(&mut self) -> io::Result<Vec<u8>> {

@@ -11,9 +11,9 @@ use super::super::{EXPANSION, message};
 use super::READABLE;
 use super::list::List;
 use super::shadow::{Shadow, Tee};
-use super::top::{DATED, Shape, Top, put};
-use super::turn::{self, TEXTS};
-use super::turns::Turns;
+use super::top::{Lists, Shape, Top, put};
+use super::turn;
+use super::turns::{Told, Turns};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader};
@@ -51,7 +51,7 @@ pub fn open<'a>(
         stage: Stage::Start,
         top: Top::new(shape),
         list: List::default(),
-        whole: false,
+        lacks: Vec::new(),
         names: HashSet::new(),
         turns: None,
         ready: VecDeque::new(),
@@ -101,10 +101,10 @@ struct Records<'a> {
     shape: &'static Shape,
     stage: Stage,
     top: Top,
-    /// The messages of the turn read last, and whether that turn tells all that turns do; both for
-    /// version 1.
+    /// The messages of the turn read last, for version 1.
     list: List,
-    whole: bool,
+    /// What the turn read last lacks of that which every turn of such a file has.
+    lacks: Vec<&'static str>,
     /// The names of the top's members.
     names: HashSet<String>,
     /// The turns, read once more beside the messages.
@@ -184,7 +184,7 @@ impl Records<'_> {
                 self.stage = Stage::Top;
                 Ok(())
             }
-            (Stage::Turns, _) if self.dated() => self.listed_turn(event),
+            (Stage::Turns, _) if self.shape.lists == Lists::Within => self.listed_turn(event),
             (Stage::Turns, _) => self.turn(event),
             (Stage::Messages, _) => self.turn_messages(event),
             (Stage::Turn(turn), What::SequenceEnd) => {
@@ -226,11 +226,13 @@ impl Records<'_> {
                 self.shadow.yaml.begin_sequence();
                 self.first = true;
                 self.stage = Stage::Turns;
-                if self.dated() {
+                if self.shape.lists != Lists::Behind {
                     self.listed = Some(0);
                 }
             }
-            ("messages", _) if self.dated() => self.top_member(&name, value, key.at)?,
+            ("messages", _) if self.shape.lists != Lists::Behind => {
+                self.top_member(&name, value, key.at)?
+            }
             ("messages", What::MappingStart(..)) => {
                 self.flush_top(true);
                 self.open_turns()?;
@@ -268,10 +270,6 @@ impl Records<'_> {
         self.top.add(name, Json::checked(json));
         self.top.end = self.nodes.end;
         Ok(())
-    }
-
-    fn dated(&self) -> bool {
-        self.shape.version == DATED.version
     }
 
     /// Makes a session record of the members that were read. `whole`, if they are all before
@@ -312,6 +310,12 @@ impl Records<'_> {
         self.begun = true;
         let node = &mut record.node;
         node.set(Field::Source, Json::string(&self.shape.source()));
+        if let Some(layout) = self.shape.layout {
+            node.set(Field::Layout, Json::constant(layout));
+        }
+        if let Some(code) = self.shape.says {
+            self.cx.report(Diagnostic::new(code, code.title()));
+        }
         self.chain = Chain::of(node, Field::Created, self.cx);
         let mark = self.shadow.found().is_some_and(|found| found.mark);
         let mut file = self.cx.file(mark, self.shadow.crlf()).unwrap_or_default();
@@ -333,15 +337,21 @@ impl Records<'_> {
     fn turn(&mut self, event: Event) -> Result<()> {
         let at = event.at;
         let gap = self.gap(at, Before::Turn, ":\n-", "\n-");
-        let json = self.json(event, Scalars::TextOf(TEXTS))?;
+        let table = self.shape.turns;
+        let json = self.json(event, Scalars::TextOf(table.texts))?;
         self.say_twice(&json, at);
-        let mut record = turn::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
+        let (mut record, _) = table.read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         self.written.clear();
-        turn::write(&record, &mut self.written);
+        table.write(&record, None, &mut self.written);
         put(&self.written, &mut self.shadow.yaml);
         self.own_spelling(&mut record, gap);
         self.turns_seen += 1;
+        let told = (self.shape.lists == Lists::Elsewhere).then(|| Told::of(&record));
         self.push(record, at);
+        if let Some(told) = told {
+            self.look_whole(&json);
+            self.restore_said(told, at);
+        }
         Ok(())
     }
 
@@ -450,7 +460,7 @@ pub fn pieces(
         let written = match value.kind {
             _ if value.node.is_true(Field::Synthesized) => false,
             Kind::Session => shape.write(&value.node, &mut out),
-            Kind::Turn => turn::write(&value, &mut out),
+            Kind::Turn => shape.turns.write(&value, None, &mut out),
             _ => message::write(&value, Spacing::None, true, &mut out),
         };
         if written && show(at, &out).is_break() {

@@ -1,17 +1,18 @@
-//! Telling by its beginning whether a file is one of these, and of which version.
+//! Telling by its beginning whether a file is one of these, and of which kind.
 
+use super::top::{AUTHORED, DATED, INDEX, KEYED, Shape};
 use crate::yaml::read::{Events, Limits, What};
 
-/// The version of the file that begins so; `None` if it is no such file.
+/// What the file that begins so is made of; `None` if it is no such file.
 #[must_use]
-pub fn version(head: &str) -> Option<u32> {
+pub fn shape(head: &str) -> Option<&'static Shape> {
     // A file that was written anew may have its members in the order of their names.
     let listed = head.split_once("\nmessages:\n  ").is_some_and(|(_, list)| {
         let key = list.split(':').next().unwrap_or_default();
         !key.is_empty() && key.bytes().all(|b| b.is_ascii_digit())
     });
     if listed {
-        return Some(2);
+        return Some(&KEYED);
     }
     // What stands behind the turns may look like anything.
     let prompt = head.find("\nsystem_prompt:").or(head.find("\nmessages:"));
@@ -20,13 +21,24 @@ pub fn version(head: &str) -> Option<u32> {
         let key = format!("{key}:");
         head.lines().any(|line| line.starts_with(&key))
     };
-    // The summaries of version 3 have the same turns, each with the number of a run.
-    let summary = begins("runs") || head.lines().any(|line| line.starts_with("  run: "));
-    if summary || !begins("name") || !begins("turns") {
+    let dated = begins("created") || begins("timestamp");
+    if begins("turns") && !dated && (begins("agent") || begins("expected")) {
+        return Some(&AUTHORED);
+    }
+    if !begins("name") {
+        return None;
+    }
+    // Files of other programs have names and runs, too.
+    let counted = begins("runs") && (begins("turns") || begins("created"));
+    let numbered = || prompt.is_none() && head.lines().any(|line| line.starts_with("  run: "));
+    if counted || (begins("turns") && numbered()) {
+        return Some(&INDEX);
+    }
+    if !begins("turns") {
         return None;
     }
     let dated = (begins("timestamp") && !begins("created")) || has_lists(head);
-    Some(if dated { 1 } else { 2 })
+    Some(if dated { &DATED } else { &KEYED })
 }
 
 /// Whether turns have messages themselves.

@@ -1,7 +1,8 @@
 //! The members of the top, `turns` and `messages` apart.
 
 use super::super::{EXPANSION, NAME};
-use crate::diagnostic::{Fate, Log};
+use super::turn::{self, Table};
+use crate::diagnostic::{Code, Fate, Log};
 use crate::json::{Json, text as json};
 use crate::mapping::{Extra, Object};
 use crate::position::Position;
@@ -10,23 +11,52 @@ use crate::yaml::json::{Nodes, Scalars, emit};
 use crate::yaml::read::{Budget, Events, Limits, What};
 use crate::yaml::write::{Emitter, Style};
 
-/// What the top of a version is made of.
+/// What a kind of file is made of.
 #[derive(Debug)]
 pub struct Shape {
     /// The version.
     pub version: u32,
-    /// Members in the order of the real writer, with the fields of the session record that hold
-    /// them.
+    /// The layout of the session record as JSON, where a version has files of several kinds.
+    pub layout: Option<&'static str>,
+    /// Members of the top in the order of the real writer, with the fields of the session record
+    /// that hold them.
     members: &'static [(&'static str, Field)],
+    /// Members of a turn.
+    pub turns: &'static Table,
+    /// Those that the real software gives every turn, the last one of a file that was cut apart.
+    pub needs: &'static [&'static str],
+    /// Where the messages are.
+    pub lists: Lists,
+    /// What is said of such a file.
+    pub says: Option<Code>,
+}
+
+/// Where the messages of a file are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lists {
+    /// Each turn has a list as a text.
+    Within,
+    /// The lists of all turns stand behind the turns.
+    Behind,
+    /// In other files, or nowhere.
+    Elsewhere,
 }
 
 /// Version 1.
-pub static DATED: Shape =
-    Shape { version: 1, members: &[("name", Field::Agent), ("timestamp", Field::Created)] };
+pub static DATED: Shape = Shape {
+    version: 1,
+    layout: None,
+    members: &[("name", Field::Agent), ("timestamp", Field::Created)],
+    turns: &turn::DATED,
+    needs: &["messages", "result", "tools_called"],
+    lists: Lists::Within,
+    says: None,
+};
 
 /// Version 2.
 pub static KEYED: Shape = Shape {
     version: 2,
+    layout: None,
     members: &[
         ("name", Field::Agent),
         ("session_id", Field::Id),
@@ -36,6 +66,38 @@ pub static KEYED: Shape = Shape {
         ("total_tokens", Field::Totals),
         ("system_prompt", Field::SystemPrompt),
     ],
+    turns: &turn::KEYED,
+    needs: &[],
+    lists: Lists::Behind,
+    says: None,
+};
+
+/// A summary of runs, of version 3.
+pub static INDEX: Shape = Shape {
+    version: 3,
+    layout: Some("\"index\""),
+    members: &[
+        ("name", Field::Name),
+        ("created", Field::Created),
+        ("updated", Field::Updated),
+        ("runs", Field::Totals),
+        ("model", Field::Model),
+    ],
+    turns: &turn::INDEX,
+    needs: &["history"],
+    lists: Lists::Elsewhere,
+    says: Some(Code::RunSummary),
+};
+
+/// What people write for the software's own evaluation, which adds what came of it.
+pub static AUTHORED: Shape = Shape {
+    version: 3,
+    layout: Some("\"authored\""),
+    members: &[("name", Field::Name), ("agent", Field::Agent), ("model", Field::Model)],
+    turns: &turn::INDEX,
+    needs: &[],
+    lists: Lists::Elsewhere,
+    says: Some(Code::AuthoredEval),
 };
 
 /// Members of the top that no record was made of yet.
@@ -179,7 +241,9 @@ impl Shape {
         let raw = node.text(Field::Raw);
         let raw = raw.filter(|raw| {
             let read = self.members_of(raw);
-            read.is_some_and(|read| read.is_same(node, &[Field::Source, Field::File]))
+            read.is_some_and(|read| {
+                read.is_same(node, &[Field::Source, Field::File, Field::Layout])
+            })
         });
         raw.map_or_else(|| self.text(node, style), String::into_bytes)
     }

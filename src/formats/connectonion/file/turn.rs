@@ -5,46 +5,102 @@ use crate::mapping::{Extra, Finder, Object, Row, Source, object, row};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
-/// Members in the order in which releases 0.5.0 to 0.6.0 write them, then those that people add.
-pub const KEYED: &[Row] = &[
-    row("input", Field::Input),
-    row("expected", Field::Expected),
-    row("model", Field::Model),
-    row("duration_ms", Field::Duration),
-    row("tokens", Field::Tokens),
-    row("cost", Field::TotalCost),
-    row("tools_called", Field::ToolsCalled),
-    row("result", Field::Result),
-    row("evaluation", Field::Evaluation),
-    row("turn", Field::Number),
-    row("timestamp", Field::Time),
-    row("passed", Field::Passed),
-    row("analysis", Field::Analysis),
-    CHECK,
-];
+/// How a kind of file spells its turns.
+#[derive(Debug)]
+pub struct Table {
+    /// Members in the order in which the real software writes them, then those that people add.
+    rows: &'static [Row],
+    /// Members that are text whatever they look like.
+    pub texts: &'static [&'static str],
+}
+
+/// Version 2, as releases 0.5.0 to 0.6.0 write it.
+pub static KEYED: Table = Table {
+    rows: &[
+        row("input", Field::Input),
+        row("expected", Field::Expected),
+        row("model", Field::Model),
+        row("duration_ms", Field::Duration),
+        row("tokens", Field::Tokens),
+        row("cost", Field::TotalCost),
+        row("tools_called", Field::ToolsCalled),
+        row("result", Field::Result),
+        row("evaluation", Field::Evaluation),
+        row("turn", Field::Number),
+        row("timestamp", Field::Time),
+        row("passed", Field::Passed),
+        row("analysis", Field::Analysis),
+        CHECK,
+    ],
+    texts: TEXTS,
+};
 
 /// The same members, and the messages of the turn, in the order of their names: so version 1 has
 /// them.
-pub const DATED: &[Row] = &[
-    row("analysis", Field::Analysis),
-    row("cost", Field::TotalCost),
-    row("duration_ms", Field::Duration),
-    CHECK,
-    row("evaluation", Field::Evaluation),
-    row("expected", Field::Expected),
-    row("input", Field::Input),
-    MESSAGES,
-    row("model", Field::Model),
-    row("passed", Field::Passed),
-    row("result", Field::Result),
-    row("timestamp", Field::Time),
-    row("tokens", Field::Tokens),
-    row("tools_called", Field::ToolsCalled),
-    row("turn", Field::Number),
-];
+pub static DATED: Table = Table {
+    rows: &[
+        row("analysis", Field::Analysis),
+        row("cost", Field::TotalCost),
+        row("duration_ms", Field::Duration),
+        CHECK,
+        row("evaluation", Field::Evaluation),
+        row("expected", Field::Expected),
+        row("input", Field::Input),
+        MESSAGES,
+        row("model", Field::Model),
+        row("passed", Field::Passed),
+        row("result", Field::Result),
+        row("timestamp", Field::Time),
+        row("tokens", Field::Tokens),
+        row("tools_called", Field::ToolsCalled),
+        row("turn", Field::Number),
+    ],
+    texts: TEXTS,
+};
+
+/// The summaries of version 3, and behind `meta` what its evaluations have in its place and add.
+pub static INDEX: Table = Table {
+    rows: &[
+        row("input", Field::Input),
+        row("run", Field::Attempt),
+        row("output", Field::Result),
+        row("tools_called", Field::ToolsCalled),
+        row("expected", Field::Expected),
+        row("evaluation", Field::Evaluation),
+        META,
+        row("tokens", Field::Tokens),
+        row("cost", Field::TotalCost),
+        row("ts", Field::Time),
+        row("history", Field::History),
+        row("pass", Field::Passed),
+        row("analysis", Field::Analysis),
+        CHECK,
+    ],
+    texts: &[
+        "input",
+        "output",
+        "tools_called",
+        "expected",
+        "evaluation",
+        "meta",
+        "ts",
+        "analysis",
+        "eval/expect_tools",
+        "eval/expect_result",
+    ],
+};
 
 /// The messages of a turn as JSON text. They become records of their own.
 const MESSAGES: Row = row("messages", Field::Messages);
+/// What a turn took, as JSON text.
+const META: Row = row("meta", Field::Meta);
+/// The members of that text, as the real software writes them.
+const MEASURES: &[(&str, Field)] = &[
+    ("tokens", Field::Tokens),
+    ("cost", Field::TotalCost),
+    ("duration_ms", Field::Duration),
+    ("ts", Field::Time),
+];
 /// What version 1 gives people to say about a turn.
 const CHECK: Row = object("eval", Field::Eval, EXPECTS);
 const EXPECTS: &[Row] =
@@ -53,8 +109,8 @@ const EXPECTS: &[Row] =
 /// The members that make up the check of a turn where it has no member of its own.
 const EVAL: &[Field] = &[Field::Expected, Field::Passed, Field::Analysis, Field::Evaluation];
 
-/// Members that are text whatever they look like.
-pub const TEXTS: &[&str] = &[
+/// Members of versions 1 and 2 that are text.
+const TEXTS: &[&str] = &[
     "input",
     "expected",
     "model",
@@ -67,117 +123,164 @@ pub const TEXTS: &[&str] = &[
     "eval/expect_result",
 ];
 
-/// Reads a turn of version 2.
-///
-/// # Errors
-/// If the text is not one JSON value.
-pub fn read(text: &Bytes) -> Result<Record, Fault> {
-    members(text, KEYED).map(|(record, _)| record)
-}
-
-/// Reads a turn of version 1, and its messages if they are a text.
-///
-/// # Errors
-/// If the text is not one JSON value.
-pub fn read_dated(text: &Bytes) -> Result<(Record, Option<String>), Fault> {
-    members(text, DATED)
-}
-
-fn members(text: &Bytes, rows: &'static [Row]) -> Result<(Record, Option<String>), Fault> {
-    let mut source = Source::new(text);
-    let mut record = Record::new(Kind::Turn);
-    if source.cursor.peek() != Some(b'{') {
-        let span = source.cursor.skip_value()?;
-        record.kind = Kind::Opaque;
-        record.node.set(Field::Type, Json::constant("\"turn\""));
-        record.node.set(Field::Data, source.json(span));
-        return Ok((record, None));
-    }
-    let (mut flat, mut extra) = (Node::with_capacity(12), Extra::default());
-    let mut finder = Finder::new(rows);
-    source.cursor.begin_object()?;
-    while let Some(key) = source.cursor.next_key()? {
-        let listed = source.cursor.peek() == Some(b'"');
-        match finder.find(source.spelling(key)) {
-            Some(row) if row.field == Field::Messages && !listed => {
-                source.unknown(key, &mut extra)?;
+impl Table {
+    /// Reads a turn, and its messages if it has them as a text.
+    ///
+    /// # Errors
+    /// If the text is not one JSON value.
+    pub fn read(&'static self, text: &Bytes) -> Result<(Record, Option<String>), Fault> {
+        let mut source = Source::new(text);
+        let mut record = Record::new(Kind::Turn);
+        if source.cursor.peek() != Some(b'{') {
+            let span = source.cursor.skip_value()?;
+            record.kind = Kind::Opaque;
+            record.node.set(Field::Type, Json::constant("\"turn\""));
+            record.node.set(Field::Data, source.json(span));
+            return Ok((record, None));
+        }
+        let (mut flat, mut extra) = (Node::with_capacity(12), Extra::default());
+        self.members(&mut source, &mut flat, &mut extra)?;
+        let messages = match flat.take(Field::Messages) {
+            Some(Value::Json(messages)) => messages.text(),
+            _ => None,
+        };
+        if let Some(Value::Json(meta)) = flat.take(Field::Meta)
+            && !measure(&meta, &mut flat)
+        {
+            extra.add(b"\"meta\"", meta.as_bytes());
+        }
+        let mut eval = match flat.take(Field::Eval) {
+            Some(Value::Node(eval)) => eval,
+            _ => Node::default(),
+        };
+        for &field in EVAL {
+            if let Some(value) = flat.take(field) {
+                eval.set(field, value);
             }
-            Some(row) if flat.get(row.field).is_none() => {
-                source.value(key, row, &mut flat, &mut extra)?;
-                if flat.node(row.field).is_some_and(Node::is_empty) {
-                    flat.take(row.field);
-                    extra.add(source.spelling(key), b"{}");
+        }
+        record.node = flat;
+        if !eval.is_empty() {
+            record.node.set(Field::Eval, eval);
+        }
+        if let Some(extra) = extra.finish() {
+            record.node.set(Field::Extra, extra);
+        }
+        Ok((record, messages))
+    }
+
+    fn members(
+        &'static self,
+        source: &mut Source<'_>,
+        flat: &mut Node,
+        extra: &mut Extra,
+    ) -> Result<(), Fault> {
+        let mut finder = Finder::new(self.rows);
+        source.cursor.begin_object()?;
+        while let Some(key) = source.cursor.next_key()? {
+            let is_text = source.cursor.peek() == Some(b'"');
+            match finder.find(source.spelling(key)) {
+                Some(row) if matches!(row.field, Field::Messages | Field::Meta) && !is_text => {
+                    source.unknown(key, extra)?;
+                }
+                Some(row) if flat.get(row.field).is_none() => {
+                    source.value(key, row, flat, extra)?;
+                    if flat.node(row.field).is_some_and(Node::is_empty) {
+                        flat.take(row.field);
+                        extra.add(source.spelling(key), b"{}");
+                    }
+                }
+                _ => source.unknown(key, extra)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the turn that a record stands for as JSON, with messages as one text where turns
+    /// have them so; false if it stands for none.
+    pub fn write(
+        &'static self,
+        record: &Record,
+        messages: Option<&str>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let node = &record.node;
+        if record.kind == Kind::Opaque {
+            let data = node.json(Field::Data).filter(|_| node.is(Field::Type, "turn"));
+            data.into_iter().for_each(|data| out.extend_from_slice(data.as_bytes()));
+            return data.is_some();
+        }
+        let mut object = Object::open(out);
+        let empty = Node::default();
+        let eval = node.node(Field::Eval).unwrap_or(&empty);
+        let check = eval.fields().any(|field| !EVAL.contains(&field));
+        let has_meta = self.rows.iter().any(|row| row.field == Field::Meta);
+        let meta = has_meta.then(|| measures(node)).flatten();
+        let measured = |field| MEASURES.iter().any(|(_, measure)| *measure == field);
+        for row in self.rows {
+            match row.field {
+                Field::Messages => {
+                    let messages = messages.into_iter();
+                    messages.for_each(|messages| text::quote(messages, object.key(row.key)));
+                }
+                Field::Meta => {
+                    meta.iter().for_each(|meta| object.member(row.key, meta.as_bytes()));
+                }
+                field if meta.is_some() && measured(field) => {}
+                Field::Eval if !check => {}
+                field => {
+                    let holder = if EVAL.contains(&field) { eval } else { node };
+                    object.rows(std::slice::from_ref(row), holder);
                 }
             }
-            _ => source.unknown(key, &mut extra)?,
         }
+        object.extra(node);
+        object.close();
+        record.kind == Kind::Turn
     }
-    let messages = match flat.take(Field::Messages) {
-        Some(Value::Json(messages)) => messages.text(),
-        _ => None,
-    };
-    let mut eval = match flat.take(Field::Eval) {
-        Some(Value::Node(eval)) => eval,
-        _ => Node::default(),
-    };
-    for &field in EVAL {
-        if let Some(value) = flat.take(field) {
-            eval.set(field, value);
-        }
+
+    /// Whether a field of a turn stands in what [`write`](Self::write) makes of it.
+    #[must_use]
+    pub fn holds(&self, field: Field) -> bool {
+        const HELD: &[Field] = &[Field::Extra, Field::Layout, Field::Raw, Field::Data];
+        let has = |wanted| self.rows.iter().any(|row| row.field == wanted);
+        let measured = || MEASURES.iter().any(|(_, measure)| *measure == field);
+        HELD.contains(&field) || has(field) || (has(Field::Meta) && measured())
     }
-    record.node = flat;
-    if !eval.is_empty() {
-        record.node.set(Field::Eval, eval);
-    }
-    if let Some(extra) = extra.finish() {
-        record.node.set(Field::Extra, extra);
-    }
-    Ok((record, messages))
 }
 
-/// Writes the turn that a record stands for as JSON, as version 2 has it; false if it stands for
-/// none.
-pub fn write(record: &Record, out: &mut Vec<u8>) -> bool {
-    write_members(record, KEYED, None, out)
-}
-
-/// The same as version 1 has it, with messages as one text.
-pub fn write_dated(record: &Record, messages: Option<&str>, out: &mut Vec<u8>) -> bool {
-    write_members(record, DATED, messages, out)
-}
-
-fn write_members(
-    record: &Record,
-    rows: &'static [Row],
-    messages: Option<&str>,
-    out: &mut Vec<u8>,
-) -> bool {
-    let node = &record.node;
-    if record.kind == Kind::Opaque {
-        let data = node.json(Field::Data).filter(|_| node.is(Field::Type, "turn"));
-        data.into_iter().for_each(|data| out.extend_from_slice(data.as_bytes()));
-        return data.is_some();
+/// Takes what a turn took apart, if that gives the same text again.
+fn measure(meta: &Json, turn: &mut Node) -> bool {
+    let Some(object) = meta.parsed() else { return false };
+    if MEASURES.iter().any(|(_, field)| turn.get(*field).is_some()) {
+        return false;
     }
-    let mut object = Object::open(out);
-    let empty = Node::default();
-    let eval = node.node(Field::Eval).unwrap_or(&empty);
-    let check = eval.fields().any(|field| !EVAL.contains(&field));
-    for row in rows {
-        match row.field {
-            Field::Messages => {
-                let messages = messages.into_iter();
-                messages.for_each(|messages| text::quote(messages, object.key(row.key)));
-            }
-            Field::Eval if !check => {}
-            field => {
-                let holder = if EVAL.contains(&field) { eval } else { node };
-                object.rows(std::slice::from_ref(row), holder);
-            }
+    let mut read = Node::with_capacity(MEASURES.len());
+    for (name, field) in MEASURES {
+        let value = object.member(name);
+        match value
+            .filter(|value| value.as_bytes().first().is_some_and(|b| field.shape().admits(*b)))
+        {
+            Some(value) => read.set(*field, value),
+            None => return false,
         }
     }
-    object.extra(node);
+    if measures(&read).is_none_or(|spelled| spelled.text() != meta.text()) {
+        return false;
+    }
+    read.iter().for_each(|(field, value)| turn.set(field, value.clone()));
+    true
+}
+
+/// The text of what a turn took, if it tells all of it.
+fn measures(turn: &Node) -> Option<Json> {
+    let mut out = Vec::new();
+    let mut object = Object::open(&mut out);
+    for (name, field) in MEASURES {
+        object.member(name, turn.json(*field)?.as_bytes());
+    }
     object.close();
-    record.kind == Kind::Turn
+    let python = Json::checked(out.into()).python();
+    Some(Json::string(&String::from_utf8_lossy(&python)))
 }
 
 /// Keeps the messages of a turn with it, for they cannot be read.
@@ -186,13 +289,6 @@ pub fn keep_messages(turn: &mut Record, messages: &str) {
     turn.node.json(Field::Extra).into_iter().for_each(|kept| extra.add_members(kept));
     extra.add(b"\"messages\"", Json::string(messages).as_bytes());
     extra.finish().into_iter().for_each(|extra| turn.node.set(Field::Extra, extra));
-}
-
-/// Whether a field of a turn stands in what [`write()`] makes of it.
-#[must_use]
-pub fn holds(field: Field) -> bool {
-    const HELD: &[Field] = &[Field::Extra, Field::Layout, Field::Raw, Field::Data];
-    HELD.contains(&field) || KEYED.iter().any(|row| row.field == field)
 }
 
 /// A turn that is made up of a conversation that has none: its question, its answer, and calls

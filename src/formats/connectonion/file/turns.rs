@@ -1,10 +1,11 @@
 //! The turns once more, beside the messages: what they tell of messages that are not there.
 
 use super::super::EXPANSION;
-use super::turn::TEXTS;
+use super::turn::KEYED;
 use crate::error::Result;
 use crate::json::{Json, text};
 use crate::mapping::Source;
+use crate::record::{Field, Record};
 use crate::yaml::encoding::{Decoder, Encoding};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Events, Limits, What};
@@ -18,6 +19,16 @@ pub struct Told {
     pub input: Option<Json>,
     /// The answer.
     pub result: Option<Json>,
+}
+
+impl Told {
+    /// What a turn tells.
+    #[must_use]
+    pub fn of(turn: &Record) -> Self {
+        let is_text = |value: &&Json| value.as_bytes().starts_with(b"\"");
+        let text = |field| turn.node.json(field).filter(is_text).cloned();
+        Self { input: text(Field::Input), result: text(Field::Result) }
+    }
 }
 
 /// Reads the turns a second time, one by one, so that none need be kept.
@@ -96,7 +107,7 @@ impl Turns {
 fn told(turn: Bytes) -> Told {
     let source = Source::new(&turn);
     let text = |name: &str| {
-        debug_assert!(TEXTS.contains(&name));
+        debug_assert!(KEYED.texts.contains(&name));
         let value = source.peek(name).ok().flatten()?;
         text::decode(value.as_bytes()).map(|_| value)
     };

@@ -5,12 +5,12 @@
 
 use super::super::{EXPANSION, message};
 use super::assembly::{CHUNK, Frame, Section, add_file, append, ended};
-use super::top::{KEYED, put};
-use super::turn::{self, Summary, TEXTS};
+use super::top::{Lists, Shape, put};
+use super::turn::{self, Summary};
 use super::{READABLE, remark};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Version, Writer, no_session};
+use crate::format::{Cx, Sink, Writer, no_session};
 use crate::json::Json;
 use crate::mapping::Spacing;
 use crate::position::Located;
@@ -27,13 +27,14 @@ use std::io::Write;
 /// If the part cannot be created, or there is no room for spools.
 pub fn open<'a>(
     sink: &'a mut dyn Sink,
-    _version: &'static Version,
+    shape: &'static Shape,
     cx: &'a Cx<'a>,
 ) -> Result<Box<dyn Writer + 'a>> {
     let to = sink.create("")?;
     Ok(Box::new(File {
         to,
         cx,
+        shape,
         own: None,
         style: Style::PyYaml,
         top: Node::default(),
@@ -55,6 +56,7 @@ pub fn open<'a>(
 struct File<'a> {
     to: Box<dyn Write>,
     cx: &'a Cx<'a>,
+    shape: &'static Shape,
     /// Whether the records come from such a file; `None` before the session record.
     own: Option<bool>,
     /// What comes from elsewhere is spelled for people.
@@ -117,13 +119,16 @@ impl Writer for File<'_> {
         self.close_turn();
         self.list_empty(self.written);
         self.turns.yaml.end();
+        let (shape, lists) = (self.shape, self.has_lists());
         let (top, above) = (&self.top, self.above.as_str());
-        let frame = Frame { shape: &KEYED, top, own, style: self.style, above };
+        let frame = Frame { shape, top, own, style: self.style, above };
         let (turns, messages) = (self.turns, self.messages);
         frame.write(self.to, |out| {
             turns.finish(out)?;
             out.put(&self.middle)?;
-            messages.finish(out)?;
+            if lists {
+                messages.finish(out)?;
+            }
             out.put(&self.tail)
         })
     }
@@ -136,8 +141,8 @@ impl File<'_> {
 
     fn session(&mut self, node: &Node) {
         let first = self.own.is_none();
-        let own = *self.own.get_or_insert(node.is(Field::Source, &KEYED.source()));
-        KEYED.losses(node, own, &|_| false, self.cx.log);
+        let own = *self.own.get_or_insert(node.is(Field::Source, &self.shape.source()));
+        self.shape.losses(node, own, &|_| false, self.cx.log);
         if first {
             self.set_style(node, own);
             self.top = node.clone();
@@ -161,7 +166,7 @@ impl File<'_> {
             }
             return;
         }
-        let text = KEYED.spelled(node, self.style);
+        let text = self.shape.spelled(node, self.style);
         let before = self.open.is_none() && self.listed == 0;
         let place = if before { &mut self.middle } else { &mut self.tail };
         place.extend_from_slice(&ended(text));
@@ -177,7 +182,7 @@ impl File<'_> {
     fn prompt(&mut self, prompt: &Json) {
         let mut node = Node::default();
         node.set(Field::SystemPrompt, prompt.clone());
-        self.middle.extend_from_slice(&KEYED.text(&node, self.style));
+        self.middle.extend_from_slice(&self.shape.text(&node, self.style));
     }
 
     /// Puts comments and blank lines where they stood.
@@ -188,10 +193,16 @@ impl File<'_> {
             return Ok(());
         };
         let turn = node.json(Field::Turn).and_then(Json::float).map(|turn| turn as u32);
-        match node.text(Field::Layout).as_deref() {
+        let place = node.text(Field::Layout);
+        match place.as_deref() {
             Some("turns") => self.above.push_str(&text),
-            Some("messages") if !self.middle.is_empty() => append(&mut self.middle, &text),
-            Some("messages") => drop(self.turns.yaml.remark(text.as_bytes())),
+            Some(place) if place == "messages" || !self.has_lists() => {
+                if self.middle.is_empty() {
+                    self.turns.yaml.remark(text.as_bytes());
+                } else {
+                    append(&mut self.middle, &text);
+                }
+            }
             Some("end") if !self.tail.is_empty() => append(&mut self.tail, &text),
             Some("end" | "behind") => {
                 self.close_turn();
@@ -213,30 +224,34 @@ impl File<'_> {
         let record = &located.value;
         self.written += 1;
         let raw = record.node.text(Field::Raw);
-        if let Some(raw) = raw.filter(|raw| self.gives(located, raw, "-", turn::read, TEXTS)) {
+        if let Some(raw) = raw.filter(|raw| self.is_turn(located, raw)) {
             self.turns.yaml.raw(raw.as_bytes());
             return;
         }
         let mut json = Vec::new();
-        if turn::write(record, &mut json) {
+        if self.shape.turns.write(record, None, &mut json) {
             put(&json, &mut self.turns.yaml);
         }
         self.turn_losses(&record.node, &[]);
     }
 
-    /// Whether a stored spelling reads as the record; says so if not.
-    fn gives(
-        &self,
-        located: &Located<Record>,
-        raw: &str,
-        gap: &str,
-        read: fn(&Bytes) -> std::result::Result<Record, crate::json::Fault>,
-        texts: &'static [&'static str],
-    ) -> bool {
-        let scalars = if texts.is_empty() { Scalars::Text } else { Scalars::TextOf(texts) };
-        let json = item(&format!("{gap}{raw}\n"), scalars);
+    /// Whether a stored spelling reads as the turn; says so if not.
+    fn is_turn(&self, located: &Located<Record>, raw: &str) -> bool {
+        let table = self.shape.turns;
+        let json = item(&format!("-{raw}\n"), Scalars::TextOf(table.texts));
+        let read = json.and_then(|json| table.read(&json).ok());
+        self.is_same(located, read.map(|(turn, _)| turn))
+    }
+
+    /// The same for a message.
+    fn is_message(&self, located: &Located<Record>, raw: &str) -> bool {
+        let json = item(&format!("  -{raw}\n"), Scalars::Text);
+        self.is_same(located, json.and_then(|json| message::read(&json).ok()))
+    }
+
+    fn is_same(&self, located: &Located<Record>, read: Option<Record>) -> bool {
         let apart = [Field::Id, Field::IdMade, Field::Parent, Field::Turn];
-        let same = json.and_then(|json| read(&json).ok()).is_some_and(|found| {
+        let same = read.is_some_and(|found| {
             found.kind == located.value.kind && found.node.is_same(&located.value.node, &apart)
         });
         if !same {
@@ -249,7 +264,7 @@ impl File<'_> {
         let record = &located.value;
         let node = &record.node;
         self.json.clear();
-        if !message::write(record, Spacing::None, own, &mut self.json) {
+        if !self.has_lists() || !message::write(record, Spacing::None, own, &mut self.json) {
             message::lost(record, self.cx.log);
             return Ok(());
         }
@@ -266,7 +281,7 @@ impl File<'_> {
             return Ok(());
         }
         let raw = node.text(Field::Raw).filter(|_| own);
-        if let Some(raw) = raw.filter(|raw| self.gives(located, raw, "  -", message::read, &[])) {
+        if let Some(raw) = raw.filter(|raw| self.is_message(located, raw)) {
             self.messages.yaml.raw(raw.as_bytes());
             return Ok(());
         }
@@ -298,6 +313,10 @@ impl File<'_> {
             self.messages.yaml.end();
             self.listed = number;
         }
+    }
+
+    fn has_lists(&self) -> bool {
+        self.shape.lists == Lists::Behind
     }
 
     /// Turns without messages have lists, too.
@@ -348,7 +367,7 @@ impl File<'_> {
 
     /// Counts what of a turn has no place.
     fn turn_losses(&self, turn: &Node, also: &[Field]) {
-        for field in turn.fields().filter(|f| !turn::holds(*f) || also.contains(f)) {
+        for field in turn.fields().filter(|f| !self.shape.turns.holds(*f) || also.contains(f)) {
             self.lost(&format!("turn.{}", field.name()));
         }
     }
@@ -380,7 +399,7 @@ impl File<'_> {
             self.sums.1 += summary.cost;
             self.written += 1;
             let mut json = Vec::new();
-            turn::write(&summary.record(self.written), &mut json);
+            self.shape.turns.write(&summary.record(self.written), None, &mut json);
             put(&json, &mut self.turns.yaml);
         }
     }

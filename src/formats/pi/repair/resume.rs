@@ -145,13 +145,16 @@ impl Resume {
                 }
                 b"\"thinking\"" => {}
                 b"\"toolCall\"" => {
-                    let own = |key: &str| of(key).to_vec();
-                    calls.push(Call { id: own("id"), name: own("name") });
+                    says = true;
+                    // A call that damage took the identifier from cannot be answered.
+                    if of("id").starts_with(b"\"") {
+                        calls.push(Call { id: of("id").to_vec(), name: of("name").to_vec() });
+                    }
                 }
                 _ => says = true,
             }
         }
-        if says || !calls.is_empty() {
+        if says {
             self.tail.clear();
         } else {
             self.tail.push(ordinal);
@@ -205,7 +208,8 @@ impl Resume {
             }
             let made = || {
                 let mut message = b"{\"role\":\"toolResult\",\"toolCallId\":".to_vec();
-                let name = if call.name.is_empty() { b"\"\"" } else { call.name.as_slice() };
+                let is_text = call.name.starts_with(b"\"");
+                let name = if is_text { call.name.as_slice() } else { b"\"\"" };
                 message.extend_from_slice(&call.id);
                 message.extend_from_slice(b",\"toolName\":");
                 message.extend_from_slice(name);

@@ -1,5 +1,6 @@
 //! What is known of a file only at its end.
 
+use super::super::top::Lists;
 use super::remark::Before;
 use super::{Records, Stage};
 use crate::diagnostic::{Code, Diagnostic};
@@ -42,10 +43,9 @@ impl Records<'_> {
 
     pub(super) fn end(&mut self) -> Result<()> {
         self.flush_top(true);
-        if self.dated() {
-            self.cut()?
-        } else {
-            self.missing()?
+        match self.shape.lists {
+            Lists::Behind => self.missing()?,
+            Lists::Within | Lists::Elsewhere => self.cut()?,
         }
         self.behind()?;
         self.file();

@@ -3,7 +3,7 @@
 use super::super::super::message;
 use super::super::list::Begin;
 use super::super::top::put;
-use super::super::turn::{self, TEXTS};
+use super::super::turn;
 use super::super::turns::Told;
 use super::remark::Before;
 use super::{Records, Turn};
@@ -15,19 +15,19 @@ use crate::position::Position;
 use crate::record::{Field, Kind, Record};
 use crate::yaml::json::Scalars;
 use crate::yaml::read::Event;
+use bytes::Bytes;
 
 impl Records<'_> {
     /// A turn, and of its messages those that it adds.
     pub(super) fn listed_turn(&mut self, event: Event) -> Result<()> {
         let at = event.at;
         let gap = self.gap(at, Before::Turn, ":\n-", "\n-");
-        let json = self.json(event, Scalars::TextOf(TEXTS))?;
+        let json = self.json(event, Scalars::TextOf(self.shape.turns.texts))?;
         self.say_twice(&json, at);
-        let read = turn::read_dated(&json).map_err(|fault| Error::json(fault, &json, at))?;
+        let read = self.shape.turns.read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         let (mut record, messages) = read;
         self.turns_seen += 1;
-        let has = |field| record.node.json(field).is_some();
-        self.whole = messages.is_some() && has(Field::Result) && has(Field::ToolsCalled);
+        self.look_whole(&json);
         let (begin, added) = match messages {
             Some(messages) => self.list(&messages, &mut record, at)?,
             None => (Begin::Missing, Vec::new()),
@@ -37,16 +37,23 @@ impl Records<'_> {
         layout.into_iter().for_each(|layout| record.node.set(Field::Layout, layout));
         let text = (begin != Begin::Missing).then(|| self.list.text());
         let mut written = Vec::new();
-        turn::write_dated(&record, text.as_deref(), &mut written);
+        self.shape.turns.write(&record, text.as_deref(), &mut written);
         put(&written, &mut self.shadow.yaml);
         self.own_spelling(&mut record, gap);
-        let told = |field| record.node.json(field).filter(|value| is_text(value)).cloned();
-        let told = Told { input: told(Field::Input), result: told(Field::Result) };
+        let told = Told::of(&record);
         self.push(record, at);
         if is_turn {
             self.added(added, told, at);
         }
         Ok(())
+    }
+
+    /// Notes which members a turn lacks that the real software gives every turn. A key without a
+    /// value is where a file was cut.
+    pub(super) fn look_whole(&mut self, turn: &Bytes) {
+        let turn = Json::checked(turn.clone());
+        let has = |name: &str| turn.member(name).is_some_and(|value| !value.is_null());
+        self.lacks = self.shape.needs.iter().copied().filter(|name| !has(name)).collect();
     }
 
     /// Reads a turn's list; what is none is kept with the turn.
@@ -95,17 +102,13 @@ impl Records<'_> {
         let message = match self.turns_seen {
             0 if self.listed.is_some() => return Ok(()),
             0 => "the file was cut before its turns".to_owned(),
-            _ if self.whole => return Ok(()),
-            last => format!(
-                "turn {last}, the last one, lacks `messages`, `result` or `tools_called`: the \
-                 file was cut"
-            ),
+            _ if self.lacks.is_empty() => return Ok(()),
+            last => {
+                let lacks = self.lacks.join("`, `");
+                format!("turn {last}, the last one, lacks `{lacks}`: the file was cut")
+            }
         };
         let error = Diagnostic::new(Code::YamlCutShort, message).at(self.nodes.end);
         self.cx.tolerate(Error::damaged(error)).map(drop)
     }
-}
-
-fn is_text(value: &Json) -> bool {
-    value.as_bytes().starts_with(b"\"")
 }

@@ -39,6 +39,13 @@ impl Records<'_> {
         self.restore("user", told, turn, at);
     }
 
+    /// Adds question and answer of the turn that was read last, whose messages are in other files.
+    pub(super) fn restore_said(&mut self, told: Told, at: Position) {
+        let turn = Turn { number: self.turns_seen, begun: false, answered: false };
+        self.restore("user", told.input, turn, at);
+        self.restore("assistant", told.result, turn, at);
+    }
+
     /// Adds a message that only the turn tells of.
     pub(super) fn restore(&mut self, role: &str, said: Option<Json>, turn: Turn, at: Position) {
         let Some(said) = said.filter(|said| said.as_bytes() != b"\"\"") else { return };
