@@ -135,15 +135,16 @@ impl Plan {
             let Some(bone) = self.bone(ordinal).filter(|b| !b.is(marks::PASSED)) else { continue };
             let lost = missing.get(&ordinal);
             match bone.parent {
-                ABSENT => self.link(ordinal, last, marks::LINKED),
+                ABSENT => {
+                    let parent = if forward { self.not_from(last, ordinal) } else { last };
+                    self.link(ordinal, parent, marks::LINKED);
+                }
                 MISSING => {
                     let known = lost.and_then(|lost| adopted.get(lost)).copied();
                     let only = last.is_none_or(|last| childless == 1 && !parents.contains(last));
                     let orphan = known.is_none() && !only;
                     let parent = known.unwrap_or(if only { last } else { None });
-                    // What stands before it may come from it, where the file's order is upset.
-                    let own = |parent: &u32| forward && self.comes_from(*parent, ordinal);
-                    let parent = parent.filter(|parent| !own(parent));
+                    let parent = if forward { self.not_from(parent, ordinal) } else { parent };
                     let marks = if orphan { marks::ORPHAN } else { 0 };
                     self.link(ordinal, parent, marks::LINKED | marks);
                     if let (Some(lost), false) = (lost, orphan) {
@@ -152,9 +153,7 @@ impl Plan {
                 }
                 _ if wishes.contains(ordinal) => self.mark(ordinal, marks::LINKED),
                 _ if forward && bone.is(marks::LINKED) => {
-                    let own = |parent: &u32| self.comes_from(*parent, ordinal);
-                    let parent = bone.parent().filter(|parent| !own(parent));
-                    self.link(ordinal, parent, marks::LINKED);
+                    self.link(ordinal, self.not_from(bone.parent(), ordinal), marks::LINKED);
                 }
                 _ => {}
             }
@@ -168,6 +167,15 @@ impl Plan {
             last = Some(ordinal);
         }
         self.leaf = last;
+    }
+
+    /// The entry, or the next one before it that does not come from `ancestor`: where the file's
+    /// order is upset, what stands before an entry may.
+    fn not_from(&self, entry: Option<u32>, ancestor: u32) -> Option<u32> {
+        /// How many entries are looked at; each may have a long way to the root.
+        const LOOKED_AT: usize = 64;
+        let before = (0..=entry?).rev().filter(|at| self.marks(*at) & marks::PASSED == 0);
+        before.take(LOOKED_AT).find(|at| !self.comes_from(*at, ancestor))
     }
 
     /// Whether an entry is an ancestor of another one.
