@@ -93,7 +93,7 @@ pub fn fingerprint(bytes: &[u8]) -> u64 {
         hash = (hash ^ u64::from_le_bytes(*word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         hash ^= hash >> 32;
     }
-    rest.iter().for_each(|byte| hash = (hash << 8 | hash >> 56) ^ u64::from(*byte));
+    rest.iter().for_each(|byte| hash = hash.rotate_left(8) ^ u64::from(*byte));
     mix(hash)
 }
 

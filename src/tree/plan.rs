@@ -345,7 +345,7 @@ impl Plan {
             let wanted = (count - free.len()) as u64;
             let ids: Vec<Id> = (next + 1..=next + wanted).map(|n| maker.id(n)).collect();
             next += wanted;
-            let keys: HashSet<u64> = ids.iter().map(|id| key_of_id(id)).collect();
+            let keys: HashSet<u64> = ids.iter().map(key_of_id).collect();
             let taken = self.bones.iter().map(|bone| bone.id).filter(|id| keys.contains(id));
             let taken: HashSet<u64> = taken.collect();
             let given = |id: &Id| self.names.values().any(|name| name == id);

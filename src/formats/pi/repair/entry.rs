@@ -4,15 +4,19 @@ use super::super::scan::Scan;
 use super::super::{lineage::quoted, wire};
 use super::Mending;
 use super::fixes::Fixes;
+use super::record::member;
 use crate::diagnostic::Code;
 use crate::format::Rescued;
 use crate::json::text;
 use crate::tree::{Aim, Plan, marks};
 
 /// What is to be known of an entry, by its type in JSON spelling.
-pub fn marks_of(kind: &[u8], scan: &Scan) -> u32 {
+pub fn marks_of(kind: &[u8], bytes: &[u8], scan: &Scan) -> u32 {
+    // pi sends a summary of a branch while it is truthy.
+    let says = || !matches!(member(bytes, "summary"), None | Some(b"\"\"" | b"null"));
     match kind {
         b"\"message\"" if scan.message.is_none() => marks::UNUSABLE,
+        b"\"branch_summary\"" if !says() => 0,
         b"\"message\"" | b"\"custom_message\"" | b"\"branch_summary\"" => marks::SAID,
         b"\"compaction\"" => marks::COMPACTION,
         b"\"label\"" | b"\"session_info\"" | b"\"usage\"" => marks::ASIDE,

@@ -236,7 +236,7 @@ impl Mending<'_> {
         self.first.hooks |= scan.role.is_some_and(|role| role.of(bytes) == b"\"hookMessage\"");
         self.slots.entry();
         let kind = scan.kind.map_or(&b""[..], |kind| kind.value.of(bytes));
-        let mut note = entry::marks_of(kind, scan);
+        let mut note = entry::marks_of(kind, bytes, scan);
         if record.read {
             note |= marks::READ;
         }
