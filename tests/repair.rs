@@ -143,7 +143,7 @@ fn holds(source: &[u8], wish: &Wish, what: &str) -> Option<Done> {
     }
     for line in done.out.split(|b| *b == b'\n').map(<[u8]>::trim_ascii) {
         let mut cursor = Cursor::new(line);
-        let whole = line.is_empty() || (cursor.skip_value().is_ok() && cursor.end().is_ok());
+        let whole = blank(line) || (cursor.skip_value().is_ok() && cursor.end().is_ok());
         assert!(whole, "{what}: {} is no record", line.escape_ascii());
         let marked = memchr::memmem::find(line, b"\"repaired\":[{\"code\":\"CY08").is_some();
         let there = memchr::memmem::find(source, line).is_some();
