@@ -139,6 +139,36 @@ codes! {
     OutputFolder "CY0707" Error "output is a folder" "`-o` names the file that is written, and nothing is written in place of a folder. `--out-dir` writes into one."
     LinkBeside "CY0708" Warning "link beside the file is not followed" "A file that belongs to the session by its name is a symbolic link, and links that nobody named may lead anywhere. The session is read without it. Name the file that the link points to, or put the file itself there."
     OtherOutput "CY0709" Warning "another output has this name" "Codelia keeps the outputs of tools of all sessions in one folder, under names that come twice. The one that was there first is left; the session itself holds its own in full."
+    TornRecord "CY0801" Warning "torn record set aside" "The record was cut, mostly by a crash or a full disk while the agent wrote it, and what is left of it is no record. `repair` puts it into the quarantine file, byte for byte. `--salvage` restores the members that are complete."
+    GluedSplit "CY0802" Warning "records of one line taken apart" "Several records stood on one line, or a whole one behind a torn one, and the agent reads none of them. Each whole record now has a line of its own."
+    NulsRemoved "CY0803" Warning "NUL bytes set aside" "The file system kept the length of the file but not its contents, mostly after a power cut. What stood there cannot be brought back."
+    Utf8Replaced "CY0804" Warning "bytes that are not UTF-8 replaced" "The record holds bytes that are no UTF-8 text. Each piece of them became U+FFFD, as the agent itself reads them; the line as it was stands in the quarantine file, and the record is marked."
+    StraySetAside "CY0805" Warning "stray text set aside" "The text is no record: a message of some program, a value that is no object, or what is left of a line. It stands in the quarantine file, byte for byte."
+    RecordJoined "CY0806" Warning "record joined from two pieces" "A second program wrote a whole record into the middle of this one. The two pieces together are a record, so they were joined; the record is marked, and both pieces also stand in the quarantine file."
+    Salvaged "CY0807" Warning "complete members of a torn record restored" "`--salvage` made a record of those members of a torn one that are complete. What stood behind the cut is missing; the record is marked."
+    DuplicateRemoved "CY0808" Warning "duplicate record set aside" "The same record stands in the file before: after a crash, or by a fault of early releases, a part of the session was written twice. The later copy stands in the quarantine file."
+    MarkRemoved "CY0809" Warning "byte order mark removed" "Newer releases of the agents refuse a file that begins with a byte order mark."
+    LineEnded "CY0810" Warning "line ending added behind the last record" "The record is whole, but the next one that the agent appends would have been glued to it."
+    HeaderRebuilt "CY0811" Warning "session header rebuilt" "The session had no header, or one without an identifier, and the agent discards such a file. What the header says was taken from what is left of it, from the names of the file and its folder, and from the first records; it is marked."
+    HeaderMoved "CY0812" Warning "session header moved to the front" "Other records stood before the header, and the agent discards such a file."
+    HeaderRemoved "CY0813" Warning "further session header set aside" "The file has more than one header. The agent reads the first and ignores the others; the others stand in the quarantine file."
+    IdGiven "CY0821" Warning "identifier given" "The entry had no identifier, so nothing could refer to it, and the agent lost it from the conversation. It got a new one, and the entry before it as its parent where it had none."
+    IdChanged "CY0822" Warning "identifier changed" "Another entry had the same identifier. The later one got a new one, and what follows it and refers to it refers to the new one. The old identifier stands under `copyist.repaired`."
+    ParentLinked "CY0823" Warning "parent linked again" "The entry's parent is not in the file, so the conversation began at this entry. It now follows the entry that it can only have followed. The old parent stands under `copyist.repaired`."
+    ParentUnknown "CY0824" Error "parent not known" "The entry's parent is not in the file, and several entries could have been before it. It is now a root; the old parent stands under `copyist.repaired`. `copyist repair --relink ID=PARENT` links it to the entry that you say."
+    CycleBroken "CY0825" Warning "cycle broken" "Following the parents came back to the same entry, and the agent hangs on such a file. The first entry of the circle now follows the entry before it. The old parent stands under `copyist.repaired`."
+    TargetItself "CY0826" Warning "target that is not there replaced" "The entry refers to an entry that is not in the file, which has no effect. It now refers to itself, which has none either, or to the entry that took the place of the missing one. The old target stands under `copyist.repaired`."
+    LeafLinked "CY0827" Warning "last entry moved to the end of the conversation" "The last entry is a label, a name or a count and follows an earlier entry than the last message, so the agent opened the session there and showed less of it. The entry now follows the conversation. The old parent stands under `copyist.repaired`."
+    EntryUnusable "CY0828" Warning "entry without a message set aside" "The entry says that it is a message and holds none; the agent fails on it. What followed it now follows its parent."
+    IndexShifted "CY0829" Warning "compaction index corrected" "The index counts the records that were ever written. Records before it were set aside or put in, so that it pointed at another one. The old index stands under `copyist.repaired`."
+    ResultSynthesized "CY0831" Warning "tool result put in" "A tool was called, and the session went on or ended without its result, which the model's interface refuses. The result that was put in is the one that stands elsewhere in the session; else it says that the session was interrupted and the outcome is unknown. It is marked."
+    OrphanResult "CY0832" Warning "tool result without its call set aside" "The result answers no call of the message before it, or answers it a second time, which the model's interface refuses. What followed it now follows its parent."
+    EmptyTail "CY0833" Warning "empty last answer set aside" "The conversation ends with an answer that says nothing, or holds thoughts only, which the model's interface refuses. What followed it now follows its parent."
+    SurrogateReplaced "CY0834" Warning "half a character replaced" "A text that is sent to the model was cut in the middle of a character, which the model's interface refuses. U+FFFD stands in its place; the record is marked."
+    Unordered "CY0835" Error "calls and results were not looked at" "Entries stand before their parents, so that the order of the messages is not that of the file, and `--resumable` puts nothing in and takes nothing out. Everything else was repaired."
+    NothingBack "CY0841" Error "nothing to get back" "Not one whole record of a session is in the file. It was left alone."
+    NoRepair "CY0842" Error "format cannot be repaired" "`copyist repair` does not know yet how to repair sessions of this format. They were left alone."
+    NoQuarantine "CY0843" Error "no place for what is set aside" "Some bytes of the input cannot stand in the output, and they are never thrown away. `--quarantine FILE` says where they go."
 }
 
 impl Code {
@@ -152,6 +182,12 @@ impl Code {
     #[must_use]
     pub fn is_invalid(self) -> bool {
         self.severity() == Severity::Error || self.name().starts_with("CY04")
+    }
+
+    /// Whether it tells of something that repair did.
+    #[must_use]
+    pub fn is_fix(self) -> bool {
+        (Self::TornRecord..=Self::SurrogateReplaced).contains(&self)
     }
 
     /// What to do, in one line.
@@ -179,6 +215,9 @@ impl Code {
             Self::Link => Some("name the file that the link points to"),
             Self::OutputName => Some("`--out-dir DIR` takes any number of files"),
             Self::OutputFolder => Some("`--out-dir DIR` writes into a folder"),
+            Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
+            Self::TornRecord => Some("`--salvage` restores the members that are complete"),
+            Self::NoQuarantine => Some("`--quarantine FILE` names one"),
             _ => None,
         }
     }

@@ -1,5 +1,11 @@
 //! What a format is, and what the program lends it to work with.
 
+mod head;
+mod repair;
+
+pub use head::{Confidence, Head, Sniffed};
+pub use repair::{Mend, Reach, Repair, Rescued, Wish};
+
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::ids;
@@ -8,8 +14,7 @@ use crate::lines::Line;
 pub use crate::parts::{Change, Parts, Sink, Spool};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
-use crate::yaml::encoding::{self, Encoding};
-use std::borrow::Cow;
+use crate::yaml::encoding::Encoding;
 use std::ops::ControlFlow;
 
 /// Everything that the program knows about one format: one row of the table.
@@ -63,6 +68,8 @@ pub struct Format {
     pub context: Option<ContextFn>,
     /// What one request of a run showed a model, where sessions keep requests.
     pub prompt: Option<PromptFn>,
+    /// How damaged sessions are repaired, if that is known.
+    pub repair: Option<&'static Repair>,
 }
 
 /// One version of a format.
@@ -220,86 +227,6 @@ pub enum Target {
     Same,
     /// This version.
     Version(u32),
-}
-
-/// The beginning of a file.
-#[derive(Clone, Copy, Debug)]
-pub struct Head<'a> {
-    /// The file's name, without its folder.
-    pub name: &'a str,
-    /// The first bytes, without a byte order mark.
-    pub bytes: &'a [u8],
-    /// Whether these are all the bytes there are.
-    pub whole: bool,
-    /// The encoding, where the person named one.
-    pub encoding: Option<&'static Encoding>,
-}
-
-impl<'a> Head<'a> {
-    /// How many bytes are looked at.
-    pub const SIZE: usize = 64 << 10;
-
-    /// The text, for formats whose files can be in another encoding than UTF-8.
-    #[must_use]
-    pub fn text(&self) -> Cow<'a, str> {
-        encoding::head(self.bytes, self.encoding)
-    }
-
-    /// The lines that are not blank. The last may be cut.
-    pub fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        self.bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty())
-    }
-
-    /// Whether no line begins as a JSON object does. NUL bytes alone say nothing: a power cut
-    /// leaves them in files of any format.
-    #[must_use]
-    pub fn lacks_objects(&self) -> bool {
-        let begins = |line: &[u8]| {
-            let inside = line.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
-            matches!(inside.trim_ascii_start().first(), Some(b'"' | b'}'))
-        };
-        let text = self.bytes.iter().any(|b| *b != 0 && !b.is_ascii_whitespace());
-        text && !self.lines().any(begins)
-    }
-
-    /// Whether this is JSON with its values on several lines, as programs print it for people.
-    #[must_use]
-    pub fn is_pretty_json(&self) -> bool {
-        let opens = |line: &[u8]| matches!(line.trim_ascii(), b"{" | b"[");
-        self.lacks_objects() && self.lines().next().is_some_and(opens)
-    }
-}
-
-/// How sure a format is of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Confidence {
-    /// It has some of the marks.
-    Weak,
-    /// It has the marks, but not where they belong.
-    Strong,
-    /// Its first record says so.
-    Certain,
-}
-
-impl Confidence {
-    /// The word in results.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Weak => "weak",
-            Self::Strong => "strong",
-            Self::Certain => "certain",
-        }
-    }
-}
-
-/// What a format makes of the beginning of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sniffed {
-    /// How sure it is.
-    pub confidence: Confidence,
-    /// The version that the file would be read as.
-    pub version: u32,
 }
 
 impl PartialEq for Format {

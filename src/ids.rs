@@ -84,6 +84,19 @@ pub fn hash(bytes: &[u8]) -> u64 {
     mix(fnv)
 }
 
+/// A fast 64-bit hash of a record's bytes, to find the same record again within one run.
+#[must_use]
+pub fn fingerprint(bytes: &[u8]) -> u64 {
+    let mut hash = bytes.len() as u64;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        hash = (hash ^ u64::from_le_bytes(*word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        hash ^= hash >> 32;
+    }
+    rest.iter().for_each(|byte| hash = hash.rotate_left(8) ^ u64::from(*byte));
+    mix(hash)
+}
+
 /// The finisher of splitmix64.
 fn mix(mut x: u64) -> u64 {
     x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);

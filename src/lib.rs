@@ -82,6 +82,7 @@ pub mod diff;
 pub mod inspect;
 pub mod join;
 pub mod migrate;
+pub mod repair;
 pub mod validate;
 
 pub mod store;

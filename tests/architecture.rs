@@ -31,6 +31,7 @@ const LAYERS: &[&[&str]] = &[
     &["convert"],
     &["join"],
     &["validate"],
+    &["repair"],
     &["context"],
     &["inspect"],
     &["diff"],

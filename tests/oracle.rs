@@ -6,6 +6,7 @@ mod common;
 
 use common::{as_javascript, corpus, files, migrated, name, options, own_inputs, read, recognise};
 use copyist::context::{Form, Request};
+use copyist::diagnostic::Log;
 use copyist::format::OnError;
 use copyist::ids::Choice;
 use serde_json::{Value, json};
@@ -42,7 +43,7 @@ fn ask(script: &Path, file: &Path) -> serde_json::Value {
         .expect("node runs");
     let err = String::from_utf8_lossy(&asked.stderr);
     assert!(asked.status.success(), "{}: pi fails: {err}", file.display());
-    serde_json::from_slice(&asked.stdout).expect("JSON")
+    as_javascript(&asked.stdout)
 }
 
 #[test]
@@ -242,4 +243,45 @@ fn told(module: &Path, lines: Vec<u8>) -> Vec<String> {
     writer.join().expect("a writer").expect("all is read");
     let text = String::from_utf8(done.stdout).expect("UTF-8");
     text.lines().map(str::to_owned).collect()
+}
+
+/// A session as repair leaves it, and what it says of it.
+fn repaired(source: &[u8], name: &str) -> Option<(Vec<u8>, copyist::repair::Repaired)> {
+    use copyist::format::{Cx, Options, Wish};
+    use copyist::memory::{Buffer, Bytes};
+    let (options, log, mut out) = (Options::default(), Log::default(), Buffer::default());
+    let cx = Cx { options: &options, log: &log };
+    let wish = Wish { name: name.to_owned(), resumable: true, ..Wish::default() };
+    let format = &copyist::formats::pi::FORMAT;
+    let done = copyist::repair::run(format, &mut Bytes::new(source), &mut out, &wish, &cx).ok()?;
+    Some((out.main(), done))
+}
+
+#[test]
+fn the_real_pi_opens_every_repaired_file_and_reaches_what_repair_said() {
+    let Some(script) = judge() else { return };
+    let mut inputs = files(&common::testdata().join("damaged/pi"));
+    inputs.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    if let Some(corpus) = corpus("damaged files for the real pi") {
+        for set in ["real", "generated", "probes"] {
+            inputs.extend(files(&corpus.join("pi").join(set)));
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut opened = 0;
+    println!("| file | pi's branch | pi's context |\n|---|---|---|");
+    for input in inputs {
+        let name = name(&input);
+        let Some((out, done)) = repaired(&read(&input), &name) else { continue };
+        let file = folder.path().join(&name);
+        std::fs::write(&file, &out).expect("a writable folder");
+        let seen = ask(&script, &file);
+        let branch = seen["branch"].as_array().map_or(0, Vec::len) as u64;
+        let messages = seen["context"]["messages"].as_array().map_or(0, Vec::len) as u64;
+        println!("| {name} | {branch} | {messages} |");
+        assert_eq!((branch, messages), (done.entries, done.messages), "{name}");
+        opened += 1;
+    }
+    println!("the real pi opened {opened} repaired files");
+    assert!(opened >= 6);
 }

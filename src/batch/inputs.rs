@@ -5,6 +5,7 @@ use crate::diagnostic::Code;
 use crate::error::Error;
 use crate::format::Format;
 use crate::formats::FORMATS;
+use crate::repair::QUARANTINE;
 use crate::store::{Among, BACKUP, TEMPORARY};
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -202,7 +203,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a file is one of our own: temporary, or the original of one that was changed in place,
+/// Whether a file is one of our own: temporary, what repair set aside, or the original of one that was changed in place,
 /// whose name may end in a number.
 fn is_ours(name: &OsStr, backup: Option<&str>) -> bool {
     let name = name.to_string_lossy();
@@ -210,7 +211,7 @@ fn is_ours(name: &OsStr, backup: Option<&str>) -> bool {
     let plain = numberless.strip_suffix('.').filter(|_| numberless.len() < name.len());
     let plain = plain.unwrap_or(&name);
     let is_backup = [Some(BACKUP), backup].iter().flatten().any(|suffix| plain.ends_with(suffix));
-    name.starts_with(TEMPORARY) || is_backup
+    name.starts_with(TEMPORARY) || is_backup || plain.ends_with(QUARANTINE)
 }
 
 /// A file name without the ending that its format gives it.
@@ -229,7 +230,14 @@ mod tests {
     #[test]
     fn originals_that_were_kept_are_no_inputs() {
         let ours = |name: &str| is_ours(OsStr::new(name), Some(".orig"));
-        for name in ["a.jsonl.bak", "a.jsonl.bak.12", "a.orig", "a.orig.2", ".copyist-7-x.tmp"] {
+        for name in [
+            "a.jsonl.bak",
+            "a.jsonl.bak.12",
+            "a.orig",
+            "a.orig.2",
+            ".copyist-7-x.tmp",
+            "a.quarantine.jsonl.2",
+        ] {
             assert!(ours(name), "{name}");
         }
         for name in ["a.jsonl", "a.2", "bak.jsonl", "a.bak.jsonl", "12"] {

@@ -18,5 +18,5 @@ pub use inputs::{Job, Listed, Origin, Whole, expand};
 pub use join::join;
 pub use names::{Name, Namer};
 pub use report::{FailOn, FileReport, Outcome, RunReport, Summary};
-pub use task::{Action, Place, Task};
+pub use task::{Action, Mending, Place, Task};
 pub use workers::each;

@@ -3,6 +3,7 @@
 use crate::diagnostic::{Code, Diagnostic, Fate, Findings, Log, Severity};
 use crate::error::{Error, ErrorKind};
 use crate::inspect::Inspection;
+use crate::repair::Repaired;
 use crate::store::Output;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -17,6 +18,14 @@ pub enum Outcome {
     Converted,
     /// Already what was asked for.
     Unchanged,
+    /// Damage was repaired.
+    Repaired,
+    /// Damage would be repaired.
+    Repairable,
+    /// Nothing is there to be repaired.
+    Healthy,
+    /// Nothing of a session is left in it.
+    Beyond,
     /// Without fault.
     Valid,
     /// With faults.
@@ -35,10 +44,14 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome, in the order of the closing summary.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::Migrated,
         Self::Converted,
         Self::Unchanged,
+        Self::Repaired,
+        Self::Repairable,
+        Self::Healthy,
+        Self::Beyond,
         Self::Valid,
         Self::Invalid,
         Self::Detected,
@@ -55,6 +68,10 @@ impl Outcome {
             Self::Migrated => "migrated",
             Self::Converted => "converted",
             Self::Unchanged => "unchanged",
+            Self::Repaired => "repaired",
+            Self::Repairable => "repairable",
+            Self::Healthy => "healthy",
+            Self::Beyond => "beyond",
             Self::Valid => "valid",
             Self::Invalid => "invalid",
             Self::Detected => "detected",
@@ -102,6 +119,9 @@ pub struct FileReport {
     /// What there is in it, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inspection: Option<Box<Inspection>>,
+    /// What repair did or would do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repair: Option<Repaired>,
     /// Bytes read.
     #[serde(skip)]
     pub bytes: u64,
@@ -127,6 +147,7 @@ impl FileReport {
             parts: Vec::new(),
             records: 0,
             inspection: None,
+            repair: None,
             bytes: 0,
             pipe_closed: false,
             findings: Findings::default(),
@@ -167,8 +188,9 @@ impl FileReport {
             _ if self.pipe_closed => 0,
             // Nothing is wrong with the input; the request was.
             Outcome::Failed if found.counts.contains_key(&Code::OutputName) => 2,
+            Outcome::Failed if found.counts.contains_key(&Code::NoQuarantine) => 4,
             Outcome::Failed => 3,
-            Outcome::Invalid => 1,
+            Outcome::Invalid | Outcome::Repairable | Outcome::Beyond => 1,
             Outcome::Skipped | Outcome::Part => 0,
             _ => u8::from(fails || found.worst() == Some(Severity::Error)),
         }

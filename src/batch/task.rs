@@ -7,10 +7,10 @@ use super::report::{FailOn, FileReport, Outcome};
 use crate::context::{self, Request};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Options, Parts, Sink, Target};
+use crate::format::{Cx, Options, Parts, Sink, Target, Wish};
 use crate::formats::Spec;
 use crate::store::{Backup, Destination, Input, Meter, Output, Policy, Swept, Tally};
-use crate::{convert, inspect, join, migrate, validate};
+use crate::{convert, inspect, join, migrate, repair, validate};
 use jsonschema::Validator;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -31,6 +31,17 @@ pub enum Action {
     Context(Request),
     /// Show what there is.
     Inspect(inspect::Request),
+    /// Get back what is there of damaged sessions.
+    Repair(Mending),
+}
+
+/// How sessions are repaired.
+#[derive(Clone, Debug, Default)]
+pub struct Mending {
+    /// What a person wants of each.
+    pub wish: Wish,
+    /// Where what is set aside goes, if the person said so.
+    pub quarantine: Option<PathBuf>,
 }
 
 /// Where outputs go.
@@ -110,7 +121,13 @@ impl Task {
         let tally = Tally::new(&self.meter);
         match self.session(job, output, &tally, &cx, &mut report) {
             Ok(outcome) => report.outcome = outcome,
-            Err(error) => report.fail(error, &log),
+            Err(error) => {
+                let beyond = self.policy.dry && error.code() == Code::NothingBack;
+                report.fail(error, &log);
+                if beyond {
+                    report.outcome = Outcome::Beyond;
+                }
+            }
         }
         tally.settle(job.size.unwrap_or(0));
         report.bytes = tally.bytes();
@@ -188,6 +205,15 @@ impl Task {
                 }
             },
             Action::Convert(to) => self.write(output, (input, &files), &found, *to, cx, report),
+            // What is merely found need not be of a format that can be repaired.
+            Action::Repair(_) if !job.named && found.format.repair.is_none() => {
+                Ok(Outcome::Skipped)
+            }
+            Action::Repair(_) => {
+                let version = found.format.version(found.sniffed.version);
+                let same = Spec { format: found.format, version };
+                self.write(output, (input, &files), &found, same, cx, report)
+            }
         }
     }
 
@@ -229,7 +255,7 @@ impl Task {
         }
         let mut destination = self.destination(name);
         let in_place = matches!(destination, Destination::InPlace(_));
-        if in_place && found.format.plane.is_none() {
+        if in_place && migrates && found.format.plane.is_none() {
             if !stays {
                 return Err(not_in_place(found, to));
             }
@@ -237,15 +263,7 @@ impl Task {
             destination = Destination::Nowhere;
         }
         let mut output = self.output(destination, files, to, report)?;
-        let done = match &self.action {
-            Action::Migrate(_) if found.format.plane.is_some() => {
-                let target = Target::Version(to.version().number);
-                input.main().and_then(|from| {
-                    migrate::run(found.format, from, &mut output.create("")?, target, cx)
-                })
-            }
-            _ => convert::run(found.format, version, to, &mut input, &mut output, cx),
-        };
+        let done = self.perform((&mut input, files), &mut output, found, to, cx, report);
         let done = match done {
             // What looks like damage may be a line that another program is just writing.
             Err(error) if error.is_recoverable() => output.unchanged().and(Err(error)),
@@ -254,15 +272,61 @@ impl Task {
         report.records = done.records;
         if in_place && !done.changed {
             report.output = None;
-            return Ok(Outcome::Unchanged);
+            return Ok(self.outcome(false));
         }
         report.wrote(&output);
         output.commit()?;
-        Ok(match &self.action {
-            _ if !done.changed => Outcome::Unchanged,
+        Ok(self.outcome(done.changed))
+    }
+
+    /// What became of an input that was changed or not.
+    fn outcome(&self, changed: bool) -> Outcome {
+        match &self.action {
+            Action::Repair(_) if !changed => Outcome::Healthy,
+            Action::Repair(_) if self.policy.dry => Outcome::Repairable,
+            Action::Repair(_) => Outcome::Repaired,
+            _ if !changed => Outcome::Unchanged,
             Action::Migrate(_) => Outcome::Migrated,
             _ => Outcome::Converted,
-        })
+        }
+    }
+
+    /// Does the work itself.
+    fn perform(
+        &self,
+        (input, files): (&mut Input, &[PathBuf]),
+        output: &mut Output,
+        found: &Found,
+        to: Spec,
+        cx: &Cx<'_>,
+        report: &mut FileReport,
+    ) -> Result<migrate::Outcome> {
+        let version = found.sniffed.version;
+        match &self.action {
+            Action::Migrate(_) if found.format.plane.is_some() => {
+                let target = Target::Version(to.version().number);
+                input.main().and_then(|from| {
+                    migrate::run(found.format, from, &mut output.create("")?, target, cx)
+                })
+            }
+            Action::Repair(mending) => {
+                let name = |path: Option<&Path>| {
+                    let name = path.and_then(Path::file_name).unwrap_or_default();
+                    name.to_string_lossy().into_owned()
+                };
+                let path = files.first().and_then(|path| std::path::absolute(path).ok());
+                let wish = Wish {
+                    name: name(path.as_deref()),
+                    folder: name(path.as_deref().and_then(Path::parent)),
+                    ..mending.wish.clone()
+                };
+                let done = repair::run(found.format, input, output, &wish, cx)?;
+                report.repair = Some(done);
+                let (records, changed) = (done.records, done.changed);
+                Ok(migrate::Outcome { from: version, records, changed, ..Default::default() })
+            }
+            _ => convert::run(found.format, version, to, input, output, cx),
+        }
     }
 
     /// Writes several sessions as one.
@@ -322,7 +386,11 @@ impl Task {
             return Err(Error::request(Code::SameFile, message));
         }
         let regular: Vec<_> = files.iter().filter(|path| path.is_file()).cloned().collect();
-        Output::prepare(destination, &regular, self.policy)
+        let quarantine = match &self.action {
+            Action::Repair(mending) => mending.quarantine.clone(),
+            _ => None,
+        };
+        Ok(Output::prepare(destination, &regular, self.policy)?.quarantined(quarantine))
     }
 
     /// Removes what killed runs left in the folder of a file that is to be written.

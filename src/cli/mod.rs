@@ -16,6 +16,8 @@ mod list;
 mod man;
 mod migrate;
 mod progress;
+mod repair;
+mod repairs;
 mod result;
 mod run;
 mod schema;
@@ -33,10 +35,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Migrate, convert and check the session files of AI coding agents.
+/// Migrate, convert, check and repair the session files of AI coding agents.
 ///
-/// Exit codes: 0 all done; 1 findings (invalid, loss or warnings under --fail-on, data read only
-/// in part); 2 wrong usage; 3 at least one input gave no output; 4 copyist itself cannot go on.
+/// Exit codes: 0 all done; 1 findings (invalid, loss or warnings under --fail-on, would repair, data
+/// read only in part); 2 wrong usage; 3 at least one input gave no output; 4 copyist itself cannot go on.
 #[derive(Debug, Parser)]
 #[command(name = "copyist", version, max_term_width = 100, arg_required_else_help = true)]
 struct Cli {
@@ -48,6 +50,7 @@ struct Cli {
 enum Command {
     Migrate(migrate::Args),
     Convert(convert::Args),
+    Repair(repair::Args),
     Inspect(inspect::Args),
     Diff(diff::Args),
     Context(context::Args),
@@ -107,6 +110,7 @@ pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Migrate(args) => args.run(),
         Command::Convert(args) => args.run(),
+        Command::Repair(args) => args.run(),
         Command::Inspect(args) => args.run(),
         Command::Diff(args) => args.run(),
         Command::Context(args) => args.run(),

@@ -3,6 +3,7 @@
 use super::args::Telling;
 use super::drawing;
 use super::progress::Progress;
+use super::repairs;
 use super::style::{Paint, write};
 use crate::batch::{FileReport, Outcome, Summary};
 use crate::diagnostic::{Code, Diagnostic, Severity, Window};
@@ -31,6 +32,8 @@ pub struct Show {
     findings: Paint,
     /// How results are coloured.
     results: Paint,
+    /// Whether the head of the table of repairs was shown.
+    tabled: bool,
     /// Codes whose help was given: once a run is enough.
     helped: BTreeSet<Code>,
     /// Why results could not be written.
@@ -52,6 +55,7 @@ impl Show {
             width: width(telling.width),
             findings,
             results,
+            tabled: false,
             helped: BTreeSet::new(),
             broken: None,
         }
@@ -72,6 +76,13 @@ impl Show {
         }
         if let Some(inspection) = &report.inspection {
             self.result(&drawing::draw(report, inspection, self.width), progress);
+        } else if repairs::is_row(report.outcome) && !self.quiet {
+            if !std::mem::replace(&mut self.tabled, true) {
+                self.result(repairs::HEAD, progress);
+            }
+            let state = format!("{:<10}", report.outcome.name());
+            let state = self.results.outcome(report.outcome, state);
+            self.result(&repairs::row(report, &state), progress);
         } else if let Some(line) = self.line(report) {
             self.result(&line, progress);
         }
@@ -149,7 +160,7 @@ impl Show {
         }
         let only = summary.outcomes.values().sum::<u64>() == 1;
         // One input that was just looked at has said everything in its own line.
-        let looked = ["detected", "shown", "valid", "invalid"];
+        let looked = ["detected", "shown", "valid", "invalid", "repairable", "healthy", "beyond"];
         if only && looked.iter().any(|name| summary.outcomes.contains_key(name)) {
             return;
         }

@@ -40,11 +40,14 @@ impl Paint {
         self.paint(
             text,
             match outcome {
-                Outcome::Migrated | Outcome::Converted | Outcome::Valid => {
+                Outcome::Migrated | Outcome::Converted | Outcome::Valid | Outcome::Repaired => {
                     AnsiColor::Green.on_default()
                 }
-                Outcome::Invalid | Outcome::Failed => AnsiColor::Red.on_default(),
-                Outcome::Unchanged | Outcome::Skipped | Outcome::Part => Style::new().dimmed(),
+                Outcome::Invalid | Outcome::Failed | Outcome::Beyond => AnsiColor::Red.on_default(),
+                Outcome::Repairable => AnsiColor::Yellow.on_default(),
+                Outcome::Healthy | Outcome::Unchanged | Outcome::Skipped | Outcome::Part => {
+                    Style::new().dimmed()
+                }
                 Outcome::Detected | Outcome::Shown => Style::new(),
             },
         )

@@ -1,6 +1,6 @@
 //! Changes to one object's text that leave every other byte alone.
 
-use super::Span;
+use super::{Cursor, Span, text};
 
 /// A set of changes to the members of one JSON object.
 ///
@@ -62,6 +62,45 @@ impl Edits {
         }
     }
 
+    /// Adds items to the list `name` in the object `key`, whose value is at `present`; makes what is
+    /// not there. No name may need escaping.
+    ///
+    /// ```
+    /// use copyist::json::{Span, edit::Edits};
+    /// let text = br#"{"a":{"b":[1]}}"#;
+    /// let mut edits = Edits::default();
+    /// edits.append(text, "a", Some(Span { start: 5, end: 14 }), "b", b"2,3");
+    /// let mut out = Vec::new();
+    /// edits.apply(text, 14, false, &mut out);
+    /// assert_eq!(out, br#"{"a":{"b":[1,2,3]}}"#);
+    /// ```
+    pub fn append(
+        &mut self,
+        line: &[u8],
+        key: &str,
+        present: Option<Span>,
+        name: &str,
+        items: &[u8],
+    ) {
+        let list = [b"\"", name.as_bytes(), b"\":[", items, b"]"].concat();
+        let Some(object) = present.filter(|span| line.get(span.start) == Some(&b'{')) else {
+            return self.add(key, &[b"{", list.as_slice(), b"}"].concat());
+        };
+        let comma = |inner: &[u8]| !inner.iter().all(u8::is_ascii_whitespace);
+        let (place, new) = match list_in(line, object, name) {
+            Some(Span { start, end }) => {
+                let inner = line.get(start + 1..end - 1).unwrap_or_default();
+                (end - 1, if comma(inner) { [b",", items].concat() } else { items.to_vec() })
+            }
+            None => {
+                let inner = line.get(object.start + 1..object.end - 1).unwrap_or_default();
+                let end: &[u8] = if comma(inner) { b"," } else { b"" };
+                (object.start + 1, [list.as_slice(), end].concat())
+            }
+        };
+        self.replace(Span { start: place, end: place }, &new);
+    }
+
     /// Writes the changed text. `close` is the offset of the object's `}`; `empty` says that the
     /// object has no members left, so that the first addition needs no comma.
     pub fn apply(&mut self, text: &[u8], close: usize, empty: bool, out: &mut Vec<u8>) {
@@ -77,4 +116,19 @@ impl Edits {
         out.extend_from_slice(added.unwrap_or_default());
         out.extend_from_slice(text.get(close..).unwrap_or_default());
     }
+}
+
+/// Where the list `name` of an object stands in a line.
+fn list_in(line: &[u8], object: Span, name: &str) -> Option<Span> {
+    let mut cursor = Cursor::new(object.of(line));
+    cursor.begin_object().ok()?;
+    let mut found = None;
+    while let Some(key) = cursor.next_key().ok()? {
+        let value = cursor.skip_value().ok()?;
+        let place = Span { start: object.start + value.start, end: object.start + value.end };
+        if text::is(key.of(object.of(line)), name) && line.get(place.start) == Some(&b'[') {
+            found = Some(place);
+        }
+    }
+    found
 }

@@ -14,6 +14,7 @@ mod cursor;
 pub mod edit;
 mod fault;
 mod normal;
+mod salvage;
 mod scan;
 mod spelling;
 pub mod text;
@@ -21,5 +22,6 @@ mod value;
 
 pub use cursor::Cursor;
 pub use fault::{Fault, Span, What};
+pub use salvage::salvage;
 pub use spelling::{Spelling, without_nan};
 pub use value::Json;

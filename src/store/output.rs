@@ -12,6 +12,7 @@ use super::temporary::temporary;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Change, Sink, Spool};
+use crate::repair::QUARANTINE;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -90,6 +91,8 @@ pub struct Output {
     /// The input's files, and what they were like before they were read.
     sources: Vec<(PathBuf, Fingerprint)>,
     policy: Policy,
+    /// Where the quarantine goes, if a person said so.
+    quarantine: Option<PathBuf>,
     /// The parts that are to be put in their places, as they were created.
     staged: Vec<Staged>,
     /// What sessions share and this one changes.
@@ -135,6 +138,7 @@ impl Output {
             sources: sources.iter().map(before).collect::<Result<_>>()?,
             destination,
             policy,
+            quarantine: None,
             staged: Vec::new(),
             changes: Vec::new(),
             created: Vec::new(),
@@ -149,6 +153,31 @@ impl Output {
         Ok(output)
     }
 
+    /// Says where the quarantine goes.
+    #[must_use]
+    pub fn quarantined(self, quarantine: Option<PathBuf>) -> Self {
+        Self { quarantine, ..self }
+    }
+
+    /// Where the quarantine goes: where the person said, else beside the output, else beside the
+    /// input. There it may be all that is left of what an earlier run found, so it never takes the
+    /// place of one.
+    fn quarantine(&self) -> Result<PathBuf> {
+        let beside = |path: &Path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let stem = name.strip_suffix(".jsonl").unwrap_or(&name).to_owned();
+            path.with_file_name(stem + QUARANTINE)
+        };
+        match (&self.quarantine, &self.destination) {
+            (Some(path), _) => Ok(path.clone()),
+            (None, Destination::File(target)) if !is_special(target) => Ok(beside(target)),
+            (None, _) => match self.source() {
+                Some(source) => Ok(untaken(beside(source))),
+                None => Err(Error::request(Code::NoQuarantine, Code::NoQuarantine.title())),
+            },
+        }
+    }
+
     fn source(&self) -> Option<&Path> {
         self.sources.first().map(|(path, _)| path.as_path())
     }
@@ -161,8 +190,10 @@ impl Output {
     fn part(&self, name: &str) -> Result<Option<PathBuf>> {
         match &self.destination {
             Destination::Nowhere => Ok(None),
+            _ if name == QUARANTINE && self.quarantine.is_some() => self.quarantine().map(Some),
             Destination::Files { stem, .. } => check_part(stem, name).map(Some),
             Destination::Native { folder, .. } => check_part(folder, name).map(Some),
+            _ if name == QUARANTINE => self.quarantine().map(Some),
             _ => {
                 let message = "the session takes several files, and there is room for one";
                 Err(Error::request(Code::OutputName, message))
@@ -182,8 +213,10 @@ impl Output {
             return file.map_err(|error| Error::io("cannot open for writing", error));
         }
         // Parts that stand deeper get their folders when they are put there; a run that is killed
-        // leaves what it leaves in one place.
-        let folder = self.destination.folder(self.source()).unwrap_or(folder_of(target));
+        // leaves what it leaves in one place. A quarantine may lie elsewhere.
+        let folder = self.destination.folder(self.source());
+        let folder = folder.filter(|folder| target.starts_with(folder));
+        let folder = folder.unwrap_or(folder_of(target));
         create_folder(folder)?;
         // With no input whose permissions are kept, the output gets those of any new file.
         let file = temporary(folder, !self.sources.is_empty())?;
@@ -259,10 +292,13 @@ impl Output {
     }
 
     fn put(&self, Staged { file, target, meets }: Staged) -> Result<()> {
-        if let Destination::InPlace(Backup::Suffix(suffix)) = &self.destination {
+        let in_place = self.source().is_some_and(|source| {
+            source == target && matches!(self.destination, Destination::InPlace(_))
+        });
+        if let (true, Destination::InPlace(Backup::Suffix(suffix))) = (in_place, &self.destination)
+        {
             keep_original(&target, suffix)?;
         }
-        let in_place = matches!(self.destination, Destination::InPlace(_));
         let over = self.policy.force || in_place || meets == Meets::Goes;
         let put = if over { file.persist(&target) } else { file.persist_noclobber(&target) };
         match put {
@@ -294,7 +330,9 @@ impl Sink for Output {
         match target {
             _ if self.policy.dry => Ok(Box::new(io::sink())),
             Some(target) => Ok(Box::new(self.stage(&target, Meets::Stop)?)),
-            None if self.destination == Destination::Stdout => Ok(Box::new(io::stdout())),
+            None if self.destination == Destination::Stdout && name.is_empty() => {
+                Ok(Box::new(io::stdout()))
+            }
             None => Ok(Box::new(io::sink())),
         }
     }
@@ -355,6 +393,20 @@ impl Sink for Output {
         let file = file.map_err(|error| Error::io("cannot create a temporary file", error))?;
         Ok(Box::new(file))
     }
+}
+
+/// The same path, or with a number behind it if something stands there.
+fn untaken(path: PathBuf) -> PathBuf {
+    let numbered = |n: u32| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{n}"));
+        PathBuf::from(name)
+    };
+    let free = |path: &PathBuf| fs::symlink_metadata(path).is_err();
+    if free(&path) {
+        return path;
+    }
+    (2..).map(numbered).find(free).unwrap_or(path)
 }
 
 /// The folder that a file stands in.

@@ -7,13 +7,16 @@
 mod bits;
 mod branches;
 mod path;
+mod plan;
+mod skeleton;
 
 pub use bits::Bits;
 pub use branches::{Branches, Stop};
 pub use path::Path;
+pub use plan::Plan;
+pub use skeleton::{Aim, Seen, Skeleton, key_of, marks, parent_of};
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ids::hash;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
@@ -37,12 +40,7 @@ const MISSING: u64 = 2;
 
 /// An identifier by its hash. Two spellings of one text are one identifier.
 fn key(id: &Json) -> u64 {
-    let spelling = id.as_bytes();
-    let hashed = match memchr::memchr(b'\\', spelling) {
-        None => hash(spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default()),
-        Some(_) => hash(id.text().unwrap_or_default().as_bytes()),
-    };
-    hashed.max(MISSING + 1)
+    key_of(id.as_bytes())
 }
 
 /// A reference from one node to another that is not its parent.
@@ -75,12 +73,7 @@ pub struct Shape {
 impl Shape {
     /// Notes a node, in source order.
     pub fn node(&mut self, id: &Json, parent: Option<&Json>, line: u64) {
-        let parent = match parent {
-            None => ABSENT,
-            // pi follows a parent while it is truthy, so "" is a root too.
-            Some(parent) if parent.is_null() || parent.as_bytes() == b"\"\"" => ROOT,
-            Some(parent) => key(parent),
-        };
+        let parent = parent_of(parent.map(Json::as_bytes));
         let ordinal = self.entries.len() as u32;
         if self.entries.len() == self.entries.capacity() {
             // Doubling would leave up to half of the room empty.

@@ -77,6 +77,7 @@ pub static FORMAT: Format = Format {
     steps: &[],
     context: Some(context::open),
     prompt: None,
+    repair: None,
 };
 
 const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Result, Kind::Opaque];

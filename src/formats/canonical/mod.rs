@@ -45,6 +45,7 @@ pub static FORMAT: Format = Format {
     steps: &[],
     context: None,
     prompt: None,
+    repair: None,
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {

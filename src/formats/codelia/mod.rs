@@ -92,6 +92,7 @@ pub static FORMAT: Format = Format {
     steps: &[],
     context: Some(context::open),
     prompt: Some(prompt::open),
+    repair: None,
 };
 
 const KINDS: &[Kind] = &[

@@ -86,6 +86,7 @@ pub static FORMAT: Format = Format {
     ],
     context: Some(context::open),
     prompt: None,
+    repair: None,
 };
 
 /// What a file of this format is.

@@ -24,6 +24,7 @@ mod context;
 mod lineage;
 mod read;
 mod reader;
+mod repair;
 mod scan;
 mod sent;
 mod steps;
@@ -92,6 +93,7 @@ pub static FORMAT: Format = Format {
     steps: steps::STEPS,
     context: Some(context::open),
     prompt: None,
+    repair: Some(&repair::REPAIR),
 };
 
 const TREE_KINDS: &[Kind] = &[

@@ -27,6 +27,10 @@ pub struct Scan {
     pub parent: Option<Member>,
     /// `version`.
     pub version: Option<Member>,
+    /// `timestamp`.
+    pub time: Option<Member>,
+    /// `message`, if it is an object.
+    pub message: Option<Span>,
     /// `message.role`.
     pub role: Option<Span>,
     /// `firstKeptEntryIndex`.
@@ -86,7 +90,7 @@ impl Scan {
     }
 
     fn message(&mut self, cursor: &mut Cursor<'_>, line: &[u8]) -> Result<Span, Fault> {
-        self.role = None;
+        (self.role, self.message) = (None, None);
         if cursor.peek() != Some(b'{') {
             return cursor.skip_value();
         }
@@ -98,7 +102,9 @@ impl Scan {
                 self.role = Some(value);
             }
         }
-        Ok(Span { start, end: cursor.at() })
+        let message = Span { start, end: cursor.at() };
+        self.message = Some(message);
+        Ok(message)
     }
 
     fn slot(&mut self, place: Place) -> Option<&mut Option<Member>> {
@@ -106,6 +112,7 @@ impl Scan {
             Place::Type => Some(&mut self.kind),
             Place::Id => Some(&mut self.id),
             Place::Parent => Some(&mut self.parent),
+            Place::Time => Some(&mut self.time),
             Place::Version => Some(&mut self.version),
             Place::KeptIndex => Some(&mut self.kept_index),
             Place::KeptId => Some(&mut self.kept_id),
@@ -137,6 +144,7 @@ enum Place {
     Type,
     Id,
     Parent,
+    Time,
     Version,
     Message,
     KeptIndex,
@@ -152,6 +160,7 @@ impl Place {
             b"\"type\"" => Self::Type,
             b"\"id\"" => Self::Id,
             b"\"parentId\"" => Self::Parent,
+            b"\"timestamp\"" => Self::Time,
             b"\"version\"" => Self::Version,
             b"\"message\"" => Self::Message,
             b"\"firstKeptEntryIndex\"" => Self::KeptIndex,

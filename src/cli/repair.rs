@@ -1,0 +1,91 @@
+//! `copyist repair`.
+
+use super::Stop;
+use super::args::{InPlace, Reading, Telling, Writing};
+use super::inputs::Batch;
+use super::run::run;
+use crate::batch::{Action, Mending, Task};
+use crate::format::{OnError, Options, Wish};
+use std::path::PathBuf;
+
+/// Get every record of damaged sessions back, and sessions that their software goes on with
+///
+/// Every change is told, and marked in the record that was changed. What cannot stand in the
+/// session goes to a quarantine file beside the output, byte for byte. With `-n` nothing is
+/// written: a table says which sessions are healthy, which can be repaired, and what would come
+/// back; `active branch` counts entries and `context` messages that the software reaches now and
+/// after the repair.
+#[derive(Debug, clap::Args)]
+#[command(mut_arg("on_error", |arg| arg.hide(true)))]
+pub struct Args {
+    /// Repair also what a model's interface refuses: calls without results, results without
+    /// calls, an empty last answer, half characters
+    #[arg(long)]
+    resumable: bool,
+    /// Restore the complete members of torn records
+    #[arg(long)]
+    salvage: bool,
+    /// Link an entry to this parent; may be given several times
+    #[arg(long, value_name = "ID=PARENT", value_parser = pair)]
+    relink: Vec<(String, String)>,
+    /// Put what is set aside into this file; for one input
+    #[arg(long, value_name = "FILE")]
+    quarantine: Option<PathBuf>,
+    #[command(flatten)]
+    batch: Batch,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    writing: Writing,
+    #[command(flatten)]
+    in_place: InPlace,
+    #[command(flatten)]
+    telling: Telling,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (id, parent) = text.split_once('=').ok_or("not of the form ID=PARENT")?;
+    Ok((id.to_owned(), parent.to_owned()))
+}
+
+impl Args {
+    pub fn run(self) -> Result<u8, Stop> {
+        let inputs = self.batch.inputs()?;
+        if self.reading.on_error.is_some() {
+            return Err(Stop::usage("`repair` knows no `--on-error`: it repairs what is damaged"));
+        }
+        if self.quarantine.is_some() && inputs.several() {
+            return Err(Stop::usage("`--quarantine` takes one input"));
+        }
+        let in_place = self.in_place.place(&inputs)?;
+        let Some(place) = in_place.or(self.writing.place(&inputs, None)?) else {
+            return Err(Stop::usage(
+                "say where to write: `-o FILE`, `--out-dir DIR` or `--in-place`; `-n` only looks",
+            ));
+        };
+        let options = Options {
+            ids: self.writing.ids(),
+            force_version: true,
+            ..self.reading.options(OnError::Keep)
+        };
+        let wish = Wish {
+            resumable: self.resumable,
+            salvage: self.salvage,
+            relink: self.relink,
+            ..Wish::default()
+        };
+        let task = Task {
+            action: Action::Repair(Mending { wish, quarantine: self.quarantine }),
+            from: self.reading.from,
+            options,
+            place,
+            policy: self.writing.policy(),
+            swept: Default::default(),
+            inputs: Default::default(),
+            fail_on: self.reading.fail_on(),
+            schemas: Default::default(),
+            meter: Default::default(),
+        };
+        run("repair", task, &inputs, &self.telling)
+    }
+}

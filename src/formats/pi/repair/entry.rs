@@ -1,0 +1,264 @@
+//! What becomes of one entry.
+
+use super::super::scan::Scan;
+use super::super::{lineage::quoted, wire};
+use super::Mending;
+use super::fixes::Fixes;
+use super::record::member;
+use crate::diagnostic::Code;
+use crate::format::Rescued;
+use crate::json::text;
+use crate::tree::{Aim, Plan, marks};
+
+/// What is to be known of an entry, by its type in JSON spelling.
+pub fn marks_of(kind: &[u8], bytes: &[u8], scan: &Scan) -> u32 {
+    // pi sends a summary of a branch while it is truthy.
+    let says = || !matches!(member(bytes, "summary"), None | Some(b"\"\"" | b"null"));
+    match kind {
+        b"\"message\"" if scan.message.is_none() => marks::UNUSABLE,
+        b"\"branch_summary\"" if !says() => 0,
+        b"\"message\"" | b"\"custom_message\"" | b"\"branch_summary\"" => marks::SAID,
+        b"\"compaction\"" => marks::COMPACTION,
+        b"\"label\"" | b"\"session_info\"" | b"\"usage\"" => marks::ASIDE,
+        _ => 0,
+    }
+}
+
+/// Whether entries of this type may do without an identifier.
+pub fn needs_no_id(kind: &[u8]) -> bool {
+    kind == b"\"leaf\""
+}
+
+/// Writes a record of which only the bytes were repaired, if at all.
+pub fn write_marked(record: &Rescued<'_>, out: &mut Vec<u8>) {
+    match (record.repaired, Scan::of(record.bytes)) {
+        (Some(code), Ok(Some(scan))) => {
+            let mut fixes = Fixes::default();
+            fixes.note(code, None);
+            fixes.apply(record.bytes, &scan, out);
+        }
+        _ => out.extend_from_slice(record.bytes),
+    }
+    out.push(b'\n');
+}
+
+/// Why an entry gets another parent.
+fn why_linked(plan: &Plan, ordinal: u32) -> Code {
+    let parent = plan.linked(ordinal).flatten();
+    let renamed = parent.is_some_and(|parent| plan.marks(parent) & marks::RENAMED != 0);
+    match plan.marks(ordinal) {
+        own if own & marks::ORPHAN != 0 => Code::ParentUnknown,
+        own if own & marks::CIRCLE != 0 => Code::CycleBroken,
+        _ if plan.is_moved(ordinal) => Code::LeafLinked,
+        own if own & marks::NAMELESS != 0 => Code::IdGiven,
+        _ if renamed => Code::IdChanged,
+        _ => Code::ParentLinked,
+    }
+}
+
+impl Mending<'_> {
+    /// Writes an entry, changed where it must be, and what is put in behind it.
+    pub(super) fn write_entry(
+        &mut self,
+        ordinal: u32,
+        record: &Rescued<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<Code> {
+        let Some(plan) = &self.plan else { return None };
+        let marks = plan.marks(ordinal);
+        let gone = match marks {
+            _ if marks & marks::DUPLICATE != 0 => Some(Code::DuplicateRemoved),
+            _ if marks & marks::UNUSABLE != 0 => Some(Code::EntryUnusable),
+            _ => None,
+        };
+        if let Some(code) = gone {
+            self.report(code, code.title(), record.at);
+            return Some(code);
+        }
+        let touched = marks & (marks::RENAMED | marks::LINKED) != 0
+            || plan.is_wanted(ordinal)
+            || plan.aim(ordinal, true).is_some()
+            || plan.aim(ordinal, false).is_some()
+            || self.shifted.contains_key(&ordinal)
+            || self.resume.as_ref().is_some_and(|resume| resume.touches(ordinal));
+        let scan = if touched { Scan::of(record.bytes).ok().flatten() } else { None };
+        let Some(scan) = scan else {
+            write_marked(record, out);
+            return None;
+        };
+        let mut fixes = Fixes::default();
+        if let Some(code) = record.repaired {
+            fixes.note(code, None);
+        }
+        let own = self.name_entry(ordinal, record, &scan, &mut fixes);
+        let parent = self.link_entry(ordinal, record, &scan, &mut fixes);
+        self.aim_entry(ordinal, record, &scan, &own, &mut fixes);
+        self.shift_entry(ordinal, record, &scan, &mut fixes);
+        if let Some(code) = self.resume_entry(ordinal, record, (&own, parent), &mut fixes) {
+            return Some(code);
+        }
+        if fixes.is_empty() {
+            out.extend_from_slice(record.bytes);
+        } else {
+            fixes.apply(record.bytes, &scan, out);
+        }
+        out.push(b'\n');
+        self.put_in(ordinal, &own, out);
+        None
+    }
+
+    /// Gives the entry a new identifier where it needs one. Gives back the one that it has now.
+    fn name_entry(
+        &mut self,
+        ordinal: u32,
+        record: &Rescued<'_>,
+        scan: &Scan,
+        fixes: &mut Fixes,
+    ) -> Vec<u8> {
+        let old = scan.id.map(|id| id.value);
+        let before = old.map_or(&b""[..], |old| old.of(record.bytes));
+        let Some(plan) = &self.plan else { return before.to_vec() };
+        let (name, wanted) = (plan.name(ordinal), plan.is_wanted(ordinal));
+        let own = match name {
+            None => before.to_vec(),
+            Some(name) => {
+                let new = quoted(name).to_vec();
+                let nameless = plan.marks(ordinal) & marks::NAMELESS != 0;
+                let code = if nameless { Code::IdGiven } else { Code::IdChanged };
+                fixes.edits.set(old, "id", &new);
+                fixes.note(code, old.map(|_| ("id", before)));
+                self.tell(code, "id", before, &new, record);
+                new
+            }
+        };
+        if wanted {
+            self.written.names.insert(ordinal, own.clone());
+        }
+        own
+    }
+
+    /// Links the entry to another parent where it needs one. Gives back the one that it has now.
+    fn link_entry(
+        &mut self,
+        ordinal: u32,
+        record: &Rescued<'_>,
+        scan: &Scan,
+        fixes: &mut Fixes,
+    ) -> Vec<u8> {
+        let old = scan.parent.map(|parent| parent.value);
+        let before = old.map_or(&b""[..], |old| old.of(record.bytes));
+        let Some(plan) = &self.plan else { return before.to_vec() };
+        let linked = match plan.linked(ordinal) {
+            None => None,
+            Some(None) => Some(b"null".to_vec()),
+            Some(Some(parent)) => self.written.names.get(&parent).cloned(),
+        };
+        let why = linked.as_ref().map(|_| why_linked(plan, ordinal));
+        let linked = linked.unwrap_or_else(|| before.to_vec());
+        let active = plan.is_active(ordinal);
+        let over = self.resume.as_mut().and_then(|resume| resume.parent(active, &linked));
+        let (new, code) = match (over, why) {
+            (Some((new, code)), why) => (new, why.unwrap_or(code)),
+            (None, Some(code)) => (linked, code),
+            (None, None) => return linked,
+        };
+        if new == before {
+            return new;
+        }
+        fixes.edits.set(old, "parentId", &new);
+        if code != Code::IdGiven || old.is_some() {
+            fixes.note(code, old.map(|_| ("parentId", before)));
+        }
+        if code != Code::IdGiven {
+            self.tell(code, "parentId", before, &new, record);
+        }
+        new
+    }
+
+    /// Says what a member was and is.
+    fn tell(&self, code: Code, key: &str, old: &[u8], new: &[u8], record: &Rescued<'_>) {
+        let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
+        let old = if old.is_empty() { "missing".into() } else { old };
+        self.report(code, format!("{}: {key} {old} is now {new}", code.title()), record.at);
+    }
+
+    fn aim_entry(
+        &self,
+        ordinal: u32,
+        record: &Rescued<'_>,
+        scan: &Scan,
+        own: &[u8],
+        fixes: &mut Fixes,
+    ) {
+        let Some(plan) = &self.plan else { return };
+        let members = [(scan.kept_id, wire::FIRST_KEPT_ID, true), (scan.target, "targetId", false)];
+        for (member, key, kept) in members {
+            let (Some(member), Some(aim)) = (member, plan.aim(ordinal, kept)) else { continue };
+            let new = match aim {
+                Aim::Itself if own.is_empty() => &b"null"[..],
+                Aim::Itself => own,
+                Aim::At(target) => match self.written.names.get(&target) {
+                    Some(name) => name.as_slice(),
+                    None => continue,
+                },
+            };
+            let old = member.value.of(record.bytes);
+            fixes.edits.replace(member.value, new);
+            fixes.note(Code::TargetItself, Some((key, old)));
+            self.tell(Code::TargetItself, key, old, new, record);
+        }
+    }
+
+    fn shift_entry(&self, ordinal: u32, record: &Rescued<'_>, scan: &Scan, fixes: &mut Fixes) {
+        let (Some(index), Some(new)) = (scan.kept_index, self.shifted.get(&ordinal)) else {
+            return;
+        };
+        let (old, new) = (index.value.of(record.bytes), new.to_string());
+        fixes.edits.replace(index.value, new.as_bytes());
+        fixes.note(Code::IndexShifted, Some((wire::FIRST_KEPT_INDEX, old)));
+        self.tell(Code::IndexShifted, wire::FIRST_KEPT_INDEX, old, new.as_bytes(), record);
+    }
+
+    /// Applies what was decided so that the session can go on. Says why the entry goes, if it does.
+    fn resume_entry(
+        &mut self,
+        ordinal: u32,
+        record: &Rescued<'_>,
+        (own, parent): (&[u8], Vec<u8>),
+        fixes: &mut Fixes,
+    ) -> Option<Code> {
+        let active = self.plan.as_ref().is_some_and(|plan| plan.is_active(ordinal));
+        let resume = self.resume.as_mut()?;
+        if let Some(code) = resume.removed(ordinal) {
+            resume.remove(active, own, parent, code);
+            self.report(code, code.title(), record.at);
+            return Some(code);
+        }
+        let halves = resume.halves(ordinal, record.bytes);
+        if !halves.is_empty() {
+            for half in &halves {
+                fixes.edits.replace(*half, b"\\ufffd");
+            }
+            let code = Code::SurrogateReplaced;
+            fixes.note(code, None);
+            self.report(code, format!("{} ({} times)", code.title(), halves.len()), record.at);
+        }
+        None
+    }
+
+    /// Puts results in behind an entry.
+    fn put_in(&mut self, ordinal: u32, own: &[u8], out: &mut Vec<u8>) {
+        let Some(resume) = &mut self.resume else { return };
+        let results = resume.put_in(ordinal, own);
+        for (call, line) in results {
+            out.extend_from_slice(&line);
+            out.push(b'\n');
+            let code = Code::ResultSynthesized;
+            let call = text::decode(&call).unwrap_or_default();
+            self.cx.report(crate::diagnostic::Diagnostic::new(
+                code,
+                format!("{} for the call {call}", code.title()),
+            ));
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The header of a session that has none any more.
+//!
+//! Source: `newSession` and `getSessionFile` of pi's `session-manager.ts`: a file is called
+//! `<time>_<id>.jsonl`, with `-` for `:` and `.` in the time, and stands in a folder whose name is
+//! the working directory, `/` written as `-`, between `--` and `--`.
+
+use super::super::scan::Scan;
+use super::super::version::{NEWEST, TREE};
+use super::fixes::Fixes;
+use crate::diagnostic::Code;
+use crate::format::Wish;
+use crate::ids::fingerprint;
+use crate::json::text;
+
+/// What the first records tell.
+#[derive(Debug, Default)]
+pub struct First {
+    /// Whether entries have identifiers.
+    pub tree: bool,
+    /// Whether there is a message of version 2.
+    pub hooks: bool,
+    /// The first entry's time, in its JSON spelling.
+    pub time: Option<Vec<u8>>,
+    /// A hash of the first entry.
+    pub content: u64,
+}
+
+/// Makes a header of what is left of the old one, and of what names and records tell.
+#[must_use]
+pub fn rebuild(left: Option<&[u8]>, wish: &Wish, first: &First) -> Vec<u8> {
+    let base = left.unwrap_or(b"{\"type\":\"session\"}");
+    let Ok(Some(scan)) = Scan::of(base) else { return base.to_vec() };
+    let mut fixes = Fixes::default();
+    let version = match (first.tree, first.hooks) {
+        (false, _) => None,
+        (true, true) => Some(TREE),
+        (true, false) => Some(NEWEST),
+    };
+    if let (Some(version), None) = (version, scan.version) {
+        fixes.edits.add("version", version.to_string().as_bytes());
+    }
+    let named = named(&wish.name);
+    let id = scan.id.map(|id| id.value);
+    if id.is_none_or(|id| text::decode(id.of(base)).is_none_or(|id| id.is_empty())) {
+        let new = match (&named, id.map(|id| id.of(base))) {
+            (Some((_, id)), _) => id.clone(),
+            (None, Some(old)) if old.first().is_some_and(u8::is_ascii_digit) => {
+                String::from_utf8_lossy(old).into_owned()
+            }
+            (None, _) => derived(first.content),
+        };
+        let old = id.map(|id| id.of(base).to_vec());
+        fixes.edits.set(id, "id", &quoted(&new));
+        fixes.note(Code::HeaderRebuilt, old.as_deref().map(|old| ("id", old)));
+    } else {
+        fixes.note(Code::HeaderRebuilt, None);
+    }
+    if scan.time.is_none() {
+        let time = named.map(|(time, _)| quoted(&time)).or_else(|| first.time.clone());
+        fixes.edits.add("timestamp", &time.unwrap_or_else(|| quoted("1970-01-01T00:00:00.000Z")));
+    }
+    if let (None, Some(folder)) =
+        (left.and_then(|left| super::record::member(left, "cwd")), folder(&wish.folder))
+    {
+        fixes.edits.add("cwd", &quoted(&folder));
+    }
+    let mut out = Vec::new();
+    fixes.apply(base, &scan, &mut out);
+    out
+}
+
+fn quoted(value: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    text::quote(value, &mut out);
+    out
+}
+
+/// Time and identifier from a file's name.
+fn named(name: &str) -> Option<(String, String)> {
+    let (time, rest) = name.split_once('_')?;
+    let id = rest.split_once('.').map_or(rest, |(id, _)| id);
+    let (day, clock) = time.split_once('T')?;
+    let mut parts = clock.strip_suffix('Z')?.split('-');
+    let (hour, minute, second) = (parts.next()?, parts.next()?, parts.next()?);
+    let milliseconds = parts.next()?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let numbers = [hour, minute, second, milliseconds].iter().all(|part| digits(part))
+        && day.split('-').all(digits)
+        && !id.is_empty();
+    let time = format!("{day}T{hour}:{minute}:{second}.{milliseconds}Z");
+    numbers.then(|| (time, id.to_owned()))
+}
+
+/// The working directory that a folder's name most likely stands for: `-` may have been any of
+/// three characters, or itself.
+fn folder(name: &str) -> Option<String> {
+    let inner = name.strip_prefix("--")?.strip_suffix("--").filter(|inner| !inner.is_empty())?;
+    Some(format!("/{}", inner.replace('-', "/")))
+}
+
+/// An identifier in the shape of pi's own, from a hash.
+fn derived(content: u64) -> String {
+    let other = fingerprint(&content.to_le_bytes());
+    let word = |number: u64, bits: u32| number & ((1 << bits) - 1);
+    format!(
+        "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
+        word(content, 32),
+        word(content >> 32, 16),
+        word(content >> 48, 12),
+        word(other >> 48, 12),
+        word(other, 48)
+    )
+}

@@ -1,0 +1,400 @@
+//! Repair of pi's sessions.
+//!
+//! Source of what pi does with damage: `loadEntriesFromFile` and `buildSessionContext` of pi's
+//! `session-manager.ts`, releases 0.73.1 and 1.5.2, and what they were seen to do.
+
+mod entry;
+mod fixes;
+mod header;
+mod record;
+mod resume;
+mod slots;
+
+use super::scan::Scan;
+use super::version::{Named, TREE};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::format::{Cx, Mend, Reach, Repair, Rescued, Wish};
+use crate::ids::{Maker, fingerprint};
+use crate::json::{Cursor, Json, salvage, text};
+use crate::position::Position;
+use crate::tree::{Plan, Seen, Skeleton, key_of, marks, parent_of};
+use header::First;
+use resume::Resume;
+use slots::Slots;
+use std::collections::HashMap;
+
+/// How pi's sessions are repaired.
+pub static REPAIR: Repair =
+    Repair { begins: record::BEGINS, recognise: record::recognise, restore: record::restore, open };
+
+fn open<'a>(wish: &'a Wish, cx: &'a Cx<'a>) -> Box<dyn Mend + 'a> {
+    Box::new(Mending {
+        wish,
+        cx,
+        skeleton: Skeleton::default(),
+        plan: None,
+        resume: None,
+        header: Header::default(),
+        first: First::default(),
+        list: None,
+        slots: Slots::default(),
+        indexes: Vec::new(),
+        shifted: HashMap::new(),
+        kept: None,
+        looked: 0,
+        written: Written::default(),
+    })
+}
+
+/// The headers of a session.
+#[derive(Debug, Default)]
+struct Header {
+    /// The first one's bytes.
+    own: Option<Vec<u8>>,
+    at: Position,
+    /// Whether it can stay as it is.
+    fits: bool,
+    /// Whether nothing stands before it.
+    in_place: bool,
+    /// What is left of a torn one.
+    torn: Option<Vec<u8>>,
+    /// Which records are headers.
+    numbers: Vec<u64>,
+    /// What is written.
+    new: Vec<u8>,
+}
+
+impl Header {
+    fn stays(&self) -> bool {
+        self.own.is_some() && self.fits && self.in_place
+    }
+}
+
+/// How far writing came.
+#[derive(Debug, Default)]
+struct Written {
+    begun: bool,
+    records: u64,
+    entries: u32,
+    /// Identifiers of entries that others need, in their spelling.
+    names: HashMap<u32, Vec<u8>>,
+}
+
+struct Mending<'a> {
+    wish: &'a Wish,
+    cx: &'a Cx<'a>,
+    skeleton: Skeleton,
+    plan: Option<Plan>,
+    resume: Option<Resume>,
+    header: Header,
+    first: First,
+    /// Whether the session is a list, as in version 1. Known with the first entry.
+    list: Option<bool>,
+    slots: Slots,
+    /// Compactions of version 1 and the numbers in them.
+    indexes: Vec<(u32, u64)>,
+    /// Compactions of version 1 that get another number.
+    shifted: HashMap<u32, u64>,
+    /// The first entry that the last compaction keeps.
+    kept: Option<u32>,
+    looked: u64,
+    written: Written,
+}
+
+impl Mend for Mending<'_> {
+    fn look(&mut self, record: &Rescued<'_>) -> bool {
+        let Ok(Some(scan)) = Scan::of(record.bytes) else { return false };
+        let number = self.looked;
+        self.looked += 1;
+        let header = scan.is(record.bytes, "session");
+        match (&mut self.resume, &self.plan, header) {
+            (Some(resume), Some(plan), false) => resume.look(plan, record, &scan),
+            (Some(_), ..) => {}
+            (None, _, true) => self.look_at_header(number, record, &scan),
+            (None, _, false) => self.look_at_entry(record, &scan),
+        }
+        true
+    }
+
+    fn aside(&mut self, bytes: &[u8], code: Code) {
+        if self.plan.is_some() {
+            return;
+        }
+        let restored = self.wish.salvage && record::restore(bytes).is_some();
+        match code {
+            Code::TornRecord if restored => {}
+            Code::TornRecord => {
+                self.slots.other();
+                self.look_at_torn(bytes);
+            }
+            Code::StraySetAside => {
+                let mut cursor = Cursor::new(bytes);
+                if cursor.skip_value().is_ok() && cursor.end().is_ok() {
+                    self.slots.other();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn again(&mut self) -> bool {
+        self.looked = 0;
+        if self.plan.is_none() {
+            self.decide();
+            if self.resume.is_some() {
+                return true;
+            }
+        }
+        let Some(plan) = &self.plan else { return false };
+        if let Some(resume) = &mut self.resume {
+            resume.close(plan);
+        }
+        self.shift_indexes();
+        false
+    }
+
+    fn changes(&self) -> bool {
+        !self.header.stays()
+            || self.removes()
+            || !self.shifted.is_empty()
+            || self.plan.as_ref().is_some_and(Plan::changes)
+            || self.resume.as_ref().is_some_and(Resume::changes)
+    }
+
+    fn removes(&self) -> bool {
+        self.header.numbers.len() > 1
+            || self.plan.as_ref().is_some_and(Plan::removes)
+            || self.resume.as_ref().is_some_and(Resume::removes)
+    }
+
+    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+        self.begin(out);
+        let number = self.written.records;
+        self.written.records += 1;
+        if self.header.numbers.binary_search(&number).is_ok() {
+            return self.write_header(number, record, out);
+        }
+        let ordinal = self.written.entries;
+        self.written.entries += 1;
+        self.write_entry(ordinal, record, out)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
+        self.begin(out);
+    }
+
+    fn reach(&self) -> (Reach, Reach) {
+        let Some(plan) = &self.plan else { return Default::default() };
+        let readable = self.header.own.is_some() && self.header.in_place && self.header.fits;
+        let before = match self.list {
+            _ if !readable => Reach::default(),
+            Some(true) => self.list_reach(plan),
+            _ => plan.before(),
+        };
+        let mut after = plan.reach(self.kept);
+        if let Some(resume) = &self.resume {
+            resume.count(&mut after);
+        }
+        (before, after)
+    }
+}
+
+impl Mending<'_> {
+    fn report(&self, code: Code, message: impl Into<String>, at: Position) {
+        self.cx.report(Diagnostic::new(code, message).at(at));
+    }
+
+    fn look_at_header(&mut self, number: u64, record: &Rescued<'_>, scan: &Scan) {
+        self.header.numbers.push(number);
+        if self.header.own.is_some() {
+            self.slots.other();
+            return;
+        }
+        let id = scan.id.and_then(|id| text::decode(id.value.of(record.bytes)));
+        self.header.fits = id.is_some_and(|id| !id.is_empty()) && scan.time.is_some();
+        self.header.in_place = number == 0;
+        self.header.at = record.at;
+        let mut own = Vec::with_capacity(record.bytes.len());
+        entry::write_marked(record, &mut own);
+        self.header.own = Some(own.trim_ascii().to_vec());
+        if self.list.is_none() {
+            let version = scan.version.map(|version| version.value.of(record.bytes));
+            self.list = Some(Named::of(version).read_as() < TREE);
+        }
+    }
+
+    fn look_at_entry(&mut self, record: &Rescued<'_>, scan: &Scan) {
+        let bytes = record.bytes;
+        let id = scan.id.map(|id| id.value.of(bytes)).filter(|id| is_id(id));
+        let content = fingerprint(bytes.trim_ascii());
+        let list = *self.list.get_or_insert(id.is_none());
+        if self.skeleton.is_empty() {
+            self.first.time = scan.time.map(|time| time.value.of(bytes).to_vec());
+            self.first.content = content;
+        }
+        self.first.tree |= !list;
+        self.first.hooks |= scan.role.is_some_and(|role| role.of(bytes) == b"\"hookMessage\"");
+        self.slots.entry();
+        let kind = scan.kind.map_or(&b""[..], |kind| kind.value.of(bytes));
+        let mut note = entry::marks_of(kind, bytes, scan);
+        if record.read {
+            note |= marks::READ;
+        }
+        let ordinal = self.skeleton.len() as u32;
+        if list {
+            // Times are counted in milliseconds: no two entries of a list are the same.
+            let dated = scan.time.is_some_and(|time| time.value.of(bytes).ends_with(b"Z\""));
+            let id = dated.then_some(content);
+            self.skeleton.entry(Seen { id, parent: 0, content, marks: note });
+            if let Some(index) = scan.kept_index.filter(|_| note & marks::COMPACTION != 0) {
+                let number = Json::checked(index.value.of(bytes).to_vec().into()).float();
+                if let Some(number) = number.filter(|n| n.fract() == 0.0 && *n >= 0.0) {
+                    self.indexes.push((ordinal, number as u64));
+                }
+            }
+            return;
+        }
+        if id.is_none() && entry::needs_no_id(kind) {
+            note |= marks::OUTSIDE;
+        }
+        let parent = parent_of(scan.parent.map(|parent| parent.value.of(bytes)));
+        self.skeleton.entry(Seen { id: id.map(key_of), parent, content, marks: note });
+        let kept = scan.kept_id.filter(|_| note & marks::COMPACTION != 0);
+        for (member, kept) in [(kept, true), (scan.target, false)] {
+            let target = member.map(|member| member.value.of(bytes)).filter(|id| is_id(id));
+            if let Some(target) = target.filter(|_| note & marks::UNUSABLE == 0) {
+                self.skeleton.refer(key_of(target), kept);
+            }
+        }
+    }
+
+    /// What is left of a record can tell its parent, or most of the header.
+    fn look_at_torn(&mut self, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let Some(left) = salvage(text.as_bytes()) else { return };
+        let Ok(Some(scan)) = Scan::of(&left) else { return };
+        if scan.is(&left, "session") {
+            self.header.torn.get_or_insert(left);
+        } else if let (Some(id), Some(parent)) = (scan.id, scan.parent) {
+            let (id, parent) = (id.value.of(&left), parent.value.of(&left));
+            if is_id(id) {
+                self.skeleton.torn(key_of(id), parent_of(Some(parent)));
+            }
+        }
+    }
+
+    fn decide(&mut self) {
+        let left = self.header.own.as_deref().or(self.header.torn.as_deref());
+        self.header.new = match &self.header.own {
+            Some(own) if self.header.fits => own.clone(),
+            _ => header::rebuild(left, self.wish, &self.first),
+        };
+        let scan = Scan::of(&self.header.new).ok().flatten();
+        let id = scan.and_then(|scan| text::decode(scan.id?.value.of(&self.header.new)));
+        let maker = Maker::new(self.cx.options.ids, id.unwrap_or_default().as_bytes());
+        let mut skeleton = std::mem::take(&mut self.skeleton);
+        for (entry, parent) in &self.wish.relink {
+            let key = |id: &String| key_of(Json::string(id).as_bytes());
+            skeleton.wish(key(entry), key(parent));
+        }
+        let list = self.list == Some(true);
+        let plan = if list { skeleton.decide_list(maker) } else { skeleton.decide(maker) };
+        self.kept = match plan.compaction() {
+            Some(at) if list => {
+                let index = self.indexes.iter().find(|(ordinal, _)| *ordinal == at);
+                let kept = index.and_then(|(_, number)| self.slots.entry_at(*number));
+                kept.filter(|kept| *kept < at)
+            }
+            Some(at) => plan.kept_by(at),
+            None => None,
+        };
+        if self.wish.resumable && !plan.is_in_file_order() {
+            let at = self.header.at;
+            self.report(Code::Unordered, Code::Unordered.title(), at);
+        } else if self.wish.resumable {
+            self.resume = Some(Resume::new(list, self.kept, plan.compaction(), maker));
+        }
+        self.plan = Some(plan);
+    }
+
+    /// Numbers of version 1 that point at other records now.
+    fn shift_indexes(&mut self) {
+        let Some(plan) = &self.plan else { return };
+        let gone = |ordinal: &u32| {
+            let removed =
+                self.resume.as_ref().is_some_and(|resume| resume.removed(*ordinal).is_some());
+            removed || plan.marks(*ordinal) & marks::GONE != 0
+        };
+        if self.indexes.is_empty() {
+            return;
+        }
+        let gone: Vec<u32> = (0..plan.len()).filter(gone).collect();
+        let put_in = self.resume.as_ref().map(Resume::places).unwrap_or_default();
+        for (ordinal, number) in &self.indexes {
+            let moved = self.slots.moved(*number, &gone, &put_in);
+            if let Some(moved) = moved.filter(|moved| moved != number) {
+                self.shifted.insert(*ordinal, moved);
+            }
+        }
+    }
+
+    /// What pi reaches of a list as it is: it counts the records that it can read.
+    fn list_reach(&self, plan: &Plan) -> Reach {
+        let read = |ordinal: &u32| plan.marks(*ordinal) & marks::READ != 0;
+        let readable: Vec<u32> = (0..plan.len()).filter(read).collect();
+        if readable.iter().any(|ordinal| plan.marks(*ordinal) & marks::UNUSABLE != 0) {
+            return Reach::default();
+        }
+        let is = |ordinal: &&u32, mark: u32| plan.marks(**ordinal) & mark != 0;
+        let compaction = readable.iter().rev().find(|o| is(o, marks::COMPACTION)).copied();
+        let index = self.indexes.iter().find(|(ordinal, _)| Some(*ordinal) == compaction);
+        let kept = index.and_then(|(_, number)| readable.get(number.checked_sub(1)? as usize));
+        let said = readable.iter().filter(|o| is(o, marks::SAID));
+        let said = said.filter(|o| plan.is_sent(**o, compaction, kept.copied()));
+        let messages = said.count() as u64 + u64::from(compaction.is_some());
+        Reach { entries: readable.len() as u64, messages }
+    }
+
+    /// Writes a header that cannot be left where it is, before everything else.
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        if std::mem::replace(&mut self.written.begun, true) || self.header.stays() {
+            return;
+        }
+        out.extend_from_slice(&self.header.new);
+        out.push(b'\n');
+        let code = if self.header.fits { Code::HeaderMoved } else { Code::HeaderRebuilt };
+        let message = match code {
+            Code::HeaderMoved => format!("{} from line {}", code.title(), self.header.at.line),
+            _ => format!("{}: {}", code.title(), String::from_utf8_lossy(&self.header.new)),
+        };
+        let at = if self.header.own.is_some() {
+            self.header.at
+        } else {
+            Position { line: 1, ..Position::default() }
+        };
+        self.report(code, message, at);
+    }
+
+    fn write_header(
+        &mut self,
+        number: u64,
+        record: &Rescued<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<Code> {
+        if self.header.numbers.first() != Some(&number) {
+            let twice = self.header.own.as_deref() == Some(record.bytes.trim_ascii());
+            let code = if twice { Code::DuplicateRemoved } else { Code::HeaderRemoved };
+            self.report(code, code.title(), record.at);
+            return Some(code);
+        }
+        if self.header.stays() {
+            entry::write_marked(record, out);
+        }
+        None
+    }
+}
+
+/// Whether a spelling is that of an identifier.
+fn is_id(spelling: &[u8]) -> bool {
+    spelling.len() > 2 && spelling.first() == Some(&b'"')
+}

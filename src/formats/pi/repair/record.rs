@@ -1,0 +1,98 @@
+//! What is a record of pi's, told from its own members.
+
+use super::super::scan::Scan;
+use crate::json::edit::Edits;
+use crate::json::{Span, salvage, text};
+
+/// How every entry begins that pi writes.
+pub const BEGINS: &[u8] = b"{\"type\":\"";
+
+/// Whether an object is a header or an entry. An entry has a type and a time; and what its type
+/// demands or, from version 2 on, an identifier and a parent. Content blocks, messages and what
+/// tools return have not.
+#[must_use]
+pub fn recognise(object: &[u8]) -> bool {
+    let Ok(Some(scan)) = Scan::of(object) else { return false };
+    let Some(kind) = scan.kind.and_then(|kind| text::decode(kind.value.of(object))) else {
+        return false;
+    };
+    let is_text = |span: Span| span.of(object).first() == Some(&b'"');
+    let id = scan.id.is_some_and(|id| is_text(id.value));
+    if kind == "session" {
+        return id;
+    }
+    let time = scan.time.is_some_and(|time| is_text(time.value));
+    let tree = id && scan.parent.is_some();
+    let list = match kind.as_str() {
+        "message" => scan.message.is_some(),
+        "compaction" => scan.kept_index.is_some(),
+        "model_change" | "thinking_level_change" => true,
+        _ => false,
+    };
+    time && (tree || list)
+}
+
+/// An entry of the complete members of a torn one. An answer that was cut is one that was broken
+/// off: pi shows it and does not send it.
+#[must_use]
+pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
+    let object = salvage(&String::from_utf8_lossy(torn).into_owned().into_bytes())?;
+    let scan = Scan::of(&object).ok()??;
+    // A header is rebuilt from what is left of it.
+    if !recognise(&object) || scan.is(&object, "session") {
+        return None;
+    }
+    if !scan.is(&object, "message") {
+        return Some(object);
+    }
+    let message = scan.message?;
+    let role = scan.role.map(|role| role.of(&object))?;
+    let has = |key: &str| members(message.of(&object)).any(|(name, _)| text::is(name, key));
+    if text::is(role, "bashExecution") || !has("content") {
+        return None;
+    }
+    if !text::is(role, "assistant") {
+        return Some(object);
+    }
+    let mut edits = Edits::default();
+    for (key, value) in [("usage", NO_USAGE), ("stopReason", "\"aborted\"")] {
+        if !has(key) {
+            edits.add(key, value.as_bytes());
+        }
+    }
+    let mut out = Vec::with_capacity(object.len() + 200);
+    edits.apply(&object, message.end - 1, false, &mut out);
+    Some(out)
+}
+
+const NO_USAGE: &str = "{\"input\":0,\"output\":0,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":0,\"cost\":{\"input\":0,\"output\":0,\"cacheRead\":0,\"cacheWrite\":0,\"total\":0}}";
+
+/// The members of an object, by key and value in their spelling.
+pub fn members(object: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut cursor = crate::json::Cursor::new(object);
+    let mut open = cursor.begin_object().is_ok();
+    std::iter::from_fn(move || {
+        let key = cursor.next_key().ok().flatten().filter(|_| open);
+        let member = key.and_then(|key| Some((key, cursor.skip_value().ok()?)));
+        open = member.is_some();
+        member.map(|(key, value)| (key.of(object), value.of(object)))
+    })
+}
+
+/// The member of an object with this key, in its spelling.
+#[must_use]
+pub fn member<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
+    members(object).filter(|(name, _)| text::is(name, key)).last().map(|(_, value)| value)
+}
+
+/// The elements of a list, in their spelling, and where they begin in it.
+pub fn elements(list: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut cursor = crate::json::Cursor::new(list);
+    let mut open = cursor.begin_array().is_ok();
+    std::iter::from_fn(move || {
+        open = open && cursor.next_element().unwrap_or(false);
+        let element = if open { cursor.skip_value().ok() } else { None };
+        open = element.is_some();
+        element.map(|element| (element.start, element.of(list)))
+    })
+}

@@ -1,0 +1,373 @@
+//! What a model's interface refuses, and what is done about it.
+//!
+//! Source: `transformMessages` of pi's `ai` package, release 0.87.1, and the rules of the
+//! interfaces that it serves: every call has its result before the next turn, no result is without
+//! its call, the last answer says something, and text is Unicode. Answers that were broken off
+//! are not sent. Thoughts that carry a signature are never touched.
+
+use super::super::scan::Scan;
+use super::record::{elements, member};
+use crate::diagnostic::Code;
+use crate::format::{Reach, Rescued};
+use crate::ids::{Id, Maker};
+use crate::json::{Span, text};
+use crate::tree::{Plan, key_of, marks};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// What is decided on the way along the active branch, and how far writing came.
+#[derive(Debug)]
+pub struct Resume {
+    list: bool,
+    kept: Option<u32>,
+    compaction: Option<u32>,
+    maker: Maker,
+    /// How many entries were looked at.
+    looked: u32,
+    /// The last answer, while calls of it wait for their results.
+    open: Option<Turn>,
+    /// Answers at the end that say nothing.
+    tail: Vec<u32>,
+    /// Results that are put in, by the entry that they stand behind.
+    put: BTreeMap<u32, Vec<Put>>,
+    /// Where results were put in, by their calls.
+    answered: HashMap<u64, (u32, usize)>,
+    removed: BTreeMap<u32, Code>,
+    halves: BTreeSet<u32>,
+    /// The parent of the next entry of the active branch, and why.
+    over: Option<(Vec<u8>, Code)>,
+    /// Parents of entries that went, by the entries' identifiers.
+    gone: HashMap<u64, (Vec<u8>, Code)>,
+}
+
+/// An answer with calls.
+#[derive(Debug)]
+struct Turn {
+    /// The last entry that belongs to it.
+    after: u32,
+    calls: Vec<Call>,
+    /// Results that stand off the active branch.
+    elsewhere: HashMap<u64, Vec<u8>>,
+    /// The answer's times, in their spelling.
+    time: Vec<u8>,
+    message_time: Vec<u8>,
+}
+
+/// A call that waits for its result, in its spelling.
+#[derive(Debug)]
+struct Call {
+    id: Vec<u8>,
+    name: Vec<u8>,
+}
+
+/// A result that is put in.
+#[derive(Debug)]
+struct Put {
+    call: Vec<u8>,
+    message: Vec<u8>,
+    time: Vec<u8>,
+    id: Id,
+}
+
+const UNKNOWN: &str =
+    "The session was interrupted before this tool returned. The outcome of the call is unknown.";
+
+impl Resume {
+    /// For a session whose last compaction and the first entry that it keeps are known.
+    pub fn new(list: bool, kept: Option<u32>, compaction: Option<u32>, maker: Maker) -> Self {
+        Self {
+            list,
+            kept,
+            compaction,
+            maker,
+            looked: 0,
+            open: None,
+            tail: Vec::new(),
+            put: BTreeMap::new(),
+            answered: HashMap::new(),
+            removed: BTreeMap::new(),
+            halves: BTreeSet::new(),
+            over: None,
+            gone: HashMap::new(),
+        }
+    }
+
+    /// Looks at the next entry.
+    pub fn look(&mut self, plan: &Plan, record: &Rescued<'_>, scan: &Scan) {
+        let ordinal = self.looked;
+        self.looked += 1;
+        if plan.marks(ordinal) & marks::GONE != 0 {
+            return;
+        }
+        let bytes = record.bytes;
+        let message = scan.message.filter(|_| scan.is(bytes, "message"));
+        let message = message.map_or(&b""[..], |message| message.of(bytes));
+        let role = scan.role.and_then(|role| text::decode(role.of(bytes))).unwrap_or_default();
+        let sent = plan.is_sent(ordinal, self.compaction, self.kept);
+        if !plan.is_active(ordinal) {
+            if role == "toolResult" {
+                self.found_elsewhere(message);
+            }
+            return;
+        }
+        if !sent {
+            return;
+        }
+        if !lone_halves(bytes).is_empty() {
+            self.halves.insert(ordinal);
+        }
+        match role.as_str() {
+            "assistant" => self.answer(ordinal, message, record, scan),
+            "toolResult" => self.result(ordinal, message),
+            "system" => {}
+            "bashExecution" if member(message, "excludeFromContext") == Some(b"true") => {}
+            _ if plan.marks(ordinal) & marks::SAID != 0 => {
+                self.settle();
+                self.tail.clear();
+            }
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, ordinal: u32, message: &[u8], record: &Rescued<'_>, scan: &Scan) {
+        self.settle();
+        let why = member(message, "stopReason").unwrap_or_default();
+        if text::is(why, "error") || text::is(why, "aborted") {
+            return;
+        }
+        let content = member(message, "content").unwrap_or_default();
+        let mut calls = Vec::new();
+        let mut says = text::decode(content).is_some_and(|text| !text.trim().is_empty());
+        for (_, block) in elements(content) {
+            let of = |key: &str| member(block, key).unwrap_or_default();
+            match of("type") {
+                b"\"text\"" => {
+                    says |= text::decode(of("text")).is_some_and(|t| !t.trim().is_empty())
+                }
+                b"\"thinking\"" => {}
+                b"\"toolCall\"" => {
+                    says = true;
+                    // A call that damage took the identifier from cannot be answered.
+                    if of("id").starts_with(b"\"") {
+                        calls.push(Call { id: of("id").to_vec(), name: of("name").to_vec() });
+                    }
+                }
+                _ => says = true,
+            }
+        }
+        if says {
+            self.tail.clear();
+        } else {
+            self.tail.push(ordinal);
+        }
+        if !calls.is_empty() {
+            let time = scan.time.map_or(&b"null"[..], |time| time.value.of(record.bytes)).to_vec();
+            let message_time = member(message, "timestamp").unwrap_or(b"0").to_vec();
+            let elsewhere = HashMap::new();
+            self.open = Some(Turn { after: ordinal, calls, elsewhere, time, message_time });
+        }
+    }
+
+    fn result(&mut self, ordinal: u32, message: &[u8]) {
+        let call = member(message, "toolCallId").unwrap_or_default();
+        if let Some(open) = &mut self.open
+            && let Some(place) = open.calls.iter().position(|c| key_of(&c.id) == key_of(call))
+        {
+            open.calls.remove(place);
+            open.after = ordinal;
+            return;
+        }
+        // A result that comes too late is put in where it belongs.
+        self.found_elsewhere(message);
+        self.removed.insert(ordinal, Code::OrphanResult);
+    }
+
+    /// A result that stands where it is not sent, or comes too late, is still the result.
+    fn found_elsewhere(&mut self, message: &[u8]) {
+        let key = key_of(member(message, "toolCallId").unwrap_or_default());
+        if let Some((after, place)) = self.answered.remove(&key) {
+            let put = self.put.get_mut(&after).and_then(|put| put.get_mut(place));
+            if let Some(put) = put {
+                put.message = message.to_vec();
+            }
+        } else if let Some(open) = &mut self.open
+            && open.calls.iter().any(|call| key_of(&call.id) == key)
+        {
+            open.elsewhere.insert(key, message.to_vec());
+        }
+    }
+
+    /// The next turn begins: calls that still wait get results put in.
+    fn settle(&mut self) {
+        let Some(mut turn) = self.open.take() else { return };
+        for call in turn.calls {
+            let key = key_of(&call.id);
+            let real = turn.elsewhere.remove(&key);
+            let list = self.put.entry(turn.after).or_default();
+            if real.is_none() {
+                self.answered.insert(key, (turn.after, list.len()));
+            }
+            let made = || {
+                let mut message = b"{\"role\":\"toolResult\",\"toolCallId\":".to_vec();
+                let is_text = call.name.starts_with(b"\"");
+                let name = if is_text { call.name.as_slice() } else { b"\"\"" };
+                message.extend_from_slice(&call.id);
+                message.extend_from_slice(b",\"toolName\":");
+                message.extend_from_slice(name);
+                message.extend_from_slice(b",\"content\":[{\"type\":\"text\",\"text\":");
+                text::quote(UNKNOWN, &mut message);
+                message.extend_from_slice(b"}],\"isError\":true,\"timestamp\":");
+                message.extend_from_slice(&turn.message_time);
+                message.push(b'}');
+                message
+            };
+            let message = real.unwrap_or_else(made);
+            list.push(Put { call: call.id, message, time: turn.time.clone(), id: Id::default() });
+        }
+    }
+
+    /// All entries were looked at.
+    pub fn close(&mut self, plan: &Plan) {
+        self.settle();
+        for ordinal in std::mem::take(&mut self.tail) {
+            self.removed.insert(ordinal, Code::EmptyTail);
+        }
+        let count = self.put.values().map(Vec::len).sum();
+        let ids = plan.free_names(&self.maker, count);
+        for (put, id) in self.put.values_mut().flatten().zip(ids) {
+            put.id = id;
+        }
+    }
+
+    /// Whether anything is changed.
+    pub fn changes(&self) -> bool {
+        !self.put.is_empty() || !self.halves.is_empty() || self.removes()
+    }
+
+    /// Whether entries go.
+    pub fn removes(&self) -> bool {
+        !self.removed.is_empty()
+    }
+
+    /// Why an entry goes, if it does.
+    pub fn removed(&self, ordinal: u32) -> Option<Code> {
+        self.removed.get(&ordinal).copied()
+    }
+
+    /// The entries behind which results are put in, once for each.
+    pub fn places(&self) -> Vec<u32> {
+        self.put.iter().flat_map(|(ordinal, put)| put.iter().map(|_| *ordinal)).collect()
+    }
+
+    /// Counts what was put in and what went.
+    pub fn count(&self, reach: &mut Reach) {
+        let put = self.put.values().map(Vec::len).sum::<usize>() as u64;
+        let gone = self.removed.len() as u64;
+        reach.entries = (reach.entries + put).saturating_sub(gone);
+        reach.messages = (reach.messages + put).saturating_sub(gone);
+    }
+
+    /// Whether an entry needs to be looked into when it is written.
+    pub fn touches(&self, ordinal: u32) -> bool {
+        self.over.is_some()
+            || !self.gone.is_empty()
+            || self.put.contains_key(&ordinal)
+            || self.removed.contains_key(&ordinal)
+            || self.halves.contains(&ordinal)
+    }
+
+    /// The parent that an entry gets because of what was put in or went before it.
+    pub fn parent(&mut self, active: bool, parent: &[u8]) -> Option<(Vec<u8>, Code)> {
+        if self.list {
+            return None;
+        }
+        let over = if active { self.over.take() } else { None };
+        over.or_else(|| self.gone.get(&key_of(parent)).cloned())
+    }
+
+    /// Notes that an entry goes whose parent is this one.
+    pub fn remove(&mut self, active: bool, own: &[u8], parent: Vec<u8>, code: Code) {
+        if active {
+            self.over = Some((parent.clone(), code));
+        }
+        self.gone.insert(key_of(own), (parent, code));
+    }
+
+    /// The lines that are put in behind an entry, with their calls.
+    pub fn put_in(&mut self, ordinal: u32, own: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let Some(put) = self.put.get(&ordinal) else { return Vec::new() };
+        let mut parent = own.to_vec();
+        let mut lines = Vec::with_capacity(put.len());
+        for put in put {
+            let mut line = b"{\"type\":\"message\",".to_vec();
+            if !self.list {
+                let id = format!("\"{}\"", String::from_utf8_lossy(&put.id));
+                line.extend_from_slice(format!("\"id\":{id},\"parentId\":").as_bytes());
+                line.extend_from_slice(&parent);
+                line.push(b',');
+                parent = id.into_bytes();
+            }
+            line.extend_from_slice(b"\"timestamp\":");
+            line.extend_from_slice(&put.time);
+            line.extend_from_slice(b",\"message\":");
+            line.extend_from_slice(&put.message);
+            let code = Code::ResultSynthesized.name();
+            let note = format!(",\"copyist\":{{\"repaired\":[{{\"code\":\"{code}\"}}]}}}}");
+            line.extend_from_slice(note.as_bytes());
+            lines.push((put.call.clone(), line));
+        }
+        self.over = Some((parent, Code::ResultSynthesized));
+        lines
+    }
+
+    /// Half characters in an entry, if it is to be freed of them.
+    pub fn halves(&self, ordinal: u32, record: &[u8]) -> Vec<Span> {
+        if self.halves.contains(&ordinal) { lone_halves(record) } else { Vec::new() }
+    }
+}
+
+/// Escapes of surrogates without their other half, but in thoughts that carry a signature.
+fn lone_halves(record: &[u8]) -> Vec<Span> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    let half = |at: usize| {
+        let digits = record.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        let digits = std::str::from_utf8(digits).ok()?;
+        u32::from_str_radix(digits, 16).ok().filter(|point| (0xd800..0xe000).contains(point))
+    };
+    while let Some(next) = record.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+        at += next;
+        match half(at) {
+            Some(high) if high < 0xdc00 && half(at + 6).is_some_and(|low| low >= 0xdc00) => {
+                at += 12
+            }
+            Some(_) => {
+                found.push(Span { start: at, end: at + 6 });
+                at += 6;
+            }
+            None => at += 2,
+        }
+    }
+    if !found.is_empty() {
+        let signed = signed_thoughts(record);
+        found.retain(|half| !signed.iter().any(|s| s.start <= half.start && half.end <= s.end));
+    }
+    found
+}
+
+/// Where thoughts that carry a signature stand in an entry.
+fn signed_thoughts(record: &[u8]) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let Some(content) = member(record, "message").and_then(|message| member(message, "content"))
+    else {
+        return spans;
+    };
+    // Both are slices of one text.
+    let base = content.as_ptr().addr() - record.as_ptr().addr();
+    for (start, block) in elements(content) {
+        let thought = member(block, "type").is_some_and(|kind| text::is(kind, "thinking"));
+        if thought && member(block, "thinkingSignature").is_some() {
+            spans.push(Span { start: base + start, end: base + start + block.len() });
+        }
+    }
+    spans
+}

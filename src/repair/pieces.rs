@@ -1,0 +1,308 @@
+//! A damaged stream taken apart: records, and bytes that are none.
+//!
+//! A healthy line is one record. Any other is walked from its beginning. A value that ends where
+//! another begins, or where the line ends, is a record if the format recognises it; behind what is
+//! none, the next record begins where the format's records begin and the value there runs on to
+//! the end of the line, or to another record. Nested objects do neither.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::Result;
+use crate::format::{Cx, Repair, Rescued};
+use crate::json::Cursor;
+use crate::lines::{BOM, Line, Lines};
+use crate::position::Position;
+use std::borrow::Cow;
+use std::io::Read;
+
+/// What the stream consists of.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// A blank line, and whether a line ending follows.
+    Blank(&'a [u8], bool),
+    /// A record.
+    Record(Rescued<'a>),
+    /// Bytes that cannot stand in the output, and why.
+    Aside(&'a [u8], Position, Code),
+}
+
+/// Takes parts in the order of the stream. For a record that is alone on its line it says whether
+/// it is one.
+pub type Show<'a> = &'a mut dyn FnMut(Part<'_>) -> Result<bool>;
+
+/// Walks over a stream, as often as needed; what the first walk found out the others know.
+pub struct Pieces<'a> {
+    repair: &'static Repair,
+    salvage: bool,
+    cx: &'a Cx<'a>,
+    /// Whether this is the first walk, which checks every line and says what is wrong.
+    first: bool,
+    /// Places of the lines that are not one record each.
+    broken: Vec<u64>,
+    /// How many of them this walk has met.
+    met: usize,
+    head: Option<Head>,
+    /// What the walks found.
+    pub found: Found,
+}
+
+/// What was found in a stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Found {
+    /// Whether anything is not as it should be.
+    pub damaged: bool,
+    /// How many bytes are set aside.
+    pub aside: u64,
+    /// Records, whole or repaired.
+    pub records: u64,
+    /// Those of them that the software does not read.
+    pub rescued: u64,
+}
+
+/// The first piece of a record into which another was written.
+struct Head {
+    bytes: Vec<u8>,
+    at: Position,
+}
+
+/// How many bytes of a line are walked for each of its bytes, in search of records: a line made to
+/// waste time would take the square of its length.
+const EFFORT: usize = 64;
+
+impl<'a> Pieces<'a> {
+    /// For sessions of one format.
+    pub fn new(repair: &'static Repair, salvage: bool, cx: &'a Cx<'a>) -> Self {
+        Self {
+            repair,
+            salvage,
+            cx,
+            first: true,
+            broken: Vec::new(),
+            met: 0,
+            head: None,
+            found: Found::default(),
+        }
+    }
+
+    /// Shows all parts of a stream.
+    ///
+    /// # Errors
+    /// Those of `show`, and if the stream cannot be read.
+    pub fn walk(&mut self, source: Box<dyn Read>, show: Show<'_>) -> Result<()> {
+        self.met = 0;
+        let mut lines = Lines::new(source, self.cx.options.max_line);
+        if lines.skip_bom()? {
+            let at = Position { line: 1, ..Position::default() };
+            self.aside(BOM, at, Code::MarkRemoved, show)?;
+        }
+        while let Some(line) = lines.next()? {
+            self.line(&line, show)?;
+        }
+        self.settle(show)?;
+        self.first = false;
+        Ok(())
+    }
+
+    fn line(&mut self, line: &Line<'_>, show: Show<'_>) -> Result<()> {
+        if line.is_blank() {
+            return show(Part::Blank(line.bytes, line.terminated)).map(drop);
+        }
+        if self.is_healthy(line) {
+            let record = Rescued { bytes: line.bytes, at: line.at, read: true, repaired: None };
+            if show(Part::Record(record))? {
+                if self.first {
+                    self.found.records += 1;
+                }
+                self.settle(show)?;
+                return self.ending(line);
+            }
+        }
+        if self.first {
+            self.broken.push(line.at.byte);
+            self.found.damaged = true;
+        }
+        if !self.join(line, show)? {
+            self.settle(show)?;
+            self.take_apart(line, show)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a line can be one record. Later walks know what the first one found.
+    fn is_healthy(&mut self, line: &Line<'_>) -> bool {
+        if self.first {
+            return simdutf8::basic::from_utf8(line.bytes).is_ok();
+        }
+        let broken = self.broken.get(self.met) == Some(&line.at.byte);
+        self.met += usize::from(broken);
+        !broken
+    }
+
+    /// The last record may lack its line ending.
+    fn ending(&mut self, line: &Line<'_>) -> Result<()> {
+        if !line.terminated && self.first {
+            self.found.damaged = true;
+            self.say(Code::LineEnded, Code::LineEnded.title(), line.at);
+        }
+        Ok(())
+    }
+
+    fn say(&self, code: Code, message: impl Into<String>, at: Position) {
+        if self.first {
+            self.cx.report(Diagnostic::new(code, message).at(at));
+        }
+    }
+
+    fn aside(&mut self, bytes: &[u8], at: Position, code: Code, show: Show<'_>) -> Result<()> {
+        if self.first {
+            self.found.damaged = true;
+            self.found.aside += bytes.len() as u64;
+            let found = Diagnostic::new(code, format!("{}: {} bytes", code.title(), bytes.len()));
+            self.cx.report(found.at(at).showing(bytes, 0));
+        }
+        show(Part::Aside(bytes, at, code)).map(drop)
+    }
+
+    /// Shows a record that was found on a broken line. What is not UTF-8 in it is replaced, as
+    /// software that reads it does.
+    fn record(
+        &mut self,
+        bytes: &[u8],
+        at: Position,
+        repaired: Option<Code>,
+        show: Show<'_>,
+    ) -> Result<()> {
+        let (bytes, repaired) = match String::from_utf8_lossy(bytes) {
+            Cow::Borrowed(text) => (Cow::Borrowed(text.as_bytes()), repaired),
+            Cow::Owned(text) => {
+                // The pieces of a joined record stand there already.
+                if repaired.is_none() {
+                    self.aside(bytes, at, Code::Utf8Replaced, show)?;
+                }
+                (Cow::Owned(text.into_bytes()), Some(Code::Utf8Replaced))
+            }
+        };
+        let read = repaired == Some(Code::Utf8Replaced);
+        if self.first {
+            self.found.records += 1;
+            self.found.rescued += u64::from(!read);
+        }
+        show(Part::Record(Rescued { bytes: &bytes, at, read, repaired })).map(drop)
+    }
+
+    /// Shows what a broken line consists of.
+    fn take_apart(&mut self, line: &Line<'_>, show: Show<'_>) -> Result<()> {
+        let bytes = line.bytes;
+        let mut budget = bytes.len().saturating_mul(EFFORT);
+        let (mut at, mut records, mut head) = (0, 0, None);
+        while let Some(start) = self.skip_space(bytes, at) {
+            let rest = bytes.get(start..).unwrap_or_default();
+            let here = line.at.plus(start);
+            let nuls = rest.iter().take_while(|b| **b == 0).count();
+            if nuls > 0 {
+                self.aside(rest.get(..nuls).unwrap_or_default(), here, Code::NulsRemoved, show)?;
+                at = start + nuls;
+            } else if let Some(length) = self.record_at(rest, start == 0, &mut budget) {
+                let record = rest.get(..length).unwrap_or_default();
+                if at > 0 || length < rest.trim_ascii_end().len() {
+                    self.say(Code::GluedSplit, Code::GluedSplit.title(), here);
+                }
+                self.record(record, here, None, show)?;
+                (at, records) = (start + length, records + 1);
+            } else {
+                let next = self.next_record(rest, &mut budget).unwrap_or(rest.len());
+                let piece = rest.get(..next).unwrap_or_default();
+                at = start + next;
+                if start == 0 && next < rest.len() && piece.starts_with(b"{") {
+                    head = Some(Head { bytes: piece.to_vec(), at: here });
+                } else {
+                    self.rubbish(piece, here, show)?;
+                }
+            }
+        }
+        match head {
+            // Only a record that was written whole into the middle of another stands so.
+            Some(head) if records == 1 && line.terminated => self.head = Some(head),
+            Some(head) => self.rubbish(&head.bytes, head.at, show)?,
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn skip_space(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        let rest = bytes.get(at..)?;
+        rest.iter().position(|b| !b.is_ascii_whitespace()).map(|space| at + space)
+    }
+
+    /// How long the record is that the bytes begin with. At the beginning of a line what the
+    /// software would read is one, too.
+    fn record_at(&self, bytes: &[u8], alone: bool, budget: &mut usize) -> Option<usize> {
+        if bytes.first() != Some(&b'{') {
+            return None;
+        }
+        let length = whole(bytes, budget)?;
+        let rest = bytes.get(length..).unwrap_or_default();
+        let value = bytes.get(..length).unwrap_or_default();
+        let line = alone && rest.trim_ascii().is_empty();
+        (line || (self.repair.recognise)(value)).then_some(length)
+    }
+
+    /// Where the next record begins behind something else.
+    fn next_record(&self, bytes: &[u8], budget: &mut usize) -> Option<usize> {
+        let behind = bytes.get(1..).unwrap_or_default();
+        memchr::memmem::find_iter(behind, self.repair.begins).map(|at| at + 1).find(|at| {
+            let rest = bytes.get(*at..).unwrap_or_default();
+            let Some(length) = whole(rest, budget) else { return false };
+            let (record, after) = rest.split_at_checked(length).unwrap_or_default();
+            let after = after.iter().find(|b| !b.is_ascii_whitespace() && **b != 0);
+            after.is_none_or(|b| *b == b'{') && (self.repair.recognise)(record)
+        })
+    }
+
+    /// Sets aside what is no record, and restores of it what can be.
+    fn rubbish(&mut self, bytes: &[u8], at: Position, show: Show<'_>) -> Result<()> {
+        let torn = bytes.starts_with(b"{");
+        let code = if torn { Code::TornRecord } else { Code::StraySetAside };
+        self.aside(bytes, at, code, show)?;
+        if let Some(record) = (self.repair.restore)(bytes).filter(|_| torn && self.salvage) {
+            self.say(Code::Salvaged, Code::Salvaged.title(), at);
+            self.record(&record, at, Some(Code::Salvaged), show)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a record together into which a whole one was written: its first piece stands before
+    /// that one, the second on the next line.
+    fn join(&mut self, line: &Line<'_>, show: Show<'_>) -> Result<bool> {
+        let Some(head) = self.head.take() else { return Ok(false) };
+        let joined = [head.bytes.as_slice(), line.bytes].concat();
+        let fits = whole(&joined, &mut usize::MAX.clone()) == Some(joined.trim_ascii_end().len());
+        if !fits || !(self.repair.recognise)(&joined) {
+            self.head = Some(head);
+            return Ok(false);
+        }
+        self.aside(&head.bytes, head.at, Code::RecordJoined, show)?;
+        self.aside(line.bytes, line.at, Code::RecordJoined, show)?;
+        self.record(&joined, line.at, Some(Code::RecordJoined), show)?;
+        Ok(true)
+    }
+
+    /// Gives up hope for the second piece.
+    fn settle(&mut self, show: Show<'_>) -> Result<()> {
+        match self.head.take() {
+            Some(head) => self.rubbish(&head.bytes, head.at, show),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How long the JSON value is that the bytes begin with.
+fn whole(bytes: &[u8], budget: &mut usize) -> Option<usize> {
+    if *budget == 0 {
+        return None;
+    }
+    let mut cursor = Cursor::new(bytes);
+    let value = cursor.skip_value();
+    let walked = value.as_ref().map_or_else(|fault| fault.at, |span| span.end);
+    *budget = budget.saturating_sub(walked);
+    value.ok().map(|span| span.end)
+}

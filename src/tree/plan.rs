@@ -1,0 +1,386 @@
+//! What is to be done about each entry of a broken tree, in the order of the file.
+
+use super::skeleton::{Aim, Bone, FIRST, key_of_id, marks};
+use super::{ABSENT, Bits, MISSING, ROOT};
+use crate::format::Reach;
+use crate::ids::{Id, Maker};
+use std::collections::{HashMap, HashSet};
+
+/// What is to be done about the entries of a session.
+#[derive(Debug)]
+pub struct Plan {
+    bones: Vec<Bone>,
+    maker: Maker,
+    /// New identifiers that do not follow from the ordinal.
+    names: HashMap<u32, Id>,
+    aims: HashMap<(u32, bool), Aim>,
+    /// The first entries that compactions keep.
+    kept: HashMap<u32, u32>,
+    /// Entries whose identifiers others need.
+    wanted: Bits,
+    /// The active branch.
+    path: Bits,
+    leaf: Option<u32>,
+    /// The last entry, if it was linked to the end of the conversation.
+    moved: Option<u32>,
+    before: Reach,
+}
+
+impl Plan {
+    pub(super) fn new(
+        bones: Vec<Bone>,
+        maker: Maker,
+        names: HashMap<u32, Id>,
+        missing: HashMap<u32, u64>,
+        wishes: Bits,
+        (aims, kept): (HashMap<(u32, bool), Aim>, HashMap<u32, u32>),
+        before: Reach,
+    ) -> Self {
+        let mut plan = Self { names, aims, kept, before, ..Self::empty(bones, maker) };
+        plan.break_circles();
+        plan.adopt(&missing, &wishes);
+        plan.move_leaf();
+        plan.follow();
+        plan.note_wanted();
+        plan
+    }
+
+    fn empty(bones: Vec<Bone>, maker: Maker) -> Self {
+        Self {
+            bones,
+            maker,
+            names: HashMap::new(),
+            aims: HashMap::new(),
+            kept: HashMap::new(),
+            wanted: Bits::default(),
+            path: Bits::default(),
+            leaf: None,
+            moved: None,
+            before: Reach::default(),
+        }
+    }
+
+    pub(super) fn of_list(bones: Vec<Bone>, maker: Maker) -> Self {
+        let mut plan = Self::empty(bones, maker);
+        let there = |bone: &&Bone| !bone.is(marks::PASSED);
+        for bone in plan.bones.iter().filter(there) {
+            plan.path.insert(bone.ordinal);
+        }
+        plan.leaf = plan.bones.iter().rev().find(there).map(|bone| bone.ordinal);
+        plan
+    }
+
+    fn bone(&self, ordinal: u32) -> Option<Bone> {
+        self.bones.get(ordinal as usize).copied()
+    }
+
+    fn mark(&mut self, ordinal: u32, marks: u32) {
+        if let Some(bone) = self.bones.get_mut(ordinal as usize) {
+            bone.note |= marks;
+        }
+    }
+
+    fn link(&mut self, ordinal: u32, parent: Option<u32>, marks: u32) {
+        if let Some(bone) = self.bones.get_mut(ordinal as usize) {
+            bone.parent = parent.map_or(ROOT, |parent| FIRST + u64::from(parent));
+            bone.note |= marks;
+        }
+    }
+
+    /// Takes the parent from the first entry of each circle. A circle needs a parent that stands
+    /// behind its child, so only such entries are followed.
+    fn break_circles(&mut self) {
+        let starts = self.bones.iter().filter(|bone| bone.leads_forward());
+        let starts: Vec<u32> = starts.map(|bone| bone.ordinal).collect();
+        let mut seen = if starts.is_empty() { Vec::new() } else { vec![0u32; self.bones.len()] };
+        for (walk, start) in (1u32..).zip(starts) {
+            let mut here = Some(start);
+            while let Some(at) = here {
+                match seen.get_mut(at as usize) {
+                    Some(mark) if *mark == 0 => *mark = walk,
+                    Some(mark) if *mark == walk => {
+                        self.cut(at);
+                        break;
+                    }
+                    _ => break,
+                }
+                here = self.bone(at).and_then(|bone| bone.parent());
+            }
+        }
+    }
+
+    /// Cuts the circle that an entry is on.
+    fn cut(&mut self, on: u32) {
+        let (mut first, mut here) = (on, self.bone(on).and_then(|bone| bone.parent()));
+        while let Some(at) = here.filter(|at| *at != on) {
+            first = first.min(at);
+            here = self.bone(at).and_then(|bone| bone.parent());
+        }
+        if let Some(bone) = self.bones.get_mut(first as usize) {
+            bone.parent = MISSING;
+            bone.note |= marks::CIRCLE;
+        }
+    }
+
+    /// Finds parents for entries that have none any more.
+    ///
+    /// Software writes an entry behind the one that it follows, unless a person went back. So as
+    /// long as no entry before is without a child but the last one, the last one it was.
+    fn adopt(&mut self, missing: &HashMap<u32, u64>, wishes: &Bits) {
+        let mut parents = Bits::with_room(self.bones.len());
+        let mut adopted: HashMap<u64, Option<u32>> = HashMap::new();
+        let (mut childless, mut last) = (0u32, None);
+        let forward = self.bones.iter().any(|bone| bone.leads_forward());
+        for ordinal in 0..self.bones.len() as u32 {
+            let Some(bone) = self.bone(ordinal).filter(|b| !b.is(marks::PASSED)) else { continue };
+            let lost = missing.get(&ordinal);
+            match bone.parent {
+                ABSENT => {
+                    let parent = if forward { self.not_from(last, ordinal) } else { last };
+                    self.link(ordinal, parent, marks::LINKED);
+                }
+                MISSING => {
+                    let known = lost.and_then(|lost| adopted.get(lost)).copied();
+                    let only = last.is_none_or(|last| childless == 1 && !parents.contains(last));
+                    let orphan = known.is_none() && !only;
+                    let parent = known.unwrap_or(if only { last } else { None });
+                    let parent = if forward { self.not_from(parent, ordinal) } else { parent };
+                    let marks = if orphan { marks::ORPHAN } else { 0 };
+                    self.link(ordinal, parent, marks::LINKED | marks);
+                    if let (Some(lost), false) = (lost, orphan) {
+                        adopted.entry(*lost).or_insert(parent);
+                    }
+                }
+                _ if wishes.contains(ordinal) => self.mark(ordinal, marks::LINKED),
+                _ if forward && bone.is(marks::LINKED) => {
+                    self.link(ordinal, self.not_from(bone.parent(), ordinal), marks::LINKED);
+                }
+                _ => {}
+            }
+            if let Some(parent) = self.bone(ordinal).and_then(|bone| bone.parent())
+                && parents.insert(parent)
+                && parent < ordinal
+            {
+                childless -= 1;
+            }
+            childless += u32::from(!parents.contains(ordinal));
+            last = Some(ordinal);
+        }
+        self.leaf = last;
+    }
+
+    /// The entry, or the next one before it that does not come from `ancestor`: where the file's
+    /// order is upset, what stands before an entry may.
+    fn not_from(&self, entry: Option<u32>, ancestor: u32) -> Option<u32> {
+        /// How many entries are looked at; each may have a long way to the root.
+        const LOOKED_AT: usize = 64;
+        let before = (0..=entry?).rev().filter(|at| self.marks(*at) & marks::PASSED == 0);
+        before.take(LOOKED_AT).find(|at| !self.comes_from(*at, ancestor))
+    }
+
+    /// Whether an entry is an ancestor of another one.
+    fn comes_from(&self, entry: u32, ancestor: u32) -> bool {
+        let mut here = Some(entry);
+        for _ in 0..self.bones.len() {
+            match here {
+                Some(at) if at == ancestor => return true,
+                Some(at) => here = self.bone(at).and_then(|bone| bone.parent()),
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// An entry at the end that only says something about the session, and follows an earlier
+    /// entry than the last one of the conversation, is linked to that one.
+    fn move_leaf(&mut self) {
+        let Some(leaf) = self.leaf.filter(|leaf| self.marks(*leaf) & marks::ASIDE != 0) else {
+            return;
+        };
+        let there = |bone: &&Bone| !bone.is(marks::PASSED | marks::ASIDE);
+        let Some(end) = self.bones.iter().rev().find(there).map(|bone| bone.ordinal) else {
+            return;
+        };
+        let (mut here, mut top) = (Some(leaf), leaf);
+        let mut steps = self.bones.len();
+        while let Some(at) = here.filter(|at| *at != end && steps > 0) {
+            if at > end {
+                top = at;
+            }
+            here = self.bone(at).and_then(|bone| bone.parent());
+            steps -= 1;
+        }
+        if here.is_none() && !self.comes_from(end, top) {
+            self.link(top, Some(end), marks::LINKED);
+            self.moved = Some(top);
+        }
+    }
+
+    /// Notes the active branch.
+    fn follow(&mut self) {
+        let mut here = self.leaf;
+        while let Some(at) = here {
+            if !self.path.insert(at) {
+                break;
+            }
+            here = self.bone(at).and_then(|bone| bone.parent());
+        }
+    }
+
+    /// Children of what gets a new identifier need it, and so on.
+    fn note_wanted(&mut self) {
+        for ordinal in 0..self.bones.len() as u32 {
+            let Some(bone) = self.bone(ordinal).filter(|b| !b.is(marks::PASSED)) else { continue };
+            let Some(parent) = bone.parent() else { continue };
+            if self.marks(parent) & marks::RENAMED != 0 {
+                self.mark(ordinal, marks::LINKED);
+            }
+            if self.marks(ordinal) & marks::LINKED != 0 {
+                self.wanted.insert(parent);
+            }
+        }
+        for aim in self.aims.values() {
+            if let Aim::At(target) = aim {
+                self.wanted.insert(*target);
+            }
+        }
+    }
+
+    /// What was noted about an entry.
+    #[must_use]
+    pub fn marks(&self, ordinal: u32) -> u32 {
+        self.bone(ordinal).map_or(0, |bone| bone.note & ((1 << marks::BITS) - 1))
+    }
+
+    /// The parent that an entry gets, `Some(None)` for a root; `None` where it keeps its own.
+    #[must_use]
+    pub fn linked(&self, ordinal: u32) -> Option<Option<u32>> {
+        let bone = self.bone(ordinal).filter(|bone| bone.is(marks::LINKED))?;
+        Some(bone.parent())
+    }
+
+    /// Whether the entry is the last one, moved to the end of the conversation.
+    #[must_use]
+    pub fn is_moved(&self, ordinal: u32) -> bool {
+        self.moved == Some(ordinal)
+    }
+
+    /// The new identifier of an entry that gets one.
+    #[must_use]
+    pub fn name(&self, ordinal: u32) -> Option<Id> {
+        let renamed = self.marks(ordinal) & marks::RENAMED != 0;
+        let own = || self.maker.id(u64::from(ordinal) + 1);
+        renamed.then(|| self.names.get(&ordinal).copied().unwrap_or_else(own))
+    }
+
+    /// What becomes of a reference that cannot stay as it is.
+    #[must_use]
+    pub fn aim(&self, ordinal: u32, kept: bool) -> Option<Aim> {
+        self.aims.get(&(ordinal, kept)).copied()
+    }
+
+    /// Whether another entry needs this one's identifier.
+    #[must_use]
+    pub fn is_wanted(&self, ordinal: u32) -> bool {
+        self.wanted.contains(ordinal)
+    }
+
+    /// Whether an entry is on the active branch.
+    #[must_use]
+    pub fn is_active(&self, ordinal: u32) -> bool {
+        self.path.contains(ordinal)
+    }
+
+    /// Whether all parents stand before their children.
+    #[must_use]
+    pub fn is_in_file_order(&self) -> bool {
+        !self.bones.iter().any(Bone::leads_forward)
+    }
+
+    /// How many entries there are, those that go included.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.bones.len() as u32
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bones.is_empty()
+    }
+
+    /// Whether anything is to be done.
+    #[must_use]
+    pub fn changes(&self) -> bool {
+        let fixes = marks::GONE | marks::RENAMED | marks::LINKED;
+        !self.aims.is_empty() || self.bones.iter().any(|bone| bone.is(fixes))
+    }
+
+    /// Whether entries go.
+    #[must_use]
+    pub fn removes(&self) -> bool {
+        self.bones.iter().any(|bone| bone.is(marks::GONE))
+    }
+
+    /// The last compaction of the active branch.
+    #[must_use]
+    pub fn compaction(&self) -> Option<u32> {
+        let active = |b: &&Bone| b.is(marks::COMPACTION) && self.is_active(b.ordinal);
+        self.bones.iter().rev().find(active).map(|bone| bone.ordinal)
+    }
+
+    /// The first entry that a compaction keeps, if it stands before it on the active branch.
+    #[must_use]
+    pub fn kept_by(&self, compaction: u32) -> Option<u32> {
+        let kept = self.kept.get(&compaction).copied();
+        kept.filter(|kept| *kept < compaction && self.is_active(*kept))
+    }
+
+    /// Identifiers that no entry has or gets.
+    #[must_use]
+    pub fn free_names(&self, maker: &Maker, count: usize) -> Vec<Id> {
+        let mut next = self.bones.len() as u64 + self.names.len() as u64;
+        let mut free = Vec::with_capacity(count);
+        while free.len() < count {
+            let wanted = (count - free.len()) as u64;
+            let ids: Vec<Id> = (next + 1..=next + wanted).map(|n| maker.id(n)).collect();
+            next += wanted;
+            let keys: HashSet<u64> = ids.iter().map(key_of_id).collect();
+            let taken = self.bones.iter().map(|bone| bone.id).filter(|id| keys.contains(id));
+            let taken: HashSet<u64> = taken.collect();
+            let given = |id: &Id| self.names.values().any(|name| name == id);
+            free.extend(ids.into_iter().filter(|id| !taken.contains(&key_of_id(id)) && !given(id)));
+        }
+        free
+    }
+
+    /// What the software reached before.
+    #[must_use]
+    pub fn before(&self) -> Reach {
+        self.before
+    }
+
+    /// What it reaches of the active branch, where `kept` is the first entry that the last
+    /// compaction keeps.
+    #[must_use]
+    pub fn reach(&self, kept: Option<u32>) -> Reach {
+        let compaction = self.compaction();
+        let mut reach = Reach { entries: 0, messages: u64::from(compaction.is_some()) };
+        for bone in self.bones.iter().filter(|bone| self.is_active(bone.ordinal)) {
+            reach.entries += 1;
+            let sent = self.is_sent(bone.ordinal, compaction, kept);
+            reach.messages += u64::from(sent && bone.is(marks::SAID));
+        }
+        reach
+    }
+
+    /// Whether an entry of the active branch is in the context.
+    #[must_use]
+    pub fn is_sent(&self, ordinal: u32, compaction: Option<u32>, kept: Option<u32>) -> bool {
+        match compaction {
+            None => true,
+            Some(at) if ordinal < at => kept.is_some_and(|kept| ordinal >= kept),
+            Some(at) => ordinal > at,
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! A tree that may be broken, and how its entries are to hang together.
+//!
+//! An entry costs 24 bytes: hashes of its identifier and of its parent's, its ordinal, and what
+//! was noted about it. What is to be done is decided on these alone, in two orders: sorted by
+//! identifier it shows which entries refer to which ([`Skeleton::decide`]), in the order of the
+//! file which entry can have been before which ([`Plan`]).
+
+use super::plan::Plan;
+use super::{ABSENT, Bits, MISSING, ROOT};
+use crate::format::Reach;
+use crate::ids::{Id, Maker, hash};
+use crate::json::text;
+use std::collections::HashMap;
+
+/// Notes about an entry.
+pub mod marks {
+    /// The software reads it as the file is.
+    pub const READ: u32 = 1;
+    /// It is a message of the context.
+    pub const SAID: u32 = 1 << 1;
+    /// It stands for what was said before it.
+    pub const COMPACTION: u32 = 1 << 2;
+    /// It says something about the session, and nothing follows from where it stands.
+    pub const ASIDE: u32 = 1 << 3;
+    /// It is no part of the tree.
+    pub const OUTSIDE: u32 = 1 << 4;
+    /// The software fails on it.
+    pub const UNUSABLE: u32 = 1 << 5;
+    /// The same record stands before it.
+    pub const DUPLICATE: u32 = 1 << 6;
+    /// It gets a new identifier.
+    pub const RENAMED: u32 = 1 << 7;
+    /// It had none.
+    pub const NAMELESS: u32 = 1 << 8;
+    /// It gets another parent.
+    pub const LINKED: u32 = 1 << 9;
+    /// Its parent is not known.
+    pub const ORPHAN: u32 = 1 << 10;
+    /// It was its own ancestor.
+    pub const CIRCLE: u32 = 1 << 11;
+    /// How many bits there are.
+    pub const BITS: u32 = 12;
+    /// What is not in the output.
+    pub const GONE: u32 = UNUSABLE | DUPLICATE;
+    /// What the tree is without.
+    pub const PASSED: u32 = GONE | OUTSIDE;
+}
+
+/// What is known of an entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bone {
+    pub id: u64,
+    /// A hash first; [`FIRST`] and an ordinal later.
+    pub parent: u64,
+    pub ordinal: u32,
+    /// Marks, and a part of the hash of its bytes.
+    pub note: u32,
+}
+
+impl Bone {
+    pub fn is(&self, marks: u32) -> bool {
+        self.note & marks != 0
+    }
+
+    fn content(&self) -> u32 {
+        self.note >> marks::BITS
+    }
+
+    /// Whether its parent stands behind it.
+    pub fn leads_forward(&self) -> bool {
+        !self.is(marks::PASSED) && self.parent().is_some_and(|parent| parent >= self.ordinal)
+    }
+
+    /// The ordinal of the parent that was found.
+    pub fn parent(&self) -> Option<u32> {
+        self.parent.checked_sub(FIRST).map(|ordinal| ordinal as u32)
+    }
+}
+
+/// The parent that has ordinal 0, once hashes are resolved.
+pub(super) const FIRST: u64 = MISSING + 1;
+
+/// An identifier in its JSON spelling as a key.
+#[must_use]
+pub fn key_of(spelling: &[u8]) -> u64 {
+    let hashed = match memchr::memchr(b'\\', spelling) {
+        None => hash(spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default()),
+        Some(_) => hash(text::decode(spelling).unwrap_or_default().as_bytes()),
+    };
+    hashed.max(MISSING + 1)
+}
+
+/// A new identifier as a key.
+pub(super) fn key_of_id(id: &Id) -> u64 {
+    hash(id).max(MISSING + 1)
+}
+
+/// A parent in its JSON spelling as a key; `None` where there is no such member.
+#[must_use]
+pub fn parent_of(spelling: Option<&[u8]>) -> u64 {
+    match spelling {
+        None => ABSENT,
+        // pi follows a parent while it is truthy, so "" is a root too.
+        Some(b"null" | b"\"\"") => ROOT,
+        Some(spelling) => key_of(spelling),
+    }
+}
+
+/// An entry as it is noted.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Its identifier's key.
+    pub id: Option<u64>,
+    /// Its parent's key, as [`parent_of`] gives it.
+    pub parent: u64,
+    /// A hash of its bytes.
+    pub content: u64,
+    /// What else is to be noted.
+    pub marks: u32,
+}
+
+/// Another entry that one refers to, besides its parent.
+#[derive(Clone, Copy, Debug)]
+struct Reference {
+    from: u32,
+    target: u64,
+    kept: bool,
+}
+
+/// What becomes of a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// The entry itself: the target is not there.
+    Itself,
+    /// This entry.
+    At(u32),
+}
+
+/// Collects what is to be decided on.
+#[derive(Debug, Default)]
+pub struct Skeleton {
+    bones: Vec<Bone>,
+    references: Vec<Reference>,
+    /// Parents of what is not in the file, as far as torn records tell.
+    torn: HashMap<u64, u64>,
+    wished: Vec<(u64, u64)>,
+}
+
+impl Skeleton {
+    /// Notes an entry, in the order of the file.
+    pub fn entry(&mut self, seen: Seen) {
+        let ordinal = self.bones.len() as u32;
+        if let (Some(id), true) = (seen.id, seen.marks & marks::UNUSABLE != 0) {
+            self.torn.insert(id, seen.parent);
+        }
+        if self.bones.len() == self.bones.capacity() {
+            self.bones.reserve_exact((self.bones.len() / 8).max(1024));
+        }
+        let note = seen.marks | (seen.content as u32) << marks::BITS;
+        self.bones.push(Bone { id: seen.id.unwrap_or(0), parent: seen.parent, ordinal, note });
+    }
+
+    /// Notes that the entry noted last refers to another; `kept` for a compaction's first kept one.
+    pub fn refer(&mut self, target: u64, kept: bool) {
+        let from = (self.bones.len() as u32).saturating_sub(1);
+        self.references.push(Reference { from, target, kept });
+    }
+
+    /// Notes what a torn record tells of its parent.
+    pub fn torn(&mut self, id: u64, parent: u64) {
+        self.torn.entry(id).or_insert(parent);
+    }
+
+    /// Notes which parent an entry is to have.
+    pub fn wish(&mut self, id: u64, parent: u64) {
+        self.wished.push((id, parent));
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bones.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bones.is_empty()
+    }
+
+    /// Decides about a tree. New identifiers come from `maker`.
+    #[must_use]
+    pub fn decide(mut self, maker: Maker) -> Plan {
+        self.bones.sort_unstable_by_key(|bone| (bone.id, bone.ordinal));
+        let before = self.reach();
+        self.find_duplicates();
+        let names = self.rename(&maker);
+        let wishes = self.grant();
+        let (missing, firsts) = self.resolve();
+        let aims = self.aim(&firsts);
+        self.bones.sort_unstable_by_key(|bone| bone.ordinal);
+        Plan::new(self.bones, maker, names, missing, wishes, aims, before)
+    }
+
+    /// Decides about a list. Entries have no identifiers; where one could not have been written
+    /// twice, its content's hash stands for one.
+    #[must_use]
+    pub fn decide_list(mut self, maker: Maker) -> Plan {
+        self.bones.sort_unstable_by_key(|bone| (bone.id, bone.ordinal));
+        for place in 1..self.bones.len() {
+            if let Some([before, bone]) = self.bones.get_mut(place - 1..=place)
+                && before.id == bone.id
+                && bone.id != 0
+            {
+                bone.note |= marks::DUPLICATE;
+            }
+        }
+        self.bones.sort_unstable_by_key(|bone| bone.ordinal);
+        Plan::of_list(self.bones, maker)
+    }
+
+    fn set_parent(&mut self, place: usize, parent: u64) {
+        if let Some(bone) = self.bones.get_mut(place) {
+            bone.parent = parent;
+        }
+    }
+
+    fn mark(&mut self, place: usize, marks: u32) {
+        if let Some(bone) = self.bones.get_mut(place) {
+            bone.note |= marks;
+        }
+    }
+
+    /// All places of an identifier.
+    fn group(&self, id: u64) -> std::ops::Range<usize> {
+        let start = self.bones.partition_point(|bone| bone.id < id);
+        start..self.bones.partition_point(|bone| bone.id <= id)
+    }
+
+    /// Of entries with one identifier, those that stand there twice go, and the others but the
+    /// first get new identifiers.
+    fn find_duplicates(&mut self) {
+        /// With how many entries of the same identifier each is compared.
+        const COMPARED: usize = 64;
+        for place in 0..self.bones.len() {
+            let Some(bone) = self.bones.get(place).copied() else { break };
+            if bone.id == 0 || bone.is(marks::PASSED) {
+                continue;
+            }
+            let group = self.group(bone.id).start..place;
+            let earlier = self.bones.get(group).unwrap_or_default();
+            let mut earlier = earlier.iter().filter(|b| !b.is(marks::PASSED)).peekable();
+            if earlier.peek().is_none() {
+                continue;
+            }
+            let same = |b: &Bone| b.content() == bone.content() && b.parent == bone.parent;
+            let twice = earlier.take(COMPARED).any(same);
+            self.mark(place, if twice { marks::DUPLICATE } else { marks::RENAMED });
+        }
+    }
+
+    /// Finds new identifiers that no entry has. Most follow from the ordinal; the others are given
+    /// back.
+    fn rename(&mut self, maker: &Maker) -> HashMap<u32, Id> {
+        let mut names = HashMap::new();
+        let mut next = self.bones.len() as u64;
+        for place in 0..self.bones.len() {
+            let Some(bone) = self.bones.get(place).copied() else { break };
+            if bone.id == 0 && !bone.is(marks::PASSED) {
+                self.mark(place, marks::RENAMED | marks::NAMELESS);
+            } else if !bone.is(marks::RENAMED) {
+                continue;
+            }
+            let mut id = maker.id(u64::from(bone.ordinal) + 1);
+            while !self.group(key_of_id(&id)).is_empty() {
+                next += 1;
+                id = maker.id(next);
+                names.insert(bone.ordinal, id);
+            }
+        }
+        names
+    }
+
+    /// Gives entries the parents that a person wants for them.
+    fn grant(&mut self) -> Bits {
+        let mut granted = Bits::default();
+        for (id, parent) in std::mem::take(&mut self.wished) {
+            for place in self.group(id) {
+                self.set_parent(place, parent);
+                if let Some(bone) = self.bones.get(place) {
+                    granted.insert(bone.ordinal);
+                }
+            }
+        }
+        granted
+    }
+
+    /// The entry that an identifier means to an entry: the nearest before it, else one behind it.
+    fn nearest(&self, id: u64, own: u32) -> Option<u32> {
+        /// How many copies are passed over.
+        const PASSED: usize = 64;
+        let group = self.group(id);
+        let (start, bones) = (group.start, self.bones.get(group).unwrap_or_default());
+        let here = self.bones.partition_point(|b| (b.id, b.ordinal) < (id, own)) - start;
+        let there = |bone: &&Bone| !bone.is(marks::PASSED);
+        let (before, behind) = bones.split_at_checked(here)?;
+        let near = before.iter().rev().take(PASSED).find(there);
+        let found = near.or_else(|| before.iter().find(there));
+        let found = found.or_else(|| behind.iter().filter(|b| b.ordinal != own).find(there));
+        let found = found.or_else(|| behind.iter().find(there));
+        found.map(|bone| bone.ordinal)
+    }
+
+    /// The parent of what is not there: the next ancestor that is. `None` if no one tells.
+    fn through_torn(&self, id: u64, own: u32) -> Option<u64> {
+        /// How many torn records may follow each other.
+        const LONGEST: usize = 1000;
+        let mut at = id;
+        for _ in 0..LONGEST {
+            match *self.torn.get(&at)? {
+                parent if parent <= MISSING => return Some(ROOT),
+                parent => match self.nearest(parent, own).filter(|found| *found < own) {
+                    Some(found) => return Some(FIRST + u64::from(found)),
+                    None => at = parent,
+                },
+            }
+        }
+        None
+    }
+
+    /// Puts ordinals in the place of parents' hashes. Gives the hashes of those that are not
+    /// there, by entry, and the first entry that each of them was the parent of.
+    fn resolve(&mut self) -> (HashMap<u32, u64>, HashMap<u64, u32>) {
+        let (mut missing, mut firsts) = (HashMap::new(), HashMap::<u64, u32>::new());
+        for place in 0..self.bones.len() {
+            let Some(bone) = self.bones.get(place).copied() else { break };
+            if bone.parent <= MISSING || bone.is(marks::PASSED) {
+                continue;
+            }
+            let own = bone.ordinal;
+            if let Some(found) = self.nearest(bone.parent, own) {
+                self.set_parent(place, FIRST + u64::from(found));
+                continue;
+            }
+            firsts.entry(bone.parent).and_modify(|first| *first = (*first).min(own)).or_insert(own);
+            let known = self.through_torn(bone.parent, own);
+            if known.is_none() {
+                missing.insert(own, bone.parent);
+            } else {
+                self.mark(place, marks::LINKED);
+            }
+            self.set_parent(place, known.unwrap_or(MISSING));
+        }
+        (missing, firsts)
+    }
+
+    /// What becomes of references whose target is not there or has a new identifier.
+    /// And the first entries that compactions keep.
+    fn aim(&self, firsts: &HashMap<u64, u32>) -> (HashMap<(u32, bool), Aim>, HashMap<u32, u32>) {
+        let mut renamed: Vec<u32> = Vec::new();
+        renamed.extend(self.bones.iter().filter(|b| b.is(marks::RENAMED)).map(|b| b.ordinal));
+        renamed.sort_unstable();
+        let (mut aims, mut keeps) = (HashMap::new(), HashMap::new());
+        for Reference { from, target, kept } in &self.references {
+            let found = self.nearest(*target, *from);
+            if let (Some(found), true) = (found, *kept) {
+                keeps.insert(*from, found);
+            }
+            let aim = match found {
+                Some(found) if renamed.binary_search(&found).is_ok() => Aim::At(found),
+                Some(_) => continue,
+                // A fork that left labels out kept the entry behind one.
+                None => match firsts.get(target).filter(|first| *kept && *first < from) {
+                    Some(first) => {
+                        keeps.insert(*from, *first);
+                        Aim::At(*first)
+                    }
+                    None => Aim::Itself,
+                },
+            };
+            aims.insert((*from, *kept), aim);
+        }
+        (aims, keeps)
+    }
+
+    /// What the software reaches of the tree as it is. It takes the last of several entries with
+    /// one identifier, and hangs where it comes back to an entry.
+    fn reach(&self) -> Reach {
+        let read = |bone: &&Bone| bone.is(marks::READ) && !bone.is(marks::OUTSIDE);
+        let of = |id: u64| self.bones.get(self.group(id))?.iter().rev().find(read).copied();
+        let mut here = self.bones.iter().filter(read).max_by_key(|bone| bone.ordinal).copied();
+        let mut way = Bits::default();
+        let (mut entries, mut said, mut compaction) = (0, Vec::new(), None);
+        while let Some(bone) = here {
+            if !way.insert(bone.ordinal) || bone.is(marks::UNUSABLE) {
+                return Reach::default();
+            }
+            entries += 1;
+            if bone.is(marks::COMPACTION) && compaction.is_none() {
+                compaction = Some(bone.ordinal);
+            } else if bone.is(marks::SAID) {
+                said.push(bone.ordinal);
+            }
+            here = if bone.parent <= MISSING || bone.id == 0 { None } else { of(bone.parent) };
+        }
+        let kept = compaction.and_then(|compaction| {
+            let kept = self.references.iter().find(|r| r.from == compaction && r.kept)?;
+            of(kept.target).map(|bone| bone.ordinal).filter(|kept| way.contains(*kept))
+        });
+        let counts = |ordinal: &&u32| match compaction {
+            None => true,
+            Some(compaction) => {
+                **ordinal > compaction || kept.is_some_and(|kept| **ordinal >= kept)
+            }
+        };
+        let messages = said.iter().filter(counts).count() + usize::from(compaction.is_some());
+        Reach { entries, messages: messages as u64 }
+    }
+}
