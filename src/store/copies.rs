@@ -3,7 +3,8 @@
 use super::input::Fingerprint;
 use super::lock::is_locked;
 use super::meter::Tally;
-use crate::diagnostic::Code;
+use super::shared::LARGEST;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io;
@@ -75,6 +76,10 @@ fn copy(from: &Path, to: &Path, tally: &Tally) -> Result<()> {
     let failed = |error| Error::io("cannot copy the input to a temporary file", error);
     let file = File::open(from).map_err(|error| Error::io("cannot open", error))?;
     let refused = |why: &str| Error::request(Code::Changed, format!("{why} {}", from.display()));
+    if file.metadata().is_ok_and(|meta| meta.len() > LARGEST) {
+        let message = format!("{} is larger than 1 GiB", from.display());
+        return Err(Error::damaged(Diagnostic::new(Code::Database, message)));
+    }
     if is_locked(&file) {
         return Err(refused("another program is writing to"));
     }

@@ -10,8 +10,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-/// The largest file that is changed, in bytes.
-const LARGEST: u64 = 1 << 30;
+/// The largest file that is copied or changed, in bytes.
+pub const LARGEST: u64 = 1 << 30;
 
 /// Waits until no other thread of this run changes what sessions share.
 pub fn alone() -> MutexGuard<'static, ()> {

@@ -430,3 +430,46 @@ fn a_row_without_any_file_is_a_session_too() {
     assert!(code == 3 && said.contains("CY0702"), "{said}");
     assert_eq!(rows(&dir.path("home")), before);
 }
+
+#[test]
+fn a_state_that_was_left_behind_and_a_damaged_log_come_back() {
+    let dir = home();
+    let state = String::from_utf8(own("codelia/v1/state")).expect("UTF-8");
+    dir.write(
+        &format!("home/sessions/state/{ID}.json"),
+        state.replace("Which lamps are", "Which lamps were").as_bytes(),
+    );
+    let (code, said) = dir.exit(&["validate", "home"]);
+    assert_eq!(code, 0, "{said}");
+    let log = format!("home/sessions/messages/{ID}.jsonl");
+    let good = read(&dir.path(&log));
+    let there = ["convert", "-t", "canonical", "--force", "--out-dir", "streams", "home"];
+    let back = [
+        "convert",
+        "-t",
+        "codelia",
+        "--layout",
+        "native",
+        "--force",
+        "--out-dir",
+        "back",
+        "streams",
+    ];
+    let text = String::from_utf8(good.clone()).expect("UTF-8");
+    let bad = [&good[..], b"no JSON\n\xff\n"].concat();
+    for (log_now, code) in [(good, 0), (bad, 1), (text.replace('\n', "\r\n").into_bytes(), 0)] {
+        dir.write(&log, &log_now);
+        assert_eq!(dir.exit(&there).0, code);
+        assert_eq!(dir.exit(&back).0, 0);
+        assert_eq!(kept(&dir.path("back")), kept(&dir.path("home")));
+        assert_eq!(rows(&dir.path("back")), rows(&dir.path("home")));
+    }
+    // What the log says counts where there is room for one state.
+    dir.write(&log, text.as_bytes());
+    let one = ["convert", "-t", "codelia@1", "--layout", "native", "--out-dir", "one", "home"];
+    let (code, said) = dir.exit(&one);
+    assert!(code == 0 && said.contains("CY0601"), "{said}");
+    let one = String::from_utf8(read(&dir.path(&format!("one/sessions/state/{ID}.json"))))
+        .expect("UTF-8");
+    assert!(one.contains("Which lamps are"));
+}

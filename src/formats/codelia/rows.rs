@@ -56,6 +56,7 @@ fn guarded(mut db: Connection, longest: usize) -> rusqlite::Result<Connection> {
     ] {
         db.set_db_config(config, on)?;
     }
+    db.pragma_update(None, "cell_size_check", true)?;
     db.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(longest).unwrap_or(i32::MAX))?;
     db.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
     let mut rounds = 0;
@@ -243,7 +244,7 @@ impl Row {
     /// If the database cannot be used, or has a newer row and that is not to be written over.
     pub fn put(&self, old: Option<Vec<u8>>, force: bool) -> Result<Vec<u8>> {
         let failed = |error: rusqlite::Error| unusable(&error);
-        let (mut db, in_log_mode) = opened(old).map_err(failed)?;
+        let (mut db, in_log_mode) = opened(old.as_deref()).map_err(failed)?;
         if columns(&db).is_err() && is_empty(&db).map_err(failed)? {
             db.execute_batch(TABLE).map_err(failed)?;
         }
@@ -257,7 +258,10 @@ impl Row {
         let before = select(&db, &there, &self.text("session_id"))?;
         if let Some(before) = &before {
             let same = self.0.iter().all(|(name, value)| before.value(name) == Some(value));
-            if !same && !force && before.text("updated_at") > self.text("updated_at") {
+            if let Some(old) = old.filter(|_| same) {
+                return Ok(old);
+            }
+            if !force && before.text("updated_at") > self.text("updated_at") {
                 let message = format!(
                     "the database has a newer state of session {}, of {}",
                     self.text("session_id"),
@@ -315,11 +319,12 @@ fn set_mode(bytes: &mut [u8], mode: u8) {
 }
 
 /// A database in memory with these contents, and whether it has a log beside it elsewhere.
-fn opened(old: Option<Vec<u8>>) -> rusqlite::Result<(Connection, bool)> {
+fn opened(old: Option<&[u8]>) -> rusqlite::Result<(Connection, bool)> {
     let mut db = Connection::open_in_memory()?;
     let mut in_log_mode = true;
-    if let Some(mut bytes) = old {
-        in_log_mode = bytes.get(MODE).is_some_and(|mode| mode.contains(&LOG));
+    if let Some(old) = old {
+        in_log_mode = old.get(MODE).is_some_and(|mode| mode.contains(&LOG));
+        let mut bytes = old.to_vec();
         set_mode(&mut bytes, ROLLBACK);
         db.deserialize_read_exact("main", bytes.as_slice(), bytes.len(), false)?;
     }

@@ -107,8 +107,9 @@ fn copy(parts: &mut dyn Parts) -> Result<(Box<dyn AsRef<Path>>, PathBuf)> {
 
 /// The session's row in the database.
 fn row(parts: &mut dyn Parts, session: &str, cx: &Cx<'_>) -> Result<Option<Row>> {
-    let (_folder, file) = copy(parts)?;
-    match rows::read(&file, session, cx.options.max_line) {
+    let read =
+        copy(parts).and_then(|(_folder, file)| rows::read(&file, session, cx.options.max_line));
+    match read {
         Ok(row) => Ok(row),
         // The session is whole without it.
         Err(error) => cx.tolerate(error).map(|_| None),
