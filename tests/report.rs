@@ -51,7 +51,7 @@ fn the_schema_is_strict() {
     assert!(VALIDATOR.is_valid(&report));
     for (place, wrong) in [
         ("/command", json!("destroy")),
-        ("/exit", json!(4)),
+        ("/exit", json!(5)),
         ("/summary/detected", json!(0)),
         ("/summary", json!({ "records": 0, "warnings": 0, "errors": 0, "lost": 1 })),
         ("/inputs", json!([{ "path": "a", "outcome": "skipped", "records": 0 }])),
