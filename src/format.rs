@@ -1,5 +1,9 @@
 //! What a format is, and what the program lends it to work with.
 
+mod head;
+
+pub use head::Head;
+
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::ids;
@@ -7,8 +11,7 @@ use crate::json::Json;
 use crate::lines::Line;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
-use crate::yaml::encoding::{self, Encoding};
-use std::borrow::Cow;
+use crate::yaml::encoding::Encoding;
 use std::io::{self, Read, Seek, Write};
 use std::ops::ControlFlow;
 
@@ -36,6 +39,9 @@ pub struct Format {
     /// Where a file stands in a folder that all sessions of the software share, for formats that
     /// keep a session in several files there.
     pub member: Option<MemberFn>,
+    /// Where the file stands that tells more of a session at this path, and perhaps of others: only
+    /// read, never copied with the session. Paths have `/` between their pieces.
+    pub index: Option<fn(&str) -> Option<String>>,
     /// What an output is called whose input has this name, both without their endings.
     pub stem: fn(&str) -> String,
     /// How surely the beginning of a file is of this format, and of which version.
@@ -165,6 +171,15 @@ pub trait Parts {
         Ok(part)
     }
 
+    /// Opens the file that tells more of the session, where its format has such files and it is
+    /// there; with the name of the main part's file, without its ending, by which it speaks of it.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
+        Ok(None)
+    }
+
     /// Opens the first part.
     ///
     /// # Errors
@@ -259,54 +274,6 @@ pub enum Target {
     Same,
     /// This version.
     Version(u32),
-}
-
-/// The beginning of a file.
-#[derive(Clone, Copy, Debug)]
-pub struct Head<'a> {
-    /// The file's name, without its folder.
-    pub name: &'a str,
-    /// The first bytes, without a byte order mark.
-    pub bytes: &'a [u8],
-    /// Whether these are all the bytes there are.
-    pub whole: bool,
-    /// The encoding, where the person named one.
-    pub encoding: Option<&'static Encoding>,
-}
-
-impl<'a> Head<'a> {
-    /// How many bytes are looked at.
-    pub const SIZE: usize = 64 << 10;
-
-    /// The text, for formats whose files can be in another encoding than UTF-8.
-    #[must_use]
-    pub fn text(&self) -> Cow<'a, str> {
-        encoding::head(self.bytes, self.encoding)
-    }
-
-    /// The lines that are not blank. The last may be cut.
-    pub fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        self.bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty())
-    }
-
-    /// Whether no line begins as a JSON object does. NUL bytes alone say nothing: a power cut
-    /// leaves them in files of any format.
-    #[must_use]
-    pub fn lacks_objects(&self) -> bool {
-        let begins = |line: &[u8]| {
-            let inside = line.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
-            matches!(inside.trim_ascii_start().first(), Some(b'"' | b'}'))
-        };
-        let text = self.bytes.iter().any(|b| *b != 0 && !b.is_ascii_whitespace());
-        text && !self.lines().any(begins)
-    }
-
-    /// Whether this is JSON with its values on several lines, as programs print it for people.
-    #[must_use]
-    pub fn is_pretty_json(&self) -> bool {
-        let opens = |line: &[u8]| matches!(line.trim_ascii(), b"{" | b"[");
-        self.lacks_objects() && self.lines().next().is_some_and(opens)
-    }
 }
 
 /// How sure a format is of a file.

@@ -78,6 +78,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".jsonl", ".json"],
     beside: &[],
     member: Some(names::member),
+    index: None,
     stem: str::to_owned,
     sniff,
     read,

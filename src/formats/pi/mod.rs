@@ -80,6 +80,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".jsonl"],
     beside: &[],
     member: None,
+    index: None,
     stem: str::to_owned,
     sniff,
     read: reader::open,
