@@ -251,11 +251,12 @@ impl Records<'_> {
                 let (at, spelled) = (value.at, value.end.byte > value.at.byte);
                 let message = format!("`{name}` is no list of turns");
                 let json = self.json(value, Scalars::Typed)?;
-                // A key without a value is where a file was cut; this was written so.
-                self.nulled |= name == "messages" && spelled;
                 self.shadow.compare(self.nodes.end.byte, "");
                 if json.as_ref() != b"null" {
                     self.odd(&name, json, message, at)?;
+                } else if name == "messages" {
+                    // A key without a value is where a file was cut; this was written so.
+                    self.nulled |= spelled;
                 }
             }
             _ => self.top_member(&name, value, key.at)?,
