@@ -3,7 +3,7 @@
 use copyist::convert;
 use copyist::diagnostic::Log;
 use copyist::error::Result;
-use copyist::format::{Cx, Format, Options, Sink, Spool, Target};
+use copyist::format::{Change, Cx, Format, Options, Sink, Spool, Target};
 use copyist::formats::{Spec, canonical, pi};
 use copyist::json::{Cursor, text};
 use copyist::memory::{Buffer, Bytes};
@@ -105,6 +105,10 @@ struct Nowhere;
 impl Sink for Nowhere {
     fn create(&mut self, _name: &str) -> Result<Box<dyn Write>> {
         Ok(Box::new(std::io::sink()))
+    }
+
+    fn change(&mut self, _name: &str, change: Change) -> Result<()> {
+        change(None, true).map(drop)
     }
 
     fn takes_parts(&self) -> bool {

@@ -7,7 +7,7 @@
 use copyist::convert;
 use copyist::diagnostic::Log;
 use copyist::error::Result;
-use copyist::format::{Cx, Format, Options, Sink, Spool};
+use copyist::format::{Change, Cx, Format, Options, Sink, Spool};
 use copyist::formats::{FORMATS, Spec};
 use copyist::memory::{Buffer, Bytes};
 use copyist::yaml::encoding::Decoder;
@@ -128,6 +128,10 @@ fn converted(from: &str, version: u32, to: &str, target: u32, session: &[u8]) ->
 struct Nowhere;
 
 impl Sink for Nowhere {
+    fn change(&mut self, _name: &str, change: Change) -> Result<()> {
+        change(None, true).map(drop)
+    }
+
     fn takes_parts(&self) -> bool {
         true
     }

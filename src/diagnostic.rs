@@ -106,10 +106,15 @@ codes! {
     OddMessage "CY0308" Warning "message of no known shape" "What stands among the messages is no object with a known role, has a member twice, or calls of tools in another shape. It is kept whole and goes back to its own format and version, but no context holds it."
     TwiceNamed "CY0309" Warning "member stands twice" "A mapping has two members of one name. PyYAML takes the last; here the first is read and the other is kept beside it."
     NoRunEnd "CY0310" Note "run has no end" "The last line of a run says how it ended. A crash, or a program that still writes, leaves a file without it; everything that stands in the file is read."
+    Database "CY0311" Error "database cannot be used" "The database that indexes the sessions is damaged, is none, or has something else in place of its table. Nothing in it is run or repaired. The sessions are read without it, from their other files."
+    NoMessageLog "CY0312" Warning "message log is missing" "The database has a row for the session, but its log of messages is not there. The agent takes the session up without any history. What the runs tell of is read."
+    NoRow "CY0313" Note "log of messages without a row" "The session's log of messages is there, but the database has no row for it, so the agent does not find it. It is read."
+    OutsideReference "CY0314" Warning "reference leads outside" "A reference to a stored output is no plain name, so it could lead outside the session's own folder. It is kept as it is, and not followed."
     NoSessionId "CY0321" Warning "metadata do not name Claude's session" "`session_id` is missing from the metadata, though the log has it: the run was killed before it ended. `ao-resume` fails on such a session with \"Unexpected error: 'session_id'\". `copyist repair` fills it in from the log; by hand it is one member of `.meta.json`."
     OpenToolCall "CY0322" Warning "log ends in the middle of a tool call" "The last turn called a tool and got no answer: the agent is still at work, or was killed. Whether the tool took effect is unknown. `ao-resume` starts a new turn; it does not finish this one."
     HiddenResult "CY0323" Warning "blank lines hide a result" "The log ends with a success and blank lines behind it. `ao-status` looks at the last line only, so it says `running` for ever and `ao-get-result` refuses. Take the blank lines away; `copyist repair` does."
     NoMetadata "CY0324" Note "log without metadata" "There is no `.meta.json` beside the log. `ao-status` says `not_existent`, and `ao-new` with the same name appends to this log without a word."
+    OtherName "CY0325" Warning "metadata name another session" "`session_name` in the metadata is not what the files are called; they were copied or renamed. The scripts list and ask for a session by the name of its files, and tell the name that the metadata say."
     DuplicateId "CY0401" Error "identifier used twice" "Two entries have the same identifier. The agent takes the later one, which can close a cycle in the tree and hang it. `copyist repair` gives one of them a new identifier."
     MissingParent "CY0402" Warning "parent does not exist" "The entry names a parent that is not in the file, so the conversation begins at this entry for the agent. `copyist repair` links it again where that is safe."
     MissingTarget "CY0403" Warning "target does not exist" "The entry refers to an entry that is not in the file."
@@ -133,6 +138,8 @@ codes! {
     Io "CY0705" Error "input or output failed" "The system refused to read or write. The message is the system's own."
     OutputName "CY0706" Error "output needs a folder" "The session takes several files in the target format, or one whose name cannot be used, and `-o` names one file. With `--out-dir` the files are put below a folder, under names of their own."
     OutputFolder "CY0707" Error "output is a folder" "`-o` names the file that is written, and nothing is written in place of a folder. `--out-dir` writes into one."
+    LinkBeside "CY0708" Warning "link beside the file is not followed" "A file that belongs to the session by its name is a symbolic link, and links that nobody named may lead anywhere. The session is read without it. Name the file that the link points to, or put the file itself there."
+    OtherOutput "CY0709" Warning "another output has this name" "Codelia keeps the outputs of tools of all sessions in one folder, under names that come twice. The one that was there first is left; the session itself holds its own in full."
 }
 
 impl Code {

@@ -9,10 +9,10 @@ use crate::error::{Error, Result};
 use crate::ids;
 use crate::json::Json;
 use crate::lines::Line;
+pub use crate::parts::{Change, Parts, Sink, Spool};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::encoding::Encoding;
-use std::io::{self, Read, Seek, Write};
 use std::ops::ControlFlow;
 
 /// Everything that the program knows about one format: one row of the table.
@@ -42,6 +42,10 @@ pub struct Format {
     /// Where the file stands that tells more of a session at this path, and perhaps of others: only
     /// read, never copied with the session. Paths have `/` between their pieces.
     pub index: Option<fn(&str) -> Option<String>>,
+    /// The sessions that the shared files among those speak of.
+    pub roster: Option<RosterFn>,
+    /// The folder in which the software keeps all sessions of a person.
+    pub home: Option<HomeFn>,
     /// What an output is called whose input has this name, both without their endings.
     pub stem: fn(&str) -> String,
     /// How surely the beginning of a file is of this format, and of which version.
@@ -63,6 +67,8 @@ pub struct Format {
     pub steps: &'static [Step],
     /// What the format's own software sends to a model, if it is known.
     pub context: Option<ContextFn>,
+    /// What one request of a run showed a model, where sessions keep requests.
+    pub prompt: Option<PromptFn>,
 }
 
 /// One version of a format.
@@ -115,9 +121,15 @@ pub type Piece<'a> = &'a mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>;
 pub type PiecesFn = fn(&mut dyn Parts, &Cx<'_>, Piece<'_>) -> Result<()>;
 /// Begins a context with what the session record tells.
 pub type ContextFn = fn(&Record) -> Box<dyn Context>;
+/// Looks for the request with this number in the run with this identifier.
+pub type PromptFn = fn(&str, f64) -> Box<dyn Prompt>;
 /// Says from a file's path, with `/` before and between its pieces, and from its beginning, where
 /// it stands. Files are many, so only those are opened whose paths are right.
 pub type MemberFn = fn(&str, &mut dyn FnMut() -> Vec<u8>) -> Option<Member>;
+/// Gives the identifiers of all sessions in parts that they share.
+pub type RosterFn = fn(&mut dyn Parts) -> Result<Vec<String>>;
+/// Says where a home is, by the variables of the environment.
+pub type HomeFn = fn(&dyn Fn(&str) -> Option<String>) -> Option<String>;
 /// Opens the byte plane on a session's first record.
 pub type PlaneFn = for<'a> fn(&Line<'_>, Target, &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>>;
 
@@ -139,85 +151,6 @@ pub trait Writer {
     /// If the output cannot be written.
     fn finish(self: Box<Self>) -> Result<()>;
 }
-
-/// The named parts of a session that is read. Most formats have one, the main part, whose name is
-/// empty; another's is what its path has behind the main part's path without its ending.
-pub trait Parts {
-    /// The names of the parts that are there, the main part's first; its place here is what a
-    /// [position](Position::part) counts.
-    fn names(&self) -> Vec<String>;
-
-    /// Opens a part from its beginning. It may be asked for again only after
-    /// [`keep`](Self::keep), for the main part may be a pipe.
-    ///
-    /// # Errors
-    /// If there is no such part, or it cannot be read.
-    fn open(&mut self, name: &str) -> Result<Box<dyn Read>>;
-
-    /// Makes sure that parts can be opened again; a pipe is copied to a temporary file.
-    ///
-    /// # Errors
-    /// If that fails.
-    fn keep(&mut self) -> Result<()>;
-
-    /// Opens a part at a byte; to be used after [`keep`](Self::keep).
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
-        let mut part = self.open(name)?;
-        let passed = io::copy(&mut Read::take(&mut part, byte), &mut io::sink());
-        passed.map_err(|error| Error::io("cannot read", error))?;
-        Ok(part)
-    }
-
-    /// Opens the file that tells more of the session, where its format has such files and it is
-    /// there; with the name of the main part's file, without its ending, by which it speaks of it.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
-        Ok(None)
-    }
-
-    /// Opens the first part.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    fn main(&mut self) -> Result<Box<dyn Read>> {
-        let name = self.names().into_iter().next().unwrap_or_default();
-        self.open(&name)
-    }
-}
-
-/// Where a session is written.
-pub trait Sink {
-    /// Creates a part. The empty name is the main part, which goes to the output that the person
-    /// named; another's name is what its path has behind that of the main part without its ending,
-    /// such as `.meta.json` or `/run_1.yaml`. Several can be open at a time. In the end they are
-    /// put in their places in the order in which they were created.
-    ///
-    /// # Errors
-    /// If it cannot be created, or is a second part where there is room for one only.
-    fn create(&mut self, name: &str) -> Result<Box<dyn Write>>;
-
-    /// Whether there is room for more parts than the main one.
-    fn takes_parts(&self) -> bool;
-
-    /// What the output is called, without folder and ending; `None` where it has no name.
-    fn stem(&self) -> Option<String>;
-
-    /// Lends room outside of memory, for what stands first in a part and is known last.
-    ///
-    /// # Errors
-    /// If there is none.
-    fn spool(&mut self) -> Result<Box<dyn Spool>>;
-}
-
-/// What is written first and read later. Nothing of it outlives its owner.
-pub trait Spool: Read + Write + Seek {}
-
-impl<T: Read + Write + Seek> Spool for T {}
 
 /// Work on the lines of one session that leaves most bytes as they are.
 pub trait Plane {
@@ -265,6 +198,25 @@ pub trait Context {
 
     /// Members that stand behind the messages.
     fn settings(&self) -> Vec<(&'static str, Vec<u8>)>;
+}
+
+/// Builds what a model was shown by one request, from the records before it. They are shown twice,
+/// so that only what the request refers to need be kept.
+pub trait Prompt {
+    /// First showing: a break where the request is found.
+    fn look(&mut self, record: &Record) -> ControlFlow<()>;
+
+    /// Second showing, likewise.
+    ///
+    /// # Errors
+    /// If there is no room for what is kept.
+    fn keep(&mut self, record: &Record) -> Result<ControlFlow<()>>;
+
+    /// The messages, and how many of them are not in the session.
+    ///
+    /// # Errors
+    /// If what was kept cannot be read back.
+    fn messages(&mut self) -> Result<(Vec<Record>, u64)>;
 }
 
 /// The version that the byte plane is to reach.

@@ -44,7 +44,7 @@
 //! # Direction
 //!
 //! Modules import only what stands before them: `position`, `json`, `ids`, `record`,
-//! `diagnostic`, `error`, `lines`, `yaml`, `mapping`, `format`, `frame`, `memory`, `named`, `tree`, `formats`, `detect`,
+//! `diagnostic`, `error`, `lines`, `yaml`, `mapping`, `parts`, `format`, `frame`, `memory`, `named`, `tree`, `formats`, `detect`,
 //! `session`, the operations, and then what touches the world: `store`, `batch`, `cli`.
 //! Everything before `store` takes bytes and gives records; it knows no paths, threads, clock or
 //! terminal.
@@ -62,6 +62,8 @@ pub mod error;
 pub mod lines;
 pub mod mapping;
 pub mod yaml;
+
+pub mod parts;
 
 pub mod format;
 pub mod frame;

@@ -2,11 +2,13 @@
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Parts, Sink, Spool};
+use crate::format::{Change, Parts, Sink, Spool};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Write};
+use std::path::Path;
 use std::rc::Rc;
+use tempfile::{NamedTempFile, TempDir};
 
 /// A session that is read.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +50,22 @@ impl Parts for Bytes {
         }
     }
 
+    fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {
+        let failed = |error| Error::io("cannot write a temporary file", error);
+        let folder = tempfile::tempdir().map_err(failed)?;
+        let mut files = Vec::new();
+        for name in names {
+            let contents = self.parts.iter().find(|(part, _)| part == name);
+            let contents = contents.map(|(_, contents)| contents.clone()).unwrap_or_default();
+            let file = name.rsplit('/').next().unwrap_or_default();
+            let file = tempfile::Builder::new().prefix(file).rand_bytes(0).tempfile_in(&folder);
+            let mut file = file.map_err(failed)?;
+            file.write_all(&contents).map_err(failed)?;
+            files.push(file);
+        }
+        Ok(Box::new(Copies { _files: files, folder }))
+    }
+
     fn keep(&mut self) -> Result<()> {
         Ok(())
     }
@@ -55,6 +73,19 @@ impl Parts for Bytes {
     fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
         let open = |(name, contents)| (name, Box::new(Cursor::new(contents)) as Box<dyn Read>);
         Ok(self.index.clone().map(open))
+    }
+}
+
+/// Parts in a folder, for what reads files by their paths.
+struct Copies {
+    /// They go before their folder does.
+    _files: Vec<NamedTempFile>,
+    folder: TempDir,
+}
+
+impl AsRef<Path> for Copies {
+    fn as_ref(&self) -> &Path {
+        self.folder.path()
     }
 }
 
@@ -110,6 +141,14 @@ impl Sink for Buffer {
         let part = Part::default();
         self.parts.insert(name.to_owned(), part.clone());
         Ok(Box::new(part))
+    }
+
+    fn change(&mut self, name: &str, change: Change) -> Result<()> {
+        let old = self.part(name);
+        let part = Part::default();
+        *part.0.borrow_mut() = change(old, true)?;
+        self.parts.insert(name.to_owned(), part);
+        Ok(())
     }
 
     fn takes_parts(&self) -> bool {

@@ -17,6 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["lines"],
     &["yaml"],
     &["mapping"],
+    &["parts"],
     &["format"],
     &["frame"],
     &["memory"],

@@ -36,11 +36,11 @@ meta without end  | 0               | 0               | 0               | 0     
 meta an array     | 1 CY0106        | 1 CY0106        | 1 CY0106        | 1 CY0106        | finished
 meta nested deep  | 0 CY0321        | 0 CY0321        | 0 CY0321 CY0108 | 0 CY0321        | finished
 meta of 20 MB     | 0               | 0               | 0               | 0               | finished
-meta of another   | 0               | 0               | 0               | 0               | finished
+meta of another   | 0 CY0325        | 0 CY0325        | 0 CY0325        | 0 CY0325        | finished
 ";
 
-const LOG: &str = "s.jsonl";
-const META: &str = "s.meta.json";
+const LOG: &str = "orchard.jsonl";
+const META: &str = "orchard.meta.json";
 
 /// Bytes without any order, the same in each run.
 fn noise() -> Vec<u8> {
@@ -98,7 +98,7 @@ fn cell(dir: &Dir, args: &[&str]) -> String {
 }
 
 fn status(dir: &Dir) -> String {
-    let done = dir.run(&["status", "s", "--sessions-dir", "."]);
+    let done = dir.run(&["status", "orchard", "--sessions-dir", "."]);
     assert_eq!(done.status.code(), Some(0));
     String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
 }
@@ -143,12 +143,12 @@ fn what_stands_in_a_file_s_place_is_not_read() {
     let [log, meta] = pair();
     let dir = Dir::new();
     dir.write(META, &meta);
-    dir.write("s.jsonl/inside", b"x");
+    dir.write("orchard.jsonl/inside", b"x");
     assert_eq!(cell(&dir, &["validate", META]), "0");
     assert_eq!(status(&dir), "running");
     let dir = Dir::new();
     dir.write(LOG, &log);
-    dir.write("s.meta.json/inside", b"x");
+    dir.write("orchard.meta.json/inside", b"x");
     assert_eq!(cell(&dir, &["validate", LOG]), "0 CY0324");
     // The real script asks whether there is something of that name.
     assert_eq!(status(&dir), "finished");
@@ -157,7 +157,7 @@ fn what_stands_in_a_file_s_place_is_not_read() {
     symlink(elsewhere.write("secret", &meta), dir.path(META)).expect("a link");
     assert_eq!(
         cell(&dir, &["convert", "-t", "agent-orchestrator@2", "--out-dir", "out", LOG]),
-        "0 CY0324"
+        "0 CY0708 CY0324"
     );
     assert_eq!(dir.names().iter().filter(|name| name.starts_with("out/")).count(), 1);
     let dir = Dir::new();
@@ -186,7 +186,7 @@ fn metadata_that_may_not_be_read_still_mean_a_session() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_copyist"));
         command.args(args).current_dir(dir.root()).uid(65534).gid(65534).output()
     };
-    let Ok(done) = as_nobody(&["status", "s", "--sessions-dir", "."]) else {
+    let Ok(done) = as_nobody(&["status", "orchard", "--sessions-dir", "."]) else {
         eprintln!("SKIP metadata_that_may_not_be_read: only root can become somebody else");
         return;
     };
@@ -195,7 +195,7 @@ fn metadata_that_may_not_be_read_still_mean_a_session() {
     assert!(String::from_utf8_lossy(&done.stdout).contains("CY0705"));
     let done = as_nobody(&["list", "--sessions-dir", "."]).expect("it ran before");
     assert_eq!(done.status.code(), Some(0));
-    assert!(String::from_utf8_lossy(&done.stderr).contains("s.meta.json: cannot read"));
+    assert!(String::from_utf8_lossy(&done.stderr).contains("orchard.meta.json: cannot read"));
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub struct Opened {
     pub input: Input,
     /// Their files; none for standard input.
     pub files: Vec<PathBuf>,
+    /// Links beside them, which nobody named.
+    pub links: Vec<PathBuf>,
     /// The main part's file, if the path that was given is that of another part.
     pub part_of: Option<PathBuf>,
 }
@@ -51,7 +53,13 @@ impl Opened {
             Origin::Stdin => {
                 let mut input = Input::stdin();
                 let found = Found::of(&mut input, None, said, named)?;
-                return Ok(found.map(|found| Self { found, input, files: vec![], part_of: None }));
+                return Ok(found.map(|found| Self {
+                    found,
+                    input,
+                    files: vec![],
+                    links: vec![],
+                    part_of: None,
+                }));
             }
             Origin::Whole(whole) => return Self::whole(whole).map(Some),
             // Each of its files is opened for itself.
@@ -66,15 +74,17 @@ impl Opened {
         if let Some((name, index)) = index(found.format, path) {
             input = input.with_index(name, index);
         }
-        Ok(Some(Self { found, input, files: vec![path.to_owned()], part_of: None }))
+        let links = beside(found.format, path).links;
+        Ok(Some(Self { found, input, files: vec![path.to_owned()], links, part_of: None }))
     }
 
     fn whole(whole: &Whole) -> Result<Self> {
         let sniffed = Sniffed { confidence: Confidence::Certain, version: whole.version };
         Ok(Self {
             found: Found { format: whole.format, sniffed },
-            input: Input::files(whole.files.iter().cloned())?,
+            input: Input::files(whole.files.iter().cloned())?.among(whole.among.clone()),
             files: whole.files.iter().map(|(_, path)| path.clone()).collect(),
+            links: vec![],
             part_of: None,
         })
     }
@@ -88,7 +98,7 @@ impl Opened {
             if certain.is_some_and(|own| own.format.name != format.name) {
                 continue;
             }
-            let files = beside(format, path);
+            let Beside { files, links } = beside(format, path);
             // A part that stands alone keeps its name, if it is not the main one.
             let named = files.first().is_some_and(|(name, _)| files.len() > 1 || !name.is_empty());
             let (Some((_, main)), true) = (files.first(), named) else { continue };
@@ -111,7 +121,7 @@ impl Opened {
             };
             let paths = files.iter().map(|(_, file)| file.clone()).collect();
             let input = Input::files(files)?;
-            return Ok(Some(Self { found, input, files: paths, part_of }));
+            return Ok(Some(Self { found, input, files: paths, links, part_of }));
         }
         Ok(None)
     }
@@ -130,21 +140,33 @@ fn is_link(file: &Path) -> bool {
     std::fs::symlink_metadata(file).is_ok_and(|meta| meta.is_symlink())
 }
 
-/// The files that are there of a session of `format`, if the name of `path` has one of their
-/// endings, by the names of the parts.
-fn beside(format: &Format, path: &Path) -> Vec<(String, PathBuf)> {
+/// What is there of a session.
+#[derive(Default)]
+struct Beside {
+    /// Its files, by the names of the parts.
+    files: Vec<(String, PathBuf)>,
+    /// Links that may lead anywhere, for the person did not name them.
+    links: Vec<PathBuf>,
+}
+
+/// What is there of a session of `format`, if the name of `path` has one of the endings of its
+/// files.
+fn beside(format: &Format, path: &Path) -> Beside {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let ending = format.beside.iter().filter(|ending| name.ends_with(**ending));
     let Some(stem) = ending.max_by_key(|ending| ending.len()).and_then(|e| name.strip_suffix(e))
     else {
-        return Vec::new();
+        return Beside::default();
     };
     let part = |(place, ending): (usize, &&str)| {
         let name = if place == 0 { String::new() } else { (*ending).to_owned() };
         (name, path.with_file_name(format!("{stem}{ending}")))
     };
     let parts = format.beside.iter().enumerate().map(part);
-    parts.filter(|(_, file)| file.is_file() && (file == path || !is_link(file))).collect()
+    let (links, files): (Vec<_>, Vec<_>) = parts
+        .filter(|(_, file)| file.is_file())
+        .partition(|(_, file)| file != path && is_link(file));
+    Beside { files, links: links.into_iter().map(|(_, link)| link).collect() }
 }
 
 /// What an input turned out to be.

@@ -4,7 +4,7 @@ use super::inputs::{Job, Origin, Whole};
 use super::names::plain;
 use crate::format::{Format, Member};
 use crate::formats::FORMATS;
-use crate::store::Input;
+use crate::store::{Among, Copies, Input};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
@@ -25,9 +25,12 @@ pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
     let mut sessions = Sessions::default();
     let one = gather.session.is_some();
     for job in jobs {
-        let alone = job.passed_over || (job.named && !gather.whole && !one);
-        match job.path().filter(|_| !alone).and_then(Placed::of) {
-            Some(placed) if job.named => sessions.named(&placed),
+        // What all sessions share is no session without them.
+        let alone =
+            |placed: &Placed| job.named && !gather.whole && !one && placed.member.session.is_some();
+        let placed = job.path().filter(|_| !job.passed_over).and_then(Placed::of);
+        match placed.filter(|placed| !alone(placed)) {
+            Some(placed) if job.named => sessions.named(&placed, job),
             Some(placed) => {
                 let home = placed.above(&job.relative);
                 sessions.add(placed, job, &home);
@@ -80,12 +83,39 @@ enum Slot {
     Shared(Job, &'static str, PathBuf),
 }
 
+/// The files that all sessions of a folder share.
+struct Shared {
+    format: &'static Format,
+    files: Vec<(String, PathBuf)>,
+    /// The folder's place below an output folder.
+    home: PathBuf,
+    copies: Copies,
+}
+
+impl Shared {
+    fn among(&self, home: &Path, session: String) -> Among {
+        Among { home: home.to_owned(), session, copies: self.copies.clone() }
+    }
+
+    /// The sessions that they speak of, as far as they can be read; those who read them for good
+    /// say what is wrong.
+    fn roster(&self, home: &Path) -> Vec<String> {
+        let input = Input::files(self.files.iter().cloned());
+        let input = input.map(|input| input.among(self.among(home, String::new())));
+        let roster = input.and_then(|mut input| match self.format.roster {
+            Some(roster) => roster(&mut input),
+            None => Ok(Vec::new()),
+        });
+        roster.unwrap_or_default()
+    }
+}
+
 /// The sessions that the files make up.
 #[derive(Default)]
 struct Sessions {
     order: Vec<Slot>,
     sessions: HashMap<Key, (Job, Whole)>,
-    shared: HashMap<(&'static str, PathBuf), Vec<(String, PathBuf)>>,
+    shared: HashMap<(&'static str, PathBuf), Shared>,
     /// Sessions of which a file was named, and folders of which a shared file was.
     named: HashSet<Key>,
     named_homes: HashSet<(&'static str, PathBuf)>,
@@ -95,11 +125,14 @@ struct Sessions {
 
 impl Sessions {
     /// Takes a file that was named: all that is in its folder is looked through.
-    fn named(&mut self, placed: &Placed) {
+    fn named(&mut self, placed: &Placed, job: Job) {
         let home = &placed.home;
         match &placed.member.session {
             Some(id) => drop(self.named.insert((placed.format.name, home.clone(), id.clone()))),
-            None => drop(self.named_homes.insert((placed.format.name, home.clone()))),
+            None => {
+                self.named_homes.insert((placed.format.name, home.clone()));
+                self.order.push(Slot::Shared(job, placed.format.name, home.clone()));
+            }
         }
         if !self.walked.insert(home.clone()) {
             return;
@@ -122,24 +155,65 @@ impl Sessions {
     fn add(&mut self, placed: Placed, job: Job, home: &Path) {
         let Placed { format, path, home: folder, member } = placed;
         let Some(id) = member.session else {
-            let shared = self.shared.entry((format.name, folder.clone())).or_default();
-            shared.push((member.part, path));
-            self.order.push(Slot::Shared(job, format.name, folder));
+            let empty = || Shared {
+                format,
+                files: Vec::new(),
+                home: home.to_owned(),
+                copies: Copies::default(),
+            };
+            let shared = self.shared.entry((format.name, folder.clone())).or_insert_with(empty);
+            shared.files.push((member.part, path));
+            if !self.named_homes.contains(&(format.name, folder.clone())) {
+                self.order.push(Slot::Shared(job, format.name, folder));
+            }
             return;
         };
-        let key = (format.name, folder.clone(), id.clone());
-        let (all, whole) = self.sessions.entry(key.clone()).or_insert_with(|| {
-            self.order.push(Slot::Session(key));
-            let whole = Whole { format, version: 0, home: folder, id: id.clone(), files: vec![] };
-            (Job::found(PathBuf::new(), home.join(plain(&id)), Some(0)), whole)
-        });
+        let (all, whole) = self.session(format, folder, id, home);
         all.size = all.size.zip(job.size).map(|(all, size)| all + size);
         whole.version = whole.version.max(member.version);
         whole.files.push((member.part, path));
     }
 
+    /// The session with this identifier in a folder.
+    fn session(
+        &mut self,
+        format: &'static Format,
+        folder: PathBuf,
+        id: String,
+        home: &Path,
+    ) -> &mut (Job, Whole) {
+        let key = (format.name, folder.clone(), id.clone());
+        self.sessions.entry(key.clone()).or_insert_with(|| {
+            self.order.push(Slot::Session(key));
+            let relative = home.join(plain(&id));
+            let among = Among { home: folder, session: id, copies: Copies::default() };
+            let whole = Whole { format, version: 0, among, files: vec![] };
+            (Job::found(PathBuf::new(), relative, Some(0)), whole)
+        })
+    }
+
+    /// Adds the sessions of which there is no more than what shared files say.
+    fn rest(&mut self) {
+        let mut found: Vec<_> = self
+            .shared
+            .iter()
+            .map(|((_, home), shared)| {
+                (shared.format, home.clone(), shared.home.clone(), shared.roster(home))
+            })
+            .collect();
+        found.sort_by(|(_, a, ..), (_, b, ..)| a.cmp(b));
+        for (format, home, relative, roster) in found {
+            for id in roster {
+                let newest = format.versions.last().map_or(0, |version| version.number);
+                let (_, whole) = self.session(format, home.clone(), id, &relative);
+                whole.version = whole.version.max(newest);
+            }
+        }
+    }
+
     /// The jobs, in the order of the inputs.
     fn jobs(mut self, gather: &Gather) -> Vec<Job> {
+        self.rest();
         let homes: HashSet<_> = self.sessions.keys().map(|key| (key.0, key.1.clone())).collect();
         let wanted = |key: &Key| match &gather.session {
             Some(id) => *id == key.2,
@@ -160,8 +234,10 @@ impl Sessions {
                 }
                 Slot::Session(key) if wanted(&key) => {
                     let Some((mut job, mut whole)) = self.sessions.remove(&key) else { continue };
-                    let shared = self.shared.get(&(key.0, key.1));
-                    whole.files.extend(shared.into_iter().flatten().cloned());
+                    if let Some(shared) = self.shared.get(&(key.0, key.1)) {
+                        whole.files.extend(shared.files.iter().cloned());
+                        whole.among.copies = shared.copies.clone();
+                    }
                     whole.files.sort();
                     job.origin = Origin::Whole(whole);
                     jobs.push(job);

@@ -5,7 +5,7 @@ use crate::diagnostic::Code;
 use crate::error::Error;
 use crate::format::Format;
 use crate::formats::FORMATS;
-use crate::store::{BACKUP, TEMPORARY};
+use crate::store::{Among, BACKUP, TEMPORARY};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -37,10 +37,8 @@ pub struct Whole {
     pub format: &'static Format,
     /// Its version.
     pub version: u32,
-    /// The folder.
-    pub home: PathBuf,
-    /// The session's identifier.
-    pub id: String,
+    /// Its place in the folder of all sessions.
+    pub among: Among,
     /// The files, by the names of their parts.
     pub files: Vec<(String, PathBuf)>,
 }
@@ -67,7 +65,9 @@ impl Job {
         match &self.origin {
             Origin::File(path) => path.display().to_string(),
             Origin::Stdin => "-".to_owned(),
-            Origin::Whole(whole) => format!("{}#{}", whole.home.display(), whole.id),
+            Origin::Whole(whole) => {
+                format!("{}#{}", whole.among.home.display(), whole.among.session)
+            }
             Origin::Joined { agent, files } => format!("{agent} ({} files)", files.len()),
         }
     }

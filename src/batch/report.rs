@@ -3,6 +3,7 @@
 use crate::diagnostic::{Code, Diagnostic, Fate, Findings, Log, Severity};
 use crate::error::{Error, ErrorKind};
 use crate::inspect::Inspection;
+use crate::store::Output;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -129,6 +130,13 @@ impl FileReport {
             bytes: 0,
             pipe_closed: false,
             findings: Findings::default(),
+        }
+    }
+
+    /// Tells where the output went, where that is not where the main part would have.
+    pub fn wrote(&mut self, output: &Output) {
+        if let Some(path) = output.path() {
+            self.output = Some(path.display().to_string());
         }
     }
 

@@ -5,7 +5,7 @@ use super::inputs::{Job, Origin};
 use super::names::Name;
 use super::report::{FailOn, FileReport, Outcome};
 use crate::context::{self, Request};
-use crate::diagnostic::{Code, Log};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Options, Parts, Sink, Target};
 use crate::formats::Spec;
@@ -42,6 +42,8 @@ pub enum Place {
     One(PathBuf),
     /// Below a folder.
     Folder(PathBuf),
+    /// Below a folder, as the target's own software names its files.
+    Native(PathBuf),
     /// Where the input is.
     InPlace(Backup),
 }
@@ -141,7 +143,11 @@ impl Task {
         if opened.part_of.as_ref().is_some_and(|main| !job.named || self.is_input(main)) {
             return Ok(Outcome::Part);
         }
-        let Opened { found, input, files, .. } = opened;
+        let Opened { found, input, files, links, .. } = opened;
+        for link in links {
+            let message = format!("{} is a link, and is not followed", link.display());
+            cx.report(Diagnostic::new(Code::LinkBeside, message));
+        }
         let mut input = input.counted(tally.clone());
         if files.len() > 1 {
             report.parts = files.iter().map(|file| file.display().to_string()).collect();
@@ -250,6 +256,7 @@ impl Task {
             report.output = None;
             return Ok(Outcome::Unchanged);
         }
+        report.wrote(&output);
         output.commit()?;
         Ok(match &self.action {
             _ if !done.changed => Outcome::Unchanged,
@@ -283,6 +290,7 @@ impl Task {
         let mut pieces: Vec<_> =
             pieces.map(|(format, parts)| join::Piece { format, parts }).collect();
         report.records = join::run(&mut pieces, to, &mut output, cx)?.records;
+        report.wrote(&output);
         output.commit()?;
         Ok(Outcome::Converted)
     }
@@ -299,10 +307,12 @@ impl Task {
         let target = destination.target(files.first().map(PathBuf::as_path));
         report.output = match &destination {
             Destination::Stdout => Some("-".to_owned()),
+            Destination::Native { folder, .. } => Some(folder.display().to_string()),
             _ => target.map(|path| path.display().to_string()),
         };
-        if let Some(target) = target {
-            self.sweep_beside(target);
+        match &destination {
+            Destination::Native { folder, .. } => self.sweep_beside(&folder.join("in")),
+            _ => target.into_iter().for_each(|target| self.sweep_beside(target)),
         }
         let in_place = matches!(destination, Destination::InPlace(_));
         if let (false, Some(path)) = (in_place, target)
@@ -329,6 +339,10 @@ impl Task {
             Place::Folder(folder) => {
                 Destination::Files { main: folder.join(&name.main), stem: folder.join(&name.stem) }
             }
+            Place::Native(folder) => Destination::Native {
+                folder: folder.clone(),
+                stem: name.stem.file_name().unwrap_or_default().to_string_lossy().into(),
+            },
             Place::InPlace(backup) => Destination::InPlace(backup.clone()),
         }
     }

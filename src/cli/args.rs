@@ -97,6 +97,9 @@ pub struct Writing {
     /// Write below this folder, which mirrors the inputs' folders
     #[arg(long, value_name = "DIR")]
     pub out_dir: Option<PathBuf>,
+    /// How files are named below `--out-dir`
+    #[arg(long, value_name = "HOW", value_enum, default_value = "mirror")]
+    pub layout: Layout,
     /// Write over outputs that exist
     #[arg(long)]
     pub force: bool,
@@ -106,6 +109,15 @@ pub struct Writing {
     /// How new identifiers are chosen
     #[arg(long, value_name = "HOW", value_enum, default_value = "derived")]
     pub ids: Ids,
+}
+
+/// `--layout`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Layout {
+    /// As the inputs are, in the same folders
+    Mirror,
+    /// As the target's own software does, so that the sessions show up in its list
+    Native,
 }
 
 /// `--ids`.
@@ -120,8 +132,11 @@ pub enum Ids {
 }
 
 impl Writing {
-    /// The place, if the person named one.
-    pub fn place(&self, inputs: &Inputs) -> Result<Option<Place>, Stop> {
+    /// The place, if the person named one; `to` is the format that is written.
+    pub fn place(&self, inputs: &Inputs, to: Option<Spec>) -> Result<Option<Place>, Stop> {
+        if self.layout == Layout::Native {
+            return self.native(to).map(Some);
+        }
         if let Some(folder) = &self.out_dir {
             return Ok(Some(Place::Folder(folder.clone())));
         }
@@ -133,6 +148,23 @@ impl Writing {
             return Err(Stop::usage(message));
         }
         Ok(Some(Place::One(file.clone())))
+    }
+
+    /// The folder of a software's sessions.
+    fn native(&self, to: Option<Spec>) -> Result<Place, Stop> {
+        let Some(folder) = &self.out_dir else {
+            return Err(Stop::usage("`--layout native` names files below `--out-dir DIR`"));
+        };
+        match to {
+            Some(Spec { format, .. }) if format.member.is_some() => {
+                Ok(Place::Native(folder.clone()))
+            }
+            Some(Spec { format, .. }) => {
+                let message = format!("there is no native layout of {} yet", format.name);
+                Err(Stop::usage(message))
+            }
+            None => Err(Stop::usage("`--layout native` is for a format that is named")),
+        }
     }
 
     /// What may be written over.

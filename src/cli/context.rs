@@ -16,14 +16,20 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session's file; `-` is standard input
-    #[arg(value_name = "INPUT")]
-    path: PathBuf,
+    #[arg(value_name = "INPUT", required_unless_present = "session")]
+    path: Option<PathBuf>,
     /// The entry to stand at; the session's own leaf if none is given
     #[arg(long, value_name = "ID")]
     leaf: Option<String>,
     /// Stand at this turn, counted from 1: everything before it, and its question
     #[arg(long, value_name = "N")]
     turn: Option<u64>,
+    /// Show what this run's request `--seq` showed the model, not what would be sent next
+    #[arg(long, value_name = "ID", requires = "seq", conflicts_with_all = ["leaf", "turn", "details", "no_restore"])]
+    run: Option<String>,
+    /// The number of a request of `--run`
+    #[arg(long, value_name = "N", requires = "run")]
+    seq: Option<u64>,
     /// Print header, leaf, branch and labels, too; the messages then stand under `context`
     #[arg(long)]
     details: bool,
@@ -79,6 +85,7 @@ impl Args {
             details: self.details,
             form: self.shape.into(),
             turn: self.turn,
+            call: self.run.zip(self.seq),
             no_restore: self.no_restore,
         };
         let task = Task {

@@ -40,7 +40,7 @@ enum Join {
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let inputs = Inputs { join: self.join.is_some(), ..self.batch.inputs()? };
-        let Some(place) = self.writing.place(&inputs)? else {
+        let Some(place) = self.writing.place(&inputs, Some(self.to))? else {
             return Err(Stop::usage("say where to write: `-o FILE` or `--out-dir DIR`"));
         };
         let options = Options {

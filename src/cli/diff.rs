@@ -88,7 +88,7 @@ impl Args {
             return Err(Stop::usage("standard input cannot be both sessions"));
         }
         let one = |path: &PathBuf| {
-            let (mut jobs, _) = self.sessions.one(path.clone(), "diff")?.list(None)?;
+            let (mut jobs, _) = self.sessions.one(Some(path.clone()), "diff")?.list(None)?;
             jobs.pop().ok_or_else(|| Stop::usage("there is no session"))
         };
         Ok([one(&self.a)?, one(&self.b)?])

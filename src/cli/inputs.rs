@@ -3,6 +3,7 @@
 use super::Stop;
 use super::show::printable;
 use crate::batch::{self, Filter, Gather, Listed, Pattern};
+use crate::formats::FORMATS;
 use clap::Args;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub struct Batch {
     /// Files and folders; `-` is standard input
-    #[arg(value_name = "PATH", required_unless_present = "files_from")]
+    #[arg(value_name = "PATH", required_unless_present_any = ["files_from", "session"])]
     paths: Vec<PathBuf>,
     /// Take only those files of a folder that GLOB matches; several take what any matches
     ///
@@ -47,6 +48,8 @@ pub struct Sessions {
     #[arg(long)]
     whole: bool,
     /// Take the session with this identifier, out of a folder or of the folder of a file
+    ///
+    /// Where nothing is named, it is looked for where its software keeps its sessions.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }
@@ -58,20 +61,14 @@ impl Sessions {
     }
 
     /// The one session at `path`, for a command that takes one.
-    pub fn one(&self, path: PathBuf, command: &str) -> Result<Inputs, Stop> {
-        if path.is_dir() && self.session.is_none() {
+    pub fn one(&self, path: Option<PathBuf>, command: &str) -> Result<Inputs, Stop> {
+        let paths = path.map_or_else(homes, |path| Ok(vec![path]))?;
+        if paths.iter().any(|path| path.is_dir()) && self.session.is_none() {
             let message = format!("`{command}` takes one session, not a folder");
             return Err(Stop::usage(format!("{message}; `--session ID` names one of a folder")));
         }
         let filter = Filter::default();
-        Ok(Inputs {
-            paths: vec![path],
-            filter,
-            jobs: 1,
-            gather: self.gather(),
-            one: true,
-            join: false,
-        })
+        Ok(Inputs { paths, filter, jobs: 1, gather: self.gather(), one: true, join: false })
     }
 }
 
@@ -111,7 +108,8 @@ impl Inputs {
 
     /// Whether there may be more than one.
     pub fn several(&self) -> bool {
-        self.paths.len() > 1 || self.paths.iter().any(|path| path.is_dir())
+        let several = self.paths.len() > 1 || self.paths.iter().any(|path| path.is_dir());
+        several && self.gather.session.is_none()
     }
 
     /// Whether standard input is one of them.
@@ -133,6 +131,9 @@ impl Batch {
             one: false,
             join: false,
         };
+        if self.paths.is_empty() && self.files_from.is_none() {
+            inputs.paths = homes()?;
+        }
         if let Some(list) = &self.files_from {
             inputs.paths.extend(names(&contents(list)?, self.null)?);
             if is_stdin(list) && inputs.stdin() {
@@ -141,6 +142,20 @@ impl Batch {
         }
         Ok(inputs)
     }
+}
+
+/// Where softwares keep their sessions, as far as that is there.
+fn homes() -> Result<Vec<PathBuf>, Stop> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let homes = FORMATS.iter().filter_map(|format| format.home?(&variable));
+    let homes: Vec<_> = homes.map(PathBuf::from).collect();
+    let there: Vec<_> = homes.iter().filter(|home| home.is_dir()).cloned().collect();
+    if there.is_empty() {
+        let looked: Vec<_> = homes.iter().map(|home| printable(&home.to_string_lossy())).collect();
+        let message = format!("no PATH is named, and there is no folder {}", looked.join(" or "));
+        return Err(Stop::usage(message));
+    }
+    Ok(there)
 }
 
 fn is_stdin(path: &Path) -> bool {

@@ -16,8 +16,8 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session's file; `-` is standard input
-    #[arg(value_name = "INPUT")]
-    path: PathBuf,
+    #[arg(value_name = "INPUT", required_unless_present = "session")]
+    path: Option<PathBuf>,
     /// A row for every entry
     #[arg(long)]
     full: bool,

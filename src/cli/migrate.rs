@@ -36,7 +36,7 @@ impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let inputs = self.batch.inputs()?;
         let in_place = self.in_place.place(&inputs)?;
-        let Some(place) = in_place.or(self.writing.place(&inputs)?) else {
+        let Some(place) = in_place.or(self.writing.place(&inputs, self.to)?) else {
             return Err(Stop::usage(
                 "say where to write: `-o FILE`, `--out-dir DIR` or `--in-place`",
             ));

@@ -31,6 +31,9 @@ pub fn run(command: &str, mut task: Task, inputs: &Inputs, telling: &Telling) ->
             return Err(Stop::usage("there is more than one agent; use `--out-dir DIR`"));
         }
     }
+    if matches!(&task.place, Place::One(_)) && jobs.len() > 1 && !inputs.several() {
+        return Err(Stop::usage("there are several sessions; use `--out-dir DIR`"));
+    }
     let jobs = named(task, jobs);
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
     let watched = jobs.iter().map(|(job, _)| job);

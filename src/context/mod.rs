@@ -5,13 +5,14 @@ mod form;
 mod joined;
 mod openai;
 mod plain;
+mod prompt;
 mod route;
 
 pub use form::Form;
 
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
-use crate::format::{Context, ContextFn, Cx, Format, Options, Parts, Target};
+use crate::format::{Context, Cx, Format, Options, Parts, Target};
 use crate::formats::Spec;
 use crate::json::{Json, text};
 use crate::lines::Lines;
@@ -37,6 +38,8 @@ pub struct Request {
     pub form: Form,
     /// The turn to stand at: everything before it, and its question.
     pub turn: Option<u64>,
+    /// One request whose messages are wanted instead: its run's identifier, and its number.
+    pub call: Option<(String, u64)>,
     /// Whether messages that the source does not hold, and its reader restored, are left out.
     pub no_restore: bool,
 }
@@ -56,6 +59,9 @@ pub fn run(
     cx: &Cx<'_>,
     out: &mut dyn Write,
 ) -> Result<u64> {
+    if let Some((run, number)) = &request.call {
+        return prompt::run(format, parts, (run, *number), request.form, cx, out);
+    }
     let mut session = Session::open(format, parts, cx)?;
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
@@ -181,13 +187,10 @@ impl Output<'_> {
     }
 }
 
-/// The rules of the session's format; of a stream of records, those of its source.
-fn rules(session: &Session<'_>) -> Option<ContextFn> {
-    let of_source = || {
-        let source = session.header().node.text(Field::Source)?;
-        Spec::parse(&source).ok()?.format.context
-    };
-    session.format().context.or_else(of_source)
+/// The format whose rules count: the session's own, or of a stream of records its source's.
+fn ruling(format: &'static Format, session: &Record) -> &'static Format {
+    let source = || session.node.text(Field::Source).and_then(|source| Spec::parse(&source).ok());
+    if format.context.is_some() { format } else { source().map_or(format, |spec| spec.format) }
 }
 
 /// Shows the route to the format's rules for the first time, and its identifiers to `seen`.
@@ -197,7 +200,7 @@ fn look(
     quiet: &Cx<'_>,
     seen: &mut dyn FnMut(Json),
 ) -> Result<(Box<dyn Context>, Route)> {
-    let Some(open) = rules(session) else {
+    let Some(open) = ruling(session.format(), session.header()).context else {
         let message = format!("{} says nothing of what is sent to a model", session.format().name);
         return Err(Error::request(Code::NoContext, message));
     };

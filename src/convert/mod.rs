@@ -36,13 +36,20 @@ pub fn run(
         let mut output = sink.create("")?;
         return migrate::run(from, input, &mut output, Target::Version(target), cx);
     }
-    if from.name == to.format.name && version == target {
+    if from.name == to.format.name && version == target && !shares(from, parts) {
         return copy(from, version, parts, sink, cx);
     }
     let branch = if to.version().tree { None } else { Branch::of(from, to, parts, cx)? };
     let records = records(from, to, parts, sink, branch, cx)?;
     say_losses(to, cx);
     Ok(Outcome { from: version, changed: true, records, ..Outcome::default() })
+}
+
+/// Whether a part is one that other sessions share, so that only what is of this one may go on.
+fn shares(format: &Format, parts: &dyn Parts) -> bool {
+    let Some(member) = format.member else { return false };
+    let shared = |name: &String| member(name, &mut Vec::new).is_some_and(|m| m.session.is_none());
+    parts.names().iter().any(shared)
 }
 
 /// The version that a session came from, where its format keeps that if none is asked for.

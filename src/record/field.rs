@@ -215,6 +215,7 @@ fields! {
     ToolChoice "tool_choice" Any "Constraint on the choice of tools."
     ProviderMeta "provider_meta" Any "Data of the provider."
     Reference "reference" Any "Reference to stored output."
+    Stored "stored" Any "What the reference names: true if that is the output, else what it holds."
     Turns "turns" Number "Number of turns."
     Meta "meta" Any "Metadata of the producer."
     Synthesized "synthesized" Bool "True for what a reader restored and the source does not hold."

@@ -98,7 +98,7 @@ kinds! {
     Notice "notice" false "A line of the producer about itself: start, rate limit, retry." [
         Subtype Session Data Meta]
     ToolOutput "tool_output" false "The full output of a tool." [
-        Run Call Name Output IsError Messages Reference Meta]
+        Run Call Name Output IsError Messages Reference Stored Meta]
     Result "result" false "The outcome of one prompt." [
         Subtype Result IsError Duration Turns Session TotalCost Usage StopReason Meta]
     Opaque "opaque" true "Something not understood, kept as it is. A node only where it has an identifier." [

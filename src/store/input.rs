@@ -1,5 +1,6 @@
 //! Files, and standard input, as the parts of a session.
 
+use super::copies::Copies;
 use super::meter::Tally;
 use crate::error::{Error, Result};
 use crate::format::{Head, Parts};
@@ -15,7 +16,20 @@ pub struct Input {
     parts: Vec<(String, Source)>,
     /// What tells more of the session, and what that calls it.
     index: Option<(String, PathBuf)>,
+    /// Where the session stands among others.
+    among: Option<Among>,
     tally: Tally,
+}
+
+/// A session's place in the folder of all sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Among {
+    /// The folder, which the parts' names are behind.
+    pub home: PathBuf,
+    /// The session's identifier.
+    pub session: String,
+    /// Copies of what the sessions share.
+    pub copies: Copies,
 }
 
 enum Source {
@@ -49,20 +63,27 @@ impl Input {
     pub fn files(files: impl IntoIterator<Item = (String, PathBuf)>) -> Result<Self> {
         let open = |(name, path)| Source::file(path).map(|source| (name, source));
         let parts = files.into_iter().map(open).collect::<Result<_>>()?;
-        Ok(Self { parts, index: None, tally: Tally::default() })
+        Ok(Self { parts, among: None, index: None, tally: Tally::default() })
     }
 
     /// Standard input.
     #[must_use]
     pub fn stdin() -> Self {
         let source = Source::pipe(Box::new(io::stdin()));
-        Self { parts: vec![(String::new(), source)], index: None, tally: Tally::default() }
+        let parts = vec![(String::new(), source)];
+        Self { parts, among: None, index: None, tally: Tally::default() }
     }
 
     /// The same, with a file that tells more of the session, which it calls `name`.
     #[must_use]
     pub fn with_index(self, name: String, path: PathBuf) -> Self {
         Self { index: Some((name, path)), ..self }
+    }
+
+    /// The same, standing among others.
+    #[must_use]
+    pub fn among(self, among: Among) -> Self {
+        Self { among: Some(among), ..self }
     }
 
     /// The same, counted by `tally`.
@@ -167,6 +188,13 @@ impl Parts for Input {
         self.parts.iter().map(|(name, _)| name.clone()).collect()
     }
 
+    fn file_name(&self) -> Option<String> {
+        match self.parts.first() {
+            Some((_, Source::File(path))) => Some(path.file_name()?.to_string_lossy().into_owned()),
+            _ => None,
+        }
+    }
+
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
         let reader = self.part(name)?.read()?;
         Ok(Box::new(self.tally.reader(reader)))
@@ -185,6 +213,38 @@ impl Parts for Input {
         };
         file.seek(SeekFrom::Start(byte)).map_err(|error| Error::io("cannot seek", error))?;
         Ok(Box::new(file))
+    }
+
+    fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {
+        let path = |name: &&str| match self.part(name)? {
+            Source::File(path) => Ok(path.clone()),
+            _ => Err(not_there()),
+        };
+        let files: Vec<_> = names.iter().map(path).collect::<Result<_>>()?;
+        let copies = self.among.as_ref().map_or_else(Copies::default, |a| a.copies.clone());
+        Ok(Box::new(copies.of(&files, &self.tally)?))
+    }
+
+    fn session(&self) -> Option<String> {
+        self.among.as_ref().map(|among| among.session.clone())
+    }
+
+    fn follow(&mut self, name: &str) -> Result<Option<Box<dyn Read>>> {
+        let Some(mut path) = self.among.as_ref().map(|among| among.home.clone()) else {
+            return Ok(None);
+        };
+        for piece in name.split('/').skip(1) {
+            let plain = !matches!(piece, "" | "." | "..") && !piece.contains(['\\', '\0']);
+            path.push(piece);
+            let link = || path.symlink_metadata().map_or(true, |meta| meta.is_symlink());
+            if !plain || link() {
+                return Ok(None);
+            }
+        }
+        if !path.is_file() {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(self.tally.reader(Box::new(opened(&path)?)))))
     }
 
     fn keep(&mut self) -> Result<()> {

@@ -2,14 +2,18 @@
 //! moment leaves either the old contents or the new.
 
 mod check;
+mod copies;
 mod input;
+mod lock;
 mod meter;
 mod output;
 mod place;
+mod shared;
 mod tail;
 mod temporary;
 
-pub use input::{Fingerprint, Input};
+pub use copies::Copies;
+pub use input::{Among, Fingerprint, Input};
 pub use meter::{Meter, Tally};
 pub use output::{BACKUP, Backup, Destination, Output, Policy};
 pub use tail::last_line;

@@ -7,10 +7,11 @@
 use super::check::{check_in_place, check_part, check_target, is_special};
 use super::input::Fingerprint;
 use super::place::{keep_attributes, keep_original, keep_owner, rename_failed, sync_folder};
+use super::shared::{self, alone};
 use super::temporary::temporary;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Sink, Spool};
+use crate::format::{Change, Sink, Spool};
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -33,6 +34,13 @@ pub enum Destination {
         /// What the other parts' names are put behind.
         stem: PathBuf,
     },
+    /// Files below the folder of all sessions, as their software names them.
+    Native {
+        /// The folder.
+        folder: PathBuf,
+        /// What the output would be called elsewhere, without its ending.
+        stem: String,
+    },
     /// The file that is read.
     InPlace(Backup),
 }
@@ -44,7 +52,16 @@ impl Destination {
         match self {
             Self::File(path) | Self::Files { main: path, .. } => Some(path),
             Self::InPlace(_) => source,
-            Self::Stdout | Self::Nowhere => None,
+            Self::Stdout | Self::Nowhere | Self::Native { .. } => None,
+        }
+    }
+
+    /// The folder in which temporary files wait, if the input is `source`.
+    #[must_use]
+    pub fn folder<'a>(&'a self, source: Option<&'a Path>) -> Option<&'a Path> {
+        match self {
+            Self::Native { folder, .. } => Some(folder),
+            _ => self.target(source).map(folder_of),
         }
     }
 }
@@ -68,7 +85,6 @@ pub struct Policy {
 }
 
 /// An output while it is written.
-#[derive(Debug)]
 pub struct Output {
     destination: Destination,
     /// The input's files, and what they were like before they were read.
@@ -76,12 +92,32 @@ pub struct Output {
     policy: Policy,
     /// The parts that are to be put in their places, as they were created.
     staged: Vec<Staged>,
+    /// What sessions share and this one changes.
+    changes: Vec<(PathBuf, Change)>,
+    /// The paths of all parts that were created.
+    created: Vec<PathBuf>,
 }
 
+/// A file that waits for its place.
 #[derive(Debug)]
-struct Staged {
-    file: NamedTempFile,
-    target: PathBuf,
+pub struct Staged {
+    /// Its contents.
+    pub file: NamedTempFile,
+    /// Its place.
+    pub target: PathBuf,
+    /// What becomes of a file that stands there.
+    pub meets: Meets,
+}
+
+/// What becomes of a file that stands where another is put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meets {
+    /// It stops the work, unless the person allows that it is written over.
+    Stop,
+    /// It stays, for sessions share it and it is as good.
+    Stays,
+    /// It goes, for the new one was made from it.
+    Goes,
 }
 
 /// Names of originals that are kept end so, unless the person says otherwise.
@@ -100,6 +136,8 @@ impl Output {
             destination,
             policy,
             staged: Vec::new(),
+            changes: Vec::new(),
+            created: Vec::new(),
         };
         match (&output.destination, sources) {
             (Destination::File(target) | Destination::Files { main: target, .. }, _) => {
@@ -123,12 +161,8 @@ impl Output {
     fn part(&self, name: &str) -> Result<Option<PathBuf>> {
         match &self.destination {
             Destination::Nowhere => Ok(None),
-            Destination::Files { stem, .. } => {
-                let target = check_part(stem, name)?;
-                let sources: Vec<_> = self.sources.iter().map(|(path, _)| path.clone()).collect();
-                check_target(&target, &sources, self.policy)?;
-                Ok(Some(target))
-            }
+            Destination::Files { stem, .. } => check_part(stem, name).map(Some),
+            Destination::Native { folder, .. } => check_part(folder, name).map(Some),
             _ => {
                 let message = "the session takes several files, and there is room for one";
                 Err(Error::request(Code::OutputName, message))
@@ -136,21 +170,33 @@ impl Output {
         }
     }
 
+    fn check(&self, target: &Path) -> Result<()> {
+        let sources: Vec<_> = self.sources.iter().map(|(path, _)| path.clone()).collect();
+        check_target(target, &sources, self.policy)
+    }
+
     /// Opens the file that takes a part's bytes until all are there.
-    fn stage(&mut self, target: &Path) -> Result<File> {
+    fn stage(&mut self, target: &Path, meets: Meets) -> Result<File> {
         if is_special(target) {
             let file = OpenOptions::new().write(true).open(target);
             return file.map_err(|error| Error::io("cannot open for writing", error));
         }
         // Parts that stand deeper get their folders when they are put there; a run that is killed
         // leaves what it leaves in one place.
-        let folder = folder_of(self.target().unwrap_or(target));
+        let folder = self.destination.folder(self.source()).unwrap_or(folder_of(target));
         create_folder(folder)?;
         // With no input whose permissions are kept, the output gets those of any new file.
         let file = temporary(folder, !self.sources.is_empty())?;
         let clone = file.as_file().try_clone().map_err(|e| Error::io("cannot write", e))?;
-        self.staged.push(Staged { file, target: target.to_owned() });
+        self.staged.push(Staged { file, target: target.to_owned(), meets });
         Ok(clone)
+    }
+
+    /// The path of the main part, or of the first part that was created where that was not.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        let main = self.target().filter(|main| self.created.iter().any(|path| path == main));
+        main.or(self.created.first().map(PathBuf::as_path))
     }
 
     /// Whether the input is still as it was before it was read.
@@ -171,24 +217,39 @@ impl Output {
     /// # Errors
     /// If the input changed meanwhile, the target appeared meanwhile, or the system refuses.
     pub fn commit(mut self) -> Result<()> {
-        let staged = std::mem::take(&mut self.staged);
-        for Staged { file, .. } in &staged {
-            self.finish(file.as_file())?;
+        let changes = std::mem::take(&mut self.changes);
+        // Held until the new contents stand where the old ones were read.
+        let _alone = (!changes.is_empty()).then(alone);
+        let mut before = Vec::new();
+        for (target, change) in changes {
+            before.push(shared::Before::of(&target)?);
+            let old = before.last().and_then(|before| before.contents.clone());
+            let new = change(old, self.policy.force)?;
+            let written = self.stage(&target, Meets::Goes)?.write_all(&new);
+            written.map_err(|error| Error::io("cannot write", error))?;
         }
+        let staged = std::mem::take(&mut self.staged);
+        staged.iter().try_for_each(|staged| self.finish(staged))?;
         // The flush can take long; the check is worth most right before the renaming.
         self.unchanged()?;
+        before.iter().try_for_each(shared::Before::unchanged)?;
         let mut folders = BTreeSet::new();
-        for Staged { file, target } in staged {
-            create_folder(folder_of(&target))?;
-            self.put(file, &target)?;
-            folders.insert(folder_of(&target).to_owned());
+        for staged in staged {
+            let folder = folder_of(&staged.target).to_owned();
+            create_folder(&folder)?;
+            self.put(staged)?;
+            folders.insert(folder);
         }
         folders.iter().try_for_each(|folder| sync_folder(folder))
     }
 
     /// Makes a file what it is to be, and durable.
-    fn finish(&self, file: &File) -> Result<()> {
-        if let Some(source) = self.source() {
+    fn finish(&self, Staged { file, target, meets }: &Staged) -> Result<()> {
+        let file = file.as_file();
+        if let (Meets::Goes, Ok(meta)) = (meets, fs::metadata(target)) {
+            let kept = file.set_permissions(meta.permissions());
+            kept.map_err(|error| Error::io("cannot keep permissions", error))?;
+        } else if let Some(source) = self.source() {
             keep_attributes(source, file)?;
             if matches!(self.destination, Destination::InPlace(_)) {
                 keep_owner(source, file)?;
@@ -197,42 +258,96 @@ impl Output {
         file.sync_all().map_err(|error| Error::io("cannot flush to the disk", error))
     }
 
-    fn put(&self, file: NamedTempFile, target: &Path) -> Result<()> {
+    fn put(&self, Staged { file, target, meets }: Staged) -> Result<()> {
         if let Destination::InPlace(Backup::Suffix(suffix)) = &self.destination {
-            keep_original(target, suffix)?;
+            keep_original(&target, suffix)?;
         }
-        let over = self.policy.force || matches!(self.destination, Destination::InPlace(_));
-        let put = if over { file.persist(target) } else { file.persist_noclobber(target) };
-        put.map(drop).map_err(|error| rename_failed(target, error.error))
+        let in_place = matches!(self.destination, Destination::InPlace(_));
+        let over = self.policy.force || in_place || meets == Meets::Goes;
+        let put = if over { file.persist(&target) } else { file.persist_noclobber(&target) };
+        match put {
+            Err(error)
+                if meets == Meets::Stays && error.error.kind() == io::ErrorKind::AlreadyExists =>
+            {
+                Ok(())
+            }
+            put => put.map(drop).map_err(|error| rename_failed(&target, error.error)),
+        }
     }
 }
 
 impl Sink for Output {
     fn create(&mut self, name: &str) -> Result<Box<dyn Write>> {
         let target = match name {
+            "" if self.is_native() => {
+                let message = "the session has no name that its software would give it";
+                return Err(Error::request(Code::OutputName, message));
+            }
             "" => self.target().map(Path::to_owned),
-            _ => self.part(name)?,
+            _ => {
+                let target = self.part(name)?;
+                target.iter().try_for_each(|target| self.check(target))?;
+                target
+            }
         };
+        self.created.extend(target.clone());
         match target {
             _ if self.policy.dry => Ok(Box::new(io::sink())),
-            Some(target) => Ok(Box::new(self.stage(&target)?)),
+            Some(target) => Ok(Box::new(self.stage(&target, Meets::Stop)?)),
             None if self.destination == Destination::Stdout => Ok(Box::new(io::stdout())),
             None => Ok(Box::new(io::sink())),
         }
     }
 
+    fn add(&mut self, name: &str, contents: &[u8]) -> Result<bool> {
+        let Some(target) = self.part(name)? else { return Ok(true) };
+        let staged = self.staged.iter().any(|staged| staged.target == target);
+        if fs::symlink_metadata(&target).is_ok() && !self.policy.force {
+            return shared::holds(&target, contents);
+        }
+        if staged || self.policy.dry {
+            return Ok(!staged);
+        }
+        self.check(&target)?;
+        self.created.push(target.clone());
+        let written = self.stage(&target, Meets::Stays)?.write_all(contents);
+        written.map(|()| true).map_err(|error| Error::io("cannot write", error))
+    }
+
+    fn change(&mut self, name: &str, change: Change) -> Result<()> {
+        if let Some(target) = self.part(name)?.filter(|_| !self.policy.dry) {
+            let same = |(source, _): &(PathBuf, Fingerprint)| {
+                same_file::is_same_file(source, &target).unwrap_or(false)
+            };
+            if self.sources.iter().any(same) {
+                return Err(Error::request(Code::SameFile, Code::SameFile.title()));
+            }
+            self.created.push(target.clone());
+            self.changes.push((target, change));
+        }
+        Ok(())
+    }
+
+    fn is_native(&self) -> bool {
+        matches!(self.destination, Destination::Native { .. })
+    }
+
     fn takes_parts(&self) -> bool {
-        matches!(self.destination, Destination::Nowhere | Destination::Files { .. })
+        use Destination::{Files, Native, Nowhere};
+        matches!(self.destination, Nowhere | Files { .. } | Native { .. })
     }
 
     fn stem(&self) -> Option<String> {
-        let Destination::Files { stem, .. } = &self.destination else { return None };
-        Some(stem.file_name()?.to_string_lossy().into_owned())
+        match &self.destination {
+            Destination::Files { stem, .. } => Some(stem.file_name()?.to_string_lossy().into()),
+            Destination::Native { stem, .. } => Some(stem.clone()),
+            _ => None,
+        }
     }
 
     fn spool(&mut self) -> Result<Box<dyn Spool>> {
         // Beside the output there is room for it; a temporary folder may lie in memory.
-        let folder = self.target().map(folder_of).filter(|folder| folder.is_dir());
+        let folder = self.destination.folder(self.source()).filter(|folder| folder.is_dir());
         let file = match folder.filter(|_| !self.policy.dry) {
             Some(folder) => tempfile::tempfile_in(folder),
             None => tempfile::tempfile(),

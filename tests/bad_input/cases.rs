@@ -55,7 +55,7 @@ impl Case {
     }
 
     /// The same file with its format named.
-    fn named(name: &'static str, format: &str, input: impl Into<Vec<u8>>) -> Self {
+    pub fn named(name: &'static str, format: &str, input: impl Into<Vec<u8>>) -> Self {
         let case = Self::of(name, input);
         let calls = case.calls.map(|call| format!("{call} -f {format}"));
         Self { calls, ..case }
@@ -122,7 +122,7 @@ fn without_end(mut text: Vec<u8>, bytes: usize) -> Vec<u8> {
 }
 
 /// Bytes without any order, the same in each run.
-fn noise() -> Vec<u8> {
+pub fn noise() -> Vec<u8> {
     let mut state = 1u32;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod cases;
+mod codelia;
 #[path = "../common/mod.rs"]
 mod common;
 mod run;
@@ -108,6 +109,38 @@ run: NUL bytes at the end          | 3 CY0102@27:1846                  | 1 CY010
 run: messages without a header     | 3 CY0201                          | 3 CY0201                                        | 3 CY0201            | 3 CY0201
 ";
 
+/// The same for files of Codelia.
+const CODELIA: &str = "
+case                               | migrate                           | convert                                         | validate            | context
+run: as it should be               | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
+run: random bytes                  | 3 CY0101@1:2                      | 3 CY0101@1:2×19 CY0202@20:3810                  | 3 CY0101@1:2×19 CY0202@20:3810 | 3 CY0101@1:2×19 CY0202@20:3810
+run: white space only              | 3 CY0111                          | 3 CY0111                                        | 3 CY0111            | 3 CY0111
+run: another format's              | 3 CY0207                          | 3 CY0207                                        | 3 CY0207            | 3 CY0207
+run: no header                     | 3 CY0202@1:0                      | 3 CY0202@1:0                                    | 3 CY0202@1:0        | 3 CY0202@1:0
+run: torn header                   | 3 CY0103@1:120                    | 3 CY0103@1:120 CY0111                           | 3 CY0103@1:120 CY0111 | 3 CY0103@1:120 CY0111
+run: torn last line                | 3 CY0103@9:2480                   | 1 CY0103@9:2480 CY0310@9:2480 → out             | 1 CY0103@9:2480 CY0310@9:2480 | 1 CY0103@9:2480 CY0310@9:2480 → stdout
+run: no final newline              | 0 CY0110@9:2318 → out             | 0 CY0110@9:2318 → out                           | 0 CY0110@9:2318     | 0 CY0110@9:2318 → stdout
+run: glued lines                   | 3 CY0104@8:2298                   | 1 CY0104@8:2298 → out                           | 1 CY0104@8:2298     | 1 CY0104@8:2298 → stdout
+run: NUL bytes                     | 3 CY0105@8:2195                   | 1 CY0105@8:2195 → out                           | 1 CY0105@8:2195     | 1 CY0105@8:2195 → stdout
+run: byte order mark               | 0 CY0109 → out                    | 0 CY0109 → out                                  | 0 CY0109            | 0 CY0109 → stdout
+run: CRLF                          | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
+run: invalid UTF-8                 | 3 CY0101@8:2217                   | 1 CY0101@8:2217 → out                           | 1 CY0101@8:2217     | 1 CY0101@8:2217 → stdout
+run: half of a surrogate pair      | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
+run: integer of 23 digits          | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
+run: a member twice                | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
+run: nested 10,000 deep            | 0 → out                           | 0 → out                                         | 0 CY0108@8:2195     | 0 → stdout
+run: a line of 20 MB               | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
+run: no object                     | 3 CY0106@8:2195                   | 1 CY0106@8:2195 → out                           | 1 CY0106@8:2195 CY0406@8:2195×11 | 1 CY0106@8:2195 → stdout
+run: two headers                   | 0 CY0203@2:337 → out              | 0 CY0203@2:337 → out                            | 0 CY0203@2:337      | 0 CY0203@2:337 → stdout
+run: a newer version               | 0 CY0204@1:0 → out                | 0 CY0204@1:0 → out                              | 0 CY0204@1:0        | 0 CY0204@1:0 → stdout
+state: as it should be             | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
+state: torn                        | 3 CY0103@1:627                    | 3 CY0103@1:627                                  | 3 CY0103@1:627      | 3 CY0103@1:627
+state: two of them                 | 3 CY0104@1:667                    | 3 CY0104@1:667                                  | 3 CY0104@1:667      | 3 CY0104@1:667
+log: as it should be               | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
+log: torn last line                | 3 CY0103@13:2394                  | 1 CY0103@13:2394 → out                          | 1 CY0103@13:2394    | 1 CY0103@13:2394 → stdout
+log: a line of a run               | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
+";
+
 const HEAD: [&str; 4] = ["migrate", "convert", "validate", "context"];
 
 fn row(case: &str, cells: [&str; 4]) -> String {
@@ -144,6 +177,11 @@ fn the_table_of_bad_input() {
 #[test]
 fn the_table_of_bad_yaml() {
     check(yaml::files().into_iter().chain(yaml::runs()).collect(), YAML);
+}
+
+#[test]
+fn the_table_of_bad_runs() {
+    check(codelia::files(), CODELIA);
 }
 
 #[test]

@@ -4,6 +4,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod prompts;
+mod store;
 mod traps;
 
 use common::{
@@ -84,44 +86,6 @@ fn states_and_logs_of_the_real_runtime_come_back_byte_for_byte() {
 }
 
 #[test]
-fn a_whole_home_comes_back_file_by_file() {
-    let Some(corpus) = corpus("Codelia's homes") else { return };
-    for (home, state) in [("v0-3fe5dc9/home", true), ("v0.1.80/home", false)] {
-        let home = corpus.join("codelia").join(home);
-        let dir = Dir::new();
-        let (code, said) = dir.exit(&[
-            "convert",
-            "-t",
-            "canonical",
-            "--out-dir",
-            "streams",
-            &home.join("sessions").to_string_lossy(),
-        ]);
-        assert!(code <= 1, "{code} {said}");
-        let (code, said) = dir.exit(&["convert", "-t", "codelia", "--out-dir", "back", "streams"]);
-        assert!(code <= 1, "{code} {said}");
-        let mut same = 0;
-        let back = files(&dir.path("back"));
-        for file in files(&home) {
-            let log = in_folder(&file, "messages");
-            let kept = state && in_folder(&file, "state");
-            if !is_run(&file) && !log && !kept {
-                continue;
-            }
-            // A log is a session of its own as long as the database beside it is not read.
-            let from = if log { home.join("sessions") } else { home.clone() };
-            let below = file.strip_prefix(&from).expect("below").to_owned();
-            let ours: Vec<_> = back.iter().filter(|path| path.ends_with(&below)).collect();
-            assert_eq!(ours.len(), 1, "{} is there {} times", below.display(), ours.len());
-            assert_same(&read(ours[0]), &read(&file), &below.display().to_string());
-            same += 1;
-        }
-        println!("{same} files of {} are the same", home.display());
-        assert_eq!(same, if state { 14 } else { 24 });
-    }
-}
-
-#[test]
 fn the_context_of_a_whole_session_is_its_state() {
     let Some(corpus) = corpus("Codelia's states as contexts") else { return };
     let home = corpus.join("codelia/v0-3fe5dc9/home/sessions");
@@ -145,28 +109,48 @@ fn the_context_of_a_whole_session_is_its_state() {
 const KEPT_LESS: &[(&str, &str)] =
     &[("3ff2933e-d7b1-4123-88da-a4009f97ed42", "the summary after the last iteration")];
 
+/// The messages that Codelia would take up, and those of the log.
+fn taken_up(home: &Path, log: &Path) -> (serde_json::Value, serde_json::Value) {
+    let id = name(log).replace(".jsonl", "");
+    let done = Dir::new().run(&["context", "--session", &id, &home.to_string_lossy()]);
+    let ours: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let log = read(log);
+    let lines = log.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+    let theirs = lines.map(|line| serde_json::from_slice::<serde_json::Value>(line).expect("JSON"));
+    (ours["messages"].clone(), theirs.collect())
+}
+
 #[test]
-fn runs_alone_give_what_the_runtime_kept() {
+fn the_context_of_a_whole_session_is_its_log() {
     let Some(corpus) = corpus("Codelia's logs as contexts") else { return };
     let home = corpus.join("codelia/v0.1.80/home/sessions");
+    let logs = files(&home.join("messages"));
+    for log in &logs {
+        let (ours, theirs) = taken_up(&home, log);
+        assert_eq!(ours, theirs, "{}", name(log));
+    }
+    println!("{} contexts are the logs", logs.len());
+    assert_eq!(logs.len(), 10);
+}
+
+#[test]
+fn runs_alone_give_what_the_runtime_kept() {
+    let Some(corpus) = corpus("Codelia's runs as contexts") else { return };
+    let home = corpus.join("codelia/v0.1.80/home/sessions");
+    let runs = Dir::new();
+    for run in files(&home.join("2026")) {
+        let below = run.strip_prefix(&home).expect("below").to_string_lossy().into_owned();
+        runs.write(&format!("sessions/{below}"), &read(&run));
+    }
     let (mut same, mut less) = (0, 0);
     for log in files(&home.join("messages")) {
-        let id = name(&log).replace(".jsonl", "");
-        let dir = Dir::new();
-        let done = dir.run(&["context", "--session", &id, &home.to_string_lossy()]);
-        let ours: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
-        let log = read(&log);
-        let theirs: Vec<serde_json::Value> = log
-            .split(|b| *b == b'\n')
-            .filter(|l| !l.is_empty())
-            .map(|l| serde_json::from_slice(l).expect("JSON"))
-            .collect();
-        if KEPT_LESS.iter().any(|(session, _)| *session == id) {
-            assert_ne!(ours["messages"], serde_json::json!(theirs), "{id}");
+        let (ours, theirs) = taken_up(&runs.path("sessions"), &log);
+        if KEPT_LESS.iter().any(|(session, _)| name(&log).starts_with(session)) {
+            assert_ne!(ours, theirs, "{}", name(&log));
             less += 1;
             continue;
         }
-        assert_eq!(ours["messages"], serde_json::json!(theirs), "{id}");
+        assert_eq!(ours, theirs, "{}", name(&log));
         same += 1;
     }
     println!("{same} sessions give from their runs what the runtime kept, {less} more by name");

@@ -64,6 +64,8 @@ pub static FORMAT: Format = Format {
     beside: &[".jsonl", meta::ENDING],
     member: None,
     index: None,
+    roster: None,
+    home: None,
     stem,
     sniff,
     read: read::open,
@@ -75,6 +77,7 @@ pub static FORMAT: Format = Format {
     // The newer scripts read the older log as if it had no end; nothing turns one into the other.
     steps: &[],
     context: Some(context::open),
+    prompt: None,
 };
 
 const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Result, Kind::Opaque];

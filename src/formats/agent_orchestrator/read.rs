@@ -3,7 +3,7 @@
 use super::health::Health;
 use super::line::{self, Shape, What};
 use super::lineage::Lineage;
-use super::{NAME, is_meta, meta};
+use super::{FORMAT, NAME, is_meta, meta};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader};
@@ -35,6 +35,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         }
     }
     records.session(metadata, shape)?;
+    records.name(parts.file_name());
     Ok(Box::new(records))
 }
 
@@ -185,6 +186,17 @@ impl<'a> Records<'a> {
             self.unreadable(error, &text, at);
         }
         Ok(())
+    }
+
+    /// Says so if the metadata are of a session of another name.
+    fn name(&self, file: Option<String>) {
+        let Some(Ok(session)) = self.ready.front() else { return };
+        let (Some(said), Some(file)) = (session.value.node.text(Field::Name), file) else { return };
+        let ending = FORMAT.beside.iter().find_map(|ending| file.strip_suffix(ending));
+        if let Some(called) = ending.filter(|called| *called != said) {
+            let message = format!("the metadata name the session {said:?}, its files {called:?}");
+            self.cx.report(Diagnostic::new(Code::OtherName, message).at(session.at));
+        }
     }
 
     /// Carries metadata along that cannot be read, if that is wanted.

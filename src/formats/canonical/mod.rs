@@ -34,6 +34,8 @@ pub static FORMAT: Format = Format {
     beside: &[],
     member: None,
     index: None,
+    roster: None,
+    home: None,
     stem: str::to_owned,
     sniff,
     read: read::open,
@@ -43,6 +45,7 @@ pub static FORMAT: Format = Format {
     pieces: None,
     steps: &[],
     context: None,
+    prompt: None,
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {

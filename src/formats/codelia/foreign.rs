@@ -3,20 +3,22 @@
 //! Each input of a person begins a run. What a run file would say beyond the conversation (requests,
 //! steps, the times between) is not invented.
 
+mod told;
+
+use super::input;
 use super::message;
-use super::names::{EPOCH, identity, is_uuid, run_part, state_part, uuid};
+use super::names::{EPOCH, identity, is_uuid, run_part, uuid};
 use super::wire::{self, END, HEADER, START};
-use super::{input, state};
 use crate::diagnostic::{Code, Fate};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Spool, Writer};
+use crate::format::{Cx, Sink, Writer};
 use crate::frame::Pen;
 use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::HashMap;
-use std::io::{Read, SeekFrom, Write};
+use told::Told;
 
 /// Opens runs and a state for writing, of the session that this record is of.
 ///
@@ -25,13 +27,14 @@ use std::io::{Read, SeekFrom, Write};
 pub fn open<'a>(
     sink: &'a mut dyn Sink,
     session: &Node,
+    version: u32,
     cx: &'a Cx<'a>,
 ) -> Result<Box<dyn Writer + 'a>> {
     if !sink.takes_parts() {
         let message = "a session takes a file for each run and one for its state";
         return Err(Error::request(Code::OutputName, message));
     }
-    let history = sink.spool()?;
+    let told = Told::new(sink.spool()?, version);
     let said = session.text(Field::Id).unwrap_or_default();
     let id = if is_uuid(&said) { said } else { uuid(&identity(session)) };
     let created = session.json(Field::Created).or(session.json(Field::Updated)).cloned();
@@ -45,8 +48,7 @@ pub fn open<'a>(
         time,
         run: None,
         runs: 0,
-        history,
-        messages: 0,
+        told,
         answers: 0,
         called: HashMap::new(),
     }))
@@ -62,9 +64,7 @@ struct Runs<'a> {
     time: String,
     run: Option<Run>,
     runs: u64,
-    /// The messages, each behind a comma but the first.
-    history: Box<dyn Spool>,
-    messages: u64,
+    told: Told,
     answers: u64,
     /// The tools that were called and did not answer yet, by the hashes of the calls.
     called: HashMap<u64, Json>,
@@ -93,6 +93,7 @@ impl Writer for Runs<'_> {
             _ if is("user") => {
                 self.end()?;
                 let said = self.keep(record)?;
+                self.told.asked(&said);
                 self.begin(input::of_message(&said))?;
             }
             _ if is("assistant") => self.answer(record)?,
@@ -130,15 +131,8 @@ impl Runs<'_> {
         losses(record, &|path| self.lost(path));
         let mut spelling = Vec::new();
         message::write(record, false, &mut spelling);
-        self.add(&spelling)?;
+        self.told.add(&spelling)?;
         Ok(Json::checked(spelling.into()))
-    }
-
-    fn add(&mut self, spelling: &[u8]) -> Result<()> {
-        let comma: &[u8] = if self.messages > 0 { b"," } else { b"" };
-        self.messages += 1;
-        let written = self.history.write_all(comma).and_then(|()| self.history.write_all(spelling));
-        written.map_err(|error| Error::io("cannot write a temporary file", error))
     }
 
     /// Begins a run with its input.
@@ -215,20 +209,31 @@ impl Runs<'_> {
             list.push(Json::checked(spelling.into()));
         }
         for message in &list {
-            self.add(message.as_bytes())?;
+            self.told.add(message.as_bytes())?;
         }
         self.answers += 1;
         let mut node = Node::default();
         node.set(Field::Seq, Json::number(self.answers));
         for field in [Field::Usage, Field::StopReason] {
             let value = record.node.get(field).cloned();
-            value.into_iter().for_each(|value| node.set(field, adapted(value)));
+            value.into_iter().for_each(|value| node.set(field, self.adapted(value, record)));
         }
         self.line("", Kind::Response, node, Some(&wire::joined(&list)))?;
         if let Some(run) = &mut self.run {
             run.last = final_text(&rest.node);
         }
         Ok(())
+    }
+
+    /// Usage as Codelia knows it: with the model that was used, without what another format adds.
+    fn adapted(&self, value: Value, answer: &Record) -> Value {
+        let Value::Node(mut usage) = value else { return value };
+        let model = answer.node.json(Field::Model).or(self.session.json(Field::Model));
+        let model = model.filter(|model| model.text().is_some());
+        let model = model.map_or(&b"\"\""[..], Json::as_bytes);
+        let extra = [b"{\"model\":", model, b"}"].concat();
+        usage.set(Field::Extra, Json::checked(extra.into()));
+        Value::Node(usage)
     }
 
     /// What a tool answered. Its images stand in the state only, as in Codelia's own files.
@@ -286,29 +291,12 @@ impl Runs<'_> {
 
     /// Writes the state of the session, which is the history.
     fn state(&mut self, run: Option<String>) -> Result<()> {
-        let failed = |error| Error::io("cannot read a temporary file", error);
-        let mut to = self.sink.create(&state_part(&self.id))?;
         let mut node = Node::default();
         node.set(Field::Session, Json::string(&self.id));
         node.set(Field::Updated, Json::string(&self.time));
         run.iter().for_each(|run| node.set(Field::Run, Json::string(run)));
         node.set(Field::Seq, Json::number(self.answers));
-        let mut head = Vec::new();
-        state::write(&node, &[], &mut head);
-        // The empty list stands last; the messages go between its brackets.
-        head.truncate(head.len().saturating_sub(2));
-        let write = |error| Error::io("cannot write", error);
-        to.write_all(&head).map_err(write)?;
-        self.history.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let mut piece = vec![0; 64 << 10];
-        loop {
-            let read = self.history.read(&mut piece).map_err(failed)?;
-            if read == 0 {
-                break;
-            }
-            to.write_all(piece.get(..read).unwrap_or_default()).map_err(write)?;
-        }
-        to.write_all(b"]}\n").and_then(|()| to.flush()).map_err(write)
+        self.told.write(self.sink, &node)
     }
 }
 
@@ -341,17 +329,6 @@ fn reasoning(block: &Node) -> Json {
     let mut spelling = Vec::new();
     message::write(&record, false, &mut spelling);
     Json::checked(spelling.into())
-}
-
-/// Usage without members that only another format knows.
-fn adapted(value: Value) -> Value {
-    match value {
-        Value::Node(mut node) => {
-            node.take(Field::Extra);
-            Value::Node(node)
-        }
-        other => other,
-    }
 }
 
 /// What an answer says that calls no tools.

@@ -11,7 +11,7 @@ use crate::ids::Maker;
 use crate::json::{Cursor, Json};
 use crate::lines::utf8;
 use crate::mapping::Source;
-use crate::position::Located;
+use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -135,6 +135,31 @@ fn check(frame: &Frame) -> Result<Json> {
         return Err(Error::damaged(found.at(line.at).showing(line.bytes, 0)));
     }
     Ok(Json::checked(frame.bytes.clone()))
+}
+
+/// The messages of a log that is read as a whole, and what is wrong with its other lines.
+#[must_use]
+pub fn split(text: &Bytes, part: u32) -> (Vec<Json>, Vec<Error>) {
+    let (mut messages, mut errors) = (Vec::new(), Vec::new());
+    let mut byte = 0;
+    for (number, line) in (1..).zip(text.split(|b| *b == b'\n')) {
+        let at = Position { part, line: number, byte: byte as u64, record: number - 1 };
+        byte += line.len() + 1;
+        let blank = line.iter().all(u8::is_ascii_whitespace);
+        let bytes = text.slice_ref(line.strip_suffix(b"\r").unwrap_or(line));
+        match check(&Frame { bytes, at, terminated: true, cr: false, blank }) {
+            _ if blank => {}
+            Ok(message) => messages.push(message),
+            Err(error) => errors.push(error),
+        }
+    }
+    (messages, errors)
+}
+
+/// A log as the runtime writes it, without the last line ending.
+#[must_use]
+pub fn joined(messages: &[Json]) -> Vec<u8> {
+    messages.iter().map(Json::as_bytes).collect::<Vec<_>>().join(&b'\n')
 }
 
 /// Opens a log for writing.

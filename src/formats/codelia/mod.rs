@@ -25,8 +25,10 @@ mod input;
 mod log;
 mod message;
 mod names;
+mod prompt;
 mod read;
 mod resolve;
+mod rows;
 mod shelf;
 mod slots;
 mod state;
@@ -79,6 +81,8 @@ pub static FORMAT: Format = Format {
     beside: &[],
     member: Some(names::member),
     index: None,
+    roster: Some(read::roster),
+    home: Some(names::home),
     stem: str::to_owned,
     sniff,
     read,
@@ -88,6 +92,7 @@ pub static FORMAT: Format = Format {
     pieces: Some(pieces),
     steps: &[],
     context: Some(context::open),
+    prompt: Some(prompt::open),
 };
 
 const KINDS: &[Kind] = &[
@@ -161,8 +166,7 @@ fn shape(parts: &mut dyn Parts) -> Result<Shape> {
 }
 
 fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let names = parts.names();
-    if names.iter().any(|name| !name.is_empty()) && names.iter().any(|name| name.ends_with('l')) {
+    if parts.names().iter().any(|name| !name.is_empty()) {
         return read::open_whole(parts, cx);
     }
     match shape(parts)? {
@@ -182,7 +186,8 @@ fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Resul
 
 fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
     let single = shape(parts)?;
-    for (part, name) in (0..).zip(parts.names()) {
+    let lines_or_state = |name: &str| !name.starts_with(names::DATABASE);
+    for (part, name) in (0..).zip(parts.names()).filter(|(_, name)| lines_or_state(name)) {
         let read = parts.open(&name)?;
         let show = &mut |at, piece: &[u8]| show(Position { part, ..at }, piece);
         let state = if name.is_empty() { single == Shape::State } else { name.ends_with(".json") };
@@ -246,15 +251,20 @@ impl Writer for Choosing<'_> {
             }
             let own = node.text(Field::Source).is_some_and(|source| source.starts_with(NAME));
             let layout = node.text(Field::Layout).filter(|_| own);
+            // What stands alone in a file gets the name of its own where that is asked for.
+            let placed = sink.is_native() || (sink.takes_parts() && self.version.number == 2);
             let mut writer = match layout.as_deref() {
+                Some("run") if sink.is_native() => {
+                    write::open_whole(sink, self.version.number, self.cx)?
+                }
+                Some("state") if placed => write::open_whole(sink, self.version.number, self.cx)?,
                 Some("run") => write::open(sink, self.cx)?,
                 Some("state" | "log") if self.version.number == 1 => {
                     state::open_writer(sink, self.cx)?
                 }
                 Some("state" | "log") => log::open_writer(sink, self.cx)?,
-                None if own && self.version.number == 1 => write::open_whole(sink, self.cx)?,
-                _ if self.version.number == 1 => foreign::open(sink, node, self.cx)?,
-                _ => return Err(no_database()),
+                None if own => write::open_whole(sink, self.version.number, self.cx)?,
+                _ => foreign::open(sink, node, self.version.number, self.cx)?,
             };
             if own {
                 writer.record(located)?;
@@ -271,10 +281,4 @@ impl Writer for Choosing<'_> {
             None => Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record"))),
         }
     }
-}
-
-/// The error for a session whose state would go to a database.
-fn no_database() -> Error {
-    let message = "states are not written to a database; codelia@1 keeps them in files";
-    Error::request(Code::WrongVersion, message)
 }

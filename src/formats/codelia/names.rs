@@ -1,5 +1,7 @@
 //! Names of parts, and identifiers and times for sessions that come without Codelia's.
 
+use super::log::is_message;
+use super::state::is_state;
 use crate::format::Member;
 use crate::ids::hash;
 use crate::json::text;
@@ -55,6 +57,26 @@ pub fn state_part(session: &str) -> String {
     format!("/sessions/state/{}.json", plain(session))
 }
 
+/// The part of a session's log of messages.
+#[must_use]
+pub fn log_part(session: &str) -> String {
+    format!("/sessions/messages/{}.jsonl", plain(session))
+}
+
+/// The part that all sessions share: a row for each.
+pub const DATABASE: &str = "/sessions/state.db";
+
+/// What the database's own program has not put into it yet.
+pub const DATABASE_LOG: &str = "/sessions/state.db-wal";
+
+/// The part of a tool's output; `None` for a name that could lead elsewhere.
+#[must_use]
+pub fn output_part(reference: &str) -> Option<String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let plain = (1..=200).contains(&reference.len()) && reference.chars().all(fits);
+    plain.then(|| format!("/cache/tool-output/{reference}.txt"))
+}
+
 /// An identifier from a file as the name of one.
 fn plain(id: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
@@ -70,21 +92,46 @@ fn is_day(text: &str) -> bool {
     next(4) && next(2) && next(2) && parts.next().is_none()
 }
 
+/// Where Codelia keeps its sessions: in its own folder, or where `CODELIA_LAYOUT=xdg` has them.
+#[must_use]
+pub fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let set = |name| variable(name).filter(|value| !value.is_empty());
+    let own = || set("HOME").or_else(|| set("USERPROFILE"));
+    if set("CODELIA_LAYOUT").is_some_and(|layout| layout == "xdg") {
+        let state = set("XDG_STATE_HOME").or_else(|| Some(format!("{}/.local/state", own()?)));
+        return state.map(|state| format!("{state}/codelia/sessions"));
+    }
+    own().map(|home| format!("{home}/.codelia/sessions"))
+}
+
 /// Where a file stands below the folder of all sessions.
 #[must_use]
 pub fn member(path: &str, head: &mut dyn FnMut() -> Vec<u8>) -> Option<Member> {
     let (_, below) = path.rsplit_once("/sessions/")?;
+    let part = format!("/sessions/{below}");
+    if [DATABASE, DATABASE_LOG].contains(&part.as_str()) {
+        return Some(Member { part, session: None, version: 2 });
+    }
     let (folder, file) = below.rsplit_once('/')?;
-    let session = if folder == "state" {
-        file.strip_suffix(".json")?.to_owned()
-    } else {
-        file.strip_suffix(".jsonl").filter(|_| is_day(folder))?;
-        let line = Bytes::from(head());
-        let source = Source::new(&line);
-        let of = |name| source.peek(name).ok().flatten().and_then(|id| text::decode(id.as_bytes()));
-        of("type").filter(|kind| kind == "header")?;
-        // A run without a session is one of its own.
-        of("session_id").or_else(|| of("run_id"))?
+    let (session, version) = match folder {
+        "state" => (file.strip_suffix(".json").filter(|_| is_state(&head()))?.to_owned(), 1),
+        "messages" => (file.strip_suffix(".jsonl").filter(|_| is_log(&head()))?.to_owned(), 2),
+        _ if is_day(folder) && file.ends_with(".jsonl") => (session_of(head)?, 1),
+        _ => return None,
     };
-    Some(Member { part: format!("/sessions/{below}"), session: Some(session), version: 1 })
+    Some(Member { part, session: Some(session), version })
+}
+
+/// Whether a file that begins so may be a log of messages; one without messages is empty.
+fn is_log(head: &[u8]) -> bool {
+    head.split(|b| *b == b'\n').next().is_none_or(|line| line.is_empty() || is_message(line))
+}
+
+/// The session of the run that begins so; one without a session is one of its own.
+fn session_of(head: &mut dyn FnMut() -> Vec<u8>) -> Option<String> {
+    let line = Bytes::from(head());
+    let source = Source::new(&line);
+    let of = |name| source.peek(name).ok().flatten().and_then(|id| text::decode(id.as_bytes()));
+    of("type").filter(|kind| kind == "header")?;
+    of("session_id").or_else(|| of("run_id"))
 }

@@ -1,25 +1,25 @@
 //! A run's file as a stream of records.
 
 mod said;
+mod stored;
 
 use super::history::History;
 use super::input;
 use super::survey::Survey;
 use super::wire::{self, Parsed, joined};
-use super::{NAME, message, state};
+use super::{NAME, message};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Head, Parts, Reader, no_header};
+use crate::format::{Cx, Parts, Reader, no_header};
 use crate::frame::{Frame, Frames};
 use crate::ids::{Maker, hash};
 use crate::json::Json;
 use crate::lines::utf8;
-use crate::mapping::Source;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
-use bytes::Bytes;
 use std::collections::{HashSet, VecDeque};
-use std::io::Read;
+use stored::Stores;
+pub use stored::{open_whole, roster, stored_of};
 
 /// Fields of a run's header that the session record holds, where it is the first.
 pub const SHARED: &[Field] = &[
@@ -41,36 +41,7 @@ pub const SHARED: &[Field] = &[
 /// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let place = Place { part: 0, name: parts.names().into_iter().next().unwrap_or_default() };
-    Ok(Box::new(Records::over(parts, cx, vec![place], None, "run")?))
-}
-
-/// Opens a whole session for reading: its runs in the order in which they began, and its state.
-///
-/// # Errors
-/// If the parts cannot be opened.
-pub fn open_whole<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    parts.keep()?;
-    let (mut runs, mut state) = (Vec::new(), None);
-    for (part, name) in (0..).zip(parts.names()) {
-        let place = Place { part, name };
-        if place.name.ends_with(".json") {
-            state = Some(place);
-        } else {
-            runs.push((began(parts, &place.name)?, place));
-        }
-    }
-    runs.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let runs: Vec<_> = runs.into_iter().map(|(_, place)| place).collect();
-    Ok(Box::new(Records::over(parts, cx, runs, state, "")?))
-}
-
-/// When a run began, as its header spells it.
-fn began(parts: &mut dyn Parts, name: &str) -> Result<String> {
-    let mut head = Vec::new();
-    let read = parts.open(name)?.take(Head::SIZE as u64).read_to_end(&mut head);
-    read.map_err(|error| Error::io("cannot read", error))?;
-    let line = Bytes::from(head);
-    Ok(Source::new(&line).peek_text("started_at").ok().flatten().unwrap_or_default())
+    Ok(Box::new(Records::over(parts, cx, vec![place], Stores::default(), "run")?))
 }
 
 /// A part of a session.
@@ -87,9 +58,9 @@ struct Records<'a> {
     frames: Frames,
     part: u32,
     survey: Survey,
-    /// The runs behind it, and the state.
+    /// The runs behind it, and where the state is stored.
     runs: VecDeque<Place>,
-    state: Option<Place>,
+    stores: Stores,
     /// The layout that the session record gets; empty for a whole session.
     layout: &'static str,
     /// The session's first header.
@@ -157,21 +128,24 @@ impl<'a> Records<'a> {
         parts: &'a mut dyn Parts,
         cx: &'a Cx<'a>,
         runs: Vec<Place>,
-        state: Option<Place>,
+        stores: Stores,
         layout: &'static str,
     ) -> Result<Self> {
         parts.keep()?;
         let mut runs = VecDeque::from(runs);
-        let first = runs.pop_front().unwrap_or(Place { part: 0, name: String::new() });
-        let (survey, frames) = opened(parts, cx, &first)?;
+        let first = runs.pop_front();
+        let (survey, frames) = match &first {
+            Some(first) => opened(parts, cx, first)?,
+            None => (Survey::default(), Frames::over(Box::new(std::io::empty()), 0)?),
+        };
         Ok(Self {
             parts,
             cx,
             frames,
-            part: first.part,
+            part: first.map_or(0, |first| first.part),
             survey,
             runs,
-            state,
+            stores,
             layout,
             first: Node::default(),
             history: None,
@@ -277,6 +251,9 @@ impl Records<'_> {
         }
         self.check(wire, &record.node, at);
         self.strip(wire, &mut record.node);
+        if wire == "tool.output" {
+            self.follow(&mut record.node, at)?;
+        }
         let (before, behind) = match wire {
             "run.start" => self.start(&mut record.node, said),
             "llm.request" => (self.request(&mut record.node, said), Vec::new()),
@@ -348,7 +325,8 @@ impl Records<'_> {
         history.begin(node);
         self.history = Some(history);
         let mut session = Record::new(Kind::Session);
-        session.node.set(Field::Source, Json::string(&format!("{NAME}@1")));
+        let source = format!("{NAME}@{}", self.stores.version());
+        session.node.set(Field::Source, Json::string(&source));
         if !self.layout.is_empty() {
             session.node.set(Field::Layout, Json::string(self.layout));
         }
@@ -382,7 +360,11 @@ impl Records<'_> {
         let seq = node.json(Field::Seq);
         match wire {
             "llm.request" => self.run.requests.extend(seq.map(key)),
-            "llm.response" if seq.is_some_and(|seq| !self.run.requests.contains(&key(seq))) => {
+            // A run that was made from another format's session keeps no requests.
+            "llm.response"
+                if !self.run.requests.is_empty()
+                    && seq.is_some_and(|seq| !self.run.requests.contains(&key(seq))) =>
+            {
                 self.unpaired("the response answers no request of this run", at);
             }
             "agent.event" => {
@@ -419,37 +401,11 @@ impl Records<'_> {
             return Ok(());
         }
         self.done = true;
-        if let Some(state) = self.state.take() {
-            self.snapshot(&state)?;
-        }
+        self.stored()?;
         let last = self.history.as_ref().and_then(History::last);
         if let Some(leaf) = last.filter(|leaf| self.last.as_ref() != Some(leaf)) {
             let mut session = Record::new(Kind::Session);
             session.node.set(Field::Leaf, leaf);
-            self.ready.push_back(Located { value: session, at });
-        }
-        Ok(())
-    }
-
-    /// The state, at which the session stands.
-    fn snapshot(&mut self, place: &Place) -> Result<()> {
-        let at = Position { part: place.part, line: 1, ..Position::default() };
-        let state = state::read(self.parts.open(&place.name)?, self.cx);
-        let state::Stored { mut snapshot, messages, file, .. } = match state {
-            Ok(state) => state,
-            // The runs are whole without it.
-            Err(error) => return self.cx.tolerate(error).map(drop),
-        };
-        let Some(history) = &mut self.history else { return Ok(()) };
-        let (new, references) = history.snapshot(&messages);
-        snapshot.node.set(Field::Messages, references);
-        for message in new {
-            self.message(message, at);
-        }
-        self.ready.push_back(Located { value: snapshot, at });
-        if let Some(file) = file {
-            let mut session = Record::new(Kind::Session);
-            session.node.set(Field::File, file);
             self.ready.push_back(Located { value: session, at });
         }
         Ok(())

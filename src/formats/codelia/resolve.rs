@@ -2,11 +2,51 @@
 
 use super::history::prompt_message;
 use super::message;
+use super::read::SHARED;
 use super::shelf::Shelf;
 use crate::error::Result;
 use crate::format::Spool;
 use crate::json::{Json, text};
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::{Field, Kind, Node, Record, Value};
+
+/// Headers of runs, with what they leave to the session record and to the first of them.
+#[derive(Debug, Default)]
+pub struct Headers {
+    /// What the session record says, until the first header takes it.
+    session: Option<Node>,
+    first: Node,
+}
+
+impl Headers {
+    /// A session record; what the first one says counts.
+    pub fn session(&mut self, node: &Node) {
+        if self.first.is_empty() && self.session.is_none() {
+            self.session = Some(node.clone());
+        }
+    }
+
+    /// Puts into a header what it leaves to others.
+    pub fn fill(&mut self, node: &mut Node) {
+        if let Some(session) = self.session.take() {
+            for &field in SHARED {
+                if let (None, Some(value)) = (node.get(field), session.get(field)) {
+                    node.set(field, value.clone());
+                }
+            }
+            let id = session.json(Field::Id).filter(|_| !session.is_true(Field::IdMade));
+            if let (None, Some(id)) = (node.json(Field::Session), id) {
+                node.set(Field::Session, id.clone());
+            }
+            self.first = node.clone();
+        }
+        if let Some(Value::Json(same)) = node.take(Field::Reference) {
+            for field in [Field::SystemPrompt, Field::Tools] {
+                let value = self.first.json(field).filter(|_| same.member(field.name()).is_some());
+                value.into_iter().for_each(|value| node.set(field, value.clone()));
+            }
+        }
+    }
+}
 
 /// Everything that lines refer to.
 pub struct Sources {
@@ -66,6 +106,14 @@ impl Sources {
         Ok(found)
     }
 
+    /// Keeps a value that a list of references holds, and that others name by this label.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn labelled(&mut self, label: &Json, value: &Json) -> Result<()> {
+        self.shelf.put(label, None, value.as_bytes())
+    }
+
     fn item(&mut self, item: &Json) -> Result<Option<Vec<Json>>> {
         match item.as_bytes().first() {
             Some(b'"') => Ok(self.shelf.get(item)?.map(|message| vec![message])),
@@ -80,7 +128,7 @@ impl Sources {
     fn value(&mut self, item: &Json) -> Result<Option<Vec<Json>>> {
         if let Some(message) = item.member("message") {
             if let Some(label) = item.member("label") {
-                self.shelf.put(&label, None, message.as_bytes())?;
+                self.labelled(&label, &message)?;
             }
             return Ok(Some(vec![message]));
         }
@@ -97,10 +145,10 @@ impl Sources {
     /// If they cannot be read back.
     pub fn tools(&mut self, node: &mut Node) -> Result<bool> {
         let reference = node.take(Field::Reference);
-        let Some(crate::record::Value::Json(reference)) = reference else { return Ok(true) };
+        let Some(Value::Json(reference)) = reference else { return Ok(true) };
         let Some(label) = reference.member("tools") else { return Ok(true) };
         if let Some(tools) = node.json(Field::Tools) {
-            self.shelf.put(&label, None, tools.as_bytes())?;
+            self.labelled(&label, tools)?;
             return Ok(true);
         }
         let run = text::is(label.as_bytes(), "run");

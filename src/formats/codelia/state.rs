@@ -41,14 +41,20 @@ pub fn is_state(head: &[u8]) -> bool {
     has("session_id") && has("updated_at") && source.peek("type").ok().flatten().is_none()
 }
 
-/// A state as it stands in its file.
-struct State {
-    file: Option<Node>,
-    text: Bytes,
+/// A part that is read as a whole.
+#[derive(Debug)]
+pub struct State {
+    /// What the file is like.
+    pub file: Option<Node>,
+    /// The text, without mark and last line ending.
+    pub text: Bytes,
 }
 
-/// The text of a part, without mark and last line ending.
-fn text_of(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<State> {
+/// The text of a part.
+///
+/// # Errors
+/// If it cannot be read, or is larger than a line may be.
+pub fn text_of(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<State> {
     let (mut text, limit) = (Vec::new(), cx.options.max_line as u64);
     let read = part.take(limit.saturating_add(1)).read_to_end(&mut text);
     if read.map_err(|error| Error::io("cannot read", error))? as u64 > limit {
@@ -60,7 +66,7 @@ fn text_of(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<State> {
     let mut file = cx.file(bom, false);
     if text.ends_with(b"\n") {
         text.truncate(text.len() - 1);
-    } else {
+    } else if !text.is_empty() {
         let node = file.get_or_insert_default();
         node.set(Field::FinalNewline, Json::constant("false"));
     }

@@ -1,18 +1,20 @@
 //! A stream of records of Codelia's as the file of a run.
 
-use super::names::{run_part, state_part};
-use super::read::{SHARED, written};
-use super::resolve::Sources;
+mod stored;
+
+use super::input;
+use super::names::run_part;
+use super::read::written;
+use super::resolve::{Headers, Sources};
 use super::survey::fill;
 use super::wire::{self, Type, joined};
-use super::{input, state};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Writer, no_session};
 use crate::frame::Pen;
 use crate::json::Json;
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record, Value};
+use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
 
 /// Opens the file of a run for writing.
@@ -22,16 +24,24 @@ use bytes::Bytes;
 pub fn open<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>> {
     let sources = Sources::new(sink.spool()?);
     let pen = Pen::to(sink.create("")?);
-    Ok(Box::new(Run::new(Some(pen), None, sources, cx)))
+    Ok(Box::new(Run::new(Some(pen), None, sources, 1, cx)))
 }
 
 /// Opens a whole session for writing, each run and the state a part of its own.
 ///
 /// # Errors
-/// If there is no room for what lines refer to.
-pub fn open_whole<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>> {
+/// If there is no room for what lines refer to, or for several parts.
+pub fn open_whole<'a>(
+    sink: &'a mut dyn Sink,
+    version: u32,
+    cx: &'a Cx<'a>,
+) -> Result<Box<dyn Writer + 'a>> {
+    if !sink.takes_parts() {
+        let message = "a session takes a file for each run and one for its state";
+        return Err(Error::request(Code::OutputName, message));
+    }
     let sources = Sources::new(sink.spool()?);
-    Ok(Box::new(Run::new(None, Some(sink), sources, cx)))
+    Ok(Box::new(Run::new(None, Some(sink), sources, version, cx)))
 }
 
 struct Run<'a> {
@@ -39,16 +49,20 @@ struct Run<'a> {
     pen: Option<Pen>,
     /// Where the parts of a whole session are created.
     sink: Option<&'a mut dyn Sink>,
+    /// How the state is stored: in a file, or as a row and a log.
+    version: u32,
     /// What the file is like that is created next.
     file: Option<Node>,
-    /// The session's identifier, unless it was made.
+    /// The session's identifier, unless it was made, and when it was stored.
     id: Option<Json>,
-    /// The session's first header.
-    first: Node,
+    updated: Option<Json>,
     cx: &'a Cx<'a>,
     sources: Sources,
-    /// What the session record says, until the first header takes it.
-    session: Option<Node>,
+    headers: Headers,
+    /// Whether the session record came.
+    begun: bool,
+    /// Whether a state was written.
+    stored: bool,
     /// The header of the run.
     header: Node,
     /// The line that is written once the messages are there that stand behind its record.
@@ -75,7 +89,7 @@ impl Writer for Run<'_> {
         {
             return Ok(());
         }
-        if self.session.is_none() && self.header.is_empty() {
+        if !self.begun {
             return Err(no_session(located.at));
         }
         self.waiting = Some(located.clone());
@@ -84,7 +98,8 @@ impl Writer for Run<'_> {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.flush()?;
-        if self.header.is_empty() {
+        // A whole session may have a state only, which is written by now.
+        if self.header.is_empty() && !self.stored {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no header of a run")));
         }
         self.pen.take().map_or(Ok(()), Pen::finish)
@@ -96,17 +111,21 @@ impl<'a> Run<'a> {
         pen: Option<Pen>,
         sink: Option<&'a mut dyn Sink>,
         sources: Sources,
+        version: u32,
         cx: &'a Cx<'a>,
     ) -> Self {
         Self {
             pen,
             sink,
+            version,
             file: None,
             id: None,
-            first: Node::default(),
+            updated: None,
             cx,
             sources,
-            session: None,
+            headers: Headers::default(),
+            begun: false,
+            stored: false,
             header: Node::default(),
             waiting: None,
         }
@@ -115,7 +134,7 @@ impl<'a> Run<'a> {
 
 impl Run<'_> {
     fn session(&mut self, node: &Node) -> Result<()> {
-        let first = self.session.is_none() && self.header.is_empty();
+        let first = !std::mem::replace(&mut self.begun, true);
         self.flush()?;
         let begins = |file: &Node| file.is_true(Field::Bom) || file.json(Field::Eol).is_some();
         let next = first || node.node(Field::File).is_some_and(begins);
@@ -125,7 +144,8 @@ impl Run<'_> {
         }
         if first {
             self.id = node.json(Field::Id).filter(|_| !node.is_true(Field::IdMade)).cloned();
-            self.session = Some(node.clone());
+            self.updated = node.json(Field::Updated).cloned();
+            self.headers.session(node);
             return Ok(());
         }
         for field in node.fields().filter(|field| !matches!(field, Field::File | Field::Leaf)) {
@@ -191,6 +211,7 @@ impl Run<'_> {
         if of.wire == "header" {
             self.create(&run_part(&node))?;
         }
+        self.store(&node, at)?;
         match value.node.text(Field::Raw).map(Bytes::from) {
             Some(raw) if reads_as(&raw, of, &node, said.as_deref(), &value.node) => {
                 self.put(&value.node, &raw)
@@ -204,36 +225,6 @@ impl Run<'_> {
                 self.put(&value.node, &line)
             }
         }
-    }
-
-    /// Writes the state of a whole session, behind its runs.
-    fn snapshot(&mut self, record: &Node, at: Position) -> Result<()> {
-        if self.sink.is_none() {
-            self.cx.log.count(Fate::Dropped, Kind::Snapshot.name());
-            return Ok(());
-        }
-        let mut node = record.clone();
-        if let (None, Some(id)) = (node.json(Field::Session), &self.id) {
-            node.set(Field::Session, id.clone());
-        }
-        let references = record.json(Field::Messages).cloned().unwrap_or_default();
-        let found = self.sources.messages(&references)?;
-        if found.missing > 0 {
-            self.missing(found.missing, at);
-        }
-        self.create(&state_part(&node.text(Field::Session).unwrap_or_default()))?;
-        let raw = record.text(Field::Raw).map(Bytes::from);
-        if let Some(raw) = &raw
-            && state::reads_as(raw, &node, &found.messages)
-        {
-            return self.put(record, raw);
-        }
-        if raw.is_some() {
-            self.cx.raw_refused(at);
-        }
-        let mut line = Vec::new();
-        state::write(&node, &found.messages, &mut line);
-        self.put(record, &line)
     }
 
     /// A line's record with all that its line says, and what is said in it.
@@ -276,24 +267,7 @@ impl Run<'_> {
 
     /// A run begins: its header has what the session record says, if it is the first.
     fn begin(&mut self, node: &mut Node) {
-        if let Some(session) = self.session.take() {
-            for &field in SHARED {
-                if let (None, Some(value)) = (node.get(field), session.get(field)) {
-                    node.set(field, value.clone());
-                }
-            }
-            let id = session.json(Field::Id).filter(|_| !session.is_true(Field::IdMade));
-            if let (None, Some(id)) = (node.json(Field::Session), id) {
-                node.set(Field::Session, id.clone());
-            }
-            self.first = node.clone();
-        }
-        if let Some(Value::Json(same)) = node.take(Field::Reference) {
-            for field in [Field::SystemPrompt, Field::Tools] {
-                let value = self.first.json(field).filter(|_| same.member(field.name()).is_some());
-                value.into_iter().for_each(|value| node.set(field, value.clone()));
-            }
-        }
+        self.headers.fill(node);
         self.sources.begin(node);
         self.header = node.clone();
     }
@@ -308,7 +282,7 @@ impl Run<'_> {
 /// may leave out.
 fn reads_as(raw: &Bytes, of: &Type, filled: &Node, said: Option<&[u8]>, record: &Node) -> bool {
     let Ok(parsed) = wire::read(raw) else { return false };
-    let mut apart = vec![Field::Eol, Field::Messages, Field::Input];
+    let mut apart = vec![Field::Eol, Field::Messages, Field::Input, Field::Stored];
     apart.extend([Field::Run, Field::Session].into_iter().filter(|f| record.json(*f).is_none()));
     let same = parsed.is(of.wire) && parsed.record.node.is_same(filled, &apart);
     let own = parsed.said.map(|span| Json::checked(raw.slice(span.start..span.end)));

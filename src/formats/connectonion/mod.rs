@@ -63,6 +63,8 @@ pub static FORMAT: Format = Format {
     beside: &[],
     member: None,
     index: Some(run::summary_of),
+    roster: None,
+    home: None,
     stem: str::to_owned,
     sniff,
     read,
@@ -84,6 +86,7 @@ pub static FORMAT: Format = Format {
         },
     ],
     context: Some(context::open),
+    prompt: None,
 };
 
 /// What a file of this format is.

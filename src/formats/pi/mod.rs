@@ -81,6 +81,8 @@ pub static FORMAT: Format = Format {
     beside: &[],
     member: None,
     index: None,
+    roster: None,
+    home: None,
     stem: str::to_owned,
     sniff,
     read: reader::open,
@@ -90,6 +92,7 @@ pub static FORMAT: Format = Format {
     pieces: None,
     steps: steps::STEPS,
     context: Some(context::open),
+    prompt: None,
 };
 
 const TREE_KINDS: &[Kind] = &[

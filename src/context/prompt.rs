@@ -1,0 +1,69 @@
+//! What a model was shown by one request.
+
+use super::form::{Form, Forming, List};
+use super::ruling;
+use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Format, Parts};
+use crate::record::{Kind, Record};
+use std::io::Write;
+
+/// Writes the messages of the request with this number in the run with this identifier. Gives the
+/// number of messages.
+///
+/// # Errors
+/// If the session keeps no such request, or reading or writing fails.
+pub fn run(
+    format: &'static Format,
+    parts: &mut dyn Parts,
+    (run, number): (&str, u64),
+    form: Form,
+    cx: &Cx<'_>,
+    out: &mut dyn Write,
+) -> Result<u64> {
+    parts.keep()?;
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let first = (format.read)(parts, &quiet)?.next().transpose()?.map(|first| first.value);
+    let header = first.unwrap_or_else(|| Record::new(Kind::Session));
+    let rules = ruling(format, &header);
+    let (Some(prompt), Some(context)) = (rules.prompt, rules.context) else {
+        let message = format!("{} keeps no requests of runs", rules.name);
+        return Err(Error::request(Code::NoContext, message));
+    };
+    let (mut prompt, mut context) = (prompt(run, number as f64), context(&header));
+    let mut found = false;
+    for item in (format.read)(parts, cx)? {
+        found = prompt.look(&item?.value).is_break();
+        if found {
+            break;
+        }
+    }
+    if !found {
+        let message = format!("run {run} has no request {number}");
+        return Err(Error::request(Code::NoContext, message));
+    }
+    for item in (format.read)(parts, &quiet)? {
+        if prompt.keep(&item?.value)?.is_break() {
+            break;
+        }
+    }
+    let (messages, missing) = prompt.messages()?;
+    if missing > 0 {
+        let message = format!("{missing} messages of the request are not in the session");
+        cx.report(Diagnostic::new(Code::MissingTarget, message));
+    }
+    let (mut forming, mut list) = (Forming::new(form), List::default());
+    list.text(b"{\"messages\":[");
+    for message in &messages {
+        forming.message(context.as_mut(), message, &mut list);
+    }
+    forming.finish(&mut list);
+    list.text(b"]");
+    for (key, value) in forming.members(context.as_ref()) {
+        super::member(key, &value, list.buffer());
+    }
+    list.text(b"}\n");
+    out.write_all(list.buffer()).map_err(|error| Error::io("cannot write", error))?;
+    Ok(messages.len() as u64)
+}

@@ -1,0 +1,87 @@
+//! The messages that a session's state will hold, outside of memory.
+
+use crate::error::{Error, Result};
+use crate::format::{Sink, Spool};
+use crate::formats::codelia::names::{DATABASE, log_part, state_part};
+use crate::formats::codelia::rows::Row;
+use crate::formats::codelia::state;
+use crate::json::Json;
+use crate::record::{Field, Node};
+use std::io::{Read, SeekFrom, Write};
+
+/// The messages, in the order in which they are said.
+pub struct Told {
+    spool: Box<dyn Spool>,
+    /// How the state is stored: in a file, or as a row and a log.
+    version: u32,
+    count: usize,
+    /// The last message of a user.
+    asked: Option<Json>,
+}
+
+impl Told {
+    /// None yet.
+    #[must_use]
+    pub fn new(spool: Box<dyn Spool>, version: u32) -> Self {
+        Self { spool, version, count: 0, asked: None }
+    }
+
+    /// Adds a message.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn add(&mut self, spelling: &[u8]) -> Result<()> {
+        let between: &[u8] = match self.version {
+            _ if self.count == 0 => b"",
+            1 => b",",
+            _ => b"\n",
+        };
+        self.count += 1;
+        let written = self.spool.write_all(between).and_then(|()| self.spool.write_all(spelling));
+        written.map_err(|error| Error::io("cannot write a temporary file", error))
+    }
+
+    /// Notes a message of a user.
+    pub fn asked(&mut self, message: &Json) {
+        self.asked = Some(message.clone());
+    }
+
+    /// Writes the state of the session, whose record says all but the messages.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&mut self, sink: &mut dyn Sink, state: &Node) -> Result<()> {
+        let id = state.text(Field::Session).unwrap_or_default();
+        let failed = |error| Error::io("cannot write", error);
+        if self.version == 1 {
+            let mut to = sink.create(&state_part(&id))?;
+            let mut head = Vec::new();
+            state::write(state, &[], &mut head);
+            // The empty list stands last; the messages go between its brackets.
+            head.truncate(head.len().saturating_sub(2));
+            to.write_all(&head).map_err(failed)?;
+            self.pour(&mut to)?;
+            return to.write_all(b"]}\n").and_then(|()| to.flush()).map_err(failed);
+        }
+        let mut to = sink.create(&log_part(&id))?;
+        self.pour(&mut to)?;
+        let end: &[u8] = if self.count > 0 { b"\n" } else { b"" };
+        to.write_all(end).and_then(|()| to.flush()).map_err(failed)?;
+        let row = Row::of(state, self.count, self.asked.as_ref());
+        sink.change(DATABASE, Box::new(move |old, force| row.put(old, force)))
+    }
+
+    fn pour(&mut self, to: &mut dyn Write) -> Result<()> {
+        let failed = |error| Error::io("cannot read a temporary file", error);
+        self.spool.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            let read = self.spool.read(&mut piece).map_err(failed)?;
+            if read == 0 {
+                return Ok(());
+            }
+            let written = to.write_all(piece.get(..read).unwrap_or_default());
+            written.map_err(|error| Error::io("cannot write", error))?;
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! A whole session: its runs in their order, and its state from wherever it is stored.
+
+use super::{Place, Records, Run};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::Result;
+use crate::format::{Cx, Head, OnError, Parts, Reader};
+use crate::formats::codelia::history::History;
+use crate::formats::codelia::names::{DATABASE, DATABASE_LOG};
+use crate::formats::codelia::rows::{self, Row};
+use crate::formats::codelia::{NAME, log, state};
+use crate::ids::Maker;
+use crate::json::Json;
+use crate::json::text::to_base64;
+use crate::mapping::Source;
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Node, Record};
+use bytes::Bytes;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Where the state of a session is stored.
+#[derive(Debug, Default)]
+pub(super) struct Stores {
+    /// A file of its own, as the first releases wrote it.
+    state: Option<Place>,
+    /// The log of its messages.
+    log: Option<Place>,
+    /// Its row in the database.
+    row: Option<(Row, u32)>,
+}
+
+impl Stores {
+    /// The version of the format that stores the state so.
+    pub(super) fn version(&self) -> u32 {
+        if self.log.is_some() || self.row.is_some() { 2 } else { 1 }
+    }
+}
+
+/// Opens a whole session for reading: its runs in the order in which they began, and its state.
+///
+/// # Errors
+/// If the parts cannot be opened.
+pub fn open_whole<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    parts.keep()?;
+    let (mut runs, mut stores, mut database) = (Vec::new(), Stores::default(), None);
+    let mut named = None;
+    for (part, name) in (0..).zip(parts.names()) {
+        let id = |text: &str| Json::string(text.rsplit('/').next().unwrap_or_default());
+        let place = Place { part, name };
+        if place.name == DATABASE {
+            database = Some(part);
+        } else if place.name.ends_with(".jsonl") && place.name.starts_with("/sessions/messages/") {
+            named = place.name.strip_suffix(".jsonl").map(id);
+            stores.log = Some(place);
+        } else if let Some(name) = place.name.strip_suffix(".json") {
+            named = named.or(Some(id(name)));
+            stores.state = Some(place);
+        } else if place.name != DATABASE_LOG {
+            runs.push((began(parts, &place.name)?, place));
+        }
+    }
+    runs.sort_by(|(a, _), (b, _)| a.at.cmp(&b.at));
+    let said = runs.first().and_then(|(began, _)| began.session.clone()).or(named);
+    let id = said.or(parts.session().map(|id| Json::string(&id)));
+    if let (Some(part), Some(id)) = (database, &id) {
+        stores.row = row(parts, &id.text().unwrap_or_default(), cx)?.map(|row| (row, part));
+    }
+    let runs: Vec<_> = runs.into_iter().map(|(_, place)| place).collect();
+    let none = runs.is_empty();
+    let mut records = Records::over(parts, cx, runs, stores, "")?;
+    if let Some(id) = id.filter(|_| none) {
+        records.without_runs(id);
+    }
+    Ok(Box::new(records))
+}
+
+/// What the header of a run says.
+struct Began {
+    /// When, as it is spelled.
+    at: String,
+    session: Option<Json>,
+}
+
+fn began(parts: &mut dyn Parts, name: &str) -> Result<Began> {
+    let mut head = Vec::new();
+    let read = parts.open(name)?.take(Head::SIZE as u64).read_to_end(&mut head);
+    read.map_err(|error| crate::error::Error::io("cannot read", error))?;
+    let line = Bytes::from(head);
+    let source = Source::new(&line);
+    Ok(Began {
+        at: source.peek_text("started_at").ok().flatten().unwrap_or_default(),
+        session: source.peek_text("session_id").ok().flatten().map(|id| Json::string(&id)),
+    })
+}
+
+/// A copy of the database, with what it was not told yet.
+fn copy(parts: &mut dyn Parts) -> Result<(Box<dyn AsRef<Path>>, PathBuf)> {
+    let names = parts.names();
+    // Its log first: what moves from there to the database meanwhile is then there twice.
+    let wanted = [DATABASE_LOG, DATABASE];
+    let wanted: Vec<&str> =
+        wanted.into_iter().filter(|name| names.iter().any(|n| n == name)).collect();
+    let folder = parts.copies(&wanted)?;
+    let file = (*folder).as_ref().join(DATABASE.rsplit('/').next().unwrap_or_default());
+    Ok((folder, file))
+}
+
+/// The session's row in the database.
+fn row(parts: &mut dyn Parts, session: &str, cx: &Cx<'_>) -> Result<Option<Row>> {
+    let (_folder, file) = copy(parts)?;
+    match rows::read(&file, session, cx.options.max_line) {
+        Ok(row) => Ok(row),
+        // The session is whole without it.
+        Err(error) => cx.tolerate(error).map(|_| None),
+    }
+}
+
+/// The sessions that have a row in the database.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn roster(parts: &mut dyn Parts) -> Result<Vec<String>> {
+    let (_folder, file) = copy(parts)?;
+    rows::sessions(&file)
+}
+
+impl Records<'_> {
+    /// Begins with the session alone.
+    fn without_runs(&mut self, id: Json) {
+        self.history = Some(History::new(Maker::new(self.cx.options.ids, id.as_bytes())));
+        self.run = Run { ended: true, ..Run::default() };
+        let mut session = Record::new(Kind::Session);
+        let source = format!("{NAME}@{}", self.stores.version());
+        session.node.set(Field::Source, Json::string(&source));
+        session.node.set(Field::Id, id);
+        self.ready.push_back(Located { value: session, at: Position::default() });
+    }
+
+    /// The state, at which the session stands.
+    pub(super) fn stored(&mut self) -> Result<()> {
+        let newer = self.stores.log.is_some() || self.stores.row.is_some();
+        if let Some(place) = self.stores.state.take() {
+            self.state(&place, newer)?;
+        }
+        if newer { self.newer() } else { Ok(()) }
+    }
+
+    fn state(&mut self, place: &Place, left: bool) -> Result<()> {
+        let at = Position { part: place.part, line: 1, ..Position::default() };
+        let state = state::read(self.parts.open(&place.name)?, self.cx);
+        let state::Stored { mut snapshot, messages, file, .. } = match state {
+            Ok(state) => state,
+            // The runs are whole without it.
+            Err(error) => return self.cx.tolerate(error).map(drop),
+        };
+        if left {
+            // The runtime leaves it behind once there is a log.
+            snapshot.node.set(Field::Layout, Json::constant("\"state\""));
+        }
+        self.snapshot(snapshot, &messages, file, at);
+        Ok(())
+    }
+
+    /// The log and the row.
+    fn newer(&mut self) -> Result<()> {
+        let mut snapshot = Record::new(Kind::Snapshot);
+        snapshot.node.set(Field::Layout, Json::constant("\"log\""));
+        let row = self.stores.row.take();
+        let Some(place) = self.stores.log.take() else {
+            let Some((row, part)) = row else { return Ok(()) };
+            let at = Position { part, ..Position::default() };
+            self.cx.report(Diagnostic::new(Code::NoMessageLog, Code::NoMessageLog.title()).at(at));
+            row.fill(&mut snapshot.node, 0, None);
+            self.ready.push_back(Located { value: snapshot, at });
+            return Ok(());
+        };
+        let at = Position { part: place.part, line: 1, ..Position::default() };
+        let state::State { file, text } = state::text_of(self.parts.open(&place.name)?, self.cx)?;
+        let (messages, errors) = log::split(&text, place.part);
+        let mut kept = true;
+        for error in errors {
+            kept &= self.cx.tolerate(error)? == OnError::Keep;
+        }
+        if kept && log::joined(&messages) != text {
+            match std::str::from_utf8(&text) {
+                Ok(text) => snapshot.node.set(Field::Raw, Json::string(text)),
+                Err(_) => snapshot.node.set(Field::RawBytes, Json::string(&to_base64(&text))),
+            }
+        }
+        match row {
+            Some((row, _)) => {
+                row.fill(&mut snapshot.node, messages.len(), rows::last_user(&messages));
+            }
+            None => self.cx.report(Diagnostic::new(Code::NoRow, Code::NoRow.title()).at(at)),
+        }
+        self.snapshot(snapshot, &messages, file, at);
+        Ok(())
+    }
+
+    fn snapshot(
+        &mut self,
+        mut snapshot: Record,
+        messages: &[Json],
+        file: Option<Node>,
+        at: Position,
+    ) {
+        let Some(history) = &mut self.history else { return };
+        let (new, references) = history.snapshot(messages);
+        snapshot.node.set(Field::Messages, references);
+        for message in new {
+            self.message(message, at);
+        }
+        self.ready.push_back(Located { value: snapshot, at });
+        if let Some(file) = file {
+            let mut session = Record::new(Kind::Session);
+            session.node.set(Field::File, file);
+            self.ready.push_back(Located { value: session, at });
+        }
+    }
+
+    /// What the reference of an output names, if it is there.
+    pub(super) fn follow(&mut self, output: &mut Node, at: Position) -> Result<()> {
+        let Some(id) = output.json(Field::Reference).and_then(|reference| reference.member("id"))
+        else {
+            return Ok(());
+        };
+        let id = id.text().unwrap_or_default();
+        let Some(name) = crate::formats::codelia::names::output_part(&id) else {
+            let message = format!("the output's reference {id:?} is no plain name");
+            self.cx.report(Diagnostic::new(Code::OutsideReference, message).at(at));
+            return Ok(());
+        };
+        let Some(part) = self.parts.follow(&name)? else { return Ok(()) };
+        let (mut bytes, limit) = (Vec::new(), self.cx.options.max_line as u64);
+        let read = part.take(limit.saturating_add(1)).read_to_end(&mut bytes);
+        if read.map_err(|error| crate::error::Error::io("cannot read", error))? as u64 > limit {
+            let message = format!("stored output of more than {limit} bytes, the limit");
+            self.cx.report(Diagnostic::new(Code::LineTooLong, message).at(at));
+            return Ok(());
+        }
+        let said = output.json(Field::Output).and_then(Json::text);
+        let stored = match std::str::from_utf8(&bytes) {
+            Ok(text) if said.as_deref() == Some(text) => Json::constant("true"),
+            Ok(text) => Json::string(text),
+            Err(_) => {
+                let object = format!("{{\"base64\":\"{}\"}}", to_base64(&bytes));
+                Json::checked(object.into_bytes().into())
+            }
+        };
+        output.set(Field::Stored, stored);
+        Ok(())
+    }
+}
+
+/// What was stored, of an output's record with all that its line says.
+#[must_use]
+pub fn stored_of(output: &Node) -> Option<Vec<u8>> {
+    let stored = output.json(Field::Stored)?;
+    if let Some(base64) = stored.member("base64").and_then(|data| data.text()) {
+        return crate::json::text::from_base64(&base64);
+    }
+    let output = output.json(Field::Output).filter(|_| output.is_true(Field::Stored));
+    output.unwrap_or(stored).text().map(String::into_bytes)
+}

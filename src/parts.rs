@@ -1,0 +1,142 @@
+//! What a session is read from, and what it is written to.
+
+use crate::diagnostic::Code;
+use crate::error::{Error, Result};
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
+
+/// The named parts of a session that is read. Most formats have one, the main part, whose name is
+/// empty; another's is what its path has behind the main part's path without its ending.
+pub trait Parts {
+    /// The names of the parts that are there, the main part's first; its place here is what a
+    /// [position](crate::position::Position::part) counts.
+    fn names(&self) -> Vec<String>;
+
+    /// What the first part's file is called, without its folder; `None` where it has no name.
+    fn file_name(&self) -> Option<String> {
+        None
+    }
+
+    /// The session's identifier, where that of parts which it shares with others is not enough.
+    fn session(&self) -> Option<String> {
+        None
+    }
+
+    /// Opens a part from its beginning. It may be asked for again only after
+    /// [`keep`](Self::keep), for the main part may be a pipe.
+    ///
+    /// # Errors
+    /// If there is no such part, or it cannot be read.
+    fn open(&mut self, name: &str) -> Result<Box<dyn Read>>;
+
+    /// Makes sure that parts can be opened again; a pipe is copied to a temporary file.
+    ///
+    /// # Errors
+    /// If that fails.
+    fn keep(&mut self) -> Result<()>;
+
+    /// Opens a part at a byte; to be used after [`keep`](Self::keep).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
+        let mut part = self.open(name)?;
+        let passed = io::copy(&mut Read::take(&mut part, byte), &mut io::sink());
+        passed.map_err(|error| Error::io("cannot read", error))?;
+        Ok(part)
+    }
+
+    /// Lends copies of parts under the names of their files, for what reads files by their paths.
+    /// The folder is gone when it is dropped.
+    ///
+    /// # Errors
+    /// If there is no such part or no file of it, another program is writing to one, or there is
+    /// no room.
+    fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {
+        let message = format!("no files to be copied: {}", names.join(", "));
+        Err(Error::request(Code::Io, message))
+    }
+
+    /// Opens a file that a part refers to, by a name like that of a part; `None` if below the
+    /// folder of all parts no regular file stands there, or a link leads there.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn follow(&mut self, _name: &str) -> Result<Option<Box<dyn Read>>> {
+        Ok(None)
+    }
+
+    /// Opens the file that tells more of the session, where its format has such files and it is
+    /// there; with the name of the main part's file, without its ending, by which it speaks of it.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
+        Ok(None)
+    }
+
+    /// Opens the first part.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    fn main(&mut self) -> Result<Box<dyn Read>> {
+        let name = self.names().into_iter().next().unwrap_or_default();
+        self.open(&name)
+    }
+}
+
+/// Where a session is written.
+pub trait Sink {
+    /// Creates a part. The empty name is the main part, which goes to the output that the person
+    /// named; another's name is what its path has behind that of the main part without its ending,
+    /// such as `.meta.json` or `/run_1.yaml`. Several can be open at a time. In the end they are
+    /// put in their places in the order in which they were created.
+    ///
+    /// # Errors
+    /// If it cannot be created, or is a second part where there is room for one only.
+    fn create(&mut self, name: &str) -> Result<Box<dyn Write>>;
+
+    /// Creates a part that sessions may share, with its contents, unless it is there already; false
+    /// if something else stands in its place.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    fn add(&mut self, name: &str, contents: &[u8]) -> Result<bool> {
+        let mut part = self.create(name)?;
+        let written = part.write_all(contents).and_then(|()| part.flush());
+        written.map(|()| true).map_err(|error| Error::io("cannot write", error))
+    }
+
+    /// Changes a part that sessions share, in the end, when the session's own parts are written.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    fn change(&mut self, name: &str, change: Change) -> Result<()>;
+
+    /// Whether parts go below the folder of all sessions, as their software names them; there is
+    /// no main part then.
+    fn is_native(&self) -> bool {
+        false
+    }
+
+    /// Whether there is room for more parts than the main one.
+    fn takes_parts(&self) -> bool;
+
+    /// What the output is called, without folder and ending; `None` where it has no name.
+    fn stem(&self) -> Option<String>;
+
+    /// Lends room outside of memory, for what stands first in a part and is known last.
+    ///
+    /// # Errors
+    /// If there is none.
+    fn spool(&mut self) -> Result<Box<dyn Spool>>;
+}
+
+/// What is written first and read later. Nothing of it outlives its owner.
+pub trait Spool: Read + Write + Seek {}
+
+impl<T: Read + Write + Seek> Spool for T {}
+
+/// Makes new contents of old ones, if there are any. It is told whether the person allows that
+/// anything is written over.
+pub type Change = Box<dyn FnOnce(Option<Vec<u8>>, bool) -> Result<Vec<u8>>>;

@@ -1,0 +1,93 @@
+//! Copies of files that sessions share, made once for all of them.
+
+use super::input::Fingerprint;
+use super::lock::is_locked;
+use super::meter::Tally;
+use crate::diagnostic::Code;
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
+
+/// The copies of a folder's shared files. All that are cloned from one are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Copies(Arc<Mutex<Option<Made>>>);
+
+/// Copies, and what the files were like of which they are.
+#[derive(Debug)]
+struct Made {
+    files: Vec<(PathBuf, Fingerprint)>,
+    folder: Arc<TempDir>,
+}
+
+impl PartialEq for Copies {
+    /// They follow from the files, so two of them say the same.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Copies {}
+
+/// A folder with copies; it is gone when all that use it are.
+#[derive(Debug)]
+pub struct Lent(Arc<TempDir>);
+
+impl AsRef<Path> for Lent {
+    fn as_ref(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Copies {
+    /// Copies of these files, under their names. What changed since it was copied is copied again.
+    ///
+    /// # Errors
+    /// If another program is writing to one of them, or there is no room.
+    pub fn of(&self, files: &[PathBuf], tally: &Tally) -> Result<Lent> {
+        let mut made = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let before = fingerprints(files)?;
+        if let Some(made) = made.as_ref().filter(|made| made.files == before) {
+            return Ok(Lent(made.folder.clone()));
+        }
+        let folder = tempfile::tempdir();
+        let folder = folder.map_err(|e| Error::io("cannot create a temporary folder", e))?;
+        for file in files {
+            copy(file, &folder.path().join(file.file_name().unwrap_or_default()), tally)?;
+        }
+        if fingerprints(files)? != before {
+            return Err(Error::request(Code::Changed, Code::Changed.title()));
+        }
+        let folder = Arc::new(folder);
+        *made = Some(Made { files: before, folder: folder.clone() });
+        Ok(Lent(folder))
+    }
+}
+
+fn fingerprints(files: &[PathBuf]) -> Result<Vec<(PathBuf, Fingerprint)>> {
+    files.iter().map(|file| Ok((file.clone(), Fingerprint::of(file)?))).collect()
+}
+
+/// Copies a file that no other program is just writing.
+fn copy(from: &Path, to: &Path, tally: &Tally) -> Result<()> {
+    let failed = |error| Error::io("cannot copy the input to a temporary file", error);
+    let file = File::open(from).map_err(|error| Error::io("cannot open", error))?;
+    let refused = |why: &str| Error::request(Code::Changed, format!("{why} {}", from.display()));
+    if is_locked(&file) {
+        return Err(refused("another program is writing to"));
+    }
+    if unfinished(from) {
+        return Err(refused("another program is writing to, or ended in the middle of it:"));
+    }
+    let mut copy = File::create(to).map_err(failed)?;
+    io::copy(&mut tally.reader(Box::new(file)), &mut copy).map(drop).map_err(failed)
+}
+
+/// Whether what a change of a database replaces stands in a file beside it.
+fn unfinished(database: &Path) -> bool {
+    let mut journal = database.as_os_str().to_owned();
+    journal.push("-journal");
+    std::fs::metadata(journal).is_ok_and(|meta| meta.len() > 0)
+}
