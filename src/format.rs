@@ -41,6 +41,9 @@ pub struct Format {
     /// Where a file stands in a folder that all sessions of the software share, for formats that
     /// keep a session in several files there.
     pub member: Option<MemberFn>,
+    /// Where the file stands that tells more of a session at this path, and perhaps of others: only
+    /// read, never copied with the session. Paths have `/` between their pieces.
+    pub index: Option<fn(&str) -> Option<String>>,
     /// The sessions that the shared files among those speak of.
     pub roster: Option<RosterFn>,
     /// The folder in which the software keeps all sessions of a person.

@@ -12,7 +12,10 @@ use tempfile::{NamedTempFile, TempDir};
 
 /// A session that is read.
 #[derive(Clone, Debug, Default)]
-pub struct Bytes(Vec<(String, bytes::Bytes)>);
+pub struct Bytes {
+    parts: Vec<(String, bytes::Bytes)>,
+    index: Option<(String, bytes::Bytes)>,
+}
 
 impl Bytes {
     /// A session of one part, with its contents.
@@ -23,18 +26,25 @@ impl Bytes {
     /// The same with one part more.
     #[must_use]
     pub fn with(mut self, name: &str, contents: impl AsRef<[u8]>) -> Self {
-        self.0.push((name.to_owned(), bytes::Bytes::copy_from_slice(contents.as_ref())));
+        self.parts.push((name.to_owned(), bytes::Bytes::copy_from_slice(contents.as_ref())));
+        self
+    }
+
+    /// The same with a file that tells more of the session, which it calls `name`.
+    #[must_use]
+    pub fn with_index(mut self, name: &str, contents: impl AsRef<[u8]>) -> Self {
+        self.index = Some((name.to_owned(), bytes::Bytes::copy_from_slice(contents.as_ref())));
         self
     }
 }
 
 impl Parts for Bytes {
     fn names(&self) -> Vec<String> {
-        self.0.iter().map(|(name, _)| name.clone()).collect()
+        self.parts.iter().map(|(name, _)| name.clone()).collect()
     }
 
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
-        match self.0.iter().find(|(part, _)| part == name) {
+        match self.parts.iter().find(|(part, _)| part == name) {
             Some((_, contents)) => Ok(Box::new(Cursor::new(contents.clone()))),
             None => Err(Error::request(Code::Io, format!("no part {name:?}"))),
         }
@@ -45,7 +55,7 @@ impl Parts for Bytes {
         let folder = tempfile::tempdir().map_err(failed)?;
         let mut files = Vec::new();
         for name in names {
-            let contents = self.0.iter().find(|(part, _)| part == name);
+            let contents = self.parts.iter().find(|(part, _)| part == name);
             let contents = contents.map(|(_, contents)| contents.clone()).unwrap_or_default();
             let file = name.rsplit('/').next().unwrap_or_default();
             let file = tempfile::Builder::new().prefix(file).rand_bytes(0).tempfile_in(&folder);
@@ -58,6 +68,11 @@ impl Parts for Bytes {
 
     fn keep(&mut self) -> Result<()> {
         Ok(())
+    }
+
+    fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
+        let open = |(name, contents)| (name, Box::new(Cursor::new(contents)) as Box<dyn Read>);
+        Ok(self.index.clone().map(open))
     }
 }
 
@@ -116,7 +131,8 @@ impl Buffer {
     #[must_use]
     pub fn into_parts(self) -> Bytes {
         let parts = self.parts.into_iter();
-        Bytes(parts.map(|(name, part)| (name, part.0.take().into())).collect())
+        let parts = parts.map(|(name, part)| (name, part.0.take().into())).collect();
+        Bytes { parts, index: None }
     }
 }
 

@@ -66,6 +66,15 @@ pub trait Parts {
         Ok(None)
     }
 
+    /// Opens the file that tells more of the session, where its format has such files and it is
+    /// there; with the name of the main part's file, without its ending, by which it speaks of it.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
+        Ok(None)
+    }
+
     /// Opens the first part.
     ///
     /// # Errors

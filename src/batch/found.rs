@@ -70,11 +70,12 @@ impl Opened {
         if let Some(opened) = Self::several(path, said, &found)? {
             return Ok(Some(opened));
         }
-        let files = vec![path.to_owned()];
-        Ok(found?.map(|found| {
-            let links = beside(found.format, path).links;
-            Self { found, input, files, links, part_of: None }
-        }))
+        let Some(found) = found? else { return Ok(None) };
+        if let Some((name, index)) = index(found.format, path) {
+            input = input.with_index(name, index);
+        }
+        let links = beside(found.format, path).links;
+        Ok(Some(Self { found, input, files: vec![path.to_owned()], links, part_of: None }))
     }
 
     fn whole(whole: &Whole) -> Result<Self> {
@@ -126,6 +127,19 @@ impl Opened {
     }
 }
 
+/// The file that tells more of the session at `path`, if there is one, and what that calls it.
+fn index(format: &Format, path: &Path) -> Option<(String, PathBuf)> {
+    let path = std::path::absolute(path).ok()?;
+    let index = PathBuf::from(format.index?(&path.to_str()?.replace('\\', "/"))?);
+    let name = path.file_stem()?.to_str()?.to_owned();
+    (index.is_file() && !is_link(&index)).then_some((name, index))
+}
+
+/// A link that the person did not name may lead anywhere.
+fn is_link(file: &Path) -> bool {
+    std::fs::symlink_metadata(file).is_ok_and(|meta| meta.is_symlink())
+}
+
 /// What is there of a session.
 #[derive(Default)]
 struct Beside {
@@ -149,7 +163,6 @@ fn beside(format: &Format, path: &Path) -> Beside {
         (name, path.with_file_name(format!("{stem}{ending}")))
     };
     let parts = format.beside.iter().enumerate().map(part);
-    let is_link = |file: &Path| std::fs::symlink_metadata(file).is_ok_and(|m| m.is_symlink());
     let (links, files): (Vec<_>, Vec<_>) = parts
         .filter(|(_, file)| file.is_file())
         .partition(|(_, file)| file != path && is_link(file));

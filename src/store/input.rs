@@ -14,6 +14,8 @@ use std::time::SystemTime;
 pub struct Input {
     /// By name, the main part first.
     parts: Vec<(String, Source)>,
+    /// What tells more of the session, and what that calls it.
+    index: Option<(String, PathBuf)>,
     /// Where the session stands among others.
     among: Option<Among>,
     tally: Tally,
@@ -61,14 +63,21 @@ impl Input {
     pub fn files(files: impl IntoIterator<Item = (String, PathBuf)>) -> Result<Self> {
         let open = |(name, path)| Source::file(path).map(|source| (name, source));
         let parts = files.into_iter().map(open).collect::<Result<_>>()?;
-        Ok(Self { parts, among: None, tally: Tally::default() })
+        Ok(Self { parts, among: None, index: None, tally: Tally::default() })
     }
 
     /// Standard input.
     #[must_use]
     pub fn stdin() -> Self {
         let source = Source::pipe(Box::new(io::stdin()));
-        Self { parts: vec![(String::new(), source)], among: None, tally: Tally::default() }
+        let parts = vec![(String::new(), source)];
+        Self { parts, among: None, index: None, tally: Tally::default() }
+    }
+
+    /// The same, with a file that tells more of the session, which it calls `name`.
+    #[must_use]
+    pub fn with_index(self, name: String, path: PathBuf) -> Self {
+        Self { index: Some((name, path)), ..self }
     }
 
     /// The same, standing among others.
@@ -189,6 +198,11 @@ impl Parts for Input {
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
         let reader = self.part(name)?.read()?;
         Ok(Box::new(self.tally.reader(reader)))
+    }
+
+    fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
+        let Some((name, path)) = &self.index else { return Ok(None) };
+        Ok(Some((name.clone(), Box::new(opened(path)?))))
     }
 
     fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {

@@ -82,7 +82,7 @@ file: a conflict at the top        | 3 CY0112@3:31                     | 1 CY011
 file: torn in a message            | 3 CY0113@82:1871                  | 1 CY0113@82:1871 → out                          | 1 CY0113@82:1871    | 1 CY0113@82:1871 → stdout
 file: torn before messages         | 3 CY0113@44:1081                  | 1 CY0113@44:1081 CY0306@44:1081×3 → out         | 1 CY0113@44:1081 CY0306@44:1081×3 | 1 CY0113@44:1081 CY0306@44:1081×3 → stdout
 file: a word among turn numbers    | 3 CY0307@89:2150 CY0113@89:2159   | 1 CY0307@89:2150 CY0113@89:2159 CY0306@89:2159 → out | 1 CY0307@89:2150 CY0113@89:2159 CY0306@89:2159 | 1 CY0307@89:2150 CY0113@89:2159 CY0306@89:2159 → stdout
-file: messages: null               | 3 CY0113@45:1096                  | 1 CY0113@45:1096 CY0306@45:1096×3 → out         | 1 CY0113@45:1096 CY0306@45:1096×3 | 1 CY0113@45:1096 CY0306@45:1096×3 → stdout
+file: messages: null               | 0 CY0306@45:1096×4 → out          | 0 CY0306@45:1096×4 → out                        | 0 CY0306@45:1096×4  | 0 CY0306@45:1096×4 → stdout
 file: messages a list              | 3 CY0106@45:1092                  | 1 CY0106@45:1092 CY0113@45:1098 CY0306@45:1098×3 → out | 1 CY0106@45:1092 CY0113@45:1098 CY0306@45:1098×3 | 1 CY0106@45:1092 CY0113@45:1098 CY0306@45:1098×3 → stdout
 file: turns a mapping              | 3 CY0106@2:15                     | 1 CY0106@2:15 → out                             | 1 CY0106@2:15       | 1 CY0106@2:15 → stdout
 file: a turn's messages a text     | 3 CY0106@89:2153                  | 1 CY0106@89:2153 CY0306@89:2158 → out           | 1 CY0106@89:2153 CY0306@89:2158 | 1 CY0106@89:2153 CY0306@89:2158 → stdout

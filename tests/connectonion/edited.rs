@@ -169,3 +169,20 @@ fn edited_files_are_read_whole_or_said_to_be_otherwise() {
         }
     }
 }
+
+#[test]
+fn messages_that_are_null_are_no_cut() {
+    let source = common::own("connectonion/v2/harbour");
+    let text = String::from_utf8(source).expect("UTF-8");
+    let top = &text[..text.find("messages:").expect("messages")];
+    let keep = options(OnError::Keep, Choice::Derived);
+    for (end, cut) in [("messages: null\n", false), ("messages: ~\n", false), ("messages:", true)] {
+        let text = [top, end].concat();
+        let (format, version) = recognise(text.as_bytes()).expect("a known format");
+        let (done, found) = converted(text.as_bytes(), format, version, "canonical", &keep);
+        let stream = String::from_utf8(done.expect("what is there")).expect("UTF-8");
+        assert_eq!(stream.matches("\"synthesized\":true").count(), 6, "{end}: {stream}");
+        assert_eq!(found.counts.contains_key(&Code::YamlCutShort), cut, "{end}");
+        assert!(cut || found.counts.contains_key(&Code::Restored), "{end}");
+    }
+}

@@ -235,3 +235,24 @@ fn a_cut_is_told_wherever_it_is() {
     assert_eq!(whole, nothing_missing);
     assert!(told > 40, "{told}");
 }
+
+#[test]
+fn numbers_that_only_python_knows_come_back() {
+    // The second turn repeats what the first one said.
+    let turn =
+        |list: &str| format!("- input: a\n  messages: '{list}'\n  result: b\n  tools_called: []\n");
+    let one = r#"{"role": "user", "content": "a", "temperature": NaN}"#;
+    let two = r#"{"role": "user", "content": "Infinity", "top": -Infinity}"#;
+    let lists = [format!("[{one}]"), format!("[{one}, {two}]")];
+    let text = "name: a\ntimestamp: '2025-12-03 10:00:00'\nturns:\n".to_owned();
+    let text = lists.iter().fold(text, |text, list| text + &turn(list));
+    let (format, version) = recognise(text.as_bytes()).expect("a known format");
+    let (done, found) = converted(text.as_bytes(), format, version, "canonical", &keep());
+    assert_eq!(found.counts.get(&Code::PythonNumber), Some(&2), "{:?}", found.counts);
+    let stream = done.expect("readable");
+    let lines = String::from_utf8_lossy(&stream).into_owned();
+    assert_eq!(lines.matches("\"extra\":{\"temperature\":null}").count(), 1, "{lines}");
+    assert_eq!(lines.matches("\"extra\":{\"top\":null}").count(), 1, "{lines}");
+    let back = common::from_canonical(&stream, "connectonion@1", &keep());
+    common::assert_same(&back, text.as_bytes(), "back");
+}

@@ -96,3 +96,64 @@ fn questions_and_answers_stand_for_the_conversation() {
     ];
     assert_eq!(lost, expected);
 }
+
+/// A folder of evaluations with the summary and one run of its conversation.
+fn evals(number: u64, first: &str) -> common::Dir {
+    let dir = common::Dir::new();
+    dir.write("evals/lamps.yaml", lamps().as_bytes());
+    let said = [("user", first), ("assistant", "Two."), ("user", "yes"), ("assistant", "Called.")];
+    let messages =
+        said.map(|(role, text)| format!("    {{\"role\": \"{role}\", \"content\": \"{text}\"}}"));
+    let header = "agent: \"lamps.py\"\ntimestamp: \"2026-03-03 06:12:48\"\nmessages: |\n  [\n";
+    let run = format!("{header}{}\n  ]\n", messages.join(",\n"));
+    dir.write(&format!("evals/lamps/run_{number}.yaml"), run.as_bytes());
+    dir
+}
+
+/// The turns of a run as the program reads it from its folder.
+fn joined(dir: &common::Dir, number: u64) -> (Vec<serde_json::Value>, String) {
+    let run = format!("evals/lamps/run_{number}.yaml");
+    let (exit, said) = dir.exit(&["convert", "--to", "canonical", "-o", "out.jsonl", &run]);
+    assert_eq!(exit, 0, "{said}");
+    let stream = String::from_utf8(common::read(&dir.path("out.jsonl"))).expect("UTF-8");
+    let records = stream.lines().map(|line| common::as_javascript(line.as_bytes()));
+    let records: Vec<_> = records.collect();
+    // Each turn stands before its question.
+    for pair in records.windows(2).filter(|pair| pair[0]["kind"] == "turn") {
+        assert_eq!(pair[0]["input"], pair[1]["content"]);
+        assert_eq!(pair[0]["synthesized"], true);
+    }
+    // None of it is written into the run.
+    let back = ["convert", "--to", "connectonion@3", "-o", "back.yaml", "out.jsonl"];
+    let (exit, _) = dir.exit(&[&back[..], &["--fail-on", "loss", "--force"]].concat());
+    assert_eq!(exit, 0);
+    assert_same(&common::read(&dir.path("back.yaml")), &common::read(&dir.path(&run)), "back");
+    (records.into_iter().filter(|record| record["kind"] == "turn").collect(), said)
+}
+
+#[test]
+fn a_run_gets_the_turns_that_its_summary_tells_of() {
+    let (turns, said) = joined(&evals(3, "Which lamps are lit?"), 3);
+    assert!(!said.contains("CY0122"), "{said}");
+    assert_eq!(turns.len(), 2, "{turns:?}");
+    assert_eq!(turns[0]["eval"]["expected"], "names both lamps");
+    assert_eq!(turns[1]["tokens"], 2511.0);
+}
+
+#[test]
+fn an_earlier_run_gets_what_the_history_tells_of_it() {
+    let (turns, _) = joined(&evals(2, "Which lamps are lit?"), 2);
+    assert_eq!(turns.len(), 1, "{turns:?}");
+    assert_eq!(turns[0]["eval"]["evaluation"], "✗ failed: the red lamp is missing");
+    assert_eq!(turns[0]["time"], "2026-03-02 22:05:09");
+}
+
+#[test]
+fn the_summary_of_another_conversation_is_told() {
+    let (turns, said) = joined(&evals(3, "Which boats are out?"), 3);
+    assert!(turns.is_empty() && said.contains("CY0122"), "{said}");
+    let dir = evals(3, "Which lamps are lit?");
+    dir.write("evals/lamps.yaml", b"name: lamps\ncreated: 'c'\nruns: 3\nturns:\n- input: \"");
+    let (turns, said) = joined(&dir, 3);
+    assert!(turns.is_empty() && said.contains("CY0122"), "{said}");
+}

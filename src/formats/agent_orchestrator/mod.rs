@@ -63,6 +63,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".jsonl", meta::ENDING],
     beside: &[".jsonl", meta::ENDING],
     member: None,
+    index: None,
     roster: None,
     home: None,
     stem,

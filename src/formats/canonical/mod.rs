@@ -33,6 +33,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".copyist.jsonl"],
     beside: &[],
     member: None,
+    index: None,
     roster: None,
     home: None,
     stem: str::to_owned,

@@ -80,6 +80,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".jsonl", ".json"],
     beside: &[],
     member: Some(names::member),
+    index: None,
     roster: Some(read::roster),
     home: Some(names::home),
     stem: str::to_owned,

@@ -62,6 +62,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".yaml", ".yml"],
     beside: &[],
     member: None,
+    index: Some(run::summary_of),
     roster: None,
     home: None,
     stem: str::to_owned,

@@ -81,6 +81,7 @@ pub static FORMAT: Format = Format {
     extensions: &[".jsonl"],
     beside: &[],
     member: None,
+    index: None,
     roster: None,
     home: None,
     stem: str::to_owned,

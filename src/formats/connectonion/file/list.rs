@@ -4,7 +4,7 @@
 //! the reader keeps one list, the last; the writer keeps the same, for it writes it again.
 
 use super::super::message;
-use crate::json::{Cursor, Fault, Json};
+use crate::json::{Cursor, Fault, Json, without_nan};
 use crate::mapping::Spacing;
 use crate::record::{Field, Record};
 use bytes::Bytes;
@@ -106,11 +106,21 @@ impl List {
         [&self.text, "]"].concat()
     }
 
-    /// Goes on to a turn's list; gives how it begins and the messages that it adds.
+    /// Goes on to a turn's list; gives how it begins, the messages that it adds, and whether there
+    /// were numbers that only Python's JSON knows. They are read as `null`.
     ///
     /// # Errors
     /// If the text is no JSON array; the list is as it was then.
-    pub fn read(&mut self, source: &str) -> Result<(Begin, Vec<Record>), Fault> {
+    pub fn read(&mut self, source: &str) -> Result<(Begin, Vec<Record>, bool), Fault> {
+        let read = self.read_json(source).map(|(begin, new)| (begin, new, false));
+        read.or_else(|fault| {
+            let plain = without_nan(source.as_bytes()).ok_or(fault)?;
+            let (begin, new) = self.read_json(&String::from_utf8_lossy(&plain))?;
+            Ok((begin, new, true))
+        })
+    }
+
+    fn read_json(&mut self, source: &str) -> Result<(Begin, Vec<Record>), Fault> {
         if let Some(more) = source.strip_prefix(&self.text) {
             // What was there before stands as one value before what is new.
             let known = usize::from(self.text.len() > 1);

@@ -63,6 +63,7 @@ pub fn open<'a>(
         records: 0,
         turns_seen: 0,
         listed: None,
+        nulled: false,
         written: Vec::new(),
     }))
 }
@@ -124,6 +125,8 @@ struct Records<'a> {
     /// `None` where there is no place for messages at all.
     turns_seen: u64,
     listed: Option<u64>,
+    /// Whether `messages` is there and `null`.
+    nulled: bool,
     /// A record as JSON, as it is written.
     written: Vec<u8>,
 }
@@ -245,12 +248,15 @@ impl Records<'_> {
                 self.stage = Stage::Messages;
             }
             ("turns" | "messages", _) => {
-                let at = value.at;
+                let (at, spelled) = (value.at, value.end.byte > value.at.byte);
                 let message = format!("`{name}` is no list of turns");
                 let json = self.json(value, Scalars::Typed)?;
                 self.shadow.compare(self.nodes.end.byte, "");
                 if json.as_ref() != b"null" {
                     self.odd(&name, json, message, at)?;
+                } else if name == "messages" {
+                    // A key without a value is where a file was cut; this was written so.
+                    self.nulled |= spelled;
                 }
             }
             _ => self.top_member(&name, value, key.at)?,

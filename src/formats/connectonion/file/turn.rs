@@ -1,6 +1,6 @@
 //! A turn's summary as a record and back.
 
-use crate::json::{Fault, Json, text};
+use crate::json::{Cursor, Fault, Json, text};
 use crate::mapping::{Extra, Finder, Object, Row, Source, object, row};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
@@ -88,6 +88,12 @@ pub static INDEX: Table = Table {
         "eval/expect_tools",
         "eval/expect_result",
     ],
+};
+
+/// An earlier run in the `history` of a turn.
+static EARLIER: Table = Table {
+    rows: &[row("run", Field::Attempt), row("status", Field::Evaluation), META],
+    texts: &[],
 };
 
 /// The messages of a turn as JSON text. They become records of their own.
@@ -246,6 +252,20 @@ impl Table {
         let measured = || MEASURES.iter().any(|(_, measure)| *measure == field);
         HELD.contains(&field) || has(field) || (has(Field::Meta) && measured())
     }
+}
+
+/// The earlier runs that the `history` of a turn in a summary tells of.
+#[must_use]
+pub fn earlier_runs(history: &Json) -> Vec<Node> {
+    let mut cursor = Cursor::new(history.as_bytes());
+    let mut runs = Vec::new();
+    let begun = cursor.begin_array();
+    while begun.is_ok() && cursor.next_element().is_ok_and(|more| more) {
+        let Ok(run) = cursor.skip_value() else { break };
+        let run = Bytes::copy_from_slice(run.of(history.as_bytes()));
+        runs.extend(EARLIER.read(&run).ok().map(|(run, _)| run.node));
+    }
+    runs
 }
 
 /// Takes what a turn took apart, if that gives the same text again.

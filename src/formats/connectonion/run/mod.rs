@@ -11,9 +11,13 @@
 //! | `timestamp` | `updated`: it is written at the end of a turn |
 //! | `tokens`, `cost`, `duration_ms` | `totals` |
 //! | any other line `key: value` | `extra` |
+//! | a turn of the summary beside it, or an earlier run of one in its `history` | `turn` |
+//!
+//! Turns are `synthesized`, for the file does not hold them: they are not written back to a run.
 
 mod edited;
 mod header;
+mod joined;
 mod read;
 mod write;
 
@@ -23,7 +27,8 @@ use crate::record::Record;
 use bytes::Bytes;
 
 pub use header::{is_edited, is_run};
-pub use read::{open, pieces};
+pub use joined::{open, summary_of};
+pub use read::pieces;
 pub use write::open as open_writer;
 
 /// The line that the messages follow.

@@ -64,7 +64,13 @@ impl Records<'_> {
         at: Position,
     ) -> Result<(Begin, Vec<Record>)> {
         let fault = match self.list.read(messages) {
-            Ok(read) => return Ok(read),
+            Ok((begin, added, beyond_json)) => {
+                if beyond_json {
+                    let found = Diagnostic::new(Code::PythonNumber, Code::PythonNumber.title());
+                    self.cx.report(found.at(at));
+                }
+                return Ok((begin, added));
+            }
             Err(fault) => fault,
         };
         let error = Error::json(fault, messages.as_bytes(), at);

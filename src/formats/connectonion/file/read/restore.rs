@@ -73,7 +73,11 @@ impl Records<'_> {
     /// software writes turns first, so a file that was cut looks like this.
     pub(super) fn missing(&mut self) -> Result<()> {
         let listed = self.listed.unwrap_or(0);
-        if self.turns_seen > listed || self.listed.is_none() {
+        if self.nulled && self.listed.is_none() {
+            let message = "`messages` is null: questions and answers come from the turns";
+            self.cx.report(Diagnostic::new(Code::Restored, message).at(self.nodes.end));
+            self.open_turns()?;
+        } else if self.turns_seen > listed || self.listed.is_none() {
             let message =
                 format!("{} turns, but messages of {listed}: the file was cut", self.turns_seen);
             let error = Diagnostic::new(Code::YamlCutShort, message).at(self.nodes.end);
