@@ -183,11 +183,15 @@ pub trait Context {
     ///
     /// # Errors
     /// If the software could not build a context with this record.
-    fn look(&mut self, position: u32, record: &Located<Record>) -> Result<()>;
+    fn look(&mut self, _position: u32, _record: &Located<Record>) -> Result<()> {
+        Ok(())
+    }
 
     /// Between the showings: what comes before the messages of the path. `place` finds the
     /// position of a node by its identifier.
-    fn begin(&mut self, place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record>;
+    fn begin(&mut self, _place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
+        Vec::new()
+    }
 
     /// Second showing: the record with all edits, if it counts.
     fn message(&mut self, position: u32, record: &Record) -> Option<Record>;
@@ -198,10 +202,14 @@ pub trait Context {
 
     /// The same as the model gets it, a message by its role and content; `None` for what is kept
     /// from it.
-    fn sent(&mut self, message: &Record) -> Option<Node>;
+    fn sent(&mut self, message: &Record) -> Option<Node> {
+        Some(message.node.clone())
+    }
 
     /// Members that stand behind the messages.
-    fn settings(&self) -> Vec<(&'static str, Vec<u8>)>;
+    fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {
+        Vec::new()
+    }
 }
 
 /// Builds what a model was shown by one request, from the records before it. They are shown twice,

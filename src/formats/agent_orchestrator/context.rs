@@ -5,12 +5,9 @@
 //! what Claude Code made of it when it ran out of room stands in its own transcript.
 
 use super::block::{self, Types};
-use crate::error::Result;
 use crate::format::Context;
-use crate::json::Json;
 use crate::mapping::Object;
-use crate::position::Located;
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::{Field, Kind, Record};
 
 /// Begins a context.
 #[must_use]
@@ -21,14 +18,6 @@ pub fn open(_session: &Record) -> Box<dyn Context> {
 struct Messages;
 
 impl Context for Messages {
-    fn look(&mut self, _position: u32, _record: &Located<Record>) -> Result<()> {
-        Ok(())
-    }
-
-    fn begin(&mut self, _place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
-        Vec::new()
-    }
-
     fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
         let counts = record.kind == Kind::Message && record.node.get(Field::ParentCall).is_none();
         counts.then(|| record.clone())
@@ -42,13 +31,5 @@ impl Context for Messages {
             block::write(content, Types::Given, object.key("content"));
         }
         object.close();
-    }
-
-    fn sent(&mut self, message: &Record) -> Option<Node> {
-        Some(message.node.clone())
-    }
-
-    fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {
-        Vec::new()
     }
 }

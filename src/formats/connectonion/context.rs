@@ -4,12 +4,10 @@
 //! `system_prompt`, and it comes first whenever it is there, empty or not.
 
 use super::message;
-use crate::error::Result;
 use crate::format::Context;
 use crate::json::Json;
 use crate::mapping::Spacing;
-use crate::position::Located;
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::{Field, Kind, Record};
 
 /// Begins a context.
 #[must_use]
@@ -24,10 +22,6 @@ struct Messages {
 }
 
 impl Context for Messages {
-    fn look(&mut self, _position: u32, _record: &Located<Record>) -> Result<()> {
-        Ok(())
-    }
-
     fn begin(&mut self, _place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
         let Some(prompt) = self.prompt.take() else { return Vec::new() };
         let mut system = Record::new(Kind::Message);
@@ -43,13 +37,5 @@ impl Context for Messages {
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {
         message::write(message, Spacing::None, true, out);
-    }
-
-    fn sent(&mut self, message: &Record) -> Option<Node> {
-        Some(message.node.clone())
-    }
-
-    fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {
-        Vec::new()
     }
 }
