@@ -5,7 +5,7 @@
 //! [`Field::Extra`], in order and in its own spelling, and written behind the named members.
 
 use crate::json::{Cursor, Fault, Json, Span, text};
-use crate::record::{Field, Node, Value, block};
+use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
 /// One member of a producer's object.
@@ -97,6 +97,22 @@ impl Extra {
             node.set(Field::Extra, extra);
         }
     }
+}
+
+/// Keeps a text's one value as it is, under the name of its type where that is known.
+///
+/// # Errors
+/// If the text is not one JSON value.
+pub fn whole(text: &Bytes, name: Option<&str>) -> Result<Record, Fault> {
+    let mut source = Source::new(text);
+    let span = source.cursor.skip_value()?;
+    source.cursor.end()?;
+    let mut record = Record::new(Kind::Opaque);
+    if let Some(name) = name {
+        record.node.set(Field::Type, Json::string(name));
+    }
+    record.node.set(Field::Data, source.json(span));
+    Ok(record)
 }
 
 /// Reads one line's objects. The grammar of everything that it passes is checked.

@@ -74,8 +74,8 @@ impl Opened {
         if let Some((name, index)) = index(found.format, path) {
             input = input.with_index(name, index);
         }
-        let links = beside(found.format, path).links;
-        Ok(Some(Self { found, input, files: vec![path.to_owned()], links, part_of: None }))
+        let files = vec![path.to_owned()];
+        Ok(Some(Self { found, input, files, links: vec![], part_of: None }))
     }
 
     fn whole(whole: &Whole) -> Result<Self> {
@@ -89,7 +89,8 @@ impl Opened {
         })
     }
 
-    /// The same where several files make up a session, and any of them says so.
+    /// The same where the format's sessions may have several files, and any of them says that it is
+    /// one. A part that stands alone keeps its name.
     fn several(path: &Path, said: Said, own: &Result<Option<Found>>) -> Result<Option<Self>> {
         let own = own.as_ref().ok().copied().flatten();
         let certain = own.filter(|own| own.sniffed.confidence == Confidence::Certain);
@@ -99,9 +100,7 @@ impl Opened {
                 continue;
             }
             let Beside { files, links } = beside(format, path);
-            // A part that stands alone keeps its name, if it is not the main one.
-            let named = files.first().is_some_and(|(name, _)| files.len() > 1 || !name.is_empty());
-            let (Some((_, main)), true) = (files.first(), named) else { continue };
+            let Some((_, main)) = files.first() else { continue };
             let of_format = |found: &Found| found.format.name == format.name;
             let theirs = || {
                 files.iter().filter(|(_, file)| file != path).find_map(|(_, file)| {

@@ -49,18 +49,13 @@ impl Args {
             force_version: true,
             ..self.reading.options(OnError::Keep)
         };
+        let action = Action::Convert(self.to);
         let task = Task {
-            action: Action::Convert(self.to),
-            from: self.reading.from,
-            options,
             place,
             policy: self.writing.policy(),
-            swept: Default::default(),
-            inputs: Default::default(),
-            fail_on: self.reading.fail_on(),
-            schemas: Default::default(),
-            meter: Default::default(),
-        };
+            ..Task::looking(action, options, &self.reading.from)
+        }
+        .failing(self.reading.fail_on());
         run("convert", task, &inputs, &self.telling)
     }
 }

@@ -46,18 +46,13 @@ impl Args {
             force_version: self.force_version,
             ..self.reading.options(OnError::Stop)
         };
+        let action = Action::Migrate(self.to);
         let task = Task {
-            action: Action::Migrate(self.to),
-            from: self.reading.from,
-            options,
             place,
             policy: self.writing.policy(),
-            swept: Default::default(),
-            inputs: Default::default(),
-            fail_on: self.reading.fail_on(),
-            schemas: Default::default(),
-            meter: Default::default(),
-        };
+            ..Task::looking(action, options, &self.reading.from)
+        }
+        .failing(self.reading.fail_on());
         run("migrate", task, &inputs, &self.telling)
     }
 }

@@ -74,18 +74,13 @@ impl Args {
             relink: self.relink,
             ..Wish::default()
         };
+        let action = Action::Repair(Mending { wish, quarantine: self.quarantine });
         let task = Task {
-            action: Action::Repair(Mending { wish, quarantine: self.quarantine }),
-            from: self.reading.from,
-            options,
             place,
             policy: self.writing.policy(),
-            swept: Default::default(),
-            inputs: Default::default(),
-            fail_on: self.reading.fail_on(),
-            schemas: Default::default(),
-            meter: Default::default(),
-        };
+            ..Task::looking(action, options, &self.reading.from)
+        }
+        .failing(self.reading.fail_on());
         run("repair", task, &inputs, &self.telling)
     }
 }

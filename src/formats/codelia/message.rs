@@ -16,7 +16,7 @@
 
 use super::slots::{self, Found, Slot};
 use crate::json::{Cursor, Fault, Json, text};
-use crate::mapping::{Object, Source, row};
+use crate::mapping::{Extra, Object, Source, row, whole};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
@@ -48,7 +48,7 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         Some("assistant") => ASSISTANT,
         Some("tool") => TOOL,
         Some("reasoning") => REASONING,
-        _ => return opaque(text),
+        _ => return whole(text, Some("message")),
     };
     let (mut node, mut found) = (Node::default(), Found::default());
     let extra = slots::read(&mut source, slots, Some("role"), &mut node, &mut found)?;
@@ -57,11 +57,11 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         None => None,
         Some(span) => match content(&source.json(span))? {
             Some(content) => Some(content),
-            None => return opaque(text),
+            None => return whole(text, Some("message")),
         },
     };
     if found.twice {
-        return opaque(text);
+        return whole(text, Some("message"));
     }
     let mut record = Record::new(Kind::Message);
     let extra = extra.finish();
@@ -83,7 +83,7 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         Some("assistant") => {
             record.node.set(Field::Role, Json::constant("\"assistant\""));
             if !assistant(content, extra, &mut record.node)? {
-                return opaque(text);
+                return whole(text, Some("message"));
             }
         }
         role => {
@@ -92,16 +92,6 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
             extra.into_iter().for_each(|extra| record.node.set(Field::Extra, extra));
         }
     }
-    Ok(record)
-}
-
-fn opaque(text: &Bytes) -> Result<Record, Fault> {
-    let mut source = Source::new(text);
-    let span = source.cursor.skip_value()?;
-    source.cursor.end()?;
-    let mut record = Record::new(Kind::Opaque);
-    record.node.set(Field::Type, Json::constant("\"message\""));
-    record.node.set(Field::Data, source.json(span));
     Ok(record)
 }
 
@@ -124,7 +114,7 @@ fn assistant(content: Option<Value>, extra: Option<Json>, node: &mut Node) -> Re
     blocks.extend(calls);
     layout.into_iter().for_each(|layout| node.set(Field::Layout, layout));
     node.set(Field::Content, blocks);
-    let mut others = crate::mapping::Extra::default();
+    let mut others = Extra::default();
     for (key, value) in extra.iter().flat_map(Json::members) {
         if !text::is(key, "tool_calls") {
             others.add(key, value);
@@ -277,7 +267,7 @@ pub fn write(record: &Record, own: bool, out: &mut Vec<u8>) -> bool {
         let role = node.json(Field::Role).map_or(&b"null"[..], Json::as_bytes);
         object.member("role", role);
         let said = said(node, node.nodes(Field::Content), own);
-        let mut calls = crate::mapping::Extra::default();
+        let mut calls = Extra::default();
         if let Some(list) = written_calls(blocks, own) {
             calls.add(b"\"tool_calls\"", &list);
         }

@@ -6,7 +6,7 @@
 
 use super::slots::{self, Found, Slot};
 use crate::json::{Fault, Json, Span};
-use crate::mapping::{Object, Source, row};
+use crate::mapping::{self, Object, Source, row};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
 
@@ -230,15 +230,7 @@ pub fn read(text: &Bytes) -> Result<Parsed, Fault> {
 
 /// Keeps a line's one value as it is.
 fn whole(text: &Bytes, name: Option<&str>) -> Result<Parsed, Fault> {
-    let mut source = Source::new(text);
-    let span = source.cursor.skip_value()?;
-    source.cursor.end()?;
-    let mut record = Record::new(Kind::Opaque);
-    if let Some(name) = name {
-        record.node.set(Field::Type, Json::string(name));
-    }
-    record.node.set(Field::Data, source.json(span));
-    Ok(Parsed { record, of: None, said: None })
+    Ok(Parsed { record: mapping::whole(text, name)?, of: None, said: None })
 }
 
 /// The type of line that a record is.

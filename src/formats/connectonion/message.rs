@@ -12,7 +12,7 @@
 use crate::diagnostic::{Code, Diagnostic, Fate, Log};
 use crate::format::Cx;
 use crate::json::{Fault, Json, text};
-use crate::mapping::{BlockType, Extra, Object, Source, Spacing, row, write_blocks};
+use crate::mapping::{BlockType, Extra, Object, Source, Spacing, row, whole, write_blocks};
 use crate::position::Position;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
@@ -34,7 +34,7 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
     let mut source = Source::new(text);
     let role = source.peek_text("role")?;
     let Some(role) = role.filter(|role| ROLES.contains(&role.as_str())) else {
-        return opaque(text);
+        return whole(text, Some("message"));
     };
     let mut parts = Parts::default();
     let mut extra = Extra::default();
@@ -52,7 +52,7 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         } else if text::is(name, "tool_calls") && first == b'[' && role == "assistant" {
             match calls(&mut source)? {
                 Some(calls) => parts.calls = Some(calls),
-                None => return opaque(text),
+                None => return whole(text, Some("message")),
             }
         } else if text::is(name, "tool_call_id") && first == b'"' && role == "tool" {
             let span = source.cursor.skip_value()?;
@@ -64,7 +64,7 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
     source.cursor.end()?;
     // Of two members of one name a reader takes the last, but both must come back.
     if twice || source.ambiguous {
-        return opaque(text);
+        return whole(text, Some("message"));
     }
     Ok(parts.record(&role, extra))
 }
@@ -74,16 +74,6 @@ pub fn say_opaque(record: &Record, at: Position, cx: &Cx<'_>) {
     if record.kind == Kind::Opaque {
         cx.report(Diagnostic::new(Code::OddMessage, Code::OddMessage.title()).at(at));
     }
-}
-
-fn opaque(text: &Bytes) -> Result<Record, Fault> {
-    let mut source = Source::new(text);
-    let span = source.cursor.skip_value()?;
-    source.cursor.end()?;
-    let mut record = Record::new(Kind::Opaque);
-    record.node.set(Field::Type, Json::constant("\"message\""));
-    record.node.set(Field::Data, source.json(span));
-    Ok(record)
 }
 
 fn content(source: &mut Source<'_>, first: u8) -> Result<Value, Fault> {

@@ -5,7 +5,7 @@ use super::scan::Scan;
 use super::version::{Named, TREE};
 use super::wire::{self, EntryType, Inner, Role};
 use crate::json::{Fault, Json, text};
-use crate::mapping::{Extra, Finder, Row, Source, row};
+use crate::mapping::{self, Extra, Finder, Row, Source, row};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
@@ -58,12 +58,7 @@ pub fn entry(line: &Bytes, version: u32, lineage: &mut Lineage) -> Result<Parsed
 
 /// Keeps a line's one value as it is.
 fn whole(line: &Bytes) -> Result<Parsed, Fault> {
-    let mut source = Source::new(line);
-    let span = source.cursor.skip_value()?;
-    source.cursor.end()?;
-    let mut record = Record::new(Kind::Opaque);
-    record.node.set(Field::Data, source.json(span));
-    Ok(Parsed { record, kept: None })
+    Ok(Parsed { record: mapping::whole(line, None)?, kept: None })
 }
 
 /// Keeps an entry whole that could be read in two ways, in its place in the tree.
