@@ -201,9 +201,11 @@ impl Code {
             | Self::Glued
             | Self::NulRun
             | Self::NotObject => Some(
-                "`copyist repair` gets back what is whole; `--on-error keep` carries the line along",
+                "`--on-error keep` carries the line along; `copyist repair` gets back what is whole, of formats that it knows",
             ),
-            Self::NoHeader => Some("`copyist repair` rebuilds the header from the file's name"),
+            Self::NoHeader => Some(
+                "`copyist repair` rebuilds the header from the file's name, of formats that it knows",
+            ),
             Self::LineTooLong => Some("`--max-line` sets the limit"),
             Self::VersionRefused => {
                 Some("`--force-version` treats it as the newest version that is known")
