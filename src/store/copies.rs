@@ -2,7 +2,7 @@
 
 use super::input::Fingerprint;
 use super::lock::is_locked;
-use super::meter::Tally;
+use super::meter::{Reach, Tally};
 use super::shared::LARGEST;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -87,7 +87,7 @@ fn copy(from: &Path, to: &Path, tally: &Tally) -> Result<()> {
         return Err(refused("another program is writing to, or ended in the middle of it:"));
     }
     let mut copy = File::create(to).map_err(failed)?;
-    io::copy(&mut tally.reader(Box::new(file)), &mut copy).map(drop).map_err(failed)
+    io::copy(&mut tally.reader(&Reach::default(), file), &mut copy).map(drop).map_err(failed)
 }
 
 /// Whether what a change of a database replaces stands in a file beside it.

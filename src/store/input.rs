@@ -1,10 +1,11 @@
 //! Files, and standard input, as the parts of a session.
 
 use super::copies::Copies;
-use super::meter::Tally;
+use super::meter::{Reach, Tally};
 use crate::error::{Error, Result};
 use crate::format::{Head, Parts};
 use crate::lines::BOM;
+use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ pub struct Input {
     /// Where the session stands among others.
     among: Option<Among>,
     tally: Tally,
+    /// How far each part was read, by name.
+    reaches: HashMap<String, Reach>,
 }
 
 /// A session's place in the folder of all sessions.
@@ -63,15 +66,25 @@ impl Input {
     pub fn files(files: impl IntoIterator<Item = (String, PathBuf)>) -> Result<Self> {
         let open = |(name, path)| Source::file(path).map(|source| (name, source));
         let parts = files.into_iter().map(open).collect::<Result<_>>()?;
-        Ok(Self { parts, among: None, index: None, tally: Tally::default() })
+        Ok(Self::of(parts))
     }
 
     /// Standard input.
     #[must_use]
     pub fn stdin() -> Self {
         let source = Source::pipe(Box::new(io::stdin()));
-        let parts = vec![(String::new(), source)];
-        Self { parts, among: None, index: None, tally: Tally::default() }
+        Self::of(vec![(String::new(), source)])
+    }
+
+    fn of(parts: Vec<(String, Source)>) -> Self {
+        let (tally, reaches) = (Tally::default(), HashMap::new());
+        Self { parts, index: None, among: None, tally, reaches }
+    }
+
+    /// Counts what is read of a part.
+    fn counting(&mut self, name: &str, reader: Box<dyn Read>) -> Box<dyn Read> {
+        let reach = self.reaches.entry(name.to_owned()).or_default();
+        Box::new(self.tally.reader(reach, reader))
     }
 
     /// The same, with a file that tells more of the session, which it calls `name`.
@@ -197,7 +210,7 @@ impl Parts for Input {
 
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
         let reader = self.part(name)?.read()?;
-        Ok(Box::new(self.tally.reader(reader)))
+        Ok(self.counting(name, reader))
     }
 
     fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
@@ -244,16 +257,17 @@ impl Parts for Input {
         if !path.is_file() {
             return Ok(None);
         }
-        Ok(Some(Box::new(self.tally.reader(Box::new(opened(&path)?)))))
+        Ok(Some(self.counting(name, Box::new(opened(&path)?))))
     }
 
     fn keep(&mut self) -> Result<()> {
         self.tally.again(1);
-        for (_, source) in &mut self.parts {
+        for (name, source) in &mut self.parts {
             if matches!(source, Source::Pipe(_)) {
                 let failed = |error| Error::io("cannot copy the input to a temporary file", error);
                 self.tally.again(1);
-                let mut from = self.tally.reader(source.read()?);
+                let reach = self.reaches.entry(name.clone()).or_default();
+                let mut from = self.tally.reader(reach, source.read()?);
                 let mut spool = tempfile::tempfile().map_err(failed)?;
                 io::copy(&mut from, &mut spool).map_err(failed)?;
                 spool.flush().map_err(failed)?;

@@ -29,8 +29,13 @@ struct Counts {
     /// How often the input will be read, less one.
     again: Cell<u64>,
     read: Cell<u64>,
-    furthest: Cell<u64>,
+    /// The same without what was read before.
+    first: Cell<u64>,
 }
+
+/// How far one part of an input was ever read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reach(Rc<Cell<u64>>);
 
 impl Tally {
     /// Of an input of which nothing is read yet.
@@ -42,7 +47,7 @@ impl Tally {
     /// How many of the input's bytes were read, those read again not counted again.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.0.furthest.get()
+        self.0.first.get()
     }
 
     /// Says that the work on the input is done; its `size` bytes are dealt with, read or not.
@@ -55,16 +60,17 @@ impl Tally {
         self.0.again.set(self.0.again.get() + more);
     }
 
-    /// Counts what is read through `reader`, which stands at the input's beginning.
-    pub(super) fn reader<R: Read>(&self, reader: R) -> Counted<R> {
-        Counted { reader, at: 0, tally: self.clone() }
+    /// Counts what is read through `reader`, which stands at the beginning of a part that was read
+    /// that far before.
+    pub(super) fn reader<R: Read>(&self, reach: &Reach, reader: R) -> Counted<R> {
+        Counted { reader, at: 0, reach: reach.clone(), tally: self.clone() }
     }
 
-    fn add(&self, bytes: u64, at: u64) {
+    fn add(&self, bytes: u64, first: u64) {
         let counts = &*self.0;
         let before = self.metered();
         counts.read.set(counts.read.get() + bytes);
-        counts.furthest.set(counts.furthest.get().max(at));
+        counts.first.set(counts.first.get() + first);
         self.advance(self.metered().saturating_sub(before));
     }
 
@@ -82,6 +88,7 @@ impl Tally {
 pub(super) struct Counted<R> {
     reader: R,
     at: u64,
+    reach: Reach,
     tally: Tally,
 }
 
@@ -89,7 +96,8 @@ impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer)?;
         self.at += read as u64;
-        self.tally.add(read as u64, self.at);
+        let reach = self.reach.0.replace(self.reach.0.get().max(self.at));
+        self.tally.add(read as u64, self.at.saturating_sub(reach));
         Ok(read)
     }
 }
@@ -103,12 +111,23 @@ mod tests {
         let meter = Meter::default();
         let tally = Tally::new(&meter);
         tally.again(1);
+        let reach = Reach::default();
         for expected in [5, 11] {
-            let mut reader = tally.reader(&b"eleven long"[..]);
+            let mut reader = tally.reader(&reach, &b"eleven long"[..]);
             io::copy(&mut reader, &mut io::sink()).expect("memory");
             assert_eq!((meter.bytes(), tally.bytes()), (expected, 11));
         }
         tally.settle(20);
         assert_eq!((meter.bytes(), tally.bytes()), (20, 11));
+    }
+
+    #[test]
+    fn the_parts_of_an_input_add_up() {
+        let tally = Tally::new(&Meter::default());
+        for part in [&b"eleven long"[..], b"seven b"] {
+            let mut reader = tally.reader(&Reach::default(), part);
+            io::copy(&mut reader, &mut io::sink()).expect("memory");
+        }
+        assert_eq!(tally.bytes(), 18);
     }
 }
