@@ -131,6 +131,12 @@ codes! {
     Dropped "CY0601" Warning "target cannot hold this" "The target format has no place for this record or field. It is left out and counted in the report; `--fail-on loss` makes it an error."
     NotInEncoding "CY0602" Error "encoding lacks a character" "The session goes back in the encoding that it came in, and a text that was edited holds a character that this encoding does not have. Without `encoding` in `session.file` the file is written in UTF-8."
     NotResumable "CY0611" Warning "session cannot be resumed" "A resume needs Claude Code's own transcript, which only Claude's session identifier leads to, and the source has none. `ao-status`, `ao-get-result` and `ao-list-sessions` work on what was written; `ao-resume` does not. `ao-new` starts a new session."
+    ResidueRefused "CY0621" Error "residue is not used" "The file carries what its format cannot express, so that nothing is lost on the way back. It is damaged, part of it is missing, or with it the session would say something else than what the file shows. The file is read without it; nothing of it is in the output."
+    ResidueEdited "CY0622" Note "record was edited" "The file was edited since it was converted. The edit counts, and what the file's format cannot express comes from the residue; what was told of the old text only, such as how many tokens it took, is left out."
+    ResidueDeleted "CY0623" Warning "record was deleted" "A record of the session that the file was converted from is no longer in it. It is left out."
+    ResidueGone "CY0624" Warning "residue was dropped" "The file was converted and carried what its format cannot express. A program wrote it again without that, so only what the file shows is there."
+    ResidueAdded "CY0625" Note "record was added" "The file was continued since it was converted. What is new in it follows what came from the residue."
+    NoCarrier "CY0626" Error "output cannot carry residue" "The output has no line to which what the target cannot express could be added. `--no-residue` writes it without."
     Exists "CY0701" Error "output exists" "Nothing was written. Use `--force` to write over it."
     SameFile "CY0702" Error "output is the input" "An output would be written over its own input. Use `migrate --in-place`, which keeps a backup."
     Changed "CY0703" Error "input changed while it was read" "Another program wrote to the file, or holds a lock on it. It was left alone; run again when the agent is closed."
@@ -401,6 +407,15 @@ impl Log {
         let inner = self.inner.borrow();
         let dropped = inner.losses.iter().filter(|((fate, _), _)| *fate == Fate::Dropped);
         dropped.map(|((_, path), count)| (path.clone(), *count)).collect()
+    }
+
+    /// From now on, what was dropped counts as carried along.
+    pub fn carried(&self) {
+        let mut inner = self.inner.borrow_mut();
+        for ((fate, path), count) in std::mem::take(&mut inner.losses) {
+            let fate = if fate == Fate::Dropped { Fate::Residue } else { fate };
+            *inner.losses.entry((fate, path)).or_default() += count;
+        }
     }
 
     /// Everything that was said.

@@ -2,9 +2,11 @@
 
 mod head;
 mod repair;
+mod residue;
 
 pub use head::{Confidence, Head, Sniffed};
 pub use repair::{Mend, Reach, Repair, Rescued, Wish};
+pub use residue::{Carrier, Load, MARK, Took, chunks, list, spread, take_extra};
 
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
@@ -73,6 +75,8 @@ pub struct Format {
     pub prompt: Option<PromptFn>,
     /// How damaged sessions are repaired, if that is known.
     pub repair: Option<&'static Repair>,
+    /// Where its files have room for what they cannot express; `None` where they express all.
+    pub carrier: Option<&'static Carrier>,
 }
 
 /// One version of a format.
@@ -298,6 +302,10 @@ pub struct Options {
     pub ids: ids::Choice,
     /// Whether to migrate files of a version newer than any known.
     pub force_version: bool,
+    /// Whether what a target cannot express is put into its files as residue.
+    pub residue: bool,
+    /// Whether the residue of files that are read is left alone.
+    pub ignore_residue: bool,
 }
 
 impl Default for Options {
@@ -308,6 +316,8 @@ impl Default for Options {
             encoding: None,
             ids: ids::Choice::Derived,
             force_version: false,
+            residue: true,
+            ignore_residue: false,
         }
     }
 }

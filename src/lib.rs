@@ -77,6 +77,8 @@ pub mod detect;
 pub mod session;
 
 pub mod context;
+pub mod residue;
+
 pub mod convert;
 pub mod diff;
 pub mod inspect;

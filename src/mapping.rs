@@ -99,6 +99,16 @@ impl Extra {
     }
 }
 
+/// The object without its members of this name; `None` if no other is left.
+#[must_use]
+pub fn without(object: &Json, name: &str) -> Option<Json> {
+    let mut rest = Extra::default();
+    for (key, value) in object.members().filter(|(key, _)| !text::is(key, name)) {
+        rest.add(key, value);
+    }
+    rest.finish()
+}
+
 /// Keeps a text's one value as it is, under the name of its type where that is known.
 ///
 /// # Errors

@@ -9,7 +9,8 @@ mod prompt;
 mod route;
 
 pub use form::Form;
-
+pub use plain::plain;
+pub 
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Context, Cx, Format, Options, Parts, Target};
@@ -22,7 +23,6 @@ use crate::record::{Field, Kind, Record};
 use crate::session::Session;
 use form::{Forming, List};
 use joined::Joined;
-use plain::plain;
 use route::{Route, Walk};
 use std::io::Write;
 use std::ops::ControlFlow;

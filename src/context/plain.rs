@@ -7,6 +7,7 @@ use crate::record::{Field, Node, Value, block};
 /// A message as role and blocks: texts that stand side by side are one, a string is a block, the
 /// arguments of calls are values. `None` if nothing is said. With `thinking`, signed thoughts
 /// stay, which their provider wants back.
+#[must_use]
 pub fn plain(message: &Node, thinking: bool) -> Option<Node> {
     let mut out = Node::with_capacity(2);
     if let Some(role) = message.get(Field::Role) {

@@ -4,10 +4,11 @@ mod branch;
 
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Parts, Sink, Target};
-use crate::formats::Spec;
+use crate::format::{Carrier, Cx, Format, Parts, Sink, Target};
+use crate::formats::{Spec, canonical};
 use crate::migrate::{self, Outcome};
 use crate::record::{Field, Kind};
+use crate::residue::{Stage, Trace, merge, note};
 use branch::Branch;
 use std::io::{self, Write};
 
@@ -22,7 +23,30 @@ use std::io::{self, Write};
 /// # Errors
 /// If the input is damaged beyond what the options allow, or reading or writing fails.
 pub fn run(
-    from: &Format,
+    from: &'static Format,
+    version: u32,
+    to: Spec,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Outcome> {
+    let merged = if copies(from, version, to) { None } else { merge(from, parts, sink, cx)? };
+    let Some(mut merged) = merged else {
+        return plainly(from, version, to, parts, sink, cx);
+    };
+    let done = plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx)?;
+    Ok(Outcome { from: version, ..done })
+}
+
+/// Whether the target is what the source is, so that residue stays where it is.
+fn copies(from: &Format, version: u32, to: Spec) -> bool {
+    let asked = to.version.map_or(version, |asked| asked.number);
+    from.name == to.format.name && (asked == version || from.plane.is_some() && version < asked)
+}
+
+/// The same for a session without residue.
+fn plainly(
+    from: &'static Format,
     version: u32,
     to: Spec,
     parts: &mut dyn Parts,
@@ -40,7 +64,11 @@ pub fn run(
         return copy(from, version, parts, sink, cx);
     }
     let branch = if to.version().tree { None } else { Branch::of(from, to, parts, cx)? };
-    let records = records(from, to, parts, sink, branch, cx)?;
+    let mut work = Work { from, to, branch, trace: Trace::default(), source: None, cx };
+    let records = match to.format.carrier.filter(|_| cx.options.residue) {
+        Some(carrier) => work.carrying(carrier, parts, sink)?,
+        None => work.records(parts, sink)?,
+    };
     say_losses(to, cx);
     Ok(Outcome { from: version, changed: true, records, ..Outcome::default() })
 }
@@ -54,7 +82,7 @@ fn shares(format: &Format, parts: &dyn Parts) -> bool {
 
 /// The version that a session came from, where its format keeps that if none is asked for.
 fn as_it_came(
-    from: &Format,
+    from: &'static Format,
     version: u32,
     to: Spec,
     parts: &mut dyn Parts,
@@ -102,34 +130,75 @@ fn copy(
     Ok(done)
 }
 
-fn records(
-    from: &Format,
+/// The way of one session through its records.
+struct Work<'a> {
+    from: &'static Format,
     to: Spec,
-    parts: &mut dyn Parts,
-    sink: &mut dyn Sink,
-    mut branch: Option<Branch>,
-    cx: &Cx<'_>,
-) -> Result<u64> {
-    let mut writer = (to.format.write)(sink, to.version(), cx)?;
-    let mut count = 0;
-    for item in (from.read)(parts, cx)? {
-        let located = item?;
-        count += 1;
-        let Some(branch) = &mut branch else {
-            writer.record(&located)?;
-            continue;
-        };
-        if !located.value.is_node() {
-            writer.record(&located)?;
+    branch: Option<Branch>,
+    /// What the writer was given.
+    trace: Trace,
+    /// What the session was read from at first.
+    source: Option<String>,
+    cx: &'a Cx<'a>,
+}
+
+impl Work<'_> {
+    /// Writes the records.
+    fn records(&mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<u64> {
+        let (to, cx) = (self.to, self.cx);
+        let mut writer = (to.format.write)(sink, to.version(), cx)?;
+        let mut count = 0;
+        for item in (self.from.read)(parts, cx)? {
+            let located = item?;
+            let number = count as u32;
+            count += 1;
             let began = located.value.kind == Kind::Session;
-            let before = if began { branch.before() } else { Vec::new() };
-            before.iter().try_for_each(|said| writer.record(said))?;
-        } else if let Some(node) = branch.pass(located, cx.log) {
-            writer.record(&node)?;
+            if began && self.source.is_none() {
+                self.source = located.value.node.text(Field::Source);
+            }
+            let Some(branch) = &mut self.branch else {
+                self.trace.passed(number, &located.value);
+                writer.record(&located)?;
+                continue;
+            };
+            if !located.value.is_node() {
+                self.trace.passed(number, &located.value);
+                writer.record(&located)?;
+                let before = if began { branch.before() } else { Vec::new() };
+                before.iter().try_for_each(|said| writer.record(said))?;
+            } else if let Some(node) = branch.pass(located, cx.log) {
+                self.trace.passed(number, &node.value);
+                writer.record(&node)?;
+            }
         }
+        writer.finish()?;
+        Ok(count)
     }
-    writer.finish()?;
-    Ok(count)
+
+    /// Writes the records, and puts into the output what it does not tell of them.
+    fn carrying(
+        &mut self,
+        carrier: &'static Carrier,
+        parts: &mut dyn Parts,
+        sink: &mut dyn Sink,
+    ) -> Result<u64> {
+        parts.keep()?;
+        let mut stage = Stage::before(sink);
+        let count = self.records(parts, &mut stage)?;
+        let target = self.to.format.at(self.to.version().number);
+        let own = self.source.as_deref() == Some(&target);
+        if own && self.cx.log.dropped().is_empty() {
+            stage.finish(None)?;
+            return Ok(count);
+        }
+        let log = Log::default();
+        let quiet = Cx { options: self.cx.options, log: &log };
+        let source = (self.from.read)(parts, &quiet)?;
+        let (chunks, load) = note(source, &self.trace, self.to, carrier, &mut stage, &quiet)?;
+        stage.finish(Some((carrier, self.to.version().number, chunks, load)))?;
+        self.cx.log.carried();
+        Ok(count)
+    }
 }
 
 /// Says what `to` had no place for, once for each kind of field.

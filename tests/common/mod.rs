@@ -184,7 +184,13 @@ pub fn migrated(bytes: &[u8], to: &str, options: &Options) -> Done {
 }
 
 /// Converts in memory.
-pub fn converted(bytes: &[u8], from: &Format, version: u32, to: &str, options: &Options) -> Done {
+pub fn converted(
+    bytes: &[u8],
+    from: &'static Format,
+    version: u32,
+    to: &str,
+    options: &Options,
+) -> Done {
     let spec = Spec::parse(to).expect("a format");
     let log = Log::default();
     let cx = Cx { options, log: &log };

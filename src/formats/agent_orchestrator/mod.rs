@@ -11,6 +11,7 @@
 //! makes it; so are metadata without a log, which a run leaves that has just begun.
 
 mod block;
+mod carrier;
 mod context;
 mod health;
 mod line;
@@ -79,6 +80,7 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     prompt: None,
     repair: None,
+    carrier: Some(&carrier::CARRIER),
 };
 
 const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Result, Kind::Opaque];

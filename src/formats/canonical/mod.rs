@@ -8,12 +8,15 @@
 mod read;
 mod write;
 
+pub use write::line;
+
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Confidence, Cx, Format, Head, Plane, Sniffed, Target, Version, no_header};
 use crate::lines::Line;
 use crate::mapping::Source;
-use crate::record::Kind;
+use crate::position::Position;
+use crate::record::{Kind, Record};
 use bytes::Bytes;
 
 /// The row of the table.
@@ -47,6 +50,7 @@ pub static FORMAT: Format = Format {
     context: None,
     prompt: None,
     repair: None,
+    carrier: None,
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
@@ -68,6 +72,15 @@ fn plane<'a>(line: &Line<'_>, target: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn
             Err(Error::request(Code::WrongVersion, message))
         }
     }
+}
+
+/// Reads one record from its line, without line ending.
+///
+/// # Errors
+/// If it is no record.
+pub fn record(line: &Bytes) -> Result<Record> {
+    let at = Position { line: 1, ..Position::default() };
+    read::parse(&Line { bytes: line, at, terminated: true }, line)
 }
 
 /// Checks each line and passes it on.

@@ -18,6 +18,7 @@
 //! the other, `{"prompt":true}` for the system message with the run's own prompt, `{"message":…}`
 //! for a message by value, and `{"same":…}` for one that another reference gives with this `label`.
 
+mod carrier;
 mod context;
 mod foreign;
 mod history;
@@ -94,6 +95,7 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     prompt: Some(prompt::open),
     repair: None,
+    carrier: Some(&carrier::CARRIER),
 };
 
 const KINDS: &[Kind] = &[

@@ -3,6 +3,7 @@
 //! Three generations of YAML. Which members become what is said where they are read: messages in
 //! `message.rs`, turns and the top of a file in `file/`, the header of a run in `run/`.
 
+mod carrier;
 mod chain;
 mod context;
 mod file;
@@ -88,6 +89,7 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     prompt: None,
     repair: None,
+    carrier: Some(&carrier::CARRIER),
 };
 
 /// What a file of this format is.

@@ -20,6 +20,7 @@
 //!
 //! Lines that are blank, or damaged and kept, are `opaque` records with their `text`.
 
+mod carrier;
 mod context;
 mod lineage;
 mod read;
@@ -95,6 +96,7 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     prompt: None,
     repair: Some(&repair::REPAIR),
+    carrier: Some(&carrier::CARRIER),
 };
 
 const TREE_KINDS: &[Kind] = &[

@@ -4,7 +4,7 @@ use super::super::{EXPANSION, NAME};
 use super::turn::{self, Table};
 use crate::diagnostic::{Code, Fate, Log};
 use crate::json::{Json, text as json};
-use crate::mapping::{Extra, Object};
+use crate::mapping::{Extra, Object, without};
 use crate::position::Position;
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::json::{Nodes, Scalars, emit};
@@ -213,7 +213,7 @@ impl Shape {
             // A value that no field takes, such as a `null`, keeps its place.
             let value = value.or_else(|| {
                 let value = inside(Field::Extra, name)?;
-                rest = rest.as_ref().map(|rest| without(rest, name));
+                rest = rest.as_ref().and_then(|rest| without(rest, name));
                 Some(value)
             });
             value.into_iter().for_each(|value| object.member(name, value.as_bytes()));
@@ -267,15 +267,6 @@ impl Shape {
             top.add(&key, Json::checked(json.into()));
         }
     }
-}
-
-/// The object without one of its members.
-fn without(object: &Json, name: &str) -> Json {
-    let mut rest = Extra::default();
-    for (key, value) in object.members().filter(|(key, _)| !json::is(key, name)) {
-        rest.add(key, value);
-    }
-    rest.finish().unwrap_or(Json::constant("{}"))
 }
 
 /// Writes JSON that the model made.

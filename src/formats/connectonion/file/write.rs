@@ -3,7 +3,7 @@
 //! Turns stand before the messages that they sum up, and the top before both tells of the end. So
 //! turns and messages go to spools, and the file is put together at its end.
 
-use super::super::{EXPANSION, message};
+use super::super::{EXPANSION, carrier, message};
 use super::assembly::{CHUNK, Frame, Section, add_file, append, ended};
 use super::top::{Lists, Shape, put};
 use super::turn::{self, Summary};
@@ -399,7 +399,13 @@ impl File<'_> {
             self.sums.1 += summary.cost;
             self.written += 1;
             let mut json = Vec::new();
-            self.shape.turns.write(&summary.record(self.written), None, &mut json);
+            let mut turn = summary.record(self.written);
+            if self.cx.options.residue {
+                self.shape.turns.write(&turn, None, &mut json);
+                carrier::sign(&mut turn.node, &json);
+                json.clear();
+            }
+            self.shape.turns.write(&turn, None, &mut json);
             put(&json, &mut self.turns.yaml);
         }
     }

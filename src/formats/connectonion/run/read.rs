@@ -1,5 +1,6 @@
 //! Reading a run, line by line.
 
+use super::super::carrier::KEY;
 use super::super::chain::Chain;
 use super::super::{NAME, message};
 use super::edited;
@@ -8,7 +9,7 @@ use super::{CLOSE, INDENT, MESSAGES, OPEN, parse};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader, no_header};
-use crate::json::Json;
+use crate::json::{Cursor, Json};
 use crate::lines::{Line, Lines, utf8};
 use crate::mapping::Spacing;
 use crate::position::{Located, Position};
@@ -69,6 +70,8 @@ enum Stage {
     Messages,
     /// Behind the bracket that closes it.
     Closed,
+    /// In the list of what the file carries.
+    Carried,
     Done,
 }
 
@@ -168,11 +171,18 @@ impl Records<'_> {
             Stage::Before if text == OPEN.as_bytes() => self.stage = Stage::Messages,
             Stage::Messages if text == CLOSE.as_bytes() => self.stage = Stage::Closed,
             Stage::Messages => return self.message(&line, &bytes).map(Some),
+            Stage::Closed if text == format!("{KEY}:").as_bytes() => self.stage = Stage::Carried,
+            Stage::Carried if carried(&bytes).is_some() => {
+                let mut record = Record::new(Kind::Notice);
+                record.node.set(Field::Subtype, Json::string(KEY));
+                carried(&bytes).into_iter().for_each(|chunk| record.node.set(Field::Data, chunk));
+                return Ok(Some(Located { value: record, at }));
+            }
             _ => {
                 let message = "a line that belongs to no message";
                 let found = Diagnostic::new(Code::Syntax, message).at(at).showing(&bytes, 0);
                 let mut line = self.kept(Error::damaged(found), &bytes, at)?;
-                if self.stage == Stage::Closed {
+                if matches!(self.stage, Stage::Closed | Stage::Carried) {
                     line.value.node.set(Field::Layout, Json::constant("\"behind\""));
                 }
                 return Ok(Some(line));
@@ -227,7 +237,7 @@ impl Records<'_> {
     }
 
     fn end(&mut self) -> Result<Option<Located<Record>>> {
-        let closed = self.stage == Stage::Closed;
+        let closed = matches!(self.stage, Stage::Closed | Stage::Carried);
         self.stage = Stage::Done;
         // A line that was cut short has said so itself.
         if !closed && !self.faulty {
@@ -244,6 +254,15 @@ impl Records<'_> {
         record.node.set(Field::File, file);
         Ok(Some(Located { value: record, at }))
     }
+}
+
+/// The chunk of residue that an item of the list is.
+fn carried(line: &Bytes) -> Option<Json> {
+    let item = line.strip_prefix(b"- ")?;
+    let item = line.slice_ref(item.trim_ascii());
+    let mut cursor = Cursor::new(&item);
+    let whole = cursor.skip_value().is_ok() && cursor.end().is_ok() && item.starts_with(b"\"");
+    whole.then(|| Json::checked(item.clone()))
 }
 
 /// The header and the messages as JSON.

@@ -1,6 +1,8 @@
 //! The promises that hold for every format of the table and every file of our own.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod pairs;
 
 use bytes::Bytes;
 use common::{

@@ -1,0 +1,54 @@
+//! Residue in ConnectOnion's files: a list `x_copyist`, the last member of the top.
+//!
+//! The software drops members of the top that it does not know when it writes a file again, but
+//! not those of a turn. So each turn of a converted file has a member of the same name, and what
+//! was dropped is missed.
+
+use crate::error::{Error, Result};
+use crate::format::{Carrier, Load, Took, chunks, take_extra};
+use crate::ids::hash;
+use crate::json::Json;
+use crate::mapping::Extra;
+use crate::record::{Field, Kind, Node, Record};
+use std::io::{self, Read, Write};
+
+/// The way of it.
+pub static CARRIER: Carrier = Carrier { take, part: |_| 0, put };
+
+/// What the list is called, and the mark of a turn.
+pub const KEY: &str = "x_copyist";
+
+fn take(record: &mut Record) -> Took {
+    if record.kind == Kind::Notice && record.node.is(Field::Subtype, KEY) {
+        let chunks = record.node.json(Field::Data).cloned().into_iter().collect();
+        return Took { chunks, whole: true, marked: false };
+    }
+    if !matches!(record.kind, Kind::Session | Kind::Turn) {
+        return Took::default();
+    }
+    let Some(carried) = take_extra(&mut record.node, KEY) else { return Took::default() };
+    let whole = record.kind == Kind::Session && record.node.is_empty();
+    match carried.as_bytes().first() {
+        Some(b'[') => Took { chunks: chunks(&carried), marked: false, whole },
+        _ => Took { marked: true, whole, ..Took::default() },
+    }
+}
+
+fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
+    let failed = |error| Error::io("cannot write", error);
+    io::copy(from, to).map_err(failed)?;
+    to.write_all(format!("{KEY}:\n").as_bytes()).map_err(failed)?;
+    while let Some(chunk) = (load.next)()? {
+        to.write_all(format!("- \"{chunk}\"\n").as_bytes()).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Marks a turn of a converted file with a hash of its text, for each is to have one of its own.
+pub fn sign(turn: &mut Node, text: &[u8]) {
+    let mut extra = Extra::default();
+    turn.json(Field::Extra).into_iter().for_each(|old| extra.add_members(old));
+    let print = Json::string(&format!("{:016x}", hash(text)));
+    extra.add(Json::string(KEY).as_bytes(), print.as_bytes());
+    extra.finish().into_iter().for_each(|extra| turn.set(Field::Extra, extra));
+}

@@ -1,0 +1,177 @@
+//! Which records of a target tell what which records of the source told.
+//!
+//! Formats cut what is said in different ways: an answer is one message here, a message a block
+//! there. So blocks are compared, not records.
+
+use crate::context::plain;
+use crate::formats::canonical;
+use crate::ids::fingerprint;
+use crate::json::Json;
+use crate::record::{Field, Kind, Node, Record, Value};
+use imara_diff::{Algorithm, Diff, InternedInput};
+
+/// Something that a record tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Atom {
+    /// What is told.
+    print: u64,
+    /// The record's number.
+    record: u32,
+    /// What the record is.
+    tag: Tag,
+}
+
+/// What a record is, as far as records of different formats can stand for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tag(pub char);
+
+impl Tag {
+    /// That of a record.
+    pub fn of(record: &Record) -> Self {
+        let role = |name| record.node.is(Field::Role, name);
+        Self(match record.kind {
+            Kind::Session => 'S',
+            Kind::Turn => 'T',
+            Kind::Message if role("user") => 'u',
+            Kind::Message if role("assistant") => 'a',
+            Kind::Message if role("tool") => 't',
+            Kind::Message if role("system") => 's',
+            Kind::Message => 'm',
+            _ => 'o',
+        })
+    }
+
+    /// Records stand in one order with those of their own class only: some formats tell of all
+    /// turns before the first message.
+    fn class(self) -> usize {
+        match self.0 {
+            'S' => 0,
+            'T' => 1,
+            'o' => 2,
+            _ => 3,
+        }
+    }
+
+}
+
+/// Classes of [`Tag`].
+const CLASSES: usize = 4;
+
+/// Adds what a record tells.
+pub fn atoms(record: &Record, number: u32, list: &mut Vec<Atom>) {
+    let tag = Tag::of(record);
+    let mut add = |print| list.push(Atom { print, record: number, tag });
+    match record.kind {
+        Kind::Session => add(0),
+        Kind::Turn => {
+            let input = record.node.json(Field::Input).map(Json::normal).unwrap_or_default();
+            add(fingerprint(&input));
+        }
+        Kind::Message => {
+            let before = record.node.nodes(Field::Content).unwrap_or_default();
+            let thoughts = before.iter().filter_map(|block| block.json(Field::Thinking));
+            thoughts.for_each(|thought| add(print_of(tag, &thought.normal())));
+            let said = plain(&record.node, false);
+            let blocks = said.as_ref().and_then(|node| node.nodes(Field::Content));
+            let blocks = blocks.unwrap_or_default();
+            blocks.iter().for_each(|block| add(print_of(tag, &spelled(block))));
+            if blocks.is_empty() && before.is_empty() {
+                add(print_of(tag, b""));
+            }
+        }
+        _ => add(print_of(tag, &told(record))),
+    }
+}
+
+fn print_of(tag: Tag, text: &[u8]) -> u64 {
+    fingerprint(text) ^ u64::from(u32::from(tag.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// A message or block as one spelling.
+pub fn spelled(node: &Node) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (field, value) in node.iter().filter(|(field, _)| *field != Field::IsError) {
+        out.extend_from_slice(field.name().as_bytes());
+        match value {
+            Value::Json(json) => out.extend_from_slice(&json.normal()),
+            Value::Node(node) => out.extend_from_slice(&spelled(node)),
+            Value::Nodes(nodes) => nodes.iter().for_each(|node| out.extend(spelled(node))),
+        }
+    }
+    out
+}
+
+/// What a record of another kind tells, but for what formats spell differently.
+fn told(record: &Record) -> Vec<u8> {
+    const APART: &[Field] = &[
+        Field::Id,
+        Field::Parent,
+        Field::IdMade,
+        Field::Time,
+        Field::Raw,
+        Field::RawBytes,
+        Field::Eol,
+        Field::Layout,
+        Field::Synthesized,
+    ];
+    let mut record = record.clone();
+    APART.iter().for_each(|field| drop(record.node.take(*field)));
+    let mut out = Vec::new();
+    canonical::line(&record, &mut out);
+    out
+}
+
+/// Pairs of records, of the source and of the target, that tell the same, sorted and without
+/// doubles. What tells something else in the same place is paired, too, if it is of one tag.
+pub fn pairs(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {
+    let mut pairs = Vec::new();
+    for class in 0..CLASSES {
+        let of = |atoms: &[Atom]| -> Vec<Atom> {
+            atoms.iter().copied().filter(|atom| atom.tag.class() == class).collect()
+        };
+        let (source, target) = (of(source), of(target));
+        let prints = |atoms: &[Atom]| -> Vec<u64> { atoms.iter().map(|a| a.print).collect() };
+        matched(&prints(&source), &prints(&target), &mut |same, a, b| {
+            let (a, b) = (source.get(a).unwrap_or_default(), target.get(b).unwrap_or_default());
+            if same {
+                pairs.extend(a.iter().zip(b).map(|(a, b)| (a.record, b.record)));
+            } else {
+                pairs.extend(rest(a, b));
+            }
+        });
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// Pairs what stands between equal records, in its order.
+fn rest<'a>(source: &'a [Atom], target: &'a [Atom]) -> impl Iterator<Item = (u32, u32)> + 'a {
+    let mut left = target;
+    source.iter().filter_map(move |atom| {
+        let place = left.iter().position(|other| other.tag == atom.tag)?;
+        let found = left.get(place)?;
+        left = left.get(place + 1..).unwrap_or_default();
+        Some((atom.record, found.record))
+    })
+}
+
+/// Shows the ranges of two lists that are equal, and those that are not, in order.
+pub fn matched(
+    a: &[u64],
+    b: &[u64],
+    show: &mut dyn FnMut(bool, std::ops::Range<usize>, std::ops::Range<usize>),
+) {
+    let mut input = InternedInput::default();
+    input.update_before(a.iter().copied());
+    input.update_after(b.iter().copied());
+    let diff = Diff::compute(Algorithm::Histogram, &input);
+    let (mut at_a, mut at_b) = (0, 0);
+    for hunk in diff.hunks() {
+        let (before, after) = (hunk.before.clone(), hunk.after.clone());
+        show(true, at_a..before.start as usize, at_b..after.start as usize);
+        (at_a, at_b) = (before.end as usize, after.end as usize);
+        show(false, before.start as usize..at_a, after.start as usize..at_b);
+    }
+    show(true, at_a..a.len(), at_b..b.len());
+}

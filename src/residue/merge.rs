@@ -1,0 +1,254 @@
+//! A file that carries residue as the session that it was made of.
+
+use super::align::{Tag, matched, spelled};
+use super::back::Back;
+use super::pack::{Chunks, Items, refused};
+use super::print;
+use super::shelf::Shelf;
+use super::stage::Staged;
+use crate::context;
+use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::error::{Error, Result};
+use crate::format::{Carrier, Cx, Format, MARK, Parts, Sink, Took};
+use crate::formats::canonical;
+use crate::json::Json;
+use crate::position::Position;
+use crate::record::Field;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+
+/// What a file says with its residue, as a canonical stream.
+pub struct Merged {
+    /// The stream.
+    pub parts: Staged,
+    /// Whether it says anything that its source did not say.
+    pub changed: bool,
+}
+
+/// Reads a session with the residue that it carries; `None` if it carries none.
+///
+/// # Errors
+/// If it cannot be read, or there is no room.
+pub fn merge(
+    from: &'static Format,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Option<Merged>> {
+    let Some(carrier) = from.carrier else { return Ok(None) };
+    if !is_marked(parts)? {
+        return Ok(None);
+    }
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let Some((mut now, chunks)) = now(from, carrier, parts, sink, &quiet)? else {
+        return Ok(None);
+    };
+    // Only now is it known that the session is not read again.
+    for found in log.into_findings().diagnostics {
+        cx.report(found);
+    }
+    let told = match chunks {
+        Some(chunks) if !cx.options.ignore_residue => told(&mut now, chunks, sink, cx),
+        _ => Ok(None),
+    };
+    match told {
+        Ok(Some(merged)) => return Ok(Some(merged)),
+        Err(error) if error.code() == Code::ResidueRefused => cx.report(error.into_diagnostic()),
+        Err(error) => return Err(error),
+        Ok(None) => {}
+    }
+    Ok(Some(Merged { parts: now.shelf.parts()?, changed: true }))
+}
+
+/// Whether a part holds what every file has that carries residue.
+fn is_marked(parts: &mut dyn Parts) -> Result<bool> {
+    parts.keep()?;
+    for name in parts.names() {
+        let mut part = parts.open(&name)?;
+        let mut buffer = vec![0; 256 << 10];
+        let mut kept = 0;
+        loop {
+            let read = part.read(buffer.get_mut(kept..).unwrap_or_default());
+            let read = read.map_err(|error| Error::io("cannot read", error))?;
+            if read == 0 {
+                break;
+            }
+            let end = kept + read;
+            let text = buffer.get(..end).unwrap_or_default();
+            if memchr::memmem::find(text, MARK).is_some() {
+                return Ok(true);
+            }
+            kept = end.min(MARK.len() - 1);
+            buffer.copy_within(end - kept..end, 0);
+        }
+    }
+    Ok(false)
+}
+
+/// The records of a file as it is now, without what it carries.
+pub struct Now {
+    /// The records.
+    pub shelf: Shelf,
+    /// By what each is known, and where it stands.
+    pub prints: Vec<(Tag, u64)>,
+    /// Where each stands.
+    pub places: Vec<Position>,
+}
+
+/// Reads a file and takes from it what it carries; `None` if that is nothing.
+fn now(
+    from: &'static Format,
+    carrier: &Carrier,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Option<(Now, Option<Chunks>)>> {
+    let (shelf, mut chunks) = (Shelf::new(sink.spool()?), sink.spool()?);
+    let mut now = Now { shelf, prints: Vec::new(), places: Vec::new() };
+    let (mut carries, mut marked) = (false, false);
+    for item in (from.read)(parts, cx)? {
+        let mut located = item?;
+        let took: Took = (carrier.take)(&mut located.value);
+        for chunk in &took.chunks {
+            let chunk = chunk.text().unwrap_or_default();
+            let written = chunks.write_all(format!("{}\n", chunk.trim()).as_bytes());
+            written.map_err(|error| Error::io("cannot write a temporary file", error))?;
+        }
+        carries |= !took.chunks.is_empty();
+        marked |= took.marked;
+        if !took.whole {
+            now.prints.push((Tag::of(&located.value), print::kept(print::of(&located.value))));
+            now.places.push(located.at);
+            now.shelf.add(&located.value)?;
+        }
+    }
+    if marked && !carries {
+        let message = "the file was converted, and a program that wrote it again dropped the residue";
+        cx.report(Diagnostic::new(Code::ResidueGone, message));
+    }
+    if !carries && !marked {
+        return Ok(None);
+    }
+    let chunks = carries.then(|| Chunks::over(chunks)).transpose()?;
+    Ok(Some((now, chunks)))
+}
+
+/// What became of a record that the file had when it was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is this one, as it was.
+    Same(u32),
+    /// It is probably this one, edited.
+    Edited(u32),
+    /// It is gone.
+    Deleted,
+}
+
+/// Merges a file with its residue.
+fn told(
+    now: &mut Now,
+    chunks: Chunks,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Option<Merged>> {
+    let mut items = Items::of(chunks);
+    let names = names(&mut items)?;
+    let (fates, added) = aligned(&names, &now.prints);
+    let mut items = items.rewind()?;
+    let mut back = Back::new(now, fates, added, Shelf::new(sink.spool()?), cx);
+    while let Some(item) = items.next()? {
+        back.item(&item)?;
+    }
+    let (mut shelf, changed) = back.finish()?;
+    let mut merged = shelf.parts()?;
+    if !is_heard(&mut merged, &mut now.shelf.parts()?, cx)? {
+        return Err(refused("with it the session says something else than what the file shows"));
+    }
+    Ok(Some(Merged { parts: merged, changed }))
+}
+
+/// By what the records of the file were known when it was made.
+fn names(items: &mut Items) -> Result<BTreeMap<u32, (Tag, u64)>> {
+    let mut names = BTreeMap::new();
+    let damaged = || refused("an item is not understood");
+    while let Some(item) = items.next()? {
+        for name in named(&item) {
+            let (number, tag, print) = name.ok_or_else(damaged)?;
+            names.insert(number, (tag, print));
+        }
+    }
+    Ok(names)
+}
+
+/// The records of the file that an item speaks of: number, tag and hash of each.
+pub fn named(item: &Json) -> Vec<Option<(u32, Tag, u64)>> {
+    let list = |json: Json| super::template::items(&json);
+    let one = |json: Json| {
+        let [number, print] = list(json).try_into().ok()?;
+        let (number, print): (Json, Json) = (number, print);
+        let (tag, print) = print::parsed(&print.text()?)?;
+        Some((number.float()? as u32, tag, print))
+    };
+    match (item.member("derived"), item.member("by")) {
+        (Some(name), _) => vec![one(name)],
+        (None, Some(names)) => list(names).into_iter().map(one).collect(),
+        (None, None) => Vec::new(),
+    }
+}
+
+/// What became of each record, and which of the file's are new.
+fn aligned(
+    names: &BTreeMap<u32, (Tag, u64)>,
+    now: &[(Tag, u64)],
+) -> (BTreeMap<u32, Fate>, Vec<u32>) {
+    let old: Vec<_> = names.iter().map(|(number, (tag, print))| (*number, *tag, *print)).collect();
+    let mut fates: BTreeMap<u32, Fate> =
+        old.iter().map(|(number, ..)| (*number, Fate::Deleted)).collect();
+    let mut added = Vec::new();
+    let prints = |list: &[(Tag, u64)]| -> Vec<u64> { list.iter().map(|(_, p)| *p).collect() };
+    let before: Vec<u64> = old.iter().map(|(.., print)| *print).collect();
+    matched(&before, &prints(now), &mut |same, a, b| {
+        let a = old.get(a).unwrap_or_default();
+        let mut new: Vec<u32> = b.map(|n| n as u32).collect();
+        for (place, (number, tag, _)) in a.iter().enumerate() {
+            if same {
+                let found = new.get(place).map_or(Fate::Deleted, |new| Fate::Same(*new));
+                fates.insert(*number, found);
+            } else if let Some(place) =
+                new.iter().position(|n| now.get(*n as usize).is_some_and(|(other, _)| other == tag))
+            {
+                fates.insert(*number, Fate::Edited(new.remove(place)));
+            }
+        }
+        if !same {
+            added.extend(new);
+        }
+    });
+    (fates, added)
+}
+
+/// Whether a model would be told the same by both, the system's own words apart.
+fn is_heard(merged: &mut Staged, plain: &mut Staged, cx: &Cx<'_>) -> Result<bool> {
+    let (log, other) = (Log::default(), Log::default());
+    let quiet = Cx { options: cx.options, log: &log };
+    let other = Cx { options: cx.options, log: &other };
+    let said = |parts| context::sent(&canonical::FORMAT, parts, &other, &quiet);
+    let (Ok(merged), Ok(plain)) = (said(merged), said(plain)) else { return Ok(false) };
+    let counts = |item: &Result<crate::position::Located<crate::record::Record>>| {
+        item.as_ref().map_or(true, |located| !located.value.node.is(Field::Role, "system"))
+    };
+    let (mut merged, mut plain) = (merged.filter(counts), plain.filter(counts));
+    loop {
+        match (merged.next(), plain.next()) {
+            (None, None) => return Ok(true),
+            (Some(a), Some(b)) => {
+                let (Ok(a), Ok(b)) = (a, b) else { return Ok(false) };
+                if spelled(&a.value.node) != spelled(&b.value.node) {
+                    return Ok(false);
+                }
+            }
+            _ => return Ok(false),
+        }
+    }
+}

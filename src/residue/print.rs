@@ -1,0 +1,67 @@
+//! Hashes by which records of a target are known again.
+
+use super::align::Tag;
+use crate::formats::canonical;
+use crate::ids::hash;
+use crate::json::Json;
+use crate::record::{Field, Node, Record, Value};
+
+/// What says how a file is spelled, or what a reader made up, and so tells nothing of an edit.
+const APART: &[Field] = &[
+    Field::IdMade,
+    Field::Raw,
+    Field::RawBytes,
+    Field::Eol,
+    Field::File,
+    Field::Layout,
+    Field::Group,
+    Field::Source,
+];
+
+/// Half of what a record says, its spelling apart: enough to know it again among its neighbours.
+pub fn of(record: &Record) -> u64 {
+    let mut node = record.node.clone();
+    let made = node.is_true(Field::IdMade);
+    APART.iter().for_each(|field| drop(node.take(*field)));
+    // Where one was made its parent's was, too, and both hang on how the person wants them made.
+    if made || node.json(Field::Id).is_none() {
+        [Field::Id, Field::Parent].iter().for_each(|field| drop(node.take(*field)));
+    }
+    let mut line = Vec::new();
+    canonical::line(&Record { kind: record.kind, node }, &mut line);
+    hash(&Json::checked(line.into()).normal())
+}
+
+/// A record's tag and hash as text.
+pub fn spelled(tag: Tag, print: u64) -> String {
+    format!("{}{:015x}", tag.0, print >> 4)
+}
+
+/// The same as numbers again.
+pub fn parsed(text: &str) -> Option<(Tag, u64)> {
+    let mut letters = text.chars();
+    let tag = Tag(letters.next()?);
+    let print = u64::from_str_radix(letters.as_str(), 16).ok()?;
+    Some((tag, print << 4))
+}
+
+/// What is kept of a hash.
+pub fn kept(print: u64) -> u64 {
+    print & !0xf
+}
+
+/// A short hash of a field, to see whether a person changed it.
+pub fn of_field(node: &Node, field: Field) -> Option<String> {
+    let bytes = match node.get(field)? {
+        Value::Json(json) => json.normal(),
+        _ => {
+            let mut only = Node::default();
+            only.set(field, node.get(field)?.clone());
+            let mut line = Vec::new();
+            let record = Record { kind: crate::record::Kind::Message, node: only };
+            canonical::line(&record, &mut line);
+            Json::checked(line.into()).normal()
+        }
+    };
+    Some(format!("{:08x}", hash(&bytes) >> 32))
+}

@@ -1,0 +1,66 @@
+//! Records that can be asked for by their number, outside of memory.
+
+use super::stage::{Shared, Staged};
+use crate::error::{Error, Result};
+use crate::format::Spool;
+use crate::formats::canonical;
+use crate::record::Record;
+use bytes::Bytes;
+use std::io::{Read, Seek, SeekFrom, Write};
+
+/// Records as lines of the canonical stream. It costs eight bytes a record.
+pub struct Shelf {
+    spool: Shared,
+    /// Where each record ends.
+    ends: Vec<u64>,
+    out: Vec<u8>,
+    written: u64,
+}
+
+/// Records are written in pieces of this size.
+const CHUNK: usize = 256 << 10;
+
+impl Shelf {
+    /// Without records.
+    pub fn new(spool: Box<dyn Spool>) -> Self {
+        Self { spool: Shared::of(spool), ends: Vec::new(), out: Vec::new(), written: 0 }
+    }
+
+    /// Adds a record.
+    pub fn add(&mut self, record: &Record) -> Result<()> {
+        canonical::line(record, &mut self.out);
+        self.ends.push(self.written + self.out.len() as u64);
+        if self.out.len() >= CHUNK { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let failed = |error| Error::io("cannot write a temporary file", error);
+        self.spool.seek(SeekFrom::Start(self.written)).map_err(failed)?;
+        self.spool.write_all(&self.out).map_err(failed)?;
+        self.written += self.out.len() as u64;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// The line of a record, without its line ending.
+    pub fn line(&mut self, number: u32) -> Result<Bytes> {
+        if !self.out.is_empty() {
+            self.flush()?;
+        }
+        let number = number as usize;
+        let before = number.checked_sub(1).and_then(|before| self.ends.get(before));
+        let start = before.copied().unwrap_or(0);
+        let end = self.ends.get(number).copied().unwrap_or(start);
+        let mut line = vec![0; (end - start).saturating_sub(1) as usize];
+        let failed = |error| Error::io("cannot read a temporary file", error);
+        self.spool.seek(SeekFrom::Start(start)).map_err(failed)?;
+        self.spool.read_exact(&mut line).map_err(failed)?;
+        Ok(line.into())
+    }
+
+    /// All of them, as a canonical stream.
+    pub fn parts(&mut self) -> Result<Staged> {
+        self.flush()?;
+        Ok(Staged::one(self.spool.clone()))
+    }
+}

@@ -1,0 +1,190 @@
+//! A session that is written, and read again before it goes to its place.
+
+use crate::diagnostic::Code;
+use crate::error::{Error, Result};
+use crate::format::{Carrier, Change, Load, Parts, Sink, Spool};
+use crate::residue::pack::Chunks;
+use std::cell::RefCell;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::rc::Rc;
+
+/// Keeps the parts of a session outside of memory until it is known what they carry.
+pub struct Stage<'s> {
+    sink: &'s mut dyn Sink,
+    parts: Vec<(String, Shared)>,
+}
+
+/// A part, shared by who writes it and who reads it.
+#[derive(Clone)]
+pub struct Shared(Rc<RefCell<Box<dyn Spool>>>);
+
+impl Shared {
+    /// This room.
+    pub fn of(spool: Box<dyn Spool>) -> Self {
+        Self(Rc::new(RefCell::new(spool)))
+    }
+}
+
+impl Seek for Shared {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.borrow_mut().seek(to)
+    }
+}
+
+impl Read for Shared {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.borrow_mut().read(into)
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.borrow_mut().flush()
+    }
+}
+
+/// Reads a part from a place of its own.
+struct Reading {
+    part: Shared,
+    at: u64,
+}
+
+impl Read for Reading {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut part = self.part.0.borrow_mut();
+        part.seek(SeekFrom::Start(self.at))?;
+        let read = part.read(into)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl<'s> Stage<'s> {
+    /// Before this place.
+    pub fn before(sink: &'s mut dyn Sink) -> Self {
+        Self { sink, parts: Vec::new() }
+    }
+
+    /// What was written, to be read.
+    pub fn parts(&self) -> Staged {
+        Staged { parts: self.parts.clone() }
+    }
+
+    /// Lends room outside of memory.
+    pub fn room(&mut self) -> Result<Box<dyn Spool>> {
+        self.sink.spool()
+    }
+
+    /// Puts the parts in their places, one of them with what it carries.
+    pub fn finish(self, load: Option<(&Carrier, u32, u64, Chunks)>) -> Result<()> {
+        let names: Vec<_> = self.parts.iter().map(|(name, _)| name.clone()).collect();
+        let carrying = load.as_ref().map(|(carrier, ..)| (carrier.part)(&names));
+        let mut load = load;
+        for (place, (name, part)) in self.parts.into_iter().enumerate() {
+            let lines = if carrying == Some(place) { lines(&part)? } else { 0 };
+            let mut from = io::BufReader::with_capacity(BUFFER, Reading { part, at: 0 });
+            let mut to = self.sink.create(&name)?;
+            match load.take_if(|_| carrying == Some(place)) {
+                Some((carrier, version, count, mut chunks)) => {
+                    let next = &mut || chunks.next();
+                    (carrier.put)(&mut from, Load { version, lines, count, next }, &mut *to)?;
+                }
+                None => drop(io::copy(&mut from, &mut to).map_err(cannot_copy)?),
+            }
+            to.flush().map_err(cannot_copy)?;
+        }
+        Ok(())
+    }
+}
+
+const BUFFER: usize = 256 << 10;
+
+fn cannot_copy(error: io::Error) -> Error {
+    Error::io("cannot copy", error)
+}
+
+/// How many lines a part has.
+fn lines(part: &Shared) -> Result<u64> {
+    let mut reading = Reading { part: part.clone(), at: 0 };
+    let mut buffer = vec![0; BUFFER];
+    let (mut count, mut last) = (0, b'\n');
+    loop {
+        let read = reading.read(&mut buffer).map_err(cannot_copy)?;
+        let Some(bytes) = buffer.get(..read).filter(|bytes| !bytes.is_empty()) else {
+            return Ok(count + u64::from(last != b'\n'));
+        };
+        count += memchr::memchr_iter(b'\n', bytes).count() as u64;
+        last = bytes.last().copied().unwrap_or(last);
+    }
+}
+
+impl Sink for Stage<'_> {
+    fn create(&mut self, name: &str) -> Result<Box<dyn Write>> {
+        let part = Shared::of(self.sink.spool()?);
+        self.parts.push((name.to_owned(), part.clone()));
+        Ok(Box::new(part))
+    }
+
+    fn add(&mut self, name: &str, contents: &[u8]) -> Result<bool> {
+        self.sink.add(name, contents)
+    }
+
+    fn change(&mut self, name: &str, change: Change) -> Result<()> {
+        self.sink.change(name, change)
+    }
+
+    fn is_native(&self) -> bool {
+        self.sink.is_native()
+    }
+
+    fn takes_parts(&self) -> bool {
+        self.sink.takes_parts()
+    }
+
+    fn stem(&self) -> Option<String> {
+        self.sink.stem()
+    }
+
+    fn spool(&mut self) -> Result<Box<dyn Spool>> {
+        self.sink.spool()
+    }
+}
+
+/// Parts that are not in their places yet, or never will be.
+#[derive(Default)]
+pub struct Staged {
+    parts: Vec<(String, Shared)>,
+}
+
+impl Staged {
+    /// A session of one part.
+    pub fn one(part: Shared) -> Self {
+        Self { parts: vec![(String::new(), part)] }
+    }
+}
+
+impl Parts for Staged {
+    fn names(&self) -> Vec<String> {
+        self.parts.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
+        self.open_at(name, 0)
+    }
+
+    fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
+        let part = self.parts.iter().find(|(part, _)| part == name);
+        let Some((_, part)) = part else {
+            return Err(Error::request(Code::Io, format!("no part {name:?}")));
+        };
+        Ok(Box::new(Reading { part: part.clone(), at: byte }))
+    }
+
+    fn keep(&mut self) -> Result<()> {
+        Ok(())
+    }
+}

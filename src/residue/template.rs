@@ -1,0 +1,461 @@
+//! A record of the source, said by what the target's records say already.
+//!
+//! A template is the record as a line of the canonical stream in which values that the target
+//! holds, too, are replaced by references: `{"^":0}` is the value at the same place of the first
+//! of the target's records, `{"^":"1/content/0/text"}` the one at this place of the second. So an
+//! edit of the target is an edit of what the template gives. `as` names another form of the
+//! value, `cut` how much before and behind it is left out. What could be taken for a reference is
+//! written as `{"^":null,"raw":"…"}`, with its spelling as text.
+
+use crate::ids::fingerprint;
+use crate::json::{Cursor, Json, Span, text};
+use bytes::Bytes;
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+/// Values shorter than this are referred to only where what they say is content.
+const LONG: usize = 24;
+/// Strings of this length are looked for in longer ones.
+const PART: usize = 48;
+/// How deep values are looked into.
+const DEEPEST: usize = 24;
+/// The members that hold what is said. Others of the same value may mean something else.
+const SAID: &[&str] =
+    &["text", "thinking", "content", "output", "input", "result", "summary", "command", "final"];
+/// The members that say what an object is.
+const NAMES: &[&str] = &["kind", "type"];
+/// What a reference is called.
+const REFERENCE: &str = "^";
+
+/// Another form of a value: its name, and how it is made.
+type Form = (&'static str, fn(&Json) -> Option<Json>);
+
+/// The forms in which formats tell the same. The first is the value itself.
+const FORMS: &[Form] = &[
+    ("", |value| Some(value.clone())),
+    ("normal", |value| Some(Json::checked(value.normal().into()))),
+    ("python", |value| Some(Json::checked(value.python().into()))),
+    ("parsed", parsed),
+    ("parsed normal", |value| Some(Json::checked(parsed(value)?.normal().into()))),
+    ("parsed python", |value| Some(Json::checked(parsed(value)?.python().into()))),
+    ("text", as_text),
+    ("normal text", |value| as_text(&Json::checked(value.normal().into()))),
+    ("python text", |value| as_text(&Json::checked(value.python().into()))),
+];
+
+fn parsed(value: &Json) -> Option<Json> {
+    let text = value.as_bytes();
+    let looks = text.get(..2).is_some_and(|start| matches!(start, b"\"{" | b"\"["));
+    value.parsed().filter(|_| looks)
+}
+
+fn as_text(value: &Json) -> Option<Json> {
+    let object = matches!(value.as_bytes().first(), Some(b'{' | b'['));
+    object.then(|| std::str::from_utf8(value.as_bytes()).ok().map(Json::string)).flatten()
+}
+
+/// The target's records that a record of the source is told by.
+pub struct Base {
+    lines: Vec<Json>,
+    places: HashMap<u64, Place>,
+    formed: OnceCell<HashMap<u64, (Place, usize)>>,
+}
+
+/// Where a value stands.
+#[derive(Clone)]
+struct Place {
+    record: usize,
+    path: String,
+    value: Json,
+    said: bool,
+}
+
+impl Base {
+    /// These records, as lines of the canonical stream.
+    pub fn new(lines: Vec<Bytes>) -> Self {
+        let lines: Vec<_> = lines.into_iter().map(Json::checked).collect();
+        let mut places = HashMap::new();
+        for (record, line) in lines.iter().enumerate() {
+            walk(line, "", "", 0, &mut |path, key, value| {
+                let said = SAID.contains(&key);
+                if value.as_bytes().len() >= if said { 4 } else { LONG } {
+                    let place = Place { record, path: path.to_owned(), value: value.clone(), said };
+                    places.entry(fingerprint(value.as_bytes())).or_insert(place);
+                }
+            });
+        }
+        Self { lines, places, formed: OnceCell::new() }
+    }
+
+    /// The record as a template. It is checked that the template gives the record again; if it does
+    /// not, the record itself is the template.
+    pub fn template(&self, record: &Bytes) -> Vec<u8> {
+        let record = Json::checked(record.clone());
+        let mut out = Vec::new();
+        self.value(&record, "", "", 0, &mut out);
+        let given = fill(&Json::checked(out.clone().into()), &self.lines);
+        if given.as_deref() == Some(record.as_bytes()) {
+            return out;
+        }
+        record.as_bytes().to_vec()
+    }
+
+    fn value(&self, value: &Json, path: &str, key: &str, depth: usize, out: &mut Vec<u8>) {
+        let bytes = value.as_bytes();
+        if NAMES.contains(&key) || depth >= DEEPEST {
+            return out.extend_from_slice(bytes);
+        }
+        if !path.is_empty() && self.same(value, path, out) || self.found(value, key, out) {
+            return;
+        }
+        match Inner::of(value) {
+            Inner::Members(members) => {
+                out.push(b'{');
+                for (i, (key, value)) in members.into_iter().enumerate() {
+                    separate(i, out);
+                    out.extend_from_slice(key.as_bytes());
+                    out.push(b':');
+                    let name = key.text().unwrap_or_default();
+                    self.value(&value, &format!("{path}/{name}"), &name, depth + 1, out);
+                }
+                out.push(b'}');
+            }
+            Inner::Items(items) => {
+                out.push(b'[');
+                for (i, item) in items.into_iter().enumerate() {
+                    separate(i, out);
+                    self.value(&item, &format!("{path}/{i}"), key, depth + 1, out);
+                }
+                out.push(b']');
+            }
+            Inner::Reference => {
+                out.extend_from_slice(b"{\"^\":null,\"raw\":");
+                text::quote(&String::from_utf8_lossy(bytes), out);
+                out.push(b'}');
+            }
+            Inner::Whole if bytes.len() >= PART && self.part(value, out) => {}
+            Inner::Whole => out.extend_from_slice(bytes),
+        }
+    }
+
+    /// Refers to an equal value at the same place.
+    fn same(&self, value: &Json, path: &str, out: &mut Vec<u8>) -> bool {
+        let equal = |line: &Json| resolve(line, path).is_some_and(|found| found == *value);
+        let Some(record) = self.lines.iter().position(equal) else { return false };
+        out.extend_from_slice(format!("{{\"{REFERENCE}\":{record}}}").as_bytes());
+        true
+    }
+
+    /// Refers to the same value, or another form of it, elsewhere.
+    fn found(&self, value: &Json, key: &str, out: &mut Vec<u8>) -> bool {
+        let bytes = value.as_bytes();
+        let said = SAID.contains(&key);
+        if bytes.len() < if said { 4 } else { LONG } || !matches!(bytes.first(), Some(b'"' | b'{' | b'[')) {
+            return false;
+        }
+        let fits = |place: &Place| bytes.len() >= LONG || place.said;
+        let print = fingerprint(bytes);
+        if let Some(place) = self.places.get(&print).filter(|p| p.value == *value && fits(p)) {
+            refer(place, "", None, out);
+            return true;
+        }
+        let formed = self.formed.get_or_init(|| self.forms());
+        let Some((place, form)) = formed.get(&print).filter(|(place, _)| fits(place)) else {
+            return false;
+        };
+        let (name, make) = FORMS.get(*form).copied().unwrap_or(FORMS[0]);
+        let right = make(&place.value).as_ref() == Some(value);
+        if right {
+            refer(place, name, None, out);
+        }
+        right
+    }
+
+    /// All other forms of all values.
+    fn forms(&self) -> HashMap<u64, (Place, usize)> {
+        let mut formed = HashMap::new();
+        for place in self.places.values() {
+            for (form, (_, make)) in FORMS.iter().enumerate().skip(1) {
+                if let Some(made) = make(&place.value) {
+                    let entry = formed.entry(fingerprint(made.as_bytes()));
+                    entry.or_insert_with(|| (place.clone(), form));
+                }
+            }
+        }
+        formed
+    }
+
+    /// Refers to a string that holds this one.
+    fn part(&self, value: &Json, out: &mut Vec<u8>) -> bool {
+        let normal = value.normal();
+        if normal != value.as_bytes() {
+            return false;
+        }
+        let inner = inside(&normal);
+        let longer = |p: &&Place| {
+            p.value.as_bytes().first() == Some(&b'"') && p.value.as_bytes().len() > normal.len()
+        };
+        let mut places: Vec<_> = self.places.values().filter(longer).collect();
+        places.sort_by(|a, b| (a.record, &a.path).cmp(&(b.record, &b.path)));
+        for place in places {
+            let whole = place.value.normal();
+            let whole = inside(&whole);
+            if let Some(at) = memchr::memmem::find(whole, inner) {
+                refer(place, "", Some((at, whole.len() - at - inner.len())), out);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// The record that a template gives; `None` if what it refers to is not there.
+pub fn fill(template: &Json, base: &[Json]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    put(template, "", base, 0, &mut out)?;
+    Some(out)
+}
+
+fn put(value: &Json, path: &str, base: &[Json], depth: usize, out: &mut Vec<u8>) -> Option<()> {
+    match Inner::of(value) {
+        _ if depth >= DEEPEST => out.extend_from_slice(value.as_bytes()),
+        Inner::Reference => out.extend_from_slice(given(value, path, base)?.as_bytes()),
+        Inner::Members(members) => {
+            out.push(b'{');
+            for (i, (key, value)) in members.into_iter().enumerate() {
+                separate(i, out);
+                out.extend_from_slice(key.as_bytes());
+                out.push(b':');
+                put(&value, &format!("{path}/{}", key.text()?), base, depth + 1, out)?;
+            }
+            out.push(b'}');
+        }
+        Inner::Items(items) => {
+            out.push(b'[');
+            for (i, item) in items.into_iter().enumerate() {
+                separate(i, out);
+                put(&item, &format!("{path}/{i}"), base, depth + 1, out)?;
+            }
+            out.push(b']');
+        }
+        Inner::Whole => out.extend_from_slice(value.as_bytes()),
+    }
+    Some(())
+}
+
+/// What a reference refers to.
+fn given(reference: &Json, path: &str, base: &[Json]) -> Option<Json> {
+    let to = reference.member(REFERENCE)?;
+    if to.is_null() {
+        return Some(Json::checked(reference.member("raw")?.text()?.into()));
+    }
+    let value = match to.text() {
+        Some(place) => {
+            let (record, path) = place.split_once('/').unwrap_or((&place, ""));
+            let path = if path.is_empty() { String::new() } else { format!("/{path}") };
+            resolve(base.get(record.parse::<usize>().ok()?)?, &path)?
+        }
+        None => resolve(base.get(to.float()? as usize)?, path)?,
+    };
+    if let Some(cut) = reference.member("cut") {
+        let ends: Vec<usize> = items(&cut).iter().filter_map(|n| Some(n.float()? as usize)).collect();
+        let whole = value.normal();
+        let inner = inside(&whole);
+        let [before, behind] = ends.try_into().ok()?;
+        let kept = inner.get(before..inner.len().checked_sub(behind)?)?;
+        let kept = [b"\"", kept, b"\""].concat();
+        // An edit may have put an escape across a cut.
+        let mut cursor = Cursor::new(&kept);
+        cursor.skip_value().ok()?;
+        cursor.end().ok()?;
+        return Some(Json::checked(kept.into()));
+    }
+    let form = reference.member("as").and_then(|form| form.text()).unwrap_or_default();
+    FORMS.iter().find(|(name, _)| *name == form)?.1(&value)
+}
+
+fn refer(place: &Place, form: &str, cut: Option<(usize, usize)>, out: &mut Vec<u8>) {
+    out.extend_from_slice(format!("{{\"{REFERENCE}\":").as_bytes());
+    text::quote(&format!("{}{}", place.record, place.path), out);
+    if !form.is_empty() {
+        out.extend_from_slice(format!(",\"as\":\"{form}\"").as_bytes());
+    }
+    if let Some((before, behind)) = cut {
+        out.extend_from_slice(format!(",\"cut\":[{before},{behind}]").as_bytes());
+    }
+    out.push(b'}');
+}
+
+/// What a value is made of, as far as a template may change it.
+enum Inner {
+    Members(Vec<(Json, Json)>),
+    Items(Vec<Json>),
+    /// An object that is a reference, or could be taken for one.
+    Reference,
+    /// No list or object, or one that has white space between its parts, which must stay.
+    Whole,
+}
+
+impl Inner {
+    fn of(value: &Json) -> Self {
+        let bytes = value.as_bytes();
+        match bytes.first() {
+            Some(b'{') => {
+                let members = members(value);
+                let first = members.first().map(|(key, _)| key.as_bytes());
+                let inside: usize = members.iter().map(|(k, v)| k.as_bytes().len() + v.as_bytes().len() + 2).sum();
+                match (first == Some(b"\"^\""), bytes.len() == inside.max(1) + 1) {
+                    (true, _) => Self::Reference,
+                    (false, true) => Self::Members(members),
+                    (false, false) => Self::Whole,
+                }
+            }
+            Some(b'[') => {
+                let items = items(value);
+                let inside: usize = items.iter().map(|item| item.as_bytes().len() + 1).sum();
+                let tight = bytes.len() == inside.max(1) + 1;
+                if tight { Self::Items(items) } else { Self::Whole }
+            }
+            _ => Self::Whole,
+        }
+    }
+}
+
+fn separate(place: usize, out: &mut Vec<u8>) {
+    if place > 0 {
+        out.push(b',');
+    }
+}
+
+/// Shows every value below this one that has a place of its own.
+fn walk(
+    value: &Json,
+    path: &str,
+    key: &str,
+    depth: usize,
+    show: &mut dyn FnMut(&str, &str, &Json),
+) {
+    if depth >= DEEPEST {
+        return;
+    }
+    match value.as_bytes().first() {
+        Some(b'{') => {
+            let mut seen = Vec::new();
+            for (key, value) in members(value) {
+                let Some(name) = key.text().filter(|name| !name.contains('/')) else { continue };
+                if seen.contains(&name) {
+                    continue;
+                }
+                let path = format!("{path}/{name}");
+                show(&path, &name, &value);
+                walk(&value, &path, &name, depth + 1, show);
+                seen.push(name);
+            }
+        }
+        Some(b'[') => {
+            for (i, value) in items(value).into_iter().enumerate() {
+                let path = format!("{path}/{i}");
+                show(&path, key, &value);
+                walk(&value, &path, key, depth + 1, show);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The value at a path.
+fn resolve(value: &Json, path: &str) -> Option<Json> {
+    let mut value = value.clone();
+    for step in path.split('/').skip(1) {
+        value = match value.as_bytes().first()? {
+            b'{' => value.member(step)?,
+            b'[' => items(&value).into_iter().nth(step.parse().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(value)
+}
+
+/// The members of an object, names and values.
+pub fn members(object: &Json) -> Vec<(Json, Json)> {
+    let slice = |part| Json::checked(object.bytes().slice_ref(part));
+    object.members().map(|(key, value)| (slice(key), slice(value))).collect()
+}
+
+/// The items of a list.
+pub fn items(array: &Json) -> Vec<Json> {
+    let text = array.as_bytes();
+    let mut cursor = Cursor::new(text);
+    let mut list = Vec::new();
+    if cursor.begin_array().is_ok() {
+        while let Ok(true) = cursor.next_element() {
+            let Ok(Span { start, end }) = cursor.skip_value() else { break };
+            list.push(Json::checked(array.bytes().slice(start..end)));
+        }
+    }
+    list
+}
+
+/// A string's spelling without its quotes.
+fn inside(string: &[u8]) -> &[u8] {
+    string.get(1..string.len().saturating_sub(1)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> Json {
+        Json::checked(text.to_owned().into())
+    }
+
+    fn there_and_back(source: &str, target: &[&str]) -> String {
+        let lines = target.iter().map(|line| Bytes::from(line.to_string())).collect();
+        let base = Base::new(lines);
+        let template = base.template(&Bytes::from(source.to_owned()));
+        let target: Vec<_> = target.iter().map(|line| json(line)).collect();
+        let template = Json::checked(template.into());
+        assert_eq!(fill(&template, &target).as_deref(), Some(source.as_bytes()), "{template:?}");
+        format!("{template:?}")
+    }
+
+    #[test]
+    fn what_the_target_says_is_not_said_again() {
+        let source = r#"{"kind":"message","id":"a1","content":[{"type":"text","text":"yes"}]}"#;
+        let target = r#"{"kind":"message","id":"m1","content":"yes"}"#;
+        let template = there_and_back(source, &[target]);
+        assert_eq!(
+            template,
+            r#"{"kind":"message","id":"a1","content":[{"type":"text","text":{"^":"0/content"}}]}"#
+        );
+        let edited = json(r#"{"kind":"message","id":"m1","content":"no"}"#);
+        assert_eq!(
+            fill(&json(&template), &[edited]).as_deref(),
+            Some(&br#"{"kind":"message","id":"a1","content":[{"type":"text","text":"no"}]}"#[..])
+        );
+    }
+
+    #[test]
+    fn other_forms_and_parts_are_found() {
+        let arguments = r#"{"command": "cargo test --locked"}"#;
+        let long = "what was said before, in so many words that it is worth a reference";
+        let source = format!(
+            r#"{{"kind":"message","content":[{{"arguments":{arguments}}}],"summary":"{long}"}}"#
+        );
+        let spelled = Json::string(arguments);
+        let target = format!(
+            r#"{{"kind":"message","content":[{{"arguments":{spelled:?}}},"<summary>\n{long}\n"]}}"#
+        );
+        let template = there_and_back(&source, &[&target]);
+        assert!(template.contains(r#""as":"parsed""#), "{template}");
+        assert!(template.contains(r#""cut":[11,2]"#), "{template}");
+        assert!(!template.contains("cargo"), "{template}");
+    }
+
+    #[test]
+    fn names_like_references_are_themselves() {
+        for source in [r#"{"^":0}"#, r#"{"a":{"b":[{"^":{"^":1}}]}}"#, r#"{"a": {"^": 1}}"#] {
+            there_and_back(source, &[r#"{"^":5,"a":1}"#]);
+        }
+    }
+}

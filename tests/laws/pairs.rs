@@ -1,0 +1,143 @@
+//! From every format to every other one and back.
+
+use crate::common::{
+    context, converted, corpus, files, options, own_inputs, read, recognise, session,
+};
+use copyist::context::{Form, Request};
+use copyist::format::{Format, OnError, Options};
+use copyist::formats::{FORMATS, canonical};
+use copyist::ids::Choice;
+use copyist::json::Json;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Files that do not come back as they were, or say something else in between, and why.
+const EXCEPTIONS: &[(&str, &str)] = &[];
+
+/// Every format at every version, but for the stream.
+fn targets() -> Vec<String> {
+    let formats = FORMATS.iter().filter(|format| format.name != canonical::FORMAT.name);
+    let names = |format: &&'static Format| -> Vec<String> {
+        format.versions.iter().map(|version| format.at(version.number)).collect()
+    };
+    formats.flat_map(|format| names(format)).collect()
+}
+
+fn keep() -> Options {
+    options(OnError::Keep, Choice::Derived)
+}
+
+/// What came of one kind of pairs.
+#[derive(Default)]
+struct Tally {
+    tried: u64,
+    identical: u64,
+    heard: u64,
+    /// Bytes of the sources, and by how much the targets are longer for what they carry.
+    bytes: u64,
+    carried: u64,
+    others: Vec<String>,
+}
+
+/// What a session would say to a model, the system's own words apart.
+fn said(text: &[u8]) -> Option<Vec<String>> {
+    let request = Request { form: Form::Canonical, ..Request::default() };
+    let out = context(text, &request, &keep()).0.ok()?;
+    let messages = Json::checked(out.into()).member("messages")?;
+    let value: serde_json::Value = serde_json::from_slice(messages.as_bytes()).ok()?;
+    let list = value.as_array()?.iter().filter(|message| message["role"] != "system");
+    Some(list.map(|message| without_outcome(message.clone()).to_string()).collect())
+}
+
+/// A message without whether a tool failed, which not every format says.
+fn without_outcome(mut value: serde_json::Value) -> serde_json::Value {
+    match &mut value {
+        serde_json::Value::Object(map) => {
+            map.remove("is_error");
+            map.values_mut().for_each(|value| *value = without_outcome(value.take()));
+        }
+        serde_json::Value::Array(list) => {
+            list.iter_mut().for_each(|value| *value = without_outcome(value.take()));
+        }
+        _ => {}
+    }
+    value
+}
+
+/// Takes one file there and back.
+fn there_and_back(file: &Path, source: &[u8], to: &str, tally: &mut Tally) {
+    let (format, version) = recognise(source).expect("a known format");
+    let own = format.at(version);
+    let (done, found) = converted(source, format, version, to, &keep());
+    let Ok(target) = done else { return };
+    let _ = found;
+    tally.tried += 1;
+    tally.bytes += source.len() as u64;
+    let plain = Options { residue: false, ..keep() };
+    let (without, _) = converted(source, format, version, to, &plain);
+    tally.carried += (target.len() as u64).saturating_sub(without.map_or(0, |t| t.len() as u64));
+    let name = format!("{} to {to}", file.display());
+    let (seen, number) = recognise(&target).unwrap_or_else(|| panic!("{name} is not recognised"));
+    let (back, found) = converted(&target, seen, number, &own, &keep());
+    let same = back.as_ref().is_ok_and(|back| back == source);
+    tally.identical += u64::from(same);
+    let heard = said(source) == said(&target);
+    tally.heard += u64::from(heard);
+    if !same || !heard {
+        let codes: Vec<_> = found.counts.keys().map(|code| code.name()).collect();
+        let what = if same { "says something else" } else { "does not come back" };
+        tally.others.push(format!("{name} {what} {codes:?}"));
+    }
+}
+
+fn print(tallies: &BTreeMap<(String, String), Tally>) {
+    println!("| from | to | files | identical | same context | carried |\n|---|---|---|---|---|---|");
+    for ((from, to), tally) in tallies {
+        let share = 100 * tally.carried / tally.bytes.max(1);
+        let Tally { tried, identical, heard, .. } = tally;
+        println!("| {from} | {to} | {tried} | {identical} | {heard} | {share} % |");
+    }
+}
+
+/// All of these files to all targets; gives what did not hold.
+fn all(inputs: &[PathBuf]) -> Vec<String> {
+    let mut tallies: BTreeMap<(String, String), Tally> = BTreeMap::new();
+    for file in inputs {
+        let source = session(file);
+        let Some((format, version)) = recognise(&source) else { continue };
+        let from = format.at(version);
+        for to in targets().iter().filter(|to| **to != from) {
+            let tally = tallies.entry((from.clone(), to.clone())).or_default();
+            there_and_back(file, &source, to, tally);
+        }
+    }
+    print(&tallies);
+    let others: Vec<String> = tallies.into_values().flat_map(|tally| tally.others).collect();
+    let named = |other: &&String| !EXCEPTIONS.iter().any(|(name, _)| other.contains(name));
+    others.iter().filter(named).cloned().collect()
+}
+
+#[test]
+fn every_own_file_comes_back_from_every_format() {
+    let others = all(&own_inputs());
+    assert!(others.is_empty(), "{} of them:\n{}", others.len(), others.join("\n"));
+}
+
+#[test]
+fn files_of_the_corpus_come_back_from_every_format() {
+    let Some(corpus) = corpus("files_of_the_corpus_come_back") else { return };
+    let mut inputs = Vec::new();
+    for set in ["pi/generated", "pi/public", "agent-orchestrator", "codelia", "connectonion"] {
+        inputs.extend(files(&corpus.join(set)));
+    }
+    let whole = |file: &PathBuf| {
+        let text = file.to_string_lossy();
+        !["/mut/", "/edge", "/truth/"].iter().any(|folder| text.contains(folder))
+    };
+    inputs.retain(whole);
+    inputs.retain(|file| recognise(&read(file)).is_some());
+    let step = std::env::var("COPYIST_STEP").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    let inputs: Vec<_> = inputs.into_iter().step_by(step).collect();
+    let others = all(&inputs);
+    assert!(others.is_empty(), "{} of them:\n{}", others.len(), others.join("\n"));
+}
