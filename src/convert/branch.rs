@@ -19,6 +19,8 @@ pub struct Branch {
     before: Vec<Located<Record>>,
     /// How many nodes were passed.
     nodes: u32,
+    /// What the target holds as its source does, where that is an older version of it.
+    kinds: &'static [Kind],
 }
 
 impl Branch {
@@ -52,7 +54,7 @@ impl Branch {
         let tree = shape.finish();
         let Some(path) = tree.path(leaf.as_ref()) else { return Ok(None) };
         let cycle = path.cycle();
-        let mut branch = Self { path, context: None, before: Vec::new(), nodes: 0 };
+        let mut branch = Self { path, context: None, before: Vec::new(), nodes: 0, kinds: &[] };
         match (cycle, session) {
             (Some(found), _) => cx.report(found),
             (None, Some(session)) => branch.look(&session, from, to, parts, &quiet, &tree)?,
@@ -71,7 +73,8 @@ impl Branch {
         quiet: &Cx<'_>,
         tree: &Tree,
     ) -> Result<()> {
-        let Some(open) = rules(session, to) else { return Ok(()) };
+        let Some((open, other)) = rules(session, to) else { return Ok(()) };
+        self.kinds = if other { &[] } else { to.version().kinds };
         let mut context = open(session);
         let mut nodes = 0;
         for item in (from.read)(parts, quiet)? {
@@ -87,7 +90,7 @@ impl Branch {
             }
         }
         let place = |id: &Json| self.path.position(tree.ordinal(id)?);
-        for record in context.begin(&place) {
+        for record in context.begin(&place).into_iter().filter(|_| other) {
             let sent = context.sent(&record).filter(|node| !node.is(Field::Role, "system"));
             let value = sent.map(|node| Record { kind: Kind::Message, node });
             let at = Position::default();
@@ -102,6 +105,12 @@ impl Branch {
         std::mem::take(&mut self.before)
     }
 
+    /// Whether the target has the same record.
+    fn holds(&self, record: &Record) -> bool {
+        // Only trees have messages of extensions.
+        self.kinds.contains(&record.kind) && !record.node.is(Field::Subtype, "custom_message")
+    }
+
     /// What a node is to the target; `None` if it is nothing, which is counted.
     pub fn pass(&mut self, located: Located<Record>, log: &Log) -> Option<Located<Record>> {
         let kind = located.value.kind;
@@ -112,6 +121,7 @@ impl Branch {
             return None;
         };
         let spoken = [Kind::Message, Kind::Compaction, Kind::BranchSummary].contains(&kind);
+        let spoken = spoken && !self.holds(&located.value);
         let Some(context) = self.context.as_mut().filter(|_| spoken) else {
             return Some(located);
         };
@@ -132,10 +142,11 @@ impl Branch {
     }
 }
 
-/// The rules of a session's source, if that is another format than the target's.
-fn rules(session: &Record, to: Spec) -> Option<ContextFn> {
+/// The rules of a session's source, and whether that is another format than the target's.
+fn rules(session: &Record, to: Spec) -> Option<(ContextFn, bool)> {
     let source = Spec::parse(&session.node.text(Field::Source)?).ok()?;
-    source.format.context.filter(|_| source.format.name != to.format.name)
+    let other = source.format.name != to.format.name;
+    Some((source.format.context?, other))
 }
 
 /// Whether a session comes from another linear version of the target's format.

@@ -2,12 +2,12 @@
 
 mod branch;
 
-use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::diagnostic::{Code, Diagnostic, Fate, Log};
 use crate::error::{Error, Result};
 use crate::format::{Carrier, Cx, Format, Parts, Sink, Target};
 use crate::formats::{Spec, canonical};
 use crate::migrate::{self, Outcome};
-use crate::record::{Field, Kind};
+use crate::record::{Field, Kind, Record, Value};
 use crate::residue::{Stage, Trace, merge, note};
 use branch::Branch;
 use std::io::{self, Write};
@@ -40,8 +40,7 @@ pub fn run(
 
 /// Whether the target is what the source is, so that residue stays where it is.
 fn copies(from: &Format, version: u32, to: Spec) -> bool {
-    let asked = to.version.map_or(version, |asked| asked.number);
-    from.name == to.format.name && (asked == version || from.plane.is_some() && version < asked)
+    from.name == to.format.name && to.version.is_none_or(|asked| asked.number == version)
 }
 
 /// The same for a session without residue.
@@ -149,12 +148,12 @@ impl Work<'_> {
         let mut writer = (to.format.write)(sink, to.version(), cx)?;
         let mut count = 0;
         for item in (self.from.read)(parts, cx)? {
-            let located = item?;
+            let mut located = item?;
             let number = count as u32;
             count += 1;
             let began = located.value.kind == Kind::Session;
-            if began && self.source.is_none() {
-                self.source = located.value.node.text(Field::Source);
+            if began {
+                self.session(&mut located.value);
             }
             let Some(branch) = &mut self.branch else {
                 self.trace.passed(number, &located.value);
@@ -175,6 +174,22 @@ impl Work<'_> {
         Ok(count)
     }
 
+    /// Notes what the session comes from. How its file was spelled means nothing in another format.
+    fn session(&mut self, record: &mut Record) {
+        if self.source.is_none() {
+            self.source = record.node.text(Field::Source);
+        }
+        let name = self.source.as_deref().unwrap_or_default().split('@').next();
+        let held = [self.to.format.name, canonical::FORMAT.name];
+        if !held.contains(&name.unwrap_or_default())
+            && self.to.format.name != canonical::FORMAT.name
+            && let Some(Value::Node(file)) = record.node.take(Field::File)
+        {
+            let lost = |field: Field| format!("session.file.{}", field.name());
+            file.fields().for_each(|field| self.cx.log.count(Fate::Dropped, &lost(field)));
+        }
+    }
+
     /// Writes the records, and puts into the output what it does not tell of them.
     fn carrying(
         &mut self,
@@ -185,17 +200,20 @@ impl Work<'_> {
         parts.keep()?;
         let mut stage = Stage::before(sink);
         let count = self.records(parts, &mut stage)?;
+        let whole = self.cx.log.dropped().is_empty();
         let target = self.to.format.at(self.to.version().number);
-        let own = self.source.as_deref() == Some(&target);
-        if own && self.cx.log.dropped().is_empty() {
+        let same = whole && self.source.as_deref() == Some(&target);
+        if same || !stage.carries(carrier)? {
             stage.finish(None)?;
             return Ok(count);
         }
         let log = Log::default();
         let quiet = Cx { options: self.cx.options, log: &log };
         let source = (self.from.read)(parts, &quiet)?;
-        let (chunks, load) = note(source, &self.trace, self.to, carrier, &mut stage, &quiet)?;
-        stage.finish(Some((carrier, self.to.version().number, chunks, load)))?;
+        let from = (self.source.as_deref(), whole);
+        let noted = note(source, from, &self.trace, (self.to, carrier), &mut stage, &quiet)?;
+        let version = self.to.version().number;
+        stage.finish(noted.map(|(count, chunks)| (carrier, version, count, chunks)))?;
         self.cx.log.carried();
         Ok(count)
     }

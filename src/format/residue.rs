@@ -17,8 +17,9 @@ use std::io::{Read, Write};
 pub struct Carrier {
     /// Takes what a record that was read carries out of it.
     pub take: fn(&mut Record) -> Took,
-    /// The part that carries, among all of a session in the order of their creation.
-    pub part: fn(&[String]) -> usize,
+    /// The part that carries, among all of a session in the order of their creation, each with its
+    /// first bytes; `None` if none of them can.
+    pub part: fn(&[(String, Vec<u8>)]) -> Option<usize>,
     /// Writes that part again, with chunks.
     pub put: fn(&mut dyn Read, Load<'_>, &mut dyn Write) -> Result<()>,
 }

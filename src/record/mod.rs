@@ -70,6 +70,19 @@ pub mod block {
         let texts = texts.filter_map(|block| block.json(super::Field::Text).cloned());
         texts.reduce(|a, b| a.joined(&b))
     }
+    /// What stands for a block where a format has no place for it: a person sees that something
+    /// was there, and two different ones never look the same.
+    #[must_use]
+    pub fn stand_in(block: &super::Node) -> super::Node {
+        let text = |field| block.text(field).unwrap_or_default();
+        let data = block.json(super::Field::Data).map(Json::normal).unwrap_or_default();
+        let print = crate::ids::hash(&data);
+        let what = match block.is(super::Field::Type, DOCUMENT) {
+            true => format!("document: {}", text(super::Field::MediaType)),
+            false => "block that is not known here".to_owned(),
+        };
+        self::text(Json::string(&format!("[{what}, {print:016x}]")))
+    }
     /// Every name.
     pub const ALL: &[&str] = &[TEXT, THINKING, IMAGE, DOCUMENT, TOOL_CALL, TOOL_RESULT, OPAQUE];
 }

@@ -7,7 +7,7 @@ use crate::context::plain;
 use crate::formats::canonical;
 use crate::ids::fingerprint;
 use crate::json::Json;
-use crate::record::{Field, Kind, Node, Record, Value};
+use crate::record::{Field, Kind, Node, Record, Value, block};
 use imara_diff::{Algorithm, Diff, InternedInput};
 
 /// Something that a record tells.
@@ -71,7 +71,9 @@ pub fn atoms(record: &Record, number: u32, list: &mut Vec<Atom>) {
             let before = record.node.nodes(Field::Content).unwrap_or_default();
             let thoughts = before.iter().filter_map(|block| block.json(Field::Thinking));
             thoughts.for_each(|thought| add(print_of(tag, &thought.normal())));
-            let said = plain(&record.node, false);
+            let mut seen = record.node.clone();
+            stand_in(&mut seen);
+            let said = plain(&seen, false);
             let blocks = said.as_ref().and_then(|node| node.nodes(Field::Content));
             let blocks = blocks.unwrap_or_default();
             blocks.iter().for_each(|block| add(print_of(tag, &spelled(block))));
@@ -99,6 +101,24 @@ pub fn spelled(node: &Node) -> Vec<u8> {
         }
     }
     out
+}
+
+/// A message as a file shows it that has no place for all of its blocks.
+pub fn shown(message: &Node) -> Vec<u8> {
+    let mut node = message.clone();
+    stand_in(&mut node);
+    plain(&node, false).map(|node| spelled(&node)).unwrap_or_default()
+}
+
+fn stand_in(node: &mut Node) {
+    let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else { return };
+    for block in blocks {
+        let odd = [block::DOCUMENT, block::OPAQUE].iter().any(|name| block.is(Field::Type, name));
+        if odd {
+            *block = block::stand_in(block);
+        }
+        stand_in(block);
+    }
 }
 
 /// What a record of another kind tells, but for what formats spell differently.

@@ -1,6 +1,6 @@
 //! A file that carries residue as the session that it was made of.
 
-use super::align::{Tag, matched, spelled};
+use super::align::{Tag, matched, shown};
 use super::back::Back;
 use super::pack::{Chunks, Items, refused};
 use super::print;
@@ -244,7 +244,7 @@ fn is_heard(merged: &mut Staged, plain: &mut Staged, cx: &Cx<'_>) -> Result<bool
             (None, None) => return Ok(true),
             (Some(a), Some(b)) => {
                 let (Ok(a), Ok(b)) = (a, b) else { return Ok(false) };
-                if spelled(&a.value.node) != spelled(&b.value.node) {
+                if shown(&a.value.node) != shown(&b.value.node) {
                     return Ok(false);
                 }
             }

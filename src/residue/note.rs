@@ -29,24 +29,30 @@ impl Trace {
 
 /// The records of a target as they are read.
 struct Target {
+    /// What it is, by its first record.
+    source: Option<String>,
     shelf: Shelf,
     prints: Vec<(Tag, u64)>,
     atoms: Vec<Atom>,
 }
 
-/// Reads what was written and notes of the source's records what it does not tell.
+/// Reads what was written and notes of the source's records what it does not tell; `None` if the
+/// writer left nothing out and made a file of the very version that `from` names.
 ///
 /// # Errors
 /// If either cannot be read, or there is no room.
 pub fn note(
     source: Reader<'_>,
+    (from, whole): (Option<&str>, bool),
     trace: &Trace,
-    to: Spec,
-    carrier: &Carrier,
+    (to, carrier): (Spec, &Carrier),
     stage: &mut Stage<'_>,
     quiet: &Cx<'_>,
-) -> Result<(u64, Chunks)> {
+) -> Result<Option<(u64, Chunks)>> {
     let mut target = target(to, carrier, stage, quiet)?;
+    if whole && target.source.as_deref() == from {
+        return Ok(None);
+    }
     let pairs = pairs(&trace.atoms, &target.atoms);
     let mut packer = Packer::new(stage.room()?);
     derived(&mut target, &pairs, &mut packer)?;
@@ -59,12 +65,12 @@ pub fn note(
         let item = target.told(&item?.value, &bases)?;
         packer.item(&item)?;
     }
-    packer.finish()
+    packer.finish().map(Some)
 }
 
 fn target(to: Spec, carrier: &Carrier, stage: &mut Stage<'_>, quiet: &Cx<'_>) -> Result<Target> {
     let shelf = Shelf::new(stage.room()?);
-    let mut target = Target { shelf, prints: Vec::new(), atoms: Vec::new() };
+    let mut target = Target { source: None, shelf, prints: Vec::new(), atoms: Vec::new() };
     let mut parts = stage.parts();
     for item in (to.format.read)(&mut parts, quiet)? {
         let mut record = item?.value;
@@ -96,6 +102,9 @@ fn derived(target: &mut Target, pairs: &[(u32, u32)], packer: &mut Packer) -> Re
 impl Target {
     fn add(&mut self, record: &Record) -> Result<()> {
         let number = self.prints.len() as u32;
+        if number == 0 {
+            self.source = record.node.text(Field::Source);
+        }
         atoms(record, number, &mut self.atoms);
         self.prints.push((Tag::of(record), print::of(record)));
         self.shelf.add(record)

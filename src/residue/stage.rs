@@ -74,6 +74,22 @@ impl<'s> Stage<'s> {
         Staged { parts: self.parts.clone() }
     }
 
+    /// Whether a part was written that can carry.
+    pub fn carries(&self, carrier: &Carrier) -> Result<bool> {
+        Ok((carrier.part)(&self.heads()?).is_some())
+    }
+
+    /// The parts' names, with their first bytes.
+    fn heads(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        let head = |(name, part): &(String, Shared)| {
+            let mut head = Vec::new();
+            let mut reading = Reading { part: part.clone(), at: 0 }.take(HEAD);
+            reading.read_to_end(&mut head).map_err(cannot_copy)?;
+            Ok((name.clone(), head))
+        };
+        self.parts.iter().map(head).collect()
+    }
+
     /// Lends room outside of memory.
     pub fn room(&mut self) -> Result<Box<dyn Spool>> {
         self.sink.spool()
@@ -81,8 +97,8 @@ impl<'s> Stage<'s> {
 
     /// Puts the parts in their places, one of them with what it carries.
     pub fn finish(self, load: Option<(&Carrier, u32, u64, Chunks)>) -> Result<()> {
-        let names: Vec<_> = self.parts.iter().map(|(name, _)| name.clone()).collect();
-        let carrying = load.as_ref().map(|(carrier, ..)| (carrier.part)(&names));
+        let heads = self.heads()?;
+        let carrying = load.as_ref().and_then(|(carrier, ..)| (carrier.part)(&heads));
         let mut load = load;
         for (place, (name, part)) in self.parts.into_iter().enumerate() {
             let lines = if carrying == Some(place) { lines(&part)? } else { 0 };
@@ -102,6 +118,8 @@ impl<'s> Stage<'s> {
 }
 
 const BUFFER: usize = 256 << 10;
+/// How much of a part tells what it is.
+const HEAD: u64 = 64;
 
 fn cannot_copy(error: io::Error) -> Error {
     Error::io("cannot copy", error)

@@ -24,8 +24,8 @@ fn take(record: &mut Record) -> Took {
 }
 
 /// The log, not the metadata.
-fn part(names: &[String]) -> usize {
-    names.iter().position(String::is_empty).unwrap_or(0)
+fn part(parts: &[(String, Vec<u8>)]) -> Option<usize> {
+    parts.iter().position(|(name, head)| name.is_empty() && !head.is_empty())
 }
 
 fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {

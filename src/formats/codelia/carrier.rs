@@ -23,9 +23,13 @@ fn take(record: &mut Record) -> Took {
     Took { whole: !chunks.is_empty(), chunks, ..Took::default() }
 }
 
-/// The first run.
-fn part(names: &[String]) -> usize {
-    names.iter().position(|name| name.ends_with(".jsonl")).unwrap_or(0)
+/// The first run; a state has no room.
+fn part(parts: &[(String, Vec<u8>)]) -> Option<usize> {
+    let is_run = |(name, head): &(String, Vec<u8>)| {
+        let begins = head.starts_with(b"{\"type\":\"header\"");
+        begins && (name.is_empty() || name.ends_with(".jsonl"))
+    };
+    parts.iter().position(is_run)
 }
 
 fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {

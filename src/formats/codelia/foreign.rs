@@ -46,6 +46,7 @@ pub fn open<'a>(
         session: session.clone(),
         id,
         time,
+        began: None,
         run: None,
         runs: 0,
         told,
@@ -62,6 +63,8 @@ struct Runs<'a> {
     id: String,
     /// The last time that was given.
     time: String,
+    /// When the last run began.
+    began: Option<String>,
     run: Option<Run>,
     runs: u64,
     told: Told,
@@ -138,6 +141,11 @@ impl Runs<'_> {
     /// Begins a run with its input.
     fn begin(&mut self, said: Option<Vec<u8>>) -> Result<()> {
         self.runs += 1;
+        // Runs stand in the order in which they began, so no two begin at one time.
+        if let Some(later) = self.began.as_deref().and_then(|began| behind(began, &self.time)) {
+            self.time = later;
+        }
+        self.began = Some(self.time.clone());
         let id = uuid(format!("{} {}", self.id, self.runs).as_bytes());
         let mut header = Node::default();
         header.set(Field::Run, Json::string(&id));
@@ -298,6 +306,14 @@ impl Runs<'_> {
         node.set(Field::Seq, Json::number(self.answers));
         self.told.write(self.sink, &node)
     }
+}
+
+/// A time right behind the first, if the second is not behind it.
+fn behind(first: &str, second: &str) -> Option<String> {
+    let first: jiff::Timestamp = first.parse().ok()?;
+    let second: jiff::Timestamp = second.parse().ok()?;
+    let later = first.checked_add(jiff::SignedDuration::from_millis(1)).ok()?;
+    (second <= first).then(|| stamp(&Json::string(&later.to_string()))).flatten()
 }
 
 fn is_null(value: &Value) -> bool {

@@ -3,12 +3,13 @@
 //! | ConnectOnion | canonical |
 //! |---|---|
 //! | `content` a string | the same |
-//! | `content` a list of parts | content blocks; a part that is not text is opaque |
+//! | `content` a list of parts | content blocks; a part that is no text, image or document is opaque |
 //! | `tool_calls` | `tool_call` blocks behind the text; arguments stay the JSON text that they are |
 //! | role `tool` | one `tool_result` block |
 //! | `content: null` beside `tool_calls` | layout `null` |
 //! | any other member, `id` included | `extra`: the real software gives some `id`s twice |
 
+use super::media::{self, is_media};
 use crate::diagnostic::{Code, Diagnostic, Fate, Log};
 use crate::format::Cx;
 use crate::json::{Fault, Json, text};
@@ -78,7 +79,9 @@ pub fn say_opaque(record: &Record, at: Position, cx: &Cx<'_>) {
 
 fn content(source: &mut Source<'_>, first: u8) -> Result<Value, Fault> {
     if first == b'[' {
-        return Ok(Value::Nodes(source.block_list(PARTS)?));
+        let mut blocks = source.block_list(PARTS)?;
+        media::understand(&mut blocks);
+        return Ok(Value::Nodes(blocks));
     }
     let span = source.cursor.skip_value()?;
     Ok(Value::Json(source.json(span)))
@@ -232,7 +235,7 @@ fn is_call(node: &Node) -> bool {
 
 /// Whether a block has a place in a list of parts.
 fn is_part(node: &Node) -> bool {
-    node.is(Field::Type, block::TEXT) || node.is(Field::Type, block::OPAQUE)
+    [block::TEXT, block::OPAQUE].iter().any(|name| node.is(Field::Type, name)) || is_media(node)
 }
 
 /// Writes what is said: as it was spelled, or the one text beside calls, or a list of parts.
@@ -247,8 +250,13 @@ fn said(
         object.member("content", content.as_bytes());
         return;
     }
-    let Some(blocks) = blocks else { return };
-    let parts: Vec<Node> = blocks.iter().filter(|node| is_part(node)).cloned().collect();
+    let Some(blocks) = blocks else {
+        // The first generation of pi's answers.
+        let output = holder.json(Field::Output).filter(|_| !own);
+        return output.into_iter().for_each(|text| object.member("content", text.as_bytes()));
+    };
+    let parts = blocks.iter().filter(|node| is_part(node));
+    let parts: Vec<Node> = parts.map(|node| spelled(node, spacing)).collect();
     let calls = blocks.iter().any(is_call);
     let all_text = parts.iter().all(|part| part.is(Field::Type, block::TEXT));
     if !own && all_text && !(parts.is_empty() && calls) {
@@ -265,6 +273,15 @@ fn said(
         }
         parts => write_blocks(PARTS, parts, spacing, object.key("content")),
     }
+}
+
+/// A block as one that is written as it is.
+fn spelled(node: &Node, spacing: Spacing) -> Node {
+    let Some(part) = media::write(node, spacing) else { return node.clone() };
+    let mut node = Node::with_capacity(2);
+    node.set(Field::Type, block::type_of(block::OPAQUE));
+    node.set(Field::Data, part);
+    node
 }
 
 fn write_calls(blocks: &[Node], spacing: Spacing, object: &mut Object<'_>) {
@@ -366,6 +383,7 @@ fn unwritable(node: &Node, path: &str, count: &dyn Fn(&str)) {
                 &[Field::Call, Field::Content]
             }
             () if block.is(Field::Type, block::TEXT) => &[Field::Text, Field::Extra],
+            () if is_media(block) => &[Field::Data, Field::MediaType, Field::Name],
             () if is_part(block) => &[Field::Data],
             () => {
                 count(&path());

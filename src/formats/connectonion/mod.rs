@@ -7,6 +7,7 @@ mod carrier;
 mod chain;
 mod context;
 mod file;
+mod media;
 mod message;
 mod run;
 

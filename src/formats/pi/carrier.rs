@@ -12,7 +12,7 @@ use crate::record::{Field, Record};
 use std::io::{Read, Write};
 
 /// The way of it.
-pub static CARRIER: Carrier = Carrier { take, part: |_| 0, put };
+pub static CARRIER: Carrier = Carrier { take, part: |_| Some(0), put };
 
 const KEY: &str = "copyist";
 const RESIDUE: &str = "residue";

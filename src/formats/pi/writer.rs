@@ -357,6 +357,11 @@ fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
     }
     if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
         for block in blocks {
+            if [block::DOCUMENT, block::OPAQUE].iter().any(|name| block.is(Field::Type, name)) {
+                let name = block.text(Field::Type).unwrap_or_default();
+                lost(&format!("{path}content.*.{name}"));
+                *block = block::stand_in(block);
+            }
             adapt(block, &format!("{path}content.*."), lost);
         }
     }
