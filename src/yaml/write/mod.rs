@@ -159,8 +159,7 @@ impl Emitter {
 
     fn folded(&mut self, text: &[u8]) {
         let found = Analysis::of(text);
-        let simple = !text.is_empty() && !found.multiline && is_short(text);
-        let key = self.enter_scalar(simple);
+        let key = self.enter_scalar(|| !text.is_empty() && !found.multiline && is_short(text));
         let outer = self.indent();
         if found.plain && !implicit::is_yaml_1_1(text) {
             self.open_ended = self.open.is_empty();
@@ -178,7 +177,7 @@ impl Emitter {
         self.open_begun();
         let one_line = matches!(self.place(), Place::Key | Place::Root);
         let spelling = readable::spelling(text, one_line);
-        self.enter_scalar(is_short(text));
+        self.enter_scalar(|| is_short(text));
         let outer = self.indent();
         match spelling {
             Spelling::Plain => readable::plain(&mut self.pen, text),
@@ -190,7 +189,7 @@ impl Emitter {
 
     /// Writes a scalar as the caller spells it, without quotes: a number, `true`, `null`.
     pub fn plain(&mut self, spelling: &str) -> &mut Self {
-        let key = self.enter_scalar(is_short(spelling.as_bytes()));
+        let key = self.enter_scalar(|| is_short(spelling.as_bytes()));
         self.open_ended = self.open.is_empty();
         let outer = self.indent();
         folded::plain(&mut self.pen, spelling.as_bytes(), !key);
@@ -208,7 +207,7 @@ impl Emitter {
     /// assert_eq!(yaml.finish(), b"a: &id001\n  x: 1\nb: *id001\n");
     /// ```
     pub fn raw(&mut self, spelling: &[u8]) -> &mut Self {
-        self.enter_scalar(true);
+        self.enter_scalar(|| true);
         self.pen.push(spelling);
         if let Some(line) = spelling.rsplit(|b| *b == b'\n').next()
             && line.len() < spelling.len()
@@ -254,12 +253,14 @@ impl Emitter {
         self.open.last().map_or(Place::Root, |level| level.next)
     }
 
-    /// Goes to where a scalar stands; says whether it is a key in front of its `:`.
-    fn enter_scalar(&mut self, simple: bool) -> bool {
+    /// Goes to where a scalar stands; says whether it is a key in front of its `:`, as it is if
+    /// `simple` allows it.
+    fn enter_scalar(&mut self, simple: impl FnOnce() -> bool) -> bool {
         self.open_begun();
         let place = self.place();
-        self.enter(place, simple);
-        place == Place::Key && simple
+        let key = place == Place::Key && simple();
+        self.enter(place, key);
+        key
     }
 
     /// Goes to where a node stands; `simple` says that it can be a key in front of its `:`.
