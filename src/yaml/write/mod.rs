@@ -63,6 +63,8 @@ const SIMPLE_KEY: usize = 122;
 pub struct Emitter {
     pen: Pen,
     style: Style,
+    /// Whether sequences stand deeper than the keys that they belong to.
+    indented: bool,
     open: Vec<Level>,
     /// A collection that was begun and has no node yet: an empty one is written differently.
     begun: Option<Collection>,
@@ -100,12 +102,27 @@ impl Emitter {
     /// Starts a document.
     #[must_use]
     pub fn new(style: Style) -> Self {
-        Self { pen: Pen::new(), style, open: Vec::new(), begun: None, open_ended: false }
+        let (open, indented) = (Vec::new(), false);
+        Self { pen: Pen::new(), style, indented, open, begun: None, open_ended: false }
     }
 
     /// Spells what comes next in another style.
     pub fn set_style(&mut self, style: Style) {
         self.style = style;
+    }
+
+    /// Indents sequences below their keys from now on, as people and formatters do and PyYAML does
+    /// not.
+    ///
+    /// ```
+    /// use copyist::yaml::write::{Emitter, Style};
+    /// let mut yaml = Emitter::new(Style::PyYaml);
+    /// yaml.indent_sequences();
+    /// yaml.begin_mapping().string("tools").begin_sequence().string("run");
+    /// assert_eq!(yaml.finish(), b"tools:\n  - run\n");
+    /// ```
+    pub fn indent_sequences(&mut self) {
+        self.indented = true;
     }
 
     /// What was written since the caller last emptied it.
@@ -304,9 +321,9 @@ impl Emitter {
         let place = self.place();
         self.enter(place, false);
         let outer = self.pen.indent;
-        // A sequence behind a key stands no deeper than the key.
-        let in_mapping = !matches!(place, Place::Root | Place::Item);
-        let level = collection == Collection::Sequence && in_mapping && !self.pen.indention;
+        // A sequence behind a key stands no deeper than the key, as PyYAML has it.
+        let behind_key = !matches!(place, Place::Root | Place::Item) && !self.pen.indention;
+        let level = collection == Collection::Sequence && behind_key && !self.indented;
         self.pen.indent = Some(match outer {
             None => 0,
             Some(indent) if level => indent,
