@@ -179,24 +179,35 @@ impl<'a> Cursor<'a> {
         Ok(Span { start, end: self.at })
     }
 
-    /// Steps over the string that begins here and appends what it holds, as
-    /// [`decode_wtf8`](super::text::decode_wtf8) gives it: for text that was checked before, whose
-    /// escapes need no second check.
+    /// Steps over the string that begins here and gives what it holds, as
+    /// [`decode_wtf8`](super::text::decode_wtf8) does: for text that was checked before, whose
+    /// escapes need no second check. Only what has escapes is decoded, into `buffer`.
     ///
     /// # Errors
     /// If no string begins here, or it has no end.
-    pub fn decode_string(&mut self, out: &mut Vec<u8>) -> Result<()> {
+    pub fn text<'t>(&mut self, buffer: &'t mut Vec<u8>) -> Result<&'t [u8]>
+    where
+        'a: 't,
+    {
         self.skip_space();
-        let inner = match self.bytes.get(self.at..) {
-            Some([b'"', inner @ ..]) => inner,
-            _ => return self.unexpected(),
-        };
-        match decode_here(inner, out) {
+        let (start, bytes) = (self.at + 1, self.bytes);
+        if bytes.get(self.at) != Some(&b'"') {
+            return self.unexpected();
+        }
+        let end = next_special(bytes, start);
+        if bytes.get(end) == Some(&b'"') {
+            self.at = end + 1;
+            return Ok(bytes.get(start..end).unwrap_or_default());
+        }
+        buffer.clear();
+        // No string holds more than it takes.
+        buffer.reserve(bytes.len() - start);
+        match decode_here(bytes.get(start..).unwrap_or_default(), buffer) {
             Some(after) => {
-                self.at = self.bytes.len() - after.len();
-                Ok(())
+                self.at = bytes.len() - after.len();
+                Ok(buffer)
             }
-            None => self.string(),
+            None => self.string().map(|()| &[][..]),
         }
     }
 

@@ -15,7 +15,7 @@ pub mod edit;
 mod fault;
 mod normal;
 mod salvage;
-mod scan;
+pub(crate) mod scan;
 mod spelling;
 pub mod text;
 mod value;

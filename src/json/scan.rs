@@ -1,4 +1,4 @@
-//! The two loops that walking JSON spends its time in.
+//! The two loops that walking JSON spends its time in, and what others need for such a loop.
 
 /// The bytes that make an escape of two characters.
 pub static SHORT_ESCAPE: [bool; 256] = {
@@ -12,6 +12,31 @@ pub static SHORT_ESCAPE: [bool; 256] = {
     table
 };
 
+/// The lowest bit of each byte of a word, and the highest.
+pub const ONES: u64 = 0x0101_0101_0101_0101;
+pub const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// Eight bytes from `at` on as a word, the lowest first; spaces stand for those behind the end.
+/// `None` at the end.
+#[inline(always)]
+pub fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    let rest = bytes.get(at..)?;
+    match rest.first_chunk::<8>() {
+        Some(block) => Some(u64::from_le_bytes(*block)),
+        None if rest.is_empty() => None,
+        None => {
+            let spaces = ONES * u64::from(b' ');
+            Some(rest.iter().rev().fold(spaces, |word, byte| word << 8 | u64::from(*byte)))
+        }
+    }
+}
+
+/// The number of the byte that the lowest hit stands in.
+#[inline(always)]
+pub fn first(hits: u64) -> usize {
+    hits.trailing_zeros() as usize / 8
+}
+
 /// The place from `at` on of the first quote, backslash or control character, or the end.
 ///
 /// Eight bytes at a time: a byte's high bit is set where a test holds. Flipping the bit 0x02 puts
@@ -19,23 +44,16 @@ pub static SHORT_ESCAPE: [bool; 256] = {
 /// borrow can only spoil bits above the lowest hit, and only the lowest is used.
 #[inline(always)]
 pub fn next_special(bytes: &[u8], mut at: usize) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*block);
+    while let Some(word) = word(bytes, at) {
         let low = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
         let back = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
         let hits = (low | back) & !word & HIGH;
         if hits != 0 {
-            return at + hits.trailing_zeros() as usize / 8;
+            return at + first(hits);
         }
         at += 8;
     }
-    let plain = |b: &u8| *b != b'"' && *b != b'\\' && *b >= 0x20;
-    while bytes.get(at).is_some_and(plain) {
-        at += 1;
-    }
-    at
+    at.min(bytes.len())
 }
 
 /// A stack of bits, one a nesting level: true for objects.

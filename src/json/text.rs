@@ -191,8 +191,11 @@ pub fn quote_wtf8(text: &[u8], out: &mut Vec<u8>) {
 #[must_use]
 pub fn is(spelling: &[u8], name: &str) -> bool {
     let inner = spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default();
+    // Escapes make a spelling longer than what it spells.
     inner == name.as_bytes()
-        || (memchr::memchr(b'\\', inner).is_some() && decode(spelling).as_deref() == Some(name))
+        || (inner.len() > name.len()
+            && memchr::memchr(b'\\', inner).is_some()
+            && decode(spelling).as_deref() == Some(name))
 }
 
 /// Bytes that are no text, as text.

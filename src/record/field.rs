@@ -76,6 +76,7 @@ macro_rules! fields {
             pub const ALL: &'static [Field] = &[$(Field::$variant,)*];
 
             /// The name in the stream.
+            #[inline]
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Field::$variant => $name,)* }

@@ -273,14 +273,11 @@ fn scalar(text: &Text<'_>, spelling: Spelling, typed: bool, out: &mut Vec<u8>) {
 pub fn emit(value: &[u8], yaml: &mut Emitter) -> Result<(), Fault> {
     let mut cursor = Cursor::new(value);
     let mut open = Vec::new();
-    // No string holds more than it takes.
-    let mut text = Vec::with_capacity(value.len());
+    let mut text = Vec::new();
     loop {
         match cursor.peek() {
             Some(b'"') => {
-                text.clear();
-                cursor.decode_string(&mut text)?;
-                yaml.string(Text::of_wtf8(&text));
+                yaml.string(Text::of_wtf8(cursor.text(&mut text)?));
             }
             Some(b'{') => {
                 cursor.begin_object()?;
@@ -302,7 +299,8 @@ pub fn emit(value: &[u8], yaml: &mut Emitter) -> Result<(), Fault> {
             let Some(mapping) = open.last() else { return Ok(()) };
             if *mapping {
                 if let Some(key) = cursor.next_key()? {
-                    yaml.string(Text::from_json(key.of(value)).unwrap_or_default());
+                    let mut key = Cursor::new(key.of(value));
+                    yaml.string(Text::of_wtf8(key.text(&mut text)?));
                     break;
                 }
             } else if cursor.next_element()? {

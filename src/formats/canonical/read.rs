@@ -154,7 +154,7 @@ impl Walk<'_> {
 
     fn record(&mut self) -> std::result::Result<Record, Problem> {
         let name = self.enter(KIND)?;
-        let kind = name.text().and_then(|name| Kind::named(name.as_bytes()));
+        let kind = Kind::ALL.iter().copied().find(|kind| text::is(name.as_bytes(), kind.name()));
         let Some(kind) = kind else {
             return self.problem(format!("{name:?} is no kind of record"));
         };
@@ -259,18 +259,18 @@ struct Names {
 }
 
 impl Names {
-    fn find(&mut self, name: &[u8], admits: impl Fn(Field) -> bool) -> Option<Field> {
-        if memchr::memchr(b'\\', name).is_some() {
-            // Decoded once, not for each name that it is compared with.
-            let name = text::decode(name)?;
-            return Field::ALL.iter().copied().find(|field| field.name() == name && admits(*field));
-        }
-        let name = name.get(1..name.len().saturating_sub(1))?;
+    fn find(&mut self, spelling: &[u8], admits: impl Fn(Field) -> bool) -> Option<Field> {
+        let name = spelling.get(1..spelling.len().saturating_sub(1))?;
         let (before, after) = Field::ALL.split_at_checked(self.next)?;
         let mut fields = after.iter().zip(self.next..).chain(before.iter().zip(0..));
-        let (field, at) =
-            fields.find(|(field, _)| name == field.name().as_bytes() && admits(**field))?;
-        self.next = at + 1;
-        Some(*field)
+        let is = |field: Field| name == field.name().as_bytes() && admits(field);
+        if let Some((field, at)) = fields.find(|(field, _)| is(**field)) {
+            self.next = at + 1;
+            return Some(*field);
+        }
+        // Decoded once, not for each name that it is compared with.
+        memchr::memchr(b'\\', name)?;
+        let name = text::decode(spelling)?;
+        Field::ALL.iter().copied().find(|field| field.name() == name && admits(*field))
     }
 }

@@ -1,5 +1,7 @@
 //! What a scalar's text allows.
 
+use crate::json::scan::{HIGH, ONES, first, word};
+
 /// Which spellings a text allows in PyYAML's eyes.
 ///
 /// Source: PyYAML 6.0.3, `emitter.py`, `analyze_scalar`, with what only matters in flow
@@ -83,30 +85,22 @@ const LONG: usize = 1024;
 /// Goes to the next byte that is not printable ASCII, or with `MARKS` a colon or a hash; `None` at
 /// the end.
 ///
-/// Eight bytes at a time, as in [`json`](crate::json): a byte's high bit is set where a test holds,
-/// and only the lowest hit is used.
+/// Eight bytes at a time, as in [`scan`](crate::json::scan).
 #[inline]
 fn next_odd<const MARKS: bool>(text: &[u8], at: &mut usize) -> Option<u8> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
     let zero = |word: u64| word.wrapping_sub(ONES) & !word;
-    while let Some(block) = text.get(*at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*block);
+    while let Some(word) = word(text, *at) {
         let control = word.wrapping_sub(ONES * 0x20) & !word;
         let is = |byte: u8| zero(word ^ (ONES * u64::from(byte)));
         let marks = if MARKS { is(b':') | is(b'#') } else { 0 };
         let hits = (control | word | is(0x7f) | marks) & HIGH;
         if hits != 0 {
-            *at += hits.trailing_zeros() as usize / 8;
+            *at += first(hits);
             return text.get(*at).copied();
         }
         *at += 8;
     }
-    let rest = text.get(*at..)?;
-    let odd = |b: &u8| !matches!(b, b' '..=b'~') || (MARKS && matches!(b, b':' | b'#'));
-    let found = rest.iter().position(odd);
-    *at += found.unwrap_or(rest.len());
-    found.and_then(|i| rest.get(i).copied())
+    None
 }
 
 /// The bytes that may not stand for themselves in some spelling: the beginnings of characters

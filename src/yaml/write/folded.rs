@@ -9,6 +9,7 @@
 
 use super::analysis::{Class, class, point};
 use super::pen::Pen;
+use crate::json::scan::{HIGH, ONES, first, word};
 use std::ops::Range;
 
 /// PyYAML's `best_width`.
@@ -146,15 +147,14 @@ pub fn double(pen: &mut Pen, text: &[u8], fold: bool) {
     // Unwritten text begins at `start` and has `waiting` characters.
     let (mut start, mut at, mut waiting) = (0, 0, 0);
     loop {
-        // Before the last column no line is folded. Behind it a line may be folded at any character
-        // behind an escape, else at spaces only.
-        let rest = text.get(at..).unwrap_or_default();
-        let room = (WIDTH + 1).saturating_sub(pen.column + waiting);
-        let mut run = printable(rest.get(..room).unwrap_or(rest));
-        if start < at || run > 0 {
-            run += rest.get(run..).unwrap_or_default().iter().take_while(|b| is_word(b)).count();
+        let end = at + printable(text, at);
+        while fold && let Some(place) = double_fold_at(text, start, at..end, pen.column + waiting) {
+            pen.push_counted(text.get(start..place).unwrap_or_default(), waiting + (place - at));
+            fold_double(pen, text.get(place));
+            (start, at, waiting) = (place, place + 1, 1);
         }
-        (at, waiting) = (at + run, waiting + run);
+        waiting += end - at;
+        at = end;
         let Some(&byte) = text.get(at) else { break };
         let (point, length) = if byte < 0x80 { (byte.into(), 1) } else { point(text, at) };
         let next = at + length;
@@ -164,11 +164,10 @@ pub fn double(pen: &mut Pen, text: &[u8], fold: bool) {
             escape(pen, point);
             (start, waiting) = (next, 0);
         }
-        let may_fold = at > 0 && next < text.len() && (byte == b' ' || start >= at);
+        let may_fold = at > 0 && next < text.len() && start >= at;
         // Behind an escape PyYAML counts one column less: its `start` lies past its `end`.
-        if may_fold && fold && pen.column + waiting > WIDTH + usize::from(escaped) {
-            pen.push_counted(text.get(start..at).unwrap_or_default(), waiting);
-            (start, waiting) = (start.max(at), 0);
+        if may_fold && fold && pen.column > WIDTH + usize::from(escaped) {
+            start = start.max(at);
             fold_double(pen, text.get(start));
         }
         waiting += usize::from(!escaped);
@@ -178,31 +177,35 @@ pub fn double(pen: &mut Pen, text: &[u8], fold: bool) {
     pen.indicator(b"\"", false);
 }
 
-/// Whether a byte is a character that double quotes hold as it is, and no space.
-fn is_word(byte: &u8) -> bool {
-    matches!(byte, b'!' | b'#'..=b'[' | b']'..=b'~')
+/// The first place in a range of printable ASCII that begins a new line within double quotes:
+/// beyond the last column a space, or any character behind an escape, where unwritten text begins.
+/// Neither end of the text is one.
+fn double_fold_at(text: &[u8], start: usize, range: Range<usize>, column: usize) -> Option<usize> {
+    let last = text.len().saturating_sub(1);
+    let Range { start: at, end } = range;
+    if start == at && 0 < at && at < end.min(last) && column > WIDTH {
+        return Some(at);
+    }
+    let from = (at + (WIDTH + 1).saturating_sub(column)).max(1);
+    let part = text.get(from..end.min(last))?;
+    part.iter().position(|b| *b == b' ').map(|found| from + found)
 }
 
-/// How many bytes at the beginning of a text are printable ASCII that double quotes hold as it is.
+/// How many bytes from `at` on are printable ASCII that double quotes hold as it is.
 ///
-/// Eight at a time, as where [`json`](crate::json) walks strings: a byte's high bit is set where a
-/// test holds, and only the lowest hit is used.
-fn printable(text: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let mut at = 0;
-    while let Some(block) = text.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*block);
+/// Eight at a time, as in [`scan`](crate::json::scan).
+fn printable(text: &[u8], at: usize) -> usize {
+    let mut end = at;
+    while let Some(word) = word(text, end) {
         let low = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
         let is = |byte: u8| (word ^ (ONES * u64::from(byte))).wrapping_sub(ONES);
         let hits = (low | is(b'\\') | is(0x7f) | word) & HIGH;
         if hits != 0 {
-            return at + hits.trailing_zeros() as usize / 8;
+            return end + first(hits) - at;
         }
-        at += 8;
+        end += 8;
     }
-    let rest = text.get(at..).unwrap_or_default();
-    at + rest.iter().take_while(|b| **b == b' ' || is_word(b)).count()
+    text.len() - at
 }
 
 /// Goes to a new line within double quotes; a space that comes next would be lost there.

@@ -63,6 +63,8 @@ const SIMPLE_KEY: usize = 122;
 pub struct Emitter {
     pen: Pen,
     style: Style,
+    /// Whether sequences stand deeper than the keys that they belong to.
+    indented: bool,
     open: Vec<Level>,
     /// A collection that was begun and has no node yet: an empty one is written differently.
     begun: Option<Collection>,
@@ -100,12 +102,27 @@ impl Emitter {
     /// Starts a document.
     #[must_use]
     pub fn new(style: Style) -> Self {
-        Self { pen: Pen::new(), style, open: Vec::new(), begun: None, open_ended: false }
+        let (open, indented) = (Vec::new(), false);
+        Self { pen: Pen::new(), style, indented, open, begun: None, open_ended: false }
     }
 
     /// Spells what comes next in another style.
     pub fn set_style(&mut self, style: Style) {
         self.style = style;
+    }
+
+    /// Indents sequences below their keys from now on, as people and formatters do and PyYAML does
+    /// not.
+    ///
+    /// ```
+    /// use copyist::yaml::write::{Emitter, Style};
+    /// let mut yaml = Emitter::new(Style::PyYaml);
+    /// yaml.indent_sequences();
+    /// yaml.begin_mapping().string("tools").begin_sequence().string("run");
+    /// assert_eq!(yaml.finish(), b"tools:\n  - run\n");
+    /// ```
+    pub fn indent_sequences(&mut self) {
+        self.indented = true;
     }
 
     /// What was written since the caller last emptied it.
@@ -159,8 +176,7 @@ impl Emitter {
 
     fn folded(&mut self, text: &[u8]) {
         let found = Analysis::of(text);
-        let simple = !text.is_empty() && !found.multiline && is_short(text);
-        let key = self.enter_scalar(simple);
+        let key = self.enter_scalar(|| !text.is_empty() && !found.multiline && is_short(text));
         let outer = self.indent();
         if found.plain && !implicit::is_yaml_1_1(text) {
             self.open_ended = self.open.is_empty();
@@ -178,7 +194,7 @@ impl Emitter {
         self.open_begun();
         let one_line = matches!(self.place(), Place::Key | Place::Root);
         let spelling = readable::spelling(text, one_line);
-        self.enter_scalar(is_short(text));
+        self.enter_scalar(|| is_short(text));
         let outer = self.indent();
         match spelling {
             Spelling::Plain => readable::plain(&mut self.pen, text),
@@ -190,7 +206,7 @@ impl Emitter {
 
     /// Writes a scalar as the caller spells it, without quotes: a number, `true`, `null`.
     pub fn plain(&mut self, spelling: &str) -> &mut Self {
-        let key = self.enter_scalar(is_short(spelling.as_bytes()));
+        let key = self.enter_scalar(|| is_short(spelling.as_bytes()));
         self.open_ended = self.open.is_empty();
         let outer = self.indent();
         folded::plain(&mut self.pen, spelling.as_bytes(), !key);
@@ -208,7 +224,7 @@ impl Emitter {
     /// assert_eq!(yaml.finish(), b"a: &id001\n  x: 1\nb: *id001\n");
     /// ```
     pub fn raw(&mut self, spelling: &[u8]) -> &mut Self {
-        self.enter_scalar(true);
+        self.enter_scalar(|| true);
         self.pen.push(spelling);
         if let Some(line) = spelling.rsplit(|b| *b == b'\n').next()
             && line.len() < spelling.len()
@@ -254,12 +270,14 @@ impl Emitter {
         self.open.last().map_or(Place::Root, |level| level.next)
     }
 
-    /// Goes to where a scalar stands; says whether it is a key in front of its `:`.
-    fn enter_scalar(&mut self, simple: bool) -> bool {
+    /// Goes to where a scalar stands; says whether it is a key in front of its `:`, as it is if
+    /// `simple` allows it.
+    fn enter_scalar(&mut self, simple: impl FnOnce() -> bool) -> bool {
         self.open_begun();
         let place = self.place();
-        self.enter(place, simple);
-        place == Place::Key && simple
+        let key = place == Place::Key && simple();
+        self.enter(place, key);
+        key
     }
 
     /// Goes to where a node stands; `simple` says that it can be a key in front of its `:`.
@@ -303,9 +321,9 @@ impl Emitter {
         let place = self.place();
         self.enter(place, false);
         let outer = self.pen.indent;
-        // A sequence behind a key stands no deeper than the key.
-        let in_mapping = !matches!(place, Place::Root | Place::Item);
-        let level = collection == Collection::Sequence && in_mapping && !self.pen.indention;
+        // A sequence behind a key stands no deeper than the key, as PyYAML has it.
+        let behind_key = !matches!(place, Place::Root | Place::Item) && !self.pen.indention;
+        let level = collection == Collection::Sequence && behind_key && !self.indented;
         self.pen.indent = Some(match outer {
             None => 0,
             Some(indent) if level => indent,

@@ -40,9 +40,9 @@ impl Pen {
     /// Appends an indicator, after a space if it must stand apart and does not yet.
     pub fn indicator(&mut self, text: &[u8], apart: bool) {
         if apart && !self.space {
-            self.push(b" ");
+            self.push_counted(b" ", 1);
         }
-        self.push(text);
+        self.push_counted(text, text.len());
         self.content();
     }
 
@@ -87,6 +87,9 @@ impl Pen {
 
 /// How many characters some WTF-8 holds.
 pub fn characters(text: &[u8]) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
     // Counted in bytes, which is much faster than in words, as long as no byte can overflow.
     let count = |part: &[u8]| part.iter().map(|b| u8::from(*b & 0xc0 != 0x80)).sum::<u8>();
     text.chunks(u8::MAX.into()).map(|part| usize::from(count(part))).sum()

@@ -11,7 +11,7 @@ use super::queue::Queue;
 use super::remark;
 use super::top::{DATED, put};
 use super::turn::{self, Summary};
-use super::write::item;
+use super::write::{indents, item};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -165,6 +165,9 @@ impl File<'_> {
             }
         }
         add_file(&mut self.top, node);
+        if own && indents(&self.top) > 0 {
+            self.turns.yaml.indent_sequences();
+        }
     }
 
     /// Puts comments and blank lines where they stood.
@@ -279,7 +282,7 @@ impl File<'_> {
             record.kind == Kind::Turn && (turn.begun || Begin::of(record) != Begin::Missing);
         let list = listed.then(|| self.list.text());
         let raw = record.node.text(Field::Raw);
-        match raw.filter(|raw| gives(raw, record, list.as_deref())) {
+        match raw.filter(|raw| gives(raw, indents(&self.top), record, list.as_deref())) {
             Some(raw) => drop(self.turns.yaml.raw(raw.as_bytes())),
             None => {
                 if record.node.json(Field::Raw).is_some() {
@@ -361,8 +364,8 @@ fn names(tools: &Json) -> Json {
 }
 
 /// Whether a stored spelling of a turn reads as the record with this list.
-fn gives(raw: &str, record: &Record, list: Option<&str>) -> bool {
-    let json = item(&format!("-{raw}\n"), Scalars::TextOf(DATED.turns.texts));
+fn gives(raw: &str, indents: usize, record: &Record, list: Option<&str>) -> bool {
+    let json = item(raw, indents, Scalars::TextOf(DATED.turns.texts));
     let Some((mut read, messages)) = json.and_then(|json| DATED.turns.read(&json).ok()) else {
         return false;
     };

@@ -55,9 +55,21 @@ pub use write::open as open_writer;
 use crate::json::Json;
 use crate::record::{Field, Node};
 
-/// What `file.style` says of a file that is spelled for people, as this crate spells sessions that
-/// come from elsewhere. Other files are spelled as PyYAML spells them.
+/// The word in `file.style` for a file that is spelled for people, as this crate spells sessions
+/// that come from elsewhere. Other files are spelled as PyYAML spells them.
 const READABLE: &str = "readable";
+
+/// The word in `file.style` for a file whose lists stand deeper than their keys.
+const INDENTED: &str = "indented";
+
+/// Whether a session's `file.style` has a word.
+fn has_style(session: &Node, word: &str) -> bool {
+    let style = session.node(Field::File).and_then(|file| file.text(Field::Style));
+    style.is_some_and(|style| style.split(' ').any(|said| said == word))
+}
+
+/// What opens a list and its first item, by how deep that is indented.
+const OPENERS: [&str; 3] = [":\n-", ":\n  -", ":\n    -"];
 
 /// The subtype of notices that stand for comments and blank lines between records.
 const REMARK: &str = "comment";

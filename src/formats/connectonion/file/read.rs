@@ -8,12 +8,12 @@ mod restore;
 
 use super::super::chain::Chain;
 use super::super::{EXPANSION, message};
-use super::READABLE;
 use super::list::List;
 use super::shadow::{Shadow, Tee};
 use super::top::{Lists, Shape, Top, put};
 use super::turn;
 use super::turns::{Told, Turns};
+use super::{INDENTED, OPENERS, READABLE};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader};
@@ -56,6 +56,7 @@ pub fn open<'a>(
         turns: None,
         ready: VecDeque::new(),
         style: Style::PyYaml,
+        indented: false,
         first: false,
         begun: false,
         guessed: false,
@@ -113,6 +114,8 @@ struct Records<'a> {
     ready: VecDeque<Located<Record>>,
     /// How the file is spelled.
     style: Style,
+    /// Whether its lists stand deeper than their keys.
+    indented: bool,
     /// Whether the next item is the first of its list.
     first: bool,
     /// Whether the session record was given.
@@ -222,6 +225,10 @@ impl Records<'_> {
         let value = self.nodes.next(&mut self.events)?;
         match (name.as_str(), &value.what) {
             ("turns", What::SequenceStart(..)) => {
+                if self.shadow.is_indented(value.at.byte) {
+                    self.shadow.yaml.indent_sequences();
+                    self.indented = true;
+                }
                 self.flush_top(true);
                 self.remark(key.at, "", Before::Top("turns"));
                 self.shadow.yaml.string("turns");
@@ -325,8 +332,11 @@ impl Records<'_> {
         self.chain = Chain::of(node, Field::Created, self.cx);
         let mark = self.shadow.found().is_some_and(|found| found.mark);
         let mut file = self.cx.file(mark, self.shadow.crlf()).unwrap_or_default();
-        if self.style == Style::Readable {
-            file.set(Field::Style, Json::string(READABLE));
+        let readable = self.style == Style::Readable;
+        let words = [(READABLE, readable), (INDENTED, self.indented)];
+        let words: Vec<_> = words.iter().filter(|(_, has)| *has).map(|(word, _)| *word).collect();
+        if !words.is_empty() {
+            file.set(Field::Style, Json::string(&words.join(" ")));
         }
         if !file.is_empty() {
             node.set(Field::File, file);
@@ -342,7 +352,7 @@ impl Records<'_> {
 
     fn turn(&mut self, event: Event) -> Result<()> {
         let at = event.at;
-        let gap = self.gap(at, Before::Turn, ":\n-", "\n-");
+        let gap = self.gap(at, Before::Turn, 0);
         let table = self.shape.turns;
         let json = self.json(event, Scalars::TextOf(table.texts))?;
         self.say_twice(&json, at);
@@ -361,11 +371,17 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Takes what stands before an item of a list; gives what is left between it and the last one.
-    fn gap<'g>(&mut self, at: Position, before: Before, first: &'g str, other: &'g str) -> &'g str {
+    /// Takes what stands before an item of a list, `depth` levels below that of the turns; gives
+    /// what is left between it and the last one.
+    fn gap(&mut self, at: Position, before: Before, depth: usize) -> &'static str {
+        let opener = OPENERS.get(depth + usize::from(self.indented)).copied().unwrap_or_default();
+        if self.opens(at, before) { opener } else { opener.trim_start_matches(':') }
+    }
+
+    /// Takes comments in front of an item; says whether what opens its collection is still there.
+    fn opens(&mut self, at: Position, before: Before) -> bool {
         let is_first = std::mem::take(&mut self.first);
-        let opener = if is_first { ":" } else { "" };
-        if !self.remark(at, opener, before) && is_first { first } else { other }
+        !self.remark(at, if is_first { ":" } else { "" }, before) && is_first
     }
 
     /// Notes how the file spells a record, where PyYAML would spell it in another way.
@@ -387,7 +403,7 @@ impl Records<'_> {
         };
         let name = name.as_str().unwrap_or_default().to_owned();
         let number = name.parse::<u32>().map_or(0, u64::from);
-        self.gap(key.at, Before::Key(self.listed.unwrap_or(0)), ":", "");
+        self.opens(key.at, Before::Key(self.listed.unwrap_or(0)));
         let plain = *spelling == crate::yaml::read::Spelling::Plain;
         if plain && number > 0 {
             self.shadow.yaml.plain(&name);
@@ -428,7 +444,7 @@ impl Records<'_> {
 
     fn message(&mut self, event: Event, turn: Turn) -> Result<()> {
         let at = event.at;
-        let gap = self.gap(at, Before::Message(turn.number), ":\n  -", "\n  -");
+        let gap = self.gap(at, Before::Message(turn.number), 1);
         let json = self.json(event, Scalars::Text)?;
         let mut record = message::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         message::say_opaque(&record, at, self.cx);

@@ -120,6 +120,15 @@ impl Shadow {
         self.kept.borrow().found
     }
 
+    /// Whether what begins at `byte` is indented by a level, alone on its line so far.
+    #[must_use]
+    pub fn is_indented(&self, byte: u64) -> bool {
+        let kept = self.kept.borrow();
+        let length = byte.saturating_sub(kept.base) as usize;
+        let text = kept.bytes.get(kept.taken..).and_then(|text| text.get(..length));
+        text.is_some_and(|text| text.ends_with(b"\n  "))
+    }
+
     /// Takes comments and blank lines that stand between the last record and the line of what
     /// begins at `next`, behind `opener`.
     pub fn take_remark(&mut self, next: u64, opener: &str) -> Option<String> {

@@ -7,7 +7,7 @@ use super::super::{EXPANSION, carrier, message};
 use super::assembly::{CHUNK, Frame, Section, add_file, append, ended};
 use super::top::{Lists, Shape, put};
 use super::turn::{self, Summary};
-use super::{READABLE, remark};
+use super::{INDENTED, OPENERS, READABLE, has_style, remark};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Writer, no_session};
@@ -173,10 +173,14 @@ impl File<'_> {
     }
 
     fn set_style(&mut self, node: &Node, own: bool) {
-        let readable = node.node(Field::File).is_some_and(|file| file.is(Field::Style, READABLE));
-        self.style = if own && !readable { Style::PyYaml } else { Style::Readable };
+        let readable = !own || has_style(node, READABLE);
+        self.style = if readable { Style::Readable } else { Style::PyYaml };
         self.turns.yaml.set_style(self.style);
         self.messages.yaml.set_style(self.style);
+        if own && indents(node) > 0 {
+            self.turns.yaml.indent_sequences();
+            self.messages.yaml.indent_sequences();
+        }
     }
 
     fn prompt(&mut self, prompt: &Json) {
@@ -238,14 +242,14 @@ impl File<'_> {
     /// Whether a stored spelling reads as the turn; says so if not.
     fn is_turn(&self, located: &Located<Record>, raw: &str) -> bool {
         let table = self.shape.turns;
-        let json = item(&format!("-{raw}\n"), Scalars::TextOf(table.texts));
+        let json = item(raw, indents(&self.top), Scalars::TextOf(table.texts));
         let read = json.and_then(|json| table.read(&json).ok());
         self.is_same(located, read.map(|(turn, _)| turn))
     }
 
     /// The same for a message.
     fn is_message(&self, located: &Located<Record>, raw: &str) -> bool {
-        let json = item(&format!("  -{raw}\n"), Scalars::Text);
+        let json = item(raw, 1 + indents(&self.top), Scalars::Text);
         self.is_same(located, json.and_then(|json| message::read(&json).ok()))
     }
 
@@ -411,8 +415,15 @@ impl File<'_> {
     }
 }
 
-/// The one item of a sequence as JSON, if the text is that.
-pub fn item(yaml: &str, scalars: Scalars) -> Option<Bytes> {
+/// By how many levels a session's turns are indented.
+pub fn indents(session: &Node) -> usize {
+    has_style(session, INDENTED).into()
+}
+
+/// An item of a list that is indented so deep as JSON, if the text behind its `-` is one.
+pub fn item(raw: &str, indents: usize, scalars: Scalars) -> Option<Bytes> {
+    let opener = OPENERS.get(indents)?.trim_start_matches(':');
+    let yaml = format!("{opener}{raw}\n");
     let mut events = Events::new(yaml.as_bytes(), Limits::default());
     let mut nodes = Nodes::new(Budget::of(EXPANSION));
     for _ in ["document", "sequence"] {

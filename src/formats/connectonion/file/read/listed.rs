@@ -21,7 +21,7 @@ impl Records<'_> {
     /// A turn, and of its messages those that it adds.
     pub(super) fn listed_turn(&mut self, event: Event) -> Result<()> {
         let at = event.at;
-        let gap = self.gap(at, Before::Turn, ":\n-", "\n-");
+        let gap = self.gap(at, Before::Turn, 0);
         let json = self.json(event, Scalars::TextOf(self.shape.turns.texts))?;
         self.say_twice(&json, at);
         let read = self.shape.turns.read(&json).map_err(|fault| Error::json(fault, &json, at))?;
