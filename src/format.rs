@@ -6,7 +6,9 @@ mod residue;
 
 pub use head::{Confidence, Head, Sniffed};
 pub use repair::{Mend, Reach, Repair, Rescued, Wish};
-pub use residue::{Carrier, Load, MARK, Took, chunks, list, spread, take_extra};
+pub use residue::{
+    Carrier, Load, MARK, RESIDUE, Took, chunks, list, spread, take_extra, take_noted,
+};
 
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};

@@ -111,6 +111,24 @@ pub struct Writing {
     pub ids: Ids,
 }
 
+/// What becomes of what a target cannot express.
+#[derive(Debug, Args)]
+pub struct Carrying {
+    /// Write plain files: what the target cannot express is not put into them, and reported as lost
+    #[arg(long)]
+    pub no_residue: bool,
+    /// Read files as they show themselves, without what they carry of another format
+    #[arg(long)]
+    pub ignore_residue: bool,
+}
+
+impl Carrying {
+    /// The options with these.
+    pub fn options(&self, options: Options) -> Options {
+        Options { residue: !self.no_residue, ignore_residue: self.ignore_residue, ..options }
+    }
+}
+
 /// `--layout`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Layout {

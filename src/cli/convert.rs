@@ -1,7 +1,7 @@
 //! `copyist convert`.
 
 use super::Stop;
-use super::args::{Reading, Telling, Writing, spec};
+use super::args::{Carrying, Reading, Telling, Writing, spec};
 use super::inputs::{Batch, Inputs};
 use super::run::run;
 use crate::batch::{Action, Task};
@@ -11,7 +11,8 @@ use clap::ValueEnum;
 
 /// Write sessions in another format, or an older version of their own
 ///
-/// What the target cannot hold is reported, field by field.
+/// What the target cannot express is carried along in its files, where its own software passes over
+/// it, and comes back when the file is converted back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The format to write: `canonical`, `pi`, `pi@1` …
@@ -26,6 +27,8 @@ pub struct Args {
     reading: Reading,
     #[command(flatten)]
     writing: Writing,
+    #[command(flatten)]
+    carrying: Carrying,
     #[command(flatten)]
     telling: Telling,
 }
@@ -49,6 +52,7 @@ impl Args {
             force_version: true,
             ..self.reading.options(OnError::Keep)
         };
+        let options = self.carrying.options(options);
         let action = Action::Convert(self.to);
         let task = Task {
             place,

@@ -1,7 +1,7 @@
 //! `copyist migrate`.
 
 use super::Stop;
-use super::args::{InPlace, Reading, Telling, Writing, spec};
+use super::args::{Carrying, InPlace, Reading, Telling, Writing, spec};
 use super::inputs::Batch;
 use super::run::run;
 use crate::batch::{Action, Task};
@@ -29,6 +29,8 @@ pub struct Args {
     #[command(flatten)]
     in_place: InPlace,
     #[command(flatten)]
+    carrying: Carrying,
+    #[command(flatten)]
     telling: Telling,
 }
 
@@ -46,6 +48,7 @@ impl Args {
             force_version: self.force_version,
             ..self.reading.options(OnError::Stop)
         };
+        let options = self.carrying.options(options);
         let action = Action::Migrate(self.to);
         let task = Task {
             place,

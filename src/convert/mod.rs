@@ -212,8 +212,7 @@ impl Work<'_> {
         let source = (self.from.read)(parts, &quiet)?;
         let from = (self.source.as_deref(), whole);
         let noted = note(source, from, &self.trace, (self.to, carrier), &mut stage, &quiet)?;
-        let version = self.to.version().number;
-        stage.finish(noted.map(|(count, chunks)| (carrier, version, count, chunks)))?;
+        stage.finish(noted.map(|(count, chunks)| (carrier, count, chunks)))?;
         self.cx.log.carried();
         Ok(count)
     }

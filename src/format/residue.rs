@@ -8,7 +8,7 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::json::{Cursor, Json, Span};
 use crate::lines::Lines;
-use crate::mapping::without;
+use crate::mapping::{Extra, without};
 use crate::record::{Field, Node, Record};
 use std::io::{Read, Write};
 
@@ -27,6 +27,9 @@ pub struct Carrier {
 /// What stands in every file that carries residue, and in few others.
 pub const MARK: &[u8] = b"copyist";
 
+/// What the list is called where it stands in a member of its own or beside others.
+pub const RESIDUE: &str = "residue";
+
 /// What a record carried.
 #[derive(Debug, Default, PartialEq)]
 pub struct Took {
@@ -40,8 +43,8 @@ pub struct Took {
 
 /// What is to be carried.
 pub struct Load<'l> {
-    /// The version of the format that carries it.
-    pub version: u32,
+    /// The part's name.
+    pub part: &'l str,
     /// How many lines the part has.
     pub lines: u64,
     /// How many chunks there are.
@@ -113,6 +116,21 @@ pub fn chunks(list: &Json) -> Vec<Json> {
     chunks
 }
 
+/// Takes the list `residue` out of a member of what a record has no fields for. Whatever else the
+/// member says, such as what was repaired, stays.
+pub fn take_noted(node: &mut Node, name: &str) -> Vec<Json> {
+    let carried = node.json(Field::Extra).and_then(|extra| extra.member(name)?.member(RESIDUE));
+    let Some(carried) = carried else { return Vec::new() };
+    let noted = take_extra(node, name).and_then(|noted| without(&noted, RESIDUE));
+    if let Some(rest) = noted {
+        let mut extra = Extra::default();
+        node.json(Field::Extra).into_iter().for_each(|others| extra.add_members(others));
+        extra.add(Json::string(name).as_bytes(), rest.as_bytes());
+        extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+    }
+    chunks(&carried)
+}
+
 /// Takes a member out of what a record has no fields for.
 pub fn take_extra(node: &mut Node, name: &str) -> Option<Json> {
     let extra = node.json(Field::Extra)?.clone();
@@ -137,7 +155,7 @@ mod tests {
             given += 1;
             Ok(Some(String::from("c")))
         };
-        let load = Load { version: 1, lines, count, next };
+        let load = Load { part: "", lines, count, next };
         let put = &mut |line: &[u8], chunks: &[String], out: &mut Vec<u8>| {
             out.extend_from_slice(line);
             out.extend(std::iter::repeat_n(b'+', chunks.len()));

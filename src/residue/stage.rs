@@ -96,7 +96,7 @@ impl<'s> Stage<'s> {
     }
 
     /// Puts the parts in their places, one of them with what it carries.
-    pub fn finish(self, load: Option<(&Carrier, u32, u64, Chunks)>) -> Result<()> {
+    pub fn finish(self, load: Option<(&Carrier, u64, Chunks)>) -> Result<()> {
         let heads = self.heads()?;
         let carrying = load.as_ref().and_then(|(carrier, ..)| (carrier.part)(&heads));
         let mut load = load;
@@ -105,9 +105,9 @@ impl<'s> Stage<'s> {
             let mut from = io::BufReader::with_capacity(BUFFER, Reading { part, at: 0 });
             let mut to = self.sink.create(&name)?;
             match load.take_if(|_| carrying == Some(place)) {
-                Some((carrier, version, count, mut chunks)) => {
+                Some((carrier, count, mut chunks)) => {
                     let next = &mut || chunks.next();
-                    (carrier.put)(&mut from, Load { version, lines, count, next }, &mut *to)?;
+                    (carrier.put)(&mut from, Load { part: &name, lines, count, next }, &mut *to)?;
                 }
                 None => drop(io::copy(&mut from, &mut to).map_err(cannot_copy)?),
             }

@@ -13,7 +13,14 @@ use std::path::{Path, PathBuf};
 
 /// Files that do not come back as they were, or say something else in between, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    ("first.meta.json to ", "metadata without a log: nothing is said, so no line can carry"),
+    ("first.meta.json to ", "metadata without a log are not followed by an empty one"),
+    ("seed-state/in/", "a state alone, between the stores: there is no run that could carry"),
+    ("v2/log/in/", "the same"),
+    ("/sessions/messages/", "the same"),
+    ("v1-branched.jsonl to codelia", "nothing is said in it, so there is no run that could carry"),
+    ("/pyobj/", "tags of Python's; not kept through the stream either"),
+    ("/alias/", "anchors; not kept through the stream either"),
+    ("surrogate/.co/evals/lone_surrogate/run_1.yaml", "torn by its own program"),
 ];
 
 /// Every format at every version, but for the stream.
@@ -188,7 +195,8 @@ fn files_of_the_corpus_come_back_from_every_format() {
     }
     let whole = |file: &PathBuf| {
         let text = file.to_string_lossy();
-        !["/mut/", "/edge", "/truth/"].iter().any(|folder| text.contains(folder))
+        let other = ["/mut/", "/edge", "/truth/", ".meta.json"];
+        !other.iter().any(|part| text.contains(part))
     };
     inputs.retain(whole);
     inputs.retain(|file| recognise(&read(file)).is_some());

@@ -2,7 +2,7 @@
 //! the header and the start of the run.
 
 use crate::error::Result;
-use crate::format::{Carrier, Load, Took, chunks, list, spread};
+use crate::format::{Carrier, Load, RESIDUE, Took, chunks, list, spread};
 use crate::json::Json;
 use crate::mapping::Source;
 use crate::record::{Field, Kind, Record};
@@ -18,7 +18,7 @@ fn take(record: &mut Record) -> Took {
     if record.kind != Kind::Opaque || !record.node.is(Field::Type, TYPE) {
         return Took::default();
     }
-    let carried = record.node.json(Field::Data).and_then(|data: &Json| data.member("residue"));
+    let carried = record.node.json(Field::Data).and_then(|data: &Json| data.member(RESIDUE));
     let chunks = carried.map(|list| chunks(&list)).unwrap_or_default();
     Took { whole: !chunks.is_empty(), chunks, ..Took::default() }
 }
@@ -46,7 +46,7 @@ fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
                 out.extend_from_slice(format!(",\"{key}\":{value:?}").as_bytes());
             }
         }
-        out.extend_from_slice(format!(",\"residue\":[{}]}}", list(chunks)).as_bytes());
+        out.extend_from_slice(format!(",\"{RESIDUE}\":[{}]}}", list(chunks)).as_bytes());
         true
     })
 }

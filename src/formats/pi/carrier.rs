@@ -4,32 +4,19 @@
 //! own would be a node of the tree, and one that stands in the wrong place empties the conversation.
 
 use crate::error::Result;
-use crate::format::{Carrier, Load, Took, chunks, list, spread, take_extra};
+use crate::format::{Carrier, Load, RESIDUE, Took, list, spread, take_noted};
 use crate::json::edit::Edits;
 use crate::json::{Cursor, Span, text};
-use crate::mapping::{Extra, without};
-use crate::record::{Field, Record};
+use crate::record::Record;
 use std::io::{Read, Write};
 
 /// The way of it.
 pub static CARRIER: Carrier = Carrier { take, part: |_| Some(0), put };
 
 const KEY: &str = "copyist";
-const RESIDUE: &str = "residue";
 
 fn take(record: &mut Record) -> Took {
-    let Some(noted) = take_extra(&mut record.node, KEY) else { return Took::default() };
-    let carried = noted.member(RESIDUE);
-    // Other notes, such as of a repair, are the entry's own.
-    let rest = if carried.is_some() { without(&noted, RESIDUE) } else { Some(noted) };
-    if let Some(rest) = rest {
-        let mut extra = Extra::default();
-        record.node.json(Field::Extra).into_iter().for_each(|extra_| extra.add_members(extra_));
-        extra.add(format!("\"{KEY}\"").as_bytes(), rest.as_bytes());
-        extra.finish().into_iter().for_each(|extra| record.node.set(Field::Extra, extra));
-    }
-    let chunks = carried.map(|list| chunks(&list)).unwrap_or_default();
-    Took { chunks, ..Took::default() }
+    Took { chunks: take_noted(&mut record.node, KEY), ..Took::default() }
 }
 
 fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
