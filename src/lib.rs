@@ -43,7 +43,7 @@
 //!
 //! # Direction
 //!
-//! Modules import only what stands before them: `position`, `json`, `ids`, `record`,
+//! Modules import only what stands before them: `position`, `json`, `times`, `ids`, `record`,
 //! `diagnostic`, `error`, `lines`, `yaml`, `mapping`, `parts`, `format`, `frame`, `memory`, `named`, `tree`, `formats`, `detect`,
 //! `session`, the operations, and then what touches the world: `store`, `batch`, `cli`.
 //! Everything before `store` takes bytes and gives records; it knows no paths, threads, clock or
@@ -54,6 +54,7 @@ pub mod position;
 pub mod json;
 
 pub mod ids;
+pub mod times;
 pub mod record;
 
 pub mod diagnostic;

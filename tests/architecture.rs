@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["position"],
     &["json"],
+    &["times"],
     &["ids"],
     &["record"],
     &["diagnostic", "error"],

@@ -17,6 +17,8 @@ pub struct Branch {
     context: Option<Box<dyn Context>>,
     /// What is said before the first of the nodes, such as a summary of what was left out.
     before: Vec<Located<Record>>,
+    /// The number of the last compaction among all records.
+    summed_up: u32,
     /// How many nodes were passed.
     nodes: u32,
     /// What the target holds as its source does, where that is an older version of it.
@@ -54,7 +56,7 @@ impl Branch {
         let tree = shape.finish();
         let Some(path) = tree.path(leaf.as_ref()) else { return Ok(None) };
         let cycle = path.cycle();
-        let mut branch = Self { path, context: None, before: Vec::new(), nodes: 0, kinds: &[] };
+        let mut branch = Self { path, context: None, before: Vec::new(), summed_up: 0, nodes: 0, kinds: &[] };
         match (cycle, session) {
             (Some(found), _) => cx.report(found),
             (None, Some(session)) => branch.look(&session, from, to, parts, &quiet, &tree)?,
@@ -77,8 +79,11 @@ impl Branch {
         self.kinds = if other { &[] } else { to.version().kinds };
         let mut context = open(session);
         let mut nodes = 0;
-        for item in (from.read)(parts, quiet)? {
+        for (number, item) in (0..).zip((from.read)(parts, quiet)?) {
             let located = item?;
+            if located.value.kind == Kind::Compaction {
+                self.summed_up = number;
+            }
             if !located.value.is_node() {
                 continue;
             }
@@ -100,9 +105,9 @@ impl Branch {
         Ok(())
     }
 
-    /// What comes before the nodes.
-    pub fn before(&mut self) -> Vec<Located<Record>> {
-        std::mem::take(&mut self.before)
+    /// What comes before the nodes, and the number of the record that says it.
+    pub fn before(&mut self) -> (u32, Vec<Located<Record>>) {
+        (self.summed_up, std::mem::take(&mut self.before))
     }
 
     /// Whether the target has the same record.

@@ -163,8 +163,11 @@ impl Work<'_> {
             if !located.value.is_node() {
                 self.trace.passed(number, &located.value);
                 writer.record(&located)?;
-                let before = if began { branch.before() } else { Vec::new() };
-                before.iter().try_for_each(|said| writer.record(said))?;
+                let (number, before) = if began { branch.before() } else { (0, Vec::new()) };
+                for said in before {
+                    self.trace.passed(number, &said.value);
+                    writer.record(&said)?;
+                }
             } else if let Some(node) = branch.pass(located, cx.log) {
                 self.trace.passed(number, &node.value);
                 writer.record(&node)?;

@@ -31,10 +31,24 @@ pub struct Back<'n> {
     moved: HashMap<Json, Option<Json>>,
     /// The last node that the file shows.
     tip: Option<Json>,
+    /// The last time that was told.
+    time: Option<Json>,
+    /// Records of the file that are read as edited where another record was edited.
+    said: BTreeMap<u32, Record>,
     /// Nodes that followed the first follow the second, which is new.
     bent: Option<(Option<Json>, Json)>,
     /// Results of turns that were edited: turn, hash of the old one, and the new one.
     results: Vec<(f64, String, Json)>,
+}
+
+/// All records of the source.
+pub struct Done {
+    /// The records.
+    pub shelf: Shelf,
+    /// Whether anything was edited, deleted or added.
+    pub changed: bool,
+    /// What some of the file's records say by an edit of other ones.
+    pub said: BTreeMap<u32, Record>,
 }
 
 impl<'n> Back<'n> {
@@ -49,7 +63,20 @@ impl<'n> Back<'n> {
         let changed = !added.is_empty();
         let news = added.into_iter().map(|number| (number, None)).collect();
         let (moved, results) = (HashMap::new(), Vec::new());
-        Self { now, fates, news, shelf, cx, changed, moved, tip: None, bent: None, results }
+        Self {
+            now,
+            fates,
+            news,
+            shelf,
+            cx,
+            changed,
+            moved,
+            tip: None,
+            time: None,
+            said: BTreeMap::new(),
+            bent: None,
+            results,
+        }
     }
 
     /// Takes the next item.
@@ -74,9 +101,9 @@ impl<'n> Back<'n> {
     }
 
     /// What is left when all items are done.
-    pub fn finish(mut self) -> Result<(Shelf, bool)> {
+    pub fn finish(mut self) -> Result<Done> {
         self.flush(u32::MAX)?;
-        Ok((self.shelf, self.changed))
+        Ok(Done { shelf: self.shelf, changed: self.changed, said: self.said })
     }
 
     /// A record that the target computed: nothing of the source, unless it was edited.
@@ -128,7 +155,11 @@ impl<'n> Back<'n> {
                 continue;
             };
             let mut base = canonical::record(&self.now.shelf.line(number)?)?;
-            edited |= matches!(fate, Fate::Edited(_)) | self.answer(&mut base);
+            edited |= matches!(fate, Fate::Edited(_));
+            if self.answer(&mut base) {
+                edited = true;
+                self.said.insert(number, base.clone());
+            }
             bases.push(base);
             last = number;
         }
@@ -191,6 +222,7 @@ impl<'n> Back<'n> {
     fn flush(&mut self, end: u32) -> Result<()> {
         while let Some(entry) = self.news.first_entry().filter(|entry| *entry.key() < end) {
             let (number, known) = entry.remove_entry();
+            let fresh = known.is_none();
             let mut record = match known {
                 Some(record) => record,
                 None => canonical::record(&self.now.shelf.line(number)?)?,
@@ -198,10 +230,10 @@ impl<'n> Back<'n> {
             if is_nothing(&mut record) {
                 continue;
             }
-            self.cx.report(
-                Diagnostic::new(Code::ResidueAdded, format!("{} is new", record.told()))
-                    .at(self.place(number)),
-            );
+            if fresh {
+                let message = format!("{} is new", record.told());
+                self.say(Code::ResidueAdded, &message, Some(number));
+            }
             if record.is_node() {
                 let line = self.now.shelf.line(number)?;
                 let id = Json::string(&format!("{:08x}", hash(&line) >> 32));
@@ -211,6 +243,9 @@ impl<'n> Back<'n> {
                 record.node.take(Field::IdMade);
                 record.node.set(Field::Id, id);
                 record.node.set(Field::Parent, parent);
+                if let (None, Some(time)) = (record.node.json(Field::Time), &self.time) {
+                    record.node.set(Field::Time, time.clone());
+                }
             }
             self.changed = true;
             self.shelf.add(&record)?;
@@ -220,6 +255,7 @@ impl<'n> Back<'n> {
 
     /// Puts a record of the source; `shown` is one that the file shows.
     fn put(&mut self, mut record: Record, shown: bool) -> Result<()> {
+        self.time = record.node.json(Field::Time).or(self.time.as_ref()).cloned();
         if record.is_node() {
             let mut parent = record.node.json(Field::Parent).cloned();
             // No way up is longer, unless the residue leads in a circle.

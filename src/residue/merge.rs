@@ -1,7 +1,7 @@
 //! A file that carries residue as the session that it was made of.
 
 use super::align::{Tag, matched, shown};
-use super::back::Back;
+use super::back::{Back, Done};
 use super::pack::{Chunks, Items, refused};
 use super::print;
 use super::shelf::Shelf;
@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::format::{Carrier, Cx, Format, MARK, Parts, Sink, Took};
 use crate::formats::canonical;
 use crate::json::Json;
-use crate::position::Position;
-use crate::record::Field;
+use crate::position::{Located, Position};
+use crate::record::{Field, Record};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
@@ -118,6 +118,8 @@ fn now(
         carries |= !took.chunks.is_empty();
         marked |= took.marked;
         if !took.whole {
+            // Of a line that carries it is the spelling with what it carries.
+            located.value.node.take(Field::Raw);
             now.prints.push((Tag::of(&located.value), print::kept(print::of(&located.value))));
             now.places.push(located.at);
             now.shelf.add(&located.value)?;
@@ -160,12 +162,32 @@ fn told(
     while let Some(item) = items.next()? {
         back.item(&item)?;
     }
-    let (mut shelf, changed) = back.finish()?;
+    let Done { mut shelf, changed, said } = back.finish()?;
     let mut merged = shelf.parts()?;
-    if !is_heard(&mut merged, &mut now.shelf.parts()?, cx)? {
+    let mut shown = match said.is_empty() {
+        true => now.shelf.parts()?,
+        false => replaced(&mut now.shelf, now.prints.len(), &said, Shelf::new(sink.spool()?))?,
+    };
+    if !is_heard(&mut merged, &mut shown, cx)? {
         return Err(refused("with it the session says something else than what the file shows"));
     }
     Ok(Some(Merged { parts: merged, changed }))
+}
+
+/// A file's records, some of them replaced.
+fn replaced(
+    shelf: &mut Shelf,
+    count: usize,
+    said: &BTreeMap<u32, Record>,
+    mut to: Shelf,
+) -> Result<Staged> {
+    for number in 0..count as u32 {
+        match said.get(&number) {
+            Some(record) => to.add(record)?,
+            None => to.add(&canonical::record(&shelf.line(number)?)?)?,
+        }
+    }
+    to.parts()
 }
 
 /// By what the records of the file were known when it was made.
@@ -235,7 +257,7 @@ fn is_heard(merged: &mut Staged, plain: &mut Staged, cx: &Cx<'_>) -> Result<bool
     let other = Cx { options: cx.options, log: &other };
     let said = |parts| context::sent(&canonical::FORMAT, parts, &other, &quiet);
     let (Ok(merged), Ok(plain)) = (said(merged), said(plain)) else { return Ok(false) };
-    let counts = |item: &Result<crate::position::Located<crate::record::Record>>| {
+    let counts = |item: &Result<Located<Record>>| {
         item.as_ref().map_or(true, |located| !located.value.node.is(Field::Role, "system"))
     };
     let (mut merged, mut plain) = (merged.filter(counts), plain.filter(counts));

@@ -75,6 +75,8 @@ fn target(to: Spec, carrier: &Carrier, stage: &mut Stage<'_>, quiet: &Cx<'_>) ->
     for item in (to.format.read)(&mut parts, quiet)? {
         let mut record = item?.value;
         let Took { whole: false, .. } = (carrier.take)(&mut record) else { continue };
+        // What carries is spelled otherwise in the end.
+        record.node.take(Field::Raw);
         target.add(&record)?;
     }
     Ok(target)

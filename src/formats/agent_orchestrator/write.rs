@@ -12,6 +12,7 @@ use crate::lines::BOM;
 use crate::mapping::Extra;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
+use crate::times;
 use bytes::Bytes;
 use std::io::Write;
 
@@ -185,9 +186,9 @@ impl Pair<'_> {
             }
         }
         for field in [Field::Created, Field::Updated] {
-            let Some(time) = node.text(field) else { continue };
-            match stamp(&time) {
-                Some(time) => node.set(field, Json::string(&time)),
+            let Some(time) = node.json(field) else { continue };
+            match times::read(time) {
+                Some(time) => node.set(field, Json::string(&times::with_micros(time))),
                 None => {
                     self.lost(&format!("session.{}", field.name()));
                     node.take(field);
@@ -317,15 +318,6 @@ fn gives(raw: &Bytes, records: &[Record]) -> bool {
     });
     let same = |(a, b): (&Record, &Record)| a.kind == b.kind && a.node.is_same(&b.node, MADE);
     read.is_ok_and(|read| read.len() == records.len() && read.iter().zip(records).all(same))
-}
-
-/// A time as Python's `datetime` in UTC is written; `None` for what is no time.
-fn stamp(time: &str) -> Option<String> {
-    let civil = match time.parse::<jiff::Timestamp>() {
-        Ok(time) => jiff::tz::Offset::UTC.to_datetime(time),
-        Err(_) => time.parse::<jiff::civil::DateTime>().ok()?,
-    };
-    Some(civil.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string())
 }
 
 /// The lines of the main part.

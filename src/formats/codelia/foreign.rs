@@ -17,6 +17,7 @@ use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::times;
 use std::collections::HashMap;
 use told::Told;
 
@@ -378,14 +379,9 @@ fn flat(result: &Node) -> Json {
     said.filter(|said| said.as_bytes().starts_with(b"\"")).unwrap_or(Json::constant("\"\""))
 }
 
-/// A time as Codelia spells it, in UTC with milliseconds.
+/// A time as Codelia spells it.
 fn stamp(time: &Json) -> Option<String> {
-    let text = time.text()?;
-    let zoned = text.parse::<jiff::Timestamp>().ok();
-    let plain =
-        || text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
-    let at = zoned.or_else(|| plain().map(|plain| plain.timestamp()))?;
-    Some(format!("{at:.3}"))
+    times::read(time).map(times::with_millis)
 }
 
 fn losses_of_session(session: &Node, id: &str, cx: &Cx<'_>) {

@@ -20,6 +20,7 @@ use crate::format::{
 use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
+use crate::times;
 use crate::yaml::encoding::{self, Encoding, Found};
 use std::io::{self, Read};
 
@@ -131,6 +132,22 @@ fn made(head: &str, whole: bool) -> Option<(Confidence, Made)> {
 fn agent(session: &Node) -> Json {
     let name = session.json(Field::Agent).or(session.json(Field::Name)).cloned();
     name.unwrap_or(Json::constant("\"session\""))
+}
+
+/// A time as the real software writes it, which knows no zones; one that names none is its own.
+fn time(time: &Json) -> Json {
+    let zoned = time.text().and_then(|text| text.parse().ok());
+    zoned.map_or_else(|| time.clone(), |zoned| Json::string(&times::in_seconds(zoned)))
+}
+
+/// The session of another format with times as they are written here.
+fn timed(session: &Node) -> Node {
+    let mut session = session.clone();
+    for field in [Field::Created, Field::Updated] {
+        let spelled = session.json(field).map(time);
+        spelled.into_iter().for_each(|spelled| session.set(field, spelled));
+    }
+    session
 }
 
 /// What the main part is and what it is encoded in, by its beginning.

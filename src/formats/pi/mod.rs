@@ -22,6 +22,7 @@
 
 mod carrier;
 mod context;
+mod foreign;
 mod lineage;
 mod read;
 mod reader;

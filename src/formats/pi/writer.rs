@@ -1,5 +1,6 @@
 //! A stream of records as pi's file.
 
+use super::foreign::Foreign;
 use super::lineage::Lineage;
 use super::version::TREE;
 use super::wire::BLOCKS;
@@ -62,6 +63,8 @@ struct Session {
     /// Whether they come from one of this very version.
     same: bool,
     lineage: Lineage,
+    /// What is known of a session of another format.
+    foreign: Foreign,
 }
 
 /// Fields of the session record that the header holds.
@@ -179,7 +182,9 @@ impl Entries<'_> {
         let own = node
             .text(Field::Source)
             .is_some_and(|source| source == NAME || source.starts_with(&format!("{NAME}@")));
-        let foreign = with_id(node);
+        let mut foreign = with_id(node);
+        let known = Foreign::of(&foreign);
+        known.header(&mut foreign);
         let node = if own { node } else { &foreign };
         let Some(id) = node.json(Field::Id) else {
             let found = Diagnostic::new(Code::BadRecord, "the session record has no `id`");
@@ -187,7 +192,7 @@ impl Entries<'_> {
         };
         let same = node.is(Field::Source, &format!("{NAME}@{}", self.version.number));
         let lineage = Lineage::new(id.as_bytes(), self.cx);
-        self.session = Some(Session { own, same, lineage });
+        self.session = Some(Session { own, same, lineage, foreign: known });
         self.number(None);
         self.begin_line(node);
         if same && let Some(raw) = raw_of(node) {
@@ -211,7 +216,10 @@ impl Entries<'_> {
             return Err(no_session(located.at));
         };
         let same = session.same;
-        let plain = (!session.own).then(|| self.adapted(record));
+        let mut plain = (!session.own).then(|| self.adapted(record));
+        if let (Some(plain), Some(session)) = (&mut plain, &mut self.session) {
+            session.foreign.complete(plain);
+        }
         let record = plain.as_ref().unwrap_or(record);
         if !same && !self.holds(record) {
             self.cx.log.count(Fate::Dropped, record.kind.name());
@@ -368,7 +376,7 @@ fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
 }
 
 /// The session record of another format with what pi demands of a header: an identifier, derived
-/// from what the record says, and a time.
+/// from what the record says.
 fn with_id(node: &Node) -> Node {
     let mut node = node.clone();
     node.take(Field::Extra);
@@ -385,11 +393,6 @@ fn with_id(node: &Node) -> Node {
         let cut = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
         let id = [cut(0, 8), cut(8, 12), cut(12, 16), cut(16, 20), cut(20, 32)].join("-");
         node.set(Field::Id, Json::string(&id));
-    }
-    if node.json(Field::Created).is_none()
-        && let Some(updated) = node.json(Field::Updated).cloned()
-    {
-        node.set(Field::Created, updated);
     }
     node
 }

@@ -1,9 +1,12 @@
 //! A turn's summary as a record and back.
 
+use super::super::time;
 use crate::json::{Cursor, Fault, Json, text};
 use crate::mapping::{Extra, Finder, Object, Row, Source, object, row};
 use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::times;
 use bytes::Bytes;
+use jiff::Timestamp;
 
 /// How a kind of file spells its turns.
 #[derive(Debug)]
@@ -321,8 +324,10 @@ pub struct Summary {
     pub result: Option<Json>,
     /// The model that gave it.
     pub model: Option<Json>,
-    /// When it was given.
+    /// The last time in the turn.
     pub time: Option<Json>,
+    /// The first and the last one that can be read.
+    pub times: Option<(Timestamp, Timestamp)>,
     /// Calls of tools, for display.
     pub tools: Vec<Json>,
     /// Tokens of all answers.
@@ -351,15 +356,21 @@ impl Summary {
 
     /// Takes a message of the turn in.
     pub fn message(&mut self, node: &Node) {
-        self.time = node.json(Field::Time).cloned().or(self.time.take());
+        if let Some(said) = node.json(Field::Time) {
+            self.time = Some(time(said));
+            let at = times::read(said);
+            self.times = at.map(|at| (self.times.map_or(at, |(first, _)| first), at)).or(self.times);
+        }
         if node.is(Field::Role, "user") {
-            self.input = said(node);
+            self.input = asked(node);
             self.result = None;
         } else if node.is(Field::Role, "assistant") {
             if let Some(usage) = node.node(Field::Usage) {
-                let number = |node: &Node| node.json(Field::Total).and_then(Json::float);
-                self.tokens += number(usage).unwrap_or(0.0);
-                self.cost += usage.node(Field::Cost).and_then(number).unwrap_or(0.0);
+                let number = |node: &Node, field| node.json(field).and_then(Json::float);
+                let said = |field| number(usage, field).unwrap_or(0.0);
+                self.tokens += said(Field::InputTokens) + said(Field::OutputTokens);
+                let cost = usage.node(Field::Cost);
+                self.cost += cost.and_then(|cost| number(cost, Field::Total)).unwrap_or(0.0);
             }
             self.model = node.json(Field::Model).cloned().or(self.model.take());
             // What is said beside calls is no answer, and would be taken for one.
@@ -381,7 +392,8 @@ impl Summary {
         node.set(Field::Result, self.result.unwrap_or(empty.clone()));
         node.set(Field::Model, self.model.unwrap_or(empty.clone()));
         node.set(Field::Time, self.time.unwrap_or(empty.clone()));
-        node.set(Field::Duration, Json::number(0));
+        let took = self.times.map_or(0, |(first, last)| last.duration_since(first).as_millis());
+        node.set(Field::Duration, Json::number(u64::try_from(took).unwrap_or(0)));
         node.set(Field::Tokens, Json::number(self.tokens as u64));
         node.set(Field::TotalCost, money(self.cost));
         let tools: Vec<&[u8]> = self.tools.iter().map(Json::as_bytes).collect();
@@ -420,6 +432,16 @@ pub fn said(node: &Node) -> Option<Json> {
         return Some(text.clone()).filter(|text| !text.is_null());
     }
     block::all_text(node.nodes(Field::Content)?)
+}
+
+/// What was asked, with a word for each image.
+fn asked(node: &Node) -> Option<Json> {
+    let Some(blocks) = node.nodes(Field::Content) else { return said(node) };
+    let shown = blocks.iter().filter_map(|block| match block.is(Field::Type, block::IMAGE) {
+        true => Some(Json::constant("\"[image]\"")),
+        false => block.json(Field::Text).cloned(),
+    });
+    shown.reduce(|a, b| a.joined(&b))
 }
 
 /// How many characters of an argument are shown.

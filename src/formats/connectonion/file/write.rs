@@ -3,7 +3,7 @@
 //! Turns stand before the messages that they sum up, and the top before both tells of the end. So
 //! turns and messages go to spools, and the file is put together at its end.
 
-use super::super::{EXPANSION, carrier, message};
+use super::super::{EXPANSION, carrier, message, time, timed};
 use super::assembly::{CHUNK, Frame, Section, add_file, append, ended};
 use super::top::{Lists, Shape, put};
 use super::turn::{self, Summary};
@@ -145,7 +145,7 @@ impl File<'_> {
         self.shape.losses(node, own, &|_| false, self.cx.log);
         if first {
             self.set_style(node, own);
-            self.top = node.clone();
+            self.top = if own { node.clone() } else { timed(node) };
             if !own {
                 self.top.take(Field::Extra);
                 self.top.take(Field::Totals);
@@ -158,8 +158,8 @@ impl File<'_> {
         }
         add_file(&mut self.top, node);
         if !own {
-            if let Some(time) = node.json(Field::Updated) {
-                self.top.set(Field::Updated, time.clone());
+            if let Some(updated) = node.json(Field::Updated) {
+                self.top.set(Field::Updated, time(updated));
             }
             if let Some(prompt) = node.json(Field::SystemPrompt).filter(|p| !p.is_null()) {
                 self.header_prompt = Some(prompt.clone());
@@ -335,8 +335,8 @@ impl File<'_> {
     /// message, which stands elsewhere.
     fn sum_up(&mut self, record: &Record) -> bool {
         let node = &record.node;
-        if let Some(time) = node.json(Field::Time) {
-            self.top.set(Field::Updated, time.clone());
+        if let Some(said) = node.json(Field::Time) {
+            self.top.set(Field::Updated, time(said));
         }
         if node.is(Field::Role, "system") {
             match turn::said(node).filter(|_| self.middle.is_empty()) {

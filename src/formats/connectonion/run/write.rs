@@ -1,6 +1,6 @@
 //! Writing a run as ConnectOnion does.
 
-use super::super::{NAME, cannot_write, encoding_of, message};
+use super::super::{NAME, cannot_write, encoding_of, message, timed};
 use super::{CLOSE, INDENT, MESSAGES, OPEN, header, parse};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
@@ -129,7 +129,7 @@ impl Run<'_> {
             Some(raw) => text.extend_from_slice(raw.as_bytes()),
             None if own => header::write(node, true, &mut text),
             None => {
-                let mut foreign = node.clone();
+                let mut foreign = timed(node);
                 foreign.take(Field::Extra);
                 foreign.take(Field::Totals);
                 if foreign.json(Field::Agent).is_none() {

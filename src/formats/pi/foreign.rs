@@ -1,0 +1,135 @@
+//! What pi has in every entry, for records of formats that leave it out.
+//!
+//! pi reads the time, the model and the usage of messages without asking whether they are there.
+
+use crate::ids::hash;
+use crate::json::Json;
+use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::times;
+use jiff::Timestamp;
+use std::collections::HashMap;
+
+/// What is known of a session of another format so far.
+#[derive(Debug)]
+pub struct Foreign {
+    /// The last time that was told.
+    time: Timestamp,
+    provider: Option<Json>,
+    model: Option<Json>,
+    /// The tools that were called and did not answer yet, by the hashes of the calls.
+    called: HashMap<u64, Json>,
+}
+
+const UNKNOWN: Json = Json::constant("\"unknown\"");
+const ZERO: Json = Json::constant("0");
+const TOKENS: &[Field] =
+    &[Field::InputTokens, Field::OutputTokens, Field::CacheRead, Field::CacheWrite];
+
+impl Foreign {
+    /// Of a session with this record.
+    #[must_use]
+    pub fn of(session: &Node) -> Self {
+        let told = [Field::Created, Field::Updated].map(|field| session.json(field));
+        let time = told.into_iter().flatten().find_map(times::read);
+        let own = |field| session.json(field).filter(|json| json.text().is_some()).cloned();
+        Self {
+            time: time.unwrap_or(Timestamp::UNIX_EPOCH),
+            provider: own(Field::Provider),
+            model: own(Field::Model),
+            called: HashMap::new(),
+        }
+    }
+
+    /// The session's own record with a time as pi writes it.
+    pub fn header(&self, session: &mut Node) {
+        session.set(Field::Created, Json::string(&times::with_millis(self.time)));
+    }
+
+    /// Completes a record.
+    pub fn complete(&mut self, record: &mut Record) {
+        let node = &mut record.node;
+        self.time = node.json(Field::Time).and_then(times::read).unwrap_or(self.time);
+        node.set(Field::Time, Json::string(&times::with_millis(self.time)));
+        if record.kind != Kind::Message {
+            return;
+        }
+        if node.json(Field::MessageTime).is_none() {
+            let millis = self.time.as_millisecond().to_string();
+            node.set(Field::MessageTime, Json::checked(millis.into_bytes().into()));
+        }
+        match node.text(Field::Role).as_deref() {
+            Some("assistant") => self.answer(node),
+            Some("tool") => self.output(node),
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, node: &mut Node) {
+        let mut calls = false;
+        for block in node.nodes(Field::Content).unwrap_or_default() {
+            if let (Some(call), Some(name)) = (block.json(Field::Id), block.json(Field::Name)) {
+                // A copy, for the value itself would keep its line in memory.
+                let name = Json::checked(name.as_bytes().to_vec().into());
+                self.called.insert(hash(call.as_bytes()), name);
+                calls = true;
+            }
+        }
+        // A string is a user's way to speak.
+        if let Some(text) = node.json(Field::Content).cloned() {
+            let blocks = if text.is_null() { Vec::new() } else { vec![block::text(text)] };
+            node.set(Field::Content, blocks);
+        }
+        let stop = if calls { "\"toolUse\"" } else { "\"stop\"" };
+        for (field, usual) in [
+            (Field::Api, UNKNOWN),
+            (Field::Provider, self.provider.clone().unwrap_or(UNKNOWN)),
+            (Field::Model, self.model.clone().unwrap_or(UNKNOWN)),
+            (Field::StopReason, Json::constant(stop)),
+        ] {
+            if node.json(field).is_none() {
+                node.set(field, usual);
+            }
+        }
+        let mut usage = match node.take(Field::Usage) {
+            Some(Value::Node(usage)) => usage,
+            _ => Node::default(),
+        };
+        let mut cost = match usage.take(Field::Cost) {
+            Some(Value::Node(cost)) => cost,
+            _ => Node::default(),
+        };
+        filled(&mut usage);
+        filled(&mut cost);
+        usage.set(Field::Cost, cost);
+        node.set(Field::Usage, usage);
+    }
+
+    fn output(&mut self, node: &mut Node) {
+        let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else { return };
+        let Some(result) = blocks.first_mut() else { return };
+        let name = result.json(Field::Call).and_then(|call| self.called.remove(&hash(call.as_bytes())));
+        if result.json(Field::Name).is_none() {
+            result.set(Field::Name, name.unwrap_or(UNKNOWN));
+        }
+        if result.json(Field::IsError).is_none() {
+            result.set(Field::IsError, Json::constant("false"));
+        }
+        let said = result.json(Field::Content).filter(|text| !text.is_null()).cloned();
+        if let Some(text) = said {
+            result.set(Field::Content, vec![block::text(text)]);
+        }
+    }
+}
+
+/// Sets to nothing what is not told, and the sum to that of the others.
+fn filled(node: &mut Node) {
+    for &field in TOKENS {
+        if node.json(field).is_none() {
+            node.set(field, ZERO);
+        }
+    }
+    if node.json(Field::Total).is_none() {
+        let sum: f64 = TOKENS.iter().filter_map(|f| node.json(*f)?.float()).sum();
+        node.set(Field::Total, Json::checked(format!("{sum}").into_bytes().into()));
+    }
+}

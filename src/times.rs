@@ -1,0 +1,44 @@
+//! Times as formats spell them, all in UTC.
+
+use crate::json::Json;
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+/// The time that a string names; one without a zone is taken for UTC.
+///
+/// ```
+/// use copyist::{json::Json, times};
+/// let time = |text| times::read(&Json::string(text)).map(times::with_millis);
+/// assert_eq!(time("2025-12-03 10:11:12").as_deref(), Some("2025-12-03T10:11:12.000Z"));
+/// assert_eq!(time("2025-12-03T10:11:12+01:00").as_deref(), Some("2025-12-03T09:11:12.000Z"));
+/// assert_eq!(time("yesterday"), None);
+/// ```
+#[must_use]
+pub fn read(time: &Json) -> Option<Timestamp> {
+    let text = time.text()?;
+    let plain = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
+    text.parse().ok().or_else(|| plain().map(|plain| plain.timestamp()))
+}
+
+/// As JavaScript's `toISOString` does.
+#[must_use]
+pub fn with_millis(time: Timestamp) -> String {
+    format!("{time:.3}")
+}
+
+/// As Python's `isoformat` does with microseconds, and a `Z`.
+#[must_use]
+pub fn with_micros(time: Timestamp) -> String {
+    civil(time).strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+/// To the second, with a space before the time of day.
+#[must_use]
+pub fn in_seconds(time: Timestamp) -> String {
+    civil(time).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+fn civil(time: Timestamp) -> DateTime {
+    jiff::tz::Offset::UTC.to_datetime(time)
+}
