@@ -77,6 +77,9 @@ pub struct Format {
     pub prompt: Option<PromptFn>,
     /// How damaged sessions are repaired, if that is known.
     pub repair: Option<&'static Repair>,
+    /// Where its software keeps a session, for formats whose writers do not name the parts so
+    /// themselves.
+    pub native: Option<NativeFn>,
     /// Where its files have room for what they cannot express; `None` where they express all.
     pub carrier: Option<&'static Carrier>,
 }
@@ -104,6 +107,19 @@ pub struct Member {
     /// The session that it belongs to; `None` for a file that all of them share.
     pub session: Option<String>,
     /// The version of the format that has such files; the highest is that of the session.
+    pub version: u32,
+}
+
+/// By what a session is named.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'n> {
+    /// The session's record.
+    pub session: &'n Node,
+    /// What a person asked first.
+    pub asked: Option<&'n str>,
+    /// What the output would be called elsewhere.
+    pub stem: &'n str,
+    /// The version that was written.
     pub version: u32,
 }
 
@@ -140,6 +156,9 @@ pub type MemberFn = fn(&str, &mut dyn FnMut() -> Vec<u8>) -> Option<Member>;
 pub type RosterFn = fn(&mut dyn Parts) -> Result<Vec<String>>;
 /// Says where a home is, by the variables of the environment.
 pub type HomeFn = fn(&dyn Fn(&str) -> Option<String>) -> Option<String>;
+/// Gives the path of a session's main part below the folder of all sessions, without its ending;
+/// `/` stands before and between its pieces, each of which must be a plain name.
+pub type NativeFn = fn(&Named<'_>) -> String;
 /// Opens the byte plane on a session's first record.
 pub type PlaneFn = for<'a> fn(&Line<'_>, Target, &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>>;
 
@@ -308,6 +327,8 @@ pub struct Options {
     pub residue: bool,
     /// Whether the residue of files that are read is left alone.
     pub ignore_residue: bool,
+    /// Paths that sessions are found by, old and new: what stands below the old one moves.
+    pub map_paths: Vec<(String, String)>,
 }
 
 impl Default for Options {
@@ -320,6 +341,7 @@ impl Default for Options {
             force_version: false,
             residue: true,
             ignore_residue: false,
+            map_paths: Vec::new(),
         }
     }
 }

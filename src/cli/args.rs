@@ -174,11 +174,11 @@ impl Writing {
             return Err(Stop::usage("`--layout native` names files below `--out-dir DIR`"));
         };
         match to {
-            Some(Spec { format, .. }) if format.member.is_some() => {
+            Some(Spec { format, .. }) if format.member.is_some() || format.native.is_some() => {
                 Ok(Place::Native(folder.clone()))
             }
             Some(Spec { format, .. }) => {
-                let message = format!("there is no native layout of {} yet", format.name);
+                let message = format!("{} has no layout of its own", format.name);
                 Err(Stop::usage(message))
             }
             None => Err(Stop::usage("`--layout native` is for a format that is named")),

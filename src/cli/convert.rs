@@ -21,6 +21,10 @@ pub struct Args {
     /// Write all sessions of one agent as one, in the order of their times
     #[arg(long, value_name = "WHAT", value_enum)]
     join: Option<Join>,
+    /// Sessions of what stands below OLD are written as those of what stands below NEW: folders and
+    /// files that a session is found by, never what was said in it
+    #[arg(long, value_name = "OLD=NEW", value_parser = paths)]
+    map_path: Vec<(String, String)>,
     #[command(flatten)]
     batch: Batch,
     #[command(flatten)]
@@ -40,6 +44,13 @@ enum Join {
     Agent,
 }
 
+/// `OLD=NEW`.
+fn paths(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').filter(|(old, _)| !old.trim_end_matches(['/', '\\']).is_empty());
+    let (old, new) = pair.ok_or("expected OLD=NEW, such as `/home/ada=/users/ada`")?;
+    Ok((old.to_owned(), new.to_owned()))
+}
+
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let inputs = Inputs { join: self.join.is_some(), ..self.batch.inputs()? };
@@ -50,6 +61,7 @@ impl Args {
             ids: self.writing.ids(),
             // Conversion reads what is there; only migration would promise the new version.
             force_version: true,
+            map_paths: self.map_path,
             ..self.reading.options(OnError::Keep)
         };
         let options = self.carrying.options(options);

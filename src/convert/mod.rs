@@ -1,13 +1,14 @@
 //! Conversion: between formats as records, within one format as bytes where that is possible.
 
 mod branch;
+mod relocate;
 
 use crate::diagnostic::{Code, Diagnostic, Fate, Log};
 use crate::error::{Error, Result};
-use crate::format::{Carrier, Cx, Format, Parts, Sink, Target};
+use crate::format::{Carrier, Cx, Format, Named, NativeFn, Parts, Reader, Sink, Target};
 use crate::formats::{Spec, canonical};
 use crate::migrate::{self, Outcome};
-use crate::record::{Field, Kind, Record, Value};
+use crate::record::{Field, Kind, Node, Record, Value, block};
 use crate::residue::{Stage, Trace, merge, note};
 use branch::Branch;
 use std::io::{self, Write};
@@ -54,19 +55,22 @@ fn plainly(
 ) -> Result<Outcome> {
     let to = as_it_came(from, version, to, parts, cx)?;
     let target = to.version().number;
-    if from.name == to.format.name && from.plane.is_some() && version <= target {
+    let moves = !cx.options.map_paths.is_empty();
+    if from.name == to.format.name && from.plane.is_some() && version <= target && !moves {
         let input = parts.main()?;
         let mut output = sink.create("")?;
         return migrate::run(from, input, &mut output, Target::Version(target), cx);
     }
-    if from.name == to.format.name && version == target && !shares(from, parts) {
+    if from.name == to.format.name && version == target && !shares(from, parts) && !moves {
         return copy(from, version, parts, sink, cx);
     }
     let branch = if to.version().tree { None } else { Branch::of(from, to, parts, cx)? };
     let mut work = Work { from, to, branch, trace: Trace::default(), source: None, cx };
-    let records = match to.format.carrier.filter(|_| cx.options.residue) {
-        Some(carrier) => work.carrying(carrier, parts, sink)?,
-        None => work.records(parts, sink)?,
+    let carrier = to.format.carrier.filter(|_| cx.options.residue);
+    let named = to.format.native.filter(|_| sink.is_native());
+    let records = match (carrier, named) {
+        (None, None) => work.records(parts, sink)?,
+        _ => work.staged(carrier, named, parts, sink)?,
     };
     say_losses(to, cx);
     Ok(Outcome { from: version, changed: true, records, ..Outcome::default() })
@@ -129,6 +133,19 @@ fn copy(
     Ok(done)
 }
 
+/// The records of a session, with the paths that a person wants.
+fn read<'a>(from: &Format, parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let reader = (from.read)(parts, cx)?;
+    let maps = cx.options.map_paths.as_slice();
+    if maps.is_empty() {
+        return Ok(reader);
+    }
+    Ok(Box::new(reader.map(move |mut item| {
+        item.iter_mut().for_each(|located| relocate::record(&mut located.value, maps));
+        item
+    })))
+}
+
 /// The way of one session through its records.
 struct Work<'a> {
     from: &'static Format,
@@ -147,7 +164,7 @@ impl Work<'_> {
         let (to, cx) = (self.to, self.cx);
         let mut writer = (to.format.write)(sink, to.version(), cx)?;
         let mut count = 0;
-        for item in (self.from.read)(parts, cx)? {
+        for item in read(self.from, parts, cx)? {
             let mut located = item?;
             let number = count as u32;
             count += 1;
@@ -193,31 +210,58 @@ impl Work<'_> {
         }
     }
 
-    /// Writes the records, and puts into the output what it does not tell of them.
-    fn carrying(
+    /// Writes the records to a stage, and puts into the output what it does not tell of them.
+    fn staged(
         &mut self,
-        carrier: &'static Carrier,
+        carrier: Option<&'static Carrier>,
+        named: Option<NativeFn>,
         parts: &mut dyn Parts,
         sink: &mut dyn Sink,
     ) -> Result<u64> {
         parts.keep()?;
         let mut stage = Stage::before(sink);
         let count = self.records(parts, &mut stage)?;
-        let whole = self.cx.log.dropped().is_empty();
-        let target = self.to.format.at(self.to.version().number);
-        let same = whole && self.source.as_deref() == Some(&target);
-        if same || !stage.carries(carrier)? {
-            stage.finish(None)?;
-            return Ok(count);
-        }
         let log = Log::default();
         let quiet = Cx { options: self.cx.options, log: &log };
-        let source = (self.from.read)(parts, &quiet)?;
-        let from = (self.source.as_deref(), whole);
-        let noted = note(source, from, &self.trace, (self.to, carrier), &mut stage, &quiet)?;
-        stage.finish(noted.map(|(count, chunks)| (carrier, count, chunks)))?;
+        let path = named.map(|named| self.path(named, &stage, &quiet)).transpose()?;
+        let native = path.map(|path| (path, self.to.format.extensions[0]));
+        let noted = match carrier.filter(|_| !self.is_whole()) {
+            Some(carrier) if stage.carries(carrier)? => {
+                let source = read(self.from, parts, &quiet)?;
+                let from = (self.source.as_deref(), self.cx.log.dropped().is_empty());
+                let to = (self.to, carrier);
+                note(source, from, &self.trace, to, &mut stage, &quiet)?
+                    .map(|(count, chunks)| (carrier, count, chunks))
+            }
+            _ => return stage.finish(None, native).map(|()| count),
+        };
+        stage.finish(noted, native)?;
         self.cx.log.carried();
         Ok(count)
+    }
+
+    /// Whether the target is a file of the source's own version, and nothing was left out.
+    fn is_whole(&self) -> bool {
+        let target = self.to.format.at(self.to.version().number);
+        self.source.as_deref() == Some(&target) && self.cx.log.dropped().is_empty()
+    }
+
+    /// Where the target's software would keep the session.
+    fn path(&self, named: NativeFn, stage: &Stage<'_>, quiet: &Cx<'_>) -> Result<String> {
+        let (mut session, mut asked) = (Node::default(), None);
+        for item in (self.to.format.read)(&mut stage.parts(), quiet)? {
+            let node = item?.value.node;
+            if session.is_empty() {
+                session = node;
+            } else if node.is(Field::Role, "user") {
+                let texts = node.nodes(Field::Content).and_then(block::all_text);
+                asked = node.text(Field::Content).or_else(|| texts?.text());
+                break;
+            }
+        }
+        let stem = stage.stem().unwrap_or_default();
+        let version = self.to.version().number;
+        Ok(named(&Named { session: &session, asked: asked.as_deref(), stem: &stem, version }))
     }
 }
 

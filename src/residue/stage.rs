@@ -95,15 +95,25 @@ impl<'s> Stage<'s> {
         self.sink.spool()
     }
 
-    /// Puts the parts in their places, one of them with what it carries.
-    pub fn finish(self, load: Option<(&Carrier, u64, Chunks)>) -> Result<()> {
+    /// Puts the parts in their places, one of them with what it carries; below the path `native`,
+    /// if the format's software names it so.
+    pub fn finish(
+        self,
+        load: Option<(&Carrier, u64, Chunks)>,
+        native: Option<(String, &str)>,
+    ) -> Result<()> {
         let heads = self.heads()?;
         let carrying = load.as_ref().and_then(|(carrier, ..)| (carrier.part)(&heads));
         let mut load = load;
         for (place, (name, part)) in self.parts.into_iter().enumerate() {
             let lines = if carrying == Some(place) { lines(&part)? } else { 0 };
             let mut from = io::BufReader::with_capacity(BUFFER, Reading { part, at: 0 });
-            let mut to = self.sink.create(&name)?;
+            let put = match &native {
+                Some((path, ending)) if name.is_empty() => format!("{path}{ending}"),
+                Some((path, _)) => format!("{path}{name}"),
+                None => name.clone(),
+            };
+            let mut to = self.sink.create(&put)?;
             match load.take_if(|_| carrying == Some(place)) {
                 Some((carrier, count, mut chunks)) => {
                     let next = &mut || chunks.next();

@@ -80,6 +80,7 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     prompt: None,
     repair: None,
+    native: Some(|named| format!("/{}", stem(named.stem))),
     carrier: Some(&carrier::CARRIER),
 };
 

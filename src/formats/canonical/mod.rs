@@ -50,6 +50,7 @@ pub static FORMAT: Format = Format {
     context: None,
     prompt: None,
     repair: None,
+    native: None,
     carrier: None,
 };
 

@@ -95,6 +95,7 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     prompt: Some(prompt::open),
     repair: None,
+    native: None,
     carrier: Some(&carrier::CARRIER),
 };
 

@@ -14,7 +14,7 @@ mod run;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{
-    Confidence, Cx, Format, Head, Parts, Piece, Reader, Sink, Sniffed, Step, Version, Writer,
+    Confidence, Cx, Format, Head, Named, Parts, Piece, Reader, Sink, Sniffed, Step, Version, Writer,
     skip_to,
 };
 use crate::json::Json;
@@ -91,8 +91,42 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     prompt: None,
     repair: None,
+    native: Some(native),
     carrier: Some(&carrier::CARRIER),
 };
+
+/// `sessions/<name>`, with the time in version 1, or `evals/<slug of what was asked>/run_1`: below
+/// `.co`.
+fn native(named: &Named<'_>) -> String {
+    let text = |field| named.session.text(field).unwrap_or_default();
+    let fits = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
+    let name: String = text(Field::Agent).chars().map(fits).take(200).collect();
+    let name = if name.is_empty() { "default".to_owned() } else { name };
+    match named.version {
+        RUN => format!("/evals/{}/run_1", slug(named.asked.unwrap_or_default())),
+        1 => {
+            let time = times::read(&Json::string(&text(Field::Created))).map(times::in_seconds);
+            let time = time.unwrap_or_default().replace(':', "-").replace(' ', "_");
+            format!("/sessions/{name}_{time}")
+        }
+        _ => format!("/sessions/{name}"),
+    }
+}
+
+/// What the real software makes of a question for a name, up to release 1.5.11.
+fn slug(asked: &str) -> String {
+    let mut slug = String::new();
+    for c in asked.chars() {
+        match c {
+            _ if c.is_ascii_alphanumeric() => slug.push(c.to_ascii_lowercase()),
+            _ if slug.is_empty() || slug.ends_with('_') => {}
+            _ => slug.push('_'),
+        }
+    }
+    let cut = slug.get(..50).map_or(slug.as_str(), |cut| cut.rsplit_once('_').map_or(cut, |c| c.0));
+    let cut = cut.trim_end_matches('_');
+    if cut.is_empty() { "default".to_owned() } else { cut.to_owned() }
+}
 
 /// What a file of this format is.
 #[derive(Clone, Copy, Debug)]

@@ -35,9 +35,9 @@ mod wire;
 mod write;
 mod writer;
 
-use crate::format::{Confidence, Format, Head, Sniffed, Version};
+use crate::format::{Confidence, Format, Head, Named, Sniffed, Version};
 use crate::json::text;
-use crate::record::Kind;
+use crate::record::{Field, Kind};
 
 const NAME: &str = "pi";
 
@@ -97,6 +97,7 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     prompt: None,
     repair: Some(&repair::REPAIR),
+    native: Some(native),
     carrier: Some(&carrier::CARRIER),
 };
 
@@ -118,6 +119,23 @@ const TREE_KINDS: &[Kind] = &[
     Kind::Notice,
     Kind::Opaque,
 ];
+
+/// `--<folder>--/<time>_<id>`, as pi finds the sessions of a folder.
+fn native(named: &Named<'_>) -> String {
+    let text = |field| named.session.text(field).unwrap_or_default();
+    let cwd = text(Field::Cwd);
+    let folder = cwd.strip_prefix(['/', '\\']).unwrap_or(&cwd);
+    let folder = plain(folder, 200, |c| if matches!(c, '/' | '\\' | ':') { '-' } else { c });
+    let time = plain(&text(Field::Created), 40, |c| if matches!(c, ':' | '.') { '-' } else { c });
+    let id = plain(&text(Field::Id), 100, |c| c);
+    format!("/--{folder}--/{time}_{id}")
+}
+
+/// A piece of a path: nothing that leads out of its folder or means something to a terminal.
+fn plain(text: &str, longest: usize, spelled: fn(char) -> char) -> String {
+    let fits = |c: char| if c.is_control() || matches!(c, '/' | '\\') { '_' } else { c };
+    text.chars().map(spelled).map(fits).take(longest).collect()
+}
 
 /// The first object is a header; or a header, or lines that could be entries, stand further on.
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
