@@ -92,7 +92,13 @@ const CANONICAL: Spec = Spec { format: &canonical::FORMAT, version: None };
 
 const PI: Spec = Spec { format: &pi::FORMAT, version: None };
 
-fn converted(from: &Format, version: u32, to: Spec, mut session: Bytes, sink: &mut dyn Sink) {
+fn converted(
+    from: &'static Format,
+    version: u32,
+    to: Spec,
+    mut session: Bytes,
+    sink: &mut dyn Sink,
+) {
     let (options, log) = (Options::default(), Log::default());
     let cx = Cx { options: &options, log: &log };
     let done = convert::run(from, version, to, &mut session, sink, &cx);

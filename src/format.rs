@@ -7,7 +7,8 @@ mod residue;
 pub use head::{Confidence, Head, Sniffed};
 pub use repair::{Mend, Reach, Repair, Rescued, Wish};
 pub use residue::{
-    Carrier, Load, MARK, RESIDUE, Took, chunks, list, spread, take_extra, take_noted,
+    Beginning, Carrier, Load, MARK, PutFn, RESIDUE, Took, chunks, list, spread, take_extra,
+    take_noted,
 };
 
 use crate::diagnostic::{Code, Diagnostic, Log};

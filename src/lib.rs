@@ -54,8 +54,8 @@ pub mod position;
 pub mod json;
 
 pub mod ids;
-pub mod times;
 pub mod record;
+pub mod times;
 
 pub mod diagnostic;
 pub mod error;

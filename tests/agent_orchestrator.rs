@@ -467,6 +467,7 @@ fn a_session_from_elsewhere_ends_with_its_result_and_cannot_be_resumed() {
         "convert",
         "-t",
         "agent-orchestrator",
+        "--no-residue",
         "--out-dir",
         "out",
         "my session.v2.jsonl",

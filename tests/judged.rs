@@ -24,15 +24,18 @@ fn judge(script: &str, needs: &[&str]) -> Option<PathBuf> {
     None
 }
 
-/// The two long sessions of real people, and some of each format: `COPYIST_EACH` says how many.
+/// Some sessions of each format; `COPYIST_EACH` says how many, and above three the two long ones of
+/// real people, too.
 fn inputs(corpus: &Path) -> Vec<(String, Vec<u8>)> {
     let mut inputs = Vec::new();
-    for long in ["large-session", "before-compaction"] {
+    let each = std::env::var("COPYIST_EACH").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
+    // The real loaders take a minute for these.
+    let longest: &[&str] = &["large-session", "before-compaction"];
+    for long in longest.iter().filter(|_| each > 3) {
         let old = read(&corpus.join(format!("pi/real/{long}.v1.jsonl")));
         let new = migrated(&old, "pi@3", &keep()).0.expect("undamaged");
-        inputs.push((long.to_owned(), new));
+        inputs.push((long.to_string(), new));
     }
-    let each = std::env::var("COPYIST_EACH").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
     let sets = ["pi/generated", "connectonion", "agent-orchestrator", "codelia"];
     for set in sets {
         let whole = |file: &PathBuf| {
@@ -73,7 +76,8 @@ fn sent(text: &[u8]) -> Vec<Value> {
     let request = Request { form: Form::Canonical, ..Request::default() };
     let out = common::context(text, &request, &keep()).0.unwrap_or_default();
     let messages = serde_json::from_slice::<Value>(&out).ok();
-    let messages = messages.and_then(|mut value| value["messages"].as_array_mut().map(std::mem::take));
+    let messages =
+        messages.and_then(|mut value| value["messages"].as_array_mut().map(std::mem::take));
     messages.unwrap_or_default()
 }
 
@@ -82,8 +86,11 @@ fn run(script: &Path, program: &str, args: &[&Path]) -> (bool, Vec<u8>) {
     (done.status.success(), [done.stdout, done.stderr].concat())
 }
 
+/// What a judge says of the files in a folder, which are this session.
+type Verdict<'v> = &'v dyn Fn(&Path, &[u8]) -> Result<(), String>;
+
 /// Shows every session as `to` to the judge, who says what is wrong with it.
-fn all(to: &str, verdict: &dyn Fn(&Path, &[u8]) -> Result<(), String>) {
+fn all(to: &str, verdict: Verdict<'_>) {
     let Some(corpus) = corpus("the corpus for the judges") else { return };
     let mut accepted = 0;
     for (name, source) in inputs(&corpus) {
@@ -111,7 +118,7 @@ fn connectonion_loads_what_was_converted() {
             let (done, said) = run(&script, "python3", &[&folder.join("s.yaml")]);
             let said = as_javascript(&said);
             let loaded = said["messages"].as_array().map_or(0, Vec::len);
-            match done && said["ok"] == true && (loaded > 0) == !sent(target).is_empty() {
+            match done && said["ok"] == true && (loaded > 0) != sent(target).is_empty() {
                 true => Ok(()),
                 false => Err(said.to_string().chars().take(400).collect()),
             }
@@ -132,7 +139,9 @@ fn agent_orchestrator_knows_whether_a_conversation_is_done() {
             let call = |block: &Value| block["type"] == "tool_call";
             let calls = last["content"].as_array().is_some_and(|blocks| blocks.iter().any(call));
             let finished = last["role"] == "assistant" && !calls;
-            match done && said.starts_with("s finished") == finished {
+            // An answer without words, such as a refusal, is done without a result.
+            let silent = said.starts_with("s finished None");
+            match done && (said.starts_with("s finished") == finished || silent) {
                 true => Ok(()),
                 false => Err(format!("{said}, and the last message is {last}")),
             }
@@ -155,7 +164,8 @@ fn codelia_accepts_what_was_converted() {
 fn pi_opens_what_was_converted() {
     let Some(script) = judge("pi/context.mjs", &["node", "--version"]) else { return };
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let home = std::env::var_os("PI_ORACLE_HOME").map_or(home.join(".cache/pi-oracle"), PathBuf::from);
+    let home =
+        std::env::var_os("PI_ORACLE_HOME").map_or(home.join(".cache/pi-oracle"), PathBuf::from);
     if !home.join("v0.73.1/node_modules").is_dir() {
         return eprintln!("SKIP the real pi: oracle/pi/install.sh installs it");
     }
@@ -169,8 +179,13 @@ fn pi_opens_what_was_converted() {
             let own = Request::default();
             let ours = common::context(target, &own, &keep()).0.expect("a context");
             let count = |value: &Value| value["messages"].as_array().map_or(0, Vec::len);
-            let (theirs, ours) = (count(&as_javascript(&said)["context"]), count(&as_javascript(&ours)));
-            if theirs == ours { Ok(()) } else { Err(format!("pi sees {theirs} messages, we {ours}")) }
+            let (theirs, ours) =
+                (count(&as_javascript(&said)["context"]), count(&as_javascript(&ours)));
+            if theirs == ours {
+                Ok(())
+            } else {
+                Err(format!("pi sees {theirs} messages, we {ours}"))
+            }
         });
     }
 }

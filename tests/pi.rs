@@ -253,7 +253,8 @@ fn a_downgrade_keeps_the_active_branch() {
     let compaction = r#"{"type":"compaction","id":"d","parentId":"c","timestamp":"t","summary":"S","firstKeptEntryId":"c","tokensBefore":1}"#;
     let source = lines(&[&header, &root, &left, &taken, compaction]);
     let (format, version) = recognise(&source).expect("a pi file");
-    let (done, found) = converted(&source, format, version, "pi@1", &Options::default());
+    let plain = Options { residue: false, ..Options::default() };
+    let (done, found) = converted(&source, format, version, "pi@1", &plain);
     let text = String::from_utf8(done.expect("undamaged")).expect("UTF-8");
     let expected = [
         HEADER,
@@ -300,7 +301,8 @@ fn entry_to(entry: &str, to: &str) -> (String, Vec<String>) {
     let header = HEADER.replace('}', r#","version":3}"#);
     let source = lines(&[&header, entry]);
     let (format, version) = recognise(&source).expect("a pi file");
-    let (done, found) = converted(&source, format, version, to, &Options::default());
+    let plain = Options { residue: false, ..Options::default() };
+    let (done, found) = converted(&source, format, version, to, &plain);
     let text = String::from_utf8(done.expect("undamaged")).expect("UTF-8");
     let lost = found.losses.into_keys().map(|(_, path)| path).collect();
     (text.lines().nth(1).unwrap_or_default().to_owned(), lost)

@@ -118,12 +118,17 @@ fn convert_carries_damaged_lines_along() {
 
 #[test]
 fn convert_counts_what_a_linear_version_cannot_hold() {
-    let run = Run::of("convert", &["-t", "pi@1", "--out-dir", "out"]);
+    let run = Run::of("convert", &["-t", "pi@1", "--no-residue", "--out-dir", "out"]);
     let input = run.inputs("pi/v2/branched").next().expect("it was copied");
-    let lost = input["losses"]["dropped"].as_object().expect("some is lost");
+    let lost_all = input["losses"]["dropped"].clone();
+    let lost = lost_all.as_object().expect("some is lost");
     let lost = lost.keys().any(|field| field.ends_with("off the active branch"));
     assert!(lost, "{input:#}");
     assert_ne!(input["counts"][Code::Dropped.name()], Value::Null, "{input:#}");
+    let run = Run::of("convert", &["-t", "pi@1", "--out-dir", "out"]);
+    let input = run.inputs("pi/v2/branched").next().expect("it was copied");
+    assert_eq!(input["losses"]["dropped"], Value::Null, "{input:#}");
+    assert_eq!(&input["losses"]["residue"], &lost_all, "what is not lost is carried");
 }
 
 #[test]

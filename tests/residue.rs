@@ -105,7 +105,8 @@ fn an_expectation_rides_along_and_comes_again() {
 #[test]
 fn a_deleted_turn_is_not_resurrected() {
     let edit = |text: &str| {
-        let (turn, lists) = (text.find("- input: \"\"").unwrap(), text.find("messages:\n").unwrap());
+        let (turn, lists) =
+            (text.find("- input: \"\"").unwrap(), text.find("messages:\n").unwrap());
         let (list, end) = (text.find("  2:\n").unwrap(), text.find("x_copyist:\n").unwrap());
         [&text[..turn], &text[lists..list], &text[end..]].concat()
     };
@@ -127,7 +128,10 @@ fn what_is_new_follows() {
     assert!(said.contains("note[CY0625]"), "{said}");
     let [(was, is)] = differ.as_slice() else { panic!("{differ:?}") };
     assert!(was.is_empty() && is.contains("And now?"), "{is}");
-    assert!(is.contains("\"parentId\":\"10000008\"") && is.contains("\"timestamp\":\"2026-"), "{is}");
+    assert!(
+        is.contains("\"parentId\":\"10000008\"") && is.contains("\"timestamp\":\"2026-"),
+        "{is}"
+    );
 }
 
 #[test]
@@ -143,7 +147,8 @@ fn repacked(text: &str, change: impl Fn(&str) -> String) -> String {
     let start = text.find("x_copyist:\n- \"").expect("residue") + 14;
     let end = start + text[start..].find('"').expect("its end");
     let packed = from_base64(&text[start..end]).expect("base64");
-    let items = String::from_utf8(zstd::decode_all(packed.as_slice()).expect("zstd")).expect("UTF-8");
+    let items =
+        String::from_utf8(zstd::decode_all(packed.as_slice()).expect("zstd")).expect("UTF-8");
     let changed = change(&items);
     assert_ne!(items, changed, "the change found its place");
     let packed = to_base64(&zstd::encode_all(changed.as_bytes(), 1).expect("zstd"));
@@ -200,7 +205,10 @@ fn plain_files_carry_nothing_and_what_is_carried_can_be_left_alone() {
 
     let ignore = ["convert", "-t", "pi@3", "--ignore-residue", "-o", "a.jsonl", "there.yaml"];
     assert_eq!(dir.exit(&ignore).0, 0);
-    assert_eq!(dir.exit(&["convert", "-t", "pi@3", "--no-residue", "-o", "b.jsonl", "plain.yaml"]).0, 0);
+    assert_eq!(
+        dir.exit(&["convert", "-t", "pi@3", "--no-residue", "-o", "b.jsonl", "plain.yaml"]).0,
+        0
+    );
     let context = |file: &str| dir.said(&["context", "--as", "canonical", file]).1;
     assert_eq!(context("a.jsonl"), context("b.jsonl"));
 }

@@ -46,7 +46,8 @@ enum Join {
 
 /// `OLD=NEW`.
 fn paths(text: &str) -> Result<(String, String), String> {
-    let pair = text.split_once('=').filter(|(old, _)| !old.trim_end_matches(['/', '\\']).is_empty());
+    let pair =
+        text.split_once('=').filter(|(old, _)| !old.trim_end_matches(['/', '\\']).is_empty());
     let (old, new) = pair.ok_or("expected OLD=NEW, such as `/home/ada=/users/ada`")?;
     Ok((old.to_owned(), new.to_owned()))
 }

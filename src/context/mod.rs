@@ -8,10 +8,7 @@ mod plain;
 mod prompt;
 mod route;
 
-pub use form::Form;
-pub use plain::plain;
-pub 
-use crate::diagnostic::{Code, Log};
+pub use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Context, Cx, Format, Options, Parts, Target};
 use crate::formats::Spec;
@@ -21,8 +18,10 @@ use crate::position::Located;
 use crate::position::Position;
 use crate::record::{Field, Kind, Record};
 use crate::session::Session;
+pub use form::Form;
 use form::{Forming, List};
 use joined::Joined;
+pub use plain::plain;
 use route::{Route, Walk};
 use std::io::Write;
 use std::ops::ControlFlow;

@@ -56,7 +56,8 @@ impl Branch {
         let tree = shape.finish();
         let Some(path) = tree.path(leaf.as_ref()) else { return Ok(None) };
         let cycle = path.cycle();
-        let mut branch = Self { path, context: None, before: Vec::new(), summed_up: 0, nodes: 0, kinds: &[] };
+        let mut branch =
+            Self { path, context: None, before: Vec::new(), summed_up: 0, nodes: 0, kinds: &[] };
         match (cycle, session) {
             (Some(found), _) => cx.report(found),
             (None, Some(session)) => branch.look(&session, from, to, parts, &quiet, &tree)?,

@@ -19,10 +19,16 @@ pub struct Carrier {
     pub take: fn(&mut Record) -> Took,
     /// The part that carries, among all of a session in the order of their creation, each with its
     /// first bytes; `None` if none of them can.
-    pub part: fn(&[(String, Vec<u8>)]) -> Option<usize>,
+    pub part: fn(&[Beginning]) -> Option<usize>,
     /// Writes that part again, with chunks.
     pub put: fn(&mut dyn Read, Load<'_>, &mut dyn Write) -> Result<()>,
 }
+
+/// A part's name and its first bytes.
+pub type Beginning = (String, Vec<u8>);
+
+/// Writes a line with chunks, or refuses it and writes nothing.
+pub type PutFn<'p> = &'p mut dyn FnMut(&[u8], &[String], &mut Vec<u8>) -> bool;
 
 /// What stands in every file that carries residue, and in few others.
 pub const MARK: &[u8] = b"copyist";
@@ -64,7 +70,7 @@ pub fn spread(
     load: Load<'_>,
     (first, last): (u64, u64),
     to: &mut dyn Write,
-    put: &mut dyn FnMut(&[u8], &[String], &mut Vec<u8>) -> bool,
+    put: PutFn<'_>,
 ) -> Result<()> {
     let room = (last + 1).saturating_sub(first).max(1);
     let mut lines = Lines::new(from, usize::MAX);
@@ -90,7 +96,8 @@ pub fn spread(
         out.clear();
     }
     if taken < load.count || !chunks.is_empty() {
-        let message = "the output has no line that could carry residue; `--no-residue` leaves it out";
+        let message =
+            "the output has no line that could carry residue; `--no-residue` leaves it out";
         return Err(Error::request(Code::NoCarrier, message));
     }
     Ok(())

@@ -79,7 +79,7 @@ pub mod block {
         let print = crate::ids::hash(&data);
         let what = match block.is(super::Field::Type, DOCUMENT) {
             true => format!("document: {}", text(super::Field::MediaType)),
-            false => "block that is not known here".to_owned(),
+            false => "block of another format".to_owned(),
         };
         self::text(Json::string(&format!("[{what}, {print:016x}]")))
     }

@@ -51,7 +51,6 @@ impl Tag {
             _ => 3,
         }
     }
-
 }
 
 /// Classes of [`Tag`].

@@ -124,7 +124,8 @@ impl<'n> Back<'n> {
             return Ok(());
         }
         let mut record = Record::new(now.kind);
-        for field in [Field::Number, Field::Turn, Field::Role, Field::Content].iter().chain(&edits) {
+        for field in [Field::Number, Field::Turn, Field::Role, Field::Content].iter().chain(&edits)
+        {
             now.node.get(*field).into_iter().for_each(|v| record.node.set(*field, v.clone()));
         }
         if let (Kind::Turn, Some(turn)) = (now.kind, now.node.json(Field::Number))
@@ -264,7 +265,8 @@ impl<'n> Back<'n> {
                 let Some(above) = above else { break };
                 parent = Some(above.clone().unwrap_or(Json::constant("null")));
             }
-            if shown && let Some((from, to)) = &self.bent
+            if shown
+                && let Some((from, to)) = &self.bent
                 && parent.as_ref().filter(|id| !id.is_null()) == from.as_ref()
             {
                 parent = Some(to.clone());
@@ -357,7 +359,8 @@ fn agree(source: &mut Record, bases: &[Record]) {
     }
     file.set(Field::Content, blocks.clone());
     let said = |node: &Node| {
-        let blocks = plain(node, false).and_then(|node| node.nodes(Field::Content).map(<[_]>::to_vec));
+        let blocks =
+            plain(node, false).and_then(|node| node.nodes(Field::Content).map(<[_]>::to_vec));
         blocks.unwrap_or_default().iter().map(super::align::spelled).collect::<Vec<_>>()
     };
     let mut own = Node::default();
@@ -398,7 +401,9 @@ fn say(node: &mut Node, text: &Json) {
 fn is_nothing(record: &mut Record) -> bool {
     match record.kind {
         Kind::Session => {
-            [Field::File, Field::Leaf, Field::Source].iter().for_each(|f| drop(record.node.take(*f)));
+            [Field::File, Field::Leaf, Field::Source]
+                .iter()
+                .for_each(|f| drop(record.node.take(*f)));
             record.node.is_empty()
         }
         Kind::Opaque => record.node.text(Field::Text).is_some_and(|text| text.trim().is_empty()),

@@ -126,7 +126,8 @@ fn now(
         }
     }
     if marked && !carries {
-        let message = "the file was converted, and a program that wrote it again dropped the residue";
+        let message =
+            "the file was converted, and a program that wrote it again dropped the residue";
         cx.report(Diagnostic::new(Code::ResidueGone, message));
     }
     if !carries && !marked {
@@ -148,12 +149,7 @@ pub enum Fate {
 }
 
 /// Merges a file with its residue.
-fn told(
-    now: &mut Now,
-    chunks: Chunks,
-    sink: &mut dyn Sink,
-    cx: &Cx<'_>,
-) -> Result<Option<Merged>> {
+fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Option<Merged>> {
     let mut items = Items::of(chunks);
     let names = names(&mut items)?;
     let (fates, added) = aligned(&names, &now.prints);

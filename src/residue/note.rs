@@ -143,8 +143,9 @@ impl Target {
         list.push(b']');
         if let Some(first) = lines.first() {
             let first = canonical::record(first)?;
-            let differs =
-                |field| record.node.get(field).is_some_and(|own| first.node.get(field) != Some(own));
+            let differs = |field| {
+                record.node.get(field).is_some_and(|own| first.node.get(field) != Some(own))
+            };
             was(&first, &differs, &mut object);
         }
         object.member("is", &Base::new(lines).template(&line));

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Carrier, Change, Load, Parts, Sink, Spool};
+use crate::format::{Beginning, Carrier, Change, Load, Parts, Sink, Spool};
 use crate::residue::pack::Chunks;
 use std::cell::RefCell;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -80,7 +80,7 @@ impl<'s> Stage<'s> {
     }
 
     /// The parts' names, with their first bytes.
-    fn heads(&self) -> Result<Vec<(String, Vec<u8>)>> {
+    fn heads(&self) -> Result<Vec<Beginning>> {
         let head = |(name, part): &(String, Shared)| {
             let mut head = Vec::new();
             let mut reading = Reading { part: part.clone(), at: 0 }.take(HEAD);

@@ -150,7 +150,9 @@ impl Base {
     fn found(&self, value: &Json, key: &str, out: &mut Vec<u8>) -> bool {
         let bytes = value.as_bytes();
         let said = SAID.contains(&key);
-        if bytes.len() < if said { 4 } else { LONG } || !matches!(bytes.first(), Some(b'"' | b'{' | b'[')) {
+        if bytes.len() < if said { 4 } else { LONG }
+            || !matches!(bytes.first(), Some(b'"' | b'{' | b'['))
+        {
             return false;
         }
         let fits = |place: &Place| bytes.len() >= LONG || place.said;
@@ -258,7 +260,8 @@ fn given(reference: &Json, path: &str, base: &[Json]) -> Option<Json> {
         None => resolve(base.get(to.float()? as usize)?, path)?,
     };
     if let Some(cut) = reference.member("cut") {
-        let ends: Vec<usize> = items(&cut).iter().filter_map(|n| Some(n.float()? as usize)).collect();
+        let ends: Vec<usize> =
+            items(&cut).iter().filter_map(|n| Some(n.float()? as usize)).collect();
         let whole = value.normal();
         let inner = inside(&whole);
         let [before, behind] = ends.try_into().ok()?;
@@ -303,7 +306,8 @@ impl Inner {
             Some(b'{') => {
                 let members = members(value);
                 let first = members.first().map(|(key, _)| key.as_bytes());
-                let inside: usize = members.iter().map(|(k, v)| k.as_bytes().len() + v.as_bytes().len() + 2).sum();
+                let inside: usize =
+                    members.iter().map(|(k, v)| k.as_bytes().len() + v.as_bytes().len() + 2).sum();
                 match (first == Some(b"\"^\""), bytes.len() == inside.max(1) + 1) {
                     (true, _) => Self::Reference,
                     (false, true) => Self::Members(members),

@@ -38,7 +38,7 @@ fn migration_goes_where_it_is_asked_to_and_says_what_is_lost() {
     assert_eq!(exit, 3, "{said}");
     assert_eq!(dir.names(), ["a.yaml"]);
     assert_eq!(read(&dir.path("a.yaml")), source);
-    let strict = ["migrate", "--fail-on", "loss", "-o", "b.yaml", "a.yaml"];
+    let strict = ["migrate", "--no-residue", "--fail-on", "loss", "-o", "b.yaml", "a.yaml"];
     let (exit, said) = dir.said(&[&strict, &newest[..]].concat());
     assert_eq!(exit, 1, "{said}");
     assert!(said.contains("connectonion@3 cannot hold turn"), "{said}");

@@ -26,10 +26,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 /// Every format at every version, but for the stream.
 fn targets() -> Vec<String> {
     let formats = FORMATS.iter().filter(|format| format.name != canonical::FORMAT.name);
-    let names = |format: &&'static Format| -> Vec<String> {
+    let names = |format: &'static &'static Format| -> Vec<String> {
         format.versions.iter().map(|version| format.at(version.number)).collect()
     };
-    formats.flat_map(|format| names(format)).collect()
+    formats.flat_map(names).collect()
 }
 
 fn keep() -> Options {
@@ -83,7 +83,7 @@ fn without_outcome(mut value: serde_json::Value) -> serde_json::Value {
 
 fn without_stand_ins(text: &str) -> String {
     let mut text = text.to_owned();
-    for begin in ["[document: ", "[block that is not known here"] {
+    for begin in ["[document: ", "[block of another format"] {
         while let Some(start) = text.find(begin) {
             let end = text[start..].find(']').map_or(text.len(), |end| start + end + 1);
             text.replace_range(start..end, "");
@@ -149,7 +149,9 @@ fn there_and_back(file: &Path, source: &[u8], to: &str, tally: &mut Tally) {
 }
 
 fn print(tallies: &BTreeMap<(String, String), Tally>) {
-    println!("| from | to | files | identical | same context | carried |\n|---|---|---|---|---|---|");
+    println!(
+        "| from | to | files | identical | same context | carried |\n|---|---|---|---|---|---|"
+    );
     for ((from, to), tally) in tallies {
         let share = 100 * tally.carried / tally.bytes.max(1);
         let Tally { tried, identical, heard, .. } = tally;

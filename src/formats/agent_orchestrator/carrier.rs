@@ -6,7 +6,7 @@
 
 use super::meta;
 use crate::error::{Error, Result};
-use crate::format::{Carrier, Load, RESIDUE, Took, chunks, list, spread, take_noted};
+use crate::format::{Beginning, Carrier, Load, RESIDUE, Took, chunks, list, spread, take_noted};
 use crate::json::Json;
 use crate::record::{Field, Kind, Record};
 use std::io::{Read, Write};
@@ -29,7 +29,7 @@ fn take(record: &mut Record) -> Took {
 }
 
 /// The log, or the metadata of an empty one.
-fn part(parts: &[(String, Vec<u8>)]) -> Option<usize> {
+fn part(parts: &[Beginning]) -> Option<usize> {
     let log = parts.iter().position(|(name, head)| name.is_empty() && !head.is_empty());
     log.or_else(|| parts.iter().position(|(name, _)| name == meta::ENDING))
 }
@@ -42,7 +42,9 @@ fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
     spread(from, load, (1, last), to, &mut |line, chunks, out| {
         out.extend_from_slice(line);
         let list = list(chunks);
-        out.extend_from_slice(format!("\n{{\"type\":\"{TYPE}\",\"{RESIDUE}\":[{list}]}}").as_bytes());
+        out.extend_from_slice(
+            format!("\n{{\"type\":\"{TYPE}\",\"{RESIDUE}\":[{list}]}}").as_bytes(),
+        );
         true
     })
 }

@@ -2,7 +2,7 @@
 //! the header and the start of the run.
 
 use crate::error::Result;
-use crate::format::{Carrier, Load, RESIDUE, Took, chunks, list, spread};
+use crate::format::{Beginning, Carrier, Load, RESIDUE, Took, chunks, list, spread};
 use crate::json::Json;
 use crate::mapping::Source;
 use crate::record::{Field, Kind, Record};
@@ -24,8 +24,8 @@ fn take(record: &mut Record) -> Took {
 }
 
 /// The first run; a state has no room.
-fn part(parts: &[(String, Vec<u8>)]) -> Option<usize> {
-    let is_run = |(name, head): &(String, Vec<u8>)| {
+fn part(parts: &[Beginning]) -> Option<usize> {
+    let is_run = |(name, head): &Beginning| {
         let begins = head.starts_with(b"{\"type\":\"header\"");
         begins && (name.is_empty() || name.ends_with(".jsonl"))
     };

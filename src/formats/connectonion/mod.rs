@@ -14,8 +14,8 @@ mod run;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{
-    Confidence, Cx, Format, Head, Named, Parts, Piece, Reader, Sink, Sniffed, Step, Version, Writer,
-    skip_to,
+    Confidence, Cx, Format, Head, Named, Parts, Piece, Reader, Sink, Sniffed, Step, Version,
+    Writer, skip_to,
 };
 use crate::json::Json;
 use crate::position::Located;

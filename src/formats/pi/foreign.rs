@@ -107,7 +107,8 @@ impl Foreign {
     fn output(&mut self, node: &mut Node) {
         let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else { return };
         let Some(result) = blocks.first_mut() else { return };
-        let name = result.json(Field::Call).and_then(|call| self.called.remove(&hash(call.as_bytes())));
+        let name =
+            result.json(Field::Call).and_then(|call| self.called.remove(&hash(call.as_bytes())));
         if result.json(Field::Name).is_none() {
             result.set(Field::Name, name.unwrap_or(UNKNOWN));
         }

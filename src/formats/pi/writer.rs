@@ -95,8 +95,11 @@ impl Writer for Entries<'_> {
         let foreign = self.session.as_ref().is_some_and(|session| !session.own);
         match record.kind {
             Kind::Session => self.session_record(located)?,
-            // What is no record there is no entry here.
+            // What is no node there is no entry here: one without an identifier hides the others.
             Kind::Opaque if foreign => self.cx.log.count(Fate::Dropped, record.kind.name()),
+            _ if foreign && !record.is_node() => {
+                self.cx.log.count(Fate::Dropped, record.kind.name());
+            }
             _ if is_line(record) => self.kept_line(&record.node),
             _ => self.entry(located)?,
         }
@@ -365,9 +368,8 @@ fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
     }
     if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
         for block in blocks {
-            if [block::DOCUMENT, block::OPAQUE].iter().any(|name| block.is(Field::Type, name)) {
-                let name = block.text(Field::Type).unwrap_or_default();
-                lost(&format!("{path}content.*.{name}"));
+            if block.is(Field::Type, block::DOCUMENT) {
+                lost(&format!("{path}content.*.{}", block::DOCUMENT));
                 *block = block::stand_in(block);
             }
             adapt(block, &format!("{path}content.*."), lost);

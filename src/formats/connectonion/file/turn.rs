@@ -359,7 +359,8 @@ impl Summary {
         if let Some(said) = node.json(Field::Time) {
             self.time = Some(time(said));
             let at = times::read(said);
-            self.times = at.map(|at| (self.times.map_or(at, |(first, _)| first), at)).or(self.times);
+            self.times =
+                at.map(|at| (self.times.map_or(at, |(first, _)| first), at)).or(self.times);
         }
         if node.is(Field::Role, "user") {
             self.input = asked(node);
