@@ -2,7 +2,7 @@
 //!
 //! A session that is converted is written first and read again as any file of its target. Each
 //! record of the source is then noted as what the target's records do not tell of it
-//! ([`template`]), in chunks ([`pack`]) for which the format has a place
+//! (`template`), in chunks (`pack`) for which the format has a place
 //! ([`Carrier`](crate::format::Carrier)). So formats know nothing of each other, and what their
 //! writers leave out needs no list.
 //!
