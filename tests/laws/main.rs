@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod generated;
 mod pairs;
 
 use bytes::Bytes;

@@ -24,7 +24,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 ];
 
 /// Every format at every version, but for the stream.
-fn targets() -> Vec<String> {
+pub fn targets() -> Vec<String> {
     let formats = FORMATS.iter().filter(|format| format.name != canonical::FORMAT.name);
     let names = |format: &'static &'static Format| -> Vec<String> {
         format.versions.iter().map(|version| format.at(version.number)).collect()
@@ -49,7 +49,7 @@ struct Tally {
 }
 
 /// What a session would say to a model, the system's own words apart.
-fn said(text: &[u8]) -> Option<Vec<String>> {
+pub fn said(text: &[u8]) -> Option<Vec<String>> {
     let request = Request { form: Form::Canonical, ..Request::default() };
     let out = context(text, &request, &keep()).0.ok()?;
     let messages = Json::checked(out.into()).member("messages")?;

@@ -4,7 +4,7 @@
 //! turn; it is all that is kept, and as long as the last turn of the file. Turns go to a spool, for
 //! the top before them tells what may be known last.
 
-use super::super::{agent, message};
+use super::super::{agent, message, timed};
 use super::assembly::{CHUNK, Frame, Section, add_file, append, ended};
 use super::list::{Begin, List};
 use super::queue::Queue;
@@ -80,14 +80,12 @@ struct Turn {
     summary: Summary,
     /// Its number, where messages have one.
     number: Option<u64>,
-    /// Whether there is a question, and whether there is any message.
-    asked: bool,
     begun: bool,
 }
 
 impl Turn {
     fn new(own: Option<Located<Record>>, summary: Summary, number: Option<u64>) -> Self {
-        Self { own, summary, number, asked: false, begun: false }
+        Self { own, summary, number, begun: false }
     }
 }
 
@@ -155,7 +153,8 @@ impl File<'_> {
             add_file(&mut self.top, node);
             return;
         }
-        for (field, value) in node.iter().filter(|(field, _)| *field != Field::File) {
+        let spelled = if own { node.clone() } else { timed(node) };
+        for (field, value) in spelled.iter().filter(|(field, _)| *field != Field::File) {
             match (field, value) {
                 (Field::SystemPrompt, Value::Json(prompt)) if !own => {
                     self.prompt = Some(prompt.clone()).filter(|prompt| !prompt.is_null());
@@ -220,7 +219,6 @@ impl File<'_> {
             let fresh = || Turn::new(None, Summary::default(), None);
             let turn = self.open.get_or_insert_with(fresh);
             turn.summary.message(node);
-            turn.asked |= node.is(Field::Role, "user");
             turn.begun = true;
         }
         let mut told = record.clone();
@@ -236,7 +234,7 @@ impl File<'_> {
         let number = node.json(Field::Turn).and_then(Json::float).map(|number| number as u64);
         let same = self.open.as_ref().is_some_and(|turn| match number {
             Some(_) => turn.number == number,
-            None => !(turn.asked && node.is(Field::Role, "user")),
+            None => !(turn.begun && node.is(Field::Role, "user")),
         });
         if same {
             return Ok(());

@@ -362,9 +362,10 @@ impl Summary {
             self.times =
                 at.map(|at| (self.times.map_or(at, |(first, _)| first), at)).or(self.times);
         }
+        // A turn that goes on behind its answer would be taken for one that lacks it.
+        self.result = None;
         if node.is(Field::Role, "user") {
             self.input = asked(node);
-            self.result = None;
         } else if node.is(Field::Role, "assistant") {
             if let Some(usage) = node.node(Field::Usage) {
                 let number = |node: &Node, field| node.json(field).and_then(Json::float);

@@ -1,0 +1,73 @@
+//! Outputs where the target's own software looks for them, and sessions that move to another folder.
+
+mod common;
+
+use common::Dir;
+
+const SESSION: &str = concat!(
+    r#"{"type":"session","version":3,"id":"0a1b2c3d-0000-4000-8000-000000000001","timestamp":"2026-01-03T08:20:55.301Z","cwd":"/home/ada/my.app"}"#,
+    "\n",
+    r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-03T08:21:00.000Z","message":{"role":"user","content":"What is in /home/ada/my.app?","timestamp":1767428460000}}"#,
+    "\n",
+);
+
+fn native(to: &str) -> Vec<String> {
+    let dir = Dir::new();
+    dir.write("a session.jsonl", SESSION.as_bytes());
+    let args = ["convert", "-t", to, "--layout", "native", "--out-dir", "out", "a session.jsonl"];
+    let (code, said) = dir.exit(&args);
+    assert_eq!(code, 0, "{said}");
+    let again = [&args[..7], &["out"]].concat();
+    assert_eq!(dir.exit(&again).0, 2, "the folder is not its own input");
+    dir.names().into_iter().filter_map(|name| Some(name.strip_prefix("out/")?.to_owned())).collect()
+}
+
+#[test]
+fn files_get_the_names_that_their_software_gives_them() {
+    let time = "2026-01-03T08-20-55-301Z_0a1b2c3d-0000-4000-8000-000000000001.jsonl";
+    assert_eq!(native("pi@2"), [format!("--home-ada-my.app--/{time}")]);
+    assert_eq!(native("connectonion@2"), ["sessions/session.yaml"]);
+    assert_eq!(native("connectonion@1"), ["sessions/session_2026-01-03_08-20-55.yaml"]);
+    assert_eq!(native("connectonion@3"), ["evals/what_is_in_home_ada_my_app/run_1.yaml"]);
+    assert_eq!(native("agent-orchestrator"), ["a_session.jsonl", "a_session.meta.json"]);
+}
+
+#[test]
+fn what_a_file_says_leads_out_of_no_folder() {
+    for hostile in ["../../up", "/../x", "..", "a\\u0000b", "a\\nb"] {
+        let dir = Dir::new();
+        let text = SESSION.replace("0a1b2c3d-0000-4000-8000-000000000001", hostile);
+        let text = text.replace("/home/ada/my.app\"}", &format!("{hostile}\"}}"));
+        let text = text.replace("2026-01-03T08:20:55.301Z", hostile);
+        dir.write("in/s.jsonl", text.as_bytes());
+        for to in ["pi@2", "connectonion@1", "connectonion@2", "connectonion@3"] {
+            let args =
+                ["convert", "-t", to, "--layout", "native", "--out-dir", "out", "in/s.jsonl"];
+            let (_, said) = dir.exit(&args);
+            assert!(!said.contains("panicked"), "{said}");
+        }
+        let outside: Vec<_> = dir.names().into_iter().filter(|n| !n.starts_with("out/")).collect();
+        assert_eq!(outside, ["in/s.jsonl"], "{hostile}");
+    }
+}
+
+#[test]
+fn a_session_moves_and_what_was_said_stays() {
+    let dir = Dir::new();
+    dir.write("s.jsonl", SESSION.as_bytes());
+    let moved = ["--map-path", "/home/ada=/users/ada", "s.jsonl"];
+    for (to, file) in [("pi@3", "p.jsonl"), ("pi@2", "q.jsonl"), ("connectonion@3", "r.yaml")] {
+        let (code, said) = dir.exit(&[&["convert", "-t", to, "-o", file], &moved[..]].concat());
+        assert_eq!(code, 0, "{said}");
+        let text = String::from_utf8(common::read(&dir.path(file))).expect("UTF-8");
+        assert!(text.contains("/users/ada/my.app\""), "{text}");
+        assert!(text.contains("What is in /home/ada/my.app?"), "{text}");
+        assert!(!text.contains("\"/home/ada"), "{text}");
+    }
+    let back = ["convert", "-t", "pi@3", "-o", "back.jsonl", "r.yaml"];
+    assert_eq!(dir.exit(&back).0, 0);
+    assert_eq!(common::read(&dir.path("back.jsonl")), common::read(&dir.path("p.jsonl")));
+    let wrong = ["convert", "-t", "pi@3", "-o", "x", "--map-path", "/home", "s.jsonl"];
+    let (code, said) = dir.exit(&wrong);
+    assert!(code == 2 && said.contains("OLD=NEW"), "{said}");
+}
