@@ -170,6 +170,11 @@ codes! {
     NothingBack "CY0841" Error "nothing to get back" "Not one whole record of a session is in the file. It was left alone."
     NoRepair "CY0842" Error "format cannot be repaired" "`copyist repair` does not know yet how to repair sessions of this format. They were left alone."
     NoQuarantine "CY0843" Error "no place for what is set aside" "Some bytes of the input cannot stand in the output, and they are never thrown away. `--quarantine FILE` says where they go."
+    BlankRemoved "CY0851" Warning "blank lines at the end set aside" "The scripts look at the last line only, so a blank one behind the outcome of a prompt hides it: `ao-status` says `running`, and `ao-get-result` refuses."
+    MetadataId "CY0852" Warning "session identifier put into the metadata" "The scripts were killed before they wrote down which session of Claude this is, and `ao-resume` fails. The identifier is the last one that the log has; the metadata are marked."
+    MetadataTaken "CY0853" Warning "metadata taken from the temporary file" "The scripts were killed before the metadata that they had written got their name. There were no others, or none that can be read."
+    MetadataRebuilt "CY0854" Warning "metadata rebuilt" "The metadata were missing or damaged, and the scripts do not know the session, or write on in its log as if it were new. What they say was taken from what is left of them, from the name of the files and from the log; they are marked."
+    TemporaryLeft "CY0859" Note "temporary metadata left alone" "Beside the metadata lies what a killed script was about to put in their place. The metadata can be read, so it was not looked at, and it is not copied along."
 }
 
 impl Code {
@@ -189,6 +194,7 @@ impl Code {
     #[must_use]
     pub fn is_fix(self) -> bool {
         (Self::TornRecord..=Self::SurrogateReplaced).contains(&self)
+            || (Self::BlankRemoved..=Self::MetadataRebuilt).contains(&self)
     }
 
     /// What to do, in one line.

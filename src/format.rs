@@ -4,7 +4,7 @@ mod head;
 mod repair;
 
 pub use head::{Confidence, Head, Sniffed};
-pub use repair::{Mend, Reach, Repair, Rescued, Wish};
+pub use repair::{Bench, Mend, Reach, Records, RepairFn, Repaired, Rescued, Wish};
 
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
@@ -71,8 +71,8 @@ pub struct Format {
     pub context: Option<ContextFn>,
     /// What one request of a run showed a model, where sessions keep requests.
     pub prompt: Option<PromptFn>,
-    /// How damaged sessions are repaired, if that is known.
-    pub repair: Option<&'static Repair>,
+    /// Repairs a damaged session, if it is known how.
+    pub repair: Option<RepairFn>,
 }
 
 /// One version of a format.

@@ -1,7 +1,7 @@
 //! One operation on one input, from opening it to the output in its place.
 
 use super::found::{Found, Opened, Said};
-use super::inputs::{Job, Origin};
+use super::inputs::{Job, Origin, stem};
 use super::names::Name;
 use super::report::{FailOn, FileReport, Outcome};
 use crate::context::{self, Request};
@@ -253,8 +253,8 @@ impl Task {
         if migrates && !stays && found.format.plane.is_none() && found.format.steps.is_empty() {
             return Err(no_step(found, to));
         }
-        let mut destination = self.destination(name);
-        let in_place = matches!(destination, Destination::InPlace(_));
+        let mut destination = self.destination(name, files, input.home());
+        let in_place = matches!(destination, Destination::InPlace { .. });
         if in_place && migrates && found.format.plane.is_none() {
             if !stays {
                 return Err(not_in_place(found, to));
@@ -349,7 +349,7 @@ impl Task {
                 inputs.push(opened.input.counted(tally.clone()));
             }
         }
-        let mut output = self.output(self.destination(name), files, to, report)?;
+        let mut output = self.output(self.destination(name, files, None), files, to, report)?;
         let pieces = formats.into_iter().zip(&mut inputs);
         let mut pieces: Vec<_> =
             pieces.map(|(format, parts)| join::Piece { format, parts }).collect();
@@ -378,7 +378,7 @@ impl Task {
             Destination::Native { folder, .. } => self.sweep_beside(&folder.join("in")),
             _ => target.into_iter().for_each(|target| self.sweep_beside(target)),
         }
-        let in_place = matches!(destination, Destination::InPlace(_));
+        let in_place = matches!(destination, Destination::InPlace { .. });
         if let (false, Some(path)) = (in_place, target)
             && self.is_input(path)
         {
@@ -400,7 +400,8 @@ impl Task {
         }
     }
 
-    fn destination(&self, name: &Name) -> Destination {
+    /// Where the output of `files` goes, below the folder `home` of all sessions if they stand in one.
+    fn destination(&self, name: &Name, files: &[PathBuf], home: Option<&Path>) -> Destination {
         match &self.place {
             Place::None => Destination::Nowhere,
             Place::One(path) => Destination::from(path.as_path()),
@@ -411,7 +412,17 @@ impl Task {
                 folder: folder.clone(),
                 stem: name.stem.file_name().unwrap_or_default().to_string_lossy().into(),
             },
-            Place::InPlace(backup) => Destination::InPlace(backup.clone()),
+            Place::InPlace(backup) => {
+                let own = files.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
+                let file = own.file_name().unwrap_or_default().to_string_lossy();
+                let beside = own.with_file_name(stem(&file));
+                let session = name.stem.file_name().unwrap_or_default();
+                Destination::InPlace {
+                    backup: backup.clone(),
+                    aside: home.map_or_else(|| beside.clone(), |home| home.join(session)),
+                    stem: home.map_or(beside, Path::to_owned),
+                }
+            }
         }
     }
 }

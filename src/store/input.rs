@@ -99,6 +99,12 @@ impl Input {
         Self { among: Some(among), ..self }
     }
 
+    /// The folder of all sessions, if this one stands in such a folder.
+    #[must_use]
+    pub fn home(&self) -> Option<&Path> {
+        self.among.as_ref().map(|among| among.home.as_path())
+    }
+
     /// The same, counted by `tally`.
     #[must_use]
     pub fn counted(self, tally: Tally) -> Self {
