@@ -71,8 +71,8 @@ pub struct Format {
     pub context: Option<ContextFn>,
     /// What one request of a run showed a model, where sessions keep requests.
     pub prompt: Option<PromptFn>,
-    /// Repairs a damaged session, if it is known how.
-    pub repair: Option<RepairFn>,
+    /// Repairs a damaged session.
+    pub repair: RepairFn,
 }
 
 /// One version of a format.

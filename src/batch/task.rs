@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Options, Parts, Sink, Target, Wish};
 use crate::formats::Spec;
-use crate::store::{Backup, Destination, Input, Meter, Output, Policy, Swept, Tally};
+use crate::store::{Backup, Destination, Input, Meter, Output, Policy, Swept, Tally, mend};
 use crate::{convert, inspect, join, migrate, repair, validate};
 use jsonschema::Validator;
 use std::collections::{HashMap, HashSet};
@@ -72,6 +72,8 @@ pub struct Task {
     pub place: Place,
     /// What may be written over.
     pub policy: Policy,
+    /// How inputs are repaired before anything else is done to them, if that is wanted.
+    pub mending: Option<Mending>,
     /// The folders that are free of what killed runs left.
     pub swept: Swept,
     /// The real paths of all inputs, none of which may be replaced by an output.
@@ -94,6 +96,7 @@ impl Task {
             options,
             place: Place::None,
             policy: Policy::default(),
+            mending: None,
             swept: Swept::default(),
             inputs: HashSet::new(),
             fail_on: None,
@@ -205,10 +208,6 @@ impl Task {
                 }
             },
             Action::Convert(to) => self.write(output, (input, &files), &found, *to, cx, report),
-            // What is merely found need not be of a format that can be repaired.
-            Action::Repair(_) if !job.named && found.format.repair.is_none() => {
-                Ok(Outcome::Skipped)
-            }
             Action::Repair(_) => {
                 let version = found.format.version(found.sniffed.version);
                 let same = Spec { format: found.format, version };
@@ -256,7 +255,7 @@ impl Task {
         let mut destination = self.destination(name, files, input.home());
         let in_place = matches!(destination, Destination::InPlace { .. });
         if in_place && migrates && found.format.plane.is_none() {
-            if !stays {
+            if !stays || self.mending.is_some() {
                 return Err(not_in_place(found, to));
             }
             // Nothing changes; what is read is only checked.
@@ -302,7 +301,16 @@ impl Task {
         report: &mut FileReport,
     ) -> Result<migrate::Outcome> {
         let version = found.sniffed.version;
-        match &self.action {
+        let mut mended = false;
+        if let Some(mending) = &self.mending {
+            let wish = wish_of(mending, files);
+            let done = mend(input, output, |parts, sink| {
+                repair::run(found.format, parts, sink, &wish, cx)
+            })?;
+            mended = done.changed;
+            report.repair = Some(done);
+        }
+        let done = match &self.action {
             Action::Migrate(_) if found.format.plane.is_some() => {
                 let target = Target::Version(to.version().number);
                 input.main().and_then(|from| {
@@ -310,23 +318,15 @@ impl Task {
                 })
             }
             Action::Repair(mending) => {
-                let name = |path: Option<&Path>| {
-                    let name = path.and_then(Path::file_name).unwrap_or_default();
-                    name.to_string_lossy().into_owned()
-                };
-                let path = files.first().and_then(|path| std::path::absolute(path).ok());
-                let wish = Wish {
-                    name: name(path.as_deref()),
-                    folder: name(path.as_deref().and_then(Path::parent)),
-                    ..mending.wish.clone()
-                };
+                let wish = wish_of(mending, files);
                 let done = repair::run(found.format, input, output, &wish, cx)?;
                 report.repair = Some(done);
                 let (records, changed) = (done.records, done.changed);
                 Ok(migrate::Outcome { from: version, records, changed, ..Default::default() })
             }
             _ => convert::run(found.format, version, to, input, output, cx),
-        }
+        }?;
+        Ok(migrate::Outcome { changed: done.changed || mended, ..done })
     }
 
     /// Writes several sessions as one.
@@ -386,8 +386,8 @@ impl Task {
             return Err(Error::request(Code::SameFile, message));
         }
         let regular: Vec<_> = files.iter().filter(|path| path.is_file()).cloned().collect();
-        let quarantine = match &self.action {
-            Action::Repair(mending) => mending.quarantine.clone(),
+        let quarantine = match (&self.action, &self.mending) {
+            (Action::Repair(mending), _) | (_, Some(mending)) => mending.quarantine.clone(),
             _ => None,
         };
         Ok(Output::prepare(destination, &regular, self.policy)?.quarantined(quarantine))
@@ -424,6 +424,20 @@ impl Task {
                 }
             }
         }
+    }
+}
+
+/// What a person wants of a session, with what its file's place tells.
+fn wish_of(mending: &Mending, files: &[PathBuf]) -> Wish {
+    let name = |path: Option<&Path>| {
+        let name = path.and_then(Path::file_name).unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    };
+    let path = files.first().and_then(|path| std::path::absolute(path).ok());
+    Wish {
+        name: name(path.as_deref()),
+        folder: name(path.as_deref().and_then(Path::parent)),
+        ..mending.wish.clone()
     }
 }
 

@@ -1,13 +1,14 @@
 //! `copyist convert`.
 
 use super::Stop;
-use super::args::{Reading, Telling, Writing, spec};
+use super::args::{Reading, Telling, Writing, mending, spec};
 use super::inputs::{Batch, Inputs};
 use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::{OnError, Options};
 use crate::formats::Spec;
 use clap::ValueEnum;
+use std::path::PathBuf;
 
 /// Write sessions in another format, or an older version of their own
 ///
@@ -20,6 +21,12 @@ pub struct Args {
     /// Write all sessions of one agent as one, in the order of their times
     #[arg(long, value_name = "WHAT", value_enum)]
     join: Option<Join>,
+    /// Repair damaged sessions first; what cannot stand in them goes to a quarantine file
+    #[arg(long, conflicts_with = "join")]
+    repair: bool,
+    /// Put what is set aside into this file; for one input
+    #[arg(long, value_name = "FILE", requires = "repair")]
+    quarantine: Option<PathBuf>,
     #[command(flatten)]
     batch: Batch,
     #[command(flatten)]
@@ -51,6 +58,7 @@ impl Args {
         };
         let action = Action::Convert(self.to);
         let task = Task {
+            mending: mending(self.repair, self.quarantine, &inputs)?,
             place,
             policy: self.writing.policy(),
             ..Task::looking(action, options, &self.reading.from)

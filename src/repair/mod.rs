@@ -58,13 +58,9 @@ pub fn run(
     wish: &Wish,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
-    let Some(repair) = format.repair else {
-        let message = format!("{} cannot be repaired yet", format.name);
-        return Err(Error::request(Code::NoRepair, message));
-    };
     parts.keep()?;
     let mut work = Work { parts, sink, quarantine: Quarantine::default() };
-    let done = repair(&mut work, wish, cx)?;
+    let done = (format.repair)(&mut work, wish, cx)?;
     let quarantined = work.quarantine.finish()?;
     Ok(Repaired { quarantined, fixes: fixes(cx), ..done })
 }

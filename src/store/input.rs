@@ -123,6 +123,14 @@ impl Input {
         Ok((text.to_vec(), whole))
     }
 
+    /// Reads a part from this file from now on, which has no name.
+    pub fn put(&mut self, name: &str, file: File) {
+        match self.parts.iter_mut().find(|(part, _)| part == name) {
+            Some((_, source)) => *source = Source::Spooled(file),
+            None => self.parts.push((name.to_owned(), Source::Spooled(file))),
+        }
+    }
+
     fn part(&mut self, name: &str) -> Result<&mut Source> {
         let part = self.parts.iter_mut().find(|(part, _)| part == name);
         part.map(|(_, source)| source).ok_or_else(not_there)

@@ -202,6 +202,9 @@ impl Output {
             Destination::Nowhere => Ok(None),
             _ if name == QUARANTINE && self.quarantine.is_some() => self.quarantine().map(Some),
             Destination::Files { stem, .. } => check_part(stem, name).map(Some),
+            Destination::Native { folder, stem } if name == QUARANTINE => {
+                check_part(&folder.join(stem), name).map(Some)
+            }
             Destination::Native { folder, .. } => check_part(folder, name).map(Some),
             _ if name == QUARANTINE => self.quarantine().map(Some),
             Destination::InPlace { stem, .. } => check_part(stem, name).map(Some),

@@ -28,7 +28,7 @@ pub fn repaired(format: &Format, source: &[u8], wish: &Wish) -> Option<Done> {
     let report = match done {
         Ok(report) => report,
         Err(error) => {
-            assert_eq!(error.code(), Code::NothingBack, "{error}");
+            assert_eq!(error.code(), Code::NothingBack, "{error}: {}", source.escape_ascii());
             return None;
         }
     };
@@ -118,9 +118,11 @@ fn is_blank(line: &[u8]) -> bool {
     String::from_utf8_lossy(line).trim().is_empty()
 }
 
-/// Whether a part is one JSON object on many lines.
-fn is_document(name: &str) -> bool {
-    name.contains(".meta.json")
+/// Whether a part is one JSON object, and not one for each line; `what` begins with the path.
+fn is_document(name: &str, what: &str) -> bool {
+    let path = what.split(' ').next().unwrap_or_default();
+    name.contains(".json") && !name.ends_with(".jsonl")
+        || name.is_empty() && path.ends_with(".json")
 }
 
 /// Fails unless repair keeps its promises about these bytes.
@@ -129,7 +131,8 @@ pub fn holds(format: &Format, source: &[u8], wish: &Wish, what: &str) -> Option<
     let Some(done) = repaired(format, source, wish) else {
         let whole = |line: &[u8]| serde_json::from_slice::<HashMap<String, Value>>(line).is_ok();
         let mut lines = before.iter().flat_map(|(_, bytes)| bytes.split(|b| *b == b'\n'));
-        assert!(!lines.any(whole), "{what}: a whole record, and nothing came back");
+        let lost = lines.any(whole) && !is_yaml(what);
+        assert!(!lost, "{what}: a whole record, and nothing came back");
         return None;
     };
     let aside = set_aside(&done.aside);
@@ -144,7 +147,9 @@ pub fn holds(format: &Format, source: &[u8], wish: &Wish, what: &str) -> Option<
         let new = after.get(&name).map(Vec::as_slice).unwrap_or_default();
         let what = format!("{what} {name}");
         let left = without(own, aside.iter().filter(|aside| aside.part == name), &what);
-        if is_document(&name) {
+        if is_yaml(&what) {
+            lines_are_there(&left, own, new, &what);
+        } else if is_document(&name, &what) {
             a_document_is_there(&left, own, new, &what);
         } else {
             records_are_there(&left, new, &what);
@@ -208,6 +213,57 @@ fn none_is_invented(own: &[u8], new: &[u8], what: &str) {
         let marked = memchr::memmem::find(line, b"\"repaired\":[{\"code\":\"CY08").is_some();
         assert!(marked || there, "{what}: {} is invented", line.escape_ascii());
     }
+}
+
+fn is_yaml(what: &str) -> bool {
+    what.split(' ').next().unwrap_or_default().ends_with(".yaml")
+}
+
+/// Every line of YAML is there, but for a comma at its end and the dash of an item; a file with new
+/// lines has a note of them.
+fn lines_are_there(left: &[u8], own: &[u8], new: &[u8], what: &str) {
+    let bare = |line: &[u8]| {
+        let text = String::from_utf8_lossy(line).trim().trim_start_matches("- ").to_owned();
+        text.strip_suffix(',').map_or(text.clone(), str::to_owned)
+    };
+    let mut there: HashMap<String, usize> = HashMap::new();
+    new.split(|b| *b == b'\n').for_each(|line| *there.entry(bare(line)).or_default() += 1);
+    for line in left.split(|b| *b == b'\n').filter(|line| !is_blank(line)) {
+        // Messages of a run that stood on one line have lines of their own.
+        let apart = messages_of(line);
+        if apart.len() > 1 {
+            for message in apart {
+                let said = String::from_utf8_lossy(message).into_owned();
+                let count = there.get_mut(&said).filter(|count| **count > 0);
+                *count.unwrap_or_else(|| panic!("{what}: {said} is lost")) -= 1;
+            }
+            continue;
+        }
+        // An empty list of turns is spelled so.
+        let said = Some(bare(line)).filter(|line| there.get(line).is_some_and(|n| *n > 0));
+        let said = said.unwrap_or_else(|| format!("{} []", bare(line)));
+        let count = there.get_mut(&said).filter(|count| **count > 0);
+        *count.unwrap_or_else(|| panic!("{what}: {} is lost", line.escape_ascii())) -= 1;
+    }
+    let before: Vec<_> = own.split(|b| *b == b'\n').map(bare).collect();
+    let noted = memchr::memmem::find(new, b"copyist:").is_some();
+    for line in new.split(|b| *b == b'\n').map(bare) {
+        let frame = ["]", "[", "messages: |"].contains(&line.as_str()) || line.is_empty();
+        let inside = || before.iter().any(|own| own.contains(&line));
+        assert!(frame || noted || inside(), "{what}: {line} is invented");
+    }
+}
+
+/// The objects of a line that holds nothing else, with commas between them.
+fn messages_of(line: &[u8]) -> Vec<&[u8]> {
+    let (mut found, mut rest) = (Vec::new(), line.trim_ascii());
+    while rest.starts_with(b"{") {
+        let Ok(span) = Cursor::new(rest).skip_value() else { return Vec::new() };
+        found.push(span.of(rest));
+        rest = rest[span.end..].trim_ascii();
+        rest = rest.strip_prefix(b",").unwrap_or(rest).trim_ascii();
+    }
+    if rest.is_empty() { found } else { Vec::new() }
 }
 
 /// The lines of a document are there, but for their commas; a new one is marked.

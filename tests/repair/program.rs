@@ -44,3 +44,44 @@ fn without_a_place_for_what_is_set_aside_nothing_is_written() {
     assert!(done.status.success() && !done.stdout.is_empty(), "{done:?}");
     assert_eq!(dir.names(), ["q.jsonl", "s.jsonl", "s.quarantine.jsonl"]);
 }
+
+#[test]
+fn migrate_and_convert_repair_first_where_they_are_asked_to() {
+    let dir = Dir::new();
+    let old = own("pi/v1/feature-work");
+    let torn = [old.as_slice(), &old[..old.len() / 2][old.len() / 2 - 40..]].concat();
+    dir.write("s.jsonl", &torn);
+    assert_eq!(dir.exit(&["migrate", "-o", "m.jsonl", "s.jsonl"]).0, 3);
+    let (code, said) = dir.exit(&["migrate", "--repair", "-o", "m.jsonl", "s.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    dir.write("whole.jsonl", &old);
+    assert_eq!(dir.exit(&["migrate", "-o", "w.jsonl", "whole.jsonl"]).0, 0);
+    assert_eq!(read(&dir.path("m.jsonl")), read(&dir.path("w.jsonl")));
+    assert!(dir.path("m.quarantine.jsonl").is_file());
+    let (code, said) =
+        dir.exit(&["convert", "-t", "connectonion@2", "--repair", "--out-dir", "out", "s.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(dir.exit(&["convert", "-t", "connectonion@2", "-o", "w.yaml", "whole.jsonl"]).0, 0);
+    assert_eq!(read(&dir.path("out/s.yaml")), read(&dir.path("w.yaml")));
+    assert!(dir.path("out/s.quarantine.jsonl").is_file());
+    let (code, said) = dir.exit(&["migrate", "--repair", "--in-place", "s.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(read(&dir.path("s.jsonl")), read(&dir.path("w.jsonl")));
+    assert_eq!(read(&dir.path("s.jsonl.bak")), torn);
+    // A healthy file is only migrated.
+    assert_eq!(dir.exit(&["migrate", "--repair", "-o", "h.jsonl", "whole.jsonl"]).0, 0);
+    assert!(!dir.path("h.quarantine.jsonl").exists());
+}
+
+#[test]
+fn a_pair_is_repaired_before_it_is_converted() {
+    let dir = Dir::new();
+    let log = b"{\"type\": \"user_message\", \"content\": \"Go.\", \"timestamp\": \"2025-11-20T10:00:01.000001Z\"}\n{\"content\": [{\"te";
+    dir.write("a.jsonl", log);
+    dir.write("a.meta.json", b"{\"session_name\": \"a\", \"created_at\": \"2025-11-20T10:0");
+    let (code, said) = dir.exit(&["convert", "-t", "pi", "--repair", "-o", "p.jsonl", "a.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(String::from_utf8_lossy(&read(&dir.path("p.jsonl"))).contains("Go."));
+    assert_eq!(read(&dir.path("a.jsonl")), log);
+    assert_eq!(dir.names(), ["a.jsonl", "a.meta.json", "p.jsonl", "p.quarantine.jsonl"]);
+}

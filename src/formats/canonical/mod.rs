@@ -6,6 +6,7 @@
 //! Blank lines mean nothing.
 
 mod read;
+mod repair;
 mod write;
 
 use crate::diagnostic::Code;
@@ -46,7 +47,7 @@ pub static FORMAT: Format = Format {
     steps: &[],
     context: None,
     prompt: None,
-    repair: None,
+    repair: repair::repair,
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {

@@ -27,6 +27,7 @@ mod message;
 mod names;
 mod prompt;
 mod read;
+mod repair;
 mod resolve;
 mod rows;
 mod shelf;
@@ -93,7 +94,7 @@ pub static FORMAT: Format = Format {
     steps: &[],
     context: Some(context::open),
     prompt: Some(prompt::open),
-    repair: None,
+    repair: repair::repair,
 };
 
 const KINDS: &[Kind] = &[

@@ -7,6 +7,7 @@ mod chain;
 mod context;
 mod file;
 mod message;
+mod repair;
 mod run;
 
 use crate::diagnostic::{Code, Diagnostic};
@@ -87,7 +88,7 @@ pub static FORMAT: Format = Format {
     ],
     context: Some(context::open),
     prompt: None,
-    repair: None,
+    repair: repair::repair,
 };
 
 /// What a file of this format is.

@@ -94,7 +94,7 @@ pub static FORMAT: Format = Format {
     steps: steps::STEPS,
     context: Some(context::open),
     prompt: None,
-    repair: Some(repair::repair),
+    repair: repair::repair,
 };
 
 const TREE_KINDS: &[Kind] = &[
