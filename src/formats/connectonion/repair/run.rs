@@ -66,8 +66,8 @@ enum Item {
     Aside(Vec<u8>, Position, Code),
 }
 
-/// So many lines stand around the messages.
-const FRAME: u8 = 3;
+/// The lines around the messages.
+const FRAME: [&str; 3] = [MESSAGES, OPEN, CLOSE];
 
 /// Where lines are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -331,8 +331,8 @@ struct Writing<'a> {
     begun: bool,
     /// The message that waits for what follows it.
     held: Option<Vec<u8>>,
-    /// How many of the three lines around the messages were met.
-    framed: u8,
+    /// Which of the lines around the messages were met.
+    framed: [bool; FRAME.len()],
 }
 
 impl<'a> Writing<'a> {
@@ -358,7 +358,7 @@ impl<'a> Writing<'a> {
             prompt: false,
             begun: false,
             held: None,
-            framed: 0,
+            framed: [false; FRAME.len()],
         })
     }
 
@@ -466,14 +466,16 @@ impl<'a> Writing<'a> {
     fn frame(&mut self, line: &[u8], at: Position, best: bool) -> Result<()> {
         let text = String::from_utf8_lossy(line);
         let bare = text.trim_end_matches(['\r', '\n']);
-        let kept = best && (bare.is_empty() || [MESSAGES, OPEN, CLOSE].contains(&bare));
+        let frame = FRAME.iter().position(|line| *line == bare);
+        let once = frame.and_then(|place| self.framed.get_mut(place));
+        let fresh = once.is_some_and(|met| best && !std::mem::replace(met, true));
+        let kept = best && (bare.is_empty() || fresh);
         if !kept {
             return self.aside(line, at, Code::DuplicateRemoved);
         }
         if bare == MESSAGES {
             self.begin()?;
         }
-        self.framed += u8::from(!bare.is_empty());
         Ok(())
     }
 
@@ -508,7 +510,7 @@ impl<'a> Writing<'a> {
             self.put(&[INDENT.as_bytes(), &last, b"\n"].concat())?;
         }
         self.put(format!("{CLOSE}\n").as_bytes())?;
-        if self.framed < FRAME {
+        if self.framed.contains(&false) {
             say(Code::ListClosed, Position::default(), self.cx);
         }
         self.out.flush().map_err(|error| Error::io("cannot write", error))?;
