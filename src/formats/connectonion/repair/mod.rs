@@ -9,6 +9,7 @@
 mod blocks;
 mod check;
 mod facts;
+mod items;
 mod run;
 mod spell;
 mod turns;
