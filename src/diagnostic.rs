@@ -174,8 +174,17 @@ codes! {
     SurrogateReplaced "CY0834" Warning "half a character replaced" "A text that is sent to the model was cut in the middle of a character, which the model's interface refuses. U+FFFD stands in its place; the record is marked."
     Unordered "CY0835" Error "calls and results were not looked at" "Entries stand before their parents, so that the order of the messages is not that of the file, and `--resumable` puts nothing in and takes nothing out. Everything else was repaired."
     NothingBack "CY0841" Error "nothing to get back" "Not one whole record of a session is in the file. It was left alone."
-    NoRepair "CY0842" Error "format cannot be repaired" "`copyist repair` does not know yet how to repair sessions of this format. They were left alone."
     NoQuarantine "CY0843" Error "no place for what is set aside" "Some bytes of the input cannot stand in the output, and they are never thrown away. `--quarantine FILE` says where they go."
+    BlankRemoved "CY0851" Warning "blank lines at the end set aside" "The scripts look at the last line only, so a blank one behind the outcome of a prompt hides it: `ao-status` says `running`, and `ao-get-result` refuses."
+    MetadataId "CY0852" Warning "session identifier put into the metadata" "The scripts were killed before they wrote down which session of Claude this is, and `ao-resume` fails. The identifier is the last one that the log has; the metadata are marked."
+    MetadataTaken "CY0853" Warning "metadata taken from the temporary file" "The scripts were killed before the metadata that they had written got their name. There were no others, or none that can be read."
+    MetadataRebuilt "CY0854" Warning "metadata rebuilt" "The metadata were missing or damaged, and the scripts do not know the session, or write on in its log as if it were new. What they say was taken from what is left of them, from the name of the files and from the log; they are marked."
+    StateRestored "CY0855" Warning "state cut short" "The file ends in the middle of a state, or is damaged there, and the agent refuses it. What is complete before that place was kept, every message that is whole; the rest stands in the quarantine file. The state is marked."
+    MessageRestored "CY0856" Warning "message restored from its turn" "A message was torn or lost, and the turn's summary tells what was asked or answered. The message was made of that; the note under `copyist` at the end of the file, or in the header of a run, says which."
+    MemberRestored "CY0857" Warning "member put in" "The file was cut or damaged, and the agent misses a member that it always writes. The member that was put in holds what is known from elsewhere, or nothing; the note under `copyist` at the end of the file says which."
+    MergeRemoved "CY0858" Warning "marks of a merge set aside" "A merge left its marks in the file, and no parser reads it. The first of the two sides was kept; marks and the second side stand in the quarantine file."
+    ListClosed "CY0859" Warning "list of messages closed" "The file ended before its list of messages did, or a line around the list was lost, and no parser reads such a list. It is closed behind the last message that is whole."
+    TemporaryLeft "CY0861" Note "temporary metadata left alone" "Beside the metadata lies what a killed script was about to put in their place. The metadata can be read, so it was not looked at, and it is not copied along."
 }
 
 impl Code {
@@ -195,6 +204,7 @@ impl Code {
     #[must_use]
     pub fn is_fix(self) -> bool {
         (Self::TornRecord..=Self::SurrogateReplaced).contains(&self)
+            || (Self::BlankRemoved..=Self::ListClosed).contains(&self)
     }
 
     /// What to do, in one line.
@@ -207,11 +217,9 @@ impl Code {
             | Self::Glued
             | Self::NulRun
             | Self::NotObject => Some(
-                "`--on-error keep` carries the line along; `copyist repair` gets back what is whole, of formats that it knows",
+                "`--on-error keep` carries the line along; `copyist repair` gets back what is whole",
             ),
-            Self::NoHeader => Some(
-                "`copyist repair` rebuilds the header from the file's name, of formats that it knows",
-            ),
+            Self::NoHeader => Some("`copyist repair` rebuilds the header from the file's name"),
             Self::LineTooLong => Some("`--max-line` sets the limit"),
             Self::VersionRefused => {
                 Some("`--force-version` treats it as the newest version that is known")

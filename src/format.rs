@@ -5,7 +5,7 @@ mod repair;
 mod residue;
 
 pub use head::{Confidence, Head, Sniffed};
-pub use repair::{Mend, Reach, Repair, Rescued, Wish};
+pub use repair::{Bench, Mend, Reach, Records, RepairFn, Repaired, Rescued, Wish};
 pub use residue::{
     Beginning, Carrier, Load, MARK, PutFn, RESIDUE, Took, chunks, list, spread, take_extra,
     take_noted,
@@ -76,8 +76,8 @@ pub struct Format {
     pub context: Option<ContextFn>,
     /// What one request of a run showed a model, where sessions keep requests.
     pub prompt: Option<PromptFn>,
-    /// How damaged sessions are repaired, if that is known.
-    pub repair: Option<&'static Repair>,
+    /// Repairs a damaged session.
+    pub repair: RepairFn,
     /// Where its software keeps a session, for formats whose writers do not name the parts so
     /// themselves.
     pub native: Option<NativeFn>,

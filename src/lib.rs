@@ -44,7 +44,8 @@
 //! # Direction
 //!
 //! Modules import only what stands before them: `position`, `json`, `times`, `ids`, `record`,
-//! `diagnostic`, `error`, `lines`, `yaml`, `mapping`, `parts`, `format`, `frame`, `memory`, `named`, `tree`, `formats`, `detect`,
+//! `diagnostic`, `error`, `lines`, `yaml`, `mapping`, `parts`, `format`, `frame`, `memory`, `named`, `tree`,
+//! `repair`, `formats`, `detect`,
 //! `session`, the operations, and then what touches the world: `store`, `batch`, `cli`.
 //! Everything before `store` takes bytes and gives records; it knows no paths, threads, clock or
 //! terminal.
@@ -70,6 +71,7 @@ pub mod format;
 pub mod frame;
 pub mod memory;
 pub mod named;
+pub mod repair;
 pub mod tree;
 
 pub mod formats;
@@ -85,7 +87,6 @@ pub mod diff;
 pub mod inspect;
 pub mod join;
 pub mod migrate;
-pub mod repair;
 pub mod validate;
 
 pub mod store;

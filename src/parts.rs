@@ -119,6 +119,11 @@ pub trait Sink {
         false
     }
 
+    /// Whether parts are put where those that are read stand, so that what is not created stays.
+    fn is_in_place(&self) -> bool {
+        false
+    }
+
     /// Whether there is room for more parts than the main one.
     fn takes_parts(&self) -> bool;
 

@@ -289,7 +289,9 @@ fn an_input_that_changes_meanwhile_is_left_alone() {
     use copyist::store::{Backup, Destination, Output, Policy};
     let dir = Dir::new();
     let file = dir.copy(OLD, "a.jsonl");
-    for place in [Destination::InPlace(Backup::None), Destination::File(dir.path("b.jsonl"))] {
+    let in_place =
+        Destination::InPlace { backup: Backup::None, stem: dir.path("a"), aside: dir.path("a") };
+    for place in [in_place, Destination::File(dir.path("b.jsonl"))] {
         let mut output =
             Output::prepare(place, &[PathBuf::from(&file)], Policy::default()).unwrap();
         std::io::Write::write_all(&mut output.create("").unwrap(), b"new").unwrap();

@@ -246,7 +246,7 @@ fn told(module: &Path, lines: Vec<u8>) -> Vec<String> {
 }
 
 /// A session as repair leaves it, and what it says of it.
-fn repaired(source: &[u8], name: &str) -> Option<(Vec<u8>, copyist::repair::Repaired)> {
+fn repaired(source: &[u8], name: &str) -> Option<(Vec<u8>, copyist::format::Repaired)> {
     use copyist::format::{Cx, Options, Wish};
     use copyist::memory::{Buffer, Bytes};
     let (options, log, mut out) = (Options::default(), Log::default(), Buffer::default());

@@ -3,10 +3,10 @@
 #![no_main]
 
 use copyist::diagnostic::Log;
-use copyist::format::{Cx, Format, Options, Wish};
+use copyist::format::{Cx, Format, Options, Repaired, Wish};
 use copyist::formats::FORMATS;
 use copyist::memory::{Buffer, Bytes};
-use copyist::repair::{self, QUARANTINE, Repaired};
+use copyist::repair::{self, QUARANTINE};
 use libfuzzer_sys::fuzz_target;
 
 fn repaired(format: &Format, session: &[u8], wish: &Wish) -> Option<(Buffer, Repaired)> {
@@ -17,7 +17,7 @@ fn repaired(format: &Format, session: &[u8], wish: &Wish) -> Option<(Buffer, Rep
 }
 
 fuzz_target!(|session: &[u8]| {
-    for format in FORMATS.iter().filter(|format| format.repair.is_some()) {
+    for format in FORMATS {
         for (resumable, salvage) in [(false, false), (true, false), (false, true)] {
             let wish = Wish { resumable, salvage, ..Wish::default() };
             let Some((once, _)) = repaired(format, session, &wish) else { continue };

@@ -2,8 +2,8 @@
 
 use crate::diagnostic::{Code, Diagnostic, Fate, Findings, Log, Severity};
 use crate::error::{Error, ErrorKind};
+use crate::format::Repaired;
 use crate::inspect::Inspection;
-use crate::repair::Repaired;
 use crate::store::Output;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! One operation on one input, from opening it to the output in its place.
 
 use super::found::{Found, Opened, Said};
-use super::inputs::{Job, Origin};
+use super::inputs::{Job, Origin, stem};
 use super::names::Name;
 use super::report::{FailOn, FileReport, Outcome};
 use crate::context::{self, Request};
@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Options, Parts, Sink, Target, Wish};
 use crate::formats::Spec;
-use crate::store::{Backup, Destination, Input, Meter, Output, Policy, Swept, Tally};
+use crate::store::{Backup, Destination, Input, Meter, Output, Policy, Swept, Tally, mend};
 use crate::{convert, inspect, join, migrate, repair, validate};
 use jsonschema::Validator;
 use std::collections::{HashMap, HashSet};
@@ -72,6 +72,8 @@ pub struct Task {
     pub place: Place,
     /// What may be written over.
     pub policy: Policy,
+    /// How inputs are repaired before anything else is done to them, if that is wanted.
+    pub mending: Option<Mending>,
     /// The folders that are free of what killed runs left.
     pub swept: Swept,
     /// The real paths of all inputs, none of which may be replaced by an output.
@@ -94,6 +96,7 @@ impl Task {
             options,
             place: Place::None,
             policy: Policy::default(),
+            mending: None,
             swept: Swept::default(),
             inputs: HashSet::new(),
             fail_on: None,
@@ -205,10 +208,6 @@ impl Task {
                 }
             },
             Action::Convert(to) => self.write(output, (input, &files), &found, *to, cx, report),
-            // What is merely found need not be of a format that can be repaired.
-            Action::Repair(_) if !job.named && found.format.repair.is_none() => {
-                Ok(Outcome::Skipped)
-            }
             Action::Repair(_) => {
                 let version = found.format.version(found.sniffed.version);
                 let same = Spec { format: found.format, version };
@@ -253,10 +252,10 @@ impl Task {
         if migrates && !stays && found.format.plane.is_none() && found.format.steps.is_empty() {
             return Err(no_step(found, to));
         }
-        let mut destination = self.destination(name);
-        let in_place = matches!(destination, Destination::InPlace(_));
+        let mut destination = self.destination(name, files, input.home());
+        let in_place = matches!(destination, Destination::InPlace { .. });
         if in_place && migrates && found.format.plane.is_none() {
-            if !stays {
+            if !stays || self.mending.is_some() {
                 return Err(not_in_place(found, to));
             }
             // Nothing changes; what is read is only checked.
@@ -302,7 +301,16 @@ impl Task {
         report: &mut FileReport,
     ) -> Result<migrate::Outcome> {
         let version = found.sniffed.version;
-        match &self.action {
+        let mut mended = false;
+        if let Some(mending) = &self.mending {
+            let wish = wish_of(mending, files);
+            let done = mend(input, output, |parts, sink| {
+                repair::run(found.format, parts, sink, &wish, cx)
+            })?;
+            mended = done.changed;
+            report.repair = Some(done);
+        }
+        let done = match &self.action {
             Action::Migrate(_) if found.format.plane.is_some() => {
                 let target = Target::Version(to.version().number);
                 input.main().and_then(|from| {
@@ -310,23 +318,15 @@ impl Task {
                 })
             }
             Action::Repair(mending) => {
-                let name = |path: Option<&Path>| {
-                    let name = path.and_then(Path::file_name).unwrap_or_default();
-                    name.to_string_lossy().into_owned()
-                };
-                let path = files.first().and_then(|path| std::path::absolute(path).ok());
-                let wish = Wish {
-                    name: name(path.as_deref()),
-                    folder: name(path.as_deref().and_then(Path::parent)),
-                    ..mending.wish.clone()
-                };
+                let wish = wish_of(mending, files);
                 let done = repair::run(found.format, input, output, &wish, cx)?;
                 report.repair = Some(done);
                 let (records, changed) = (done.records, done.changed);
                 Ok(migrate::Outcome { from: version, records, changed, ..Default::default() })
             }
             _ => convert::run(found.format, version, to, input, output, cx),
-        }
+        }?;
+        Ok(migrate::Outcome { changed: done.changed || mended, ..done })
     }
 
     /// Writes several sessions as one.
@@ -349,7 +349,7 @@ impl Task {
                 inputs.push(opened.input.counted(tally.clone()));
             }
         }
-        let mut output = self.output(self.destination(name), files, to, report)?;
+        let mut output = self.output(self.destination(name, files, None), files, to, report)?;
         let pieces = formats.into_iter().zip(&mut inputs);
         let mut pieces: Vec<_> =
             pieces.map(|(format, parts)| join::Piece { format, parts }).collect();
@@ -378,7 +378,7 @@ impl Task {
             Destination::Native { folder, .. } => self.sweep_beside(&folder.join("in")),
             _ => target.into_iter().for_each(|target| self.sweep_beside(target)),
         }
-        let in_place = matches!(destination, Destination::InPlace(_));
+        let in_place = matches!(destination, Destination::InPlace { .. });
         if let (false, Some(path)) = (in_place, target)
             && self.is_input(path)
         {
@@ -386,8 +386,8 @@ impl Task {
             return Err(Error::request(Code::SameFile, message));
         }
         let regular: Vec<_> = files.iter().filter(|path| path.is_file()).cloned().collect();
-        let quarantine = match &self.action {
-            Action::Repair(mending) => mending.quarantine.clone(),
+        let quarantine = match (&self.action, &self.mending) {
+            (Action::Repair(mending), _) | (_, Some(mending)) => mending.quarantine.clone(),
             _ => None,
         };
         Ok(Output::prepare(destination, &regular, self.policy)?.quarantined(quarantine))
@@ -400,7 +400,8 @@ impl Task {
         }
     }
 
-    fn destination(&self, name: &Name) -> Destination {
+    /// Where the output of `files` goes, below the folder `home` of all sessions if they stand in one.
+    fn destination(&self, name: &Name, files: &[PathBuf], home: Option<&Path>) -> Destination {
         match &self.place {
             Place::None => Destination::Nowhere,
             Place::One(path) => Destination::from(path.as_path()),
@@ -411,8 +412,32 @@ impl Task {
                 folder: folder.clone(),
                 stem: name.stem.file_name().unwrap_or_default().to_string_lossy().into(),
             },
-            Place::InPlace(backup) => Destination::InPlace(backup.clone()),
+            Place::InPlace(backup) => {
+                let own = files.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
+                let file = own.file_name().unwrap_or_default().to_string_lossy();
+                let beside = own.with_file_name(stem(&file));
+                let session = name.stem.file_name().unwrap_or_default();
+                Destination::InPlace {
+                    backup: backup.clone(),
+                    aside: home.map_or_else(|| beside.clone(), |home| home.join(session)),
+                    stem: home.map_or(beside, Path::to_owned),
+                }
+            }
         }
+    }
+}
+
+/// What a person wants of a session, with what its file's place tells.
+fn wish_of(mending: &Mending, files: &[PathBuf]) -> Wish {
+    let name = |path: Option<&Path>| {
+        let name = path.and_then(Path::file_name).unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    };
+    let path = files.first().and_then(|path| std::path::absolute(path).ok());
+    Wish {
+        name: name(path.as_deref()),
+        folder: name(path.as_deref().and_then(Path::parent)),
+        ..mending.wish.clone()
     }
 }
 

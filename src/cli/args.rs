@@ -2,7 +2,7 @@
 
 use super::Stop;
 use super::inputs::Inputs;
-use crate::batch::{FailOn, Place};
+use crate::batch::{FailOn, Mending, Place};
 use crate::format::{OnError, Options};
 use crate::formats::Spec;
 use crate::ids::Choice;
@@ -211,6 +211,18 @@ impl Ids {
 fn seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(std::process::id())
+}
+
+/// `--repair` and `--quarantine` of commands that do something else besides.
+pub fn mending(
+    repair: bool,
+    quarantine: Option<PathBuf>,
+    inputs: &Inputs,
+) -> Result<Option<Mending>, Stop> {
+    if quarantine.is_some() && inputs.several() {
+        return Err(Stop::usage("`--quarantine` takes one input"));
+    }
+    Ok(repair.then(|| Mending { quarantine, ..Mending::default() }))
 }
 
 /// `--in-place` and its backup.

@@ -1,13 +1,14 @@
 //! `copyist convert`.
 
 use super::Stop;
-use super::args::{Carrying, Reading, Telling, Writing, spec};
+use super::args::{Carrying, Reading, Telling, Writing, mending, spec};
 use super::inputs::{Batch, Inputs};
 use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::{OnError, Options};
 use crate::formats::Spec;
 use clap::ValueEnum;
+use std::path::PathBuf;
 
 /// Write sessions in another format, or an older version of their own
 ///
@@ -25,6 +26,12 @@ pub struct Args {
     /// files that a session is found by, never what was said in it
     #[arg(long, value_name = "OLD=NEW", value_parser = paths)]
     map_path: Vec<(String, String)>,
+    /// Repair damaged sessions first; what cannot stand in them goes to a quarantine file
+    #[arg(long, conflicts_with = "join")]
+    repair: bool,
+    /// Put what is set aside into this file; for one input
+    #[arg(long, value_name = "FILE", requires = "repair")]
+    quarantine: Option<PathBuf>,
     #[command(flatten)]
     batch: Batch,
     #[command(flatten)]
@@ -68,6 +75,7 @@ impl Args {
         let options = self.carrying.options(options);
         let action = Action::Convert(self.to);
         let task = Task {
+            mending: mending(self.repair, self.quarantine, &inputs)?,
             place,
             policy: self.writing.policy(),
             ..Task::looking(action, options, &self.reading.from)

@@ -1,12 +1,13 @@
 //! `copyist migrate`.
 
 use super::Stop;
-use super::args::{Carrying, InPlace, Reading, Telling, Writing, spec};
+use super::args::{Carrying, InPlace, Reading, Telling, Writing, mending, spec};
 use super::inputs::Batch;
 use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::{OnError, Options};
 use crate::formats::Spec;
+use std::path::PathBuf;
 
 /// Bring sessions to a newer version of their format
 ///
@@ -20,6 +21,12 @@ pub struct Args {
     /// Migrate files of a version newer than any that is known, too
     #[arg(long)]
     force_version: bool,
+    /// Repair damaged sessions first; what cannot stand in them goes to a quarantine file
+    #[arg(long)]
+    repair: bool,
+    /// Put what is set aside into this file; for one input
+    #[arg(long, value_name = "FILE", requires = "repair")]
+    quarantine: Option<PathBuf>,
     #[command(flatten)]
     batch: Batch,
     #[command(flatten)]
@@ -51,6 +58,7 @@ impl Args {
         let options = self.carrying.options(options);
         let action = Action::Migrate(self.to);
         let task = Task {
+            mending: mending(self.repair, self.quarantine, &inputs)?,
             place,
             policy: self.writing.policy(),
             ..Task::looking(action, options, &self.reading.from)

@@ -1,24 +1,102 @@
 //! How a format's sessions are repaired.
 
-use super::Cx;
+use super::{Cx, Parts};
 use crate::diagnostic::Code;
+use crate::error::Result;
 use crate::position::Position;
+use serde::Serialize;
+use std::io::Write;
 
-/// How sessions are repaired whose records are JSON objects on lines of their own.
+/// Repairs one session: looks at all of its parts, decides, then writes what becomes of them.
+pub type RepairFn = fn(&mut dyn Bench, &Wish, &Cx<'_>) -> Result<Repaired>;
+
+/// What the program lends for one repair: the parts of the session, and places for what they
+/// become.
+pub trait Bench {
+    /// The session as it is; every part can be opened as often as needed.
+    fn parts(&mut self) -> &mut dyn Parts;
+
+    /// Whether there is room for more parts than the main one.
+    fn takes_parts(&self) -> bool;
+
+    /// Says that everything is decided, and whether anything is set aside: the quarantine gets its
+    /// place before any output does, so that no byte is nowhere at any moment.
+    ///
+    /// # Errors
+    /// If there is no place for it.
+    fn begin(&mut self, removes: bool) -> Result<()>;
+
+    /// Opens a part for what becomes of it.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    fn create(&mut self, part: &str) -> Result<Box<dyn Write>>;
+
+    /// Leaves a part as it is.
+    ///
+    /// # Errors
+    /// If it cannot be copied to where the output goes.
+    fn keep(&mut self, part: &str) -> Result<()>;
+
+    /// Sets bytes of a part aside.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    fn aside(&mut self, part: &str, bytes: &[u8], at: Position, code: Code) -> Result<()>;
+}
+
+/// What was done, or would be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Repaired {
+    /// Whether anything was wrong.
+    #[serde(skip)]
+    pub changed: bool,
+    /// Records that were found.
+    #[serde(skip)]
+    pub records: u64,
+    /// Records found that the software did not read.
+    pub rescued: u64,
+    /// Entries of the active branch that the software reached before.
+    pub entries_before: u64,
+    /// Those that it reaches now.
+    pub entries: u64,
+    /// Messages of the context that it built before.
+    pub messages_before: u64,
+    /// Those of the context that it builds now.
+    pub messages: u64,
+    /// Bytes that were set aside.
+    pub quarantined: u64,
+    /// Fixes.
+    pub fixes: u64,
+}
+
+impl Repaired {
+    /// The same, with what the software reaches of the session as it was and as it is now.
+    #[must_use]
+    pub fn reaching(self, before: Reach, after: Reach) -> Self {
+        Self {
+            entries_before: before.entries,
+            entries: after.entries,
+            messages_before: before.messages,
+            messages: after.messages,
+            ..self
+        }
+    }
+}
+
+/// What records are like that are JSON objects on lines of their own.
 ///
 /// The lines are taken apart by the program; which pieces are records, how they hang together and
 /// what the software needs to go on is known to the format.
 #[derive(Debug)]
-pub struct Repair {
-    /// How every record begins that the software writes. Behind a torn record, a whole one is
-    /// looked for where this stands.
-    pub begins: &'static [u8],
+pub struct Records {
+    /// How the records begin that the software writes. Behind a torn record, a whole one is
+    /// looked for where one of these stands.
+    pub begins: &'static [&'static [u8]],
     /// Whether a JSON object is a record, and not one out of the inside of a record.
     pub recognise: fn(&[u8]) -> bool,
     /// Makes a record of the complete members of a torn one, if there are enough of them.
     pub restore: fn(&[u8]) -> Option<Vec<u8>>,
-    /// Begins the work on the structure of a session.
-    pub open: for<'a> fn(&'a Wish, &'a Cx<'a>) -> Box<dyn Mend + 'a>,
 }
 
 /// What a person asked for, and what is known of the session from outside of it.
@@ -58,8 +136,8 @@ pub struct Reach {
     pub messages: u64,
 }
 
-/// Repairs the structure of one session. All pieces are shown once or more; then, when everything
-/// is decided, they are shown a last time to be written.
+/// Repairs the structure of one part whose records are lines. All pieces are shown once or more;
+/// then, when everything is decided, they are shown a last time to be written.
 pub trait Mend {
     /// Looks at a record. `false` if it is none, and nothing was noted.
     fn look(&mut self, record: &Rescued<'_>) -> bool;
@@ -68,20 +146,26 @@ pub trait Mend {
     fn aside(&mut self, _bytes: &[u8], _code: Code) {}
 
     /// After a showing: whether everything must be shown once more before it can be written.
-    fn again(&mut self) -> bool;
+    fn again(&mut self) -> bool {
+        false
+    }
 
     /// Whether anything is to be changed.
     fn changes(&self) -> bool;
 
     /// Whether any record is to be set aside.
-    fn removes(&self) -> bool;
+    fn removes(&self) -> bool {
+        false
+    }
+
+    /// Why blank lines behind the last record are set aside, if they are.
+    fn blank_end(&self) -> Option<Code> {
+        None
+    }
 
     /// Appends the lines that a record becomes; or says why it is set aside.
     fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code>;
 
     /// Appends the lines that follow the last record.
-    fn finish(&mut self, out: &mut Vec<u8>);
-
-    /// What the software reaches as the session is, and what it will reach.
-    fn reach(&self) -> (Reach, Reach);
+    fn finish(&mut self, _out: &mut Vec<u8>) {}
 }

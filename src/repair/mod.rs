@@ -1,52 +1,30 @@
 //! Getting back from a damaged session every record that is there, and a session with which the
 //! real software goes on.
 //!
-//! The stream is taken apart into records and bytes that are none (`pieces`). The format looks at
-//! the records and decides how they hang together; then all is read again and written: records
-//! that nothing is wrong with byte for byte, others with the few bytes changed that must be and a
-//! note of what was done, and what cannot stand in the output to the quarantine. Nothing of the
-//! session is kept in memory but an index.
+//! A format repairs its own sessions, part by part; here is what it works with. A part of lines is
+//! taken apart into records and bytes that are none (`pieces`). The format looks at the records and
+//! decides how they hang together; then all is read again and written (`walk`): records that
+//! nothing is wrong with byte for byte, others with the few bytes changed that must be and a note
+//! of what was done, and what cannot stand in the output to the quarantine. Nothing of the session
+//! is kept in memory but an index.
 
+mod mark;
 mod pieces;
 mod quarantine;
+mod twice;
+mod walk;
 
+pub use mark::{Fixes, mark};
 pub use quarantine::QUARANTINE;
+pub use twice::Twice;
+pub use walk::Walk;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Mend, Parts, Reach, Sink, Wish};
-use pieces::{Part, Pieces};
+use crate::format::{Bench, Cx, Format, Parts, Repaired, Sink, Wish};
+use crate::position::Position;
 use quarantine::Quarantine;
-use serde::Serialize;
-use std::io::Write;
-
-/// What was done, or would be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Repaired {
-    /// Whether anything was wrong.
-    #[serde(skip)]
-    pub changed: bool,
-    /// Records that were found.
-    #[serde(skip)]
-    pub records: u64,
-    /// Records found that the software did not read.
-    pub rescued: u64,
-    /// Entries of the active branch that the software reached before.
-    pub entries_before: u64,
-    /// Those that it reaches now.
-    pub entries: u64,
-    /// Messages of the context that it built before.
-    pub messages_before: u64,
-    /// Those of the context that it builds now.
-    pub messages: u64,
-    /// Bytes that were set aside.
-    pub quarantined: u64,
-    /// Fixes.
-    pub fixes: u64,
-}
-
-/// Output is handed on in pieces of this size.
-const CHUNK: usize = 64 << 10;
+use std::io::{self, Write};
 
 /// Repairs one session.
 ///
@@ -54,7 +32,7 @@ const CHUNK: usize = 64 << 10;
 /// to the part [`QUARANTINE`], which is made only if there is something to put into it.
 ///
 /// # Errors
-/// If not one record is there, the format cannot be repaired, or if reading or writing fails.
+/// If not one record is there, or if reading or writing fails.
 ///
 /// ```
 /// use copyist::diagnostic::Log;
@@ -80,54 +58,21 @@ pub fn run(
     wish: &Wish,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
-    let Some(repair) = format.repair else {
-        let message = format!("{} cannot be repaired yet", format.name);
-        return Err(Error::request(Code::NoRepair, message));
-    };
     parts.keep()?;
-    let mut pieces = Pieces::new(repair, wish.salvage, cx);
-    let mut mend = (repair.open)(wish, cx);
-    loop {
-        pieces.walk(parts.main()?, &mut |part| Ok(look(mend.as_mut(), part)))?;
-        if !mend.again() {
-            break;
-        }
-    }
-    if pieces.found.records == 0 {
-        return Err(Error::unfit(Diagnostic::new(Code::NothingBack, Code::NothingBack.title())));
-    }
-    let removes = pieces.found.aside > 0 || mend.removes();
-    // It gets its place before the output does, so that no byte is nowhere at any moment.
-    let quarantine = if removes { Some(sink.create(QUARANTINE)?) } else { None };
-    let mut writing = Writing {
-        out: Vec::with_capacity(2 * CHUNK),
-        main: sink.create("")?,
-        quarantine: Quarantine::new(quarantine),
-        aside: pieces.found.aside,
-    };
-    pieces.walk(parts.main()?, &mut |part| writing.part(mend.as_mut(), part).map(|()| true))?;
-    mend.finish(&mut writing.out);
-    writing.finish()?;
-    let (before, after) = mend.reach();
-    let found = pieces.found;
-    Ok(Repaired {
-        changed: found.damaged || mend.changes(),
-        records: found.records,
-        rescued: found.rescued,
-        quarantined: writing.aside,
-        fixes: fixes(cx),
-        ..reached(before, after)
-    })
+    let mut work = Work { parts, sink, quarantine: Quarantine::default() };
+    let done = (format.repair)(&mut work, wish, cx)?;
+    let quarantined = work.quarantine.finish()?;
+    Ok(Repaired { quarantined, fixes: fixes(cx), ..done })
 }
 
-fn reached(before: Reach, after: Reach) -> Repaired {
-    Repaired {
-        entries_before: before.entries,
-        entries: after.entries,
-        messages_before: before.messages,
-        messages: after.messages,
-        ..Repaired::default()
-    }
+/// What a result says that is put in for a call of a tool that got none.
+pub const OUTCOME_UNKNOWN: &str =
+    "The session was interrupted before this tool returned. The outcome of the call is unknown.";
+
+/// The error for a session of which nothing is left.
+#[must_use]
+pub fn nothing_back() -> Error {
+    Error::unfit(Diagnostic::new(Code::NothingBack, Code::NothingBack.title()))
 }
 
 /// How many fixes were told of.
@@ -136,56 +81,43 @@ fn fixes(cx: &Cx<'_>) -> u64 {
     fixes.map(|code| cx.log.count_of(*code)).sum()
 }
 
-fn look(mend: &mut dyn Mend, part: Part<'_>) -> bool {
-    match part {
-        Part::Blank(..) => true,
-        Part::Record(record) => mend.look(&record),
-        Part::Aside(bytes, _, code) => {
-            mend.aside(bytes, code);
-            true
-        }
-    }
-}
-
-/// The outputs, while they are written.
-struct Writing {
-    out: Vec<u8>,
-    main: Box<dyn Write>,
+/// One repair.
+struct Work<'a> {
+    parts: &'a mut dyn Parts,
+    sink: &'a mut dyn Sink,
     quarantine: Quarantine,
-    aside: u64,
 }
 
-impl Writing {
-    fn part(&mut self, mend: &mut dyn Mend, part: Part<'_>) -> Result<()> {
-        match part {
-            Part::Blank(bytes, terminated) => {
-                self.out.extend_from_slice(bytes);
-                if terminated {
-                    self.out.push(b'\n');
-                }
-            }
-            Part::Record(record) => {
-                let code = mend.write(&record, &mut self.out);
-                // The bytes of what was repaired before stand there already.
-                if let Some(code) = code.filter(|_| record.repaired.is_none()) {
-                    self.aside += record.bytes.len() as u64;
-                    self.quarantine.take(record.bytes, record.at, code)?;
-                }
-            }
-            Part::Aside(bytes, at, code) => self.quarantine.take(bytes, at, code)?,
+impl Bench for Work<'_> {
+    fn parts(&mut self) -> &mut dyn Parts {
+        self.parts
+    }
+
+    fn takes_parts(&self) -> bool {
+        self.sink.takes_parts()
+    }
+
+    fn begin(&mut self, removes: bool) -> Result<()> {
+        if removes {
+            self.quarantine = Quarantine::new(self.sink.create(QUARANTINE)?);
         }
-        if self.out.len() >= CHUNK { self.flush() } else { Ok(()) }
+        Ok(())
     }
 
-    fn flush(&mut self) -> Result<()> {
-        let written = self.main.write_all(&self.out);
-        self.out.clear();
-        written.map_err(|error| Error::io("cannot write", error))
+    fn create(&mut self, part: &str) -> Result<Box<dyn Write>> {
+        self.sink.create(part)
     }
 
-    fn finish(&mut self) -> Result<()> {
-        self.flush()?;
-        self.quarantine.finish()?;
-        self.main.flush().map_err(|error| Error::io("cannot write", error))
+    fn keep(&mut self, part: &str) -> Result<()> {
+        if self.sink.is_in_place() {
+            return Ok(());
+        }
+        let (mut from, mut to) = (self.parts.open(part)?, self.sink.create(part)?);
+        let copied = io::copy(&mut from, &mut to).and_then(|_| to.flush());
+        copied.map_err(|error| Error::io("cannot write", error))
+    }
+
+    fn aside(&mut self, part: &str, bytes: &[u8], at: Position, code: Code) -> Result<()> {
+        self.quarantine.take(part, bytes, at, code)
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Cx, Repair, Rescued};
+use crate::format::{Cx, Records, Rescued};
 use crate::json::Cursor;
 use crate::lines::{BOM, Line, Lines};
 use crate::position::Position;
@@ -17,8 +17,8 @@ use std::io::Read;
 /// What the stream consists of.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'a> {
-    /// A blank line, and whether a line ending follows.
-    Blank(&'a [u8], bool),
+    /// A blank line, where it stands, and whether a line ending follows.
+    Blank(&'a [u8], Position, bool),
     /// A record.
     Record(Rescued<'a>),
     /// Bytes that cannot stand in the output, and why.
@@ -31,7 +31,7 @@ pub type Show<'a> = &'a mut dyn FnMut(Part<'_>) -> Result<bool>;
 
 /// Walks over a stream, as often as needed; what the first walk found out the others know.
 pub struct Pieces<'a> {
-    repair: &'static Repair,
+    kind: &'static Records,
     salvage: bool,
     cx: &'a Cx<'a>,
     /// Whether this is the first walk, which checks every line and says what is wrong.
@@ -70,9 +70,9 @@ const EFFORT: usize = 64;
 
 impl<'a> Pieces<'a> {
     /// For sessions of one format.
-    pub fn new(repair: &'static Repair, salvage: bool, cx: &'a Cx<'a>) -> Self {
+    pub fn new(kind: &'static Records, salvage: bool, cx: &'a Cx<'a>) -> Self {
         Self {
-            repair,
+            kind,
             salvage,
             cx,
             first: true,
@@ -104,7 +104,7 @@ impl<'a> Pieces<'a> {
 
     fn line(&mut self, line: &Line<'_>, show: Show<'_>) -> Result<()> {
         if line.is_blank() {
-            return show(Part::Blank(line.bytes, line.terminated)).map(drop);
+            return show(Part::Blank(line.bytes, line.at, line.terminated)).map(drop);
         }
         if self.is_healthy(line) {
             let record = Rescued { bytes: line.bytes, at: line.at, read: true, repaired: None };
@@ -243,18 +243,21 @@ impl<'a> Pieces<'a> {
         let rest = bytes.get(length..).unwrap_or_default();
         let value = bytes.get(..length).unwrap_or_default();
         let line = alone && rest.trim_ascii().is_empty();
-        (line || (self.repair.recognise)(value)).then_some(length)
+        (line || (self.kind.recognise)(value)).then_some(length)
     }
 
     /// Where the next record begins behind something else.
     fn next_record(&self, bytes: &[u8], budget: &mut usize) -> Option<usize> {
         let behind = bytes.get(1..).unwrap_or_default();
-        memchr::memmem::find_iter(behind, self.repair.begins).map(|at| at + 1).find(|at| {
+        memchr::memmem::find_iter(behind, b"{\"").map(|at| at + 1).find(|at| {
             let rest = bytes.get(*at..).unwrap_or_default();
+            if !self.kind.begins.iter().any(|begin| rest.starts_with(begin)) {
+                return false;
+            }
             let Some(length) = whole(rest, budget) else { return false };
             let (record, after) = rest.split_at_checked(length).unwrap_or_default();
             let after = after.iter().find(|b| !b.is_ascii_whitespace() && **b != 0);
-            after.is_none_or(|b| *b == b'{') && (self.repair.recognise)(record)
+            after.is_none_or(|b| *b == b'{') && (self.kind.recognise)(record)
         })
     }
 
@@ -263,7 +266,7 @@ impl<'a> Pieces<'a> {
         let torn = bytes.starts_with(b"{");
         let code = if torn { Code::TornRecord } else { Code::StraySetAside };
         self.aside(bytes, at, code, show)?;
-        if let Some(record) = (self.repair.restore)(bytes).filter(|_| torn && self.salvage) {
+        if let Some(record) = (self.kind.restore)(bytes).filter(|_| torn && self.salvage) {
             self.say(Code::Salvaged, Code::Salvaged.title(), at);
             self.record(&record, at, Some(Code::Salvaged), show)?;
         }
@@ -276,7 +279,7 @@ impl<'a> Pieces<'a> {
         let Some(head) = self.head.take() else { return Ok(false) };
         let joined = [head.bytes.as_slice(), line.bytes].concat();
         let fits = whole(&joined, &mut usize::MAX.clone()) == Some(joined.trim_ascii_end().len());
-        if !fits || !(self.repair.recognise)(&joined) {
+        if !fits || !(self.kind.recognise)(&joined) {
             self.head = Some(head);
             return Ok(false);
         }

@@ -99,6 +99,12 @@ impl Input {
         Self { among: Some(among), ..self }
     }
 
+    /// The folder of all sessions, if this one stands in such a folder.
+    #[must_use]
+    pub fn home(&self) -> Option<&Path> {
+        self.among.as_ref().map(|among| among.home.as_path())
+    }
+
     /// The same, counted by `tally`.
     #[must_use]
     pub fn counted(self, tally: Tally) -> Self {
@@ -115,6 +121,14 @@ impl Input {
         let (bytes, whole) = source.head()?;
         let text = bytes.strip_prefix(BOM).unwrap_or(&bytes);
         Ok((text.to_vec(), whole))
+    }
+
+    /// Reads a part from this file from now on, which has no name.
+    pub fn put(&mut self, name: &str, file: File) {
+        match self.parts.iter_mut().find(|(part, _)| part == name) {
+            Some((_, source)) => *source = Source::Spooled(file),
+            None => self.parts.push((name.to_owned(), Source::Spooled(file))),
+        }
     }
 
     fn part(&mut self, name: &str) -> Result<&mut Source> {

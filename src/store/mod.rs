@@ -5,6 +5,7 @@ mod check;
 mod copies;
 mod input;
 mod lock;
+mod mended;
 mod meter;
 mod output;
 mod place;
@@ -14,6 +15,7 @@ mod temporary;
 
 pub use copies::Copies;
 pub use input::{Among, Fingerprint, Input};
+pub use mended::mend;
 pub use meter::{Meter, Tally};
 pub use output::{BACKUP, Backup, Destination, Output, Policy};
 pub use tail::last_line;

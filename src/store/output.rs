@@ -42,8 +42,15 @@ pub enum Destination {
         /// What the output would be called elsewhere, without its ending.
         stem: String,
     },
-    /// The file that is read.
-    InPlace(Backup),
+    /// Where the input is: what is written takes the place of what was read.
+    InPlace {
+        /// What becomes of the originals.
+        backup: Backup,
+        /// What the names of other parts than the main one are put behind.
+        stem: PathBuf,
+        /// What the quarantine's name is put behind.
+        aside: PathBuf,
+    },
 }
 
 impl Destination {
@@ -52,7 +59,7 @@ impl Destination {
     pub fn target<'a>(&'a self, source: Option<&'a Path>) -> Option<&'a Path> {
         match self {
             Self::File(path) | Self::Files { main: path, .. } => Some(path),
-            Self::InPlace(_) => source,
+            Self::InPlace { .. } => source,
             Self::Stdout | Self::Nowhere | Self::Native { .. } => None,
         }
     }
@@ -147,7 +154,7 @@ impl Output {
             (Destination::File(target) | Destination::Files { main: target, .. }, _) => {
                 check_target(target, sources, policy)?;
             }
-            (Destination::InPlace(_), [source, ..]) => check_in_place(source)?,
+            (Destination::InPlace { .. }, [source, ..]) => check_in_place(source)?,
             _ => {}
         }
         Ok(output)
@@ -170,6 +177,9 @@ impl Output {
         };
         match (&self.quarantine, &self.destination) {
             (Some(path), _) => Ok(path.clone()),
+            (None, Destination::InPlace { aside, .. }) => {
+                check_part(aside, QUARANTINE).map(untaken)
+            }
             (None, Destination::File(target)) if !is_special(target) => Ok(beside(target)),
             (None, _) => match self.source() {
                 Some(source) => Ok(untaken(beside(source))),
@@ -192,8 +202,12 @@ impl Output {
             Destination::Nowhere => Ok(None),
             _ if name == QUARANTINE && self.quarantine.is_some() => self.quarantine().map(Some),
             Destination::Files { stem, .. } => check_part(stem, name).map(Some),
+            Destination::Native { folder, stem } if name == QUARANTINE => {
+                check_part(&folder.join(stem), name).map(Some)
+            }
             Destination::Native { folder, .. } => check_part(folder, name).map(Some),
             _ if name == QUARANTINE => self.quarantine().map(Some),
+            Destination::InPlace { stem, .. } => check_part(stem, name).map(Some),
             _ => {
                 let message = "the session takes several files, and there is room for one";
                 Err(Error::request(Code::OutputName, message))
@@ -201,7 +215,19 @@ impl Output {
         }
     }
 
+    /// Whether the target is read, too, and the new file takes the place of the old one.
+    fn replaces(&self, target: &Path) -> bool {
+        self.changes_inputs() && self.sources.iter().any(|(source, _)| source == target)
+    }
+
+    fn changes_inputs(&self) -> bool {
+        matches!(self.destination, Destination::InPlace { .. })
+    }
+
     fn check(&self, target: &Path) -> Result<()> {
+        if self.replaces(target) {
+            return check_in_place(target);
+        }
         let sources: Vec<_> = self.sources.iter().map(|(path, _)| path.clone()).collect();
         check_target(target, &sources, self.policy)
     }
@@ -282,9 +308,10 @@ impl Output {
         if let (Meets::Goes, Ok(meta)) = (meets, fs::metadata(target)) {
             let kept = file.set_permissions(meta.permissions());
             kept.map_err(|error| Error::io("cannot keep permissions", error))?;
-        } else if let Some(source) = self.source() {
+        } else if let Some(first) = self.source() {
+            let source = if self.replaces(target) { target } else { first };
             keep_attributes(source, file)?;
-            if matches!(self.destination, Destination::InPlace(_)) {
+            if self.changes_inputs() {
                 keep_owner(source, file)?;
             }
         }
@@ -292,10 +319,9 @@ impl Output {
     }
 
     fn put(&self, Staged { file, target, meets }: Staged) -> Result<()> {
-        let in_place = self.source().is_some_and(|source| {
-            source == target && matches!(self.destination, Destination::InPlace(_))
-        });
-        if let (true, Destination::InPlace(Backup::Suffix(suffix))) = (in_place, &self.destination)
+        let in_place = self.replaces(&target);
+        if let (true, Destination::InPlace { backup: Backup::Suffix(suffix), .. }) =
+            (in_place, &self.destination)
         {
             keep_original(&target, suffix)?;
         }
@@ -370,9 +396,12 @@ impl Sink for Output {
         matches!(self.destination, Destination::Native { .. })
     }
 
+    fn is_in_place(&self) -> bool {
+        self.changes_inputs()
+    }
+
     fn takes_parts(&self) -> bool {
-        use Destination::{Files, Native, Nowhere};
-        matches!(self.destination, Nowhere | Files { .. } | Native { .. })
+        !matches!(self.destination, Destination::Stdout | Destination::File(_))
     }
 
     fn stem(&self) -> Option<String> {

@@ -18,6 +18,9 @@ use bytes::Bytes;
 /// The ending of its name.
 pub const ENDING: &str = ".meta.json";
 
+/// The ending while it is written; a file of this name is what a killed script left.
+pub const TEMPORARY: &str = ".meta.json.tmp";
+
 /// The members that a session always had. Version 1 has them alone, or some of the later ones besides.
 const FIRST: [&str; 2] = ["session_name", "created_at"];
 

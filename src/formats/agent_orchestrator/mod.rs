@@ -20,6 +20,7 @@ mod meta;
 mod object;
 mod prompts;
 mod read;
+mod repair;
 mod status;
 mod wire;
 mod write;
@@ -61,8 +62,8 @@ pub static FORMAT: Format = Format {
         },
     ],
     usual: None,
-    extensions: &[".jsonl", meta::ENDING],
-    beside: &[".jsonl", meta::ENDING],
+    extensions: &[".jsonl", meta::ENDING, meta::TEMPORARY],
+    beside: &[".jsonl", meta::ENDING, meta::TEMPORARY],
     member: None,
     index: None,
     roster: None,
@@ -79,7 +80,7 @@ pub static FORMAT: Format = Format {
     steps: &[],
     context: Some(context::open),
     prompt: None,
-    repair: None,
+    repair: repair::repair,
     native: Some(|named| format!("/{}", stem(named.stem))),
     carrier: Some(&carrier::CARRIER),
 };
@@ -198,6 +199,11 @@ fn lines(source: Box<dyn Read>, part: u32, cx: &Cx<'_>, show: Piece<'_>) -> Resu
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Whether a text is one JSON object, to Python at least.
+fn is_plain_object(text: &[u8]) -> bool {
+    as_json(text).is_some()
 }
 
 /// A text that is one JSON object, to Python at least.

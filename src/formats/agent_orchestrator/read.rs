@@ -46,12 +46,12 @@ pub struct File {
     /// Whether it is the metadata, not the log.
     pub is_metadata: bool,
     /// How it begins.
-    head: Bytes,
+    pub head: Bytes,
     /// The whole of it.
     pub source: Box<dyn Read>,
 }
 
-/// The files of a session.
+/// The files of a session; what a killed script left beside them is none.
 ///
 /// # Errors
 /// If one cannot be read.
@@ -62,12 +62,13 @@ pub fn files(parts: &mut dyn Parts) -> Result<Vec<File>> {
         let mut head = Vec::new();
         let read = (&mut source).take(HEAD).read_to_end(&mut head);
         read.map_err(|error| Error::io("cannot read", error))?;
-        let is_metadata = name.as_str() == meta::ENDING || (names.len() == 1 && is_meta(&head));
+        let is_metadata = name.starts_with(meta::ENDING) || (names.len() == 1 && is_meta(&head));
         let head = Bytes::from(head);
         let source = Box::new(Cursor::new(head.clone()).chain(source));
         Ok(File { number, is_metadata, head, source })
     };
-    (0..).zip(&names).map(file).collect()
+    let left = |name: &str| name == meta::TEMPORARY && names.len() > 1;
+    (0..).zip(&names).filter(|(_, name)| !left(name)).map(file).collect()
 }
 
 /// The shape of a log's lines, by the first of them that has one.

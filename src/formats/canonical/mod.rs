@@ -6,6 +6,7 @@
 //! Blank lines mean nothing.
 
 mod read;
+mod repair;
 mod write;
 
 pub use write::line;
@@ -49,7 +50,7 @@ pub static FORMAT: Format = Format {
     steps: &[],
     context: None,
     prompt: None,
-    repair: None,
+    repair: repair::repair,
     native: None,
     carrier: None,
 };

@@ -28,6 +28,7 @@ mod message;
 mod names;
 mod prompt;
 mod read;
+mod repair;
 mod resolve;
 mod rows;
 mod shelf;
@@ -94,7 +95,7 @@ pub static FORMAT: Format = Format {
     steps: &[],
     context: Some(context::open),
     prompt: Some(prompt::open),
-    repair: None,
+    repair: repair::repair,
     native: None,
     carrier: Some(&carrier::CARRIER),
 };

@@ -50,6 +50,14 @@ pub struct State {
     pub text: Bytes,
 }
 
+impl State {
+    /// Whether a byte order mark stands before the text.
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.get(Field::Bom).is_some())
+    }
+}
+
 /// The text of a part.
 ///
 /// # Errors
@@ -89,6 +97,12 @@ fn parse(text: &Bytes) -> Result<Option<Parsed>, Fault> {
     let messages = list.as_ref().map_or(Ok(None), message::each)?;
     let whole = !found.twice && snapshot.node.json(Field::Session).is_some();
     Ok(messages.filter(|_| whole).map(|messages| Parsed { snapshot, messages }))
+}
+
+/// Whether a text is a state that can be read.
+#[must_use]
+pub fn is_read(text: &Bytes) -> bool {
+    simdutf8::basic::from_utf8(text).is_ok() && parse(text).is_ok_and(|state| state.is_some())
 }
 
 /// A state that was read.

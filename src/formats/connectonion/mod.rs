@@ -9,6 +9,7 @@ mod context;
 mod file;
 mod media;
 mod message;
+mod repair;
 mod run;
 
 use crate::diagnostic::{Code, Diagnostic};
@@ -90,7 +91,7 @@ pub static FORMAT: Format = Format {
     ],
     context: Some(context::open),
     prompt: None,
-    repair: None,
+    repair: repair::repair,
     native: Some(native),
     carrier: Some(&carrier::CARRIER),
 };

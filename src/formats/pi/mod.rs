@@ -96,7 +96,7 @@ pub static FORMAT: Format = Format {
     steps: steps::STEPS,
     context: Some(context::open),
     prompt: None,
-    repair: Some(&repair::REPAIR),
+    repair: repair::repair,
     native: Some(native),
     carrier: Some(&carrier::CARRIER),
 };

@@ -65,6 +65,19 @@ pub fn scalars_of(key: &str) -> Scalars {
     }
 }
 
+/// The name of a member that is one line of a header, if the line is such a line.
+#[must_use]
+pub fn member_of(line: &str) -> Option<&str> {
+    let (name, _) = line.split_once(": ")?;
+    (line != "system_prompt: |" && Header::default().line(line)).then_some(name)
+}
+
+/// Whether a member is one of those by which a run is known.
+#[must_use]
+pub fn is_known(name: &str) -> bool {
+    LINES.iter().any(|(known, _)| *known == name)
+}
+
 fn value_of<'l>(line: &'l str, key: &str) -> Option<&'l str> {
     line.strip_prefix(key)?.strip_prefix(": ")
 }

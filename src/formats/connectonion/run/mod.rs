@@ -26,25 +26,25 @@ use crate::json::{Fault, without_nan};
 use crate::record::Record;
 use bytes::Bytes;
 
-pub use header::{is_edited, is_run};
+pub use header::{is_edited, is_known, is_run, member_of};
 pub use joined::{open, summary_of};
 pub use read::pieces;
 pub use write::open as open_writer;
 
 /// The line that the messages follow.
-const MESSAGES: &str = "messages: |";
+pub const MESSAGES: &str = "messages: |";
 /// How the array of messages begins and ends.
-const OPEN: &str = "  [";
-const CLOSE: &str = "  ]";
+pub const OPEN: &str = "  [";
+pub const CLOSE: &str = "  ]";
 /// What stands before each message.
-const INDENT: &str = "    ";
+pub const INDENT: &str = "    ";
 
 /// Reads a message. Numbers that only Python's JSON knows are read as `null`; says whether there
 /// were any.
 ///
 /// # Errors
 /// If the text is not one JSON value.
-fn parse(text: &Bytes) -> Result<(Record, bool), Fault> {
+pub fn parse(text: &Bytes) -> Result<(Record, bool), Fault> {
     message::read(text).map(|record| (record, false)).or_else(|fault| {
         let plain = without_nan(text).ok_or(fault)?;
         message::read(&plain.into()).map(|record| (record, true)).map_err(|_| fault)

@@ -3,11 +3,11 @@
 use super::super::scan::Scan;
 use super::super::{lineage::quoted, wire};
 use super::Mending;
-use super::fixes::Fixes;
 use super::record::member;
 use crate::diagnostic::Code;
 use crate::format::Rescued;
 use crate::json::text;
+use crate::repair::{Fixes, mark};
 use crate::tree::{Aim, Plan, marks};
 
 /// What is to be known of an entry, by its type in JSON spelling.
@@ -31,13 +31,9 @@ pub fn needs_no_id(kind: &[u8]) -> bool {
 
 /// Writes a record of which only the bytes were repaired, if at all.
 pub fn write_marked(record: &Rescued<'_>, out: &mut Vec<u8>) {
-    match (record.repaired, Scan::of(record.bytes)) {
-        (Some(code), Ok(Some(scan))) => {
-            let mut fixes = Fixes::default();
-            fixes.note(code, None);
-            fixes.apply(record.bytes, &scan, out);
-        }
-        _ => out.extend_from_slice(record.bytes),
+    match record.repaired {
+        Some(code) => mark(record.bytes, code, out),
+        None => out.extend_from_slice(record.bytes),
     }
     out.push(b'\n');
 }
@@ -100,7 +96,7 @@ impl Mending<'_> {
         if fixes.is_empty() {
             out.extend_from_slice(record.bytes);
         } else {
-            fixes.apply(record.bytes, &scan, out);
+            fixes.apply(record.bytes, out);
         }
         out.push(b'\n');
         self.put_in(ordinal, &own, out);

@@ -6,11 +6,11 @@
 
 use super::super::scan::Scan;
 use super::super::version::{NEWEST, TREE};
-use super::fixes::Fixes;
 use crate::diagnostic::Code;
 use crate::format::Wish;
 use crate::ids::fingerprint;
 use crate::json::text;
+use crate::repair::Fixes;
 
 /// What the first records tell.
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ pub fn rebuild(left: Option<&[u8]>, wish: &Wish, first: &First) -> Vec<u8> {
         fixes.edits.add("cwd", &quoted(&folder));
     }
     let mut out = Vec::new();
-    fixes.apply(base, &scan, &mut out);
+    fixes.apply(base, &mut out);
     out
 }
 

@@ -4,7 +4,6 @@
 //! `session-manager.ts`, releases 0.73.1 and 1.5.2, and what they were seen to do.
 
 mod entry;
-mod fixes;
 mod header;
 mod record;
 mod resume;
@@ -13,37 +12,40 @@ mod slots;
 use super::scan::Scan;
 use super::version::{Named, TREE};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::format::{Cx, Mend, Reach, Repair, Rescued, Wish};
+use crate::error::Result;
+use crate::format::{Bench, Cx, Mend, Reach, Records, Repaired, Rescued, Wish};
 use crate::ids::{Maker, fingerprint};
 use crate::json::{Cursor, Json, salvage, text};
 use crate::position::Position;
+use crate::repair::{Walk, nothing_back};
 use crate::tree::{Plan, Seen, Skeleton, key_of, marks, parent_of};
 use header::First;
 use resume::Resume;
 use slots::Slots;
 use std::collections::HashMap;
 
-/// How pi's sessions are repaired.
-pub static REPAIR: Repair =
-    Repair { begins: record::BEGINS, recognise: record::recognise, restore: record::restore, open };
+/// What pi's records are like.
+static RECORDS: Records =
+    Records { begins: record::BEGINS, recognise: record::recognise, restore: record::restore };
 
-fn open<'a>(wish: &'a Wish, cx: &'a Cx<'a>) -> Box<dyn Mend + 'a> {
-    Box::new(Mending {
-        wish,
-        cx,
-        skeleton: Skeleton::default(),
-        plan: None,
-        resume: None,
-        header: Header::default(),
-        first: First::default(),
-        list: None,
-        slots: Slots::default(),
-        indexes: Vec::new(),
-        shifted: HashMap::new(),
-        kept: None,
-        looked: 0,
-        written: Written::default(),
-    })
+/// Repairs a session of pi's.
+///
+/// # Errors
+/// If nothing of it is left, or reading or writing fails.
+pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+    let mut mend = Mending::new(wish, cx);
+    let mut walk = Walk::new("", &RECORDS, wish, cx);
+    walk.look(bench, &mut mend)?;
+    let found = walk.found();
+    if found.records == 0 {
+        return Err(nothing_back());
+    }
+    bench.begin(walk.removes(&mend))?;
+    let changed = walk.changes(&mend);
+    walk.write(bench, &mut mend)?;
+    let (before, after) = mend.reach();
+    let (records, rescued) = (found.records, found.rescued);
+    Ok(Repaired { changed, records, rescued, ..Repaired::default() }.reaching(before, after))
 }
 
 /// The headers of a session.
@@ -99,6 +101,27 @@ struct Mending<'a> {
     kept: Option<u32>,
     looked: u64,
     written: Written,
+}
+
+impl<'a> Mending<'a> {
+    fn new(wish: &'a Wish, cx: &'a Cx<'a>) -> Self {
+        Self {
+            wish,
+            cx,
+            skeleton: Skeleton::default(),
+            plan: None,
+            resume: None,
+            header: Header::default(),
+            first: First::default(),
+            list: None,
+            slots: Slots::default(),
+            indexes: Vec::new(),
+            shifted: HashMap::new(),
+            kept: None,
+            looked: 0,
+            written: Written::default(),
+        }
+    }
 }
 
 impl Mend for Mending<'_> {
@@ -182,7 +205,10 @@ impl Mend for Mending<'_> {
     fn finish(&mut self, out: &mut Vec<u8>) {
         self.begin(out);
     }
+}
 
+impl Mending<'_> {
+    /// What pi reaches of the session as it was, and as it is now.
     fn reach(&self) -> (Reach, Reach) {
         let Some(plan) = &self.plan else { return Default::default() };
         let readable = self.header.own.is_some() && self.header.in_place && self.header.fits;
@@ -197,9 +223,7 @@ impl Mend for Mending<'_> {
         }
         (before, after)
     }
-}
 
-impl Mending<'_> {
     fn report(&self, code: Code, message: impl Into<String>, at: Position) {
         self.cx.report(Diagnostic::new(code, message).at(at));
     }

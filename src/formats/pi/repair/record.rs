@@ -5,7 +5,7 @@ use crate::json::edit::Edits;
 use crate::json::{Span, salvage, text};
 
 /// How every entry begins that pi writes.
-pub const BEGINS: &[u8] = b"{\"type\":\"";
+pub const BEGINS: &[&[u8]] = &[b"{\"type\":\""];
 
 /// Whether an object is a header or an entry. An entry has a type and a time; and what its type
 /// demands or, from version 2 on, an identifier and a parent. Content blocks, messages and what

@@ -11,6 +11,7 @@ use crate::diagnostic::Code;
 use crate::format::{Reach, Rescued};
 use crate::ids::{Id, Maker};
 use crate::json::{Span, text};
+use crate::repair::OUTCOME_UNKNOWN;
 use crate::tree::{Plan, key_of, marks};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -67,9 +68,6 @@ struct Put {
     time: Vec<u8>,
     id: Id,
 }
-
-const UNKNOWN: &str =
-    "The session was interrupted before this tool returned. The outcome of the call is unknown.";
 
 impl Resume {
     /// For a session whose last compaction and the first entry that it keeps are known.
@@ -214,7 +212,7 @@ impl Resume {
                 message.extend_from_slice(b",\"toolName\":");
                 message.extend_from_slice(name);
                 message.extend_from_slice(b",\"content\":[{\"type\":\"text\",\"text\":");
-                text::quote(UNKNOWN, &mut message);
+                text::quote(OUTCOME_UNKNOWN, &mut message);
                 message.extend_from_slice(b"}],\"isError\":true,\"timestamp\":");
                 message.extend_from_slice(&turn.message_time);
                 message.push(b'}');

@@ -1,0 +1,64 @@
+//! What is a line of a log, told from its own members.
+
+use super::super::line::{Shape, What};
+use super::super::wire::PARENT;
+use crate::json::{Cursor, salvage, text};
+
+/// How lines begin: those of `claude`, and those of the scripts and the SDK.
+pub const BEGINS: &[&[u8]] =
+    &[b"{\"type\":", b"{\"type\": ", b"{\"subtype\":", b"{\"content\":", b"{\"uuid\":"];
+
+/// Whether an object is a line, and not one out of the inside of a line. A message inside a
+/// printed line and what a tool returned look like lines of the SDK, but nobody's parent.
+#[must_use]
+pub fn recognise(object: &[u8]) -> bool {
+    match What::of(object) {
+        Ok(What::Assistant(Shape::Classes) | What::User(Shape::Classes)) => has(object, PARENT),
+        Ok(What::Other) | Err(_) => false,
+        Ok(_) => true,
+    }
+}
+
+/// A line of the complete members of a torn one.
+#[must_use]
+pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
+    salvage(String::from_utf8_lossy(torn).as_bytes()).filter(|object| recognise(object))
+}
+
+/// Whether a line is what `claude` and the shell said on standard error, which the shell scripts
+/// put into the log, too.
+#[must_use]
+pub fn is_words(line: &[u8], shape: Shape) -> bool {
+    let object = matches!(line.first(), Some(b'{' | b'[') | None);
+    shape == Shape::Printed && !object && !line.contains(&0)
+}
+
+/// Whether a line is unlike any other of its session: an identifier of its own stands in it. A time
+/// is not enough, for people make such logs by hand.
+#[must_use]
+pub fn is_unlike(what: What, line: &[u8]) -> bool {
+    let holds = |name: &[u8]| memchr::memmem::find(line, name).is_some();
+    match what {
+        What::Assistant(_) | What::User(_) => {
+            has(line, "uuid") || holds(b"\"tool_use_id\"") || holds(b"\"toolu_")
+        }
+        What::System(_) | What::Result(_) => has(line, "uuid"),
+        What::Prompt | What::Other => false,
+    }
+}
+
+fn has(object: &[u8], name: &str) -> bool {
+    let mut cursor = Cursor::new(object);
+    if cursor.begin_object().is_err() {
+        return false;
+    }
+    while let Ok(Some(key)) = cursor.next_key() {
+        if text::is(key.of(object), name) {
+            return true;
+        }
+        if cursor.skip_value().is_err() {
+            break;
+        }
+    }
+    false
+}

@@ -1,0 +1,301 @@
+//! The metadata: what they must say for `ao-resume` to go on, taken from what is left of them, from
+//! the file that a crash left before it got their name, or from the log.
+
+use super::super::line::Shape;
+use super::super::{FORMAT, is_plain_object, meta};
+use super::Facts;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Bench, Cx};
+use crate::json::edit::Edits;
+use crate::json::{Cursor, Json, Span, Spelling, salvage, text};
+use crate::lines::BOM;
+use crate::position::Position;
+use bytes::Bytes;
+
+/// What there is of the metadata.
+#[derive(Debug)]
+pub struct Metadata {
+    /// Which of the parts they are, and its name.
+    pub number: u32,
+    pub part: String,
+    /// The file.
+    pub own: Option<Bytes>,
+    /// What was to take its place when the scripts were killed.
+    pub temporary: Option<Bytes>,
+}
+
+impl Default for Metadata {
+    fn default() -> Self {
+        Self { number: 1, part: meta::ENDING.to_owned(), own: None, temporary: None }
+    }
+}
+
+/// What becomes of them.
+#[derive(Debug)]
+pub enum Fate {
+    /// They stay as they are, or stay away.
+    Stay,
+    /// They are written anew.
+    New {
+        /// Their text.
+        text: Vec<u8>,
+        /// What was done.
+        codes: Vec<Code>,
+        /// What is set aside of the old text.
+        aside: Option<(Bytes, Code)>,
+    },
+}
+
+impl Fate {
+    /// Whether they are written anew.
+    #[must_use]
+    pub fn changes(&self) -> bool {
+        matches!(self, Self::New { .. })
+    }
+
+    /// Whether anything is set aside.
+    #[must_use]
+    pub fn removes(&self) -> bool {
+        matches!(self, Self::New { aside: Some(_), .. })
+    }
+}
+
+/// The members, in the order of the scripts.
+const ORDER: [&str; 8] = [
+    "session_name",
+    "agent",
+    "project_dir",
+    "agents_dir",
+    "created_at",
+    "last_resumed_at",
+    "schema_version",
+    "session_id",
+];
+
+impl Metadata {
+    /// Whether a file of them is there.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// Whether anything of a session is left in them.
+    #[must_use]
+    pub fn says_something(&self, fate: &Fate) -> bool {
+        match fate {
+            Fate::Stay => self.own.is_some(),
+            Fate::New { codes, .. } if codes.contains(&Code::MetadataRebuilt) => {
+                let left = self.own.as_deref().and_then(left);
+                left.is_some_and(|left| left.as_bytes().len() > 2)
+            }
+            Fate::New { .. } => true,
+        }
+    }
+
+    /// Decides; `room` says whether metadata that are missing have a place.
+    #[must_use]
+    pub fn decide(&mut self, facts: &Facts, shape: Shape, name: &str, room: bool) -> Fate {
+        let bare =
+            |text: &Bytes| text.strip_prefix(BOM).map_or(text.clone(), |t| text.slice_ref(t));
+        if let Some(own) = &self.own
+            && is_plain_object(&bare(own))
+        {
+            let mut codes = Vec::new();
+            let marked = bare(own).len() < own.len();
+            if marked {
+                codes.push(Code::MarkRemoved);
+            }
+            let text = with_id(&bare(own), facts, shape, &mut codes);
+            let aside = marked.then(|| (own.slice(..BOM.len()), Code::MarkRemoved));
+            return if codes.is_empty() { Fate::Stay } else { Fate::New { text, codes, aside } };
+        }
+        let aside = self.own.clone().filter(|old| !old.is_empty());
+        let temporary = self.temporary.take();
+        if let Some(taken) = temporary.map(|text| bare(&text)).filter(|t| is_plain_object(t)) {
+            let mut codes = vec![Code::MetadataTaken];
+            let text = with_id(&taken, facts, shape, &mut codes);
+            return match room {
+                true => {
+                    Fate::New { text, codes, aside: aside.map(|old| (old, Code::MetadataTaken)) }
+                }
+                false => Fate::Stay,
+            };
+        }
+        // Only the scripts write prompts; what `claude` alone printed has no metadata.
+        if self.own.is_none() && !(room && facts.times.is_some()) {
+            return Fate::Stay;
+        }
+        let left = self.own.as_deref().and_then(left);
+        let text = rebuilt(left.as_ref(), facts, shape, name);
+        let codes = vec![Code::MetadataRebuilt];
+        Fate::New { text, codes, aside: aside.map(|old| (old, Code::MetadataRebuilt)) }
+    }
+
+    /// Writes what becomes of them.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn write(&self, fate: Fate, bench: &mut dyn Bench, cx: &Cx<'_>) -> Result<()> {
+        cx.log.turn_to(self.number);
+        let at = Position { line: 1, ..Position::default() };
+        let say = |code: Code| cx.report(Diagnostic::new(code, code.title()).at(at));
+        if self.temporary.is_some() {
+            say(Code::TemporaryLeft);
+        }
+        let Fate::New { text, codes, aside } = fate else {
+            return if self.own.is_some() { bench.keep(&self.part) } else { Ok(()) };
+        };
+        codes.into_iter().for_each(say);
+        if let Some((bytes, code)) = aside {
+            bench.aside(&self.part, &bytes, at, code)?;
+        }
+        let mut part = bench.create(&self.part)?;
+        let written = part.write_all(&text).and_then(|()| part.flush());
+        written.map_err(|error| Error::io("cannot write", error))
+    }
+}
+
+/// The members that are complete in damaged metadata.
+fn left(text: &[u8]) -> Option<Json> {
+    let text = String::from_utf8_lossy(text.strip_prefix(BOM).unwrap_or(text)).into_owned();
+    let object = salvage(text.trim_start().as_bytes())?;
+    Some(Json::checked(object.into()))
+}
+
+/// The metadata with Claude's identifier, without which `ao-resume` of the Python era fails. The
+/// shell scripts look for it in the log.
+fn with_id(text: &Bytes, facts: &Facts, shape: Shape, codes: &mut Vec<Code>) -> Vec<u8> {
+    let object = Json::checked(text.clone());
+    let own = object.member("session_id").filter(|id| !id.is_null() && id.as_bytes() != b"\"\"");
+    match &facts.id {
+        Some(id) if own.is_none() && shape == Shape::Classes => {
+            codes.push(Code::MetadataId);
+            let text = set(text, "session_id", id.as_bytes());
+            marked(text, Code::MetadataId)
+        }
+        _ => text.to_vec(),
+    }
+}
+
+/// Metadata of what is left, and of what names and the log tell.
+fn rebuilt(left: Option<&Json>, facts: &Facts, shape: Shape, name: &str) -> Vec<u8> {
+    let ending = FORMAT.beside.iter().filter(|ending| name.ends_with(**ending));
+    let stem = ending.max_by_key(|e| e.len()).and_then(|ending| name.strip_suffix(ending));
+    let stem = stem.filter(|stem| !stem.is_empty()).unwrap_or("session");
+    let kept = |key: &str| left.and_then(|left| left.member(key));
+    let folder = kept("project_dir").or_else(|| facts.cwd.clone());
+    let agents = || {
+        let folder = folder.as_ref()?.text()?;
+        Some(Json::string(&format!("{folder}/.agent-orchestrator/agents")))
+    };
+    let times = facts.times.as_ref().map(|(first, last)| (zulu(first), zulu(last)));
+    let epoch = || Json::constant("\"1970-01-01T00:00:00Z\"");
+    let mut members: Vec<(String, Json)> = Vec::new();
+    for key in ORDER {
+        let value = kept(key).or_else(|| match key {
+            "session_name" => Some(Json::string(stem)),
+            "agent" => Some(Json::constant("null")),
+            "project_dir" => folder.clone(),
+            "agents_dir" => agents(),
+            "created_at" => Some(times.clone().map_or_else(epoch, |(first, _)| first)),
+            "last_resumed_at" => {
+                let own = times.clone().map(|(_, last)| last).or_else(|| kept("created_at"));
+                Some(own.unwrap_or_else(epoch))
+            }
+            "schema_version" => Some(Json::constant("\"1.0\"")),
+            _ => facts.id.clone().filter(|_| shape == Shape::Classes),
+        });
+        members.extend(value.map(|value| (key.to_owned(), value)));
+    }
+    for (key, value) in left.into_iter().flat_map(Json::members) {
+        let key = text::decode(key).unwrap_or_default();
+        if !members.iter().any(|(known, _)| *known == key) {
+            members.push((key, Json::checked(Bytes::copy_from_slice(value))));
+        }
+    }
+    let mut compact = b"{".to_vec();
+    for (key, value) in &members {
+        if compact.len() > 1 {
+            compact.push(b',');
+        }
+        text::quote(key, &mut compact);
+        compact.push(b':');
+        compact.extend_from_slice(value.as_bytes());
+    }
+    compact.push(b'}');
+    let compact = marked(compact, Code::MetadataRebuilt);
+    let spelling = match shape {
+        Shape::Printed => Spelling::SCRIPT_FILE,
+        Shape::Classes => Spelling::PYTHON_FILE,
+    };
+    let mut out = Vec::new();
+    spelling.spell(&compact, &mut out);
+    out.push(b'\n');
+    out
+}
+
+/// A time as metadata have it: `datetime.fromisoformat` gets it without its `Z`.
+fn zulu(time: &Json) -> Json {
+    let text = time.text().unwrap_or_default();
+    match text.strip_suffix("+00:00") {
+        Some(bare) => Json::string(&format!("{bare}Z")),
+        None => time.clone(),
+    }
+}
+
+/// The text with a note of what was done.
+fn marked(text: Vec<u8>, code: Code) -> Vec<u8> {
+    let note = format!("{{\"code\":\"{}\"}}", code.name());
+    match member(&text, "copyist") {
+        Some(present) => {
+            let (mut edits, mut out) = (Edits::default(), Vec::new());
+            edits.append(&text, "copyist", Some(present), "repaired", note.as_bytes());
+            edits.apply(&text, text.len(), false, &mut out);
+            out
+        }
+        None => set(&text, "copyist", format!("{{\"repaired\":[{note}]}}").as_bytes()),
+    }
+}
+
+/// The text of an object with a member that has this value: in place where it is there, else
+/// behind the last one, spaced as the first is.
+fn set(object: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(object.len() + value.len() + key.len() + 16);
+    let mut put = |span: Span, new: &[&[u8]]| {
+        out.extend_from_slice(object.get(..span.start).unwrap_or_default());
+        new.iter().for_each(|piece| out.extend_from_slice(piece));
+        out.extend_from_slice(object.get(span.end..).unwrap_or_default());
+    };
+    if let Some(span) = member(object, key) {
+        put(span, &[value]);
+        return out;
+    }
+    let mut cursor = Cursor::new(object);
+    let opened = cursor.begin_object().map(|()| cursor.at());
+    let (open, mut gap, mut last) = (opened.unwrap_or_default(), None, None);
+    while let Ok(Some(name)) = cursor.next_key() {
+        gap.get_or_insert(Span { start: open, end: name.start });
+        last = cursor.skip_value().ok().map(|value| value.end).or(last);
+    }
+    let gap = gap.map(|gap| gap.of(object)).unwrap_or_default();
+    let gap = if gap.is_empty() && object.contains(&b' ') { b" " } else { gap };
+    let (place, comma): (usize, &[u8]) = last.map_or((open, b""), |last| (last, b","));
+    let key = [b"\"", key.as_bytes(), b"\": "].concat();
+    put(Span { start: place, end: place }, &[comma, gap, &key, value]);
+    out
+}
+
+/// Where the value of a member stands; of two, the last.
+fn member(object: &[u8], key: &str) -> Option<Span> {
+    let mut cursor = Cursor::new(object);
+    cursor.begin_object().ok()?;
+    let mut found = None;
+    while let Ok(Some(name)) = cursor.next_key() {
+        let value = cursor.skip_value().ok()?;
+        if text::is(name.of(object), key) {
+            found = Some(value);
+        }
+    }
+    found
+}

@@ -1,0 +1,276 @@
+//! Repair of a log and the metadata beside it.
+//!
+//! Source of what the scripts do with damage: `session.py` (`get_session_status`, `resume_session`)
+//! of November 2025, and what they were seen to do.
+
+mod line;
+mod metadata;
+mod resume;
+
+use super::line::{Shape, What};
+use super::meta;
+use super::read::{self, File, shape_of, whole};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::Result;
+use crate::format::{Bench, Cx, Mend, Reach, Records, Repaired, Rescued, Wish};
+use crate::ids::fingerprint;
+use crate::json::{Json, without_nan};
+use crate::lines::BOM;
+use crate::position::Position;
+use crate::repair::{Twice, Walk, mark, nothing_back};
+use bytes::Bytes;
+use metadata::Metadata;
+use resume::Resume;
+use std::borrow::Cow;
+
+/// What lines of logs are like.
+static RECORDS: Records =
+    Records { begins: line::BEGINS, recognise: line::recognise, restore: line::restore };
+
+/// Repairs a session: the log first, for it tells what the metadata must say.
+///
+/// # Errors
+/// If nothing of it is left, or reading or writing fails.
+pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+    let Files { log, shape, mut metadata } = Files::of(bench, cx)?;
+    let mut mend = Log::new(shape, wish, cx);
+    let mut walk = log.as_ref().map(|log| Walk::new(log, &RECORDS, wish, cx));
+    if let Some(walk) = &mut walk {
+        walk.look(bench, &mut mend)?;
+    }
+    let found = walk.as_ref().map(Walk::found).unwrap_or_default();
+    let fate =
+        metadata.decide(&mend.facts, shape, &wish.name, bench.takes_parts() || log.is_none());
+    if found.records == 0 && !metadata.says_something(&fate) {
+        return Err(nothing_back());
+    }
+    let removes = walk.as_ref().is_some_and(|walk| walk.removes(&mend));
+    bench.begin(removes || fate.removes())?;
+    let mut changed = fate.changes();
+    if let Some(walk) = walk {
+        changed |= walk.changes(&mend);
+        cx.log.turn_to(0);
+        walk.write(bench, &mut mend)?;
+    }
+    metadata.write(fate, bench, cx)?;
+    let records = found.records + u64::from(metadata.is_there());
+    let (before, after) = mend.reach();
+    Ok(Repaired { changed, records, rescued: found.rescued, ..Repaired::default() }
+        .reaching(before, after))
+}
+
+/// The files of a session.
+struct Files {
+    /// The log's part.
+    log: Option<String>,
+    shape: Shape,
+    metadata: Metadata,
+}
+
+impl Files {
+    fn of(bench: &mut dyn Bench, cx: &Cx<'_>) -> Result<Self> {
+        let names = bench.parts().names();
+        let part = |number: u32| names.get(number as usize).cloned().unwrap_or_default();
+        let (mut log, mut shape, mut metadata) = (None, None, Metadata::default());
+        for File { number, is_metadata, head, source } in read::files(bench.parts())? {
+            if is_metadata {
+                let at = Position { part: number, line: 1, ..Position::default() };
+                metadata.own = Some(whole(source, cx.options.max_line, at)?);
+                metadata.number = number;
+                metadata.part = part(number);
+            } else {
+                shape = shape_of(&head);
+                log = Some(part(number));
+            }
+        }
+        if names.len() > 1 && names.iter().any(|name| name == meta::TEMPORARY) {
+            let source = bench.parts().open(meta::TEMPORARY)?;
+            metadata.temporary = Some(whole(source, cx.options.max_line, Position::default())?);
+        }
+        let texts = [&metadata.own, &metadata.temporary].into_iter().flatten();
+        let spoken = texts.filter_map(|text| meta::sniff(text.strip_prefix(BOM).unwrap_or(text)));
+        let shape = shape.or(spoken.map(Shape::of).next()).unwrap_or(Shape::Classes);
+        Ok(Self { log, shape, metadata })
+    }
+}
+
+/// What a log tells of its session.
+#[derive(Debug, Default)]
+struct Facts {
+    /// Claude's identifier, as the log has it last.
+    id: Option<Json>,
+    /// The working directory.
+    cwd: Option<Json>,
+    /// When it was first and last asked for something.
+    times: Option<(Json, Json)>,
+}
+
+impl Facts {
+    fn line(&mut self, what: What, line: &Json) {
+        let text = |value: Option<Json>| value.filter(|value| value.as_bytes().starts_with(b"\""));
+        let data = line.member("data").filter(|_| matches!(what, What::System(_)));
+        let of = |name| {
+            text(data.as_ref().and_then(|data| data.member(name))).or(text(line.member(name)))
+        };
+        match what {
+            What::Prompt => {
+                if let Some(time) = text(line.member("timestamp")) {
+                    let first = self.times.take().map_or_else(|| time.clone(), |(first, _)| first);
+                    self.times = Some((first, time));
+                }
+            }
+            What::System(_) | What::Result(_) => {
+                self.id = of("session_id").or(self.id.take());
+                self.cwd = self.cwd.take().or_else(|| of("cwd"));
+            }
+            _ => {}
+        }
+    }
+}
+
+struct Log<'a> {
+    shape: Shape,
+    cx: &'a Cx<'a>,
+    facts: Facts,
+    twice: Twice,
+    /// Places of lines that were written twice; known once all were looked at.
+    copies: Option<Vec<u32>>,
+    resume: Option<Resume>,
+    /// Whether the last line is the outcome of a prompt.
+    closed: bool,
+    looked: u32,
+    written: u32,
+    before: Reach,
+    after: Reach,
+}
+
+impl<'a> Log<'a> {
+    fn new(shape: Shape, wish: &Wish, cx: &'a Cx<'a>) -> Self {
+        Self {
+            shape,
+            cx,
+            facts: Facts::default(),
+            twice: Twice::default(),
+            copies: None,
+            resume: wish.resumable.then(|| Resume::new(shape)),
+            closed: false,
+            looked: 0,
+            written: 0,
+            before: Reach::default(),
+            after: Reach::default(),
+        }
+    }
+
+    /// What the scripts read of the log as it was, and what they read now.
+    fn reach(&self) -> (Reach, Reach) {
+        let copies = self.copies.as_ref().map_or(0, Vec::len) as u64;
+        let put = self.resume.as_ref().map_or(0, Resume::count);
+        let more = |count: u64| (count + put).saturating_sub(copies);
+        let after =
+            Reach { entries: more(self.after.entries), messages: more(self.after.messages) };
+        (self.before, after)
+    }
+
+    /// Looks for calls without results among the lines that stay.
+    fn look_again(&mut self, place: u32, known: Option<(What, Cow<'_, [u8]>)>) {
+        if let (Some((what, text)), false) = (known, self.is_copy(place))
+            && let Some(resume) = &mut self.resume
+        {
+            resume.look(place, what, &Json::checked(Bytes::copy_from_slice(&text)));
+        }
+    }
+
+    fn is_copy(&self, place: u32) -> bool {
+        self.copies.as_ref().is_some_and(|copies| copies.binary_search(&place).is_ok())
+    }
+}
+
+/// What a line is; `None` for words, and for what Python does not take for an object either.
+fn what_of(line: &[u8]) -> Option<(What, Cow<'_, [u8]>)> {
+    let plain = Cow::Borrowed(line);
+    What::of(line).ok().map(|what| (what, plain)).or_else(|| {
+        let plain = without_nan(line)?;
+        Some((What::of(&plain).ok()?, Cow::Owned(plain)))
+    })
+}
+
+impl Mend for Log<'_> {
+    fn look(&mut self, record: &Rescued<'_>) -> bool {
+        let bytes = record.bytes.trim_ascii();
+        let known = what_of(bytes);
+        if known.is_none() && !line::is_words(bytes, self.shape) {
+            return false;
+        }
+        let place = self.looked;
+        self.looked += 1;
+        if self.copies.is_some() {
+            self.look_again(place, known);
+            return true;
+        }
+        let unlike = known.as_ref().is_some_and(|(what, _)| line::is_unlike(*what, bytes));
+        self.twice.record(fingerprint(bytes), unlike);
+        let (mut says, mut closed) = (false, false);
+        if let Some((what, text)) = known {
+            let line = Json::checked(Bytes::copy_from_slice(&text));
+            self.facts.line(what, &line);
+            says = matches!(what, What::Prompt | What::Assistant(_) | What::User(_));
+            closed = matches!(what, What::Result(_));
+        }
+        self.closed = closed;
+        for reach in [Some(&mut self.after), record.read.then_some(&mut self.before)] {
+            let Some(reach) = reach else { continue };
+            reach.entries += 1;
+            reach.messages += u64::from(says);
+        }
+        true
+    }
+
+    fn again(&mut self) -> bool {
+        let lines = std::mem::take(&mut self.looked);
+        if self.copies.is_none() {
+            self.copies = Some(std::mem::take(&mut self.twice).copies());
+            return self.resume.is_some();
+        }
+        if let Some(resume) = &mut self.resume {
+            resume.close(lines);
+        }
+        false
+    }
+
+    fn changes(&self) -> bool {
+        self.removes() || self.resume.as_ref().is_some_and(|resume| resume.count() > 0)
+    }
+
+    fn removes(&self) -> bool {
+        self.copies.as_ref().is_some_and(|copies| !copies.is_empty())
+    }
+
+    fn blank_end(&self) -> Option<Code> {
+        self.closed.then_some(Code::BlankRemoved)
+    }
+
+    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+        let place = self.written;
+        self.written += 1;
+        if let Some(resume) = &self.resume {
+            resume.put_in(place, self.cx, out);
+        }
+        if self.is_copy(place) {
+            let code = Code::DuplicateRemoved;
+            self.cx.report(Diagnostic::new(code, code.title()).at(record.at));
+            return Some(code);
+        }
+        match record.repaired {
+            Some(code) => mark(record.bytes, code, out),
+            None => out.extend_from_slice(record.bytes),
+        }
+        out.push(b'\n');
+        None
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
+        if let Some(resume) = &self.resume {
+            resume.put_in(self.written, self.cx, out);
+        }
+    }
+}

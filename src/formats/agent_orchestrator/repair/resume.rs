@@ -1,0 +1,130 @@
+//! Results for calls of tools that never got one.
+//!
+//! A log tells what was said; what Claude goes on with is its own transcript. Still, what a
+//! model's interface refuses in a conversation it refuses in one that was made of a log.
+
+use super::super::line::{Shape, What};
+use super::super::wire::PARENT;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::format::Cx;
+use crate::json::{Cursor, Json};
+use crate::repair::{OUTCOME_UNKNOWN, mark};
+use bytes::Bytes;
+use std::collections::BTreeMap;
+
+/// Watches calls and results go by.
+#[derive(Debug)]
+pub struct Resume {
+    shape: Shape,
+    /// Calls that wait.
+    open: Vec<Call>,
+    /// Calls that got no result, by the place of the line before which it is put.
+    put: BTreeMap<u32, Vec<Call>>,
+}
+
+#[derive(Debug)]
+struct Call {
+    id: Json,
+    /// Whose sub-agent called, and the session; in their spelling.
+    parent: Json,
+    session: Option<Json>,
+}
+
+impl Resume {
+    /// For a log whose lines have this shape.
+    #[must_use]
+    pub fn new(shape: Shape) -> Self {
+        Self { shape, open: Vec::new(), put: BTreeMap::new() }
+    }
+
+    /// Looks at the next line. An answer comes line by line, so that only a prompt, a new run of
+    /// Claude's or an outcome shows that no result comes any more.
+    pub fn look(&mut self, place: u32, what: What, line: &Json) {
+        let message = line.member("message").unwrap_or_else(|| line.clone());
+        let blocks = elements(message.member("content"));
+        match what {
+            What::Assistant(_) => {
+                let calls = blocks.iter().filter(|block| block.member("input").is_some());
+                self.open.extend(calls.filter_map(|call| {
+                    Some(Call {
+                        id: call.member("id").filter(|id| id.as_bytes().starts_with(b"\""))?,
+                        parent: line.member(PARENT).unwrap_or(Json::constant("null")),
+                        session: line.member("session_id"),
+                    })
+                }));
+            }
+            What::User(_) => {
+                let answered = blocks.iter().filter_map(|block| block.member("tool_use_id"));
+                answered.for_each(|id| self.open.retain(|call| call.id != id));
+            }
+            What::Prompt | What::Result(_) => self.settle(place),
+            What::System(_)
+                if line.member("subtype").is_some_and(|s| s.as_bytes() == b"\"init\"") =>
+            {
+                self.settle(place);
+            }
+            What::System(_) | What::Other => {}
+        }
+    }
+
+    fn settle(&mut self, place: u32) {
+        if !self.open.is_empty() {
+            self.put.entry(place).or_default().append(&mut self.open);
+        }
+    }
+
+    /// All lines were looked at; so many there are.
+    pub fn close(&mut self, lines: u32) {
+        self.settle(lines);
+    }
+
+    /// How many results are put in.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.put.values().map(|calls| calls.len() as u64).sum()
+    }
+
+    /// Appends the results that stand before a line.
+    pub fn put_in(&self, place: u32, cx: &Cx<'_>, out: &mut Vec<u8>) {
+        for call in self.put.get(&place).into_iter().flatten() {
+            let code = Code::ResultSynthesized;
+            mark(&self.line(call), code, out);
+            out.push(b'\n');
+            let id = call.id.text().unwrap_or_default();
+            cx.report(Diagnostic::new(code, format!("{} for the call {id}", code.title())));
+        }
+    }
+
+    fn line(&self, call: &Call) -> Vec<u8> {
+        let text = |json: &Json| String::from_utf8_lossy(json.as_bytes()).into_owned();
+        let (id, parent) = (text(&call.id), text(&call.parent));
+        let said = text(&Json::string(OUTCOME_UNKNOWN));
+        match self.shape {
+            Shape::Classes => format!(
+                "{{\"content\": [{{\"tool_use_id\": {id}, \"content\": {said}, \"is_error\": true}}], \"{PARENT}\": {parent}}}"
+            ),
+            Shape::Printed => {
+                let session = call.session.as_ref().map_or_else(|| "null".to_owned(), text);
+                format!(
+                    "{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":[{{\"tool_use_id\":{id},\"type\":\"tool_result\",\"content\":{said},\"is_error\":true}}]}},\"{PARENT}\":{parent},\"session_id\":{session}}}"
+                )
+            }
+        }
+        .into_bytes()
+    }
+}
+
+/// The elements of a list.
+fn elements(list: Option<Json>) -> Vec<Json> {
+    let Some(list) = list else { return Vec::new() };
+    let text: &Bytes = list.bytes();
+    let mut cursor = Cursor::new(text);
+    let mut found = Vec::new();
+    if cursor.begin_array().is_ok() {
+        while let Ok(true) = cursor.next_element() {
+            let Ok(span) = cursor.skip_value() else { break };
+            found.push(Json::checked(text.slice(span.start..span.end)));
+        }
+    }
+    found
+}

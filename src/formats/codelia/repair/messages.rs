@@ -1,0 +1,229 @@
+//! The messages that a session goes on with: those of a log, and those of a state.
+
+use super::About;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::format::{Cx, Mend, Reach, Records, Rescued};
+use crate::formats::codelia::log::is_message;
+use crate::json::{Cursor, Json, salvage};
+use crate::mapping::Object;
+use crate::repair::{OUTCOME_UNKNOWN, mark};
+use bytes::Bytes;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What messages in logs are like.
+pub static RECORDS: Records =
+    Records { begins: &[b"{\"role\":\"", b"{\"role\": \""], recognise: is_message, restore };
+
+/// A message of the complete members of a torn one.
+fn restore(torn: &[u8]) -> Option<Vec<u8>> {
+    salvage(String::from_utf8_lossy(torn).as_bytes()).filter(|object| {
+        let message = Json::checked(object.clone().into());
+        let of_tool = role(&message) != "tool" || message.member("tool_call_id").is_some();
+        is_message(object) && of_tool
+    })
+}
+
+fn role(message: &Json) -> String {
+    message.member("role").and_then(|role| role.text()).unwrap_or_default()
+}
+
+/// The elements of a list, and where they begin in it.
+pub fn elements(list: &Json) -> Vec<(usize, Json)> {
+    let text = list.bytes();
+    let mut cursor = Cursor::new(text);
+    let mut found = Vec::new();
+    if cursor.begin_array().is_ok() {
+        while let Ok(true) = cursor.next_element() {
+            let Ok(span) = cursor.skip_value() else { break };
+            found.push((span.start, Json::checked(text.slice(span.start..span.end))));
+        }
+    }
+    found
+}
+
+/// Calls of tools and their results. What a model's interface refuses is found: a call without a
+/// result before the next turn, a result without a call.
+#[derive(Debug, Default)]
+pub struct Calls {
+    looked: u32,
+    /// Calls that wait: identifier and name of the tool.
+    open: Vec<(Json, Json)>,
+    /// Whether a result came since the last call.
+    answered: bool,
+    /// Results that are put in, by the place of the message before which they stand.
+    put: BTreeMap<u32, Vec<Vec<u8>>>,
+    /// Places of results that answer nothing.
+    orphans: BTreeSet<u32>,
+}
+
+impl Calls {
+    /// Looks at the next message. Some providers' answers are a message for each block, so that an
+    /// answer ends only where a result or something else comes.
+    pub fn look(&mut self, message: &Json) {
+        let place = self.looked;
+        self.looked += 1;
+        match role(message).as_str() {
+            "tool" => {
+                let id = message.member("tool_call_id");
+                match self.open.iter().position(|(call, _)| Some(call) == id.as_ref()) {
+                    Some(at) => drop(self.open.remove(at)),
+                    None => drop(self.orphans.insert(place)),
+                }
+                self.answered = true;
+            }
+            "assistant" | "reasoning" if !self.answered => self.calls(message),
+            "assistant" | "reasoning" => {
+                self.settle(place);
+                self.calls(message);
+            }
+            _ => self.settle(place),
+        }
+    }
+
+    fn calls(&mut self, message: &Json) {
+        for (_, call) in message.member("tool_calls").iter().flat_map(elements) {
+            let name = call.member("function").and_then(|function| function.member("name"));
+            if let Some(id) = call.member("id").filter(|id| id.as_bytes().starts_with(b"\"")) {
+                self.open.push((id, name.unwrap_or(Json::constant("\"\""))));
+            }
+        }
+    }
+
+    fn settle(&mut self, place: u32) {
+        self.answered = false;
+        for (id, name) in std::mem::take(&mut self.open) {
+            let mut message = Vec::new();
+            let mut object = Object::open(&mut message);
+            object.member("role", b"\"tool\"");
+            object.member("tool_call_id", id.as_bytes());
+            object.member("tool_name", name.as_bytes());
+            object.member("content", Json::string(OUTCOME_UNKNOWN).as_bytes());
+            object.member("is_error", b"true");
+            object.close();
+            let mut line = Vec::new();
+            mark(&message, Code::ResultSynthesized, &mut line);
+            self.put.entry(place).or_default().push(line);
+        }
+    }
+
+    /// All messages were looked at.
+    pub fn close(&mut self) {
+        self.settle(self.looked);
+    }
+
+    /// Whether anything is to be changed.
+    pub fn changes(&self) -> bool {
+        !self.put.is_empty() || self.removes()
+    }
+
+    /// Whether a result goes.
+    pub fn removes(&self) -> bool {
+        !self.orphans.is_empty()
+    }
+
+    /// How many messages there are more in the end, if not fewer.
+    pub fn count(&self, messages: u64) -> u64 {
+        let put = self.put.values().map(Vec::len).sum::<usize>() as u64;
+        (messages + put).saturating_sub(self.orphans.len() as u64)
+    }
+
+    /// Whether the message at a place goes.
+    pub fn is_orphan(&self, place: u32) -> bool {
+        self.orphans.contains(&place)
+    }
+
+    /// The results that stand before a place.
+    pub fn before(&self, place: u32, cx: &Cx<'_>) -> &[Vec<u8>] {
+        let put = self.put.get(&place).map(Vec::as_slice).unwrap_or_default();
+        for _ in put {
+            let code = Code::ResultSynthesized;
+            cx.report(Diagnostic::new(code, code.title()));
+        }
+        put
+    }
+}
+
+/// The repair of a log.
+pub struct Log<'a> {
+    cx: &'a Cx<'a>,
+    calls: Option<Calls>,
+    messages: u64,
+    written: u32,
+}
+
+impl<'a> Log<'a> {
+    /// For a part.
+    pub fn new(about: &About<'a>) -> Self {
+        let calls = about.wish.resumable.then(Calls::default);
+        Self { cx: about.cx, calls, messages: 0, written: 0 }
+    }
+
+    /// What Codelia takes up of the log as it was, nothing if one line of it is bad; and what it
+    /// takes up now.
+    pub fn reach(&self, damaged: bool) -> (Reach, Reach) {
+        let of = |messages| Reach { entries: messages, messages };
+        let after = self.calls.as_ref().map_or(self.messages, |calls| calls.count(self.messages));
+        (of(if damaged { 0 } else { self.messages }), of(after))
+    }
+}
+
+impl Mend for Log<'_> {
+    fn look(&mut self, record: &Rescued<'_>) -> bool {
+        let bytes = record.bytes.trim_ascii();
+        let mut cursor = Cursor::new(bytes);
+        let whole = cursor.skip_value().is_ok() && cursor.end().is_ok();
+        if !whole || bytes.first() != Some(&b'{') {
+            return false;
+        }
+        self.messages += 1;
+        if let Some(calls) = &mut self.calls {
+            calls.look(&Json::checked(Bytes::copy_from_slice(bytes)));
+        }
+        true
+    }
+
+    fn again(&mut self) -> bool {
+        if let Some(calls) = &mut self.calls {
+            calls.close();
+        }
+        false
+    }
+
+    fn changes(&self) -> bool {
+        self.calls.as_ref().is_some_and(Calls::changes)
+    }
+
+    fn removes(&self) -> bool {
+        self.calls.as_ref().is_some_and(Calls::removes)
+    }
+
+    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+        let place = self.written;
+        self.written += 1;
+        self.put_in(place, out);
+        if self.calls.as_ref().is_some_and(|calls| calls.is_orphan(place)) {
+            let code = Code::OrphanResult;
+            self.cx.report(Diagnostic::new(code, code.title()).at(record.at));
+            return Some(code);
+        }
+        match record.repaired {
+            Some(code) => mark(record.bytes, code, out),
+            None => out.extend_from_slice(record.bytes),
+        }
+        out.push(b'\n');
+        None
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
+        self.put_in(self.written, out);
+    }
+}
+
+impl Log<'_> {
+    fn put_in(&self, place: u32, out: &mut Vec<u8>) {
+        for line in self.calls.iter().flat_map(|calls| calls.before(place, self.cx)) {
+            out.extend_from_slice(line);
+            out.push(b'\n');
+        }
+    }
+}

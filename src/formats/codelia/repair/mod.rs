@@ -1,0 +1,163 @@
+//! Repair of runs, logs of messages and states, one by one or all of a session.
+//!
+//! A run that was killed has no `run.end`, and stays so: Codelia replays it as far as it goes, and
+//! what became of it nobody knows. Rows of the database say what the state says, and are left alone.
+//!
+//! Source of what Codelia does with damage: `packages/storage` and `packages/runtime` at 48e27ff,
+//! and what they were seen to do: of a run, bad lines are passed over, but the header must be the
+//! first line; a log or a state with one is refused whole.
+
+mod messages;
+mod run;
+mod state;
+
+use super::{Shape, names, shape};
+use crate::error::Result;
+use crate::format::{Bench, Cx, Mend, Reach, Repaired, Wish};
+use crate::repair::{Walk, nothing_back};
+use messages::Log;
+use run::Run;
+use state::State;
+
+/// Repairs a session, or one file of it.
+///
+/// # Errors
+/// If nothing of it is left, or reading or writing fails.
+pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+    let names = bench.parts().names();
+    let session = bench.parts().session();
+    let mut pieces = Vec::new();
+    for (number, name) in (0..).zip(&names) {
+        cx.log.turn_to(number);
+        let kind = if name.is_empty() { Some(shape(bench.parts())?) } else { shape_of(name) };
+        let about = About { name, session: session.as_deref(), wish, cx };
+        pieces.push(Piece::look(kind, &about, bench)?);
+    }
+    if pieces.iter().all(|piece| piece.records() == 0) {
+        return Err(nothing_back());
+    }
+    bench.begin(pieces.iter().any(Piece::removes))?;
+    let mut done = Repaired::default();
+    let (mut before, mut after) = (Reach::default(), Reach::default());
+    for (number, (name, piece)) in (0..).zip(names.iter().zip(pieces)) {
+        cx.log.turn_to(number);
+        done.changed |= piece.changes();
+        done.records += piece.records();
+        let (was, is) = piece.reach();
+        add(&mut before, was);
+        add(&mut after, is);
+        done.rescued += is.entries.saturating_sub(was.entries);
+        piece.write(name, bench, cx)?;
+    }
+    cx.log.turn_to(0);
+    Ok(done.reaching(before, after))
+}
+
+fn add(sum: &mut Reach, more: Reach) {
+    sum.entries += more.entries;
+    sum.messages += more.messages;
+}
+
+/// What a part of a whole session is; `None` for what sessions share.
+fn shape_of(name: &str) -> Option<Shape> {
+    match name {
+        _ if name.starts_with(names::DATABASE) => None,
+        _ if name.ends_with(".json") => Some(Shape::State),
+        _ if name.starts_with("/sessions/messages/") => Some(Shape::Log),
+        _ => Some(Shape::Run),
+    }
+}
+
+/// What is known of a part from outside of it.
+struct About<'a> {
+    name: &'a str,
+    session: Option<&'a str>,
+    wish: &'a Wish,
+    cx: &'a Cx<'a>,
+}
+
+impl About<'_> {
+    /// The part's file name, without its ending.
+    fn stem(&self) -> &str {
+        let path = if self.name.is_empty() { &self.wish.name } else { self.name };
+        let file = path.rsplit('/').next().unwrap_or_default();
+        file.split('.').next().unwrap_or_default()
+    }
+}
+
+/// A part that was looked at.
+enum Piece<'a> {
+    Run(Walk<'a>, Box<Run<'a>>),
+    Log(Walk<'a>, Log<'a>),
+    State(State),
+    /// What sessions share.
+    Other,
+}
+
+impl<'a> Piece<'a> {
+    fn look(kind: Option<Shape>, about: &About<'a>, bench: &mut dyn Bench) -> Result<Self> {
+        let walk = |kind| Walk::new(about.name, kind, about.wish, about.cx);
+        Ok(match kind {
+            Some(Shape::Run) => {
+                let (mut walk, mut mend) = (walk(&run::RECORDS), Box::new(Run::new(about)));
+                walk.look(bench, mend.as_mut())?;
+                Self::Run(walk, mend)
+            }
+            Some(Shape::Log) => {
+                let (mut walk, mut mend) = (walk(&messages::RECORDS), Log::new(about));
+                walk.look(bench, &mut mend)?;
+                Self::Log(walk, mend)
+            }
+            Some(Shape::State) => Self::State(State::look(about, bench)?),
+            None => Self::Other,
+        })
+    }
+
+    fn lines(&self) -> Option<(&Walk<'a>, &dyn Mend)> {
+        match self {
+            Self::Run(walk, mend) => Some((walk, mend.as_ref())),
+            Self::Log(walk, mend) => Some((walk, mend)),
+            Self::State(_) | Self::Other => None,
+        }
+    }
+
+    fn records(&self) -> u64 {
+        match self {
+            Self::State(state) => state.records(),
+            _ => self.lines().map_or(0, |(walk, _)| walk.found().records),
+        }
+    }
+
+    fn removes(&self) -> bool {
+        match self {
+            Self::State(state) => state.removes(),
+            _ => self.lines().is_some_and(|(walk, mend)| walk.removes(mend)),
+        }
+    }
+
+    fn changes(&self) -> bool {
+        match self {
+            Self::State(state) => state.changes(),
+            _ => self.lines().is_some_and(|(walk, mend)| walk.changes(mend)),
+        }
+    }
+
+    /// What Codelia reads of it as it was, and what it reads now.
+    fn reach(&self) -> (Reach, Reach) {
+        match self {
+            Self::Run(_, mend) => mend.reach(),
+            Self::Log(walk, mend) => mend.reach(walk.found().damaged),
+            Self::State(state) => state.reach(),
+            Self::Other => Default::default(),
+        }
+    }
+
+    fn write(self, name: &str, bench: &mut dyn Bench, cx: &Cx<'_>) -> Result<()> {
+        match self {
+            Self::Run(walk, mut mend) => walk.write(bench, mend.as_mut()),
+            Self::Log(walk, mut mend) => walk.write(bench, &mut mend),
+            Self::State(state) => state.write(name, bench, cx),
+            Self::Other => bench.keep(name),
+        }
+    }
+}

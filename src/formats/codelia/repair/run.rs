@@ -1,0 +1,311 @@
+//! A run: its header first, and no record twice.
+
+use super::About;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::format::{Cx, Mend, Reach, Records, Rescued};
+use crate::formats::codelia::names::{EPOCH, is_uuid, uuid};
+use crate::formats::codelia::wire::TYPES;
+use crate::ids::fingerprint;
+use crate::json::{Json, salvage, text};
+use crate::mapping::Object;
+use crate::position::Position;
+use crate::repair::{Twice, mark};
+use bytes::Bytes;
+
+/// What records of runs are like.
+pub static RECORDS: Records =
+    Records { begins: &[b"{\"type\":\"", b"{\"type\": \""], recognise, restore };
+
+/// The members without which a record says nothing, by its type.
+const NEEDS: &[(&str, &[&str])] = &[
+    ("run.start", &["input"]),
+    ("run.context", &["context_left_percent"]),
+    ("agent.event", &["seq", "event"]),
+    ("tool.output", &["tool", "tool_call_id", "result_raw"]),
+    ("llm.request", &["seq", "input"]),
+    ("llm.response", &["seq", "output"]),
+    ("run.status", &["status"]),
+    ("run.error", &["error"]),
+    ("run.end", &["outcome"]),
+];
+
+fn is_text(value: Option<Json>) -> bool {
+    value.is_some_and(|value| value.as_bytes().len() > 2 && value.as_bytes().starts_with(b"\""))
+}
+
+fn kind_of(record: &Json) -> Option<String> {
+    record.member("type")?.text()
+}
+
+fn is_header(record: &Json) -> bool {
+    kind_of(record).is_some_and(|kind| kind == "header")
+}
+
+/// Whether an object is a record, and not one out of the inside of a record: those have no run.
+fn recognise(object: &[u8]) -> bool {
+    let record = Json::checked(Bytes::copy_from_slice(object));
+    let Some(kind) = kind_of(&record) else { return false };
+    let known = kind.starts_with("x.") || TYPES.iter().any(|of| of.wire == kind);
+    let dated = is_text(record.member(if kind == "header" { "started_at" } else { "ts" }));
+    known && dated && is_text(record.member("run_id"))
+}
+
+/// A record of the complete members of a torn one, if it has all that such a record must have.
+fn restore(torn: &[u8]) -> Option<Vec<u8>> {
+    let object = salvage(String::from_utf8_lossy(torn).as_bytes())?;
+    let record = Json::checked(object.clone().into());
+    let kind = kind_of(&record)?;
+    let (_, needs) = NEEDS.iter().find(|(name, _)| *name == kind)?;
+    let whole = needs.iter().all(|name| record.member(name).is_some());
+    (whole && recognise(&object)).then_some(object)
+}
+
+/// What records tell of their run.
+#[derive(Debug, Default)]
+struct First {
+    run: Option<Json>,
+    session: Option<Json>,
+    time: Option<Json>,
+}
+
+/// The headers of a run.
+#[derive(Debug, Default)]
+struct Header {
+    /// The first one, if it has an identifier.
+    own: Option<Vec<u8>>,
+    at: Position,
+    in_place: bool,
+    /// What is left of one that has none, or is torn.
+    left: Option<Vec<u8>>,
+    /// Which records are headers.
+    numbers: Vec<u32>,
+    /// What is written where none can stay.
+    new: Vec<u8>,
+}
+
+impl Header {
+    fn stays(&self) -> bool {
+        self.own.is_some() && self.in_place
+    }
+}
+
+/// The repair of a run.
+pub struct Run<'a> {
+    cx: &'a Cx<'a>,
+    stem: String,
+    session: Option<String>,
+    header: Header,
+    first: First,
+    twice: Twice,
+    copies: Vec<u32>,
+    looked: u32,
+    written: u32,
+    begun: bool,
+    before: Reach,
+    after: Reach,
+}
+
+impl<'a> Run<'a> {
+    /// For a part.
+    pub fn new(about: &About<'a>) -> Self {
+        Self {
+            cx: about.cx,
+            stem: about.stem().to_owned(),
+            session: about.session.map(str::to_owned),
+            header: Header::default(),
+            first: First::default(),
+            twice: Twice::default(),
+            copies: Vec::new(),
+            looked: 0,
+            written: 0,
+            begun: false,
+            before: Reach::default(),
+            after: Reach::default(),
+        }
+    }
+
+    /// What Codelia replays of the run as it was, and what it replays now.
+    pub fn reach(&self) -> (Reach, Reach) {
+        let readable = self.header.stays() && self.header.numbers.first() == Some(&0);
+        let before = if readable { self.before } else { Reach::default() };
+        let gone = self.copies.len() as u64;
+        let entries = self.after.entries.saturating_sub(gone);
+        (before, Reach { entries, ..self.after })
+    }
+
+    fn look_at_header(&mut self, place: u32, record: &Rescued<'_>, header: &Json) {
+        self.header.numbers.push(place);
+        if self.header.own.is_some() {
+            return;
+        }
+        self.header.at = record.at;
+        self.header.in_place = place == 0;
+        if is_text(header.member("run_id")) {
+            let mut own = Vec::with_capacity(record.bytes.len());
+            match record.repaired {
+                Some(code) => mark(record.bytes, code, &mut own),
+                None => own.extend_from_slice(record.bytes.trim_ascii_end()),
+            }
+            self.header.own = Some(own);
+        } else {
+            self.header.left = Some(record.bytes.trim_ascii().to_vec());
+        }
+    }
+
+    /// A header of what is left of the old one, and of what names and records tell.
+    fn rebuilt(&self) -> Vec<u8> {
+        let left = self.header.left.clone().map(|left| Json::checked(left.into()));
+        let kept = |key: &str| left.as_ref().and_then(|left| left.member(key));
+        let named = || is_uuid(&self.stem).then(|| Json::string(&self.stem));
+        let run = self.first.run.clone().or_else(named);
+        let session = || self.session.as_ref().map(|id| Json::string(id));
+        let mut out = Vec::new();
+        let mut object = Object::open(&mut out);
+        let mut put = |key: &str, value: Option<Json>| {
+            value.into_iter().for_each(|value| object.member(key, value.as_bytes()));
+        };
+        put("type", Some(Json::constant("\"header\"")));
+        put("schema_version", kept("schema_version").or(Some(Json::constant("1"))));
+        put("run_id", run.or_else(|| Some(Json::string(&uuid(self.stem.as_bytes())))));
+        put(
+            "session_id",
+            kept("session_id").or_else(|| self.first.session.clone()).or_else(session),
+        );
+        let time = kept("started_at").or_else(|| self.first.time.clone());
+        put("started_at", time.or_else(|| Some(Json::string(EPOCH))));
+        const KNOWN: [&str; 5] = ["type", "schema_version", "run_id", "session_id", "started_at"];
+        for (key, value) in left.iter().flat_map(Json::members) {
+            if !KNOWN.iter().any(|known| text::is(key, known)) {
+                object.spelled(key, value);
+            }
+        }
+        object.close();
+        let mut marked = Vec::new();
+        mark(&out, Code::HeaderRebuilt, &mut marked);
+        marked
+    }
+
+    /// Writes a header that cannot be left where it is, before everything else.
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        if std::mem::replace(&mut self.begun, true) || self.header.stays() {
+            return;
+        }
+        out.extend_from_slice(&self.header.new);
+        out.push(b'\n');
+        let (code, at) = match self.header.own {
+            Some(_) => (Code::HeaderMoved, self.header.at),
+            None => (Code::HeaderRebuilt, Position { line: 1, ..Position::default() }),
+        };
+        self.report(code, at);
+    }
+
+    fn report(&self, code: Code, at: Position) {
+        self.cx.report(Diagnostic::new(code, code.title()).at(at));
+    }
+}
+
+impl Mend for Run<'_> {
+    fn look(&mut self, record: &Rescued<'_>) -> bool {
+        let bytes = record.bytes.trim_ascii();
+        let mut cursor = crate::json::Cursor::new(bytes);
+        let whole = cursor.skip_value().is_ok() && cursor.end().is_ok();
+        if !whole || bytes.first() != Some(&b'{') {
+            return false;
+        }
+        let place = self.looked;
+        self.looked += 1;
+        let line = Json::checked(Bytes::copy_from_slice(bytes));
+        let kind = kind_of(&line).unwrap_or_default();
+        let unlike = line.member("ts").is_some() && NEEDS.iter().any(|(name, _)| *name == kind);
+        self.twice.record(fingerprint(bytes), unlike);
+        if is_header(&line) {
+            self.look_at_header(place, record, &line);
+        } else {
+            let First { run, session, time } = &mut self.first;
+            for (known, key) in [(run, "run_id"), (session, "session_id"), (time, "ts")] {
+                *known =
+                    known.take().or_else(|| line.member(key).filter(|v| is_text(Some(v.clone()))));
+            }
+        }
+        let says = u64::from(matches!(kind.as_str(), "run.start" | "llm.response"));
+        for reach in [Some(&mut self.after), record.read.then_some(&mut self.before)] {
+            let Some(reach) = reach else { continue };
+            reach.entries += 1;
+            reach.messages += says;
+        }
+        true
+    }
+
+    fn aside(&mut self, bytes: &[u8], code: Code) {
+        let torn = (code == Code::TornRecord).then(|| String::from_utf8_lossy(bytes));
+        let left = torn.and_then(|torn| salvage(torn.as_bytes()));
+        if let Some(left) = left.filter(|left| is_header(&Json::checked(left.clone().into()))) {
+            self.header.left.get_or_insert(left);
+        }
+    }
+
+    fn again(&mut self) -> bool {
+        self.copies = self.twice.copies();
+        self.copies.retain(|place| !self.header.numbers.contains(place));
+        self.header.new = match &self.header.own {
+            Some(own) => own.clone(),
+            None => self.rebuilt(),
+        };
+        false
+    }
+
+    fn changes(&self) -> bool {
+        !self.header.stays() || self.removes()
+    }
+
+    fn removes(&self) -> bool {
+        !self.copies.is_empty()
+            || self.header.numbers.len() > 1
+            || (self.header.own.is_none() && !self.header.numbers.is_empty())
+    }
+
+    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+        self.begin(out);
+        let place = self.written;
+        self.written += 1;
+        if self.header.numbers.contains(&place) {
+            let own = self.header.own.as_deref() == Some(record.bytes.trim_ascii_end());
+            return match (self.header.stays(), place == 0, own) {
+                (true, true, _) => self.write_line(record, out),
+                // It was written before all others.
+                (false, _, true) if self.header.at == record.at => None,
+                (.., same) => {
+                    let code = match (same, &self.header.own) {
+                        (true, _) => Code::DuplicateRemoved,
+                        (false, Some(_)) => Code::HeaderRemoved,
+                        (false, None) => Code::HeaderRebuilt,
+                    };
+                    if code != Code::HeaderRebuilt {
+                        self.report(code, record.at);
+                    }
+                    Some(code)
+                }
+            };
+        }
+        if self.copies.binary_search(&place).is_ok() {
+            self.report(Code::DuplicateRemoved, record.at);
+            return Some(Code::DuplicateRemoved);
+        }
+        self.write_line(record, out)
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
+        self.begin(out);
+    }
+}
+
+impl Run<'_> {
+    fn write_line(&self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+        match record.repaired {
+            Some(code) => mark(record.bytes, code, out),
+            None => out.extend_from_slice(record.bytes),
+        }
+        out.push(b'\n');
+        None
+    }
+}

@@ -1,0 +1,203 @@
+//! A state in a file of its own, which the first releases wrote without a second name: a crash
+//! leaves the beginning of it.
+
+use super::About;
+use super::messages::{Calls, elements};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Bench, Cx, Reach};
+use crate::formats::codelia::names::EPOCH;
+use crate::formats::codelia::state::{is_read, text_of};
+use crate::json::{Json, salvage, text};
+use crate::lines::BOM;
+use crate::mapping::Object;
+use crate::position::Position;
+use crate::repair::mark;
+use bytes::Bytes;
+
+/// Bytes that are set aside, and where they stand.
+type Aside = (Position, Bytes, Code);
+
+/// The repair of a state. It is one JSON value, and in memory as a whole.
+pub struct State {
+    /// The state as it will be, without what `--resumable` puts in.
+    state: Option<Json>,
+    /// Whether Codelia reads the file as it is.
+    read: bool,
+    fixes: Vec<Code>,
+    aside: Vec<Aside>,
+    calls: Option<Calls>,
+}
+
+impl State {
+    /// Looks at a part.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn look(about: &About<'_>, bench: &mut dyn Bench) -> Result<Self> {
+        let part = bench.parts().open(about.name)?;
+        let source = text_of(part, about.cx)?;
+        let marked = source.is_marked();
+        let text = source.text;
+        let start = if marked { BOM.len() } else { 0 };
+        let mut found = Self {
+            state: None,
+            read: true,
+            fixes: Vec::new(),
+            aside: Vec::new(),
+            calls: about.wish.resumable.then(Calls::default),
+        };
+        if marked {
+            found.fixes.push(Code::MarkRemoved);
+            let at = Position { line: 1, ..Position::default() };
+            found.aside.push((at, Bytes::from_static(BOM), Code::MarkRemoved));
+        }
+        if is_read(&text) {
+            found.state = Some(Json::checked(text));
+        } else {
+            found.restore(&text, start, about);
+        }
+        if let (Some(calls), Some(state)) = (&mut found.calls, &found.state) {
+            let messages = state.member("messages");
+            messages.iter().flat_map(elements).for_each(|(_, message)| calls.look(&message));
+            calls.close();
+            found.set_orphans_aside(start);
+        }
+        Ok(found)
+    }
+
+    /// Makes a state of what is complete in a torn one.
+    fn restore(&mut self, text: &Bytes, start: usize, about: &About<'_>) {
+        self.read = false;
+        let lossy = String::from_utf8_lossy(text);
+        let left = salvage(lossy.as_bytes()).map(|left| Json::checked(left.into()));
+        let kept = |key: &str| left.as_ref().and_then(|left| left.member(key));
+        let named = about.session.unwrap_or(about.stem());
+        let id = kept("session_id").or_else(|| (!named.is_empty()).then(|| Json::string(named)));
+        let (Some(left), Some(id)) = (left.as_ref(), id) else { return };
+        let mut out = Vec::new();
+        let mut object = Object::open(&mut out);
+        // Of two members of one name JavaScript takes the last.
+        let members: Vec<_> = left.members().collect();
+        let list = |value: &[u8]| value.starts_with(b"[");
+        for (place, (key, value)) in members.iter().enumerate() {
+            let later = members.iter().skip(place + 1).any(|(other, _)| other == key);
+            if !later && (!text::is(key, "messages") || list(value)) {
+                object.spelled(key, value);
+            }
+        }
+        let missing = [
+            ("schema_version", Json::constant("1")),
+            ("session_id", id),
+            ("updated_at", Json::string(EPOCH)),
+            ("messages", Json::constant("[]")),
+        ];
+        let there =
+            |key: &str| left.member(key).is_some_and(|v| key != "messages" || list(v.as_bytes()));
+        for (key, value) in missing.iter().filter(|(key, _)| !there(key)) {
+            object.member(key, value.as_bytes());
+        }
+        object.close();
+        let mut marked = Vec::new();
+        mark(&out, Code::StateRestored, &mut marked);
+        let same = text.iter().zip(&marked).take_while(|(a, b)| a == b).count();
+        self.fixes.push(Code::StateRestored);
+        if same < text.len() {
+            let before = text.get(..same).unwrap_or_default();
+            let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
+            let at = Position { line, byte: (start + same) as u64, ..Position::default() };
+            self.aside.push((at, text.slice(same..), Code::StateRestored));
+        }
+        self.state = Some(Json::checked(marked.into()));
+    }
+
+    fn set_orphans_aside(&mut self, start: usize) {
+        let (Some(calls), Some(state)) = (&self.calls, &self.state) else { return };
+        let list = state.member("messages");
+        for (place, (_, message)) in (0..).zip(list.iter().flat_map(elements)) {
+            if calls.is_orphan(place) {
+                // Both are slices of one text.
+                let base = state.as_bytes().as_ptr().addr();
+                let byte = message.as_bytes().as_ptr().addr().saturating_sub(base) + start;
+                let at = Position { line: 1, byte: byte as u64, ..Position::default() };
+                self.aside.push((at, message.bytes().clone(), Code::OrphanResult));
+            }
+        }
+    }
+
+    fn messages(&self) -> u64 {
+        let list = self.state.as_ref().and_then(|state| state.member("messages"));
+        list.iter().flat_map(elements).count() as u64
+    }
+
+    /// How many records there are: the state itself, if it is one.
+    pub fn records(&self) -> u64 {
+        u64::from(self.state.is_some())
+    }
+
+    /// Whether anything is set aside.
+    pub fn removes(&self) -> bool {
+        !self.aside.is_empty()
+    }
+
+    /// Whether anything is to be changed.
+    pub fn changes(&self) -> bool {
+        !self.fixes.is_empty() || self.calls.as_ref().is_some_and(Calls::changes)
+    }
+
+    /// What Codelia takes up of it as it was, and what it takes up now.
+    pub fn reach(&self) -> (Reach, Reach) {
+        let messages = self.messages();
+        let of = |messages| Reach { entries: messages, messages };
+        let after = self.calls.as_ref().map_or(messages, |calls| calls.count(messages));
+        (of(if self.read { messages } else { 0 }), of(after))
+    }
+
+    /// Writes what becomes of it.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn write(self, name: &str, bench: &mut dyn Bench, cx: &Cx<'_>) -> Result<()> {
+        let Some(state) = self.state.as_ref().filter(|_| self.changes()) else {
+            return bench.keep(name);
+        };
+        let at = Position { line: 1, ..Position::default() };
+        for code in &self.fixes {
+            cx.report(Diagnostic::new(*code, code.title()).at(at));
+        }
+        for (at, bytes, code) in &self.aside {
+            if *code == Code::OrphanResult {
+                cx.report(Diagnostic::new(*code, code.title()).at(*at));
+            }
+            bench.aside(name, bytes, *at, *code)?;
+        }
+        let mut text = self.mended(state, cx);
+        text.push(b'\n');
+        let mut part = bench.create(name)?;
+        let written = part.write_all(&text).and_then(|()| part.flush());
+        written.map_err(|error| Error::io("cannot write", error))
+    }
+
+    /// The state with results put in and taken out.
+    fn mended(&self, state: &Json, cx: &Cx<'_>) -> Vec<u8> {
+        let text = state.as_bytes();
+        let list = state.member("messages").filter(|list| list.as_bytes().starts_with(b"["));
+        let (Some(calls), Some(list)) = (self.calls.as_ref().filter(|c| c.changes()), list) else {
+            return text.to_vec();
+        };
+        let mut new: Vec<Vec<u8>> = Vec::new();
+        let mut place = 0;
+        for (_, message) in elements(&list) {
+            new.extend(calls.before(place, cx).iter().cloned());
+            if !calls.is_orphan(place) {
+                new.push(message.as_bytes().to_vec());
+            }
+            place += 1;
+        }
+        new.extend(calls.before(place, cx).iter().cloned());
+        let start = list.as_bytes().as_ptr().addr() - text.as_ptr().addr();
+        let (before, rest) = text.split_at(start);
+        let after = rest.get(list.as_bytes().len()..).unwrap_or_default();
+        [before, b"[", &new.join(&b','), b"]", after].concat()
+    }
+}

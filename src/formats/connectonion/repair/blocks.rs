@@ -1,0 +1,309 @@
+//! A file of turns as blocks of lines, by the layout of `yaml.dump`: a member of the top, a turn, the
+//! key of a turn's messages, a message. What begins none of these belongs to the block before it.
+//!
+//! In that layout nothing inside of a block begins where a block begins: texts that go on over lines
+//! are indented further.
+
+use crate::diagnostic::Code;
+use crate::error::Result;
+use crate::format::Cx;
+use crate::lines::{BOM, Lines};
+use crate::position::Position;
+use std::io::Read;
+use std::ops::Range;
+
+/// What a block is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A member of the top, with its name.
+    Top(String),
+    /// A turn.
+    Turn,
+    /// The key of the messages of a turn.
+    Key(String),
+    /// A message.
+    Message,
+    /// What stands before the first member.
+    Before,
+    /// The line between two documents, and what follows it before a member does.
+    Between,
+}
+
+/// A piece of the file.
+#[derive(Debug)]
+pub enum Piece {
+    /// A block.
+    Block(Block),
+    /// What belongs to none: the marks of a merge and one of its sides, NUL bytes.
+    Aside(Vec<u8>, Position, Code),
+}
+
+/// A block with its lines.
+#[derive(Debug)]
+pub struct Block {
+    /// What it is.
+    pub kind: Kind,
+    /// Its lines, with their ends.
+    pub bytes: Vec<u8>,
+    /// Whether the last line ends.
+    pub terminated: bool,
+    /// Where pieces of it stand in the file, by where they begin in it.
+    places: Vec<(usize, Position)>,
+}
+
+impl Block {
+    /// Where it begins.
+    #[must_use]
+    pub fn at(&self) -> Position {
+        self.places.first().map(|(_, at)| *at).unwrap_or_default()
+    }
+
+    /// The pieces of a range, each with its place in the file.
+    pub fn pieces(&self, range: Range<usize>) -> impl Iterator<Item = (Position, &[u8])> {
+        let ends = self.places.iter().skip(1).map(|(start, _)| *start).chain([self.bytes.len()]);
+        self.places.iter().zip(ends).filter_map(move |((start, at), end)| {
+            let (from, to) = (range.start.max(*start), range.end.min(end));
+            let bytes = self.bytes.get(from..to).filter(|bytes| !bytes.is_empty())?;
+            Some((at.plus(from - start), bytes))
+        })
+    }
+
+    fn add(&mut self, pieces: Vec<(Position, Vec<u8>)>, terminated: bool) {
+        for (at, bytes) in pieces {
+            self.places.push((self.bytes.len(), at));
+            self.bytes.extend_from_slice(&bytes);
+        }
+        self.terminated = terminated;
+    }
+}
+
+/// Where in the file lines are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    Other,
+    Turns,
+    Messages,
+}
+
+/// A line in pieces, for something else may have stood in it, each with its place; and whether the
+/// line ends.
+pub type Line = (Vec<(Position, Vec<u8>)>, bool);
+
+/// What a walk over lines gives.
+pub enum Found {
+    /// A line.
+    Line(Line),
+    /// What belongs to none.
+    Aside(Vec<u8>, Position, Code),
+}
+
+/// Lines without what surely is none of theirs: the marks of a merge with one of its sides, and NUL
+/// bytes.
+pub struct Clean {
+    lines: Lines<Box<dyn Read>>,
+    /// The pieces of a line that is not ended yet.
+    begun: Vec<(Position, Vec<u8>)>,
+    /// The rest of a line that was begun, and whether it ends.
+    rest: Option<(Position, Vec<u8>, bool)>,
+    /// Whether the first side of a merge is open, and whether the second is.
+    merging: (bool, bool),
+}
+
+impl Clean {
+    /// Over a part.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn over(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Self> {
+        let mut lines = Lines::new(part, cx.options.max_line);
+        lines.skip_bom()?;
+        Ok(Self { lines, begun: Vec::new(), rest: None, merging: (false, false) })
+    }
+
+    /// The next line, or what is none, or `None` at the end.
+    ///
+    /// # Errors
+    /// If the part cannot be read.
+    pub fn next(&mut self) -> Result<Option<Found>> {
+        let Some((at, mut bytes, terminated)) = self.line()? else {
+            let begun = std::mem::take(&mut self.begun);
+            return Ok((!begun.is_empty()).then_some(Found::Line((begun, false))));
+        };
+        let aside = self.merged(&mut bytes, at);
+        if let Some(aside) = aside.or_else(|| self.nuls(&mut bytes, at, terminated)) {
+            return Ok(Some(aside));
+        }
+        let mut line = std::mem::take(&mut self.begun);
+        line.push((at, bytes));
+        Ok(Some(Found::Line((line, terminated))))
+    }
+
+    /// The next line, or the rest of one.
+    fn line(&mut self) -> Result<Option<(Position, Vec<u8>, bool)>> {
+        if let Some(rest) = self.rest.take() {
+            return Ok(Some(rest));
+        }
+        Ok(self.lines.next()?.map(|line| {
+            let end: &[u8] = if line.terminated { b"\n" } else { b"" };
+            (line.at, [line.bytes, end].concat(), line.terminated)
+        }))
+    }
+
+    /// Takes the marks of a merge out of a line: gives what goes, and leaves what stays.
+    fn merged(&mut self, line: &mut Vec<u8>, at: Position) -> Option<Found> {
+        let text = line.trim_ascii_end();
+        let aside = |bytes, at| Some(Found::Aside(bytes, at, Code::MergeRemoved));
+        if self.merging.1 {
+            if text.starts_with(b">>>>>>> ") {
+                self.merging = (false, false);
+            }
+            return aside(std::mem::take(line), at);
+        }
+        if text.starts_with(b"<<<<<<< ") {
+            self.merging = (true, false);
+            return aside(std::mem::take(line), at);
+        }
+        let kept = text.strip_suffix(b"=======").filter(|_| self.merging.0)?.len();
+        self.merging.1 = true;
+        let gone = line.split_off(kept);
+        if kept > 0 {
+            self.begun.push((at, std::mem::take(line)));
+        }
+        aside(gone, at.plus(kept))
+    }
+
+    /// Takes a run of NUL bytes at the beginning of a line out of it, likewise. What stands before a
+    /// run in its line is torn.
+    fn nuls(&mut self, line: &mut Vec<u8>, at: Position, terminated: bool) -> Option<Found> {
+        let length = line.iter().take_while(|b| **b == 0).count();
+        if length == 0 || !self.begun.is_empty() {
+            return None;
+        }
+        let rest = line.split_off(length);
+        let mut run = std::mem::take(line);
+        if rest.trim_ascii().is_empty() {
+            run.extend_from_slice(&rest);
+        } else {
+            self.rest = Some((at.plus(length), rest, terminated));
+        }
+        Some(Found::Aside(run, at, Code::NulsRemoved))
+    }
+}
+
+/// The walk over a file.
+pub struct Blocks {
+    lines: Clean,
+    section: Section,
+    /// How far turns or messages are indented, once one was seen.
+    indent: Option<usize>,
+    /// The block that is not ended yet.
+    open: Option<Block>,
+}
+
+impl Blocks {
+    /// Over a part.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn over(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Self> {
+        let lines = Clean::over(part, cx)?;
+        Ok(Self { lines, section: Section::Other, indent: None, open: None })
+    }
+
+    /// The next piece, or `None` at the end.
+    ///
+    /// # Errors
+    /// If the part cannot be read.
+    pub fn next(&mut self) -> Result<Option<Piece>> {
+        loop {
+            match self.lines.next()? {
+                None => return Ok(self.open.take().map(Piece::Block)),
+                Some(Found::Aside(bytes, at, code)) => {
+                    return Ok(Some(Piece::Aside(bytes, at, code)));
+                }
+                Some(Found::Line((line, terminated))) => {
+                    if let Some(block) = self.add(line, terminated) {
+                        return Ok(Some(Piece::Block(block)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes a line in; gives the block that it ends.
+    fn add(&mut self, line: Vec<(Position, Vec<u8>)>, terminated: bool) -> Option<Block> {
+        let bytes: Vec<u8> = line.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+        let text = String::from_utf8_lossy(bytes.trim_ascii_end()).into_owned();
+        let later = line.first().is_some_and(|(at, _)| at.byte > BOM.len() as u64);
+        let kind = if later && is_document(&text) {
+            self.section = Section::Other;
+            Some(Kind::Between)
+        } else {
+            self.begins(&text)
+        };
+        let empty = |kind| Block { kind, bytes: Vec::new(), terminated, places: Vec::new() };
+        let ended = match (kind, &self.open) {
+            (Some(kind), _) => self.open.replace(empty(kind)),
+            (None, None) => self.open.replace(empty(Kind::Before)),
+            (None, Some(_)) => None,
+        };
+        if let Some(open) = &mut self.open {
+            open.add(line, terminated);
+        }
+        ended
+    }
+
+    /// What begins with this line.
+    fn begins(&mut self, line: &str) -> Option<Kind> {
+        let bare = line.trim_start_matches(' ');
+        let indent = line.len() - bare.len();
+        let item = bare == "-" || bare.starts_with("- ");
+        if indent == 0 && !item {
+            let (name, rest) = member(bare)?;
+            self.indent = None;
+            self.section = match (name, rest) {
+                ("turns", "") => Section::Turns,
+                ("messages", "") => Section::Messages,
+                _ => Section::Other,
+            };
+            return Some(Kind::Top(name.to_owned()));
+        }
+        let own = self.indent.is_none_or(|own| own == indent);
+        match self.section {
+            Section::Turns if item && own => {
+                self.indent = Some(indent);
+                Some(Kind::Turn)
+            }
+            Section::Messages if item && own && indent > 0 => {
+                self.indent = Some(indent);
+                Some(Kind::Message)
+            }
+            Section::Messages if indent == 2 && !item => {
+                let (name, rest) = key(bare)?;
+                matches!(rest, "" | "[]" | "null").then(|| Kind::Key(name.to_owned()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The name of a member that begins with this line, and what follows it.
+fn member(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.split_once(':')?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let fits = !name.is_empty() && name.chars().all(plain);
+    (fits && (rest.is_empty() || rest.starts_with(' '))).then_some((name, rest.trim()))
+}
+
+/// The number of a turn whose messages follow.
+fn key(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.split_once(':')?;
+    let bare = name.trim_matches(['\'', '"']);
+    let fits = !bare.is_empty() && bare.bytes().all(|b| b.is_ascii_digit());
+    (fits && (rest.is_empty() || rest.starts_with(' '))).then_some((bare, rest.trim()))
+}
+
+/// Whether a line begins another document, or ends one.
+fn is_document(line: &str) -> bool {
+    matches!(line, "---" | "...") || line.starts_with("--- ")
+}

@@ -1,0 +1,256 @@
+//! What is whole in a block.
+
+use super::blocks::Kind;
+use crate::json::{Json, without_nan};
+use crate::yaml::json::{Nodes, Scalars};
+use crate::yaml::read::{Budget, Events, Limits, What};
+use bytes::Bytes;
+use std::ops::Range;
+
+/// What was found in a block.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// The ranges of its bytes that stay, ascending; all of it is one range.
+    pub kept: Vec<Range<usize>>,
+    /// What they say, if anything stays.
+    pub says: Option<Json>,
+}
+
+impl Checked {
+    fn whole(bytes: &[u8], says: Json) -> Self {
+        Self { kept: vec![Range { start: 0, end: bytes.len() }], says: Some(says) }
+    }
+}
+
+/// One YAML document as JSON; every scalar is a text. Anchors of other blocks stand before it.
+fn parse(text: &[u8]) -> Option<Json> {
+    let mut stubs = Vec::new();
+    let indent = text.iter().take_while(|b| **b == b' ').count();
+    let mut count = 0;
+    for word in text.split(|b| b.is_ascii_whitespace()) {
+        if let Some(name) = word.strip_prefix(b"*").filter(|name| name.starts_with(b"id"))
+            && text.get(indent) == Some(&b'-')
+        {
+            stubs.extend(std::iter::repeat_n(b' ', indent));
+            stubs.extend_from_slice(&[b"- &".as_slice(), name, b" x\n"].concat());
+            count += 1;
+        }
+    }
+    let text = [stubs.as_slice(), text].concat();
+    let mut events = Events::new(text.as_slice(), Limits::default());
+    let mut nodes = Nodes::new(Budget::of(1 << 20));
+    let mut out = Vec::new();
+    let begins = |what: &What| matches!(what, What::DocumentStart);
+    let first = loop {
+        let event = nodes.next(&mut events).ok()?;
+        if !begins(&event.what) {
+            break event;
+        }
+    };
+    nodes.value(&mut events, first, Scalars::Text, &mut out).ok()?;
+    while let Some(event) = events.next().ok()? {
+        if !matches!(event.what, What::DocumentEnd | What::Comment { .. }) {
+            return None;
+        }
+    }
+    let json = Json::checked(Bytes::from(out));
+    if text.get(indent) == Some(&b'-') {
+        let mut items = elements(&json);
+        return (items.len() == count + 1).then(|| items.pop()).flatten();
+    }
+    Some(json)
+}
+
+/// The same for others.
+pub fn one(text: &[u8]) -> Option<Json> {
+    parse(text)
+}
+
+/// The elements of a list.
+pub fn elements(list: &Json) -> Vec<Json> {
+    let text = list.bytes();
+    let mut cursor = crate::json::Cursor::new(text);
+    let mut found = Vec::new();
+    if cursor.begin_array().is_ok() {
+        while let Ok(true) = cursor.next_element() {
+            let Ok(span) = cursor.skip_value() else { break };
+            found.push(Json::checked(text.slice(span.start..span.end)));
+        }
+    }
+    found
+}
+
+fn is_object(json: &Json) -> bool {
+    json.as_bytes().starts_with(b"{")
+}
+
+/// Whether a message has all that its role demands.
+#[must_use]
+pub fn is_complete(message: &Json) -> bool {
+    let has = |object: &Json, name| object.member(name).is_some_and(|value| !value.is_null());
+    let whole = |call: &Json| {
+        let function = call.member("function");
+        let called = |f: &Json| has(f, "name") && has(f, "arguments");
+        has(call, "id") && function.as_ref().is_some_and(called)
+    };
+    match message.member("role").and_then(|role| role.text()).as_deref() {
+        Some("assistant") => match message.member("tool_calls").map(|calls| elements(&calls)) {
+            Some(calls) => !calls.is_empty() && calls.iter().all(whole),
+            None => has(message, "content"),
+        },
+        Some("tool") => has(message, "content") && has(message, "tool_call_id"),
+        Some(_) => has(message, "content"),
+        None => false,
+    }
+}
+
+/// What is known from elsewhere of a text that nothing shows the end of.
+pub type Known<'k> = &'k dyn Fn(&str) -> bool;
+
+/// Checks a block. `last` says that nothing follows it, and `cut` that not even a line ending does:
+/// a text without quotes may then have gone on, unless it is `known`.
+pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>) -> Checked {
+    if let Some(opening) = opening(kind, bytes) {
+        return opening;
+    }
+    let item = matches!(kind, Kind::Turn | Kind::Message);
+    let complete = |says: &Json| match kind {
+        Kind::Message => is_object(says) && (!last || is_complete(says)),
+        Kind::Turn => is_object(says) && has_list(says),
+        Kind::Top(_) | Kind::Key(_) => is_object(says),
+        Kind::Before | Kind::Between => false,
+    };
+    let whole = parse(bytes).filter(|_| !(cut && is_torn(bytes, known)));
+    if let Some(says) = whole.filter(|says| complete(says)) {
+        return Checked::whole(bytes, says);
+    }
+    if kind == &Kind::Before && bytes.split(|b| *b == b'\n').all(is_remark) {
+        return Checked::whole(bytes, Json::constant("{}"));
+    }
+    if !item {
+        return Checked::default();
+    }
+    let mut kept = Vec::new();
+    for entry in entries(bytes) {
+        let at_end = cut && entry.end == bytes.len();
+        let text = bytes.get(entry.clone()).unwrap_or_default();
+        match whole_part(text, at_end, known) {
+            0 => {}
+            length => kept.push(entry.start..entry.start + length),
+        }
+    }
+    let says = parse(&written(bytes, &kept));
+    let whole = |says: &Json| is_object(says) && (kind != &Kind::Message || is_complete(says));
+    match says.filter(whole) {
+        Some(says) if !kept.is_empty() => Checked { kept, says: Some(says) },
+        _ => Checked::default(),
+    }
+}
+
+/// The line that turns or messages follow: what is in its block besides belongs to none of them.
+fn opening(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
+    let Kind::Top(name) = kind else { return None };
+    let mut lines = bytes.split_inclusive(|b| *b == b'\n');
+    let first = lines.next()?;
+    let opens = ["turns", "messages"].contains(&name.as_str());
+    if !opens || first.trim_ascii_end() != format!("{name}:").as_bytes() {
+        return None;
+    }
+    let remarks = lines.clone().all(is_remark);
+    let end = if remarks { bytes.len() } else { first.len() };
+    let says = Json::checked(format!("{{\"{name}\":null}}").into());
+    Some(Checked { kept: vec![Range { start: 0, end }], says: Some(says) })
+}
+
+/// How much of a member of an item stays: all, the whole elements of its list, or nothing.
+fn whole_part(text: &[u8], cut: bool, known: Known<'_>) -> usize {
+    let alone = |text: &[u8]| parse(text).is_some_and(|says| is_entry(&says));
+    if alone(text) && !(cut && is_torn(text, known)) {
+        return text.len();
+    }
+    // The last line or the last element may be torn.
+    let starts = memchr::memchr_iter(b'\n', text).map(|end| end + 1).filter(|s| *s < text.len());
+    let mut starts: Vec<_> = starts.collect();
+    starts.retain(|start| {
+        let line = text.get(*start..).unwrap_or_default();
+        line.trim_ascii_start().starts_with(b"- ")
+    });
+    let shorter = |start: &usize| {
+        let before = text.get(..*start).unwrap_or_default();
+        before.ends_with(b"\n") && alone(before) && !before.trim_ascii_end().ends_with(b":")
+    };
+    starts.into_iter().rev().find(shorter).unwrap_or(0)
+}
+
+/// Whether the messages of a turn, where they are a text, are a list in it; as Python reads it.
+fn has_list(turn: &Json) -> bool {
+    let text = turn.member("messages").and_then(|list| list.text());
+    text.is_none_or(|text| {
+        let plain = without_nan(text.as_bytes()).unwrap_or_else(|| text.into_bytes());
+        let mut cursor = crate::json::Cursor::new(&plain);
+        cursor.peek() == Some(b'[') && cursor.skip_value().is_ok() && cursor.end().is_ok()
+    })
+}
+
+/// Whether this is one member with a value.
+fn is_entry(says: &Json) -> bool {
+    let mut members = says.members();
+    if !has_list(says) {
+        return false;
+    }
+    let one = members.next().is_some_and(|(_, value)| value != b"null");
+    is_object(says) && one && members.next().is_none()
+}
+
+/// Whether a text without an end may have gone on: one without quotes that nobody knows.
+fn is_torn(text: &[u8], known: Known<'_>) -> bool {
+    let line = text.rsplit(|b| *b == b'\n').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    let line = line.trim_start_matches([' ', '-']);
+    let value = line.split_once(": ").map_or(line, |(_, value)| value);
+    let closed = value.ends_with(['\'', '"', ']', '}']) && value.len() > 1;
+    !(closed || text.ends_with(b"\n") || known(value))
+}
+
+fn is_remark(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line.is_empty() || line.starts_with(b"#")
+}
+
+/// The members of an item, by their lines; the first one begins with the item's `-`.
+fn entries(bytes: &[u8]) -> Vec<Range<usize>> {
+    let indent = bytes.iter().take_while(|b| **b == b' ').count() + 2;
+    let mut starts = vec![0];
+    let mut at = 0;
+    for line in bytes.split_inclusive(|b| *b == b'\n') {
+        let inner = line.iter().take_while(|b| **b == b' ').count();
+        let begins = !matches!(line.get(inner), Some(b'-' | b'\n' | b'\r' | b'#') | None);
+        if at > 0 && inner == indent && begins && line.contains(&b':') {
+            starts.push(at);
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([bytes.len()]);
+    starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+}
+
+/// What stays of a block: the first member that stays gets the item's `-`, and the last line ends.
+#[must_use]
+pub fn written(bytes: &[u8], kept: &[Range<usize>]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len() + 1);
+    for range in kept {
+        let start = out.len();
+        out.extend_from_slice(bytes.get(range.clone()).unwrap_or_default());
+        let item = bytes.trim_ascii_start().starts_with(b"-");
+        if start == 0 && range.start > 0 && item {
+            let spaces = out.iter().take_while(|b| **b == b' ').count();
+            if let Some(place) = spaces.checked_sub(2).and_then(|place| out.get_mut(place)) {
+                *place = b'-';
+            }
+        }
+        if !out.ends_with(b"\n") {
+            out.push(b'\n');
+        }
+    }
+    out
+}

@@ -1,0 +1,300 @@
+//! What the blocks of a file tell, once all were looked at.
+
+use super::super::file::{Lists, Shape};
+use super::blocks::Kind;
+use super::check::{Checked, elements};
+use crate::json::{Json, salvage, text};
+use bytes::Bytes;
+use std::collections::HashSet;
+
+/// A member of the top, each time that it stands in the file.
+#[derive(Debug)]
+pub struct Section {
+    /// Its name.
+    pub name: String,
+    /// How many whole items are in it, or one if it is whole itself.
+    pub items: u64,
+    /// Whether it stays: of several with a name one does.
+    pub stays: bool,
+}
+
+/// A turn.
+#[derive(Debug)]
+pub struct Turn {
+    section: usize,
+    /// What was asked and answered, as texts.
+    pub input: Option<Json>,
+    /// What was answered.
+    pub result: Option<Json>,
+    /// The list of messages, where turns have one.
+    pub list: Option<Json>,
+    /// Members that it lacks.
+    pub lacks: Vec<&'static str>,
+}
+
+/// The messages of a turn.
+#[derive(Debug)]
+pub struct Key {
+    section: usize,
+    /// The turn's number.
+    pub number: u64,
+    /// Whether a message of it was torn or lost.
+    pub lost: bool,
+    /// Whether a person speaks in it, and whether the last message is an answer.
+    pub asked: bool,
+    /// Whether the last message is an answer.
+    pub answered: bool,
+    /// Whether the last message calls tools.
+    calling: bool,
+    /// Whether the line says that there are no messages.
+    pub empty: bool,
+    /// How many messages follow.
+    pub messages: u64,
+}
+
+impl Key {
+    fn new(section: usize, number: u64, empty: bool) -> Self {
+        Self {
+            section,
+            number,
+            lost: false,
+            asked: false,
+            answered: false,
+            calling: false,
+            empty,
+            messages: 0,
+        }
+    }
+}
+
+/// Everything.
+#[derive(Debug)]
+pub struct Facts {
+    shape: &'static Shape,
+    /// Members of the top in their order.
+    pub sections: Vec<Section>,
+    /// Turns in their order.
+    pub turns: Vec<Turn>,
+    /// Messages of turns in their order.
+    pub keys: Vec<Key>,
+    /// How far messages are indented.
+    pub indent: usize,
+    /// Texts that are known to be whole: identifiers of calls, questions.
+    known: HashSet<String>,
+    /// Records that are whole.
+    pub records: u64,
+    /// Messages that are whole.
+    pub messages: u64,
+    /// Whether anything is not as it should be.
+    pub damaged: bool,
+    /// Whether anything is set aside.
+    pub removes: bool,
+    /// How many blocks are not whole, the last one apart.
+    pub broken: u64,
+    /// Whether the last block is not whole.
+    pub torn: bool,
+    /// Whether a member of the top stands twice.
+    pub twice: bool,
+    /// Whether turns were to follow.
+    opened: bool,
+}
+
+impl Facts {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(shape: &'static Shape) -> Self {
+        Self {
+            shape,
+            sections: Vec::new(),
+            turns: Vec::new(),
+            keys: Vec::new(),
+            indent: 2,
+            known: HashSet::new(),
+            records: 0,
+            messages: 0,
+            damaged: false,
+            removes: false,
+            broken: 0,
+            torn: false,
+            twice: false,
+            opened: false,
+        }
+    }
+
+    /// What kind of file it is.
+    #[must_use]
+    pub fn shape(&self) -> &'static Shape {
+        self.shape
+    }
+
+    /// Whether a text without quotes is known to be whole.
+    #[must_use]
+    pub fn is_known(&self, text: &str) -> bool {
+        self.known.contains(text)
+    }
+
+    /// Takes a block in.
+    pub fn block(&mut self, kind: &Kind, bytes: &[u8], last: bool, checked: &Checked) {
+        let whole = matches!(checked.kept.as_slice(), [one] if one.len() == bytes.len());
+        self.damaged |= !whole;
+        self.removes |= !whole;
+        self.broken += u64::from(!whole && !last);
+        self.torn |= !whole && last;
+        let Some(says) = &checked.says else {
+            if kind == &Kind::Message {
+                self.lose();
+            }
+            return;
+        };
+        if let Kind::Top(name) = kind {
+            self.opened |=
+                name == "turns" && says.member(name).is_some_and(|turns| turns.is_null());
+            self.sections.push(Section { name: name.clone(), items: 0, stays: true });
+        }
+        let section = self.sections.len().saturating_sub(1);
+        if let Some(section) = self.sections.last_mut() {
+            section.items += 1;
+        }
+        match kind {
+            Kind::Turn => self.turn(section, says, bytes, whole),
+            Kind::Key(number) => {
+                let empty = !bytes.trim_ascii_end().ends_with(b":");
+                self.keys.push(Key::new(section, number.parse().unwrap_or(0), empty));
+            }
+            Kind::Message => {
+                self.indent = bytes.iter().take_while(|b| **b == b' ').count();
+                // A line that is lost may have been the key.
+                if self.keys.last().is_none_or(|key| key.section != section) {
+                    self.damaged = true;
+                    self.broken += 1;
+                    self.keys.push(Key::new(section, 0, false));
+                }
+                self.message(says, whole);
+            }
+            Kind::Top(_) | Kind::Before | Kind::Between => {}
+        }
+    }
+
+    fn lose(&mut self) {
+        if let Some(key) = self.keys.last_mut() {
+            key.lost = true;
+        }
+    }
+
+    fn turn(&mut self, section: usize, says: &Json, bytes: &[u8], whole: bool) {
+        let of = |names: &[&str]| {
+            let texts = names.iter().filter_map(|name| says.member(name));
+            texts.filter(|value| value.as_bytes().starts_with(b"\"")).last()
+        };
+        let (input, result) = (of(&["input"]), of(&["output", "result"]));
+        self.known.extend(input.iter().filter_map(Json::text));
+        let tools = says.member("tools_called").map(|tools| elements(&tools)).unwrap_or_default();
+        self.known.extend(tools.iter().filter_map(Json::text));
+        let needs: &[&'static str] =
+            if whole && self.shape.lists != Lists::Within { &[] } else { self.shape.needs };
+        let within = self.shape.lists == Lists::Within;
+        let list = of(&["messages"]).and_then(|list| list.parsed());
+        let list = list.or_else(|| within.then(|| recovered(bytes)).flatten());
+        let mut lacks: Vec<_> =
+            needs.iter().copied().filter(|name| says.member(name).is_none()).collect();
+        if says.member("input").is_none() && !whole {
+            lacks.insert(0, "input");
+        }
+        self.damaged |= !lacks.is_empty();
+        self.records += 1;
+        self.turns.push(Turn { section, input, result, list, lacks });
+    }
+
+    fn message(&mut self, says: &Json, whole: bool) {
+        self.records += 1;
+        self.messages += 1;
+        let calls = says.member("tool_calls").map(|calls| elements(&calls)).unwrap_or_default();
+        self.known.extend(calls.iter().filter_map(|call| call.member("id")?.text()));
+        let role = says.member("role").and_then(|role| role.text()).unwrap_or_default();
+        let said = says.member("content").is_some_and(|content| !content.is_null());
+        if let Some(key) = self.keys.last_mut() {
+            self.removes |= key.empty;
+            self.damaged |= key.empty;
+            key.messages += 1;
+            key.lost |= !whole;
+            key.asked |= role == "user";
+            key.answered = role == "assistant" && said && calls.is_empty();
+            key.calling = role == "assistant" && !calls.is_empty();
+        }
+    }
+
+    /// All blocks were looked at. Of members of one name that with the most in it stays, of those
+    /// the last, as the real loader has it.
+    pub fn decide(&mut self) {
+        let best = |name: &str| {
+            let own = self.sections.iter().enumerate().filter(|(_, s)| s.name == name);
+            own.max_by_key(|(place, section)| (section.items, *place)).map(|(place, _)| place)
+        };
+        let stays: Vec<bool> = (0..self.sections.len())
+            .map(|place| self.sections.get(place).and_then(|s| best(&s.name)) == Some(place))
+            .collect();
+        for (section, stays) in self.sections.iter_mut().zip(&stays) {
+            section.stays = *stays;
+            self.damaged |= !stays;
+            self.removes |= !stays;
+            self.twice |= !stays;
+        }
+        let stays = |section: usize| stays.get(section).copied().unwrap_or(true);
+        self.turns.retain(|turn| stays(turn.section));
+        self.keys.retain(|key| stays(key.section));
+        self.number();
+        let missing = self.missing();
+        self.damaged |= self.turns.is_empty() && self.opened;
+        self.damaged |= self.shape.lists == Lists::Behind && !self.has("messages");
+        self.damaged |= !missing.is_empty() && self.shape.lists == Lists::Behind;
+        if let Some(key) = self.keys.last_mut().filter(|_| self.damaged) {
+            key.lost |= !missing.is_empty() || key.calling;
+        }
+    }
+
+    /// Gives messages without a key the number before that of the next one.
+    fn number(&mut self) {
+        let next = self.keys.iter().map(|key| key.number).find(|number| *number > 0);
+        let taken: Vec<_> = self.keys.iter().map(|key| key.number).collect();
+        let before = next.map_or(1, |next| next.saturating_sub(1));
+        let free = (before.max(1)..).find(|number| !taken.contains(number));
+        for key in self.keys.iter_mut().filter(|key| key.number == 0).take(1) {
+            key.number = free.unwrap_or(1);
+        }
+    }
+
+    /// The numbers of turns that have no messages at all.
+    #[must_use]
+    pub fn missing(&self) -> Vec<u64> {
+        let there = |number: &u64| self.keys.iter().any(|key| key.number == *number);
+        (1..=self.turns.len() as u64).filter(|number| !there(number)).collect()
+    }
+
+    /// Whether a member of the top is there.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.sections.iter().any(|section| section.name == name && section.stays)
+    }
+}
+
+/// The whole messages of a list that is cut inside of its text.
+fn recovered(bytes: &[u8]) -> Option<Json> {
+    let start = memchr::memmem::find(bytes, b"messages: ")? + b"messages: ".len();
+    let rest = bytes.get(start..)?;
+    let end = memchr::memrchr(b'}', rest)? + 1;
+    let quote = rest.first().filter(|b| matches!(b, b'\'' | b'"'))?;
+    let closed = [b"x: ", rest.get(..end)?, &[*quote], b"\n"].concat();
+    let scalar = super::check::one(&closed)?.member("x")?.text()?;
+    // The list is salvaged as that of an object.
+    let object = salvage(format!("{{\"messages\":{scalar}").as_bytes())?;
+    let list = Json::checked(Bytes::from(object)).member("messages")?;
+    (!elements(&list).is_empty()).then_some(list)
+}
+
+/// A text in JSON spelling.
+#[must_use]
+pub fn quoted(value: &str) -> Json {
+    let mut out = Vec::new();
+    text::quote(value, &mut out);
+    Json::checked(out.into())
+}

@@ -1,0 +1,197 @@
+//! What a run file consists of, line by line.
+
+use super::super::run::{CLOSE, MESSAGES, OPEN, member_of, parse};
+use super::blocks::{Clean, Found};
+use super::check::is_complete;
+use crate::diagnostic::Code;
+use crate::error::Result;
+use crate::format::{Cx, Wish};
+use crate::json::{Cursor, Json, salvage};
+use crate::position::Position;
+use bytes::Bytes;
+use std::io::Read;
+
+/// What a file consists of.
+pub enum Item {
+    /// A line of the header, with the name of its member if it begins one, and what was done to it.
+    Header(Option<String>, Vec<u8>, Position, Option<Code>),
+    /// A line around the messages.
+    Frame(Vec<u8>, Position),
+    /// A message, and what was done to it.
+    Message(Vec<u8>, Position, Option<Code>),
+    /// What is none of these.
+    Aside(Vec<u8>, Position, Code),
+}
+
+/// Where lines are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Header,
+    /// In the lines of a prompt.
+    Prompt,
+    Messages,
+    Behind,
+}
+
+/// Shows all that a file consists of.
+///
+/// # Errors
+/// Those of `show`, and if the file cannot be read.
+pub fn each(
+    source: Box<dyn Read>,
+    wish: &Wish,
+    cx: &Cx<'_>,
+    show: &mut dyn FnMut(Item) -> Result<()>,
+) -> Result<()> {
+    let mut lines = Clean::over(source, cx)?;
+    let mut stage = Stage::Header;
+    while let Some(found) = lines.next()? {
+        let (line, terminated) = match found {
+            Found::Line(line) => line,
+            Found::Aside(bytes, at, code) => {
+                show(Item::Aside(bytes, at, code))?;
+                continue;
+            }
+        };
+        let at = line.first().map(|(at, _)| *at).unwrap_or_default();
+        let whole: Vec<u8> = line.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+        let text = String::from_utf8_lossy(&whole);
+        let bare = text.trim_end_matches(['\r', '\n']);
+        let next = stage_of(bare, stage, terminated);
+        stage = next.unwrap_or(stage);
+        match (next, stage) {
+            (Some(Stage::Header), _) => {
+                header(member_of(bare).map(str::to_owned), whole, at, show)?;
+            }
+            (Some(Stage::Prompt), _) => {
+                let name = (bare == PROMPT).then(|| "system_prompt".to_owned());
+                header(name, whole, at, show)?;
+            }
+            (Some(_), _) => show(Item::Frame(whole, at))?,
+            (None, Stage::Messages) => messages(&line, wish, show)?,
+            (None, _) if bare.trim().is_empty() => show(Item::Frame(whole, at))?,
+            (None, _) => {
+                for (at, bytes) in line {
+                    show(Item::Aside(bytes, at, Code::TornRecord))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Shows a line of the header, in UTF-8.
+fn header(
+    name: Option<String>,
+    line: Vec<u8>,
+    at: Position,
+    show: &mut dyn FnMut(Item) -> Result<()>,
+) -> Result<()> {
+    match String::from_utf8(line) {
+        Ok(line) => show(Item::Header(name, line.into_bytes(), at, None)),
+        Err(error) => {
+            let line = String::from_utf8_lossy(error.as_bytes()).into_owned().into_bytes();
+            show(Item::Aside(error.into_bytes(), at, Code::Utf8Replaced))?;
+            show(Item::Header(name, line, at, Some(Code::Utf8Replaced)))
+        }
+    }
+}
+
+/// The line that the lines of a prompt follow.
+const PROMPT: &str = "system_prompt: |";
+
+/// Where a line leads; `None` for what only a stage can tell of.
+fn stage_of(line: &str, stage: Stage, terminated: bool) -> Option<Stage> {
+    match line {
+        MESSAGES if terminated => Some(Stage::Messages),
+        OPEN if stage == Stage::Messages => Some(Stage::Messages),
+        CLOSE if stage == Stage::Messages => Some(Stage::Behind),
+        PROMPT => Some(Stage::Prompt),
+        _ if stage == Stage::Prompt && line.starts_with("  ") => Some(Stage::Prompt),
+        // A number without an end may have gone on.
+        _ => member_of(line).filter(|_| terminated || line.ends_with('"')).map(|_| Stage::Header),
+    }
+}
+
+/// Shows what a line among the messages holds.
+fn messages(
+    line: &[(Position, Vec<u8>)],
+    wish: &Wish,
+    show: &mut dyn FnMut(Item) -> Result<()>,
+) -> Result<()> {
+    let whole: Vec<u8> = line.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+    let at = line.first().map(|(at, _)| *at).unwrap_or_default();
+    let lossy = String::from_utf8_lossy(&whole);
+    let bare = lossy.trim_ascii();
+    let one = bare.strip_suffix(',').unwrap_or(bare);
+    if bare.is_empty() {
+        return show(Item::Frame(whole.clone(), at));
+    }
+    if is_message(one.as_bytes()) {
+        if std::str::from_utf8(&whole).is_ok() {
+            let indent = whole.len() - whole.trim_ascii_start().len();
+            return show(Item::Message(one.as_bytes().to_vec(), at.plus(indent), None));
+        }
+        show(Item::Aside(whole.clone(), at, Code::Utf8Replaced))?;
+        return show(Item::Message(one.as_bytes().to_vec(), at, Some(Code::Utf8Replaced)));
+    }
+    // Something else stood in the line, so its pieces are looked at one by one.
+    for (at, bytes) in line {
+        apart(bytes, *at, wish, show)?;
+    }
+    Ok(())
+}
+
+/// Whether a text is a message.
+fn is_message(text: &[u8]) -> bool {
+    let object = text.first() == Some(&b'{');
+    object
+        && parse(&Bytes::copy_from_slice(text)).is_ok()
+        && memchr::memmem::find(text, b"\"role\"").is_some()
+}
+
+/// Takes a broken line apart: whole messages that end with it or before another, and the rest.
+fn apart(
+    bytes: &[u8],
+    at: Position,
+    wish: &Wish,
+    show: &mut dyn FnMut(Item) -> Result<()>,
+) -> Result<()> {
+    let mut from = 0;
+    for start in memchr::memmem::find_iter(bytes, b"{\"role\":") {
+        let rest = bytes.get(start..).unwrap_or_default();
+        let mut cursor = Cursor::new(rest);
+        let Ok(span) = cursor.skip_value() else { continue };
+        let behind = rest.get(span.end..).unwrap_or_default().trim_ascii();
+        let behind = behind.strip_prefix(b",").unwrap_or(behind).trim_ascii();
+        let ends = behind.is_empty() || behind.starts_with(b"{");
+        if start < from || !ends || !is_message(span.of(rest)) {
+            continue;
+        }
+        torn(bytes.get(from..start).unwrap_or_default(), at.plus(from), wish, show)?;
+        show(Item::Message(span.of(rest).to_vec(), at.plus(start), Some(Code::GluedSplit)))?;
+        from = start + span.end;
+    }
+    torn(bytes.get(from..).unwrap_or_default(), at.plus(from), wish, show)
+}
+
+/// Sets aside what is no message, and restores of it what can be.
+fn torn(
+    bytes: &[u8],
+    at: Position,
+    wish: &Wish,
+    show: &mut dyn FnMut(Item) -> Result<()>,
+) -> Result<()> {
+    if matches!(bytes.trim_ascii(), b"" | b",") {
+        return Ok(());
+    }
+    let code =
+        if bytes.trim_ascii().starts_with(b"{") { Code::TornRecord } else { Code::StraySetAside };
+    show(Item::Aside(bytes.to_vec(), at, code))?;
+    let text = String::from_utf8_lossy(bytes).trim().to_owned();
+    let restored = salvage(text.as_bytes()).filter(|_| wish.salvage);
+    match restored.filter(|left| is_complete(&Json::checked(left.clone().into()))) {
+        Some(message) => show(Item::Message(message, at, Some(Code::Salvaged))),
+        None => Ok(()),
+    }
+}

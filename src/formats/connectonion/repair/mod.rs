@@ -1,0 +1,163 @@
+//! Repair of run files and of files of turns.
+//!
+//! The real software writes a file from its beginning, without a second name, so that a crash
+//! leaves the beginning of it; often that is still YAML. A file that reads without fault stays as it
+//! is, in whatever layout. Any other is taken apart by the layout of the real software.
+//!
+//! Source: `logger.py` of releases 0.5.0 to 1.9.2, and what its loader was seen to do.
+
+mod blocks;
+mod check;
+mod facts;
+mod items;
+mod run;
+mod spell;
+mod turns;
+
+use super::{Made, beginning, read};
+use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::error::{Error, Result};
+use crate::format::{Bench, Cx, OnError, Options, Repaired, Wish};
+use crate::lines::BOM;
+use crate::position::Position;
+use crate::record::Kind;
+use std::io::{Read, Write};
+
+/// Repairs a session file.
+///
+/// # Errors
+/// If nothing of it is left, or reading or writing fails.
+pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+    let (made, encoding) = beginning(bench.parts(), cx)?;
+    let state = State::of(bench, cx)?;
+    // A file in another encoding is what a person or a release on Windows made.
+    let state = State { foreign: state.foreign || !encoding.is_utf8(), ..state };
+    if state.foreign && state.reads {
+        return healthy(bench, state.records);
+    }
+    match made {
+        Made::Run => run::repair(bench, &state, wish, cx),
+        Made::File(shape) => turns::repair(bench, shape, &state, wish, cx),
+    }
+}
+
+/// What the reader makes of a file.
+struct State {
+    /// Whether it reads it without a fault.
+    reads: bool,
+    /// Whether it has a line at its end that does not end, or a mark at its beginning.
+    unfinished: bool,
+    /// Whether a byte order mark stands at its beginning.
+    marked: bool,
+    /// Whether it is in another encoding than UTF-8.
+    foreign: bool,
+    records: u64,
+    /// Messages that stand in the file, of what it read.
+    messages: u64,
+}
+
+impl State {
+    fn of(bench: &mut dyn Bench, cx: &Cx<'_>) -> Result<Self> {
+        let log = Log::default();
+        let options = Options { on_error: OnError::Stop, ..cx.options.clone() };
+        let quiet = Cx { options: &options, log: &log };
+        let (mut reads, mut records, mut messages) = (true, 0, 0);
+        match read(bench.parts(), &quiet) {
+            Err(error) if error.is_recoverable() || !is_of_the_system(&error) => reads = false,
+            Err(error) => return Err(error),
+            Ok(reader) => {
+                for item in reader {
+                    match item {
+                        Ok(located) => {
+                            records += 1;
+                            let said = located.value.kind == Kind::Message;
+                            messages += u64::from(said && !located.value.is_restored());
+                        }
+                        Err(error) if is_of_the_system(&error) => return Err(error),
+                        Err(_) => {
+                            reads = false;
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        let said = |code| log.count_of(code) > 0;
+        let marked = begins_marked(bench)?;
+        let unfinished = marked || said(Code::NoFinalNewline);
+        let foreign = said(Code::GuessedEncoding);
+        Ok(Self { reads, unfinished, marked, foreign, records, messages })
+    }
+}
+
+fn is_of_the_system(error: &Error) -> bool {
+    error.code() == Code::Io
+}
+
+fn begins_marked(bench: &mut dyn Bench) -> Result<bool> {
+    let mut head = Vec::new();
+    let read = bench.parts().main()?.take(BOM.len() as u64).read_to_end(&mut head);
+    read.map_err(|error| Error::io("cannot read", error))?;
+    Ok(head == BOM)
+}
+
+/// Leaves the session as it is.
+fn healthy(bench: &mut dyn Bench, records: u64) -> Result<Repaired> {
+    bench.begin(false)?;
+    bench.keep("")?;
+    Ok(Repaired { records, ..Repaired::default() })
+}
+
+/// Takes the mark off and ends the last line of a file that nothing else is wrong with.
+fn finish(bench: &mut dyn Bench, state: &State, cx: &Cx<'_>) -> Result<Repaired> {
+    let marked = state.marked;
+    bench.begin(marked)?;
+    let at = Position { line: 1, ..Position::default() };
+    let mut part = bench.parts().main()?;
+    if marked {
+        say(Code::MarkRemoved, at, cx);
+        bench.aside("", BOM, at, Code::MarkRemoved)?;
+        let passed = part.read_exact(&mut [0; BOM.len()]);
+        passed.map_err(|error| Error::io("cannot read", error))?;
+    }
+    let mut out = Ending { out: bench.create("")?, last: b'\n' };
+    let copied = std::io::copy(&mut part, &mut out);
+    copied.map_err(|error| Error::io("cannot write", error))?;
+    if out.last != b'\n' {
+        say(Code::LineEnded, at, cx);
+        let ended = out.write_all(b"\n");
+        ended.map_err(|error| Error::io("cannot write", error))?;
+    }
+    out.flush().map_err(|error| Error::io("cannot write", error))?;
+    let records = state.records;
+    Ok(Repaired { changed: true, records, ..Repaired::default() })
+}
+
+/// An output that knows its last byte.
+struct Ending {
+    out: Box<dyn Write>,
+    last: u8,
+}
+
+impl Write for Ending {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        let last = written.checked_sub(1).and_then(|last| bytes.get(last));
+        self.last = last.copied().unwrap_or(self.last);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Whether a fix was told of.
+fn is_told(log: &Log) -> bool {
+    Code::ALL.iter().any(|code| code.is_fix() && log.count_of(*code) > 0)
+}
+
+/// Says what was done at a place.
+fn say(code: Code, at: Position, cx: &Cx<'_>) {
+    cx.report(Diagnostic::new(code, code.title()).at(at));
+}

@@ -1,0 +1,73 @@
+//! What is put in, spelled as PyYAML does.
+
+use crate::diagnostic::Code;
+use crate::json::Json;
+use crate::yaml::Text;
+use crate::yaml::write::{Emitter, Style};
+
+/// Notes of what was put in, for the member `copyist` at the end of a file.
+#[derive(Debug, Default)]
+pub struct Notes(Vec<(Code, String)>);
+
+impl Notes {
+    /// Adds one.
+    pub fn add(&mut self, code: Code, what: String) {
+        self.0.push((code, what));
+    }
+
+    /// The member in YAML, nothing if there are no notes.
+    #[must_use]
+    pub fn yaml(&self) -> Vec<u8> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        let mut yaml = Emitter::new(Style::PyYaml);
+        yaml.begin_mapping().string("copyist").begin_mapping();
+        yaml.string("repaired").begin_sequence();
+        for (code, what) in &self.0 {
+            yaml.begin_mapping().string("code").string(code.name());
+            yaml.string("what").string(what.as_str()).end();
+        }
+        yaml.end().end().end();
+        yaml.finish()
+    }
+}
+
+/// A message as an item of a list that is indented so far.
+#[must_use]
+pub fn message(role: &str, content: &Json, indent: usize) -> Vec<u8> {
+    let mut yaml = Emitter::new(Style::PyYaml);
+    yaml.begin_sequence().begin_mapping().string("role").string(role).string("content");
+    text(content, &mut yaml);
+    yaml.end().end();
+    indented(&yaml.finish(), indent)
+}
+
+/// A member with a text.
+#[must_use]
+pub fn member(key: &str, value: &Json, indent: usize) -> Vec<u8> {
+    let mut yaml = Emitter::new(Style::PyYaml);
+    yaml.begin_mapping().string(key);
+    text(value, &mut yaml);
+    yaml.end();
+    indented(&yaml.finish(), indent)
+}
+
+fn text(value: &Json, yaml: &mut Emitter) {
+    match Text::from_json(value.as_bytes()) {
+        Some(text) => drop(yaml.string(text)),
+        None => drop(yaml.string("")),
+    }
+}
+
+/// Lines further to the right; blank ones stay blank.
+fn indented(text: &[u8], indent: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + 64);
+    for line in text.split_inclusive(|b| *b == b'\n') {
+        if line != b"\n" {
+            out.extend(std::iter::repeat_n(b' ', indent));
+        }
+        out.extend_from_slice(line);
+    }
+    out
+}

@@ -1,0 +1,121 @@
+//! Messages that only turns tell of, and the keys that they stand under.
+
+use super::super::check::elements;
+use super::super::{say, spell};
+use super::{Writing, put};
+use crate::diagnostic::Code;
+use crate::error::Result;
+use crate::json::Json;
+use crate::position::Position;
+
+/// What stands below a key without messages.
+const NO_MESSAGES: &[u8] = b"    []\n";
+
+impl Writing<'_> {
+    /// The messages up to a turn whose own list is torn: what is whole of it, or the list before it
+    /// and the turn's question.
+    pub(super) fn list(&self, place: usize) -> Json {
+        let own = self.facts.turns.get(place);
+        let before = place.checked_sub(1).and_then(|place| self.facts.turns.get(place));
+        let items = |list: Option<&Json>| list.map(elements).unwrap_or_default();
+        let mut list = items(own.and_then(|turn| turn.list.as_ref()));
+        let earlier = items(before.and_then(|turn| turn.list.as_ref()));
+        if list.len() < earlier.len() {
+            list = earlier.clone();
+        }
+        let asked = list.iter().skip(earlier.len()).any(|message| {
+            message.member("role").is_some_and(|role| role.as_bytes() == b"\"user\"")
+        });
+        if let Some(input) = own.and_then(|turn| turn.input.as_ref()).filter(|_| !asked) {
+            let text = [b"{\"role\": \"user\", \"content\": ", input.as_bytes(), b"}"].concat();
+            list.push(Json::checked(text.into()));
+        }
+        let list: Vec<_> = list.iter().map(Json::as_bytes).collect();
+        Json::checked([b"[", list.join(b", ".as_slice()).as_slice(), b"]"].concat().into())
+    }
+
+    /// Before the messages of a turn come those of turns that have none.
+    pub(super) fn before_key(&mut self, number: u64) -> Result<()> {
+        self.end_key()?;
+        self.fill(number)?;
+        self.written = self.written.max(number);
+        Ok(())
+    }
+
+    /// Writes the messages of the turns before this one that have none.
+    pub(super) fn fill(&mut self, before: u64) -> Result<()> {
+        let mut missing = self.facts.missing();
+        missing.retain(|number| *number > self.written && *number < before);
+        for number in missing {
+            put(&mut self.out, format!("  {number}:\n").as_bytes())?;
+            let (input, result) = self.told(number);
+            let written =
+                self.said("user", input, number)? | self.said("assistant", result, number)?;
+            if !written {
+                put(&mut self.out, NO_MESSAGES)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn told(&self, number: u64) -> (Option<Json>, Option<Json>) {
+        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        let turn = place.and_then(|place| self.facts.turns.get(place));
+        turn.map_or((None, None), |turn| (turn.input.clone(), turn.result.clone()))
+    }
+
+    /// Writes a message that a turn tells of.
+    fn said(&mut self, role: &str, said: Option<Json>, number: u64) -> Result<bool> {
+        let Some(said) = said.filter(|said| said.as_bytes().len() > 2) else { return Ok(false) };
+        let code = Code::MessageRestored;
+        say(code, Position::default(), self.cx);
+        self.notes.add(code, format!("turn {number}: {role}"));
+        self.put += 1;
+        self.items += 1;
+        put(&mut self.out, &spell::message(role, &said, self.facts.indent))?;
+        Ok(true)
+    }
+
+    /// Behind the key of a turn that lost its question.
+    pub(super) fn behind_key(&mut self, empty: bool) -> Result<()> {
+        let place = self.keys;
+        self.keys += 1;
+        (self.keyed, self.empty, self.items) = (true, empty, 0);
+        match self.facts.keys.get(place) {
+            Some(key) if key.lost && !key.asked && !empty => {
+                let (input, _) = self.told(key.number);
+                self.said("user", input, key.number).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// At the end of a turn's messages, if one was lost.
+    pub(super) fn end_key(&mut self) -> Result<()> {
+        let Some(key) = self.keys.checked_sub(1).and_then(|place| self.facts.keys.get(place))
+        else {
+            return Ok(());
+        };
+        if !std::mem::take(&mut self.keyed) || self.empty {
+            return Ok(());
+        }
+        if key.lost && !key.answered {
+            let (_, result) = self.told(key.number);
+            self.said("assistant", result, key.number)?;
+        }
+        if self.items == 0 {
+            put(&mut self.out, NO_MESSAGES)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the key of messages that have none, or a wrong one.
+    pub(super) fn key_of(&mut self, wrong: Option<()>) -> Result<()> {
+        let number = self.facts.keys.get(self.keys).map_or(1, |key| key.number);
+        if wrong.is_none() {
+            self.before_key(number)?;
+        }
+        self.noted(&format!("the key of turn {number}"), format!("  {number}:\n").as_bytes())?;
+        self.behind_key(false)
+    }
+}

@@ -1,0 +1,85 @@
+//! Changes to one record, and the note of them in it.
+
+use crate::diagnostic::Code;
+use crate::json::edit::Edits;
+use crate::json::{Cursor, Span, text};
+
+/// The member that notes of the program stand under.
+const NOTES: &str = "copyist";
+
+/// Changes to one record.
+#[derive(Debug, Default)]
+pub struct Fixes {
+    /// The changes.
+    pub edits: Edits,
+    /// What stands under `copyist.repaired` of them, as elements of a list.
+    notes: Vec<u8>,
+}
+
+impl Fixes {
+    /// Notes a change by its code, with the member that it replaced.
+    pub fn note(&mut self, code: Code, old: Option<(&str, &[u8])>) {
+        let comma = if self.notes.is_empty() { "" } else { "," };
+        self.notes.extend_from_slice(format!("{comma}{{\"code\":\"{}\"", code.name()).as_bytes());
+        if let Some((key, value)) = old {
+            self.notes.extend_from_slice(format!(",\"{key}\":").as_bytes());
+            self.notes.extend_from_slice(value);
+        }
+        self.notes.push(b'}');
+    }
+
+    /// Whether there is nothing to be changed or noted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty() && self.notes.is_empty()
+    }
+
+    /// Writes the changed record with its note. A text that is no object passes as it is.
+    pub fn apply(mut self, record: &[u8], out: &mut Vec<u8>) {
+        let Some(object) = Object::of(record) else {
+            out.extend_from_slice(record);
+            return;
+        };
+        if !self.notes.is_empty() {
+            self.edits.append(record, NOTES, object.note, "repaired", &self.notes);
+        }
+        self.edits.apply(record, object.close, object.empty, out);
+    }
+}
+
+/// Appends a record with the note that it was repaired so.
+///
+/// ```
+/// use copyist::{diagnostic::Code, repair::mark};
+/// let mut out = Vec::new();
+/// mark(br#"{"a":1}"#, Code::Salvaged, &mut out);
+/// assert_eq!(out, br#"{"a":1,"copyist":{"repaired":[{"code":"CY0807"}]}}"#);
+/// ```
+pub fn mark(record: &[u8], code: Code, out: &mut Vec<u8>) {
+    let mut fixes = Fixes::default();
+    fixes.note(code, None);
+    fixes.apply(record, out);
+}
+
+/// Where in an object a note has its place.
+struct Object {
+    note: Option<Span>,
+    close: usize,
+    empty: bool,
+}
+
+impl Object {
+    fn of(text: &[u8]) -> Option<Self> {
+        let mut cursor = Cursor::new(text);
+        cursor.begin_object().ok()?;
+        let (mut note, mut empty) = (None, true);
+        while let Some(key) = cursor.next_key().ok()? {
+            let value = cursor.skip_value().ok()?;
+            empty = false;
+            if text::is(key.of(text), NOTES) {
+                note = Some(value);
+            }
+        }
+        Some(Self { note, close: cursor.at() - 1, empty })
+    }
+}

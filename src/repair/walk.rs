@@ -1,0 +1,160 @@
+//! The way over one part whose records are lines: shown to the format until it has decided, then
+//! written.
+
+use super::pieces::{Found, Part, Pieces};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Bench, Cx, Mend, Records, Wish};
+use crate::position::Position;
+use std::io::Write;
+
+/// Output is handed on in pieces of this size.
+const CHUNK: usize = 64 << 10;
+
+/// One part of lines, on its way.
+pub struct Walk<'a> {
+    part: String,
+    pieces: Pieces<'a>,
+    cx: &'a Cx<'a>,
+    /// Where the blank lines begin that nothing follows.
+    blank: Option<Position>,
+}
+
+impl<'a> Walk<'a> {
+    /// For a part by its name.
+    #[must_use]
+    pub fn new(part: &str, kind: &'static Records, wish: &Wish, cx: &'a Cx<'a>) -> Self {
+        Self { part: part.to_owned(), pieces: Pieces::new(kind, wish.salvage, cx), cx, blank: None }
+    }
+
+    /// Shows everything until the format has decided.
+    ///
+    /// # Errors
+    /// If the part cannot be read.
+    pub fn look(&mut self, bench: &mut dyn Bench, mend: &mut dyn Mend) -> Result<()> {
+        loop {
+            let source = bench.parts().open(&self.part)?;
+            let blank = &mut self.blank;
+            self.pieces.walk(source, &mut |part| Ok(look(mend, part, blank)))?;
+            if !mend.again() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn found(&self) -> Found {
+        self.pieces.found
+    }
+
+    /// Whether the part does not stay as it is.
+    #[must_use]
+    pub fn changes(&self, mend: &dyn Mend) -> bool {
+        self.pieces.found.damaged || mend.changes() || self.cut(mend).is_some()
+    }
+
+    /// Whether anything of it is set aside.
+    #[must_use]
+    pub fn removes(&self, mend: &dyn Mend) -> bool {
+        self.pieces.found.aside > 0 || mend.removes() || self.cut(mend).is_some()
+    }
+
+    /// Where blank lines begin that are set aside, and why.
+    fn cut(&self, mend: &dyn Mend) -> Option<(Position, Code)> {
+        self.blank.zip(mend.blank_end())
+    }
+
+    /// Writes what becomes of the part.
+    ///
+    /// # Errors
+    /// If it cannot be read again or written.
+    pub fn write(mut self, bench: &mut dyn Bench, mend: &mut dyn Mend) -> Result<()> {
+        if !self.changes(mend) {
+            return bench.keep(&self.part);
+        }
+        let cut = self.cut(mend);
+        if let Some((at, code)) = cut {
+            self.cx.report(Diagnostic::new(code, code.title()).at(at));
+        }
+        let mut out = Out { bytes: Vec::with_capacity(2 * CHUNK), file: bench.create(&self.part)? };
+        let source = bench.parts().open(&self.part)?;
+        let part = &self.part;
+        self.pieces.walk(source, &mut |piece| {
+            write(part, piece, bench, mend, cut, &mut out)?;
+            out.pass(CHUNK).map(|()| true)
+        })?;
+        mend.finish(&mut out.bytes);
+        out.pass(0)?;
+        out.file.flush().map_err(|error| Error::io("cannot write", error))
+    }
+}
+
+fn look(mend: &mut dyn Mend, part: Part<'_>, blank: &mut Option<Position>) -> bool {
+    match part {
+        Part::Blank(_, at, _) => {
+            blank.get_or_insert(at);
+            true
+        }
+        Part::Record(record) => {
+            let taken = mend.look(&record);
+            if taken {
+                *blank = None;
+            }
+            taken
+        }
+        Part::Aside(bytes, _, code) => {
+            mend.aside(bytes, code);
+            true
+        }
+    }
+}
+
+fn write(
+    part: &str,
+    piece: Part<'_>,
+    bench: &mut dyn Bench,
+    mend: &mut dyn Mend,
+    cut: Option<(Position, Code)>,
+    out: &mut Out,
+) -> Result<()> {
+    match piece {
+        Part::Blank(bytes, at, terminated) => {
+            let ending: &[u8] = if terminated { b"\n" } else { b"" };
+            match cut.filter(|(from, _)| at.byte >= from.byte) {
+                Some((_, code)) => bench.aside(part, &[bytes, ending].concat(), at, code),
+                None => {
+                    out.bytes.extend_from_slice(bytes);
+                    out.bytes.extend_from_slice(ending);
+                    Ok(())
+                }
+            }
+        }
+        Part::Record(record) => match mend.write(&record, &mut out.bytes) {
+            // The bytes of what was repaired before stand there already.
+            Some(code) if record.repaired.is_none() => {
+                bench.aside(part, record.bytes, record.at, code)
+            }
+            _ => Ok(()),
+        },
+        Part::Aside(bytes, at, code) => bench.aside(part, bytes, at, code),
+    }
+}
+
+/// An output while it is written.
+struct Out {
+    bytes: Vec<u8>,
+    file: Box<dyn Write>,
+}
+
+impl Out {
+    /// Hands on what is ready, if it is so much.
+    fn pass(&mut self, much: usize) -> Result<()> {
+        if self.bytes.len() < much {
+            return Ok(());
+        }
+        let written = self.file.write_all(&self.bytes);
+        self.bytes.clear();
+        written.map_err(|error| Error::io("cannot write", error))
+    }
+}

@@ -1,0 +1,65 @@
+//! An input that is repaired before it is read for good: what changes of it waits in files without
+//! names.
+
+use super::input::Input;
+use super::output::Output;
+use crate::error::{Error, Result};
+use crate::format::{Change, Parts, Sink, Spool};
+use crate::repair::QUARANTINE;
+use std::fs::File;
+use std::io::Write;
+
+/// Lets `work` repair the input; what it writes is what is read of it from then on. What is set
+/// aside goes where the output has a place for it.
+///
+/// # Errors
+/// Those of `work`, and if there is no room.
+pub fn mend<T>(
+    input: &mut Input,
+    output: &mut Output,
+    work: impl FnOnce(&mut dyn Parts, &mut dyn Sink) -> Result<T>,
+) -> Result<T> {
+    let mut waiting = Waiting { output, parts: Vec::new() };
+    let done = work(input, &mut waiting)?;
+    let parts = waiting.parts;
+    parts.into_iter().for_each(|(name, file)| input.put(&name, file));
+    Ok(done)
+}
+
+struct Waiting<'a> {
+    output: &'a mut Output,
+    parts: Vec<(String, File)>,
+}
+
+impl Sink for Waiting<'_> {
+    fn create(&mut self, name: &str) -> Result<Box<dyn Write>> {
+        if name == QUARANTINE {
+            return self.output.create(name);
+        }
+        let failed = |error| Error::io("cannot create a temporary file", error);
+        let file = tempfile::tempfile().map_err(failed)?;
+        self.parts.push((name.to_owned(), file.try_clone().map_err(failed)?));
+        Ok(Box::new(file))
+    }
+
+    fn change(&mut self, name: &str, change: Change) -> Result<()> {
+        self.output.change(name, change)
+    }
+
+    // What is not changed is read where it is.
+    fn is_in_place(&self) -> bool {
+        true
+    }
+
+    fn takes_parts(&self) -> bool {
+        true
+    }
+
+    fn stem(&self) -> Option<String> {
+        self.output.stem()
+    }
+
+    fn spool(&mut self) -> Result<Box<dyn Spool>> {
+        self.output.spool()
+    }
+}

@@ -1,0 +1,180 @@
+//! Codelia's runs, states and logs, one by one and as homes, with the rules of its readers as judge.
+
+use crate::common::{Dir, corpus, files, name, read};
+use crate::judge::{holds, repaired, resumable, set_aside};
+use copyist::format::Wish;
+use copyist::formats::codelia::FORMAT;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn judge() -> Option<PathBuf> {
+    let judge = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/oracle/codelia/check.py");
+    let python = Command::new("python3").arg("--version").output().is_ok();
+    if !(judge.is_file() && python) {
+        eprintln!("SKIP Codelia as judge: no python3, or no judge");
+    }
+    (judge.is_file() && python).then_some(judge)
+}
+
+/// What the rules of Codelia's readers find in a file or a home.
+fn faults(judge: &Path, path: &Path) -> Vec<String> {
+    let asked = Command::new("python3").arg(judge).arg(path).output().expect("Python runs");
+    let said = String::from_utf8_lossy(&asked.stdout).into_owned();
+    if !asked.stderr.is_empty() {
+        return vec!["the judge cannot read it".to_owned()];
+    }
+    said.lines().filter(|line| *line != "all accepted").map(str::to_owned).collect()
+}
+
+#[test]
+fn codelia_accepts_every_repaired_file() {
+    let Some(corpus) = corpus("repair of runs") else { return };
+    let judge = judge();
+    let dir = Dir::in_memory();
+    println!("| file | damage | records | back | set aside | found before | after |");
+    println!("|---|---|---|---|---|---|---|");
+    let mut inputs = files(&corpus.join("codelia/edge"));
+    inputs.retain(|path| !path.starts_with(corpus.join("codelia/edge/home")));
+    for input in inputs.into_iter().filter(|path| name(path).ends_with(".jsonl")) {
+        let (source, name) = (read(&input), name(&input));
+        let Some(done) = holds(&FORMAT, &source, &resumable(), &name) else {
+            println!("| {name} | nothing to get back | | | | | |");
+            assert!(source.is_empty(), "{name}");
+            continue;
+        };
+        let out = dir.write(&name, &done.out);
+        let counts = |path: &Path| judge.as_ref().map_or(0, |judge| faults(judge, path).len());
+        let codes: Vec<_> = done.findings.counts.keys().map(|code| code.name()).collect();
+        let report = done.report;
+        let (before, after) = (counts(&input), counts(&out));
+        println!(
+            "| {name} | {} | {} | {} | {} | {before} | {after} |",
+            codes.join(" "),
+            report.records,
+            report.rescued,
+            report.quarantined
+        );
+        // What is no run at all or of a version that is not known stays what it is, and blank lines
+        // are no damage.
+        let own =
+            ["ops_for_write_ts.jsonl", "schema_version_2.jsonl", "blank_lines_and_garbage.jsonl"];
+        assert!(after == 0 || own.contains(&name.as_str()) && after <= before, "{name}: {after}");
+    }
+}
+
+#[test]
+fn homes_come_back_whole() {
+    let Some(corpus) = corpus("repair of homes") else { return };
+    let Some(judge) = judge() else { return };
+    for home in ["v0.1.80/home", "v0.1.80/home_crashed", "v0-3fe5dc9/home"] {
+        let from = corpus.join("codelia").join(home);
+        let dir = Dir::in_memory();
+        for file in files(&from) {
+            let below = file.strip_prefix(&from).expect("below").display().to_string();
+            dir.write(&format!("home/{below}"), &read(&file));
+        }
+        let all = || files(&dir.path("home")).iter().map(|file| read(file)).collect::<Vec<_>>();
+        let before = all();
+        let (code, said) = dir.exit(&["repair", "--in-place", "home"]);
+        assert_eq!(code, 0, "{home}: {said}");
+        assert_eq!(all(), before, "{home}: a healthy home was touched");
+        // Every run and every log loses its end and a byte in the middle.
+        let torn = files(&dir.path("home")).into_iter().filter(|file| {
+            let name = name(file);
+            name.ends_with(".jsonl") || name.ends_with(".json") && name.len() > 20
+        });
+        for file in torn {
+            let mut bytes = read(&file);
+            bytes.truncate(bytes.len().saturating_sub(9));
+            std::fs::write(&file, bytes).expect("a file");
+        }
+        let (code, said) = dir.exit(&["repair", "--in-place", "--resumable", "home"]);
+        assert_eq!(code, 0, "{home}: {said}");
+        // Rows still count the messages that were torn.
+        let found = faults(&judge, &dir.path("home/sessions"));
+        let found: Vec<_> =
+            found.iter().filter(|fault| !fault.contains("its log differs")).collect();
+        assert!(found.is_empty(), "{home}: {found:?}");
+        assert_eq!(dir.exit(&["repair", "-n", "--resumable", "home"]).0, 0);
+    }
+}
+
+const HEADER: &str = r#"{"type":"header","schema_version":1,"run_id":"r","session_id":"s","started_at":"2026-02-03T12:00:00.123Z"}"#;
+const START: &str = r#"{"type":"run.start","run_id":"r","session_id":"s","ts":"2026-02-03T12:00:00.456Z","input":{"type":"text","text":"Go."}}"#;
+const STATUS: &str =
+    r#"{"type":"run.status","run_id":"r","ts":"2026-02-03T12:00:00.457Z","status":"running"}"#;
+
+fn lines(bytes: &[u8]) -> Vec<Value> {
+    let lines = bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).expect("JSON")).collect()
+}
+
+#[test]
+fn a_header_is_rebuilt_or_moved_to_the_front() {
+    let source = format!("{START}\n{STATUS}\n");
+    let done = holds(&FORMAT, source.as_bytes(), &Wish::default(), "no header").expect("records");
+    let header = &lines(&done.out)[0];
+    assert_eq!((&header["run_id"], &header["session_id"]), (&"r".into(), &"s".into()));
+    assert_eq!(header["started_at"], "2026-02-03T12:00:00.456Z");
+    assert_eq!(header["copyist"]["repaired"][0]["code"], "CY0811");
+    let source = format!("{START}\n{HEADER}\n{STATUS}\n{HEADER}\n{START}\n");
+    let done = holds(&FORMAT, source.as_bytes(), &Wish::default(), "late").expect("records");
+    assert_eq!(
+        String::from_utf8(done.out).expect("UTF-8"),
+        format!("{HEADER}\n{START}\n{STATUS}\n")
+    );
+}
+
+#[test]
+fn a_call_of_a_tool_gets_a_word_about_it_before_the_next_turn() {
+    let call = |id: &str| {
+        format!(
+            r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"ls","arguments":"{{}}"}}}}]}}"#
+        )
+    };
+    let result = |id: &str| {
+        format!(r#"{{"role":"tool","tool_call_id":"{id}","tool_name":"ls","content":"x"}}"#)
+    };
+    let said = r#"{"role":"assistant","content":"Done."}"#;
+    let messages = [
+        r#"{"role":"user","content":"Go."}"#.to_owned(),
+        call("a"),
+        call("b"),
+        result("b"),
+        result("lost"),
+        said.to_owned(),
+        call("c"),
+    ];
+    let log = messages.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let done = holds(&FORMAT, log.as_bytes(), &resumable(), "log").expect("records");
+    let calls: Vec<_> = lines(&done.out).iter().map(|m| m["tool_call_id"].clone()).collect();
+    let none = Value::Null;
+    let expected = [&none, &none, &none, &"b".into(), &"a".into(), &none, &none, &"c".into()];
+    assert_eq!(calls.iter().collect::<Vec<_>>(), expected);
+    let state = format!(
+        r#"{{"schema_version":1,"session_id":"s","updated_at":"t","messages":[{}]}}"#,
+        messages.join(",")
+    );
+    let source = format!("{state}\n");
+    let done = repaired(&FORMAT, source.as_bytes(), &resumable()).expect("a state");
+    assert_eq!(set_aside(&done.aside).len(), 1);
+    let state = &lines(&done.out)[0];
+    let calls: Vec<_> = state["messages"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|m| m["tool_call_id"].clone())
+        .collect();
+    assert_eq!(calls.iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_torn_state_keeps_every_whole_message() {
+    let torn = r#"{"schema_version":1,"session_id":"s","updated_at":"t","messages":[{"role":"user","content":"a"},{"role":"user","con"#;
+    let done = holds(&FORMAT, torn.as_bytes(), &Wish::default(), "s.json").expect("a state");
+    let state = &lines(&done.out)[0];
+    assert_eq!(state["messages"].as_array().map(Vec::len), Some(1));
+    assert_eq!(state["copyist"]["repaired"][0]["code"], "CY0855");
+    assert_eq!((done.report.messages_before, done.report.messages), (0, 1));
+}

@@ -1,0 +1,226 @@
+//! pi's rules one by one, and its probes beside what the real pi reads.
+
+use crate::common::{self, Dir, corpus, files, read};
+use crate::damage::Random;
+use crate::judge::{Done, resumable, salvaging, set_aside};
+use copyist::format::{Repaired, Wish};
+use copyist::formats::pi;
+use serde_json::Value;
+use std::path::Path;
+
+fn holds(source: &[u8], wish: &Wish, what: &str) -> Option<Done> {
+    crate::judge::holds(&pi::FORMAT, source, wish, what)
+}
+
+const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#;
+
+fn user(id: &str, parent: &str, text: &str) -> String {
+    entry(id, parent, &format!(r#""message":{{"role":"user","content":"{text}"}}"#))
+}
+
+fn calling(id: &str, parent: &str, calls: &[&str]) -> String {
+    let call =
+        |id: &&str| format!(r#"{{"type":"toolCall","id":"{id}","name":"ls","arguments":{{}}}}"#);
+    let calls: Vec<_> = calls.iter().map(call).collect();
+    let calls = calls.join(",");
+    entry(
+        id,
+        parent,
+        &format!(
+            r#""message":{{"role":"assistant","content":[{calls}],"stopReason":"toolUse","timestamp":7}}"#
+        ),
+    )
+}
+
+fn result(id: &str, parent: &str, call: &str) -> String {
+    entry(
+        id,
+        parent,
+        &format!(
+            r#""message":{{"role":"toolResult","toolCallId":"{call}","toolName":"ls","content":[],"isError":false}}"#
+        ),
+    )
+}
+
+fn entry(id: &str, parent: &str, rest: &str) -> String {
+    let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
+    format!(r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"t",{rest}}}"#)
+}
+
+fn session(entries: &[String]) -> Vec<u8> {
+    let lines = [HEADER.to_owned()].into_iter().chain(entries.iter().cloned());
+    lines.map(|line| line + "\n").collect::<String>().into_bytes()
+}
+
+fn lines(bytes: &[u8]) -> Vec<Value> {
+    let lines = bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).expect("JSON")).collect()
+}
+
+#[test]
+fn a_record_that_another_was_written_into_is_joined() {
+    let (a, b) = (user("a", "", "first"), user("b", "a", "second"));
+    let (head, tail) = a.split_at(90);
+    let source = format!("{HEADER}\n{head}{b}\n{tail}\n");
+    let done = holds(source.as_bytes(), &Wish::default(), "interleaved").expect("records");
+    assert_eq!((done.report.records, done.report.rescued, done.report.fixes), (3, 2, 3));
+    assert_eq!(lines(&done.out)[2]["copyist"]["repaired"][0]["code"], "CY0806");
+}
+
+#[test]
+fn a_torn_record_still_tells_whose_parent_it_was() {
+    let torn = &user("b", "a", "torn")[..80];
+    let branch = user("x", "", "another root");
+    let source =
+        format!("{HEADER}\n{}\n{torn}{branch}\n{}\n", user("a", "", "one"), user("c", "b", "two"));
+    let done = holds(source.as_bytes(), &Wish::default(), "torn").expect("records");
+    assert_eq!(lines(&done.out)[3]["parentId"], "a");
+    assert_eq!(lines(&done.out)[3]["copyist"]["repaired"][0]["parentId"], "b");
+}
+
+#[test]
+fn a_parent_that_could_be_several_is_left_to_the_person() {
+    let entries = [
+        user("a", "", "one"),
+        user("b", "a", "two"),
+        user("c", "a", "another two"),
+        user("d", "gone", "three"),
+    ];
+    let dir = Dir::new();
+    dir.write("s.jsonl", &session(&entries));
+    let (code, said) = dir.said(&["repair", "-o", "out.jsonl", "s.jsonl"]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("CY0824") && said.contains("--relink"), "{said}");
+    assert_eq!(lines(&read(&dir.path("out.jsonl")))[4]["parentId"], Value::Null);
+    for input in ["s.jsonl", "out.jsonl"] {
+        let (code, said) =
+            dir.said(&["repair", "--force", "--relink", "d=b", "-o", "linked.jsonl", input]);
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(lines(&read(&dir.path("linked.jsonl")))[4]["parentId"], "b");
+    }
+    assert_eq!(dir.names(), ["linked.jsonl", "out.jsonl", "s.jsonl"]);
+}
+
+#[test]
+fn a_tool_call_gets_its_result_or_a_word_about_it() {
+    let entries = [
+        user("a", "", "go"),
+        calling("b", "a", &["c1", "c2", "c3"]),
+        result("r1", "b", "c1"),
+        user("u", "r1", "never mind"),
+        result("r2", "u", "c2"),
+        result("r4", "r2", "unknown"),
+        user("v", "r4", "on"),
+        calling("w", "v", &["c9"]),
+    ];
+    let done = holds(&session(&entries), &resumable(), "calls").expect("records");
+    let out = lines(&done.out);
+    let said: Vec<String> = out[1..]
+        .iter()
+        .map(|entry| match entry["message"]["toolCallId"].as_str() {
+            Some(call) => format!("{call} {}", entry["message"]["isError"]),
+            None => entry["id"].as_str().expect("an id").to_owned(),
+        })
+        .collect();
+    // The second result was there, too late; the third and the last are not known.
+    assert_eq!(said, ["a", "b", "c1 false", "c2 false", "c3 true", "u", "v", "w", "c9 true"]);
+    for pair in out[1..].windows(2) {
+        assert_eq!(pair[1]["parentId"], pair[0]["id"]);
+    }
+    assert_eq!(set_aside(&done.aside).len(), 2);
+    assert_eq!(done.report.messages, 9);
+}
+
+#[test]
+fn an_empty_end_and_half_characters_are_not_sent() {
+    let thinking = r#""message":{"role":"assistant","content":[{"type":"thinking","thinking":"\ud83d","thinkingSignature":"x"}],"stopReason":"stop"}"#;
+    let answer = r#""message":{"role":"assistant","content":[{"type":"thinking","thinking":"\ud83d","thinkingSignature":"x"},{"type":"text","text":"half \ud83d whole \ud83d\ude00"}],"stopReason":"stop"}"#;
+    let entries = [user("a", "", "hi"), entry("b", "a", answer), entry("c", "b", thinking)];
+    let done = holds(&session(&entries), &resumable(), "tail").expect("records");
+    let out = String::from_utf8(done.out).expect("UTF-8");
+    assert!(out.contains(r#""half \ufffd whole \ud83d\ude00""#), "{out}");
+    assert!(out.contains(r#""thinking":"\ud83d","thinkingSignature":"x""#), "{out}");
+    assert_eq!(out.lines().count(), 3);
+}
+
+#[test]
+fn a_call_that_lost_its_identifier_gets_no_result() {
+    let lost = calling("b", "a", &["c1"]).replace(r#""id":"c1""#, r#""hd":"c1""#);
+    let entries = [user("a", "", "go"), lost, user("c", "b", "on")];
+    let done = holds(&session(&entries), &resumable(), "no identifier").expect("records");
+    assert!(!done.report.changed);
+}
+
+#[test]
+fn an_empty_answer_before_a_result_that_goes_goes_too() {
+    let empty = r#""message":{"role":"assistant","content":[],"stopReason":"stop"}"#;
+    let entries = [user("a", "", "go"), entry("b", "a", empty), result("c", "b", "unknown")];
+    let done = holds(&session(&entries), &resumable(), "two at the end").expect("records");
+    assert_eq!(lines(&done.out).len(), 2);
+}
+
+#[test]
+fn an_entry_without_a_parent_does_not_follow_what_follows_it() {
+    let nameless = user("c", "b", "three").replace(r#""parentId":"b","#, "");
+    let entries = [user("a", "", "one"), user("b", "c", "two"), user("d", "b", "four"), nameless];
+    let done = holds(&session(&entries), &Wish::default(), "a circle").expect("records");
+    let parents: Vec<_> = lines(&done.out)[1..].iter().map(|e| e["parentId"].clone()).collect();
+    assert_eq!(parents, [Value::Null, "c".into(), "b".into(), "a".into()]);
+}
+
+#[test]
+fn what_is_complete_in_a_torn_record_can_be_restored() {
+    let answer = r#""message":{"role":"assistant","content":[{"type":"text","text":"whole"},{"type":"text","text":"tor"#;
+    let torn = entry("b", "a", answer);
+    let source = [session(&[user("a", "", "hi")]), torn.trim_end_matches('}').into()].concat();
+    let done = holds(&source, &salvaging(), "salvage").expect("records");
+    let last = &lines(&done.out)[2];
+    assert_eq!(last["message"]["content"], serde_json::json!([{"type": "text", "text": "whole"}]));
+    assert_eq!(last["message"]["stopReason"], "aborted");
+    assert_eq!(last["copyist"]["repaired"][0]["code"], "CY0807");
+}
+
+/// The messages that the real pi's context of a corpus file has, or 0 where it built none.
+fn theirs(corpus: &Path, name: &str) -> usize {
+    let path = corpus.join(format!("pi/expected/{name}.context.json"));
+    let text = std::fs::read(path).unwrap_or_default();
+    let context: Value = serde_json::from_slice(&text).unwrap_or_default();
+    context["context"]["messages"].as_array().map_or(0, Vec::len)
+}
+
+#[test]
+fn no_probe_gives_less_than_the_real_pi_reads() {
+    let Some(corpus) = corpus("repair of the probes") else { return };
+    println!("| probe | damage | records | fixes | set aside | pi's context | before | after |");
+    println!("|---|---|---|---|---|---|---|---|");
+    for input in files(&corpus.join("pi/probes")) {
+        let name = common::name(&input).replace(".jsonl", "");
+        let real = theirs(&corpus, &format!("probes__{name}"));
+        let Some(done) = holds(&read(&input), &Wish::default(), &name) else {
+            println!("| {name} | nothing to get back | | | | {real} | | |");
+            assert_eq!(real, 0, "{name}");
+            continue;
+        };
+        let codes: Vec<_> = done.findings.counts.keys().map(|code| code.name()).collect();
+        let Repaired { records, fixes, quarantined, messages_before, messages, .. } = done.report;
+        println!(
+            "| {name} | {} | {records} | {fixes} | {quarantined} | {real} | {messages_before} | {messages} |",
+            codes.join(" ")
+        );
+        assert!(messages as usize >= real, "{name}: {messages} of {real}");
+    }
+}
+
+#[test]
+fn large_files_cut_anywhere_give_back_all_that_is_whole() {
+    let Some(corpus) = corpus("large files, cut") else { return };
+    let places = std::env::var("COPYIST_CUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(4);
+    for input in files(&corpus.join("pi/real")) {
+        let source = read(&input);
+        let mut random = Random(7);
+        for _ in 0..places {
+            let end = random.below(source.len());
+            holds(&source[..end], &Wish::default(), &format!("{} cut at {end}", input.display()));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The program as it is run.
+
+use crate::common::{Dir, own, read};
+
+#[test]
+fn the_program_writes_a_quarantine_and_keeps_a_backup() {
+    let dir = Dir::new();
+    let torn = own("damaged/pi/torn-tail");
+    dir.write("s.jsonl", &torn);
+    let (code, said) = dir.said(&["repair", "-n", "s.jsonl"]);
+    assert!(code == 1 && said.contains("repairable") && said.contains("CY0801"), "{said}");
+    assert_eq!(dir.names(), ["s.jsonl"]);
+    let (code, said) = dir.exit(&["repair", "--in-place", "s.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(dir.names(), ["s.jsonl", "s.jsonl.bak", "s.quarantine.jsonl"]);
+    assert_eq!(read(&dir.path("s.jsonl.bak")), torn);
+    assert_eq!(dir.exit(&["repair", "--in-place", "."]).0, 0);
+    assert_eq!(dir.names(), ["s.jsonl", "s.jsonl.bak", "s.quarantine.jsonl"]);
+    assert_eq!(dir.exit(&["repair", "-n", "."]).0, 0);
+    // Damaged once more, it keeps what the first repair set aside.
+    dir.write("s.jsonl", &torn);
+    assert_eq!(dir.exit(&["repair", "--in-place", "--no-backup", "s.jsonl"]).0, 0);
+    assert_eq!(
+        dir.names(),
+        ["s.jsonl", "s.jsonl.bak", "s.quarantine.jsonl", "s.quarantine.jsonl.2"]
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn without_a_place_for_what_is_set_aside_nothing_is_written() {
+    let dir = Dir::new();
+    dir.write("s.jsonl", &own("damaged/pi/torn-tail"));
+    let shell = |command: &str| {
+        let command = command.replace("copyist", env!("CARGO_BIN_EXE_copyist"));
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &command]).current_dir(dir.root()).output().expect("a shell")
+    };
+    let done = shell("copyist repair -o - - < s.jsonl");
+    assert_eq!((done.status.code(), done.stdout.len()), (Some(4), 0), "{done:?}");
+    let done = shell("copyist repair -o - --quarantine q.jsonl - < s.jsonl");
+    assert!(done.status.success() && !done.stdout.is_empty(), "{done:?}");
+    let done = shell("copyist repair -o - s.jsonl");
+    assert!(done.status.success() && !done.stdout.is_empty(), "{done:?}");
+    assert_eq!(dir.names(), ["q.jsonl", "s.jsonl", "s.quarantine.jsonl"]);
+}
+
+#[test]
+fn migrate_and_convert_repair_first_where_they_are_asked_to() {
+    let dir = Dir::new();
+    let old = own("pi/v1/feature-work");
+    let torn = [old.as_slice(), &old[..old.len() / 2][old.len() / 2 - 40..]].concat();
+    dir.write("s.jsonl", &torn);
+    assert_eq!(dir.exit(&["migrate", "-o", "m.jsonl", "s.jsonl"]).0, 3);
+    let (code, said) = dir.exit(&["migrate", "--repair", "-o", "m.jsonl", "s.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    dir.write("whole.jsonl", &old);
+    assert_eq!(dir.exit(&["migrate", "-o", "w.jsonl", "whole.jsonl"]).0, 0);
+    assert_eq!(read(&dir.path("m.jsonl")), read(&dir.path("w.jsonl")));
+    assert!(dir.path("m.quarantine.jsonl").is_file());
+    let (code, said) =
+        dir.exit(&["convert", "-t", "connectonion@2", "--repair", "--out-dir", "out", "s.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(dir.exit(&["convert", "-t", "connectonion@2", "-o", "w.yaml", "whole.jsonl"]).0, 0);
+    assert_eq!(read(&dir.path("out/s.yaml")), read(&dir.path("w.yaml")));
+    assert!(dir.path("out/s.quarantine.jsonl").is_file());
+    let (code, said) = dir.exit(&["migrate", "--repair", "--in-place", "s.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(read(&dir.path("s.jsonl")), read(&dir.path("w.jsonl")));
+    assert_eq!(read(&dir.path("s.jsonl.bak")), torn);
+    // A healthy file is only migrated.
+    assert_eq!(dir.exit(&["migrate", "--repair", "-o", "h.jsonl", "whole.jsonl"]).0, 0);
+    assert!(!dir.path("h.quarantine.jsonl").exists());
+}
+
+#[test]
+fn a_pair_is_repaired_before_it_is_converted() {
+    let dir = Dir::new();
+    let log = b"{\"type\": \"user_message\", \"content\": \"Go.\", \"timestamp\": \"2025-11-20T10:00:01.000001Z\"}\n{\"content\": [{\"te";
+    dir.write("a.jsonl", log);
+    dir.write("a.meta.json", b"{\"session_name\": \"a\", \"created_at\": \"2025-11-20T10:0");
+    let (code, said) = dir.exit(&["convert", "-t", "pi", "--repair", "-o", "p.jsonl", "a.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(String::from_utf8_lossy(&read(&dir.path("p.jsonl"))).contains("Go."));
+    assert_eq!(read(&dir.path("a.jsonl")), log);
+    assert_eq!(dir.names(), ["a.jsonl", "a.meta.json", "p.jsonl", "p.quarantine.jsonl"]);
+}

@@ -1,0 +1,94 @@
+//! ConnectOnion's files: every known damage, with ConnectOnion's own loader as judge.
+
+use crate::common::{Dir, corpus, files, name, read};
+use crate::judge::{repaired, set_aside};
+use copyist::format::Wish;
+use copyist::formats::connectonion::FORMAT;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn loader() -> Option<PathBuf> {
+    let loader =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/oracle/connectonion/load.py");
+    let python = Command::new("python3").args(["-c", "import yaml"]).output();
+    let usable = loader.is_file() && python.is_ok_and(|done| done.status.success());
+    if !usable {
+        eprintln!("SKIP ConnectOnion's loader: no python3 with PyYAML, or no loader");
+    }
+    usable.then_some(loader)
+}
+
+/// How many messages ConnectOnion's loader reads of a file; `None` if it fails.
+fn loaded(loader: &Path, file: &Path) -> Option<usize> {
+    let asked = Command::new("python3").arg(loader).arg(file).output().expect("Python runs");
+    let said: Value = serde_json::from_slice(&asked.stdout).expect("JSON");
+    let ok = said["ok"] == true;
+    ok.then(|| said["messages"].as_array().map_or(0, Vec::len))
+}
+
+/// Damaged files that hold nothing of a session, or one in another encoding, which is no damage
+/// though the loader refuses it; and what a person wrote who knew YAML better than the loader does.
+const OTHER: &[&str] = &[
+    "a_empty",
+    "b_empty",
+    "c_empty",
+    "eval_empty",
+    "run_empty",
+    "utf16",
+    "gbk",
+    "alias_bomb",
+    "b_deep",
+    "mixed_keys",
+];
+
+#[test]
+fn the_loader_reads_every_repaired_file_and_no_less_of_it() {
+    let Some(corpus) = corpus("repair of YAML") else { return };
+    let Some(loader) = loader() else { return };
+    let folder = corpus.join("connectonion/mut");
+    let expected: Value =
+        serde_json::from_slice(&read(&folder.join("expected.json"))).expect("JSON");
+    let dir = Dir::in_memory();
+    println!("| file | damage | back | set aside | the loader before | after |");
+    println!("|---|---|---|---|---|---|");
+    let mut wrong = Vec::new();
+    for input in files(&folder).into_iter().filter(|path| name(path).ends_with(".yaml")) {
+        let (file, source) = (name(&input), read(&input));
+        let real = &expected[&file];
+        let before = real["ok"].as_bool().unwrap_or(false).then(|| real["n_messages"].as_u64());
+        let before = before.map(|count| count.unwrap_or(0) as usize);
+        let wish = Wish { name: file.clone(), ..Wish::default() };
+        let other = OTHER.iter().any(|other| file.contains(other));
+        let Some(done) = repaired(&FORMAT, &source, &wish) else {
+            println!("| {file} | nothing to get back | | | {before:?} | |");
+            assert!(other, "{file}");
+            continue;
+        };
+        let out = dir.write(&file, &done.out);
+        let after = loaded(&loader, &out);
+        let codes: Vec<_> = done.findings.counts.keys().map(|code| code.name()).collect();
+        println!(
+            "| {file} | {} | {} | {} | {before:?} | {after:?} |",
+            codes.join(" "),
+            done.report.records,
+            done.report.quarantined
+        );
+        if !(other || after.is_some() && after >= before) {
+            wrong.push(format!(
+                "{file}: {before:?}, then {after:?}\n{}",
+                String::from_utf8_lossy(&done.out)
+            ));
+        }
+        let again = repaired(&FORMAT, &done.out, &wish).expect("a session");
+        if again.report.changed || again.out != done.out {
+            wrong.push(format!(
+                "{file}: not at once: {:?}\n{}",
+                again.findings.counts,
+                String::from_utf8_lossy(&done.out)
+            ));
+        }
+        set_aside(&done.aside);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
