@@ -146,6 +146,10 @@ codes! {
     OutputFolder "CY0707" Error "output is a folder" "`-o` names the file that is written, and nothing is written in place of a folder. `--out-dir` writes into one."
     LinkBeside "CY0708" Warning "link beside the file is not followed" "A file that belongs to the session by its name is a symbolic link, and links that nobody named may lead anywhere. The session is read without it. Name the file that the link points to, or put the file itself there."
     OtherOutput "CY0709" Warning "another output has this name" "Codelia keeps the outputs of tools of all sessions in one folder, under names that come twice. The one that was there first is left; the session itself holds its own in full."
+    ChangedSince "CY0710" Note "input changed since the journal" "The journal says that an earlier run was done with this input. Since then the input was written to, or its output is gone or changed, so the work was done anew."
+    NotAsWritten "CY0711" Error "file is not what the journal says" "An original is put back only where the file is still, byte for byte, what the run wrote, and the backup what the run read. Somebody changed, moved or removed one of them since. Both were left as they are; the backup stands where the message says."
+    NoBackup "CY0712" Error "no original was kept" "The run changed the file with `--no-backup`, so there is nothing to put back. The file was left as it is."
+    OutsideRoot "CY0713" Error "journal leads outside of its folder" "The journal names a file that is not below the folder which it says that the run worked in, or behind a link. No run writes that, so the journal was edited. The file was left alone."
     TornRecord "CY0801" Warning "torn record set aside" "The record was cut, mostly by a crash or a full disk while the agent wrote it, and what is left of it is no record. `repair` puts it into the quarantine file, byte for byte. `--salvage` restores the members that are complete."
     GluedSplit "CY0802" Warning "records of one line taken apart" "Several records stood on one line, or a whole one behind a torn one, and the agent reads none of them. Each whole record now has a line of its own."
     NulsRemoved "CY0803" Warning "NUL bytes set aside" "The file system kept the length of the file but not its contents, mostly after a power cut. What stood there cannot be brought back."
@@ -235,6 +239,9 @@ impl Code {
             Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
             Self::TornRecord => Some("`--salvage` restores the members that are complete"),
             Self::NoQuarantine => Some("`--quarantine FILE` names one"),
+            Self::NotAsWritten => {
+                Some("look at both, and rename the backup if that is what you want")
+            }
             _ => None,
         }
     }
@@ -381,17 +388,10 @@ impl Log {
 
     /// Adds a finding.
     pub fn report(&self, mut diagnostic: Diagnostic) {
-        let mut inner = self.inner.borrow_mut();
         if let Some(at) = &mut diagnostic.at {
             at.part += self.part.get();
         }
-        *inner.counts.entry(diagnostic.code).or_default() += 1;
-        if inner.diagnostics.len() >= Self::SHOWN {
-            diagnostic.window = None;
-        }
-        if inner.diagnostics.len() < Self::KEPT {
-            inner.diagnostics.push(diagnostic);
-        }
+        self.inner.borrow_mut().add(diagnostic);
     }
 
     /// Counts a field that met `fate`.
@@ -437,9 +437,20 @@ impl Findings {
     /// One finding and nothing else.
     #[must_use]
     pub fn of(diagnostic: Diagnostic) -> Self {
-        let log = Log::default();
-        log.report(diagnostic);
-        log.into_findings()
+        let mut findings = Self::default();
+        findings.add(diagnostic);
+        findings
+    }
+
+    /// Adds a finding.
+    pub fn add(&mut self, mut diagnostic: Diagnostic) {
+        *self.counts.entry(diagnostic.code).or_default() += 1;
+        if self.diagnostics.len() >= Log::SHOWN {
+            diagnostic.window = None;
+        }
+        if self.diagnostics.len() < Log::KEPT {
+            self.diagnostics.push(diagnostic);
+        }
     }
 
     /// The gravest finding.

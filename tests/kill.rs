@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 
 const FILES: usize = 500;
 
+/// So many for the test that goes on and takes back at many moments.
+const MANY: usize = 2000;
+
 /// Sessions before and after migration, by name.
 type Sessions = BTreeMap<PathBuf, (Vec<u8>, Vec<u8>)>;
 
@@ -28,14 +31,25 @@ fn killed_thirty_times_each_way() {
     kill_both_ways(30, Dir::new);
 }
 
+#[test]
+fn killed_five_times_resumed_and_taken_back() {
+    println!("{}", journaled(&Dir::in_memory(), &sessions(FILES), 5));
+}
+
+#[test]
+#[ignore = "takes minutes on a slow disk"]
+fn killed_fifty_times_resumed_and_taken_back() {
+    println!("{}", journaled(&Dir::new(), &sessions(MANY), 50));
+}
+
 fn kill_both_ways(times: u32, folder: fn() -> Dir) {
-    let sessions = sessions();
+    let sessions = sessions(FILES);
     println!("{}", out_dir(&folder(), &sessions, times));
     println!("{}", in_place(&folder(), &sessions, times));
 }
 
 /// Small sessions of version 1, no two alike.
-fn sessions() -> Sessions {
+fn sessions(many: usize) -> Sessions {
     let v1 = common::testdata().join("pi/v1");
     let sources: Vec<_> =
         own_inputs().into_iter().filter(|p| p.starts_with(&v1)).map(|p| read(&p)).collect();
@@ -45,9 +59,9 @@ fn sessions() -> Sessions {
         let note = format!("{{\"type\":\"event\",\"timestamp\":\"t\",\"n\":{n}}}\n");
         let old = [lines.collect::<Vec<_>>().concat(), note.into_bytes()].concat();
         let new = migrated(&old, "pi@3", &Options::default()).0.expect("a session");
-        (PathBuf::from(format!("{}/{n:03}.jsonl", n % 3)), (old, new))
+        (PathBuf::from(format!("{}/{n:04}.jsonl", n % 3)), (old, new))
     };
-    (0..FILES).map(session).collect()
+    (0..many).map(session).collect()
 }
 
 /// What the kills met.
@@ -176,6 +190,52 @@ fn in_place(dir: &Dir, sessions: &Sessions, times: u32) -> String {
         }
     }
     met.summary("--in-place", times, whole)
+}
+
+/// Killed in place, then resumed, then undone.
+fn journaled(dir: &Dir, sessions: &Sessions, times: u32) -> String {
+    let folder = dir.path("in");
+    let migrate = ["migrate", "--in-place", "--journal", "j", "--resume", "in"];
+    let prepare = || {
+        fill(&folder, sessions);
+        let _ = fs::remove_file(dir.path("j"));
+    };
+    let whole = whole_run(dir, &migrate, prepare);
+    let mut met = Met::default();
+    for i in 0..times {
+        prepare();
+        met.killed += u32::from(kill_after(dir, &migrate, moment(whole, i, times)));
+        met.stale += without_temporary(&mut files(&folder));
+        for (name, (old, new)) in sessions {
+            let now = read(&folder.join(name));
+            assert!(now == *new || now == *old, "{} is not whole", name.display());
+            met.done += usize::from(now == *new);
+            met.waiting += usize::from(now == *old);
+        }
+        met.backups +=
+            files(&folder).iter().filter(|path| common::name(path).ends_with(".bak")).count();
+        assert_eq!(dir.exit(&migrate).0, 0);
+        assert_eq!(files(&folder).len(), 2 * sessions.len(), "more than files and backups");
+        for (name, (old, new)) in sessions {
+            assert!(read(&folder.join(name)) == *new, "{} is not whole", name.display());
+            let backup = backup(&folder.join(name));
+            assert!(backup.as_ref() == Some(old), "{}: wrong backup", name.display());
+        }
+        let (code, said) = dir.exit(&["undo", "j"]);
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(files(&folder).len(), sessions.len(), "more than the originals");
+        for (name, (old, _)) in sessions {
+            assert!(read(&folder.join(name)) == *old, "{} is not back", name.display());
+        }
+    }
+    met.summary("--journal", times, whole)
+}
+
+/// A moment in the part of a run that is the turn's, at random there.
+fn moment(whole: Duration, turn: u32, times: u32) -> Duration {
+    use std::hash::{BuildHasher, RandomState};
+    let random = (RandomState::new().hash_one(turn) % 1000) as u32;
+    whole * (turn * 1000 + random) / (times * 1000)
 }
 
 fn backup(path: &Path) -> Option<Vec<u8>> {

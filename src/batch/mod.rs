@@ -1,6 +1,8 @@
 //! Many sessions: finding them, naming their outputs, working on them side by side, and keeping
 //! account.
 
+mod account;
+mod commit;
 mod filter;
 mod found;
 mod group;
@@ -9,8 +11,11 @@ mod join;
 mod names;
 mod report;
 mod task;
+mod undo;
 mod workers;
 
+pub use account::{Account, Earlier, root};
+pub use commit::{Commit, Done, Over};
 pub use filter::{Filter, Pattern};
 pub use found::{Found, Opened, Said};
 pub use group::{Gather, group};
@@ -19,4 +24,5 @@ pub use join::join;
 pub use names::{Name, Namer};
 pub use report::{FailOn, FileReport, Outcome, RunReport, Summary};
 pub use task::{Action, Mending, Place, Task};
+pub use undo::undo;
 pub use workers::each;

@@ -1,6 +1,6 @@
 //! What is told about each input, and about all of them.
 
-use crate::diagnostic::{Code, Diagnostic, Fate, Findings, Log, Severity};
+use crate::diagnostic::{Code, Diagnostic, Fate, Findings, Severity};
 use crate::error::{Error, ErrorKind};
 use crate::format::Repaired;
 use crate::inspect::Inspection;
@@ -38,13 +38,17 @@ pub enum Outcome {
     Skipped,
     /// A part of a session that is an input under its main part's name.
     Part,
+    /// Finished by an earlier run, as the journal says.
+    Done,
+    /// The original was put back.
+    Restored,
     /// Without output.
     Failed,
 }
 
 impl Outcome {
     /// Every outcome, in the order of the closing summary.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Migrated,
         Self::Converted,
         Self::Unchanged,
@@ -58,6 +62,8 @@ impl Outcome {
         Self::Shown,
         Self::Skipped,
         Self::Part,
+        Self::Done,
+        Self::Restored,
         Self::Failed,
     ];
 
@@ -78,6 +84,8 @@ impl Outcome {
             Self::Shown => "shown",
             Self::Skipped => "skipped",
             Self::Part => "part",
+            Self::Done => "done",
+            Self::Restored => "restored",
             Self::Failed => "failed",
         }
     }
@@ -128,6 +136,9 @@ pub struct FileReport {
     /// Whether the output's pipe was closed by whoever read it.
     #[serde(skip)]
     pub pipe_closed: bool,
+    /// The exit code that the earlier run gave, which did the work.
+    #[serde(skip)]
+    pub earlier: u8,
     /// What was found and lost.
     #[serde(flatten, serialize_with = "findings")]
     pub findings: Findings,
@@ -150,6 +161,7 @@ impl FileReport {
             repair: None,
             bytes: 0,
             pipe_closed: false,
+            earlier: 0,
             findings: Findings::default(),
         }
     }
@@ -167,12 +179,13 @@ impl FileReport {
         self.parts.get(part as usize).unwrap_or(&self.path)
     }
 
-    /// Notes that there is no output, and why.
-    pub fn fail(&mut self, error: Error, log: &Log) {
+    /// Notes that there is no output; the finding says why.
+    #[must_use]
+    pub fn fail(&mut self, error: Error) -> Diagnostic {
         self.outcome = Outcome::Failed;
         self.output = None;
         self.pipe_closed = is_closed_pipe(&error);
-        log.report(error.into_diagnostic());
+        error.into_diagnostic()
     }
 
     /// The exit code that it calls for.
@@ -192,6 +205,7 @@ impl FileReport {
             Outcome::Failed => 3,
             Outcome::Invalid | Outcome::Repairable | Outcome::Beyond => 1,
             Outcome::Skipped | Outcome::Part => 0,
+            Outcome::Done => self.earlier,
             _ => u8::from(fails || found.worst() == Some(Severity::Error)),
         }
     }

@@ -1,5 +1,6 @@
 //! One operation on one input, from opening it to the output in its place.
 
+use super::commit::Done;
 use super::found::{Found, Opened, Said};
 use super::inputs::{Job, Origin, stem};
 use super::names::Name;
@@ -9,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Options, Parts, Sink, Target, Wish};
 use crate::formats::Spec;
-use crate::store::{Backup, Destination, Input, Meter, Output, Policy, Swept, Tally, mend};
+use crate::store::{Backup, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, mend};
 use crate::{convert, inspect, join, migrate, repair, validate};
 use jsonschema::Validator;
 use std::collections::{HashMap, HashSet};
@@ -115,23 +116,29 @@ impl Task {
         Said::new(self.from, &self.options)
     }
 
-    /// Does it to one input. `output` is what its output is called below the output folder.
+    /// Does it to one input. `output` is what its output is called below the output folder; it is
+    /// complete then, and waits for its place.
     #[must_use]
-    pub fn run(&self, job: &Job, output: &Name) -> FileReport {
+    pub fn run(&self, job: &Job, output: &Name) -> Done {
         let mut report = FileReport::new(job.name());
         let log = Log::default();
         let cx = Cx { options: &self.options, log: &log };
         let tally = Tally::new(&self.meter);
-        match self.session(job, output, &tally, &cx, &mut report) {
-            Ok(outcome) => report.outcome = outcome,
+        let done = self.session(job, output, &tally, &cx, &mut report);
+        let sealed = match done {
+            Ok((outcome, sealed)) => {
+                report.outcome = outcome;
+                sealed
+            }
             Err(error) => {
                 let beyond = self.policy.dry && error.code() == Code::NothingBack;
-                report.fail(error, &log);
+                log.report(report.fail(error));
                 if beyond {
                     report.outcome = Outcome::Beyond;
                 }
+                Sealed::default()
             }
-        }
+        };
         tally.settle(job.size.unwrap_or(0));
         report.bytes = tally.bytes();
         report.findings = log.into_findings();
@@ -140,7 +147,7 @@ impl Task {
         {
             report.outcome = Outcome::Invalid;
         }
-        report
+        Done { report, sealed }
     }
 
     fn session(
@@ -150,18 +157,18 @@ impl Task {
         tally: &Tally,
         cx: &Cx<'_>,
         report: &mut FileReport,
-    ) -> Result<Outcome> {
+    ) -> Result<(Outcome, Sealed)> {
         if job.passed_over {
-            return Ok(Outcome::Skipped);
+            return looked(Outcome::Skipped);
         }
         if let Origin::Joined { files, .. } = &job.origin {
             return self.join(files, output, tally, cx, report);
         }
         let Some(opened) = Opened::new(&job.origin, self.said(), job.named)? else {
-            return Ok(Outcome::Skipped);
+            return looked(Outcome::Skipped);
         };
         if opened.part_of.as_ref().is_some_and(|main| !job.named || self.is_input(main)) {
-            return Ok(Outcome::Part);
+            return looked(Outcome::Part);
         }
         let Opened { found, input, files, links, .. } = opened;
         for link in links {
@@ -175,29 +182,29 @@ impl Task {
         report.format = Some(found.name());
         report.confidence = Some(found.sniffed.confidence.name());
         match &self.action {
-            Action::Detect => Ok(Outcome::Detected),
+            Action::Detect => looked(Outcome::Detected),
             Action::Context(request) => {
                 let mut out = std::io::stdout();
                 report.records = context::run(found.format, &mut input, request, cx, &mut out)?;
-                Ok(Outcome::Shown)
+                looked(Outcome::Shown)
             }
             Action::Inspect(request) => {
                 let inspection = inspect::run(found.format, &mut input, *request, cx)?;
                 report.records = inspection.kinds.values().sum();
                 report.inspection = Some(Box::new(inspection));
-                Ok(Outcome::Shown)
+                looked(Outcome::Shown)
             }
             Action::Validate(max_errors) => {
                 let schema = self.schema(&found)?;
                 report.records = validate::run(found.format, &schema, &mut input, *max_errors, cx)?;
-                Ok(Outcome::Valid)
+                looked(Outcome::Valid)
             }
             Action::Migrate(to) => match to {
                 Some(to) if to.format.name != found.format.name => {
                     if job.named {
                         Err(other_format(&found, *to))
                     } else {
-                        Ok(Outcome::Skipped)
+                        looked(Outcome::Skipped)
                     }
                 }
                 _ => {
@@ -245,7 +252,7 @@ impl Task {
         to: Spec,
         cx: &Cx<'_>,
         report: &mut FileReport,
-    ) -> Result<Outcome> {
+    ) -> Result<(Outcome, Sealed)> {
         let version = found.sniffed.version;
         let stays = to.version().number == version;
         let migrates = matches!(self.action, Action::Migrate(_));
@@ -271,11 +278,10 @@ impl Task {
         report.records = done.records;
         if in_place && !done.changed {
             report.output = None;
-            return Ok(self.outcome(false));
+            return Ok((self.outcome(false), output.discard()));
         }
         report.wrote(&output);
-        output.commit()?;
-        Ok(self.outcome(done.changed))
+        Ok((self.outcome(done.changed), output.seal()?))
     }
 
     /// What became of an input that was changed or not.
@@ -337,8 +343,8 @@ impl Task {
         tally: &Tally,
         cx: &Cx<'_>,
         report: &mut FileReport,
-    ) -> Result<Outcome> {
-        let Action::Convert(to) = self.action else { return Ok(Outcome::Skipped) };
+    ) -> Result<(Outcome, Sealed)> {
+        let Action::Convert(to) = self.action else { return looked(Outcome::Skipped) };
         report.parts = files.iter().map(|file| file.display().to_string()).collect();
         let (mut inputs, mut formats) = (Vec::new(), Vec::new());
         for (place, file) in (0..).zip(files) {
@@ -355,8 +361,7 @@ impl Task {
             pieces.map(|(format, parts)| join::Piece { format, parts }).collect();
         report.records = join::run(&mut pieces, to, &mut output, cx)?.records;
         report.wrote(&output);
-        output.commit()?;
-        Ok(Outcome::Converted)
+        Ok((Outcome::Converted, output.seal()?))
     }
 
     /// Opens the output of an input that is made of `files`.
@@ -374,10 +379,7 @@ impl Task {
             Destination::Native { folder, .. } => Some(folder.display().to_string()),
             _ => target.map(|path| path.display().to_string()),
         };
-        match &destination {
-            Destination::Native { folder, .. } => self.sweep_beside(&folder.join("in")),
-            _ => target.into_iter().for_each(|target| self.sweep_beside(target)),
-        }
+        self.sweep(&destination, target);
         let in_place = matches!(destination, Destination::InPlace { .. });
         if let (false, Some(path)) = (in_place, target)
             && self.is_input(path)
@@ -391,6 +393,20 @@ impl Task {
             _ => None,
         };
         Ok(Output::prepare(destination, &regular, self.policy)?.quarantined(quarantine))
+    }
+
+    /// Removes what killed runs left where the output of this input goes.
+    pub fn sweep_for(&self, job: &Job, output: &Name) {
+        let files: Vec<_> = job.files().map(Path::to_owned).collect();
+        let destination = self.destination(output, &files, None);
+        self.sweep(&destination, destination.target(job.files().next()));
+    }
+
+    fn sweep(&self, destination: &Destination, target: Option<&Path>) {
+        match destination {
+            Destination::Native { folder, .. } => self.sweep_beside(&folder.join("in")),
+            _ => target.into_iter().for_each(|target| self.sweep_beside(target)),
+        }
     }
 
     /// Removes what killed runs left in the folder of a file that is to be written.
@@ -439,6 +455,11 @@ fn wish_of(mending: &Mending, files: &[PathBuf]) -> Wish {
         folder: name(path.as_deref().and_then(Path::parent)),
         ..mending.wish.clone()
     }
+}
+
+/// For an input that is only looked at.
+fn looked(outcome: Outcome) -> Result<(Outcome, Sealed)> {
+    Ok((outcome, Sealed::default()))
 }
 
 fn no_step(found: &Found, to: Spec) -> Error {

@@ -2,7 +2,7 @@
 
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// How many workers there are at most; more only wait for each other.
 const MOST: usize = 1024;
@@ -10,12 +10,16 @@ const MOST: usize = 1024;
 /// Does `work` on every item with `threads` workers and hands each result to `each` in the order
 /// of the items, as soon as those before it are there. `threads` 0 means one for each processor.
 ///
+/// A result may come later than its item's work ends: with that of another item, or from `rest`,
+/// which is asked once when there is no more work.
+///
 /// # Errors
 /// If the system gives no threads.
 pub fn each<J: Sync, T: Send>(
     items: &[J],
     threads: usize,
-    work: impl Fn(&J) -> T + Sync,
+    work: impl Fn(usize, &J) -> Vec<(usize, T)> + Sync,
+    rest: impl FnOnce() -> Vec<(usize, T)>,
     each: impl FnMut(T) + Send,
 ) -> Result<(), rayon::ThreadPoolBuildError> {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -26,10 +30,11 @@ pub fn each<J: Sync, T: Send>(
     let line = Mutex::new(Line { next: 0, waiting: BTreeMap::new(), each });
     pool.install(|| {
         items.iter().enumerate().par_bridge().for_each(|(place, item)| {
-            let result = work(item);
-            line.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).arrive(place, result);
+            let results = work(place, item);
+            line.lock().unwrap_or_else(PoisonError::into_inner).arrive(results);
         });
     });
+    line.into_inner().unwrap_or_else(PoisonError::into_inner).arrive(rest());
     Ok(())
 }
 
@@ -41,8 +46,8 @@ struct Line<T, F> {
 }
 
 impl<T, F: FnMut(T)> Line<T, F> {
-    fn arrive(&mut self, place: usize, result: T) {
-        self.waiting.insert(place, result);
+    fn arrive(&mut self, results: Vec<(usize, T)>) {
+        self.waiting.extend(results);
         while let Some(result) = self.waiting.remove(&self.next) {
             (self.each)(result);
             self.next += 1;
@@ -58,13 +63,17 @@ mod tests {
     fn results_come_in_order() {
         let items: Vec<u64> = (0..200).collect();
         let mut seen = Vec::new();
+        let late = Mutex::new(Vec::new());
         each(
             &items,
             4,
-            |n| {
+            |place, n| {
                 std::thread::sleep(std::time::Duration::from_micros(n * 7919 % 300));
-                *n
+                let mut late = late.lock().expect("whole");
+                late.push((place, *n));
+                if n % 7 == 0 { std::mem::take(&mut *late) } else { Vec::new() }
             },
+            || std::mem::take(&mut *late.lock().expect("whole")),
             |n| seen.push(n),
         )
         .expect("threads");

@@ -2,7 +2,9 @@
 
 use super::Stop;
 use super::inputs::Inputs;
-use crate::batch::{FailOn, Mending, Place};
+use super::journal::Journaling;
+use super::run::run_accountably;
+use crate::batch::{FailOn, Mending, Place, Task};
 use crate::format::{OnError, Options};
 use crate::formats::Spec;
 use crate::ids::Choice;
@@ -109,6 +111,8 @@ pub struct Writing {
     /// How new identifiers are chosen
     #[arg(long, value_name = "HOW", value_enum, default_value = "derived")]
     pub ids: Ids,
+    #[command(flatten)]
+    pub journaling: Journaling,
 }
 
 /// What becomes of what a target cannot express.
@@ -188,6 +192,18 @@ impl Writing {
     /// What may be written over.
     pub fn policy(&self) -> Policy {
         Policy { force: self.force, dry: self.dry_run }
+    }
+
+    /// Runs `task`, with the journal that the person wants.
+    pub fn run(
+        &self,
+        command: &str,
+        task: Task,
+        inputs: &Inputs,
+        telling: &Telling,
+    ) -> Result<u8, Stop> {
+        let account = self.journaling.open(command, &task, inputs, self.ids)?;
+        run_accountably(command, task, inputs, telling, account.as_ref())
     }
 
     /// `--ids` for the library.

@@ -3,7 +3,6 @@
 use super::Stop;
 use super::args::{Carrying, Reading, Telling, Writing, mending, spec};
 use super::inputs::{Batch, Inputs};
-use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::{OnError, Options};
 use crate::formats::Spec;
@@ -81,6 +80,6 @@ impl Args {
             ..Task::looking(action, options, &self.reading.from)
         }
         .failing(self.reading.fail_on());
-        run("convert", task, &inputs, &self.telling)
+        self.writing.run("convert", task, &inputs, &self.telling)
     }
 }

@@ -129,7 +129,7 @@ impl Args {
             Err(Failed::B(error)) => (&mut b.report, logs[1], error),
             Err(Failed::Show(error)) => (&mut a.report, logs[0], error),
         };
-        report.fail(error, log);
+        log.report(report.fail(error));
         None
     }
 }
@@ -155,7 +155,7 @@ impl Opened {
                 Self { report, input }
             }
             Err(error) => {
-                report.fail(error, log);
+                log.report(report.fail(error));
                 Self { report, input: None }
             }
         }

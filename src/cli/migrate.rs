@@ -3,7 +3,6 @@
 use super::Stop;
 use super::args::{Carrying, InPlace, Reading, Telling, Writing, mending, spec};
 use super::inputs::Batch;
-use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::{OnError, Options};
 use crate::formats::Spec;
@@ -64,6 +63,6 @@ impl Args {
             ..Task::looking(action, options, &self.reading.from)
         }
         .failing(self.reading.fail_on());
-        run("migrate", task, &inputs, &self.telling)
+        self.writing.run("migrate", task, &inputs, &self.telling)
     }
 }

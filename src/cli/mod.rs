@@ -12,6 +12,8 @@ mod explain;
 mod formats;
 mod inputs;
 mod inspect;
+mod interrupt;
+mod journal;
 mod list;
 mod man;
 mod migrate;
@@ -25,6 +27,7 @@ mod sessions;
 mod show;
 mod status;
 mod style;
+mod undo;
 mod validate;
 
 use crate::error::Error;
@@ -38,7 +41,8 @@ use std::process::ExitCode;
 /// Migrate, convert, check and repair the session files of AI coding agents.
 ///
 /// Exit codes: 0 all done; 1 findings (invalid, loss or warnings under --fail-on, would repair, data
-/// read only in part); 2 wrong usage; 3 at least one input gave no output; 4 copyist itself cannot go on.
+/// read only in part); 2 wrong usage; 3 at least one input gave no output; 4 copyist itself cannot go on;
+/// 130 and 143 interrupted, with inputs not begun.
 #[derive(Debug, Parser)]
 #[command(name = "copyist", version, max_term_width = 100, arg_required_else_help = true)]
 struct Cli {
@@ -51,6 +55,7 @@ enum Command {
     Migrate(migrate::Args),
     Convert(convert::Args),
     Repair(repair::Args),
+    Undo(undo::Args),
     Inspect(inspect::Args),
     Diff(diff::Args),
     Context(context::Args),
@@ -111,6 +116,7 @@ pub fn main() -> ExitCode {
         Command::Migrate(args) => args.run(),
         Command::Convert(args) => args.run(),
         Command::Repair(args) => args.run(),
+        Command::Undo(args) => args.run(),
         Command::Inspect(args) => args.run(),
         Command::Diff(args) => args.run(),
         Command::Context(args) => args.run(),

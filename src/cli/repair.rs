@@ -3,7 +3,6 @@
 use super::Stop;
 use super::args::{InPlace, Reading, Telling, Writing};
 use super::inputs::Batch;
-use super::run::run;
 use crate::batch::{Action, Mending, Task};
 use crate::format::{OnError, Options, Wish};
 use std::path::PathBuf;
@@ -81,6 +80,6 @@ impl Args {
             ..Task::looking(action, options, &self.reading.from)
         }
         .failing(self.reading.fail_on());
-        run("repair", task, &inputs, &self.telling)
+        self.writing.run("repair", task, &inputs, &self.telling)
     }
 }

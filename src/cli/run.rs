@@ -2,17 +2,33 @@
 
 use super::args::Telling;
 use super::inputs::Inputs;
+use super::interrupt::Interrupt;
 use super::progress::Progress;
 use super::show::{self, Show};
 use super::{Stop, save};
-use crate::batch::{self, Action, FileReport, Job, Name, Namer, Place, RunReport, Summary, Task};
+use crate::batch::{
+    self, Account, Action, Commit, Earlier, FailOn, FileReport, Job, Name, Namer, Outcome, Over,
+    Place, RunReport, Summary, Task,
+};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::store::Backup;
 use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
-/// Runs `task` on everything that the person named. Gives the exit code.
-pub fn run(command: &str, mut task: Task, inputs: &Inputs, telling: &Telling) -> Result<u8, Stop> {
+/// Runs a task that leaves no journal.
+pub fn run(command: &str, task: Task, inputs: &Inputs, telling: &Telling) -> Result<u8, Stop> {
+    run_accountably(command, task, inputs, telling, None)
+}
+
+/// Runs `task` on everything that the person named, and tells `account` of it. Gives the exit code.
+pub fn run_accountably(
+    command: &str,
+    mut task: Task,
+    inputs: &Inputs,
+    telling: &Telling,
+    account: Option<&Account>,
+) -> Result<u8, Stop> {
     let started = Instant::now();
     let backup = match &task.place {
         Place::InPlace(Backup::Suffix(suffix)) => Some(suffix.clone()),
@@ -38,29 +54,36 @@ pub fn run(command: &str, mut task: Task, inputs: &Inputs, telling: &Telling) ->
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
     let watched = jobs.iter().map(|(job, _)| job);
     let progress = Progress::start(telling, data_on_stdout, watched, &task.meter);
-    let mut teller = Teller {
-        task,
-        progress: &progress,
-        show: Show::new(telling, data_on_stdout, task.policy.dry),
-        summary: Summary::default(),
-        kept: telling.report.is_some().then(Vec::new),
-        exit: 0,
-    };
+    let mut teller = Teller::new(telling, &progress, data_on_stdout, task.policy.dry, task.fail_on);
     for (path, error) in errors {
         let mut report = FileReport::new(path.display().to_string());
         report.findings = crate::diagnostic::Findings::of(error.into_diagnostic());
         teller.tell(report);
     }
-    let work = |(job, output): &(Job, Name)| {
-        let report = task.run(job, output);
+    let interrupt = interrupt(task, inputs, data_on_stdout)?;
+    let shift = Shift { task, account, commit: Commit::new(account, task.fail_on) };
+    let work = |place: usize, (job, output): &(Job, Name)| {
+        if interrupt.code().is_some() {
+            return vec![(place, None)];
+        }
+        let over = shift.work(place, job, output);
         progress.advance();
-        report
+        begun(over)
     };
-    batch::each(&jobs, inputs.jobs, work, |report| teller.tell(report))
+    let mut left = 0;
+    let tell = |report: Option<FileReport>| match report {
+        Some(report) => teller.tell(report),
+        None => left += 1,
+    };
+    batch::each(&jobs, inputs.jobs, work, || begun(shift.commit.finish()), tell)
         .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
     let Teller { show, summary, kept, exit, .. } = teller;
+    let exit = interrupt.code().unwrap_or(exit);
     drop(progress);
     show.summary(&summary, started.elapsed());
+    if interrupt.code().is_some() {
+        show.interrupted(left, account.is_some());
+    }
     if let Some(error) = &show.broken {
         return Err(Stop::broken(format!("cannot write results: {error}")));
     }
@@ -74,19 +97,80 @@ pub fn run(command: &str, mut task: Task, inputs: &Inputs, telling: &Telling) ->
     Ok(exit)
 }
 
-struct Teller<'a> {
+/// The work on one input after the other, and what it needs.
+struct Shift<'a> {
     task: &'a Task,
-    progress: &'a Progress,
-    show: Show,
-    summary: Summary,
-    /// Reports for `--report`.
-    kept: Option<Vec<FileReport>>,
-    exit: u8,
+    account: Option<&'a Account>,
+    commit: Commit<'a>,
 }
 
-impl Teller<'_> {
-    fn tell(&mut self, report: FileReport) {
-        self.exit = self.exit.max(report.exit_code(self.task.fail_on));
+impl Shift<'_> {
+    fn work(&self, place: usize, job: &Job, output: &Name) -> Over {
+        let earlier = self.account.map_or(Earlier::Nothing, |account| account.earlier(job));
+        if let Earlier::Done(exit) = earlier {
+            let mut report = FileReport::new(job.name());
+            report.outcome = Outcome::Done;
+            report.earlier = exit;
+            // The run that did this may have been killed over another file of the folder.
+            self.task.sweep_for(job, output);
+            return vec![(place, report)];
+        }
+        let mut done = self.task.run(job, output);
+        if earlier == Earlier::Changed {
+            let title = Code::ChangedSince.title();
+            done.report.findings.add(Diagnostic::new(Code::ChangedSince, title));
+        }
+        self.commit.push(place, job, done)
+    }
+}
+
+fn begun(over: Over) -> Vec<(usize, Option<FileReport>)> {
+    over.into_iter().map(|(place, report)| (place, Some(report))).collect()
+}
+
+/// Signals are waited for where a run leaves files that it had better finish. Others end at once,
+/// above all those that wait for a person to type.
+fn interrupt(task: &Task, inputs: &Inputs, data_on_stdout: bool) -> Result<Interrupt, Stop> {
+    let writes = !matches!(task.place, Place::None) && !task.policy.dry && !data_on_stdout;
+    if !writes || inputs.stdin() {
+        return Ok(Interrupt::default());
+    }
+    Interrupt::watch().map_err(|error| Stop::broken(format!("cannot wait for signals: {error}")))
+}
+
+/// Tells what became of inputs, and keeps account.
+pub struct Teller<'a> {
+    fail_on: Option<FailOn>,
+    progress: &'a Progress,
+    pub show: Show,
+    pub summary: Summary,
+    /// Reports for `--report`.
+    pub kept: Option<Vec<FileReport>>,
+    pub exit: u8,
+}
+
+impl<'a> Teller<'a> {
+    /// Has told of nothing yet.
+    pub fn new(
+        telling: &Telling,
+        progress: &'a Progress,
+        data_on_stdout: bool,
+        dry: bool,
+        fail_on: Option<FailOn>,
+    ) -> Self {
+        Self {
+            fail_on,
+            progress,
+            show: Show::new(telling, data_on_stdout, dry),
+            summary: Summary::default(),
+            kept: telling.report.is_some().then(Vec::new),
+            exit: 0,
+        }
+    }
+
+    /// Tells about one input.
+    pub fn tell(&mut self, report: FileReport) {
+        self.exit = self.exit.max(report.exit_code(self.fail_on));
         self.summary.add(&report);
         if !report.pipe_closed {
             self.show.file(&report, self.progress);

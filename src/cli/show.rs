@@ -64,7 +64,7 @@ impl Show {
     /// Tells about one input.
     pub fn file(&mut self, report: &FileReport, progress: &Progress) {
         if self.json {
-            let told = !matches!(report.outcome, Outcome::Skipped | Outcome::Part);
+            let told = !matches!(report.outcome, Outcome::Skipped | Outcome::Part | Outcome::Done);
             if told || self.verbose {
                 self.result(&serde_json::to_string(report).unwrap_or_default(), progress);
             }
@@ -130,6 +130,8 @@ impl Show {
             }
             Outcome::Invalid if !self.quiet => Some(format!("{path}: {outcome} {format}")),
             Outcome::Skipped if self.verbose => Some(format!("{path}: {outcome}, no session file")),
+            Outcome::Done if self.verbose => Some(format!("{path}: {outcome} by an earlier run")),
+            Outcome::Restored if self.verbose => Some(format!("{path}: {outcome}")),
             Outcome::Part if self.verbose => {
                 Some(format!("{path}: {outcome} of a session, read with it"))
             }
@@ -170,6 +172,16 @@ impl Show {
         let counts =
             if counts.is_empty() { "no session files".to_owned() } else { counts.join(", ") };
         self.say(&format!("{counts}; {records}{pace}{nothing}\n"));
+    }
+
+    /// Tells that the run ended before its time, with this many inputs not begun.
+    pub fn interrupted(&self, left: u64, journaled: bool) {
+        let inputs = plural(left, "input");
+        let help = match journaled {
+            true => "the same command with `--resume` goes on",
+            false => "`--journal FILE` would let `--resume` go on",
+        };
+        self.say(&format!("copyist: interrupted; {inputs} not begun; {help}\n"));
     }
 
     fn say(&self, text: &str) {

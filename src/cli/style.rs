@@ -40,14 +40,18 @@ impl Paint {
         self.paint(
             text,
             match outcome {
-                Outcome::Migrated | Outcome::Converted | Outcome::Valid | Outcome::Repaired => {
-                    AnsiColor::Green.on_default()
-                }
+                Outcome::Migrated
+                | Outcome::Converted
+                | Outcome::Valid
+                | Outcome::Repaired
+                | Outcome::Restored => AnsiColor::Green.on_default(),
                 Outcome::Invalid | Outcome::Failed | Outcome::Beyond => AnsiColor::Red.on_default(),
                 Outcome::Repairable => AnsiColor::Yellow.on_default(),
-                Outcome::Healthy | Outcome::Unchanged | Outcome::Skipped | Outcome::Part => {
-                    Style::new().dimmed()
-                }
+                Outcome::Healthy
+                | Outcome::Unchanged
+                | Outcome::Skipped
+                | Outcome::Part
+                | Outcome::Done => Style::new().dimmed(),
                 Outcome::Detected | Outcome::Shown => Style::new(),
             },
         )

@@ -2,6 +2,7 @@
 
 use super::copies::Copies;
 use super::meter::{Reach, Tally};
+use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Head, Parts};
 use crate::lines::BOM;
@@ -308,6 +309,30 @@ impl Fingerprint {
     pub fn of(path: &Path) -> Result<Self> {
         let meta = std::fs::metadata(path).map_err(|error| Error::io("cannot open", error))?;
         Ok(Self { size: meta.len(), modified: meta.modified().ok(), inode: inode(&meta) })
+    }
+
+    /// Whether the file at `path` is still like that.
+    ///
+    /// # Errors
+    /// If it is not, or is not there.
+    pub fn holds(&self, path: &Path) -> Result<()> {
+        if Self::of(path)? == *self {
+            return Ok(());
+        }
+        Err(Error::request(Code::Changed, Code::Changed.title()))
+    }
+
+    /// The size in bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The time of the last change, to the nanosecond; `None` where the file system knows none, or
+    /// one that no calendar has.
+    #[must_use]
+    pub fn modified(&self) -> Option<String> {
+        Some(jiff::Timestamp::try_from(self.modified?).ok()?.to_string())
     }
 }
 

@@ -1,22 +1,31 @@
 //! The world outside: files that are read, and files that are written so that a crash at any
 //! moment leaves either the old contents or the new.
 
+mod back;
+mod barrier;
 mod check;
 mod copies;
 mod input;
+mod journal;
+mod limits;
 mod lock;
 mod mended;
 mod meter;
 mod output;
 mod place;
+mod sealed;
 mod shared;
 mod tail;
 mod temporary;
 
+pub use back::{Back, Restorer};
 pub use copies::Copies;
 pub use input::{Among, Fingerprint, Input};
+pub use journal::{Entry, Header, Journal, Name, State, read as read_journal};
+pub use limits::open_files;
 pub use mended::mend;
 pub use meter::{Meter, Tally};
 pub use output::{BACKUP, Backup, Destination, Output, Policy};
+pub use sealed::{Placed, Sealed, hash, put};
 pub use tail::last_line;
 pub use temporary::{Swept, TEMPORARY};

@@ -6,18 +6,17 @@
 
 use super::check::{check_in_place, check_part, check_target, is_special};
 use super::input::Fingerprint;
-use super::place::{keep_attributes, keep_original, keep_owner, rename_failed, sync_folder};
-use super::shared::{self, alone};
+use super::place::{keep_attributes, keep_owner};
+use super::sealed::{Meets, Sealed, Staged, put};
+use super::shared::{self, Alone};
 use super::temporary::temporary;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Change, Sink, Spool};
 use crate::repair::QUARANTINE;
-use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// Where a session goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,28 +105,6 @@ pub struct Output {
     changes: Vec<(PathBuf, Change)>,
     /// The paths of all parts that were created.
     created: Vec<PathBuf>,
-}
-
-/// A file that waits for its place.
-#[derive(Debug)]
-pub struct Staged {
-    /// Its contents.
-    pub file: NamedTempFile,
-    /// Its place.
-    pub target: PathBuf,
-    /// What becomes of a file that stands there.
-    pub meets: Meets,
-}
-
-/// What becomes of a file that stands where another is put.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meets {
-    /// It stops the work, unless the person allows that it is written over.
-    Stop,
-    /// It stays, for sessions share it and it is as good.
-    Stays,
-    /// It goes, for the new one was made from it.
-    Goes,
 }
 
 /// Names of originals that are kept end so, unless the person says otherwise.
@@ -263,22 +240,25 @@ impl Output {
     /// # Errors
     /// If it is not.
     pub fn unchanged(&self) -> Result<()> {
-        for (path, before) in &self.sources {
-            if Fingerprint::of(path)? != *before {
-                return Err(Error::request(Code::Changed, Code::Changed.title()));
-            }
-        }
-        Ok(())
+        self.sources.iter().try_for_each(|(path, before)| before.holds(path))
     }
 
     /// Puts the output in its place. Without this call, nothing of it remains.
     ///
     /// # Errors
     /// If the input changed meanwhile, the target appeared meanwhile, or the system refuses.
-    pub fn commit(mut self) -> Result<()> {
+    pub fn commit(self) -> Result<()> {
+        let sealed = self.seal()?;
+        put(vec![sealed], |_| Ok(())).pop().unwrap_or(Ok(()))
+    }
+
+    /// Makes every file what it is to be; it only waits for its place, as [`put`] gives it.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn seal(mut self) -> Result<Sealed> {
         let changes = std::mem::take(&mut self.changes);
-        // Held until the new contents stand where the old ones were read.
-        let _alone = (!changes.is_empty()).then(alone);
+        let alone = (!changes.is_empty()).then(Alone::wait);
         let mut before = Vec::new();
         for (target, change) in changes {
             before.push(shared::Before::of(&target)?);
@@ -289,20 +269,21 @@ impl Output {
         }
         let staged = std::mem::take(&mut self.staged);
         staged.iter().try_for_each(|staged| self.finish(staged))?;
-        // The flush can take long; the check is worth most right before the renaming.
-        self.unchanged()?;
-        before.iter().try_for_each(shared::Before::unchanged)?;
-        let mut folders = BTreeSet::new();
-        for staged in staged {
-            let folder = folder_of(&staged.target).to_owned();
-            create_folder(&folder)?;
-            self.put(staged)?;
-            folders.insert(folder);
-        }
-        folders.iter().try_for_each(|folder| sync_folder(folder))
+        let backup = match &self.destination {
+            Destination::InPlace { backup: Backup::Suffix(suffix), .. } => Some(suffix.clone()),
+            _ => None,
+        };
+        let (force, in_place) = (self.policy.force, self.changes_inputs());
+        Ok(Sealed { staged, sources: self.sources, before, alone, force, in_place, backup })
     }
 
-    /// Makes a file what it is to be, and durable.
+    /// Gives the output up; only what was read is remembered.
+    #[must_use]
+    pub fn discard(self) -> Sealed {
+        Sealed { sources: self.sources, ..Sealed::default() }
+    }
+
+    /// Gives a file the permissions and times that it is to have.
     fn finish(&self, Staged { file, target, meets }: &Staged) -> Result<()> {
         let file = file.as_file();
         if let (Meets::Goes, Ok(meta)) = (meets, fs::metadata(target)) {
@@ -315,26 +296,7 @@ impl Output {
                 keep_owner(source, file)?;
             }
         }
-        file.sync_all().map_err(|error| Error::io("cannot flush to the disk", error))
-    }
-
-    fn put(&self, Staged { file, target, meets }: Staged) -> Result<()> {
-        let in_place = self.replaces(&target);
-        if let (true, Destination::InPlace { backup: Backup::Suffix(suffix), .. }) =
-            (in_place, &self.destination)
-        {
-            keep_original(&target, suffix)?;
-        }
-        let over = self.policy.force || in_place || meets == Meets::Goes;
-        let put = if over { file.persist(&target) } else { file.persist_noclobber(&target) };
-        match put {
-            Err(error)
-                if meets == Meets::Stays && error.error.kind() == io::ErrorKind::AlreadyExists =>
-            {
-                Ok(())
-            }
-            put => put.map(drop).map_err(|error| rename_failed(&target, error.error)),
-        }
+        Ok(())
     }
 }
 
@@ -443,7 +405,7 @@ pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn create_folder(folder: &Path) -> Result<()> {
+pub fn create_folder(folder: &Path) -> Result<()> {
     let doing = || format!("cannot create the folder {}", folder.display());
     fs::create_dir_all(folder).map_err(|error| Error::io(doing(), error))
 }

@@ -43,9 +43,10 @@ pub fn keep_owner(_: &Path, _: &File) -> Result<()> {
 }
 
 /// Gives the original a second name, so that it is there at every moment. An older backup is
-/// never replaced: it may be the only copy of what an earlier run found.
-pub fn keep_original(path: &Path, suffix: &str) -> Result<()> {
-    for n in 1u32.. {
+/// never replaced: it may be the only copy of what an earlier run found. Gives the second name.
+pub fn keep_original(path: &Path, suffix: &str) -> Result<PathBuf> {
+    let mut n = 1u64;
+    loop {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
         if n > 1 {
@@ -53,18 +54,18 @@ pub fn keep_original(path: &Path, suffix: &str) -> Result<()> {
         }
         let backup = PathBuf::from(name);
         match fs::hard_link(path, &backup) {
-            Ok(()) => return Ok(()),
+            Ok(()) => return Ok(backup),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 // A run that was killed may have come as far as this.
                 if same_file::is_same_file(path, &backup).unwrap_or(false) {
-                    return Ok(());
+                    return Ok(backup);
                 }
             }
             // Not every file system has links.
-            Err(_) => return copy_original(path, &backup),
+            Err(_) => return copy_original(path, &backup).map(|()| backup),
         }
+        n += 1;
     }
-    Ok(())
 }
 
 fn copy_original(path: &Path, backup: &Path) -> Result<()> {
@@ -83,17 +84,5 @@ pub fn rename_failed(target: &Path, error: io::Error) -> Error {
         exists(target)
     } else {
         Error::io(format!("cannot rename to {}", target.display()), error)
-    }
-}
-
-/// Makes the rename itself durable.
-pub fn sync_folder(folder: &Path) -> Result<()> {
-    let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    match synced {
-        // Some file systems cannot flush a folder.
-        Err(error) if error.kind() != io::ErrorKind::InvalidInput => {
-            Err(Error::io("cannot flush the folder", error))
-        }
-        _ => Ok(()),
     }
 }

@@ -8,15 +8,37 @@ use crate::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// The largest file that is copied or changed, in bytes.
 pub const LARGEST: u64 = 1 << 30;
 
-/// Waits until no other thread of this run changes what sessions share.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+/// While it is held, no other thread of this run changes what sessions share.
+///
+/// It may be let go by another thread than the one that waited for it, as a guard of the standard
+/// library may not.
+#[derive(Debug)]
+pub struct Alone(());
+
+static TAKEN: Mutex<bool> = Mutex::new(false);
+static FREE: Condvar = Condvar::new();
+
+impl Alone {
+    /// Waits until nobody else holds it.
+    pub fn wait() -> Self {
+        let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken =
+            FREE.wait_while(taken, |taken| *taken).unwrap_or_else(PoisonError::into_inner);
+        *taken = true;
+        Self(())
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        FREE.notify_one();
+    }
 }
 
 /// A shared file before its change.

@@ -1,11 +1,10 @@
 //! The cases: what the input holds, or what stands around it.
 
-use crate::common::{Dir, converted, migrated, recognise};
+use crate::common::{Dir, Mount, converted, migrated, recognise};
 use copyist::format::{OnError, Options};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 /// Input, what stands around it, and how the four commands are called; an empty call is none.
 pub struct Case {
@@ -30,15 +29,6 @@ pub enum World {
     /// There is a file system without room.
     #[allow(dead_code, reason = "it is unmounted when it is dropped")]
     Full(Mount),
-}
-
-pub struct Mount(PathBuf);
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let done = Command::new("umount").arg(&self.0).status();
-        assert!(done.is_ok_and(|done| done.success()), "{} stays mounted", self.0.display());
-    }
 }
 
 impl Case {
@@ -322,14 +312,5 @@ fn full_with_input(dir: &Dir) -> Result<World, String> {
 }
 
 fn mounted(dir: &Dir, size: &str) -> Result<World, String> {
-    let folder = dir.path("full");
-    fs::create_dir(&folder).expect("a folder");
-    let size = format!("size={size}");
-    let mounted =
-        Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&folder).output();
-    match mounted {
-        Ok(done) if done.status.success() => Ok(World::Full(Mount(folder))),
-        Ok(done) => Err(format!("no mount: {}", String::from_utf8_lossy(&done.stderr).trim())),
-        Err(error) => Err(format!("no mount: {error}")),
-    }
+    Mount::new(dir, "full", size).map(World::Full)
 }

@@ -346,3 +346,35 @@ impl Dir {
         (code, String::from_utf8_lossy(&said).into_owned())
     }
 }
+
+/// A file system in memory, with little room. It takes root to make one.
+pub struct Mount(PathBuf);
+
+impl Mount {
+    /// Of this size, as a folder of `dir`.
+    pub fn new(dir: &Dir, name: &str, size: &str) -> Result<Self, String> {
+        let folder = dir.path(name);
+        std::fs::create_dir(&folder).expect("a folder");
+        let size = format!("size={size}");
+        let mut command = std::process::Command::new("mount");
+        match command.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&folder).output() {
+            Ok(done) if done.status.success() => Ok(Self(folder)),
+            Ok(done) => Err(format!("no mount: {}", String::from_utf8_lossy(&done.stderr).trim())),
+            Err(error) => Err(format!("no mount: {error}")),
+        }
+    }
+
+    /// Makes room.
+    pub fn grow(&self, size: &str) {
+        let size = format!("remount,size={size}");
+        let done = std::process::Command::new("mount").args(["-o", &size]).arg(&self.0).status();
+        assert!(done.is_ok_and(|done| done.success()), "no more room");
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let done = std::process::Command::new("umount").arg(&self.0).status();
+        assert!(done.is_ok_and(|done| done.success()), "{} stays mounted", self.0.display());
+    }
+}

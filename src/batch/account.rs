@@ -1,0 +1,187 @@
+//! What a run tells its journal, and what an earlier run told it.
+
+use super::inputs::{Job, Origin};
+use super::report::{FileReport, Outcome};
+use crate::error::Result;
+use crate::store::{Entry, Fingerprint, Header, Journal, Name, Placed, State, hash};
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// A journal, as far as a run needs to know it.
+#[derive(Debug)]
+pub struct Account {
+    journal: Mutex<Journal>,
+    /// The folder that paths are relative to.
+    root: PathBuf,
+    /// The last entry of each input.
+    earlier: HashMap<Key, Entry>,
+}
+
+/// An input: its main file, and which of the sessions in it.
+type Key = (PathBuf, Option<String>);
+
+/// What an earlier run made of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Earlier {
+    /// Nothing that holds.
+    Nothing,
+    /// Everything there is to do; it called for this exit code.
+    Done(u8),
+    /// What is no longer so: the input or its output changed since.
+    Changed,
+}
+
+/// A journal that was opened, the header that stands in it, and how many of its lines cannot be
+/// read.
+pub type OpenedJournal = (Journal, Option<Header>, Vec<Entry>, u64);
+
+impl Account {
+    /// Opens the file, which a run before this one may have begun.
+    ///
+    /// # Errors
+    /// If it cannot be written, or is something else.
+    pub fn open(path: &Path) -> Result<OpenedJournal> {
+        let (journal, read) = Journal::open(path)?;
+        Ok(match read {
+            Some(read) => (journal, Some(read.header), read.entries, read.unread),
+            None => (journal, None, Vec::new(), 0),
+        })
+    }
+
+    /// Goes on with what `entries` tell of; their paths are relative to `root`.
+    #[must_use]
+    pub fn new(journal: Journal, root: PathBuf, entries: Vec<Entry>) -> Self {
+        let key = |entry: &Entry| (root.join(entry.path.path()), entry.session.clone());
+        let earlier = entries.into_iter().map(|entry| (key(&entry), entry)).collect();
+        Self { journal: Mutex::new(journal), root, earlier }
+    }
+
+    /// What an earlier run made of an input, as far as that is still there.
+    #[must_use]
+    pub fn earlier(&self, job: &Job) -> Earlier {
+        let Some(entry) = key(job).and_then(|key| self.earlier.get(&key)) else {
+            return Earlier::Nothing;
+        };
+        if entry.outcome == Outcome::Failed.name() {
+            return Earlier::Nothing;
+        }
+        if self.holds(entry) { Earlier::Done(entry.exit) } else { Earlier::Changed }
+    }
+
+    /// Whether everything is as the entry says. An input that was changed in place is its output.
+    fn holds(&self, entry: &Entry) -> bool {
+        let replaced = |file: &State| entry.outputs.iter().any(|made| made.path == file.path);
+        let files = entry.files.iter().filter(|file| !replaced(file));
+        let alike = |made: &State| {
+            let old = entry.files.iter().find(|file| file.path == made.path);
+            // Only its contents tell whether the file got its place.
+            let unclear = old.is_some_and(|old| old.size == made.size);
+            self.is(made) && (!unclear || self.has_hash(made))
+        };
+        files.into_iter().all(|file| self.is(file)) && entry.outputs.iter().all(alike)
+    }
+
+    /// Whether a file is as it was, as far as that shows from outside.
+    fn is(&self, state: &State) -> bool {
+        Fingerprint::of(&self.root.join(state.path.path()))
+            .is_ok_and(|now| now.size() == state.size && now.modified() == state.modified)
+    }
+
+    fn has_hash(&self, state: &State) -> bool {
+        let now = hash(File::open(self.root.join(state.path.path()))).ok();
+        now.is_some() && now == state.hash
+    }
+
+    /// What the journal is told about an input; `None` for what is no input of its own.
+    #[must_use]
+    pub fn entry(
+        &self,
+        job: &Job,
+        report: &FileReport,
+        exit: u8,
+        files: &[(PathBuf, Fingerprint)],
+    ) -> Option<Entry> {
+        if matches!(report.outcome, Outcome::Skipped | Outcome::Part | Outcome::Done) {
+            return None;
+        }
+        let (path, session) = key(job)?;
+        let file = |(path, state): &(PathBuf, Fingerprint)| self.state(path, state);
+        Some(Entry {
+            path: self.name(&path),
+            session,
+            outcome: report.outcome.name().to_owned(),
+            exit,
+            files: files.iter().map(file).collect(),
+            outputs: Vec::new(),
+        })
+    }
+
+    /// An output as the journal is told of it.
+    #[must_use]
+    pub fn output(&self, placed: &Placed, hash: String) -> State {
+        State {
+            hash: Some(hash),
+            backup: placed.backup.as_ref().map(|path| self.name(&real(path))),
+            ..self.state(&placed.path, &placed.fingerprint)
+        }
+    }
+
+    fn state(&self, path: &Path, state: &Fingerprint) -> State {
+        State {
+            path: self.name(&real(path)),
+            size: state.size(),
+            modified: state.modified(),
+            hash: None,
+            backup: None,
+        }
+    }
+
+    fn name(&self, path: &Path) -> Name {
+        Name::from(path.strip_prefix(&self.root).unwrap_or(path))
+    }
+
+    /// Adds entries to the journal.
+    ///
+    /// # Errors
+    /// If the system refuses; then none was added.
+    pub fn record(&self, entries: &[Entry]) -> Result<()> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner).append(entries)
+    }
+}
+
+fn key(job: &Job) -> Option<Key> {
+    let session = match &job.origin {
+        Origin::Whole(whole) => Some(whole.among.session.clone()),
+        _ => None,
+    };
+    Some((real(job.files().next()?), session))
+}
+
+/// A file's path by real folders. The file itself may be a link that the person named.
+#[must_use]
+pub fn real(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+    folder.map_or_else(|_| path.to_owned(), |folder| folder.join(name))
+}
+
+/// The folder that holds everything that was named; `None` if nothing does.
+#[must_use]
+pub fn root(paths: &[PathBuf]) -> Option<PathBuf> {
+    let folder = |path: &PathBuf| match path.is_dir() {
+        true => path.canonicalize().ok(),
+        false => real(path).parent().map(Path::to_owned),
+    };
+    let common = |a: PathBuf, b: PathBuf| -> Option<PathBuf> {
+        a.ancestors().find(|folder| b.starts_with(folder)).map(Path::to_owned)
+    };
+    let mut folders = paths.iter().map(folder);
+    let first = folders.next()??;
+    folders.try_fold(first, |root, folder| common(root, folder?))
+}

@@ -1,0 +1,182 @@
+//! Outputs that wait for each other, so that many get their places behind one wait for the disk.
+
+use super::account::Account;
+use super::inputs::Job;
+use super::report::{FailOn, FileReport, Outcome};
+use crate::error::Error;
+use crate::store::{Entry, Placed, Sealed, open_files, put};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// So many files wait at most; what a killed run loses is work on these.
+const MOST_FILES: u64 = 512;
+
+/// So many bytes wait at most: no more than the disk takes in a moment.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// What became of an input, if its output gets its place.
+#[derive(Debug)]
+pub struct Done {
+    /// What is told about it.
+    pub report: FileReport,
+    /// The output; empty if there is none.
+    pub sealed: Sealed,
+}
+
+/// Reports whose inputs' work is over, with the inputs' places.
+pub type Over = Vec<(usize, FileReport)>;
+
+/// Gathers outputs, and puts them in their places when there are enough of them.
+#[derive(Debug)]
+pub struct Commit<'a> {
+    account: Option<&'a Account>,
+    fail_on: Option<FailOn>,
+    most: u64,
+    waiting: Mutex<Group>,
+    /// Held by whoever waits for the disk.
+    turn: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    members: Vec<Member>,
+    files: u64,
+    bytes: u64,
+    urgent: bool,
+}
+
+#[derive(Debug)]
+struct Member {
+    place: usize,
+    report: FileReport,
+    sealed: Sealed,
+    /// What the journal is to be told, and the hashes of the outputs.
+    entry: Option<(Entry, Vec<String>)>,
+}
+
+impl<'a> Commit<'a> {
+    /// For a run that tells `account` what it does.
+    #[must_use]
+    pub fn new(account: Option<&'a Account>, fail_on: Option<FailOn>) -> Self {
+        // As many again are written meanwhile, and as many are read.
+        let most = (open_files() / 4).clamp(1, MOST_FILES);
+        let (waiting, turn) = (Mutex::default(), Mutex::default());
+        Self { account, fail_on, most, waiting, turn }
+    }
+
+    /// Takes what became of the input in this place. Gives all reports that are true by then.
+    pub fn push(&self, place: usize, job: &Job, mut done: Done) -> Over {
+        let entry = self.account.and_then(|account| self.entry(account, job, &mut done));
+        let Done { report, sealed } = done;
+        if sealed.is_empty() && entry.is_none() {
+            return vec![(place, report)];
+        }
+        let mut group = lock(&self.waiting);
+        group.files += sealed.files() as u64;
+        group.bytes += sealed.bytes();
+        group.urgent |= sealed.is_urgent();
+        group.members.push(Member { place, report, sealed, entry });
+        if !group.is_full(self.most) {
+            return Vec::new();
+        }
+        drop(group);
+        // While one waits for the disk, others can go on until there is a second group.
+        let _turn = lock(&self.turn);
+        let mut group = lock(&self.waiting);
+        if !group.is_full(self.most) {
+            return Vec::new();
+        }
+        let group = std::mem::take(&mut *group);
+        self.put(group.members)
+    }
+
+    /// Puts in place whatever still waits.
+    pub fn finish(&self) -> Over {
+        let _turn = lock(&self.turn);
+        let group = std::mem::take(&mut *lock(&self.waiting));
+        self.put(group.members)
+    }
+
+    fn entry(&self, account: &Account, job: &Job, done: &mut Done) -> Option<(Entry, Vec<String>)> {
+        let hashes = done.sealed.hashes().unwrap_or_else(|error| {
+            let why = done.report.fail(error);
+            done.report.findings.add(why);
+            done.sealed = Sealed::default();
+            Vec::new()
+        });
+        let exit = done.report.exit_code(self.fail_on);
+        Some((account.entry(job, &done.report, exit, done.sealed.sources())?, hashes))
+    }
+
+    fn put(&self, members: Vec<Member>) -> Over {
+        let mut outputs = Vec::with_capacity(members.len());
+        let mut rest = Vec::with_capacity(members.len());
+        for Member { place, report, sealed, entry } in members {
+            // What sessions share has no entry that could tell whether it got its place.
+            let later = sealed.is_urgent();
+            outputs.push(sealed);
+            rest.push((place, report, entry, later));
+        }
+        let mut late: Vec<Option<Entry>> = vec![None; rest.len()];
+        let outcomes = put(outputs, |placed| {
+            let Some(account) = self.account else { return Ok(()) };
+            let mut now = Vec::new();
+            for (((_, _, entry, later), placed), late) in rest.iter_mut().zip(placed).zip(&mut late)
+            {
+                let (Some((entry, hashes)), Some(placed)) = (entry.take(), placed) else {
+                    continue;
+                };
+                let entry = with_outputs(account, entry, placed, hashes);
+                *late = Some(entry.clone());
+                if !*later {
+                    now.push(entry);
+                }
+            }
+            account.record(&now)
+        });
+        let mut over = Vec::with_capacity(rest.len());
+        let mut after = Vec::new();
+        for (((place, mut report, _, later), outcome), entry) in
+            rest.into_iter().zip(outcomes).zip(late)
+        {
+            match outcome {
+                Ok(()) => after.extend(entry.filter(|_| later)),
+                Err(error) => {
+                    after.extend(entry.map(failed));
+                    withdraw(&mut report, error);
+                }
+            }
+            over.push((place, report));
+        }
+        // Whoever takes the journal up looks whether its entries came true, so none is missed.
+        if let Some(account) = self.account {
+            let _ = account.record(&after);
+        }
+        over
+    }
+}
+
+impl Group {
+    fn is_full(&self, most: u64) -> bool {
+        let members = self.members.len() as u64;
+        self.urgent || self.files >= most || members >= MOST_FILES || self.bytes >= MOST_BYTES
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn with_outputs(account: &Account, entry: Entry, placed: &[Placed], hashes: Vec<String>) -> Entry {
+    let outputs = placed.iter().zip(hashes).map(|(placed, hash)| account.output(placed, hash));
+    Entry { outputs: outputs.collect(), ..entry }
+}
+
+fn failed(entry: Entry) -> Entry {
+    Entry { outcome: Outcome::Failed.name().to_owned(), exit: 3, outputs: Vec::new(), ..entry }
+}
+
+/// The output did not get its place after all.
+fn withdraw(report: &mut FileReport, error: Error) {
+    let why = report.fail(error);
+    report.findings.add(why);
+}

@@ -1,0 +1,58 @@
+//! `copyist undo`.
+
+use super::Stop;
+use super::args::Telling;
+use super::progress::Progress;
+use super::run::{Teller, write_report};
+use super::show::{plural, printable};
+use crate::batch::{self, RunReport};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Put back the originals of a run in place, as its journal tells of them
+///
+/// A file is put back only where it is still what the run wrote, byte for byte, and its backup what
+/// the run read; every other is told and left alone. Nothing outside of the folder that the run
+/// worked in is touched. Quarantine files stay.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What `--journal` wrote
+    journal: PathBuf,
+    /// Do everything but put back
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    #[command(flatten)]
+    telling: Telling,
+}
+
+impl Args {
+    pub fn run(self) -> Result<u8, Stop> {
+        let shown = printable(&self.journal.to_string_lossy());
+        let (reports, unread) = batch::undo(&self.journal, self.dry_run)
+            .map_err(|error| Stop::usage(format!("{shown}: {error}")))?;
+        let progress = Progress::none();
+        let mut teller = Teller::new(&self.telling, &progress, false, self.dry_run, None);
+        for report in reports {
+            teller.tell(report);
+        }
+        if unread > 0 {
+            let lines = plural(unread, "line");
+            // With a closed stderr there is no one left to tell.
+            let _ = writeln!(
+                std::io::stderr(),
+                "copyist: {shown}: {lines} cannot be read; what they tell of was left alone"
+            );
+            teller.exit = teller.exit.max(1);
+        }
+        let Teller { show, summary, kept, exit, .. } = teller;
+        show.summary(&summary, Duration::ZERO);
+        if let (Some(path), Some(kept)) = (&self.telling.report, kept) {
+            let copyist = env!("CARGO_PKG_VERSION");
+            let report =
+                RunReport { copyist, command: "undo", exit, summary: &summary, inputs: &kept };
+            write_report(path, &report)?;
+        }
+        Ok(exit)
+    }
+}

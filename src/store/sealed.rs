@@ -1,0 +1,216 @@
+//! Outputs that are complete, and how many of them get their places behind one wait for the disk.
+
+use super::barrier::{flush, sync_folder};
+use super::input::Fingerprint;
+use super::output::{create_folder, folder_of};
+use super::place::{keep_original, rename_failed};
+use super::shared::{Alone, Before};
+use crate::error::{Error, Result};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Seek};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// An output that is complete and waits for its place; if it is dropped, nothing of it remains.
+#[derive(Debug, Default)]
+pub struct Sealed {
+    /// The files, in the order in which they get their places.
+    pub(super) staged: Vec<Staged>,
+    /// What was read, and what it was like before.
+    pub(super) sources: Vec<(PathBuf, Fingerprint)>,
+    /// What sessions share, as it was before the change.
+    pub(super) before: Vec<Before>,
+    /// Held until the new contents stand where the old ones were read.
+    pub(super) alone: Option<Alone>,
+    /// Whether what stands at a place may be written over.
+    pub(super) force: bool,
+    /// Whether files that were read are replaced.
+    pub(super) in_place: bool,
+    /// How the names of originals end that are kept.
+    pub(super) backup: Option<String>,
+}
+
+/// A file that waits for its place.
+#[derive(Debug)]
+pub(super) struct Staged {
+    /// Its contents.
+    pub file: NamedTempFile,
+    /// Its place.
+    pub target: PathBuf,
+    /// What becomes of a file that stands there.
+    pub meets: Meets,
+}
+
+/// What becomes of a file that stands where another is put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meets {
+    /// It stops the work, unless the person allows that it is written over.
+    Stop,
+    /// It stays, for sessions share it and it is as good.
+    Stays,
+    /// It goes, for the new one was made from it.
+    Goes,
+}
+
+/// A file right before it gets its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Its place.
+    pub path: PathBuf,
+    /// What it is like; it keeps that when it is renamed.
+    pub fingerprint: Fingerprint,
+    /// Where the original is that it takes the place of.
+    pub backup: Option<PathBuf>,
+}
+
+impl Sealed {
+    /// The files that were read, and what they were like before.
+    #[must_use]
+    pub fn sources(&self) -> &[(PathBuf, Fingerprint)] {
+        &self.sources
+    }
+
+    /// Whether others wait for this one, because it changes what sessions share.
+    #[must_use]
+    pub fn is_urgent(&self) -> bool {
+        self.alone.is_some()
+    }
+
+    /// Whether nothing waits for a place.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.staged.is_empty()
+    }
+
+    /// How many files it has open.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        self.staged.len()
+    }
+
+    /// How many bytes wait to be flushed, as far as that can be told.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let size = |staged: &Staged| staged.file.as_file().metadata().map_or(0, |meta| meta.len());
+        self.staged.iter().map(size).sum()
+    }
+
+    /// The hashes of the files that are this session's own.
+    ///
+    /// # Errors
+    /// If one cannot be read.
+    pub fn hashes(&self) -> Result<Vec<String>> {
+        self.own().map(|staged| hash(staged.file.as_file().try_clone())).collect()
+    }
+
+    fn own(&self) -> impl Iterator<Item = &Staged> {
+        self.staged.iter().filter(|staged| staged.meets == Meets::Stop)
+    }
+
+    /// Whether the file at `target` is read, and a new one takes its place.
+    fn replaces(&self, target: &Path) -> bool {
+        self.in_place && self.sources.iter().any(|(source, _)| source == target)
+    }
+
+    /// The last checks, and the backups. Gives what its own files will be.
+    fn prepare(&self) -> Result<Vec<Placed>> {
+        // The flush can take long; the check is worth most right before the renaming.
+        self.sources.iter().try_for_each(|(path, before)| before.holds(path))?;
+        self.before.iter().try_for_each(Before::unchanged)?;
+        let mut placed = Vec::new();
+        for staged in &self.staged {
+            create_folder(folder_of(&staged.target))?;
+        }
+        for staged in self.own() {
+            let backup = self.backup.as_ref().filter(|_| self.replaces(&staged.target));
+            let backup = backup.map(|suffix| keep_original(&staged.target, suffix)).transpose()?;
+            let fingerprint = Fingerprint::of(staged.file.path())?;
+            placed.push(Placed { path: staged.target.clone(), fingerprint, backup });
+        }
+        Ok(placed)
+    }
+
+    /// Renames the files to their places, and notes their folders.
+    fn rename(mut self, folders: &mut BTreeSet<PathBuf>) -> Result<()> {
+        for Staged { file, target, meets } in std::mem::take(&mut self.staged) {
+            let over = self.force || meets == Meets::Goes || self.replaces(&target);
+            let put = if over { file.persist(&target) } else { file.persist_noclobber(&target) };
+            match put {
+                Ok(_) => drop(folders.insert(folder_of(&target).to_owned())),
+                Err(error)
+                    if meets == Meets::Stays
+                        && error.error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(rename_failed(&target, error.error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Puts outputs in their places. All of them are durable before the first one is renamed; between
+/// the two, `record` is told what each will be (`None` for those that failed), and nothing is
+/// renamed if it fails. Gives what became of each.
+pub fn put(
+    outputs: Vec<Sealed>,
+    record: impl FnOnce(&[Option<Vec<Placed>>]) -> Result<()>,
+) -> Vec<Result<()>> {
+    let mut flushed = {
+        let files = outputs.iter().flat_map(|output| &output.staged);
+        flush(&files.map(|staged| staged.file.as_file()).collect::<Vec<_>>()).into_iter()
+    };
+    let prepare = |output: &Sealed| {
+        // Each takes its own outcomes, also behind a failed one.
+        let durable: Vec<_> = flushed.by_ref().take(output.staged.len()).collect();
+        durable.into_iter().collect::<Result<()>>()?;
+        output.prepare()
+    };
+    let mut outcomes: Vec<Result<()>> = Vec::with_capacity(outputs.len());
+    let mut placed = Vec::with_capacity(outputs.len());
+    for prepared in outputs.iter().map(prepare) {
+        match prepared {
+            Ok(files) => {
+                placed.push(Some(files));
+                outcomes.push(Ok(()));
+            }
+            Err(error) => {
+                placed.push(None);
+                outcomes.push(Err(error));
+            }
+        }
+    }
+    if let Err(error) = record(&placed) {
+        let message = error.to_string();
+        let failed = |outcome: Result<()>| {
+            outcome.and(Err(Error::io(&message, io::Error::other("nothing was put in its place"))))
+        };
+        return outcomes.into_iter().map(failed).collect();
+    }
+    let mut folders = BTreeSet::new();
+    let rename = |(output, outcome): (Sealed, Result<()>)| match outcome {
+        Ok(()) => output.rename(&mut folders),
+        failed => failed,
+    };
+    let mut outcomes: Vec<_> = outputs.into_iter().zip(outcomes).map(rename).collect();
+    if let Err(error) = folders.iter().try_for_each(|folder| sync_folder(folder)) {
+        // Which of them it concerns cannot be told; each is in its place.
+        if let Some(outcome) = outcomes.iter_mut().find(|outcome| outcome.is_ok()) {
+            *outcome = Err(error);
+        }
+    }
+    outcomes
+}
+
+/// The hash of a file's contents, in hexadecimal digits.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn hash(file: io::Result<File>) -> Result<String> {
+    let hashed = file.and_then(|mut file| {
+        file.rewind()?;
+        let mut hasher = blake3::Hasher::new();
+        io::copy(&mut file, &mut hasher)?;
+        Ok(hasher.finalize().to_hex().to_string())
+    });
+    hashed.map_err(|error| Error::io("cannot read", error))
+}
