@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Confidence, Format, Head, Options, Sniffed};
 use crate::formats::{FORMATS, Spec};
-use crate::store::Input;
+use crate::store::{Input, plain_name};
 use crate::yaml::encoding::Encoding;
 use std::path::{Path, PathBuf};
 
@@ -197,7 +197,7 @@ impl Found {
     ) -> Result<Option<Self>> {
         let (bytes, whole) = input.head()?;
         let name = path.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-        let head = Head { name: &name, bytes: &bytes, whole, encoding: said.encoding };
+        let head = Head { name: plain_name(&name), bytes: &bytes, whole, encoding: said.encoding };
         let found = match said.from {
             _ if whole && bytes.trim_ascii().is_empty() => {
                 Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())))

@@ -2,6 +2,7 @@
 
 use super::inputs::{Job, stem};
 use crate::format::Format;
+use crate::store::plain_name;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -28,19 +29,24 @@ impl Namer {
         let own = job.relative.file_name().unwrap_or_default();
         let rule = to.map_or(str::to_owned as fn(&str) -> _, |to| to.stem);
         // A name that is no text keeps all its bytes; it has no ending that a format could know.
-        let (base, ending) = match own.to_str() {
-            Some(name) => {
+        let (base, ending, packing) = match own.to_str() {
+            Some(packed) => {
+                let name = plain_name(packed);
                 let base = rule(stem(name));
-                (OsString::from(base), name.get(stem(name).len()..))
+                (OsString::from(base), name.get(stem(name).len()..), packed.get(name.len()..))
             }
-            None => (own.to_owned(), None),
+            None => (own.to_owned(), None, None),
         };
         let ending = to.and_then(|to| to.extensions.first().copied()).or(ending);
+        // Files that are found by each other's names have no others.
+        let alone = to.is_none_or(|to| to.beside.is_empty() && to.member.is_none());
+        let packing = packing.filter(|_| alone);
         let mut n = 1u64;
         loop {
             let stem = if n > 1 { numbered(&base, n, rule) } else { base.clone() };
             let mut main = stem.clone();
             main.push(ending.unwrap_or_default());
+            main.push(packing.unwrap_or_default());
             let main = job.relative.with_file_name(main);
             if self.taken.insert(main.clone()) {
                 return Name { main, stem: job.relative.with_file_name(stem) };
@@ -109,6 +115,8 @@ mod tests {
             namer.name(&job("x.copyist.jsonl"), Some(&pi::FORMAT)).main,
             PathBuf::from("x.jsonl")
         );
+        let packed = namer.name(&job("y.copyist.jsonl.zst"), Some(&pi::FORMAT));
+        assert_eq!(packed, Name { main: "y.jsonl.zst".into(), stem: "y".into() });
         let second = namer.name(&job("x.jsonl"), Some(&pi::FORMAT));
         assert_eq!(second, Name { main: "x-2.jsonl".into(), stem: "x-2".into() });
         assert_eq!(namer.name(&job("x.jsonl"), None).stem, PathBuf::from("x-3"));

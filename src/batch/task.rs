@@ -10,7 +10,9 @@ use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Options, Parts, Sink, Target, Wish};
 use crate::formats::Spec;
-use crate::store::{Backup, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, mend};
+use crate::store::{
+    Backup, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, mend, plain_name,
+};
 use crate::{convert, inspect, join, migrate, repair, validate};
 use jsonschema::Validator;
 use std::collections::{HashMap, HashSet};
@@ -431,7 +433,7 @@ impl Task {
             Place::InPlace(backup) => {
                 let own = files.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
                 let file = own.file_name().unwrap_or_default().to_string_lossy();
-                let beside = own.with_file_name(stem(&file));
+                let beside = own.with_file_name(stem(plain_name(&file)));
                 let session = name.stem.file_name().unwrap_or_default();
                 Destination::InPlace {
                     backup: backup.clone(),
@@ -447,7 +449,7 @@ impl Task {
 fn wish_of(mending: &Mending, files: &[PathBuf]) -> Wish {
     let name = |path: Option<&Path>| {
         let name = path.and_then(Path::file_name).unwrap_or_default();
-        name.to_string_lossy().into_owned()
+        plain_name(&name.to_string_lossy()).to_owned()
     };
     let path = files.first().and_then(|path| std::path::absolute(path).ok());
     Wish {

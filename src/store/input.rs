@@ -2,6 +2,7 @@
 
 use super::copies::Copies;
 use super::meter::{Reach, Tally};
+use super::packed::{Packing, Unpacked, plain_name, unpacked};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Head, Parts};
@@ -150,12 +151,25 @@ impl Source {
     }
 
     fn pipe(reader: Box<dyn Read>) -> Self {
+        let reader = Box::new(Unpacked::new(reader));
         Self::Pipe(Pipe { reader: Some(reader), ahead: Vec::new() })
+    }
+
+    /// Makes it one that can be read again, at any place.
+    fn spool(&mut self, tally: &Tally, reach: &Reach) -> Result<()> {
+        let failed = |error| Error::io("cannot copy the input to a temporary file", error);
+        tally.again(1);
+        let mut from = tally.reader(reach, self.read()?);
+        let mut spool = tempfile::tempfile().map_err(failed)?;
+        io::copy(&mut from, &mut spool).map_err(failed)?;
+        spool.flush().map_err(failed)?;
+        *self = Self::Spooled(spool);
+        Ok(())
     }
 
     fn head(&mut self) -> Result<(Vec<u8>, bool)> {
         match self {
-            Self::File(path) => head(&mut opened(path)?),
+            Self::File(path) => head(&mut text_of(path)?),
             Self::Pipe(pipe) => {
                 let mut whole = false;
                 if let Some(reader) = pipe.reader.as_mut().filter(|_| pipe.ahead.is_empty()) {
@@ -170,7 +184,7 @@ impl Source {
     /// The whole of it; a pipe only once.
     fn read(&mut self) -> Result<Box<dyn Read>> {
         Ok(match self {
-            Self::File(path) => Box::new(opened(path)?),
+            Self::File(path) => text_of(path)?,
             Self::Pipe(pipe) => {
                 let reader = pipe.reader.take().ok_or_else(not_there)?;
                 Box::new(io::Cursor::new(std::mem::take(&mut pipe.ahead)).chain(reader))
@@ -205,6 +219,11 @@ fn opened(path: &Path) -> Result<File> {
     File::open(path).map_err(|error| Error::io("cannot open", error))
 }
 
+/// A file's text, compressed or not.
+fn text_of(path: &Path) -> Result<Box<dyn Read>> {
+    unpacked(opened(path)?).map_err(|error| Error::io("cannot read", error))
+}
+
 fn rewound(file: &File) -> Result<File> {
     let mut file = file.try_clone().map_err(|error| Error::io("cannot reopen", error))?;
     file.rewind().map_err(|error| Error::io("cannot rewind", error))?;
@@ -218,7 +237,9 @@ impl Parts for Input {
 
     fn file_name(&self) -> Option<String> {
         match self.parts.first() {
-            Some((_, Source::File(path))) => Some(path.file_name()?.to_string_lossy().into_owned()),
+            Some((_, Source::File(path))) => {
+                Some(plain_name(&path.file_name()?.to_string_lossy()).to_owned())
+            }
             _ => None,
         }
     }
@@ -234,6 +255,13 @@ impl Parts for Input {
     }
 
     fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
+        let packed = |source: &&mut Source| matches!(source, Source::File(path) if Packing::of_file(path).is_some());
+        if let Some((name, source)) = self.parts.iter_mut().find(|(part, _)| part == name)
+            && packed(&source)
+        {
+            // There is no place in it to go to.
+            source.spool(&self.tally, self.reaches.entry(name.clone()).or_default())?;
+        }
         let mut file = match self.part(name)? {
             Source::File(path) => opened(path)?,
             Source::Spooled(file) => rewound(file)?,
@@ -279,14 +307,7 @@ impl Parts for Input {
         self.tally.again(1);
         for (name, source) in &mut self.parts {
             if matches!(source, Source::Pipe(_)) {
-                let failed = |error| Error::io("cannot copy the input to a temporary file", error);
-                self.tally.again(1);
-                let reach = self.reaches.entry(name.clone()).or_default();
-                let mut from = self.tally.reader(reach, source.read()?);
-                let mut spool = tempfile::tempfile().map_err(failed)?;
-                io::copy(&mut from, &mut spool).map_err(failed)?;
-                spool.flush().map_err(failed)?;
-                *source = Source::Spooled(spool);
+                source.spool(&self.tally, self.reaches.entry(name.clone()).or_default())?;
             }
         }
         Ok(())

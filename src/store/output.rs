@@ -6,6 +6,7 @@
 
 use super::check::{check_in_place, check_part, check_target, is_special};
 use super::input::Fingerprint;
+use super::packed::{Closed, Packed, Packing, plain_name};
 use super::place::{keep_attributes, keep_owner};
 use super::sealed::{Meets, Sealed, Staged, put};
 use super::shared::{self, Alone};
@@ -105,6 +106,8 @@ pub struct Output {
     changes: Vec<(PathBuf, Change)>,
     /// The paths of all parts that were created.
     created: Vec<PathBuf>,
+    /// The ends of compressed parts.
+    packed: Vec<Closed>,
 }
 
 /// Names of originals that are kept end so, unless the person says otherwise.
@@ -126,6 +129,7 @@ impl Output {
             staged: Vec::new(),
             changes: Vec::new(),
             created: Vec::new(),
+            packed: Vec::new(),
         };
         match (&output.destination, sources) {
             (Destination::File(target) | Destination::Files { main: target, .. }, _) => {
@@ -149,7 +153,8 @@ impl Output {
     fn quarantine(&self) -> Result<PathBuf> {
         let beside = |path: &Path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let stem = name.strip_suffix(".jsonl").unwrap_or(&name).to_owned();
+            let name = plain_name(&name);
+            let stem = name.strip_suffix(".jsonl").unwrap_or(name).to_owned();
             path.with_file_name(stem + QUARANTINE)
         };
         match (&self.quarantine, &self.destination) {
@@ -228,6 +233,18 @@ impl Output {
         Ok(clone)
     }
 
+    /// Compresses what is written to a part, if its name asks for it, or a file that is changed in
+    /// place is compressed.
+    fn packed(&mut self, file: File, target: &Path) -> Result<Box<dyn Write>> {
+        let changed = self.replaces(target);
+        let packing = if changed { Packing::of_file(target) } else { Packing::of_name(target) };
+        let Some(packing) = packing else { return Ok(Box::new(file)) };
+        let (writer, closed) =
+            Packed::new(file, packing).map_err(|error| Error::io("cannot compress", error))?;
+        self.packed.push(closed);
+        Ok(Box::new(writer))
+    }
+
     /// The path of the main part, or of the first part that was created where that was not.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
@@ -257,6 +274,8 @@ impl Output {
     /// # Errors
     /// If the system refuses.
     pub fn seal(mut self) -> Result<Sealed> {
+        let ended = self.packed.iter().try_for_each(Closed::outcome);
+        ended.map_err(|error| Error::io("cannot write", error))?;
         let changes = std::mem::take(&mut self.changes);
         let alone = (!changes.is_empty()).then(Alone::wait);
         let mut before = Vec::new();
@@ -317,7 +336,10 @@ impl Sink for Output {
         self.created.extend(target.clone());
         match target {
             _ if self.policy.dry => Ok(Box::new(io::sink())),
-            Some(target) => Ok(Box::new(self.stage(&target, Meets::Stop)?)),
+            Some(target) => {
+                let file = self.stage(&target, Meets::Stop)?;
+                self.packed(file, &target)
+            }
             None if self.destination == Destination::Stdout && name.is_empty() => {
                 Ok(Box::new(io::stdout()))
             }

@@ -1,0 +1,302 @@
+//! Files that were compressed: gzip and Zstandard.
+//!
+//! What is read is told by its first bytes, whatever its name is; what is written follows its name.
+
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::path::Path;
+use std::rc::Rc;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// `.gz`, RFC 1952.
+    Gzip,
+    /// `.zst`, RFC 8878.
+    Zstd,
+}
+
+const ALL: [Packing; 2] = [Packing::Gzip, Packing::Zstd];
+
+/// Text may grow to so many times its compressed size, and [`ALLOWANCE`] more. Sessions repeat
+/// themselves, but no session does so a thousand times over.
+const MOST_TIMES: u64 = 200;
+
+/// So many bytes may come out of however little.
+const ALLOWANCE: u64 = 1 << 30;
+
+impl Packing {
+    /// How names end.
+    #[must_use]
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Gzip => ".gz",
+            Self::Zstd => ".zst",
+        }
+    }
+
+    /// The first bytes.
+    fn magic(self) -> &'static [u8] {
+        match self {
+            Self::Gzip => &[0x1f, 0x8b],
+            Self::Zstd => &[0x28, 0xb5, 0x2f, 0xfd],
+        }
+    }
+
+    /// What a file's name says.
+    #[must_use]
+    pub fn of_name(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_string_lossy();
+        ALL.into_iter().find(|packing| name.ends_with(packing.ending()))
+    }
+
+    /// What a file's first bytes say. A file that cannot be read says nothing.
+    #[must_use]
+    pub fn of_file(path: &Path) -> Option<Self> {
+        let mut file = File::open(path).ok()?;
+        Self::of_start(&start(&mut file).ok()?)
+    }
+
+    fn of_start(start: &[u8]) -> Option<Self> {
+        ALL.into_iter().find(|packing| start.starts_with(packing.magic()))
+    }
+
+    /// What stands in a compressed stream.
+    fn unpack(self, packed: impl Read + 'static) -> io::Result<Box<dyn Read>> {
+        let taken = Rc::new(Cell::new(0));
+        let packed = Taken { reader: packed, bytes: Rc::clone(&taken) };
+        let unpacked: Box<dyn Read> = match self {
+            Self::Gzip => Box::new(MultiGzDecoder::new(BufReader::new(packed))),
+            Self::Zstd => Box::new(zstd::Decoder::new(packed)?),
+        };
+        Ok(Box::new(Limited { reader: unpacked, given: 0, taken }))
+    }
+}
+
+/// A name without what compression put behind it.
+#[must_use]
+pub fn plain_name(name: &str) -> &str {
+    ALL.iter().find_map(|packing| name.strip_suffix(packing.ending())).unwrap_or(name)
+}
+
+fn start(reader: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut start = Vec::with_capacity(4);
+    reader.take(4).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// The text of a file, compressed or not.
+///
+/// # Errors
+/// If the system refuses.
+pub fn unpacked(mut file: File) -> io::Result<Box<dyn Read>> {
+    let packing = Packing::of_start(&start(&mut file)?);
+    file.rewind()?;
+    match packing {
+        Some(packing) => packing.unpack(file),
+        None => Ok(Box::new(file)),
+    }
+}
+
+/// The same of what can be read only once. Nothing is read of it before somebody asks.
+pub struct Unpacked(Stage);
+
+enum Stage {
+    Unseen(Box<dyn Read>),
+    Open(Box<dyn Read>),
+    /// While one becomes the other.
+    Between,
+}
+
+impl Unpacked {
+    /// Of what may be compressed.
+    pub fn new(reader: Box<dyn Read>) -> Self {
+        Self(Stage::Unseen(reader))
+    }
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Stage::Unseen(_) = &self.0
+            && let Stage::Unseen(mut reader) = std::mem::replace(&mut self.0, Stage::Between)
+        {
+            let start = start(&mut reader)?;
+            let packing = Packing::of_start(&start);
+            let whole = io::Cursor::new(start).chain(reader);
+            self.0 = Stage::Open(match packing {
+                Some(packing) => packing.unpack(whole)?,
+                None => Box::new(whole),
+            });
+        }
+        match &mut self.0 {
+            Stage::Open(reader) => reader.read(buffer),
+            // It failed before; there is no more.
+            Stage::Unseen(_) | Stage::Between => Ok(0),
+        }
+    }
+}
+
+/// Counts what is read.
+struct Taken<R> {
+    reader: R,
+    bytes: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Taken<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.bytes.set(self.bytes.get() + read as u64);
+        Ok(read)
+    }
+}
+
+/// Ends where more comes out than any session holds.
+struct Limited {
+    reader: Box<dyn Read>,
+    given: u64,
+    taken: Rc<Cell<u64>>,
+}
+
+impl Read for Limited {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.given += read as u64;
+        if self.given > self.taken.get().saturating_mul(MOST_TIMES).saturating_add(ALLOWANCE) {
+            let message = format!(
+                "the file unpacks to more than {MOST_TIMES} times its size and 1 GiB, the limit"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        Ok(read)
+    }
+}
+
+/// A file that is compressed while it is written. It is whole when this is dropped, or [`Closed`]
+/// says why not.
+pub struct Packed {
+    encoder: Option<Encoder>,
+    closed: Closed,
+}
+
+enum Encoder {
+    Gzip(GzEncoder<BufWriter<File>>),
+    Zstd(zstd::Encoder<'static, BufWriter<File>>),
+}
+
+/// How the writing of a compressed file ended; `None` if it has not.
+#[derive(Clone, Default)]
+pub struct Closed(Rc<RefCell<Option<io::Result<()>>>>);
+
+impl Closed {
+    /// Gives the outcome, once.
+    ///
+    /// # Errors
+    /// If the end could not be written, or nobody wrote it.
+    pub fn outcome(&self) -> io::Result<()> {
+        let open = || Err(io::Error::other("a compressed file was not brought to its end"));
+        self.0.borrow_mut().take().unwrap_or_else(open)
+    }
+}
+
+impl Packed {
+    /// Writes to `file`.
+    ///
+    /// # Errors
+    /// If there is no memory.
+    pub fn new(file: File, packing: Packing) -> io::Result<(Self, Closed)> {
+        let file = BufWriter::with_capacity(64 << 10, file);
+        let encoder = match packing {
+            // Without name and time, so that the same input gives the same bytes.
+            Packing::Gzip => Encoder::Gzip(GzEncoder::new(file, flate2::Compression::default())),
+            Packing::Zstd => {
+                let mut encoder = zstd::Encoder::new(file, 0)?;
+                encoder.include_checksum(true)?;
+                Encoder::Zstd(encoder)
+            }
+        };
+        let closed = Closed::default();
+        Ok((Self { encoder: Some(encoder), closed: closed.clone() }, closed))
+    }
+}
+
+impl Write for Packed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.encoder {
+            Some(Encoder::Gzip(encoder)) => encoder.write(bytes),
+            Some(Encoder::Zstd(encoder)) => encoder.write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// What is flushed in the middle is compressed the worse; the end brings it all.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Packed {
+    fn drop(&mut self) {
+        let file = match self.encoder.take() {
+            Some(Encoder::Gzip(encoder)) => encoder.finish(),
+            Some(Encoder::Zstd(encoder)) => encoder.finish(),
+            None => return,
+        };
+        let outcome = file.and_then(|mut file| file.flush());
+        *self.closed.0.borrow_mut() = Some(outcome);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(text: &[u8], packing: Packing) -> Vec<u8> {
+        let mut file = tempfile::tempfile().expect("a file");
+        let (mut writer, closed) =
+            Packed::new(file.try_clone().expect("a file"), packing).expect("memory");
+        writer.write_all(text).expect("room");
+        drop(writer);
+        closed.outcome().expect("room");
+        file.rewind().expect("a file");
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).expect("a file");
+        bytes
+    }
+
+    fn text_of(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        Unpacked::new(Box::new(io::Cursor::new(bytes))).read_to_end(&mut text)?;
+        Ok(text)
+    }
+
+    #[test]
+    fn there_and_back() {
+        for text in [&b""[..], b"a", b"abcdefgh\n", &[7; 300_000]] {
+            assert_eq!(text_of(text.to_vec()).expect("text"), text);
+            for packing in ALL {
+                let bytes = packed(text, packing);
+                assert_eq!(Packing::of_start(&bytes), Some(packing));
+                assert_eq!(text_of(bytes.clone()).expect("whole"), text);
+                // Files that were put behind each other are one.
+                let twice = [bytes.clone(), bytes.clone()].concat();
+                assert_eq!(text_of(twice).expect("whole"), [text, text].concat());
+                for cut in 4..bytes.len() {
+                    let error = text_of(bytes[..cut].to_vec()).map_err(|error| error.kind());
+                    assert!(error.is_err() || cut < packing.magic().len(), "{packing:?} {cut}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_file_grows_without_end() {
+        let bomb = packed(&vec![0; 8 << 20], Packing::Zstd);
+        let many = io::Cursor::new(bomb.repeat(160));
+        let mut reader = Unpacked::new(Box::new(many));
+        let error = io::copy(&mut reader, &mut io::sink()).expect_err("the limit");
+        assert!(error.to_string().contains("the limit"), "{error}");
+    }
+}
