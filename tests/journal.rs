@@ -151,6 +151,15 @@ fn another_run_is_not_taken_for_the_same() {
 }
 
 #[test]
+fn no_output_takes_the_place_of_the_journal() {
+    let dir = Dir::new();
+    dir.copy(OLD, "a.jsonl");
+    let (code, said) = dir.exit(&migrate("j", &["--force", "-o", "j", "a.jsonl"]));
+    assert!(code == 3 && said.contains("CY0702"), "{said}");
+    assert_eq!(lines(&dir, "j").len(), 2);
+}
+
+#[test]
 fn a_torn_end_does_no_harm() {
     let dir = Dir::new();
     three(&dir);

@@ -37,6 +37,11 @@ fn killed_five_times_resumed_and_taken_back() {
 }
 
 #[test]
+fn killed_five_times_and_resumed_in_a_new_folder() {
+    println!("{}", resumed(&Dir::in_memory(), &sessions(FILES), 5));
+}
+
+#[test]
 #[ignore = "takes minutes on a slow disk"]
 fn killed_fifty_times_resumed_and_taken_back() {
     println!("{}", journaled(&Dir::new(), &sessions(MANY), 50));
@@ -229,6 +234,34 @@ fn journaled(dir: &Dir, sessions: &Sessions, times: u32) -> String {
         }
     }
     met.summary("--journal", times, whole)
+}
+
+/// Killed on the way to a new folder, then resumed: what is there already is in the journal.
+fn resumed(dir: &Dir, sessions: &Sessions, times: u32) -> String {
+    fill(&dir.path("in"), sessions);
+    let out = dir.path("out");
+    let migrate = ["migrate", "--out-dir", "out", "--journal", "j", "--resume", "in"];
+    let prepare = || {
+        empty(&out);
+        let _ = fs::remove_file(dir.path("j"));
+    };
+    let whole = whole_run(dir, &migrate, prepare);
+    let mut met = Met::default();
+    for i in 0..times {
+        prepare();
+        met.killed += u32::from(kill_after(dir, &migrate, moment(whole, i, times)));
+        let mut found = if out.exists() { files(&out) } else { Vec::new() };
+        met.stale += without_temporary(&mut found);
+        met.done += found.len();
+        met.waiting += sessions.len() - found.len();
+        let (code, said) = dir.exit(&migrate);
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(files(&out).len(), sessions.len(), "more than the outputs");
+        for (name, (_, new)) in sessions {
+            assert!(read(&out.join(name)) == *new, "{} is not whole", name.display());
+        }
+    }
+    met.summary("--out-dir --journal", times, whole)
 }
 
 /// A moment in the part of a run that is the turn's, at random there.

@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 /// A journal, as far as a run needs to know it.
 #[derive(Debug)]
 pub struct Account {
+    path: PathBuf,
     journal: Mutex<Journal>,
     /// The folder that paths are relative to.
     root: PathBuf,
@@ -52,10 +53,16 @@ impl Account {
 
     /// Goes on with what `entries` tell of; their paths are relative to `root`.
     #[must_use]
-    pub fn new(journal: Journal, root: PathBuf, entries: Vec<Entry>) -> Self {
+    pub fn new(path: &Path, journal: Journal, root: PathBuf, entries: Vec<Entry>) -> Self {
         let key = |entry: &Entry| (root.join(entry.path.path()), entry.session.clone());
         let earlier = entries.into_iter().map(|entry| (key(&entry), entry)).collect();
-        Self { journal: Mutex::new(journal), root, earlier }
+        Self { path: real(path), journal: Mutex::new(journal), root, earlier }
+    }
+
+    /// Where the journal is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// What an earlier run made of an input, as far as that is still there.

@@ -35,55 +35,21 @@ impl Journaling {
     ) -> Result<Option<Account>, Stop> {
         let Some(path) = &self.journal else { return Ok(None) };
         let shown = printable(&path.to_string_lossy());
-        let refused = |why: &str| Stop::usage(format!("`--journal {shown}`: {why}"));
-        if inputs.stdin() {
-            return Err(refused("standard input cannot be taken up again"));
-        }
-        if matches!(&task.place, Place::None) || stdout(&task.place) {
-            return Err(refused("it tells of outputs that are files"));
-        }
-        let Some(root) = root(&inputs.paths).filter(|root| root.is_absolute()) else {
-            return Err(refused(
-                "the inputs have no folder in common, or one of them is not there",
-            ));
-        };
-        let mut header = Header {
-            copyist: Header::MARK.to_owned(),
-            version: Header::VERSION,
-            program: env!("CARGO_PKG_VERSION").to_owned(),
-            command: command.to_owned(),
-            settings: settings(task, ids),
-            in_place: matches!(task.place, Place::InPlace(_)),
-            root: Name::from(root.as_path()),
-        };
-        let failed = |error| Stop::usage(format!("`--journal {shown}`: {error}"));
-        let (mut journal, before, entries, unread) = Account::open(path).map_err(failed)?;
-        let mut root = root;
-        match before {
-            Some(_) if !self.resume => {
-                return Err(refused("it tells of an earlier run; `--resume` goes on with that"));
-            }
+        let refused = |why: String| Stop::usage(format!("`--journal {shown}`: {why}"));
+        let header = header(command, task, inputs, ids).map_err(|why| refused(why.to_owned()))?;
+        let opened = Account::open(path).map_err(|error| refused(error.to_string()))?;
+        let (mut journal, before, entries, unread) = opened;
+        let root = match before {
             Some(before) => {
-                let same = |a: &Header, b: &Header| {
-                    (&a.command, &a.settings, a.in_place) == (&b.command, &b.settings, b.in_place)
-                };
-                if !same(&before, &header) {
-                    let (was, is) = (told(&before), told(&header));
-                    return Err(refused(&format!("it is of `{was}`, and this is `{is}`")));
-                }
-                let old = before.root.path();
-                if !root.starts_with(&old) {
-                    let old = printable(&old.to_string_lossy());
-                    return Err(refused(&format!("it is of inputs below {old}")));
-                }
-                root = old;
-                header = before;
+                self.fits(&before, &header).map_err(refused)?;
+                before.root
             }
             None => {
                 let begun = journal.begin(&header);
                 begun.map_err(|error| Stop::broken(format!("{shown}: {error}")))?;
+                header.root
             }
-        }
+        };
         if unread > 0 {
             let lines = plural(unread, "line");
             // With a closed stderr there is no one left to tell.
@@ -92,9 +58,45 @@ impl Journaling {
                 "copyist: {shown}: {lines} cannot be read and count for nothing"
             );
         }
-        drop(header);
-        Ok(Some(Account::new(journal, root, entries)))
+        Ok(Some(Account::new(path, journal, root.path(), entries)))
     }
+
+    /// Whether this run can go on where another ended; if not, why.
+    fn fits(&self, before: &Header, now: &Header) -> Result<(), String> {
+        if !self.resume {
+            return Err("it tells of an earlier run; `--resume` goes on with that".to_owned());
+        }
+        if (&before.command, &before.settings) != (&now.command, &now.settings) {
+            return Err(format!("it is of `{}`, and this is `{}`", told(before), told(now)));
+        }
+        let root = before.root.path();
+        if !now.root.path().starts_with(&root) {
+            let root = printable(&root.to_string_lossy());
+            return Err(format!("it is of inputs below {root}"));
+        }
+        Ok(())
+    }
+}
+
+/// What a run is; if none can be taken up that is like it, why.
+fn header(command: &str, task: &Task, inputs: &Inputs, ids: Ids) -> Result<Header, &'static str> {
+    if inputs.stdin() {
+        return Err("standard input cannot be taken up again");
+    }
+    if matches!(&task.place, Place::None) || stdout(&task.place) {
+        return Err("it tells of outputs that are files");
+    }
+    let root = root(&inputs.paths).filter(|root| root.is_absolute());
+    let none = "the inputs have no folder in common, or one of them is not there";
+    Ok(Header {
+        copyist: Header::MARK.to_owned(),
+        version: Header::VERSION,
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command.to_owned(),
+        settings: settings(task, ids),
+        in_place: matches!(task.place, Place::InPlace(_)),
+        root: Name::from(root.ok_or(none)?.as_path()),
+    })
 }
 
 fn stdout(place: &Place) -> bool {

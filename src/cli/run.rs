@@ -39,7 +39,8 @@ pub fn run_accountably(
         check_report(report)?;
     }
     let real = |path: &Path| path.canonicalize().ok();
-    task.inputs = jobs.iter().flat_map(Job::files).filter_map(real).collect();
+    let kept = jobs.iter().flat_map(Job::files).chain(account.map(Account::path));
+    task.inputs = kept.filter_map(real).collect();
     let task = &task;
     if inputs.join {
         jobs = batch::join(jobs, task.from, &task.options);
@@ -88,11 +89,10 @@ pub fn run_accountably(
         return Err(Stop::broken(format!("cannot write results: {error}")));
     }
     if let (Some(path), Some(kept)) = (&telling.report, kept) {
-        let version = env!("CARGO_PKG_VERSION");
-        let report =
-            RunReport { copyist: version, command, exit, summary: &summary, inputs: &kept };
+        let copyist = env!("CARGO_PKG_VERSION");
         task.sweep_beside(path);
-        write_report(path, &report)?;
+        let inputs = &kept;
+        write_report(path, &RunReport { copyist, command, exit, summary: &summary, inputs })?;
     }
     Ok(exit)
 }
