@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const FILES: usize = 500;
+const FILES: usize = 700;
 
 /// So many for the test that goes on and takes back at many moments.
 const MANY: usize = 2000;

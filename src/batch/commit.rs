@@ -8,7 +8,7 @@ use crate::store::{Entry, Placed, Sealed, open_files, put};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// So many files wait at most; what a killed run loses is work on these.
-const MOST_FILES: u64 = 512;
+const MOST_FILES: u64 = 256;
 
 /// So many bytes wait at most: no more than the disk takes in a moment.
 const MOST_BYTES: u64 = 256 << 20;
