@@ -5,6 +5,7 @@ use super::args::Ids;
 use super::inputs::Inputs;
 use super::show::{plural, printable};
 use crate::batch::{Account, Action, Place, Task, root};
+use crate::format::Options;
 use crate::store::{Backup, Header, Name};
 use clap::Args;
 use std::io::Write;
@@ -126,8 +127,11 @@ fn settings(task: &Task, ids: Ids) -> String {
         words.extend(wish.salvage.then(|| "--salvage".to_owned()));
         words.extend(wish.relink.iter().map(|(id, parent)| format!("--relink {id}={parent}")));
     }
+    words.extend(reading(task));
     words.extend((!task.options.residue).then(|| "--no-residue".to_owned()));
     words.extend(task.options.ignore_residue.then(|| "--ignore-residue".to_owned()));
+    let maps = task.options.map_paths.iter();
+    words.extend(maps.map(|(old, new)| format!("--map-path {old}={new}")));
     let full = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     words.push(match &task.place {
         Place::InPlace(Backup::Suffix(suffix)) => format!("--in-place --backup={suffix}"),
@@ -140,4 +144,17 @@ fn settings(task: &Task, ids: Ids) -> String {
     words.push(format!("--on-error {:?}", task.options.on_error).to_lowercase());
     words.push(format!("--ids {ids:?}").to_lowercase());
     words.join(" ")
+}
+
+/// How the inputs are read, where the person said so.
+fn reading(task: &Task) -> Vec<String> {
+    let Options { encoding, max_line, .. } = task.options;
+    let from = task.from.map(|from| match from.version {
+        Some(version) => format!("-f {}", from.format.at(version.number)),
+        None => format!("-f {}", from.format.name),
+    });
+    let encoding = encoding.map(|encoding| format!("--encoding {}", encoding.name()));
+    let usual = Options::default().max_line;
+    let max_line = (max_line != usual).then(|| format!("--max-line {max_line}"));
+    [from, encoding, max_line].into_iter().flatten().collect()
 }
