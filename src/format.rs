@@ -13,9 +13,11 @@ pub use residue::{
 
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
+use crate::hands::Hands;
 use crate::ids;
 use crate::json::Json;
 use crate::lines::Line;
+use crate::members::Scan;
 pub use crate::parts::{Change, Parts, Sink, Spool};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
@@ -64,9 +66,9 @@ pub struct Format {
     pub resume: ResumeFn,
     /// Opens a session for writing in a version of [`versions`](Self::versions).
     pub write: WriteFn,
-    /// Opens the byte plane: copying, and migration by [`steps`](Self::steps). `None` unless every
+    /// The byte plane: copying, and migration by [`steps`](Self::steps). `None` unless every
     /// record is a JSON object on a line of its own.
-    pub plane: Option<PlaneFn>,
+    pub plane: Option<ByteLines>,
     /// Gives what the schema speaks of as JSON, piece by piece. `None` where that is every line.
     pub pieces: Option<PiecesFn>,
     /// What migration does from one version to the next. Without a [`plane`](Self::plane) it goes
@@ -160,6 +162,10 @@ pub type HomeFn = fn(&dyn Fn(&str) -> Option<String>) -> Option<String>;
 /// Gives the path of a session's main part below the folder of all sessions, without its ending;
 /// `/` stands before and between its pieces, each of which must be a plain name.
 pub type NativeFn = fn(&Named<'_>) -> String;
+/// Looks at a line that is no blank one without knowing those before it, so any thread may, and
+/// notes in a fresh scan what it finds; false if the line is JSON but no object. A scan is large,
+/// so it is not handed from one to the next.
+pub type CheckFn = fn(&Line<'_>, &mut Scan) -> Result<bool>;
 /// Opens the byte plane on a session's first record.
 pub type PlaneFn = for<'a> fn(&Line<'_>, Target, &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>>;
 
@@ -182,6 +188,16 @@ pub trait Writer {
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
+/// What a format knows of lines whose bytes mostly stay: the work is done in two steps, of which
+/// other threads can do the first.
+#[derive(Clone, Copy, Debug)]
+pub struct ByteLines {
+    /// Checks a line.
+    pub check: CheckFn,
+    /// Opens a session.
+    pub open: PlaneFn,
+}
+
 /// Work on the lines of one session that leaves most bytes as they are.
 pub trait Plane {
     /// The version that the session is read as.
@@ -190,12 +206,12 @@ pub trait Plane {
     /// Whether the plane changes anything; if not, the session is already at the target.
     fn changes(&self) -> bool;
 
-    /// Checks one line, the first record's included, and appends what becomes of it to `out`,
-    /// without a line ending. Blank lines are not passed here.
+    /// Appends what becomes of a line to `out`, without a line ending; the first record's is one of
+    /// them. `scan` is what [`ByteLines::check`] found in it. Blank lines are not passed here.
     ///
     /// # Errors
-    /// If the line is damaged; nothing was appended then.
-    fn line(&mut self, line: &Line<'_>, out: &mut Vec<u8>) -> Result<()>;
+    /// If the line cannot stand here; nothing was appended then.
+    fn line(&mut self, line: &Line<'_>, scan: Option<&Scan>, out: &mut Vec<u8>) -> Result<()>;
 
     /// Reports what only the whole session shows.
     fn finish(&mut self) {}
@@ -330,6 +346,8 @@ pub struct Options {
     pub ignore_residue: bool,
     /// Paths that sessions are found by, old and new: what stands below the old one moves.
     pub map_paths: Vec<(String, String)>,
+    /// The threads that work on a large input may borrow.
+    pub hands: Hands,
 }
 
 impl Default for Options {
@@ -343,6 +361,7 @@ impl Default for Options {
             residue: true,
             ignore_residue: false,
             map_paths: Vec::new(),
+            hands: Hands::default(),
         }
     }
 }

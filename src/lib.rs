@@ -43,17 +43,18 @@
 //!
 //! # Direction
 //!
-//! Modules import only what stands before them: `position`, `json`, `times`, `ids`, `record`,
-//! `diagnostic`, `error`, `lines`, `yaml`, `mapping`, `parts`, `format`, `frame`, `memory`, `named`, `tree`,
+//! Modules import only what stands before them: `position`, `json`, `times`, `ids`, `hands`, `record`,
+//! `diagnostic`, `error`, `lines`, `members`, `yaml`, `mapping`, `parts`, `format`, `frame`, `memory`, `named`, `tree`,
 //! `repair`, `formats`, `detect`,
 //! `session`, the operations, and then what touches the world: `store`, `batch`, `cli`.
-//! Everything before `store` takes bytes and gives records; it knows no paths, threads, clock or
-//! terminal.
+//! Everything before `store` takes bytes and gives records; it knows no paths, clock or terminal,
+//! and no threads but those that [`migrate`] borrows for a large input.
 
 pub mod position;
 
 pub mod json;
 
+pub mod hands;
 pub mod ids;
 pub mod record;
 pub mod times;
@@ -63,6 +64,7 @@ pub mod error;
 
 pub mod lines;
 pub mod mapping;
+pub mod members;
 pub mod yaml;
 
 pub mod parts;

@@ -45,6 +45,35 @@ impl Line<'_> {
     }
 }
 
+/// Whole lines, each with its `\n`, in a buffer of their own.
+#[derive(Debug, Default)]
+pub struct Block {
+    memory: Vec<u8>,
+    start: usize,
+    end: usize,
+    byte: u64,
+}
+
+impl Block {
+    /// The lines.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        self.memory.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Where they begin in their part.
+    #[must_use]
+    pub fn byte(&self) -> u64 {
+        self.byte
+    }
+
+    /// The buffer, for others.
+    #[must_use]
+    pub fn into_memory(self) -> Vec<u8> {
+        self.memory
+    }
+}
+
 /// Splits a stream into lines.
 ///
 /// ```
@@ -149,6 +178,45 @@ impl<R: Read> Lines<R> {
         self.advance(length, terminated);
         let bytes = self.buffer.get(from..from + length).unwrap_or_default();
         Ok(Some(Line { bytes, at, terminated }))
+    }
+
+    /// Takes many lines at once, some `room` bytes of them, and leaves `spare` in place of their
+    /// buffer. `None` if the next line is longer or has no ending, or may be longer than the
+    /// limit, or there is none; [`next`](Self::next) knows. They count as lines when [`passed`](Self::passed) is told.
+    ///
+    /// # Errors
+    /// Errors of the source.
+    pub fn take(&mut self, room: usize, spare: &mut Vec<u8>) -> Result<Option<Block>> {
+        while !self.overlong && self.end - self.start < room && self.fill()? {}
+        let unread = if self.overlong { &[] } else { self.pending() };
+        let searched = self.searched.min(unread.len());
+        let Some(last) = memchr::memrchr(b'\n', unread.get(searched..).unwrap_or_default()) else {
+            return Ok(None);
+        };
+        let size = searched + last + 1;
+        if size > self.limit {
+            // One of the lines may be too long.
+            return Ok(None);
+        }
+        let rest = unread.get(size..).unwrap_or_default();
+        let mut next = std::mem::take(spare);
+        if next.len() < rest.len() {
+            next.resize(rest.len(), 0);
+        }
+        if let Some(head) = next.get_mut(..rest.len()) {
+            head.copy_from_slice(rest);
+        }
+        let kept = rest.len();
+        let memory = std::mem::replace(&mut self.buffer, next);
+        let block = Block { memory, start: self.start, end: self.start + size, byte: self.at.byte };
+        (self.start, self.end, self.searched) = (0, kept, 0);
+        self.at.byte += size as u64;
+        Ok(Some(block))
+    }
+
+    /// Counts lines that were [taken](Self::take).
+    pub fn passed(&mut self, lines: u64) {
+        self.at.line += lines;
     }
 
     fn advance(&mut self, length: usize, terminated: bool) {

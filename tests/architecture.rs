@@ -13,9 +13,11 @@ const LAYERS: &[&[&str]] = &[
     &["json"],
     &["times"],
     &["ids"],
+    &["hands"],
     &["record"],
     &["diagnostic", "error"],
     &["lines"],
+    &["members"],
     &["yaml"],
     &["mapping"],
     &["parts"],
@@ -148,8 +150,18 @@ fn only_the_outer_layers_touch_the_world() {
         for name in world {
             let doc = |line: &&str| !line.trim_start().starts_with("//");
             let used = code.lines().filter(doc).any(|line| line.contains(name));
-            assert!(!used, "{} uses {name}", path.display());
+            // A large input is checked by the threads that stand idle.
+            let lent = name == "std::thread" && path.starts_with("migrate");
+            assert!(!used || lent, "{} uses {name}", path.display());
         }
+    }
+}
+
+#[test]
+fn unsafe_code_stays_in_one_module() {
+    for (path, code) in sources() {
+        let inside = path == Path::new("json/wide.rs");
+        assert_eq!(code.contains("allow(unsafe_code"), inside, "{}", path.display());
     }
 }
 

@@ -25,4 +25,4 @@ pub use names::{Name, Namer};
 pub use report::{FailOn, FileReport, Outcome, RunReport, Summary};
 pub use task::{Action, Mending, Place, Task};
 pub use undo::undo;
-pub use workers::each;
+pub use workers::{each, threads};

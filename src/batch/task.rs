@@ -122,6 +122,7 @@ impl Task {
     /// complete then, and waits for its place.
     #[must_use]
     pub fn run(&self, job: &Job, output: &Name) -> Done {
+        let _busy = self.options.hands.work();
         let mut report = FileReport::new(job.name());
         let log = Log::default();
         let cx = Cx { options: &self.options, log: &log };

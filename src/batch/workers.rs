@@ -7,8 +7,16 @@ use std::sync::{Mutex, PoisonError};
 /// How many workers there are at most; more only wait for each other.
 const MOST: usize = 1024;
 
+/// How many threads a person wants who asks for so many; 0 means one for each processor.
+#[must_use]
+pub fn threads(asked: usize) -> usize {
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    let wanted = if asked > 0 { asked } else { processors() };
+    wanted.min(MOST)
+}
+
 /// Does `work` on every item with `threads` workers and hands each result to `each` in the order
-/// of the items, as soon as those before it are there. `threads` 0 means one for each processor.
+/// of the items, as soon as those before it are there.
 ///
 /// A result may come later than its item's work ends: with that of another item, or from `rest`,
 /// which is asked once when there is no more work.
@@ -22,10 +30,8 @@ pub fn each<J: Sync, T: Send>(
     rest: impl FnOnce() -> Vec<(usize, T)>,
     each: impl FnMut(T) + Send,
 ) -> Result<(), rayon::ThreadPoolBuildError> {
-    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-    let wanted = if threads > 0 { threads } else { processors() };
     // No more workers than there is work, whatever the person asked for.
-    let threads = wanted.min(items.len()).clamp(1, MOST);
+    let threads = threads.min(items.len()).max(1);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let line = Mutex::new(Line { next: 0, waiting: BTreeMap::new(), each });
     pool.install(|| {

@@ -11,6 +11,7 @@ use crate::batch::{
     Place, RunReport, Summary, Task,
 };
 use crate::diagnostic::{Code, Diagnostic};
+use crate::hands::Hands;
 use crate::store::Backup;
 use std::io::Read;
 use std::path::Path;
@@ -41,6 +42,8 @@ pub fn run_accountably(
     let real = |path: &Path| path.canonicalize().ok();
     let kept = jobs.iter().flat_map(Job::files).chain(account.map(Account::path));
     task.inputs = kept.filter_map(real).collect();
+    let threads = batch::threads(inputs.jobs);
+    task.options.hands = Hands::new(threads);
     let task = &task;
     if inputs.join {
         jobs = batch::join(jobs, task.from, &task.options);
@@ -76,7 +79,7 @@ pub fn run_accountably(
         Some(report) => teller.tell(report),
         None => left += 1,
     };
-    batch::each(&jobs, inputs.jobs, work, || begun(shift.commit.finish()), tell)
+    batch::each(&jobs, threads, work, || begun(shift.commit.finish()), tell)
         .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
     let Teller { show, summary, kept, exit, .. } = teller;
     let exit = interrupt.code().unwrap_or(exit);

@@ -14,6 +14,7 @@ use crate::format::{Context, Cx, Format, Options, Parts, Target};
 use crate::formats::Spec;
 use crate::json::{Json, text};
 use crate::lines::Lines;
+use crate::members::Scan;
 use crate::position::Located;
 use crate::position::Position;
 use crate::record::{Field, Kind, Record};
@@ -273,13 +274,15 @@ fn newest_header(session: &mut Session<'_>) -> Result<Vec<u8>> {
     let options = Options { force_version: true, ..session.options().clone() };
     let log = Log::default();
     let cx = Cx { options: &options, log: &log };
-    let Some(open) = format.plane else { return first_piece(session, &cx) };
+    let Some(kind) = format.plane else { return first_piece(session, &cx) };
     let mut lines = Lines::new(session.parts().main()?, options.max_line);
     lines.skip_bom()?;
     while let Some(line) = lines.next()? {
         let mut out = Vec::new();
-        if let Ok(mut plane) = open(&line, newest, &cx) {
-            plane.line(&line, &mut out)?;
+        if let Ok(mut plane) = (kind.open)(&line, newest, &cx) {
+            let mut scan = Scan::default();
+            let scan = (kind.check)(&line, &mut scan)?.then_some(&scan);
+            plane.line(&line, scan, &mut out)?;
             return Ok(out.trim_ascii().to_vec());
         }
     }

@@ -5,7 +5,8 @@
 //! are no more than a kilobyte. Input must be UTF-8 (the line reader sees to that).
 
 use super::fault::{Fault, Span, What};
-use super::scan::{Levels, SHORT_ESCAPE, next_special};
+use super::scan::{Levels, next_special};
+use super::strings;
 use super::text::decode_here;
 
 type Result<T> = std::result::Result<T, Fault>;
@@ -351,28 +352,18 @@ impl<'a> Cursor<'a> {
         let bytes = self.bytes;
         let mut at = self.at + 1;
         loop {
-            at = next_special(bytes, at);
+            at = strings::stop(bytes, at);
+            self.at = at;
             match bytes.get(at) {
                 Some(b'"') => {
                     self.at = at + 1;
                     return Ok(());
                 }
-                Some(b'\\') if bytes.get(at + 1).is_some_and(|b| SHORT_ESCAPE[*b as usize]) => {
-                    at += 2
-                }
-                Some(&b) => {
-                    self.at = at;
-                    if b != b'\\' {
-                        return self.fault(What::Control(b));
-                    }
-                    self.unicode_escape()?;
-                    at = self.at;
-                }
-                None => {
-                    self.at = at;
-                    return self.fault(What::EndInString);
-                }
+                Some(b'\\') => self.unicode_escape()?,
+                Some(&b) => return self.fault(What::Control(b)),
+                None => return self.fault(What::EndInString),
             }
+            at = self.at;
         }
     }
 

@@ -7,6 +7,7 @@
 //! * [`Cursor`] walks a text once and checks every byte of it against the grammar.
 //! * [`Json`] is one checked value, a counted slice of its line.
 //! * [`text`] decodes and quotes strings.
+//! * [`strings`] passes over the inside of strings; most of the time goes there.
 //! * [`edit`] changes a few bytes of an object and leaves the rest alone.
 //! * [`Spelling`] spells a value as its producer would.
 
@@ -17,8 +18,11 @@ mod normal;
 mod salvage;
 pub(crate) mod scan;
 mod spelling;
+pub mod strings;
 pub mod text;
 mod value;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 pub use cursor::Cursor;
 pub use fault::{Fault, Span, What};

@@ -37,17 +37,23 @@ pub fn first(hits: u64) -> usize {
     hits.trailing_zeros() as usize / 8
 }
 
-/// The place from `at` on of the first quote, backslash or control character, or the end.
+/// The quotes, backslashes and control characters of a word; above the first there may be others.
 ///
-/// Eight bytes at a time: a byte's high bit is set where a test holds. Flipping the bit 0x02 puts
-/// the quote (0x22) right behind the control characters, so that one comparison finds both. A
-/// borrow can only spoil bits above the lowest hit, and only the lowest is used.
+/// A byte's high bit is set where a test holds. Flipping the bit 0x02 puts the quote (0x22) right
+/// behind the control characters, so that one comparison finds both. A borrow can only spoil bits
+/// above the lowest hit.
+#[inline(always)]
+pub fn hits(word: u64) -> u64 {
+    let low = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
+    let back = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
+    (low | back) & !word & HIGH
+}
+
+/// The place from `at` on of the first quote, backslash or control character, or the end.
 #[inline(always)]
 pub fn next_special(bytes: &[u8], mut at: usize) -> usize {
     while let Some(word) = word(bytes, at) {
-        let low = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
-        let back = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
-        let hits = (low | back) & !word & HIGH;
+        let hits = hits(word);
         if hits != 0 {
             return at + first(hits);
         }

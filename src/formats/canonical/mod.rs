@@ -13,9 +13,12 @@ pub use write::line;
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Confidence, Cx, Format, Head, Plane, Sniffed, Target, Version, no_header};
+use crate::format::{
+    ByteLines, Confidence, Cx, Format, Head, Plane, Sniffed, Target, Version, no_header,
+};
 use crate::lines::Line;
 use crate::mapping::Source;
+use crate::members::Scan;
 use crate::position::Position;
 use crate::record::{Kind, Record};
 use bytes::Bytes;
@@ -45,7 +48,7 @@ pub static FORMAT: Format = Format {
     read: read::open,
     resume: read::resume,
     write: write::open,
-    plane: Some(plane),
+    plane: Some(ByteLines { check, open }),
     pieces: None,
     steps: &[],
     context: None,
@@ -63,7 +66,11 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     Some(Sniffed { confidence, version: 1 })
 }
 
-fn plane<'a>(line: &Line<'_>, target: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
+fn check(line: &Line<'_>, _: &mut Scan) -> Result<bool> {
+    read::parse(line, &Bytes::copy_from_slice(line.bytes)).map(|_| true)
+}
+
+fn open<'a>(line: &Line<'_>, target: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
     if sniff(&Head { name: "", bytes: line.bytes, whole: true, encoding: None }).is_none() {
         return Err(no_header(line, "first record has no `kind`"));
     }
@@ -85,7 +92,7 @@ pub fn record(line: &Bytes) -> Result<Record> {
     read::parse(&Line { bytes: line, at, terminated: true }, line)
 }
 
-/// Checks each line and passes it on.
+/// Passes each line on that was checked.
 struct Copy;
 
 impl Plane for Copy {
@@ -97,8 +104,7 @@ impl Plane for Copy {
         false
     }
 
-    fn line(&mut self, line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
-        read::parse(line, &Bytes::copy_from_slice(line.bytes))?;
+    fn line(&mut self, line: &Line<'_>, _: Option<&Scan>, out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(line.bytes);
         Ok(())
     }

@@ -19,6 +19,8 @@ pub struct Lineage {
     records: u64,
     /// Entries so far that get an identifier.
     entries: u64,
+    /// The identifier of the last of these.
+    last: Option<Id>,
 }
 
 /// What a compaction's index of version 1 means.
@@ -47,6 +49,7 @@ impl Lineage {
             others: Vec::new(),
             records: 1,
             entries: 0,
+            last: None,
         }
     }
 
@@ -84,8 +87,8 @@ impl Lineage {
     pub fn entry(&mut self) -> (Id, Option<Id>) {
         self.records += 1;
         self.entries += 1;
-        let before = (self.entries > 1).then(|| self.maker.id(self.entries - 1));
-        (self.maker.id(self.entries), before)
+        let id = self.maker.id(self.entries);
+        (id, self.last.replace(id))
     }
 
     /// What the index of the entry counted last means.

@@ -27,7 +27,6 @@ mod lineage;
 mod read;
 mod reader;
 mod repair;
-mod scan;
 mod sent;
 mod steps;
 mod version;
@@ -37,6 +36,7 @@ mod writer;
 
 use crate::format::{Confidence, Format, Head, Named, Sniffed, Version};
 use crate::json::text;
+use crate::members::Scan;
 use crate::record::{Field, Kind};
 
 const NAME: &str = "pi";
@@ -91,7 +91,7 @@ pub static FORMAT: Format = Format {
     read: reader::open,
     resume: reader::resume,
     write: writer::open,
-    plane: Some(steps::open),
+    plane: Some(steps::BY_LINES),
     pieces: None,
     steps: steps::STEPS,
     context: Some(context::open),
@@ -145,7 +145,7 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
             let needle = format!("\"{name}\"");
             memchr::memmem::find(line, needle.as_bytes()).is_some()
         };
-        match scan::Scan::of(line) {
+        match Scan::of(line) {
             Ok(Some(scan)) if scan.is(line, "session") => {
                 let id = scan.id.and_then(|id| text::decode(id.value.of(line)));
                 if id.is_none() || (i > 0 && entries == i) {

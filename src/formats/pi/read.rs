@@ -1,11 +1,11 @@
 //! Reading pi's lines as records.
 
 use super::lineage::{Kept, Lineage, quoted};
-use super::scan::Scan;
 use super::version::{Named, TREE};
 use super::wire::{self, EntryType, Inner, Role};
 use crate::json::{Fault, Json, text};
 use crate::mapping::{self, Extra, Finder, Row, Source, row};
+use crate::members::Scan;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 

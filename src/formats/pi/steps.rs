@@ -10,15 +10,15 @@
 
 use super::lineage::{Kept, Lineage, quoted};
 use super::reader::{NOT_A_HEADER, further_header, not_an_object, strange_version};
-use super::scan::{Member, Scan};
 use super::version::{NEWEST, Named, TREE};
 use super::{NAME, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Plane, Step, Target, no_header};
+use crate::format::{ByteLines, Cx, Plane, Step, Target, no_header};
 use crate::json::edit::Edits;
 use crate::json::{Json, Span, text};
 use crate::lines::{Line, utf8};
+use crate::members::{Member, Scan};
 use crate::tree;
 
 /// What migration does, for people.
@@ -35,14 +35,22 @@ pub const STEPS: &[Step] = &[
 /// stays within its memory. `validate` watches them all.
 const WATCHED: usize = 400_000;
 
+/// The work on lines.
+pub const BY_LINES: ByteLines = ByteLines { check, open };
+
+fn check(line: &Line<'_>, scan: &mut Scan) -> Result<bool> {
+    utf8(line)?;
+    scan.walk(line.bytes).map_err(|fault| Error::json(fault, line.bytes, line.at))
+}
+
 /// Opens the byte plane on a session's first line.
 ///
 /// # Errors
 /// If the line is no header, or the target cannot be reached from its version.
-pub fn open<'a>(line: &Line<'_>, target: Target, cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
-    utf8(line)?;
-    let fault = |fault| Error::json(fault, line.bytes, line.at);
-    let scan = Scan::of(line.bytes).map_err(fault)?.filter(|scan| scan.is(line.bytes, "session"));
+fn open<'a>(line: &Line<'_>, target: Target, cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
+    let mut scan = Scan::default();
+    let object = check(line, &mut scan)?;
+    let scan = Some(scan).filter(|scan| object && scan.is(line.bytes, "session"));
     let id = scan.and_then(|scan| scan.id).map(|id| id.value.of(line.bytes));
     let (Some(scan), Some(id)) = (scan, id.filter(|id| text::decode(id).is_some())) else {
         return Err(no_header(line, NOT_A_HEADER));
@@ -104,18 +112,16 @@ impl Plane for Migration<'_> {
         self.from != self.to
     }
 
-    fn line(&mut self, line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
-        utf8(line)?;
+    fn line(&mut self, line: &Line<'_>, scan: Option<&Scan>, out: &mut Vec<u8>) -> Result<()> {
         let bytes = line.bytes;
-        let scan = Scan::of(bytes).map_err(|fault| Error::json(fault, bytes, line.at))?;
         let Some(scan) = scan else {
             self.lineage.other();
             return Err(not_an_object(line));
         };
         if scan.is(bytes, "session") {
-            self.header(line, &scan);
+            self.header(line, scan);
         } else if self.changes() {
-            self.entry(line, &scan);
+            self.entry(line, scan);
         }
         if self.edits.is_empty() {
             out.extend_from_slice(bytes);

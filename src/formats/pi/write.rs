@@ -1,12 +1,12 @@
 //! Writing records as pi's lines.
 
 use super::read::role_of;
-use super::scan::Scan;
 use super::version::{Named, TREE};
 use super::wire::{self, EntryType, Inner, Role};
 use crate::json::edit::Edits;
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, Row, Source, row};
+use crate::members::Scan;
 use crate::record::{Field, Kind, Node, Record, block};
 
 /// Appends the session's header.

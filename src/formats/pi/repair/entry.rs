@@ -1,12 +1,12 @@
 //! What becomes of one entry.
 
-use super::super::scan::Scan;
 use super::super::{lineage::quoted, wire};
 use super::Mending;
 use super::record::member;
 use crate::diagnostic::Code;
 use crate::format::Rescued;
 use crate::json::text;
+use crate::members::Scan;
 use crate::repair::{Fixes, mark};
 use crate::tree::{Aim, Plan, marks};
 

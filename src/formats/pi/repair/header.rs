@@ -4,12 +4,12 @@
 //! `<time>_<id>.jsonl`, with `-` for `:` and `.` in the time, and stands in a folder whose name is
 //! the working directory, `/` written as `-`, between `--` and `--`.
 
-use super::super::scan::Scan;
 use super::super::version::{NEWEST, TREE};
 use crate::diagnostic::Code;
 use crate::format::Wish;
 use crate::ids::fingerprint;
 use crate::json::text;
+use crate::members::Scan;
 use crate::repair::Fixes;
 
 /// What the first records tell.

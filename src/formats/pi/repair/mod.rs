@@ -9,13 +9,13 @@ mod record;
 mod resume;
 mod slots;
 
-use super::scan::Scan;
 use super::version::{Named, TREE};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::{Bench, Cx, Mend, Reach, Records, Repaired, Rescued, Wish};
 use crate::ids::{Maker, fingerprint};
 use crate::json::{Cursor, Json, salvage, text};
+use crate::members::Scan;
 use crate::position::Position;
 use crate::repair::{Walk, nothing_back};
 use crate::tree::{Plan, Seen, Skeleton, key_of, marks, parent_of};

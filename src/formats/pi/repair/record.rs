@@ -1,8 +1,8 @@
 //! What is a record of pi's, told from its own members.
 
-use super::super::scan::Scan;
 use crate::json::edit::Edits;
 use crate::json::{Span, salvage, text};
+use crate::members::Scan;
 
 /// How every entry begins that pi writes.
 pub const BEGINS: &[&[u8]] = &[b"{\"type\":\""];

@@ -5,12 +5,12 @@
 //! its call, the last answer says something, and text is Unicode. Answers that were broken off
 //! are not sent. Thoughts that carry a signature are never touched.
 
-use super::super::scan::Scan;
 use super::record::{elements, member};
 use crate::diagnostic::Code;
 use crate::format::{Reach, Rescued};
 use crate::ids::{Id, Maker};
 use crate::json::{Span, text};
+use crate::members::Scan;
 use crate::repair::OUTCOME_UNKNOWN;
 use crate::tree::{Plan, key_of, marks};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

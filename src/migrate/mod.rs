@@ -1,10 +1,18 @@
 //! Migration, and copying, on the byte plane.
+//!
+//! Lines are read in blocks. What can be said of a line without those before it is found first, by
+//! any thread that has time (`ahead`); what becomes of it is decided in order, by one.
+
+mod ahead;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, OnError, Plane, PlaneFn, Target};
+use crate::format::{ByteLines, Cx, Format, OnError, Plane, Target};
 use crate::lines::{BOM, Line, Lines};
+use crate::members::Scan;
+use ahead::{Ahead, Over};
 use std::io::{Read, Write};
+use std::thread;
 
 /// What was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +31,10 @@ pub struct Outcome {
 
 /// Output is handed on in pieces of this size.
 const CHUNK: usize = 64 << 10;
+/// Lines are read and checked in blocks of some such size.
+const BLOCK: usize = 256 << 10;
+/// From here on an input is large enough to ask for help.
+const LARGE: u64 = 2 << 20;
 /// How much may stand before the header.
 const LEAD: usize = 16 << 20;
 
@@ -56,47 +68,53 @@ pub fn run(
     target: Target,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
-    let Some(open) = format.plane else {
+    let Some(kind) = format.plane else {
         let message = format!("{} is not one record a line", format.name);
         return Err(Error::request(Code::WrongFormat, message));
     };
     let mut lines = Lines::new(input, cx.options.max_line);
-    let mut work = Work { cx, plane: None, out: Vec::new(), done: Outcome::default() };
     let bom = lines.skip_bom()?;
-    loop {
-        match lines.next() {
-            Ok(Some(line)) => {
-                work.done.bytes_in =
-                    line.at.byte + line.bytes.len() as u64 + u64::from(line.terminated);
-                work.line(open, target, bom, &line)?;
+    let (plane, out, done) = (None, Vec::new(), Outcome::default());
+    let mut work = Work { cx, kind, target, bom, plane, out, done };
+    let ahead = Ahead::new(kind.check, &cx.options.hands);
+    thread::scope(|scope| {
+        let _over = Over(&ahead);
+        let mut spare = Vec::new();
+        loop {
+            while ahead.has_room()
+                && let Some(block) = lines.take(BLOCK, &mut spare)?
+            {
+                if block.byte() >= LARGE {
+                    ahead.ask(scope);
+                }
+                ahead.push(block);
             }
-            Ok(None) => break,
-            Err(error) => {
-                cx.tolerate(error)?;
-                work.done.changed = true;
+            if let Some(block) = ahead.next() {
+                let number = lines.position().line;
+                block.lines(number).try_for_each(|(line, scan)| work.line(&line, scan))?;
+                lines.passed(block.len());
+                spare = ahead.recycle(block);
+            } else {
+                match lines.next() {
+                    Ok(Some(line)) => work.line(&line, None)?,
+                    Ok(None) => return Ok(()),
+                    Err(error) => {
+                        cx.tolerate(error)?;
+                        work.done.changed = true;
+                    }
+                }
             }
+            work.hand_on(output)?;
         }
-        // Whether a byte order mark stays in front is known only with the header.
-        if work.out.len() >= CHUNK && work.plane.is_some() {
-            work.flush(output)?;
-        }
-        if work.out.len() >= LEAD && work.plane.is_none() {
-            let found = Diagnostic::new(Code::NoHeader, "no header after 16 MiB of other lines");
-            return Err(Error::unfit(found));
-        }
-    }
-    let Some(mut plane) = work.plane.take().filter(|_| work.done.records > 0) else {
-        return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
-    };
-    plane.finish();
-    work.done.from = plane.from();
-    work.flush(output)?;
-    output.flush().map_err(|error| Error::io("cannot write", error))?;
-    Ok(work.done)
+    })?;
+    work.finish(output)
 }
 
 struct Work<'a> {
     cx: &'a Cx<'a>,
+    kind: ByteLines,
+    target: Target,
+    bom: bool,
     plane: Option<Box<dyn Plane + 'a>>,
     out: Vec<u8>,
     done: Outcome,
@@ -110,10 +128,36 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn line(&mut self, open: PlaneFn, target: Target, bom: bool, line: &Line<'_>) -> Result<()> {
+    /// Hands on what can go.
+    fn hand_on(&mut self, output: &mut dyn Write) -> Result<()> {
+        // Whether a byte order mark stays in front is known only with the header.
+        if self.out.len() >= CHUNK && self.plane.is_some() {
+            self.flush(output)?;
+        }
+        if self.out.len() >= LEAD && self.plane.is_none() {
+            let found = Diagnostic::new(Code::NoHeader, "no header after 16 MiB of other lines");
+            return Err(Error::unfit(found));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, output: &mut dyn Write) -> Result<Outcome> {
+        let Some(mut plane) = self.plane.take().filter(|_| self.done.records > 0) else {
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+        };
+        plane.finish();
+        self.done.from = plane.from();
+        self.flush(output)?;
+        output.flush().map_err(|error| Error::io("cannot write", error))?;
+        Ok(self.done)
+    }
+
+    /// Takes a line, and what is known of it.
+    fn line(&mut self, line: &Line<'_>, scan: Option<&Scan>) -> Result<()> {
+        self.done.bytes_in = line.at.byte + line.bytes.len() as u64 + u64::from(line.terminated);
         if line.is_blank() {
             self.out.extend_from_slice(line.bytes);
-        } else if let Err(error) = self.record(open, target, bom, line) {
+        } else if let Err(error) = self.record(line, scan) {
             self.done.changed |= self.cx.tolerate(error)? == OnError::Skip;
             if self.cx.options.on_error == OnError::Skip {
                 return Ok(());
@@ -128,19 +172,22 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn record(&mut self, open: PlaneFn, target: Target, bom: bool, line: &Line<'_>) -> Result<()> {
-        let plane = match &mut self.plane {
-            Some(plane) => plane,
-            None => {
-                let plane = open(line, target, self.cx)?;
-                self.done.changed |= plane.changes();
-                if bom {
-                    self.begin_with_bom();
-                }
-                self.plane.insert(plane)
+    fn record(&mut self, line: &Line<'_>, scan: Option<&Scan>) -> Result<()> {
+        if self.plane.is_none() {
+            let plane = (self.kind.open)(line, self.target, self.cx)?;
+            self.done.changed |= plane.changes();
+            self.plane = Some(plane);
+            if self.bom {
+                self.begin_with_bom();
             }
+        }
+        let mut found = Scan::default();
+        let scan = match scan {
+            Some(scan) => Some(scan),
+            None => (self.kind.check)(line, &mut found)?.then_some(&found),
         };
-        plane.line(line, &mut self.out)?;
+        let Some(plane) = &mut self.plane else { return Ok(()) };
+        plane.line(line, scan, &mut self.out)?;
         self.done.records += 1;
         Ok(())
     }

@@ -53,40 +53,48 @@ impl Scan {
     /// # Errors
     /// If it is not one JSON value.
     pub fn of(line: &[u8]) -> Result<Option<Self>, Fault> {
+        let mut scan = Self::default();
+        Ok(scan.walk(line)?.then_some(scan))
+    }
+
+    /// The same for a fresh scan that is where it stays; false if the line is no object.
+    ///
+    /// # Errors
+    /// If it is not one JSON value.
+    pub fn walk(&mut self, line: &[u8]) -> Result<bool, Fault> {
         let mut cursor = Cursor::new(line);
         if cursor.peek() != Some(b'{') {
             cursor.skip_value()?;
-            return cursor.end().map(|()| None);
+            return cursor.end().map(|()| false);
         }
-        let mut scan = Self::default();
         cursor.begin_object()?;
         let mut before = cursor.at();
         let mut last: Option<Place> = None;
         while let Some(key) = cursor.next_key()? {
-            scan.members += 1;
-            if let Some(member) = last.and_then(|place| scan.at(place)) {
+            self.members += 1;
+            if let Some(member) = last.and_then(|place| self.at(place)) {
                 member.after = key.start;
             }
             let place = Place::of(key.of(line));
             let value = if place == Some(Place::Message) {
-                scan.message(&mut cursor, line)?
+                self.message(&mut cursor, line)?
             } else {
                 cursor.skip_value()?
             };
             let member = Member { key, value, before, after: value.end };
             if let Some(place) = place {
-                scan.put(place, member);
+                self.put(place, member);
             }
             last = place;
             before = value.end;
         }
         let close = cursor.at() - 1;
-        scan.close = close;
-        if let Some(member) = last.and_then(|place| scan.at(place)) {
+        self.close = close;
+        if let Some(member) = last.and_then(|place| self.at(place)) {
             member.after = close;
         }
         cursor.end()?;
-        Ok(Some(scan))
+        Ok(true)
     }
 
     fn message(&mut self, cursor: &mut Cursor<'_>, line: &[u8]) -> Result<Span, Fault> {

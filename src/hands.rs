@@ -1,0 +1,57 @@
+//! The threads that a run may use, and how many of them have no input of their own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicIsize, Ordering};
+
+/// Counts threads that are at work. Work on a large input borrows those that would stand idle.
+///
+/// ```
+/// use copyist::hands::Hands;
+/// let hands = Hands::new(2);
+/// let own = hands.work();
+/// let other = hands.borrow();
+/// assert!(other.is_some() && hands.borrow().is_none());
+/// drop(other);
+/// assert!(hands.borrow().is_some());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Hands(Arc<AtomicIsize>);
+
+/// A thread at work, as long as this is held.
+#[derive(Debug)]
+pub struct Busy(Hands);
+
+impl Hands {
+    /// So many threads, none at work. By default there are none to borrow.
+    #[must_use]
+    pub fn new(threads: usize) -> Self {
+        Self(Arc::new(AtomicIsize::new(threads.try_into().unwrap_or(isize::MAX))))
+    }
+
+    /// Counts the calling thread, which has an input to work on, whoever else is at work.
+    #[must_use]
+    pub fn work(&self) -> Busy {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+        Busy(self.clone())
+    }
+
+    /// A thread that would stand idle, if there is one.
+    #[must_use]
+    pub fn borrow(&self) -> Option<Busy> {
+        let free = |idle: isize| (idle > 0).then(|| idle - 1);
+        let borrowed = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, free);
+        borrowed.is_ok().then(|| Busy(self.clone()))
+    }
+
+    /// Whether a borrowed thread is wanted back: more are at work than there are.
+    #[must_use]
+    pub fn are_short(&self) -> bool {
+        self.0.load(Ordering::Relaxed) < 0
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.0.fetch_add(1, Ordering::Relaxed);
+    }
+}

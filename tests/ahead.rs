@@ -1,0 +1,119 @@
+//! Lines that other threads check ahead: the same bytes, findings and errors for any number of them.
+
+use copyist::diagnostic::Log;
+use copyist::format::{Cx, OnError, Options, Target};
+use copyist::formats::pi;
+use copyist::hands::Hands;
+use copyist::migrate;
+use std::fmt::Write as _;
+use std::io::Read;
+
+const SIZE: usize = 6 << 20;
+
+/// A session of version 1; `odd` is put between its lines now and then.
+fn session(odd: &[&str]) -> String {
+    let mut text = String::from(
+        "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"2025-12-01T10:00:00.000Z\",\"cwd\":\"/w\"}\n",
+    );
+    let mut number = 0;
+    while text.len() < SIZE {
+        number += 1;
+        let said = "a line of code\\n\\tand \\\"another\\\"\\n".repeat(1 + number * 7919 % 97);
+        writeln!(
+            text,
+            r#"{{"type":"message","timestamp":"t","message":{{"role":"user","content":"{number} {said}"}}}}"#
+        )
+        .expect("memory");
+        if number % 1009 == 0 {
+            writeln!(
+                text,
+                r#"{{"type":"compaction","timestamp":"t","summary":"s","tokensBefore":1,"firstKeptEntryIndex":{}}}"#,
+                number / 2
+            )
+            .expect("memory");
+        }
+        if let Some(odd) = odd.get(number % 1009) {
+            text.push_str(odd);
+        }
+    }
+    text
+}
+
+/// Gives a few bytes at a time, and not always as many.
+struct Drip<'a>(&'a [u8], usize);
+
+impl Read for Drip<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.1 = self.1 * 5 % 65_521;
+        let n = (1 + self.1).min(self.0.len()).min(into.len());
+        let (now, later) = self.0.split_at(n);
+        into[..n].copy_from_slice(now);
+        self.0 = later;
+        Ok(n)
+    }
+}
+
+fn migrated(text: &str, threads: usize, on_error: OnError) -> (String, Vec<u8>) {
+    let hands = Hands::new(threads);
+    let options = Options { on_error, max_line: 1 << 20, hands, ..Options::default() };
+    let log = Log::default();
+    let cx = Cx { options: &options, log: &log };
+    let _own = options.hands.work();
+    let mut out = Vec::new();
+    let input = Box::new(Drip(text.as_bytes(), 7));
+    let done = migrate::run(&pi::FORMAT, input, &mut out, Target::Version(3), &cx);
+    let said = match done {
+        Ok(done) => format!("{done:?} {:?}", log.into_findings()),
+        // Of what an error leaves, nothing is of use.
+        Err(error) => {
+            out.clear();
+            format!("{error:?}")
+        }
+    };
+    (said, out)
+}
+
+fn same_for_any_number(text: &str, on_error: OnError) -> (String, Vec<u8>) {
+    let alone = migrated(text, 1, on_error);
+    for threads in [2, 5] {
+        let together = migrated(text, threads, on_error);
+        assert_eq!(together.0, alone.0, "{threads} threads");
+        assert!(together.1 == alone.1, "other bytes with {threads} threads");
+    }
+    alone
+}
+
+#[test]
+fn a_good_session_comes_out_the_same() {
+    let text = session(&[]);
+    let (said, out) = same_for_any_number(&text, OnError::Stop);
+    assert!(said.contains("changed: true"), "{said}");
+    let lines = out.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+    assert_eq!(lines.count(), text.lines().count());
+    assert!(out.ends_with(b"}\n"));
+}
+
+#[test]
+fn damage_is_told_at_its_place() {
+    let long = format!("{{\"type\":\"x\",\"text\":\"{}\"}}\n", "y".repeat(1100 << 10));
+    let odd = ["\n", "  \r\n", "{\"type\":\"message\",\"torn\n", &long, "[1]\n", "\"\\q\"\n"];
+    let text = session(&odd);
+    for on_error in [OnError::Stop, OnError::Skip] {
+        let (said, out) = same_for_any_number(&text, on_error);
+        assert_eq!(out.is_empty(), on_error == OnError::Stop, "{said}");
+    }
+    for one in 2..odd.len() {
+        let text = session(&odd[one..=one]);
+        let (said, _) = same_for_any_number(&text, OnError::Stop);
+        let line = text.lines().position(|line| line == odd[one].trim_end()).expect("there");
+        assert!(said.contains(&format!("line: {}", line + 1)), "{said}");
+    }
+}
+
+#[test]
+fn the_last_line_may_lack_its_ending() {
+    let mut text = session(&[]);
+    assert_eq!(text.pop(), Some('\n'));
+    let (said, out) = same_for_any_number(&text, OnError::Stop);
+    assert!(said.contains("NoFinalNewline") && out.ends_with(b"}\n"), "{said}");
+}
