@@ -246,7 +246,7 @@ impl Mend for Run<'_> {
 
     fn again(&mut self) -> bool {
         self.copies = self.twice.copies();
-        self.copies.retain(|place| !self.header.numbers.contains(place));
+        self.copies.retain(|place| self.header.numbers.binary_search(place).is_err());
         self.header.new = match &self.header.own {
             Some(own) => own.clone(),
             None => self.rebuilt(),
@@ -268,7 +268,7 @@ impl Mend for Run<'_> {
         self.begin(out);
         let place = self.written;
         self.written += 1;
-        if self.header.numbers.contains(&place) {
+        if self.header.numbers.binary_search(&place).is_ok() {
             let own = self.header.own.as_deref() == Some(record.bytes.trim_ascii_end());
             return match (self.header.stays(), place == 0, own) {
                 (true, true, _) => self.write_line(record, out),
