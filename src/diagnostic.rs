@@ -186,6 +186,7 @@ codes! {
     MergeRemoved "CY0858" Warning "marks of a merge set aside" "A merge left its marks in the file, and no parser reads it. The first of the two sides was kept; marks and the second side stand in the quarantine file."
     ListClosed "CY0859" Warning "list of messages closed" "The file ended before its list of messages did, or a line around the list was lost, and no parser reads such a list. It is closed behind the last message that is whole."
     TemporaryLeft "CY0861" Note "temporary metadata left alone" "Beside the metadata lies what a killed script was about to put in their place. The metadata can be read, so it was not looked at, and it is not copied along."
+    StateBehind "CY0862" Warning "state older than the runs" "The last run of the session was killed, and its last answer is in the run but not in the state that the agent takes up. The agent goes on without that answer. What it would have stored is not known, so the state stays as it is; the answer stands in the run."
 }
 
 impl Code {
