@@ -1,7 +1,8 @@
 //! ConnectOnion's files: every known damage, with ConnectOnion's own loader as judge.
 
 use crate::common::{Dir, corpus, files, name, read};
-use crate::judge::{repaired, set_aside};
+use crate::judge::{repaired, resumable, set_aside};
+use copyist::diagnostic::Code;
 use copyist::format::Wish;
 use copyist::formats::connectonion::FORMAT;
 use serde_json::Value;
@@ -67,6 +68,21 @@ fn messages_under_the_key_of_another_turn_come_back() {
         assert_eq!(set_aside(&done.aside).len(), 1, "{keys:?}");
         let again = repaired(&FORMAT, out.as_bytes(), &Wish::default()).expect("a session");
         assert!(!again.report.changed, "{keys:?}");
+    }
+}
+
+#[test]
+fn a_call_without_a_result_is_told_of() {
+    let call = "  - role: assistant\n    tool_calls:\n    - id: c1\n      type: function\n      function:\n        name: ls\n        arguments: '{}'\n";
+    let result = "  - role: tool\n    content: x\n    tool_call_id: c1\n";
+    let whole = keyed(&[1]);
+    for (put, left) in [(String::new(), 0), (format!("{call}{result}"), 0), (call.to_owned(), 1)] {
+        let answer = "  - role: assistant\n    content: Say 1.\n";
+        let source = whole.replace(answer, &format!("{put}{answer}"));
+        let done = repaired(&FORMAT, source.as_bytes(), &resumable()).expect("a session");
+        assert!(!done.report.changed, "{source}");
+        let told = done.findings.counts.get(&Code::CallsLeft).copied().unwrap_or(0);
+        assert_eq!(told, left, "{source}");
     }
 }
 
