@@ -175,8 +175,10 @@ codes! {
     ResultSynthesized "CY0831" Warning "tool result put in" "A tool was called, and the session went on or ended without its result, which the model's interface refuses. The result that was put in is the one that stands elsewhere in the session; else it says that the session was interrupted and the outcome is unknown. It is marked."
     OrphanResult "CY0832" Warning "tool result without its call set aside" "The result answers no call of the message before it, or answers it a second time, which the model's interface refuses. What followed it now follows its parent."
     EmptyTail "CY0833" Warning "empty last answer set aside" "The conversation ends with an answer that says nothing, or holds thoughts only, which the model's interface refuses. What followed it now follows its parent."
-    SurrogateReplaced "CY0834" Warning "half a character replaced" "A text that is sent to the model was cut in the middle of a character, which the model's interface refuses. U+FFFD stands in its place; the record is marked."
+    SurrogateReplaced "CY0834" Warning "half a character replaced" "A text that is sent to the model was cut in the middle of a character, which the model's interface refuses. U+FFFD stands in its place; the record is marked, and says which half it was."
     Unordered "CY0835" Error "calls and results were not looked at" "Entries stand before their parents, so that the order of the messages is not that of the file, and `--resumable` puts nothing in and takes nothing out. Everything else was repaired."
+    NotLinked "CY0836" Error "entry was not linked" "`--relink ID=PARENT` names an entry that is not in the file, or links one to itself, or the format has no links between entries. Nothing was changed for it."
+    CallsLeft "CY0837" Error "calls or results are left alone" "A tool was called and has no result, or a result has no call, which the model's interface refuses; or the file was damaged, and it is not known. `--resumable` puts nothing into files of this format and takes nothing out. Everything else was repaired."
     NothingBack "CY0841" Error "nothing to get back" "Not one whole record of a session is in the file. It was left alone."
     NoQuarantine "CY0843" Error "no place for what is set aside" "Some bytes of the input cannot stand in the output, and they are never thrown away. `--quarantine FILE` says where they go."
     BlankRemoved "CY0851" Warning "blank lines at the end set aside" "The scripts look at the last line only, so a blank one behind the outcome of a prompt hides it: `ao-status` says `running`, and `ao-get-result` refuses."
@@ -189,6 +191,7 @@ codes! {
     MergeRemoved "CY0858" Warning "marks of a merge set aside" "A merge left its marks in the file, and no parser reads it. The first of the two sides was kept; marks and the second side stand in the quarantine file."
     ListClosed "CY0859" Warning "list of messages closed" "The file ended before its list of messages did, or a line around the list was lost, and no parser reads such a list. It is closed behind the last message that is whole."
     TemporaryLeft "CY0861" Note "temporary metadata left alone" "Beside the metadata lies what a killed script was about to put in their place. The metadata can be read, so it was not looked at, and it is not copied along."
+    StateBehind "CY0862" Warning "state older than the runs" "The last run of the session was killed, and its last answer is in the run but not in the state that the agent takes up. The agent goes on without that answer. What it would have stored is not known, so the state stays as it is; the answer stands in the run."
 }
 
 impl Code {

@@ -305,6 +305,12 @@ impl Format {
         step.map_or(version, |step| self.reached_from(step.to))
     }
 
+    /// Whether its entries name their parents in files that its software goes on with.
+    #[must_use]
+    pub fn links(&self) -> bool {
+        self.context.is_some() && self.versions.iter().any(|version| version.tree)
+    }
+
     /// The name with a version, or without one where there is only one.
     #[must_use]
     pub fn at(&self, number: u32) -> String {

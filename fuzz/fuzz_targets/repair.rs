@@ -1,5 +1,5 @@
-//! Any bytes through repair: no panic, once is enough, and every byte that is not set aside is in
-//! the output.
+//! Any bytes through repair: no panic, and once is enough. That every record comes back is tested on
+//! sessions (`tests/repair`).
 #![no_main]
 
 use copyist::diagnostic::Log;

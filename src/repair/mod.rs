@@ -15,6 +15,7 @@ mod twice;
 mod walk;
 
 pub use mark::{Fixes, mark};
+pub(crate) use pieces::{EFFORT, whole};
 pub use quarantine::QUARANTINE;
 pub use twice::Twice;
 pub use walk::Walk;
@@ -59,6 +60,9 @@ pub fn run(
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
     parts.keep()?;
+    if !format.links() {
+        wish.relink.iter().for_each(|(entry, parent)| cx.report(not_linked(entry, parent)));
+    }
     let mut work = Work { parts, sink, quarantine: Quarantine::default() };
     let done = (format.repair)(&mut work, wish, cx)?;
     let quarantined = work.quarantine.finish()?;
@@ -73,6 +77,13 @@ pub const OUTCOME_UNKNOWN: &str =
 #[must_use]
 pub fn nothing_back() -> Error {
     Error::unfit(Diagnostic::new(Code::NothingBack, Code::NothingBack.title()))
+}
+
+/// Says that an entry was not linked to the parent that a person wants for it.
+#[must_use]
+pub fn not_linked(entry: &str, parent: &str) -> Diagnostic {
+    let code = Code::NotLinked;
+    Diagnostic::new(code, format!("{}: {entry} to {parent}", code.title()))
 }
 
 /// How many fixes were told of.

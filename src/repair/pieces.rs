@@ -2,8 +2,8 @@
 //!
 //! A healthy line is one record. Any other is walked from its beginning. A value that ends where
 //! another begins, or where the line ends, is a record if the format recognises it; behind what is
-//! none, the next record begins where the format's records begin and the value there runs on to
-//! the end of the line, or to another record. Nested objects do neither.
+//! none, the next record begins where the format's records begin and the value there is not followed
+//! by what follows nested objects.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
@@ -58,15 +58,18 @@ pub struct Found {
     pub rescued: u64,
 }
 
-/// The first piece of a record into which another was written.
+/// The first piece of a record into which another was written whole, and that one. The record began
+/// first, so it comes first if its second piece does.
 struct Head {
     bytes: Vec<u8>,
     at: Position,
+    inner: Vec<u8>,
+    inner_at: Position,
 }
 
 /// How many bytes of a line are walked for each of its bytes, in search of records: a line made to
 /// waste time would take the square of its length.
-const EFFORT: usize = 64;
+pub const EFFORT: usize = 64;
 
 impl<'a> Pieces<'a> {
     /// For sessions of one format.
@@ -104,15 +107,15 @@ impl<'a> Pieces<'a> {
 
     fn line(&mut self, line: &Line<'_>, show: Show<'_>) -> Result<()> {
         if line.is_blank() {
+            self.settle(show)?;
             return show(Part::Blank(line.bytes, line.at, line.terminated)).map(drop);
         }
-        if self.is_healthy(line) {
+        let healthy = self.is_healthy(line);
+        let joined = self.join(line, show)?;
+        if healthy && !joined {
             let record = Rescued { bytes: line.bytes, at: line.at, read: true, repaired: None };
             if show(Part::Record(record))? {
-                if self.first {
-                    self.found.records += 1;
-                }
-                self.settle(show)?;
+                self.found.records += u64::from(self.first);
                 return self.ending(line);
             }
         }
@@ -120,11 +123,7 @@ impl<'a> Pieces<'a> {
             self.broken.push(line.at.byte);
             self.found.damaged = true;
         }
-        if !self.join(line, show)? {
-            self.settle(show)?;
-            self.take_apart(line, show)?;
-        }
-        Ok(())
+        if joined { Ok(()) } else { self.take_apart(line, show) }
     }
 
     /// Whether a line can be one record. Later walks know what the first one found.
@@ -157,7 +156,10 @@ impl<'a> Pieces<'a> {
             self.found.damaged = true;
             self.found.aside += bytes.len() as u64;
             let found = Diagnostic::new(code, format!("{}: {} bytes", code.title(), bytes.len()));
-            self.cx.report(found.at(at).showing(bytes, 0));
+            let found = found.at(at);
+            // NUL bytes are nothing to look at.
+            let nuls = code == Code::NulsRemoved;
+            self.cx.report(if nuls { found } else { found.showing(bytes, 0) });
         }
         show(Part::Aside(bytes, at, code)).map(drop)
     }
@@ -193,7 +195,7 @@ impl<'a> Pieces<'a> {
     fn take_apart(&mut self, line: &Line<'_>, show: Show<'_>) -> Result<()> {
         let bytes = line.bytes;
         let mut budget = bytes.len().saturating_mul(EFFORT);
-        let (mut at, mut records, mut head) = (0, 0, None);
+        let (mut at, mut told) = (0, false);
         while let Some(start) = self.skip_space(bytes, at) {
             let rest = bytes.get(start..).unwrap_or_default();
             let here = line.at.plus(start);
@@ -203,28 +205,37 @@ impl<'a> Pieces<'a> {
                 at = start + nuls;
             } else if let Some(length) = self.record_at(rest, start == 0, &mut budget) {
                 let record = rest.get(..length).unwrap_or_default();
-                if at > 0 || length < rest.trim_ascii_end().len() {
+                let apart = at > 0 || length < rest.trim_ascii_end().len();
+                if apart && !std::mem::replace(&mut told, true) {
                     self.say(Code::GluedSplit, Code::GluedSplit.title(), here);
                 }
                 self.record(record, here, None, show)?;
-                (at, records) = (start + length, records + 1);
+                at = start + length;
             } else {
                 let next = self.next_record(rest, &mut budget).unwrap_or(rest.len());
-                let piece = rest.get(..next).unwrap_or_default();
-                at = start + next;
-                if start == 0 && next < rest.len() && piece.starts_with(b"{") {
-                    head = Some(Head { bytes: piece.to_vec(), at: here });
-                } else {
-                    self.rubbish(piece, here, show)?;
+                let (piece, behind) = rest.split_at_checked(next).unwrap_or_default();
+                let torn = start == 0 && line.terminated && piece.starts_with(b"{");
+                if torn && self.is_record(behind.trim_ascii_end(), &mut budget) {
+                    return self.keep_head(piece, here, behind.trim_ascii_end());
                 }
+                self.rubbish(piece, here, show)?;
+                at = start + next;
             }
         }
-        match head {
-            // Only a record that was written whole into the middle of another stands so.
-            Some(head) if records == 1 && line.terminated => self.head = Some(head),
-            Some(head) => self.rubbish(&head.bytes, head.at, show)?,
-            None => {}
-        }
+        Ok(())
+    }
+
+    /// Whether bytes are one record and nothing else.
+    fn is_record(&self, bytes: &[u8], budget: &mut usize) -> bool {
+        !bytes.is_empty() && self.record_at(bytes, false, budget) == Some(bytes.len())
+    }
+
+    /// Keeps what stands before a record to the end of its line until the next line is known: only a
+    /// record that was written whole into the middle of another stands so.
+    fn keep_head(&mut self, head: &[u8], at: Position, inner: &[u8]) -> Result<()> {
+        let inner_at = at.plus(head.len());
+        self.say(Code::GluedSplit, Code::GluedSplit.title(), inner_at);
+        self.head = Some(Head { bytes: head.to_vec(), at, inner: inner.to_vec(), inner_at });
         Ok(())
     }
 
@@ -256,8 +267,8 @@ impl<'a> Pieces<'a> {
             }
             let Some(length) = whole(rest, budget) else { return false };
             let (record, after) = rest.split_at_checked(length).unwrap_or_default();
-            let after = after.iter().find(|b| !b.is_ascii_whitespace() && **b != 0);
-            after.is_none_or(|b| *b == b'{') && (self.kind.recognise)(record)
+            let after = after.iter().find(|b| !b.is_ascii_whitespace());
+            !after.is_some_and(|b| matches!(b, b',' | b'}' | b']')) && (self.kind.recognise)(record)
         })
     }
 
@@ -274,32 +285,32 @@ impl<'a> Pieces<'a> {
     }
 
     /// Puts a record together into which a whole one was written: its first piece stands before
-    /// that one, the second on the next line.
+    /// that one, the second on the next line. If that is no second piece, there is none.
     fn join(&mut self, line: &Line<'_>, show: Show<'_>) -> Result<bool> {
-        let Some(head) = self.head.take() else { return Ok(false) };
+        let Some(head) = &self.head else { return Ok(false) };
         let joined = [head.bytes.as_slice(), line.bytes].concat();
         let fits = whole(&joined, &mut usize::MAX.clone()) == Some(joined.trim_ascii_end().len());
         if !fits || !(self.kind.recognise)(&joined) {
-            self.head = Some(head);
-            return Ok(false);
+            return self.settle(show).map(|()| false);
         }
+        let Some(head) = self.head.take() else { return Ok(false) };
         self.aside(&head.bytes, head.at, Code::RecordJoined, show)?;
         self.aside(line.bytes, line.at, Code::RecordJoined, show)?;
-        self.record(&joined, line.at, Some(Code::RecordJoined), show)?;
+        self.record(&joined, head.at, Some(Code::RecordJoined), show)?;
+        self.record(&head.inner, head.inner_at, None, show)?;
         Ok(true)
     }
 
     /// Gives up hope for the second piece.
     fn settle(&mut self, show: Show<'_>) -> Result<()> {
-        match self.head.take() {
-            Some(head) => self.rubbish(&head.bytes, head.at, show),
-            None => Ok(()),
-        }
+        let Some(head) = self.head.take() else { return Ok(()) };
+        self.rubbish(&head.bytes, head.at, show)?;
+        self.record(&head.inner, head.inner_at, None, show)
     }
 }
 
-/// How long the JSON value is that the bytes begin with.
-fn whole(bytes: &[u8], budget: &mut usize) -> Option<usize> {
+/// How long the JSON value is that the bytes begin with; what is walked is taken from the budget.
+pub fn whole(bytes: &[u8], budget: &mut usize) -> Option<usize> {
     if *budget == 0 {
         return None;
     }

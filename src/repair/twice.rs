@@ -47,14 +47,20 @@ impl Twice {
             let at = |place: u32| self.records.get(place as usize);
             at(a).is_some() && at(a) == at(b)
         };
+        // Another copy of the same block looks on from its own place.
+        let copied = |place: u32, room: u32| {
+            let found = self.copies.binary_search_by_key(&place, |(place, _)| *place).ok();
+            found.and_then(|at| self.copies.get(at)).is_some_and(|(p, first)| p - first == room)
+        };
         let mut found = Vec::new();
         for (place, first) in &self.copies {
             found.push(*place);
             // The rest of the block, as long as it is not the block itself.
             let room = place - first;
-            let before = (1..room).take_while(|n| n <= first && same(place - n, first - n));
+            let rest = |place: u32, first: u32| same(place, first) && !copied(place, room);
+            let before = (1..room).take_while(|n| n <= first && rest(place - n, first - n));
             found.extend(before.map(|n| place - n));
-            let behind = (1..room).take_while(|n| same(place + n, first + n));
+            let behind = (1..room).take_while(|n| rest(place + n, first + n));
             found.extend(behind.map(|n| place + n));
         }
         found.sort_unstable();

@@ -130,13 +130,13 @@ impl Plan {
         let mut parents = Bits::with_room(self.bones.len());
         let mut adopted: HashMap<u64, Option<u32>> = HashMap::new();
         let (mut childless, mut last) = (0u32, None);
-        let forward = self.bones.iter().any(|bone| bone.leads_forward());
+        let mut roots = Roots::of(&self.bones);
         for ordinal in 0..self.bones.len() as u32 {
             let Some(bone) = self.bone(ordinal).filter(|b| !b.is(marks::PASSED)) else { continue };
             let lost = missing.get(&ordinal);
             match bone.parent {
                 ABSENT => {
-                    let parent = if forward { self.not_from(last, ordinal) } else { last };
+                    let parent = self.not_from(last, ordinal, &mut roots);
                     self.link(ordinal, parent, marks::LINKED);
                 }
                 MISSING => {
@@ -144,7 +144,7 @@ impl Plan {
                     let only = last.is_none_or(|last| childless == 1 && !parents.contains(last));
                     let orphan = known.is_none() && !only;
                     let parent = known.unwrap_or(if only { last } else { None });
-                    let parent = if forward { self.not_from(parent, ordinal) } else { parent };
+                    let parent = self.not_from(parent, ordinal, &mut roots);
                     let marks = if orphan { marks::ORPHAN } else { 0 };
                     self.link(ordinal, parent, marks::LINKED | marks);
                     if let (Some(lost), false) = (lost, orphan) {
@@ -152,9 +152,6 @@ impl Plan {
                     }
                 }
                 _ if wishes.contains(ordinal) => self.mark(ordinal, marks::LINKED),
-                _ if forward && bone.is(marks::LINKED) => {
-                    self.link(ordinal, self.not_from(bone.parent(), ordinal), marks::LINKED);
-                }
                 _ => {}
             }
             if let Some(parent) = self.bone(ordinal).and_then(|bone| bone.parent())
@@ -169,13 +166,15 @@ impl Plan {
         self.leaf = last;
     }
 
-    /// The entry, or the next one before it that does not come from `ancestor`: where the file's
-    /// order is upset, what stands before an entry may.
-    fn not_from(&self, entry: Option<u32>, ancestor: u32) -> Option<u32> {
-        /// How many entries are looked at; each may have a long way to the root.
+    /// The entry, or the next one before it that does not come from `root`, which is one and now
+    /// gets it as its parent: where the file's order is upset, what stands before an entry may.
+    fn not_from(&self, entry: Option<u32>, root: u32, roots: &mut Roots) -> Option<u32> {
+        /// How many entries are looked at.
         const LOOKED_AT: usize = 64;
         let before = (0..=entry?).rev().filter(|at| self.marks(*at) & marks::PASSED == 0);
-        before.take(LOOKED_AT).find(|at| !self.comes_from(*at, ancestor))
+        let found = before.take(LOOKED_AT).find(|at| roots.root(*at) != root);
+        roots.link(root, found);
+        found
     }
 
     /// Whether an entry is an ancestor of another one.
@@ -340,6 +339,7 @@ impl Plan {
     #[must_use]
     pub fn free_names(&self, maker: &Maker, count: usize) -> Vec<Id> {
         let mut next = self.bones.len() as u64 + self.names.len() as u64;
+        let given: HashSet<&Id> = self.names.values().collect();
         let mut free = Vec::with_capacity(count);
         while free.len() < count {
             let wanted = (count - free.len()) as u64;
@@ -348,8 +348,8 @@ impl Plan {
             let keys: HashSet<u64> = ids.iter().map(key_of_id).collect();
             let taken = self.bones.iter().map(|bone| bone.id).filter(|id| keys.contains(id));
             let taken: HashSet<u64> = taken.collect();
-            let given = |id: &Id| self.names.values().any(|name| name == id);
-            free.extend(ids.into_iter().filter(|id| !taken.contains(&key_of_id(id)) && !given(id)));
+            let unused = |id: &Id| !taken.contains(&key_of_id(id)) && !given.contains(id);
+            free.extend(ids.into_iter().filter(unused));
         }
         free
     }
@@ -382,5 +382,41 @@ impl Plan {
             Some(at) if ordinal < at => kept.is_some_and(|kept| ordinal >= kept),
             Some(at) => ordinal > at,
         }
+    }
+}
+
+/// The roots that entries come from, while entries get parents. Where no entry stands before its
+/// parent nothing that stands before an entry comes from it, and nothing is kept.
+struct Roots(Vec<u32>);
+
+impl Roots {
+    fn of(bones: &[Bone]) -> Self {
+        if !bones.iter().any(Bone::leads_forward) {
+            return Self(Vec::new());
+        }
+        Self(bones.iter().map(|bone| bone.parent().unwrap_or(bone.ordinal)).collect())
+    }
+
+    fn link(&mut self, entry: u32, parent: Option<u32>) {
+        if let (Some(parent), Some(above)) = (parent, self.0.get_mut(entry as usize)) {
+            *above = parent;
+        }
+    }
+
+    /// The root that an entry comes from; the way there is shortened as it is gone.
+    fn root(&mut self, entry: u32) -> u32 {
+        let mut here = entry;
+        while let Some(above) = self.above(here).filter(|above| *above != here) {
+            let next = self.above(above).unwrap_or(above);
+            if let Some(link) = self.0.get_mut(here as usize) {
+                *link = next;
+            }
+            here = next;
+        }
+        here
+    }
+
+    fn above(&self, entry: u32) -> Option<u32> {
+        self.0.get(entry as usize).copied()
     }
 }

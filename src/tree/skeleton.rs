@@ -171,6 +171,12 @@ impl Skeleton {
         self.torn.entry(id).or_insert(parent);
     }
 
+    /// Whether an entry with this identifier is there, and stays.
+    #[must_use]
+    pub fn knows(&self, id: u64) -> bool {
+        self.bones.iter().any(|bone| bone.id == id && !bone.is(marks::PASSED))
+    }
+
     /// Notes which parent an entry is to have.
     pub fn wish(&mut self, id: u64, parent: u64) {
         self.wished.push((id, parent));
@@ -234,7 +240,14 @@ impl Skeleton {
     /// All places of an identifier.
     fn group(&self, id: u64) -> std::ops::Range<usize> {
         let start = self.bones.partition_point(|bone| bone.id < id);
-        start..self.bones.partition_point(|bone| bone.id <= id)
+        let rest = self.bones.get(start..).unwrap_or_default();
+        // Most have one place, and each search is dear in so large a table.
+        let length = match rest {
+            [_, next, ..] if next.id == id => rest.partition_point(|bone| bone.id == id),
+            [one, ..] if one.id == id => 1,
+            _ => 0,
+        };
+        start..start + length
     }
 
     /// Of entries with one identifier, those that stand there twice go, and the others but the
@@ -244,7 +257,9 @@ impl Skeleton {
         const COMPARED: usize = 64;
         for place in 0..self.bones.len() {
             let Some(bone) = self.bones.get(place).copied() else { break };
-            if bone.id == 0 || bone.is(marks::PASSED) {
+            let before = place.checked_sub(1).and_then(|before| self.bones.get(before));
+            let first = before.is_none_or(|before| before.id != bone.id);
+            if bone.id == 0 || bone.is(marks::PASSED) || first {
                 continue;
             }
             let group = self.group(bone.id).start..place;
@@ -286,8 +301,9 @@ impl Skeleton {
         let mut granted = Bits::default();
         for (id, parent) in std::mem::take(&mut self.wished) {
             for place in self.group(id) {
-                self.set_parent(place, parent);
-                if let Some(bone) = self.bones.get(place) {
+                let bone = self.bones.get(place).copied();
+                if let Some(bone) = bone.filter(|bone| bone.parent != parent) {
+                    self.set_parent(place, parent);
                     granted.insert(bone.ordinal);
                 }
             }
@@ -297,17 +313,17 @@ impl Skeleton {
 
     /// The entry that an identifier means to an entry: the nearest before it, else one behind it.
     fn nearest(&self, id: u64, own: u32) -> Option<u32> {
-        /// How many copies are passed over.
+        /// How many entries that go are passed over.
         const PASSED: usize = 64;
-        let group = self.group(id);
-        let (start, bones) = (group.start, self.bones.get(group).unwrap_or_default());
-        let here = self.bones.partition_point(|b| (b.id, b.ordinal) < (id, own)) - start;
+        let bones = self.bones.get(self.group(id)).unwrap_or_default();
+        let here = bones.partition_point(|bone| bone.ordinal < own);
         let there = |bone: &&Bone| !bone.is(marks::PASSED);
         let (before, behind) = bones.split_at_checked(here)?;
         let near = before.iter().rev().take(PASSED).find(there);
-        let found = near.or_else(|| before.iter().find(there));
-        let found = found.or_else(|| behind.iter().filter(|b| b.ordinal != own).find(there));
-        let found = found.or_else(|| behind.iter().find(there));
+        let found = near.or_else(|| before.iter().take(PASSED).find(there));
+        let mut other = behind.iter().take(PASSED).filter(|b| b.ordinal != own);
+        let found = found.or_else(|| other.find(there));
+        let found = found.or_else(|| behind.first().filter(there));
         found.map(|bone| bone.ordinal)
     }
 

@@ -5,6 +5,7 @@ use crate::judge::{holds, repaired, resumable, set_aside};
 use copyist::format::Wish;
 use copyist::formats::codelia::FORMAT;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,7 +37,8 @@ fn codelia_accepts_every_repaired_file() {
     println!("|---|---|---|---|---|---|---|");
     let mut inputs = files(&corpus.join("codelia/edge"));
     inputs.retain(|path| !path.starts_with(corpus.join("codelia/edge/home")));
-    for input in inputs.into_iter().filter(|path| name(path).ends_with(".jsonl")) {
+    assert_eq!(inputs.len(), 12);
+    for input in inputs {
         let (source, name) = (read(&input), name(&input));
         let Some(done) = holds(&FORMAT, &source, &resumable(), &name) else {
             println!("| {name} | nothing to get back | | | | | |");
@@ -48,6 +50,9 @@ fn codelia_accepts_every_repaired_file() {
         let codes: Vec<_> = done.findings.counts.keys().map(|code| code.name()).collect();
         let report = done.report;
         let (before, after) = (counts(&input), counts(&out));
+        if name.ends_with(".jsonl") {
+            assert!(taken(&out) >= taken(&input) || name == "bom.jsonl", "{name}: records less");
+        }
         println!(
             "| {name} | {} | {} | {} | {} | {before} | {after} |",
             codes.join(" "),
@@ -63,17 +68,68 @@ fn codelia_accepts_every_repaired_file() {
     }
 }
 
+/// The records of a run or a log that Codelia's readers take: objects in UTF-8 on lines of their own.
+fn taken(file: &Path) -> usize {
+    let text = read(file);
+    let whole = |line: &&[u8]| serde_json::from_slice::<HashMap<String, Value>>(line).is_ok();
+    text.split(|b| *b == b'\n').filter(whole).count()
+}
+
+#[test]
+fn the_home_of_oddities_keeps_all_that_is_whole() {
+    let Some(corpus) = corpus("repair of the home of oddities") else { return };
+    let Some(judge) = judge() else { return };
+    let from = corpus.join("codelia/edge/home");
+    let dir = copied(&from);
+    let (code, said) = dir.exit(&["repair", "--in-place", "--report", "r", "home"]);
+    assert_eq!(code, 0, "{said}");
+    println!("| file of the home | taken before | after |\n|---|---|---|");
+    for file in files(&from).iter().filter(|file| name(file).ends_with(".jsonl")) {
+        let below = file.strip_prefix(&from).expect("below").display();
+        let (before, after) = (taken(file), taken(&dir.path(&format!("home/{below}"))));
+        println!("| {below} | {before} | {after} |");
+        assert_eq!(before, after, "{below}");
+    }
+    let report: Value = serde_json::from_slice(&read(&dir.path("r"))).expect("JSON");
+    let aside = report["inputs"].as_array().expect("a list").iter();
+    let aside: u64 = aside.filter_map(|input| input["repair"]["quarantined"].as_u64()).sum();
+    println!("{aside} bytes set aside");
+    assert_eq!(aside, 105);
+    assert_eq!(faults(&judge, &dir.path("home/sessions")), [""; 0]);
+}
+
+/// A copy of a home, as `home`.
+fn copied(from: &Path) -> Dir {
+    let dir = Dir::in_memory();
+    for file in files(from) {
+        let below = file.strip_prefix(from).expect("below").display().to_string();
+        dir.write(&format!("home/{below}"), &read(&file));
+    }
+    dir
+}
+
+#[test]
+fn an_answer_that_the_state_lacks_is_told_of() {
+    let corpus_home = |home: &str| Some(corpus("a state behind")?.join("codelia").join(home));
+    let Some(from) = corpus_home("v0.1.80/home_crashed") else { return };
+    let dir = copied(&from);
+    let (code, said) = dir.said(&["repair", "-n", "home"]);
+    assert!(code == 0 && said.contains("CY0310") && !said.contains("CY0862"), "{said}");
+    let logs = files(&dir.path("home/sessions/messages"));
+    let text = String::from_utf8(read(&logs[0])).expect("UTF-8");
+    let older = text.split_inclusive('\n').filter(|line| !line.contains("about to crash"));
+    std::fs::write(&logs[0], older.collect::<String>()).expect("a file");
+    let (code, said) = dir.said(&["repair", "-n", "home"]);
+    assert!(code == 0 && said.contains("CY0862"), "{said}");
+}
+
 #[test]
 fn homes_come_back_whole() {
     let Some(corpus) = corpus("repair of homes") else { return };
     let Some(judge) = judge() else { return };
     for home in ["v0.1.80/home", "v0.1.80/home_crashed", "v0-3fe5dc9/home"] {
         let from = corpus.join("codelia").join(home);
-        let dir = Dir::in_memory();
-        for file in files(&from) {
-            let below = file.strip_prefix(&from).expect("below").display().to_string();
-            dir.write(&format!("home/{below}"), &read(&file));
-        }
+        let dir = copied(&from);
         let all = || files(&dir.path("home")).iter().map(|file| read(file)).collect::<Vec<_>>();
         let before = all();
         let (code, said) = dir.exit(&["repair", "--in-place", "home"]);

@@ -17,6 +17,7 @@ use common::{
 };
 use copyist::diagnostic::Code;
 use copyist::format::{Format, Wish};
+use copyist::repair::Twice;
 use damage::{Random, damage};
 use judge::{holds, invalid, repaired, resumable, salvaging};
 use std::path::PathBuf;
@@ -158,4 +159,12 @@ fn what_is_not_damaged_stays_as_it_is() {
         untouched += 1;
     }
     println!("{untouched} sessions stayed as they were");
+}
+
+#[test]
+fn a_long_block_that_was_written_twice_takes_no_time() {
+    let mut twice = Twice::default();
+    let block = || (0..200_000).map(|n| (n, n % 3 != 0));
+    block().chain(block()).for_each(|(content, unlike)| twice.record(content, unlike));
+    assert_eq!(twice.copies().len(), 200_000);
 }

@@ -3,6 +3,7 @@
 use crate::common::{self, Dir, corpus, files, read};
 use crate::damage::Random;
 use crate::judge::{Done, resumable, salvaging, set_aside};
+use copyist::diagnostic::Code;
 use copyist::format::{Repaired, Wish};
 use copyist::formats::pi;
 use serde_json::Value;
@@ -64,7 +65,26 @@ fn a_record_that_another_was_written_into_is_joined() {
     let source = format!("{HEADER}\n{head}{b}\n{tail}\n");
     let done = holds(source.as_bytes(), &Wish::default(), "interleaved").expect("records");
     assert_eq!((done.report.records, done.report.rescued, done.report.fixes), (3, 2, 3));
-    assert_eq!(lines(&done.out)[2]["copyist"]["repaired"][0]["code"], "CY0806");
+    let out = lines(&done.out);
+    assert_eq!((&out[1]["id"], &out[2]["id"]), (&"a".into(), &"b".into()));
+    assert_eq!(out[1]["copyist"]["repaired"][0]["code"], "CY0806");
+}
+
+#[test]
+fn a_whole_record_is_saved_from_between_a_torn_one_and_stray_text() {
+    let (a, b, c) = (user("a", "", "one"), user("b", "a", "two"), user("c", "b", "three"));
+    for behind in ["killed", "\0\0\0", "\"", "[1]"] {
+        let source = format!("{HEADER}\n{a}\n{}{c}{behind}\n", &b[..70]);
+        let done = holds(source.as_bytes(), &Wish::default(), behind).expect("records");
+        assert_eq!(done.report.records, 3, "{behind}");
+        assert_eq!(lines(&done.out)[2]["id"], "c", "{behind}");
+        assert_eq!(set_aside(&done.aside).len(), 2, "{behind}");
+    }
+    // An object that belongs to a torn record is none of its own.
+    let nested = entry("n", "a", &format!(r#""message":{{"details":[{c},{b}"#));
+    let source = format!("{HEADER}\n{a}\n{}\n", nested.trim_end_matches('}'));
+    let done = holds(source.as_bytes(), &Wish::default(), "nested").expect("records");
+    assert_eq!(done.report.records, 2);
 }
 
 #[test]
@@ -99,6 +119,46 @@ fn a_parent_that_could_be_several_is_left_to_the_person() {
         assert_eq!(lines(&read(&dir.path("linked.jsonl")))[4]["parentId"], "b");
     }
     assert_eq!(dir.names(), ["linked.jsonl", "out.jsonl", "s.jsonl"]);
+}
+
+#[test]
+fn a_person_links_entries_once_and_none_that_is_not_there() {
+    let entries = [
+        user("a", "", "one"),
+        user("b", "a", "two"),
+        user("x", "a", "another two"),
+        user("d", "gone", "three"),
+        user("z", "x", "four"),
+    ];
+    let linked = |pair: (&str, &str)| {
+        let relink = vec![(pair.0.to_owned(), pair.1.to_owned())];
+        let wish = Wish { relink, ..Wish::default() };
+        holds(&session(&entries), &wish, "linked").expect("records")
+    };
+    // Also behind an entry that stands later.
+    for parent in ["x", "z"] {
+        let done = linked(("d", parent));
+        let out = lines(&done.out);
+        assert_eq!((&out[4]["parentId"], done.report.fixes), (&parent.into(), 1));
+        assert_eq!(out[4]["copyist"]["repaired"][0]["parentId"], "gone");
+    }
+    // To link what is not there would take the parent from an entry that has one.
+    for pair in [("b", "nope"), ("nope", "a"), ("b", "b")] {
+        let done = linked(pair);
+        assert_eq!(done.findings.counts.get(&Code::NotLinked), Some(&1), "{pair:?}");
+        assert_eq!(lines(&done.out)[2]["parentId"], "a", "{pair:?}");
+    }
+}
+
+#[test]
+fn lost_parents_among_entries_out_of_order_take_no_time() {
+    let mut entries = vec![user("a", "z", "one")];
+    entries.extend((0..60_000).map(|n| user(&n.to_string(), &format!("lost {n}"), "more")));
+    entries.push(user("z", "", "last"));
+    let begun = std::time::Instant::now();
+    let done = crate::judge::repaired(&pi::FORMAT, &session(&entries), &Wish::default());
+    assert_eq!(done.expect("records").report.records, 60_003);
+    assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
 }
 
 #[test]
@@ -139,6 +199,7 @@ fn an_empty_end_and_half_characters_are_not_sent() {
     let done = holds(&session(&entries), &resumable(), "tail").expect("records");
     let out = String::from_utf8(done.out).expect("UTF-8");
     assert!(out.contains(r#""half \ufffd whole \ud83d\ude00""#), "{out}");
+    assert!(out.contains(r#"{"code":"CY0834","halves":["d83d"]}"#), "{out}");
     assert!(out.contains(r#""thinking":"\ud83d","thinkingSignature":"x""#), "{out}");
     assert_eq!(out.lines().count(), 3);
 }
@@ -183,8 +244,8 @@ fn what_is_complete_in_a_torn_record_can_be_restored() {
 /// The messages that the real pi's context of a corpus file has, or 0 where it built none.
 fn theirs(corpus: &Path, name: &str) -> usize {
     let path = corpus.join(format!("pi/expected/{name}.context.json"));
-    let text = std::fs::read(path).unwrap_or_default();
-    let context: Value = serde_json::from_slice(&text).unwrap_or_default();
+    let text = std::fs::read(&path).unwrap_or_else(|_| panic!("{}", path.display()));
+    let context = if text.is_empty() { Value::Null } else { common::as_javascript(&text) };
     context["context"]["messages"].as_array().map_or(0, Vec::len)
 }
 
@@ -208,6 +269,7 @@ fn no_probe_gives_less_than_the_real_pi_reads() {
             codes.join(" ")
         );
         assert!(messages as usize >= real, "{name}: {messages} of {real}");
+        assert_eq!(messages_before as usize, real, "{name}: what pi reads of it as it is");
     }
 }
 

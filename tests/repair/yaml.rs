@@ -1,7 +1,8 @@
 //! ConnectOnion's files: every known damage, with ConnectOnion's own loader as judge.
 
 use crate::common::{Dir, corpus, files, name, read};
-use crate::judge::{repaired, set_aside};
+use crate::judge::{repaired, resumable, set_aside};
+use copyist::diagnostic::Code;
 use copyist::format::Wish;
 use copyist::formats::connectonion::FORMAT;
 use serde_json::Value;
@@ -42,6 +43,68 @@ const OTHER: &[&str] = &[
     "mixed_keys",
 ];
 
+const TURNS: &str = "name: a\ncreated: '2026-01-01 10:00:00'\nupdated: '2026-01-01 10:00:00'\ntotal_cost: 0.0\ntotal_tokens: 0\n";
+
+/// A file of turns whose messages have these keys.
+fn keyed(keys: &[u64]) -> String {
+    let turn = |n| format!("- input: Ask {n}.\n  result: Say {n}.\n  turn: {n}\n");
+    let turns: String = (1..=keys.len()).map(turn).collect();
+    let messages = |(n, key)| {
+        let said = |role, word| format!("  - role: {role}\n    content: {word} {n}.\n");
+        format!("  {key}:\n{}{}", said("user", "Ask"), said("assistant", "Say"))
+    };
+    let messages: String = (1..).zip(keys).map(messages).collect();
+    format!("{TURNS}turns:\n{turns}system_prompt: S\nmessages:\n{messages}")
+}
+
+#[test]
+fn messages_under_the_key_of_another_turn_come_back() {
+    let whole = keyed(&[1, 2, 3]);
+    for keys in [[1, 1, 3], [1, 3, 3], [2, 2, 3]] {
+        let source = keyed(&keys);
+        let done = repaired(&FORMAT, source.as_bytes(), &Wish::default()).expect("a session");
+        let out = String::from_utf8(done.out).expect("UTF-8");
+        assert!(out.starts_with(&whole), "{keys:?}: {out}");
+        assert_eq!(set_aside(&done.aside).len(), 1, "{keys:?}");
+        let again = repaired(&FORMAT, out.as_bytes(), &Wish::default()).expect("a session");
+        assert!(!again.report.changed, "{keys:?}");
+    }
+}
+
+#[test]
+fn a_call_without_a_result_is_told_of() {
+    let call = "  - role: assistant\n    tool_calls:\n    - id: c1\n      type: function\n      function:\n        name: ls\n        arguments: '{}'\n";
+    let result = "  - role: tool\n    content: x\n    tool_call_id: c1\n";
+    let whole = keyed(&[1]);
+    for (put, left) in [(String::new(), 0), (format!("{call}{result}"), 0), (call.to_owned(), 1)] {
+        let answer = "  - role: assistant\n    content: Say 1.\n";
+        let source = whole.replace(answer, &format!("{put}{answer}"));
+        let done = repaired(&FORMAT, source.as_bytes(), &resumable()).expect("a session");
+        assert!(!done.report.changed, "{source}");
+        let told = done.findings.counts.get(&Code::CallsLeft).copied().unwrap_or(0);
+        assert_eq!(told, left, "{source}");
+    }
+}
+
+#[test]
+fn a_broken_file_of_many_turns_takes_no_time() {
+    let keys: Vec<u64> = (1..=3000).collect();
+    let whole = keyed(&keys);
+    let torn = &whole[..whole.len() - 5];
+    let begun = std::time::Instant::now();
+    let done = repaired(&FORMAT, torn.as_bytes(), &Wish::default()).expect("a session");
+    assert!(done.report.changed && begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_torn_text_with_many_lines_like_elements_takes_no_time() {
+    let list: String = (0..20_000).map(|n| format!("\n\n      - item {n}")).collect();
+    let torn = format!("{}  - role: user\n    content: 'a list{list}", keyed(&[1, 2]));
+    let begun = std::time::Instant::now();
+    let done = repaired(&FORMAT, torn.as_bytes(), &Wish::default()).expect("a session");
+    assert!(done.report.changed && begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}
+
 #[test]
 fn the_loader_reads_every_repaired_file_and_no_less_of_it() {
     let Some(corpus) = corpus("repair of YAML") else { return };
@@ -53,7 +116,9 @@ fn the_loader_reads_every_repaired_file_and_no_less_of_it() {
     println!("| file | damage | back | set aside | the loader before | after |");
     println!("|---|---|---|---|---|---|");
     let mut wrong = Vec::new();
+    let mut rows = 0;
     for input in files(&folder).into_iter().filter(|path| name(path).ends_with(".yaml")) {
+        rows += 1;
         let (file, source) = (name(&input), read(&input));
         let real = &expected[&file];
         let before = real["ok"].as_bool().unwrap_or(false).then(|| real["n_messages"].as_u64());
@@ -91,4 +156,6 @@ fn the_loader_reads_every_repaired_file_and_no_less_of_it() {
         set_aside(&done.aside);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let all = expected.as_object().expect("an object").keys();
+    assert_eq!(rows, all.filter(|file| file.ends_with(".yaml")).count());
 }

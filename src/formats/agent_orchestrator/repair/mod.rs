@@ -140,6 +140,8 @@ struct Log<'a> {
     closed: bool,
     looked: u32,
     written: u32,
+    /// Where the last line stands.
+    end: Position,
     before: Reach,
     after: Reach,
 }
@@ -156,6 +158,7 @@ impl<'a> Log<'a> {
             closed: false,
             looked: 0,
             written: 0,
+            end: Position::default(),
             before: Reach::default(),
             after: Reach::default(),
         }
@@ -252,8 +255,9 @@ impl Mend for Log<'_> {
     fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
         let place = self.written;
         self.written += 1;
+        self.end = record.at;
         if let Some(resume) = &self.resume {
-            resume.put_in(place, self.cx, out);
+            resume.put_in(place, record.at, self.cx, out);
         }
         if self.is_copy(place) {
             let code = Code::DuplicateRemoved;
@@ -270,7 +274,7 @@ impl Mend for Log<'_> {
 
     fn finish(&mut self, out: &mut Vec<u8>) {
         if let Some(resume) = &self.resume {
-            resume.put_in(self.written, self.cx, out);
+            resume.put_in(self.written, self.end, self.cx, out);
         }
     }
 }

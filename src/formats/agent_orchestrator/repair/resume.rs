@@ -8,6 +8,7 @@ use super::super::wire::PARENT;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::Cx;
 use crate::json::{Cursor, Json};
+use crate::position::Position;
 use crate::repair::{OUTCOME_UNKNOWN, mark};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -85,13 +86,14 @@ impl Resume {
     }
 
     /// Appends the results that stand before a line.
-    pub fn put_in(&self, place: u32, cx: &Cx<'_>, out: &mut Vec<u8>) {
+    pub fn put_in(&self, place: u32, at: Position, cx: &Cx<'_>, out: &mut Vec<u8>) {
         for call in self.put.get(&place).into_iter().flatten() {
             let code = Code::ResultSynthesized;
             mark(&self.line(call), code, out);
             out.push(b'\n');
             let id = call.id.text().unwrap_or_default();
-            cx.report(Diagnostic::new(code, format!("{} for the call {id}", code.title())));
+            let message = format!("{} for the call {id}", code.title());
+            cx.report(Diagnostic::new(code, message).at(at));
         }
     }
 

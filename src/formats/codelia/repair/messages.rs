@@ -4,11 +4,13 @@ use super::About;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::{Cx, Mend, Reach, Records, Rescued};
 use crate::formats::codelia::log::is_message;
+use crate::ids::fingerprint;
 use crate::json::{Cursor, Json, salvage};
 use crate::mapping::Object;
+use crate::position::Position;
 use crate::repair::{OUTCOME_UNKNOWN, mark};
 use bytes::Bytes;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// What messages in logs are like.
 pub static RECORDS: Records =
@@ -133,11 +135,11 @@ impl Calls {
     }
 
     /// The results that stand before a place.
-    pub fn before(&self, place: u32, cx: &Cx<'_>) -> &[Vec<u8>] {
+    pub fn before(&self, place: u32, at: Position, cx: &Cx<'_>) -> &[Vec<u8>] {
         let put = self.put.get(&place).map(Vec::as_slice).unwrap_or_default();
         for _ in put {
             let code = Code::ResultSynthesized;
-            cx.report(Diagnostic::new(code, code.title()));
+            cx.report(Diagnostic::new(code, code.title()).at(at));
         }
         put
     }
@@ -149,13 +151,36 @@ pub struct Log<'a> {
     calls: Option<Calls>,
     messages: u64,
     written: u32,
+    /// Where the last message stands.
+    end: Position,
+    /// Hashes of what was said.
+    said: HashSet<u64>,
+}
+
+/// A hash of what a message says, if that is a text.
+pub fn said(message: &Json) -> Option<u64> {
+    let content = message.member("content")?;
+    let text = content.as_bytes().starts_with(b"\"") && content.as_bytes().len() > 2;
+    text.then(|| fingerprint(content.as_bytes()))
 }
 
 impl<'a> Log<'a> {
     /// For a part.
     pub fn new(about: &About<'a>) -> Self {
         let calls = about.wish.resumable.then(Calls::default);
-        Self { cx: about.cx, calls, messages: 0, written: 0 }
+        Self {
+            cx: about.cx,
+            calls,
+            messages: 0,
+            written: 0,
+            end: Position::default(),
+            said: HashSet::new(),
+        }
+    }
+
+    /// Whether a message says this.
+    pub fn says(&self, said: u64) -> bool {
+        self.said.contains(&said)
     }
 
     /// What Codelia takes up of the log as it was, nothing if one line of it is bad; and what it
@@ -176,8 +201,10 @@ impl Mend for Log<'_> {
             return false;
         }
         self.messages += 1;
+        let message = Json::checked(Bytes::copy_from_slice(bytes));
+        self.said.extend(said(&message));
         if let Some(calls) = &mut self.calls {
-            calls.look(&Json::checked(Bytes::copy_from_slice(bytes)));
+            calls.look(&message);
         }
         true
     }
@@ -200,6 +227,7 @@ impl Mend for Log<'_> {
     fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
         let place = self.written;
         self.written += 1;
+        self.end = record.at;
         self.put_in(place, out);
         if self.calls.as_ref().is_some_and(|calls| calls.is_orphan(place)) {
             let code = Code::OrphanResult;
@@ -221,7 +249,7 @@ impl Mend for Log<'_> {
 
 impl Log<'_> {
     fn put_in(&self, place: u32, out: &mut Vec<u8>) {
-        for line in self.calls.iter().flat_map(|calls| calls.before(place, self.cx)) {
+        for line in self.calls.iter().flat_map(|calls| calls.before(place, self.end, self.cx)) {
             out.extend_from_slice(line);
             out.push(b'\n');
         }

@@ -1,7 +1,7 @@
 //! Repair of runs, logs of messages and states, one by one or all of a session.
 //!
 //! A run that was killed has no `run.end`, and stays so: Codelia replays it as far as it goes, and
-//! what became of it nobody knows. Rows of the database say what the state says, and are left alone.
+//! what became of it nobody knows. A state that lacks its last answer stays, too, and is told of. Rows of the database say what the state says, and are left alone.
 //!
 //! Source of what Codelia does with damage: `packages/storage` and `packages/runtime` at 48e27ff,
 //! and what they were seen to do: of a run, bad lines are passed over, but the header must be the
@@ -12,6 +12,7 @@ mod run;
 mod state;
 
 use super::{Shape, names, shape};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::{Bench, Cx, Mend, Reach, Repaired, Wish};
 use crate::repair::{Walk, nothing_back};
@@ -36,6 +37,10 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
     if pieces.iter().all(|piece| piece.records() == 0) {
         return Err(nothing_back());
     }
+    cx.log.turn_to(0);
+    if is_behind(&pieces) {
+        cx.report(Diagnostic::new(Code::StateBehind, Code::StateBehind.title()));
+    }
     bench.begin(pieces.iter().any(Piece::removes))?;
     let mut done = Repaired::default();
     let (mut before, mut after) = (Reach::default(), Reach::default());
@@ -51,6 +56,24 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
     }
     cx.log.turn_to(0);
     Ok(done.reaching(before, after))
+}
+
+/// Whether the last run was killed before its last answer got into what the agent takes up.
+fn is_behind(pieces: &[Piece<'_>]) -> bool {
+    let runs = pieces.iter().filter_map(|piece| match piece {
+        Piece::Run(_, run) => Some(run),
+        _ => None,
+    });
+    let Some(answer) = runs.max_by_key(|run| run.time()).and_then(|run| run.broken_off()) else {
+        return false;
+    };
+    let says = |piece: &Piece<'_>| match piece {
+        Piece::Log(_, log) => Some(answer.iter().any(|said| log.says(*said))),
+        Piece::State(state) => Some(answer.iter().any(|said| state.says(*said))),
+        Piece::Run(..) | Piece::Other => None,
+    };
+    let stored: Vec<bool> = pieces.iter().filter_map(says).collect();
+    !answer.is_empty() && !stored.is_empty() && !stored.contains(&true)
 }
 
 fn add(sum: &mut Reach, more: Reach) {

@@ -1,6 +1,7 @@
 //! A run: its header first, and no record twice.
 
 use super::About;
+use super::messages::{elements, said};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::{Cx, Mend, Reach, Records, Rescued};
 use crate::formats::codelia::names::{EPOCH, is_uuid, uuid};
@@ -101,6 +102,9 @@ pub struct Run<'a> {
     looked: u32,
     written: u32,
     begun: bool,
+    /// What the last answer says, by its messages.
+    answer: Vec<u64>,
+    ended: bool,
     before: Reach,
     after: Reach,
 }
@@ -119,6 +123,8 @@ impl<'a> Run<'a> {
             looked: 0,
             written: 0,
             begun: false,
+            answer: Vec::new(),
+            ended: false,
             before: Reach::default(),
             after: Reach::default(),
         }
@@ -131,6 +137,16 @@ impl<'a> Run<'a> {
         let gone = self.copies.len() as u64;
         let entries = self.after.entries.saturating_sub(gone);
         (before, Reach { entries, ..self.after })
+    }
+
+    /// What the last answer of a run says that was not ended.
+    pub fn broken_off(&self) -> Option<&[u64]> {
+        (!self.ended).then_some(self.answer.as_slice())
+    }
+
+    /// When the run began.
+    pub fn time(&self) -> Option<String> {
+        self.first.time.as_ref()?.text()
     }
 
     fn look_at_header(&mut self, place: u32, record: &Rescued<'_>, header: &Json) {
@@ -227,6 +243,15 @@ impl Mend for Run<'_> {
                     known.take().or_else(|| line.member(key).filter(|v| is_text(Some(v.clone()))));
             }
         }
+        match kind.as_str() {
+            "run.end" => self.ended = true,
+            "llm.response" => {
+                let messages = line.member("output").and_then(|output| output.member("messages"));
+                let messages = messages.iter().flat_map(elements);
+                self.answer = messages.filter_map(|(_, message)| said(&message)).collect();
+            }
+            _ => {}
+        }
         let says = u64::from(matches!(kind.as_str(), "run.start" | "llm.response"));
         for reach in [Some(&mut self.after), record.read.then_some(&mut self.before)] {
             let Some(reach) = reach else { continue };
@@ -245,8 +270,11 @@ impl Mend for Run<'_> {
     }
 
     fn again(&mut self) -> bool {
+        if !self.ended {
+            self.report(Code::NoRunEnd, Position::default());
+        }
         self.copies = self.twice.copies();
-        self.copies.retain(|place| !self.header.numbers.contains(place));
+        self.copies.retain(|place| self.header.numbers.binary_search(place).is_err());
         self.header.new = match &self.header.own {
             Some(own) => own.clone(),
             None => self.rebuilt(),
@@ -268,7 +296,7 @@ impl Mend for Run<'_> {
         self.begin(out);
         let place = self.written;
         self.written += 1;
-        if self.header.numbers.contains(&place) {
+        if self.header.numbers.binary_search(&place).is_ok() {
             let own = self.header.own.as_deref() == Some(record.bytes.trim_ascii_end());
             return match (self.header.stays(), place == 0, own) {
                 (true, true, _) => self.write_line(record, out),

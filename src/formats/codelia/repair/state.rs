@@ -2,7 +2,7 @@
 //! leaves the beginning of it.
 
 use super::About;
-use super::messages::{Calls, elements};
+use super::messages::{Calls, elements, said};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Bench, Cx, Reach};
@@ -130,6 +130,12 @@ impl State {
         list.iter().flat_map(elements).count() as u64
     }
 
+    /// Whether a message says this.
+    pub fn says(&self, what: u64) -> bool {
+        let list = self.state.as_ref().and_then(|state| state.member("messages"));
+        list.iter().flat_map(elements).any(|(_, message)| said(&message) == Some(what))
+    }
+
     /// How many records there are: the state itself, if it is one.
     pub fn records(&self) -> u64 {
         u64::from(self.state.is_some())
@@ -187,14 +193,15 @@ impl State {
         };
         let mut new: Vec<Vec<u8>> = Vec::new();
         let mut place = 0;
+        let at = Position { line: 1, ..Position::default() };
         for (_, message) in elements(&list) {
-            new.extend(calls.before(place, cx).iter().cloned());
+            new.extend(calls.before(place, at, cx).iter().cloned());
             if !calls.is_orphan(place) {
                 new.push(message.as_bytes().to_vec());
             }
             place += 1;
         }
-        new.extend(calls.before(place, cx).iter().cloned());
+        new.extend(calls.before(place, at, cx).iter().cloned());
         let start = list.as_bytes().as_ptr().addr() - text.as_ptr().addr();
         let (before, rest) = text.split_at(start);
         let after = rest.get(list.as_bytes().len()..).unwrap_or_default();

@@ -162,6 +162,10 @@ fn opening(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
     Some(Checked { kept: vec![Range { start: 0, end }], says: Some(says) })
 }
 
+/// At how many of the last elements of a torn list its end is looked for; each time all that stands
+/// before is parsed, and the lines of a long text may look like elements.
+const TRIED: usize = 64;
+
 /// How much of a member of an item stays: all, the whole elements of its list, or nothing.
 fn whole_part(text: &[u8], cut: bool, known: Known<'_>) -> usize {
     let alone = |text: &[u8]| parse(text).is_some_and(|says| is_entry(&says));
@@ -179,7 +183,7 @@ fn whole_part(text: &[u8], cut: bool, known: Known<'_>) -> usize {
         let before = text.get(..*start).unwrap_or_default();
         before.ends_with(b"\n") && alone(before) && !before.trim_ascii_end().ends_with(b":")
     };
-    starts.into_iter().rev().find(shorter).unwrap_or(0)
+    starts.into_iter().rev().take(TRIED).find(shorter).unwrap_or(0)
 }
 
 /// Whether the messages of a turn, where they are a text, are a list in it; as Python reads it.

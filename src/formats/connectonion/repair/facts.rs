@@ -5,7 +5,8 @@ use super::blocks::Kind;
 use super::check::{Checked, elements};
 use crate::json::{Json, salvage, text};
 use bytes::Bytes;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// A member of the top, each time that it stands in the file.
 #[derive(Debug)]
@@ -48,6 +49,8 @@ pub struct Key {
     calling: bool,
     /// Whether the line says that there are no messages.
     pub empty: bool,
+    /// Whether the line says another number.
+    pub wrong: bool,
     /// How many messages follow.
     pub messages: u64,
 }
@@ -62,6 +65,7 @@ impl Key {
             answered: false,
             calling: false,
             empty,
+            wrong: false,
             messages: 0,
         }
     }
@@ -97,6 +101,7 @@ pub struct Facts {
     pub twice: bool,
     /// Whether turns were to follow.
     opened: bool,
+    missing: Vec<u64>,
 }
 
 impl Facts {
@@ -118,6 +123,7 @@ impl Facts {
             torn: false,
             twice: false,
             opened: false,
+            missing: Vec::new(),
         }
     }
 
@@ -202,6 +208,13 @@ impl Facts {
         }
         self.damaged |= !lacks.is_empty();
         self.records += 1;
+        // Each list holds the one before it; they are needed where one is missing, and before that.
+        let needs = |lacks: &[&str]| lacks.contains(&"messages");
+        if let Some(before) = self.turns.last_mut().filter(|turn| !needs(&turn.lacks))
+            && !needs(&lacks)
+        {
+            before.list = None;
+        }
         self.turns.push(Turn { section, input, result, list, lacks });
     }
 
@@ -226,13 +239,15 @@ impl Facts {
     /// All blocks were looked at. Of members of one name that with the most in it stays, of those
     /// the last, as the real loader has it.
     pub fn decide(&mut self) {
-        let best = |name: &str| {
-            let own = self.sections.iter().enumerate().filter(|(_, s)| s.name == name);
-            own.max_by_key(|(place, section)| (section.items, *place)).map(|(place, _)| place)
+        let mut best: HashMap<&str, (u64, usize)> = HashMap::new();
+        for (place, section) in self.sections.iter().enumerate() {
+            let best = best.entry(&section.name).or_default();
+            *best = (section.items, place).max(*best);
+        }
+        let stay = |(place, section): (usize, &Section)| {
+            best.get(section.name.as_str()).is_some_and(|(_, best)| *best == place)
         };
-        let stays: Vec<bool> = (0..self.sections.len())
-            .map(|place| self.sections.get(place).and_then(|s| best(&s.name)) == Some(place))
-            .collect();
+        let stays: Vec<bool> = self.sections.iter().enumerate().map(stay).collect();
         for (section, stays) in self.sections.iter_mut().zip(&stays) {
             section.stays = *stays;
             self.damaged |= !stays;
@@ -243,7 +258,11 @@ impl Facts {
         self.turns.retain(|turn| stays(turn.section));
         self.keys.retain(|key| stays(key.section));
         self.number();
-        let missing = self.missing();
+        self.renumber();
+        let there: HashSet<u64> = self.keys.iter().map(|key| key.number).collect();
+        let turns = 1..=self.turns.len() as u64;
+        self.missing = turns.filter(|number| !there.contains(number)).collect();
+        let missing = &self.missing;
         self.damaged |= self.turns.is_empty() && self.opened;
         self.damaged |= self.shape.lists == Lists::Behind && !self.has("messages");
         self.damaged |= !missing.is_empty() && self.shape.lists == Lists::Behind;
@@ -255,7 +274,7 @@ impl Facts {
     /// Gives messages without a key the number before that of the next one.
     fn number(&mut self) {
         let next = self.keys.iter().map(|key| key.number).find(|number| *number > 0);
-        let taken: Vec<_> = self.keys.iter().map(|key| key.number).collect();
+        let taken: HashSet<u64> = self.keys.iter().map(|key| key.number).collect();
         let before = next.map_or(1, |next| next.saturating_sub(1));
         let free = (before.max(1)..).find(|number| !taken.contains(number));
         for key in self.keys.iter_mut().filter(|key| key.number == 0).take(1) {
@@ -263,11 +282,35 @@ impl Facts {
         }
     }
 
+    /// Of two keys with one number the loader takes the later. If the number of a turn is free beside
+    /// one of them, that key is this turn's.
+    fn renumber(&mut self) {
+        let mut taken: HashMap<u64, usize> = HashMap::new();
+        let numbers: Vec<u64> = self.keys.iter().map(|key| key.number).collect();
+        let all: HashSet<u64> = numbers.iter().copied().collect();
+        let end = self.turns.len() as u64 + 1;
+        for (place, number) in numbers.iter().enumerate() {
+            let Some(first) = taken.insert(*number, place) else { continue };
+            let at = |place: Option<usize>| place.and_then(|place| numbers.get(place)).copied();
+            let below = at(first.checked_sub(1)).unwrap_or(0);
+            let above = at(Some(place + 1)).unwrap_or(end).min(end);
+            let free = |mut range: Range<u64>| range.find(|number| !all.contains(number));
+            let found = free(number.saturating_add(1)..above).map(|free| (place, free));
+            let found =
+                found.or_else(|| Some((first, free(below.saturating_add(1)..end.min(*number))?)));
+            if let Some((place, free)) = found
+                && let Some(key) = self.keys.get_mut(place)
+            {
+                (key.number, key.wrong) = (free, true);
+                (self.damaged, self.removes, self.twice) = (true, true, true);
+            }
+        }
+    }
+
     /// The numbers of turns that have no messages at all.
     #[must_use]
-    pub fn missing(&self) -> Vec<u64> {
-        let there = |number: &u64| self.keys.iter().any(|key| key.number == *number);
-        (1..=self.turns.len() as u64).filter(|number| !there(number)).collect()
+    pub fn missing(&self) -> &[u64] {
+        &self.missing
     }
 
     /// Whether a member of the top is there.

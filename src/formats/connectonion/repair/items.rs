@@ -6,8 +6,9 @@ use super::check::is_complete;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::format::{Cx, Wish};
-use crate::json::{Cursor, Json, salvage};
+use crate::json::{Json, Span, salvage};
 use crate::position::Position;
+use crate::repair::{EFFORT, whole};
 use bytes::Bytes;
 use std::io::Read;
 
@@ -157,15 +158,18 @@ fn apart(
     wish: &Wish,
     show: &mut dyn FnMut(Item) -> Result<()>,
 ) -> Result<()> {
-    let mut from = 0;
+    let (mut from, mut budget) = (0, bytes.len().saturating_mul(EFFORT));
     for start in memchr::memmem::find_iter(bytes, b"{\"role\":") {
+        if start < from {
+            continue;
+        }
         let rest = bytes.get(start..).unwrap_or_default();
-        let mut cursor = Cursor::new(rest);
-        let Ok(span) = cursor.skip_value() else { continue };
+        let Some(length) = whole(rest, &mut budget) else { continue };
+        let span = Span { start: 0, end: length };
         let behind = rest.get(span.end..).unwrap_or_default().trim_ascii();
         let behind = behind.strip_prefix(b",").unwrap_or(behind).trim_ascii();
         let ends = behind.is_empty() || behind.starts_with(b"{");
-        if start < from || !ends || !is_message(span.of(rest)) {
+        if !ends || !is_message(span.of(rest)) {
             continue;
         }
         torn(bytes.get(from..start).unwrap_or_default(), at.plus(from), wish, show)?;

@@ -7,6 +7,7 @@
 //! Source: `logger.py` of releases 0.5.0 to 1.9.2, and what its loader was seen to do.
 
 mod blocks;
+mod calls;
 mod check;
 mod facts;
 mod items;
@@ -21,6 +22,7 @@ use crate::format::{Bench, Cx, OnError, Options, Repaired, Wish};
 use crate::lines::BOM;
 use crate::position::Position;
 use crate::record::Kind;
+use calls::Calls;
 use std::io::{Read, Write};
 
 /// Repairs a session file.
@@ -32,6 +34,9 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
     let state = State::of(bench, cx)?;
     // A file in another encoding is what a person or a release on Windows made.
     let state = State { foreign: state.foreign || !encoding.is_utf8(), ..state };
+    if let (Some(at), true) = (state.alone, wish.resumable) {
+        say(Code::CallsLeft, at, cx);
+    }
     if state.foreign && state.reads {
         return healthy(bench, state.records);
     }
@@ -54,6 +59,8 @@ struct State {
     records: u64,
     /// Messages that stand in the file, of what it read.
     messages: u64,
+    /// Where the first call without a result stands, or result without a call.
+    alone: Option<Position>,
 }
 
 impl State {
@@ -62,6 +69,7 @@ impl State {
         let options = Options { on_error: OnError::Stop, ..cx.options.clone() };
         let quiet = Cx { options: &options, log: &log };
         let (mut reads, mut records, mut messages) = (true, 0, 0);
+        let mut calls = Calls::default();
         match read(bench.parts(), &quiet) {
             Err(error) if error.is_recoverable() || !is_of_the_system(&error) => reads = false,
             Err(error) => return Err(error),
@@ -71,6 +79,9 @@ impl State {
                         Ok(located) => {
                             records += 1;
                             let said = located.value.kind == Kind::Message;
+                            if said {
+                                calls.message(&located.value.node, located.at);
+                            }
                             messages += u64::from(said && !located.value.is_restored());
                         }
                         Err(error) if is_of_the_system(&error) => return Err(error),
@@ -86,7 +97,8 @@ impl State {
         let marked = begins_marked(bench)?;
         let unfinished = marked || said(Code::NoFinalNewline);
         let foreign = said(Code::GuessedEncoding);
-        Ok(Self { reads, unfinished, marked, foreign, records, messages })
+        let alone = calls.left(reads);
+        Ok(Self { reads, unfinished, marked, foreign, records, messages, alone })
     }
 }
 

@@ -225,13 +225,14 @@ impl<'a> Writing<'a> {
             return self.go(&block, whole, Code::DuplicateRemoved);
         }
         if let Kind::Key(number) = &block.kind {
-            self.before_key(number.parse().unwrap_or(0))?;
+            let own = self.facts.keys.get(self.keys).map(|key| key.number);
+            self.before_key(own.unwrap_or(number.parse().unwrap_or(0)))?;
         }
         if block.kind == Kind::Message && !self.keyed {
             self.key_of(None)?;
         }
-        if self.is_belied(&block) {
-            self.go(&block, whole.clone(), Code::TornRecord)?;
+        if let Some(code) = self.belied(&block) {
+            self.go(&block, whole.clone(), code)?;
             self.key_of(Some(()))?;
             return Ok(());
         }
@@ -267,10 +268,15 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Whether the block is a key that says that there are no messages, though some follow.
-    fn is_belied(&self, block: &Block) -> bool {
-        let key = self.facts.keys.get(self.keys).filter(|_| matches!(block.kind, Kind::Key(_)));
-        key.is_some_and(|key| key.empty && key.messages > 0)
+    /// What is wrong with a key that says that there are no messages, though some follow, or that
+    /// says the number of another turn.
+    fn belied(&self, block: &Block) -> Option<Code> {
+        let key = self.facts.keys.get(self.keys).filter(|_| matches!(block.kind, Kind::Key(_)))?;
+        match key {
+            _ if key.wrong => Some(Code::IdChanged),
+            _ if key.empty && key.messages > 0 => Some(Code::TornRecord),
+            _ => None,
+        }
     }
 
     /// Whether the block opens a list of turns of which none is left.

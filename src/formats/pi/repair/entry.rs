@@ -3,9 +3,9 @@
 use super::super::{lineage::quoted, wire};
 use super::Mending;
 use super::record::member;
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::format::Rescued;
-use crate::json::text;
+use crate::json::{Json, Span, text};
 use crate::members::Scan;
 use crate::repair::{Fixes, mark};
 use crate::tree::{Aim, Plan, marks};
@@ -87,7 +87,7 @@ impl Mending<'_> {
             fixes.note(code, None);
         }
         let own = self.name_entry(ordinal, record, &scan, &mut fixes);
-        let parent = self.link_entry(ordinal, record, &scan, &mut fixes);
+        let parent = self.link_entry(ordinal, record, &scan, &own, &mut fixes);
         self.aim_entry(ordinal, record, &scan, &own, &mut fixes);
         self.shift_entry(ordinal, record, &scan, &mut fixes);
         if let Some(code) = self.resume_entry(ordinal, record, (&own, parent), &mut fixes) {
@@ -99,7 +99,7 @@ impl Mending<'_> {
             fixes.apply(record.bytes, out);
         }
         out.push(b'\n');
-        self.put_in(ordinal, &own, out);
+        self.put_in(ordinal, &own, record, out);
         None
     }
 
@@ -139,6 +139,7 @@ impl Mending<'_> {
         ordinal: u32,
         record: &Rescued<'_>,
         scan: &Scan,
+        own: &[u8],
         fixes: &mut Fixes,
     ) -> Vec<u8> {
         let old = scan.parent.map(|parent| parent.value);
@@ -147,7 +148,7 @@ impl Mending<'_> {
         let linked = match plan.linked(ordinal) {
             None => None,
             Some(None) => Some(b"null".to_vec()),
-            Some(Some(parent)) => self.written.names.get(&parent).cloned(),
+            Some(Some(parent)) => self.name_of(parent, scan, record),
         };
         let why = linked.as_ref().map(|_| why_linked(plan, ordinal));
         let linked = linked.unwrap_or_else(|| before.to_vec());
@@ -165,10 +166,26 @@ impl Mending<'_> {
         if code != Code::IdGiven || old.is_some() {
             fixes.note(code, old.map(|_| ("parentId", before)));
         }
-        if code != Code::IdGiven {
-            self.tell(code, "parentId", before, &new, record);
+        match code {
+            Code::IdGiven => {}
+            Code::ParentUnknown => self.ask(own, before, record),
+            _ => self.tell(code, "parentId", before, &new, record),
         }
         new
+    }
+
+    /// The identifier of an entry that another is linked to. One that stands behind that other
+    /// has a new identifier, or a person named it.
+    fn name_of(&self, parent: u32, scan: &Scan, record: &Rescued<'_>) -> Option<Vec<u8>> {
+        let written = self.written.names.get(&parent).cloned();
+        let new = || self.plan.as_ref()?.name(parent).map(|name| quoted(name).to_vec());
+        let wished = || {
+            let own = text::decode(scan.id?.value.of(record.bytes))?;
+            let mut wishes = self.wish.relink.iter().rev();
+            let (_, parent) = wishes.find(|(entry, _)| *entry == own)?;
+            Some(Json::string(parent).as_bytes().to_vec())
+        };
+        written.or_else(new).or_else(wished)
     }
 
     /// Says what a member was and is.
@@ -176,6 +193,14 @@ impl Mending<'_> {
         let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
         let old = if old.is_empty() { "missing".into() } else { old };
         self.report(code, format!("{}: {key} {old} is now {new}", code.title()), record.at);
+    }
+
+    /// Says how a person links an entry whose parent is not known.
+    fn ask(&self, own: &[u8], old: &[u8], record: &Rescued<'_>) {
+        let code = Code::ParentUnknown;
+        let (own, old) = (String::from_utf8_lossy(own), String::from_utf8_lossy(old));
+        let message = format!("{} of the entry {own}: it was {old}", code.title());
+        self.report(code, message, record.at);
     }
 
     fn aim_entry(
@@ -236,14 +261,18 @@ impl Mending<'_> {
                 fixes.edits.replace(*half, b"\\ufffd");
             }
             let code = Code::SurrogateReplaced;
-            fixes.note(code, None);
+            // Spelled as escapes they would be found again.
+            let old = |half: &Span| half.of(record.bytes).get(2..).unwrap_or_default();
+            let old: Vec<&[u8]> = halves.iter().map(old).collect();
+            let old = [b"[\"", old.join(b"\",\"".as_slice()).as_slice(), b"\"]"].concat();
+            fixes.note(code, Some(("halves", &old)));
             self.report(code, format!("{} ({} times)", code.title(), halves.len()), record.at);
         }
         None
     }
 
     /// Puts results in behind an entry.
-    fn put_in(&mut self, ordinal: u32, own: &[u8], out: &mut Vec<u8>) {
+    fn put_in(&mut self, ordinal: u32, own: &[u8], record: &Rescued<'_>, out: &mut Vec<u8>) {
         let Some(resume) = &mut self.resume else { return };
         let results = resume.put_in(ordinal, own);
         for (call, line) in results {
@@ -251,10 +280,8 @@ impl Mending<'_> {
             out.push(b'\n');
             let code = Code::ResultSynthesized;
             let call = text::decode(&call).unwrap_or_default();
-            self.cx.report(crate::diagnostic::Diagnostic::new(
-                code,
-                format!("{} for the call {call}", code.title()),
-            ));
+            let message = format!("{} for the call {call}", code.title());
+            self.cx.report(Diagnostic::new(code, message).at(record.at));
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::ids::{Maker, fingerprint};
 use crate::json::{Cursor, Json, salvage, text};
 use crate::members::Scan;
 use crate::position::Position;
-use crate::repair::{Walk, nothing_back};
+use crate::repair::{Walk, not_linked, nothing_back};
 use crate::tree::{Plan, Seen, Skeleton, key_of, marks, parent_of};
 use header::First;
 use resume::Resume;
@@ -54,6 +54,8 @@ struct Header {
     /// The first one's bytes.
     own: Option<Vec<u8>>,
     at: Position,
+    /// Whether pi takes it for one.
+    taken: bool,
     /// Whether it can stay as it is.
     fits: bool,
     /// Whether nothing stands before it.
@@ -99,6 +101,8 @@ struct Mending<'a> {
     shifted: HashMap<u32, u64>,
     /// The first entry that the last compaction keeps.
     kept: Option<u32>,
+    /// Whether a value stands among the records that pi fails on.
+    fails: bool,
     looked: u64,
     written: Written,
 }
@@ -118,6 +122,7 @@ impl<'a> Mending<'a> {
             indexes: Vec::new(),
             shifted: HashMap::new(),
             kept: None,
+            fails: false,
             looked: 0,
             written: Written::default(),
         }
@@ -154,6 +159,10 @@ impl Mend for Mending<'_> {
                 let mut cursor = Cursor::new(bytes);
                 if cursor.skip_value().is_ok() && cursor.end().is_ok() {
                     self.slots.other();
+                    // It asks values for members; a list has an identifier given to each.
+                    let object = matches!(bytes.first(), Some(b'{' | b'['));
+                    let list = self.list == Some(true);
+                    self.fails |= bytes == b"null" || list && !object;
                 }
             }
             _ => {}
@@ -211,7 +220,7 @@ impl Mending<'_> {
     /// What pi reaches of the session as it was, and as it is now.
     fn reach(&self) -> (Reach, Reach) {
         let Some(plan) = &self.plan else { return Default::default() };
-        let readable = self.header.own.is_some() && self.header.in_place && self.header.fits;
+        let readable = self.header.taken && self.header.in_place && !self.fails;
         let before = match self.list {
             _ if !readable => Reach::default(),
             Some(true) => self.list_reach(plan),
@@ -235,6 +244,7 @@ impl Mending<'_> {
             return;
         }
         let id = scan.id.and_then(|id| text::decode(id.value.of(record.bytes)));
+        self.header.taken = id.is_some();
         self.header.fits = id.is_some_and(|id| !id.is_empty()) && scan.time.is_some();
         self.header.in_place = number == 0;
         self.header.at = record.at;
@@ -317,11 +327,16 @@ impl Mending<'_> {
         let id = scan.and_then(|scan| text::decode(scan.id?.value.of(&self.header.new)));
         let maker = Maker::new(self.cx.options.ids, id.unwrap_or_default().as_bytes());
         let mut skeleton = std::mem::take(&mut self.skeleton);
+        let list = self.list == Some(true);
         for (entry, parent) in &self.wish.relink {
             let key = |id: &String| key_of(Json::string(id).as_bytes());
-            skeleton.wish(key(entry), key(parent));
+            let known = |id: &String| skeleton.knows(key(id));
+            if !list && entry != parent && known(entry) && known(parent) {
+                skeleton.wish(key(entry), key(parent));
+            } else {
+                self.cx.report(not_linked(entry, parent));
+            }
         }
-        let list = self.list == Some(true);
         let plan = if list { skeleton.decide_list(maker) } else { skeleton.decide(maker) };
         self.kept = match plan.compaction() {
             Some(at) if list => {

@@ -44,9 +44,10 @@ impl Writing<'_> {
 
     /// Writes the messages of the turns before this one that have none.
     pub(super) fn fill(&mut self, before: u64) -> Result<()> {
-        let mut missing = self.facts.missing();
-        missing.retain(|number| *number > self.written && *number < before);
-        for number in missing {
+        let missing = self.facts.missing();
+        let from = missing.partition_point(|number| *number <= self.written);
+        let to = missing.partition_point(|number| *number < before);
+        for number in missing.get(from..to).unwrap_or_default().iter().copied() {
             put(&mut self.out, format!("  {number}:\n").as_bytes())?;
             let (input, result) = self.told(number);
             let written =

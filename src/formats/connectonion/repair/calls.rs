@@ -1,0 +1,54 @@
+//! Calls of tools without results, and results without calls, which a model's interface refuses.
+//! Nothing is put in for them or taken out; that they are there is told.
+
+use crate::json::Json;
+use crate::position::Position;
+use crate::record::{Field, Node, block};
+
+/// Watches calls and results go by.
+#[derive(Debug, Default)]
+pub struct Calls {
+    /// Calls that wait, and where they stand.
+    open: Vec<Json>,
+    at: Position,
+    /// Whether there was a call at all.
+    any: bool,
+    /// Where the first call or result stands that is alone.
+    alone: Option<Position>,
+}
+
+impl Calls {
+    /// Looks at the next message.
+    pub fn message(&mut self, message: &Node, at: Position) {
+        let blocks = message.nodes(Field::Content).unwrap_or_default();
+        let all = |kind: &str, field| {
+            let own = blocks.iter().filter(|block| block.is(Field::Type, kind));
+            own.filter_map(|block| block.json(field).cloned()).collect::<Vec<_>>()
+        };
+        let results = all(block::TOOL_RESULT, Field::Call);
+        if results.is_empty() {
+            self.settle();
+            self.open = all(block::TOOL_CALL, Field::Id);
+            self.any |= !self.open.is_empty();
+            self.at = at;
+        }
+        for result in results {
+            match self.open.iter().position(|call| *call == result) {
+                Some(place) => drop(self.open.remove(place)),
+                None => drop(self.alone.get_or_insert(at)),
+            }
+        }
+    }
+
+    fn settle(&mut self) {
+        if !std::mem::take(&mut self.open).is_empty() {
+            self.alone.get_or_insert(self.at);
+        }
+    }
+
+    /// Where one is left alone. Of a damaged session nobody knows that has calls at all.
+    pub fn left(mut self, whole: bool) -> Option<Position> {
+        self.settle();
+        self.alone.or((self.any && !whole).then_some(self.at))
+    }
+}
