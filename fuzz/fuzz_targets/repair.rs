@@ -3,30 +3,44 @@
 #![no_main]
 
 use copyist::diagnostic::Log;
-use copyist::format::{Cx, Format, Options, Repaired, Wish};
+use copyist::format::{Cx, Format, Options, Parts, Repaired, Wish};
 use copyist::formats::FORMATS;
 use copyist::memory::{Buffer, Bytes};
 use copyist::repair::{self, QUARANTINE};
 use libfuzzer_sys::fuzz_target;
 
-fn repaired(format: &Format, session: &[u8], wish: &Wish) -> Option<(Buffer, Repaired)> {
+fn repaired(
+    format: &Format,
+    session: &mut dyn Parts,
+    wish: &Wish,
+) -> Option<(Vec<(String, Vec<u8>)>, Buffer, Repaired)> {
     let (options, log, mut out) = (Options::default(), Log::default(), Buffer::default());
     let cx = Cx { options: &options, log: &log };
-    let done = repair::run(format, &mut Bytes::new(session), &mut out, wish, &cx).ok()?;
-    Some((out, done))
+    let done = repair::run(format, session, &mut out, wish, &cx).ok()?;
+    let names = out.names().filter(|name| *name != QUARANTINE);
+    let part = |name: &str| (name.to_owned(), out.part(name).unwrap_or_default());
+    let parts = names.map(part).collect();
+    Some((parts, out, done))
 }
 
 fuzz_target!(|session: &[u8]| {
     for format in FORMATS {
         for (resumable, salvage) in [(false, false), (true, false), (false, true)] {
             let wish = Wish { resumable, salvage, ..Wish::default() };
-            let Some((once, _)) = repaired(format, session, &wish) else { continue };
-            let main = once.main();
-            let (twice, done) = repaired(format, &main, &wish).expect("records");
-            let shown = main.escape_ascii().to_string();
-            assert_eq!(twice.main().escape_ascii().to_string(), shown);
-            assert!(!done.changed, "{shown}");
-            assert!(twice.part(QUARANTINE).is_none(), "{shown}");
+            let once = repaired(format, &mut Bytes::new(session), &wish);
+            let Some((once, ..)) = once else { continue };
+            // What is put in beside the main part belongs to the session from then on.
+            let parts = once.iter();
+            let mut parts = parts.fold(Bytes::default(), |all, (name, part)| all.with(name, part));
+            let (twice, out, done) = repaired(format, &mut parts, &wish).expect("records");
+            let shown = |parts: &[(String, Vec<u8>)]| -> Vec<String> {
+                let part =
+                    |(name, part): &(String, Vec<u8>)| format!("{name}: {}", part.escape_ascii());
+                parts.iter().map(part).collect()
+            };
+            assert_eq!(shown(&twice), shown(&once));
+            assert!(!done.changed, "{:?}", shown(&once));
+            assert!(out.part(QUARANTINE).is_none(), "{:?}", shown(&once));
         }
     }
 });

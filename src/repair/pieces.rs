@@ -36,8 +36,9 @@ pub struct Pieces<'a> {
     cx: &'a Cx<'a>,
     /// Whether this is the first walk, which checks every line and says what is wrong.
     first: bool,
-    /// Places of the lines that are not one record each.
-    broken: Vec<u64>,
+    /// Places of the lines that are not one record each, and whether the format refused the line as
+    /// a whole.
+    broken: Vec<(u64, bool)>,
     /// How many of them this walk has met.
     met: usize,
     head: Option<Head>,
@@ -110,7 +111,7 @@ impl<'a> Pieces<'a> {
             self.settle(show)?;
             return show(Part::Blank(line.bytes, line.at, line.terminated)).map(drop);
         }
-        let healthy = self.is_healthy(line);
+        let (healthy, mut refused) = self.health(line);
         let joined = self.join(line, show)?;
         if healthy && !joined {
             let record = Rescued { bytes: line.bytes, at: line.at, read: true, repaired: None };
@@ -118,22 +119,28 @@ impl<'a> Pieces<'a> {
                 self.found.records += u64::from(self.first);
                 return self.ending(line);
             }
+            refused = true;
         }
         if self.first {
-            self.broken.push(line.at.byte);
+            self.broken.push((line.at.byte, refused));
             self.found.damaged = true;
         }
-        if joined { Ok(()) } else { self.take_apart(line, show) }
+        if joined { Ok(()) } else { self.take_apart(line, refused, show) }
     }
 
-    /// Whether a line can be one record. Later walks know what the first one found.
-    fn is_healthy(&mut self, line: &Line<'_>) -> bool {
+    /// Whether a line can be one record, and whether the format refused it. Later walks know what the
+    /// first one found.
+    fn health(&mut self, line: &Line<'_>) -> (bool, bool) {
         if self.first {
-            return simdutf8::basic::from_utf8(line.bytes).is_ok();
+            return (simdutf8::basic::from_utf8(line.bytes).is_ok(), false);
         }
-        let broken = self.broken.get(self.met) == Some(&line.at.byte);
-        self.met += usize::from(broken);
-        !broken
+        match self.broken.get(self.met).filter(|(place, _)| *place == line.at.byte) {
+            Some((_, refused)) => {
+                self.met += 1;
+                (false, *refused)
+            }
+            None => (true, false),
+        }
     }
 
     /// The last record may lack its line ending.
@@ -192,7 +199,7 @@ impl<'a> Pieces<'a> {
     }
 
     /// Shows what a broken line consists of.
-    fn take_apart(&mut self, line: &Line<'_>, show: Show<'_>) -> Result<()> {
+    fn take_apart(&mut self, line: &Line<'_>, refused: bool, show: Show<'_>) -> Result<()> {
         let bytes = line.bytes;
         let mut budget = bytes.len().saturating_mul(EFFORT);
         let (mut at, mut told) = (0, false);
@@ -203,7 +210,7 @@ impl<'a> Pieces<'a> {
             if nuls > 0 {
                 self.aside(rest.get(..nuls).unwrap_or_default(), here, Code::NulsRemoved, show)?;
                 at = start + nuls;
-            } else if let Some(length) = self.record_at(rest, start == 0, &mut budget) {
+            } else if let Some(length) = self.record_at(rest, start == 0 && !refused, &mut budget) {
                 let record = rest.get(..length).unwrap_or_default();
                 let apart = at > 0 || length < rest.trim_ascii_end().len();
                 if apart && !std::mem::replace(&mut told, true) {
@@ -274,7 +281,8 @@ impl<'a> Pieces<'a> {
 
     /// Sets aside what is no record, and restores of it what can be.
     fn rubbish(&mut self, bytes: &[u8], at: Position, show: Show<'_>) -> Result<()> {
-        let torn = bytes.starts_with(b"{");
+        let value = || whole(bytes, &mut usize::MAX.clone()) == Some(bytes.trim_ascii_end().len());
+        let torn = bytes.starts_with(b"{") && !value();
         let code = if torn { Code::TornRecord } else { Code::StraySetAside };
         self.aside(bytes, at, code, show)?;
         if let Some(record) = (self.kind.restore)(bytes).filter(|_| torn && self.salvage) {

@@ -168,3 +168,12 @@ fn a_long_block_that_was_written_twice_takes_no_time() {
     block().chain(block()).for_each(|(content, unlike)| twice.record(content, unlike));
     assert_eq!(twice.copies().len(), 200_000);
 }
+
+#[test]
+fn a_record_of_no_known_kind_goes_at_once() {
+    let known = r#"{"kind":"session","source":"pi@3"}"#;
+    let source = format!("{known}\n{{\"kind\":\"messa\",\"content\":[]}}\n{{\"kind\":\"mess\n");
+    let format = &copyist::formats::canonical::FORMAT;
+    let done = holds(format, source.as_bytes(), &Wish::default(), "unknown").expect("records");
+    assert_eq!(done.out, format!("{known}\n").as_bytes());
+}

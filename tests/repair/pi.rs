@@ -122,6 +122,18 @@ fn a_parent_that_could_be_several_is_left_to_the_person() {
 }
 
 #[test]
+fn a_header_behind_entries_says_what_they_are() {
+    let bare = r#"{"type":"message","timestamp":"t","message":{"role":"user","content":"one"}}"#;
+    let (torn, v1) = (&HEADER[..60], HEADER.replace(r#""version":3,"#, ""));
+    let b = user("b", "", "two");
+    for lines in [[torn, bare, &b], [bare, torn, &b], [bare, HEADER, &b], [&b, &v1, bare]] {
+        let source = lines.map(|line| format!("{line}\n")).concat();
+        // Once is enough.
+        holds(source.as_bytes(), &Wish::default(), &source).expect("records");
+    }
+}
+
+#[test]
 fn a_person_links_entries_once_and_none_that_is_not_there() {
     let entries = [
         user("a", "", "one"),

@@ -72,6 +72,16 @@ impl Header {
     fn stays(&self) -> bool {
         self.own.is_some() && self.fits && self.in_place
     }
+
+    /// Whether the session is a list, as the header or what is left of it says.
+    fn list(&self) -> Option<bool> {
+        let (own, torn) = (self.own.as_deref(), self.torn.as_deref());
+        let scan = Scan::of(own.or(torn)?).ok()??;
+        let version =
+            scan.version.map(|version| version.value.of(own.or(torn).unwrap_or_default()));
+        let known = own.is_some() || version.is_some();
+        known.then(|| Named::of(version).read_as() < TREE)
+    }
 }
 
 /// How far writing came.
@@ -172,6 +182,13 @@ impl Mend for Mending<'_> {
     fn again(&mut self) -> bool {
         self.looked = 0;
         if self.plan.is_none() {
+            if let Some(list) = self.header.list()
+                && self.list.is_some_and(|own| own != list)
+            {
+                // Entries stood before the header, and were noted as those of another version.
+                *self = Self { list: Some(list), ..Self::new(self.wish, self.cx) };
+                return true;
+            }
             self.decide();
             if self.resume.is_some() {
                 return true;
