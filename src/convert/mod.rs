@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::format::{Carrier, Cx, Format, Named, NativeFn, Parts, Reader, Sink, Target};
 use crate::formats::{Spec, canonical};
 use crate::migrate::{self, Outcome};
+use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use crate::residue::{Stage, Trace, merge, note};
 use branch::Branch;
@@ -65,8 +66,9 @@ fn plainly(
         return copy(from, version, parts, sink, cx);
     }
     let branch = if to.version().tree { None } else { Branch::of(from, to, parts, cx)? };
-    let mut work = Work { from, to, branch, trace: Trace::default(), source: None, cx };
     let carrier = to.format.carrier.filter(|_| cx.options.residue);
+    let trace = carrier.map(|_| Trace::default());
+    let mut work = Work { from, to, branch, trace, source: None, cx };
     let named = to.format.native.filter(|_| sink.is_native());
     let records = match (carrier, named) {
         (None, None) => work.records(parts, sink)?,
@@ -151,8 +153,8 @@ struct Work<'a> {
     from: &'static Format,
     to: Spec,
     branch: Option<Branch>,
-    /// What the writer was given.
-    trace: Trace,
+    /// What the writer was given, where that will be asked.
+    trace: Option<Trace>,
     /// What the session was read from at first.
     source: Option<String>,
     cx: &'a Cx<'a>,
@@ -172,22 +174,21 @@ impl Work<'_> {
             if began {
                 self.session(&mut located.value);
             }
+            let trace = &mut self.trace;
+            let mut pass = |number, record: &Located<Record>| {
+                trace.iter_mut().for_each(|trace| trace.passed(number, &record.value));
+                writer.record(record)
+            };
             let Some(branch) = &mut self.branch else {
-                self.trace.passed(number, &located.value);
-                writer.record(&located)?;
+                pass(number, &located)?;
                 continue;
             };
             if !located.value.is_node() {
-                self.trace.passed(number, &located.value);
-                writer.record(&located)?;
+                pass(number, &located)?;
                 let (number, before) = if began { branch.before() } else { (0, Vec::new()) };
-                for said in before {
-                    self.trace.passed(number, &said.value);
-                    writer.record(&said)?;
-                }
+                before.iter().try_for_each(|said| pass(number, said))?;
             } else if let Some(node) = branch.pass(located, cx.log) {
-                self.trace.passed(number, &node.value);
-                writer.record(&node)?;
+                pass(number, &node)?;
             }
         }
         writer.finish()?;
@@ -198,6 +199,10 @@ impl Work<'_> {
     fn session(&mut self, record: &mut Record) {
         if self.source.is_none() {
             self.source = record.node.text(Field::Source);
+            // Mostly nothing is left out on the way to the file that it came from.
+            if self.comes_home() {
+                self.trace = None;
+            }
         }
         let name = self.source.as_deref().unwrap_or_default().split('@').next();
         let held = [self.to.format.name, canonical::FORMAT.name];
@@ -227,10 +232,14 @@ impl Work<'_> {
         let native = path.map(|path| (path, self.to.format.extensions[0]));
         let noted = match carrier.filter(|_| !self.is_whole()) {
             Some(carrier) if stage.carries(carrier)? => {
+                let trace = match self.trace.take() {
+                    Some(trace) => trace,
+                    None => self.traced(parts, &mut stage)?,
+                };
                 let source = read(self.from, parts, &quiet)?;
                 let from = (self.source.as_deref(), self.cx.log.dropped().is_empty());
                 let to = (self.to, carrier);
-                note(source, from, &self.trace, to, &mut stage, &quiet)?
+                note(source, from, &trace, to, &mut stage, &quiet)?
                     .map(|(count, chunks)| (carrier, count, chunks))
             }
             _ => return stage.finish(None, native).map(|()| count),
@@ -240,10 +249,27 @@ impl Work<'_> {
         Ok(count)
     }
 
+    /// What the writer was given, found by writing once more to nowhere.
+    fn traced(&self, parts: &mut dyn Parts, stage: &mut Stage<'_>) -> Result<Trace> {
+        let log = Log::default();
+        let cx = Cx { options: self.cx.options, log: &log };
+        let Work { from, to, .. } = *self;
+        let branch = if to.version().tree { None } else { Branch::of(from, to, parts, &cx)? };
+        let (trace, source) = (Some(Trace::default()), self.source.clone());
+        let mut work = Work { from, to, branch, trace, source, cx: &cx };
+        work.records(parts, &mut Stage::before(stage))?;
+        Ok(work.trace.unwrap_or_default())
+    }
+
     /// Whether the target is a file of the source's own version, and nothing was left out.
     fn is_whole(&self) -> bool {
+        self.comes_home() && self.cx.log.dropped().is_empty()
+    }
+
+    /// Whether the target is a file of the source's own version.
+    fn comes_home(&self) -> bool {
         let target = self.to.format.at(self.to.version().number);
-        self.source.as_deref() == Some(&target) && self.cx.log.dropped().is_empty()
+        self.source.as_deref() == Some(&target)
     }
 
     /// Where the target's software would keep the session.
