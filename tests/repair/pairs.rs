@@ -1,7 +1,8 @@
 //! agent-orchestrator's logs and metadata: every known damage beside what the scripts say.
 
 use crate::common::{Dir, corpus, files, name, read};
-use crate::judge::set_aside;
+use crate::judge::{repaired, resumable, set_aside};
+use copyist::diagnostic::Code;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -164,6 +165,16 @@ fn a_call_without_a_result_gets_a_word_about_it() {
     assert_eq!(put["content"][0]["tool_use_id"], "toolu_2");
     assert_eq!(put["content"][0]["is_error"], true);
     assert_eq!(put["copyist"]["repaired"][0]["code"], "CY0831");
+}
+
+#[test]
+fn two_calls_with_one_identifier_get_a_word_each() {
+    let source = log(&[PROMPT, INIT, CALL, PROMPT, &CALL.replace("\"m\"", "\"n\"")]);
+    let format = &copyist::formats::agent_orchestrator::FORMAT;
+    let once = repaired(format, &source, &resumable()).expect("records");
+    let again = repaired(format, &once.out, &resumable()).expect("records");
+    assert_eq!(once.findings.counts[&Code::ResultSynthesized], 4);
+    assert!(!again.report.changed, "{:?}", again.findings.counts);
 }
 
 #[test]

@@ -233,6 +233,21 @@ fn an_empty_answer_before_a_result_that_goes_goes_too() {
 }
 
 #[test]
+fn a_leaf_stays_where_it_is_when_the_last_answer_goes() {
+    let empty = r#""message":{"role":"assistant","content":[],"stopReason":"stop"}"#;
+    let label = |parent: &str| {
+        let label = entry("l", parent, r#""targetId":"q","label":"x""#);
+        label.replace(r#""type":"message""#, r#""type":"label""#)
+    };
+    for parent in ["q", "d"] {
+        let entries =
+            [user("a", "", "one"), user("q", "a", "two"), entry("d", "a", empty), label(parent)];
+        let done = holds(&session(&entries), &resumable(), parent).expect("records");
+        assert_eq!(lines(&done.out)[3]["parentId"], "a", "{parent}");
+    }
+}
+
+#[test]
 fn an_entry_without_a_parent_does_not_follow_what_follows_it() {
     let nameless = user("c", "b", "three").replace(r#""parentId":"b","#, "");
     let entries = [user("a", "", "one"), user("b", "c", "two"), user("d", "b", "four"), nameless];

@@ -2,6 +2,7 @@
 
 use super::super::line::{Shape, What};
 use super::super::wire::PARENT;
+use crate::diagnostic::Code;
 use crate::json::{Cursor, salvage, text};
 
 /// How lines begin: those of `claude`, and those of the scripts and the SDK.
@@ -34,11 +35,13 @@ pub fn is_words(line: &[u8], shape: Shape) -> bool {
 }
 
 /// Whether a line is unlike any other of its session: an identifier of its own stands in it. A time
-/// is not enough, for people make such logs by hand.
+/// is not enough, for people make such logs by hand; and results that a repair put in for two calls
+/// with one identifier are the same.
 #[must_use]
 pub fn is_unlike(what: What, line: &[u8]) -> bool {
     let holds = |name: &[u8]| memchr::memmem::find(line, name).is_some();
     match what {
+        What::User(_) if holds(Code::ResultSynthesized.name().as_bytes()) => false,
         What::Assistant(_) | What::User(_) => {
             has(line, "uuid") || holds(b"\"tool_use_id\"") || holds(b"\"toolu_")
         }

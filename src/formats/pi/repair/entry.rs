@@ -19,9 +19,19 @@ pub fn marks_of(kind: &[u8], bytes: &[u8], scan: &Scan) -> u32 {
         b"\"branch_summary\"" if !says() => 0,
         b"\"message\"" | b"\"custom_message\"" | b"\"branch_summary\"" => marks::SAID,
         b"\"compaction\"" => marks::COMPACTION,
-        b"\"label\"" | b"\"session_info\"" | b"\"usage\"" => marks::ASIDE,
+        b"\"label\"" | b"\"session_info\"" | b"\"usage\"" if !stands_for_leaf(bytes, scan) => {
+            marks::ASIDE
+        }
         _ => 0,
     }
+}
+
+/// Whether an entry was linked to the end of the conversation by a repair: what it follows is the
+/// leaf, though the last answer went and another branch may stand behind it.
+fn stands_for_leaf(bytes: &[u8], scan: &Scan) -> bool {
+    let note = scan.note.map(|note| note.value.of(bytes)).unwrap_or_default();
+    let codes = [Code::LeafLinked, Code::EmptyTail];
+    codes.iter().any(|code| memchr::memmem::find(note, code.name().as_bytes()).is_some())
 }
 
 /// Whether entries of this type may do without an identifier.
