@@ -233,6 +233,15 @@ fn an_empty_answer_before_a_result_that_goes_goes_too() {
 }
 
 #[test]
+fn the_end_of_a_branch_does_not_go_where_another_branch_would_take_its_place() {
+    let empty = r#""message":{"role":"assistant","content":[],"stopReason":"stop"}"#;
+    let entries = [user("a", "", "one"), user("q", "a", "two"), entry("d", "a", empty)];
+    let done = holds(&session(&entries), &resumable(), "branches").expect("records");
+    assert!(!done.report.changed);
+    assert_eq!(done.findings.counts[&Code::LeafLeft], 1);
+}
+
+#[test]
 fn a_leaf_stays_where_it_is_when_the_last_answer_goes() {
     let empty = r#""message":{"role":"assistant","content":[],"stopReason":"stop"}"#;
     let label = |parent: &str| {

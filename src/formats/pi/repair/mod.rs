@@ -197,6 +197,10 @@ impl Mend for Mending<'_> {
         let Some(plan) = &self.plan else { return false };
         if let Some(resume) = &mut self.resume {
             resume.close(plan);
+            if resume.leaves() {
+                let left = Diagnostic::new(Code::LeafLeft, Code::LeafLeft.title());
+                self.cx.report(left.at(self.header.at));
+            }
         }
         self.shift_indexes();
         false

@@ -33,6 +33,7 @@ pub struct Resume {
     /// Where results were put in, by their calls.
     answered: HashMap<u64, (u32, usize)>,
     removed: BTreeMap<u32, Code>,
+    left: bool,
     halves: BTreeSet<u32>,
     /// The parent of the next entry of the active branch, and why.
     over: Option<(Vec<u8>, Code)>,
@@ -83,6 +84,7 @@ impl Resume {
             put: BTreeMap::new(),
             answered: HashMap::new(),
             removed: BTreeMap::new(),
+            left: false,
             halves: BTreeSet::new(),
             over: None,
             gone: HashMap::new(),
@@ -229,11 +231,29 @@ impl Resume {
         for ordinal in std::mem::take(&mut self.tail) {
             self.removed.insert(ordinal, Code::EmptyTail);
         }
+        self.keep_leaf(plan);
         let count = self.put.values().map(Vec::len).sum();
         let ids = plan.free_names(&self.maker, count);
         for (put, id) in self.put.values_mut().flatten().zip(ids) {
             put.id = id;
         }
+    }
+
+    /// The agent goes on behind the last entry of the file, so what goes must not leave one of
+    /// another branch there.
+    fn keep_leaf(&mut self, plan: &Plan) {
+        let stays = |ordinal: &u32| {
+            plan.marks(*ordinal) & marks::PASSED == 0 && !self.removed.contains_key(ordinal)
+        };
+        let last = (0..plan.len()).rev().find(stays);
+        if let Some(last) = last.filter(|last| !plan.is_active(*last)) {
+            self.left = !self.removed.split_off(&(last + 1)).is_empty();
+        }
+    }
+
+    /// Whether something stays that would have gone, for the leaf's sake.
+    pub fn leaves(&self) -> bool {
+        self.left
     }
 
     /// Whether anything is changed.
