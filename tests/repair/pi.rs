@@ -204,6 +204,17 @@ fn a_tool_call_gets_its_result_or_a_word_about_it() {
 }
 
 #[test]
+fn two_calls_with_one_identifier_get_a_word_each() {
+    let bare = |entry: String| {
+        entry.replace(r#""id":"b","parentId":"a","timestamp":"t""#, r#""timestamp":"2025Z""#)
+    };
+    let header = HEADER.replace(r#""version":3,"#, "");
+    let source = format!("{header}\n{}\n", bare(calling("b", "a", &["c", "c"])));
+    let done = holds(source.as_bytes(), &resumable(), "a list").expect("records");
+    assert_eq!(done.findings.counts[&Code::ResultSynthesized], 2);
+}
+
+#[test]
 fn an_empty_end_and_half_characters_are_not_sent() {
     let thinking = r#""message":{"role":"assistant","content":[{"type":"thinking","thinking":"\ud83d","thinkingSignature":"x"}],"stopReason":"stop"}"#;
     let answer = r#""message":{"role":"assistant","content":[{"type":"thinking","thinking":"\ud83d","thinkingSignature":"x"},{"type":"text","text":"half \ud83d whole \ud83d\ude00"}],"stopReason":"stop"}"#;

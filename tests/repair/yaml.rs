@@ -87,6 +87,18 @@ fn a_call_without_a_result_is_told_of() {
 }
 
 #[test]
+fn a_message_glued_to_another_is_in_utf_8_at_once() {
+    let user = r#"{"role": "user", "content": "Go."}"#;
+    let head =
+        format!("model: \"m\"\nmessages: |\n  [\n    {user}{{\"role\": \"user\", \"content\": \"a");
+    let source = [head.as_bytes(), b"\xff", b"b\"}\n  ]\n"].concat();
+    let done = repaired(&FORMAT, &source, &Wish::default()).expect("a run");
+    assert!(String::from_utf8_lossy(&done.out).contains("CY0804"));
+    let again = repaired(&FORMAT, &done.out, &Wish::default()).expect("a run");
+    assert!(!again.report.changed && again.out == done.out);
+}
+
+#[test]
 fn a_broken_file_of_many_turns_takes_no_time() {
     let keys: Vec<u64> = (1..=3000).collect();
     let whole = keyed(&keys);

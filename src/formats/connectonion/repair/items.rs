@@ -10,6 +10,7 @@ use crate::json::{Json, Span, salvage};
 use crate::position::Position;
 use crate::repair::{EFFORT, whole};
 use bytes::Bytes;
+use std::borrow::Cow;
 use std::io::Read;
 
 /// What a file consists of.
@@ -173,10 +174,21 @@ fn apart(
             continue;
         }
         torn(bytes.get(from..start).unwrap_or_default(), at.plus(from), wish, show)?;
-        show(Item::Message(span.of(rest).to_vec(), at.plus(start), Some(Code::GluedSplit)))?;
+        found(span.of(rest), at.plus(start), show)?;
         from = start + span.end;
     }
     torn(bytes.get(from..).unwrap_or_default(), at.plus(from), wish, show)
+}
+
+/// Shows a message that was found among other things, in UTF-8.
+fn found(message: &[u8], at: Position, show: &mut dyn FnMut(Item) -> Result<()>) -> Result<()> {
+    match String::from_utf8_lossy(message) {
+        Cow::Borrowed(_) => show(Item::Message(message.to_vec(), at, Some(Code::GluedSplit))),
+        Cow::Owned(text) => {
+            show(Item::Aside(message.to_vec(), at, Code::Utf8Replaced))?;
+            show(Item::Message(text.into_bytes(), at, Some(Code::Utf8Replaced)))
+        }
+    }
 }
 
 /// Sets aside what is no message, and restores of it what can be.

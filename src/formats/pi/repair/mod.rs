@@ -299,7 +299,12 @@ impl Mending<'_> {
         if list {
             // Times are counted in milliseconds: no two entries of a list are the same.
             let dated = scan.time.is_some_and(|time| time.value.of(bytes).ends_with(b"Z\""));
-            let id = dated.then_some(content);
+            // Results that a repair put in for two calls with one identifier are.
+            let put_in = scan.note.is_some_and(|note| {
+                let code = Code::ResultSynthesized.name();
+                memchr::memmem::find(note.value.of(bytes), code.as_bytes()).is_some()
+            });
+            let id = (dated && !put_in).then_some(content);
             self.skeleton.entry(Seen { id, parent: 0, content, marks: note });
             if let Some(index) = scan.kept_index.filter(|_| note & marks::COMPACTION != 0) {
                 let number = Json::checked(index.value.of(bytes).to_vec().into()).float();
