@@ -1,6 +1,6 @@
 //! Which format a file is of, by its first bytes.
 
-use crate::format::{Format, Head, Sniffed};
+use crate::format::{Confidence, Format, Head, Sniffed};
 use crate::formats::FORMATS;
 
 /// The format that is surest of the file, with what it makes of it.
@@ -19,6 +19,10 @@ pub fn detect(head: &Head<'_>) -> Option<(&'static Format, Sniffed)> {
             && best.is_none_or(|(_, other)| sniffed.confidence > other.confidence)
         {
             best = Some((format, sniffed));
+        }
+        if best.is_some_and(|(_, sniffed)| sniffed.confidence == Confidence::Certain) {
+            // Nobody can be surer.
+            break;
         }
     }
     best
