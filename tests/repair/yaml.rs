@@ -118,6 +118,20 @@ fn a_torn_text_with_many_lines_like_elements_takes_no_time() {
 }
 
 #[test]
+fn messages_that_are_a_text_are_none() {
+    let turn = "- input: hi\n  model: m\n  duration_ms: 1\n  result: 'yes'\n  tools_called: []\n";
+    for text in ["|\n  [\n    {\"role\": \"system\"}\n", "'[]'\n", "torn\n"] {
+        let file = format!("name: a\ntimestamp: ''\nturns:\n{turn}messages: {text}");
+        let once = repaired(&FORMAT, file.as_bytes(), &Wish::default()).expect("a session");
+        let shown = String::from_utf8_lossy(&once.out).into_owned();
+        assert!(shown.contains(r#"[{"role": "user", "content": "hi"}]"#), "{shown}");
+        set_aside(&once.aside);
+        let twice = repaired(&FORMAT, &once.out, &Wish::default()).expect("a session");
+        assert!(!twice.report.changed, "{shown}");
+    }
+}
+
+#[test]
 fn the_loader_reads_every_repaired_file_and_no_less_of_it() {
     let Some(corpus) = corpus("repair of YAML") else { return };
     let Some(loader) = loader() else { return };

@@ -117,7 +117,8 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
     let complete = |says: &Json| match kind {
         Kind::Message => is_object(says) && (!last || is_complete(says)),
         Kind::Turn => is_object(says) && has_list(says),
-        Kind::Top(_) | Kind::Key(_) => is_object(says),
+        Kind::Top(name) => is_object(says) && !(name == "messages" && is_text(says)),
+        Kind::Key(_) => is_object(says),
         Kind::Before | Kind::Between => false,
     };
     let whole = parse(bytes).filter(|_| !(cut && is_torn(bytes, known)));
@@ -184,6 +185,12 @@ fn whole_part(text: &[u8], cut: bool, known: Known<'_>) -> usize {
         before.ends_with(b"\n") && alone(before) && !before.trim_ascii_end().ends_with(b":")
     };
     starts.into_iter().rev().take(TRIED).find(shorter).unwrap_or(0)
+}
+
+/// Whether the messages of the top are a text, as no release wrote them: lists that were put behind
+/// its line would belong to the text.
+fn is_text(top: &Json) -> bool {
+    top.member("messages").is_some_and(|list| list.text().is_some())
 }
 
 /// Whether the messages of a turn, where they are a text, are a list in it; as Python reads it.
