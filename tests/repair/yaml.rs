@@ -118,16 +118,26 @@ fn a_torn_text_with_many_lines_like_elements_takes_no_time() {
 }
 
 #[test]
-fn messages_that_are_a_text_are_none() {
+fn lists_are_put_only_where_they_can_stand() {
     let turn = "- input: hi\n  model: m\n  duration_ms: 1\n  result: 'yes'\n  tools_called: []\n";
-    for text in ["|\n  [\n    {\"role\": \"system\"}\n", "'[]'\n", "torn\n"] {
-        let file = format!("name: a\ntimestamp: ''\nturns:\n{turn}messages: {text}");
-        let once = repaired(&FORMAT, file.as_bytes(), &Wish::default()).expect("a session");
-        let shown = String::from_utf8_lossy(&once.out).into_owned();
-        assert!(shown.contains(r#"[{"role": "user", "content": "hi"}]"#), "{shown}");
-        set_aside(&once.aside);
-        let twice = repaired(&FORMAT, &once.out, &Wish::default()).expect("a session");
-        assert!(!twice.report.changed, "{shown}");
+    let texts = ["|\n  [\n    {\"role\": \"system\"}\n", "'[]'\n", "torn\n", "3\n"];
+    for text in texts.into_iter().chain(["{}\n", "[]\n", "[1]\n", "{} # none\n"]) {
+        for head in ["timestamp: ''", "created: ''\nupdated: ''\ntotal_tokens: 0"] {
+            let file = format!("name: a\n{head}\nturns:\n{turn}messages: {text}");
+            let once = repaired(&FORMAT, file.as_bytes(), &Wish::default()).expect("a session");
+            let shown = String::from_utf8_lossy(&once.out).into_owned();
+            let within = shown.contains(r#"[{"role": "user", "content": "hi"}]"#);
+            let behind = shown.contains("\nmessages:\n  1:\n  - role: user\n    content: hi\n");
+            assert!(within || behind, "{shown}");
+            set_aside(&once.aside);
+            let twice = repaired(&FORMAT, &once.out, &Wish::default()).expect("a session");
+            assert!(!twice.report.changed, "{shown}");
+        }
+    }
+    for text in ["null\n", "{1: []}\n", "{1: [{role: user, content: hi}]}\n"] {
+        let file = format!("name: a\ncreated: ''\nupdated: ''\nturns:\n{turn}messages: {text}");
+        let done = repaired(&FORMAT, file.as_bytes(), &Wish::default()).expect("a session");
+        assert!(!done.report.changed, "{}", String::from_utf8_lossy(&done.out));
     }
 }
 

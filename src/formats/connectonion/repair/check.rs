@@ -117,8 +117,7 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
     let complete = |says: &Json| match kind {
         Kind::Message => is_object(says) && (!last || is_complete(says)),
         Kind::Turn => is_object(says) && has_list(says),
-        Kind::Top(name) => is_object(says) && !(name == "messages" && is_text(says)),
-        Kind::Key(_) => is_object(says),
+        Kind::Top(_) | Kind::Key(_) => is_object(says),
         Kind::Before | Kind::Between => false,
     };
     let whole = parse(bytes).filter(|_| !(cut && is_torn(bytes, known)));
@@ -148,13 +147,20 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
     }
 }
 
+/// Whether nothing stands behind the name of a member on its line, so that lists may follow.
+#[must_use]
+pub fn is_bare(name: &str, member: &[u8]) -> bool {
+    let line = member.split(|b| *b == b'\n').next().unwrap_or_default();
+    line.trim_ascii_end() == format!("{name}:").as_bytes()
+}
+
 /// The line that turns or messages follow: what is in its block besides belongs to none of them.
 fn opening(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
     let Kind::Top(name) = kind else { return None };
     let mut lines = bytes.split_inclusive(|b| *b == b'\n');
     let first = lines.next()?;
     let opens = ["turns", "messages"].contains(&name.as_str());
-    if !opens || first.trim_ascii_end() != format!("{name}:").as_bytes() {
+    if !opens || !is_bare(name, first) {
         return None;
     }
     let remarks = lines.clone().all(is_remark);
@@ -185,12 +191,6 @@ fn whole_part(text: &[u8], cut: bool, known: Known<'_>) -> usize {
         before.ends_with(b"\n") && alone(before) && !before.trim_ascii_end().ends_with(b":")
     };
     starts.into_iter().rev().take(TRIED).find(shorter).unwrap_or(0)
-}
-
-/// Whether the messages of the top are a text, as no release wrote them: lists that were put behind
-/// its line would belong to the text.
-fn is_text(top: &Json) -> bool {
-    top.member("messages").is_some_and(|list| list.text().is_some())
 }
 
 /// Whether the messages of a turn, where they are a text, are a list in it; as Python reads it.

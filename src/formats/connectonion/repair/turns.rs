@@ -8,7 +8,7 @@ mod told;
 
 use super::super::file::{Lists, Shape};
 use super::blocks::{Block, Blocks, Kind, Piece};
-use super::check::{Checked, check, written};
+use super::check::{Checked, check, is_bare, written};
 use super::facts::{Facts, quoted};
 use super::spell::{self, Notes};
 use super::{State, finish, healthy, is_told, say};
@@ -116,6 +116,9 @@ fn checked(block: &Block, last: bool, foreign: bool, facts: &Facts) -> (Checked,
     let known = |text: &str| facts.is_known(text);
     let cut = !block.terminated;
     let found = check(&block.kind, &block.bytes, last, cut, &known);
+    if facts.shape().lists == Lists::Behind && list_of(block, &found) == Some(List::Other) {
+        return (Checked::default(), None);
+    }
     if std::str::from_utf8(&block.bytes).is_err() {
         let text = String::from_utf8_lossy(&block.bytes).into_owned().into_bytes();
         let lossy = check(&block.kind, &text, last, cut, &known);
@@ -126,6 +129,34 @@ fn checked(block: &Block, last: bool, foreign: bool, facts: &Facts) -> (Checked,
         }
     }
     (found, None)
+}
+
+/// What stands in a member where the lists of messages belong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum List {
+    /// Nothing, so that lists may follow.
+    Bare,
+    /// The word that there are none: what followed would make no YAML.
+    None,
+    /// Lists, on the line itself.
+    Here,
+    /// What holds no lists.
+    Other,
+}
+
+/// The same of a block, if it is that member.
+fn list_of(block: &Block, found: &Checked) -> Option<List> {
+    let value = found
+        .says
+        .as_ref()
+        .filter(|_| matches!(&block.kind, Kind::Top(name) if name == "messages"))?;
+    let value = value.member("messages")?;
+    Some(match value.as_bytes() {
+        b"null" if is_bare("messages", &block.bytes) => List::Bare,
+        b"null" | b"{}" => List::None,
+        [b'{', ..] => List::Here,
+        _ => List::Other,
+    })
 }
 
 /// The second walk.
@@ -220,6 +251,16 @@ impl<'a> Writing<'a> {
             self.close()?;
             self.open = stays.then(|| name.clone());
             self.begin()?;
+            if stays && self.behind() {
+                match list_of(&block, &found) {
+                    Some(List::Here) => self.written = u64::MAX,
+                    Some(List::None) if !self.facts.missing().is_empty() => {
+                        self.go(&block, whole, Code::TornRecord)?;
+                        return self.noted("messages", b"messages:\n");
+                    }
+                    _ => {}
+                }
+            }
         }
         if self.open.is_none() && block.kind != Kind::Before {
             return self.go(&block, whole, Code::DuplicateRemoved);
