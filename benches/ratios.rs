@@ -136,6 +136,10 @@ impl Sink for Nowhere {
         true
     }
 
+    fn mark(&mut self) -> bool {
+        true
+    }
+
     fn stem(&self) -> Option<String> {
         None
     }

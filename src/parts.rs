@@ -130,6 +130,15 @@ pub trait Sink {
     /// What the output is called, without folder and ending; `None` where it has no name.
     fn stem(&self) -> Option<String>;
 
+    /// Remembers what was created so far, so that what follows can be forgotten; false where
+    /// bytes are gone as soon as they are written.
+    fn mark(&mut self) -> bool {
+        false
+    }
+
+    /// Forgets what was created since the mark, as if it never was. Whoever writes to it is done.
+    fn forget(&mut self) {}
+
     /// Lends room outside of memory, for what stands first in a part and is known last.
     ///
     /// # Errors

@@ -2,17 +2,17 @@
 
 mod branch;
 mod relocate;
+mod work;
 
-use crate::diagnostic::{Code, Diagnostic, Fate, Log};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Carrier, Cx, Format, Named, NativeFn, Parts, Reader, Sink, Target};
+use crate::format::{Cx, Format, Parts, Reader, Sink, Target};
 use crate::formats::{Spec, canonical};
 use crate::migrate::{self, Outcome};
-use crate::position::Located;
-use crate::record::{Field, Kind, Node, Record, Value, block};
-use crate::residue::{Stage, Trace, merge, note};
-use branch::Branch;
+use crate::record::Field;
+use crate::residue::merge;
 use std::io::{self, Write};
+use work::Work;
 
 /// Converts one session. `version` is the version that the input is of.
 ///
@@ -54,7 +54,8 @@ fn plainly(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
-    let to = as_it_came(from, version, to, parts, cx)?;
+    let source = source(from, version, parts, cx)?;
+    let to = as_it_came(to, source.as_deref());
     let target = to.version().number;
     let moves = !cx.options.map_paths.is_empty();
     if from.name == to.format.name && from.plane.is_some() && version <= target && !moves {
@@ -65,13 +66,13 @@ fn plainly(
     if from.name == to.format.name && version == target && !shares(from, parts) && !moves {
         return copy(from, version, parts, sink, cx);
     }
-    let branch = if to.version().tree { None } else { Branch::of(from, to, parts, cx)? };
     let carrier = to.format.carrier.filter(|_| cx.options.residue);
-    let trace = carrier.map(|_| Trace::default());
-    let mut work = Work { from, to, branch, trace, source: None, cx };
     let named = to.format.native.filter(|_| sink.is_native());
+    let home = source.as_deref() == Some(&to.format.at(target));
+    let mut work = Work::of(from, to, parts, cx)?;
     let records = match (carrier, named) {
         (None, None) => work.records(parts, sink)?,
+        (Some(carrier), _) if home => work.home(carrier, named, parts, sink)?,
         _ => work.staged(carrier, named, parts, sink)?,
     };
     say_losses(to, cx);
@@ -85,30 +86,32 @@ fn shares(format: &Format, parts: &dyn Parts) -> bool {
     parts.names().iter().any(shared)
 }
 
-/// The version that a session came from, where its format keeps that if none is asked for.
-fn as_it_came(
+/// What a session was read from at first, as far as its first record says so.
+fn source(
     from: &'static Format,
     version: u32,
-    to: Spec,
     parts: &mut dyn Parts,
     cx: &Cx<'_>,
-) -> Result<Spec> {
+) -> Result<Option<String>> {
+    if from.name != canonical::FORMAT.name {
+        return Ok(Some(from.at(version)));
+    }
+    parts.keep()?;
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    // What is wrong with it is said when it is read for good.
+    let first = (from.read)(parts, &quiet)?.next().and_then(Result::ok);
+    Ok(first.and_then(|first| first.value.node.text(Field::Source)))
+}
+
+/// The version that a session came from, where its format keeps that if none is asked for.
+fn as_it_came(to: Spec, source: Option<&str>) -> Spec {
     if to.version.is_some() || to.format.usual.is_none() {
-        return Ok(to);
+        return to;
     }
-    let mut came = (from.name == to.format.name).then_some(version);
-    if came.is_none() {
-        parts.keep()?;
-        let log = Log::default();
-        let quiet = Cx { options: cx.options, log: &log };
-        // What is wrong with it is said when it is read for good.
-        let first = (from.read)(parts, &quiet)?.next().and_then(Result::ok);
-        let source = first.and_then(|first| first.value.node.text(Field::Source));
-        let source = source.and_then(|source| Spec::parse(&source).ok());
-        let same = source.filter(|source| source.format.name == to.format.name);
-        came = same.and_then(|source| source.version).map(|version| version.number);
-    }
-    Ok(Spec { version: came.and_then(|came| to.format.version(came)), ..to })
+    let source = source.and_then(|source| Spec::parse(source).ok());
+    let same = source.filter(|source| source.format.name == to.format.name);
+    Spec { version: same.and_then(|source| source.version), ..to }
 }
 
 /// Copies a session of whatever parts, once all of it was read without an error.
@@ -146,149 +149,6 @@ fn read<'a>(from: &Format, parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<R
         item.iter_mut().for_each(|located| relocate::record(&mut located.value, maps));
         item
     })))
-}
-
-/// The way of one session through its records.
-struct Work<'a> {
-    from: &'static Format,
-    to: Spec,
-    branch: Option<Branch>,
-    /// What the writer was given, where that will be asked.
-    trace: Option<Trace>,
-    /// What the session was read from at first.
-    source: Option<String>,
-    cx: &'a Cx<'a>,
-}
-
-impl Work<'_> {
-    /// Writes the records.
-    fn records(&mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<u64> {
-        let (to, cx) = (self.to, self.cx);
-        let mut writer = (to.format.write)(sink, to.version(), cx)?;
-        let mut count = 0;
-        for item in read(self.from, parts, cx)? {
-            let mut located = item?;
-            let number = count as u32;
-            count += 1;
-            let began = located.value.kind == Kind::Session;
-            if began {
-                self.session(&mut located.value);
-            }
-            let trace = &mut self.trace;
-            let mut pass = |number, record: &Located<Record>| {
-                trace.iter_mut().for_each(|trace| trace.passed(number, &record.value));
-                writer.record(record)
-            };
-            let Some(branch) = &mut self.branch else {
-                pass(number, &located)?;
-                continue;
-            };
-            if !located.value.is_node() {
-                pass(number, &located)?;
-                let (number, before) = if began { branch.before() } else { (0, Vec::new()) };
-                before.iter().try_for_each(|said| pass(number, said))?;
-            } else if let Some(node) = branch.pass(located, cx.log) {
-                pass(number, &node)?;
-            }
-        }
-        writer.finish()?;
-        Ok(count)
-    }
-
-    /// Notes what the session comes from. How its file was spelled means nothing in another format.
-    fn session(&mut self, record: &mut Record) {
-        if self.source.is_none() {
-            self.source = record.node.text(Field::Source);
-            // Mostly nothing is left out on the way to the file that it came from.
-            if self.comes_home() {
-                self.trace = None;
-            }
-        }
-        let name = self.source.as_deref().unwrap_or_default().split('@').next();
-        let held = [self.to.format.name, canonical::FORMAT.name];
-        if !held.contains(&name.unwrap_or_default())
-            && self.to.format.name != canonical::FORMAT.name
-            && let Some(Value::Node(file)) = record.node.take(Field::File)
-        {
-            let lost = |field: Field| format!("session.file.{}", field.name());
-            file.fields().for_each(|field| self.cx.log.count(Fate::Dropped, &lost(field)));
-        }
-    }
-
-    /// Writes the records to a stage, and puts into the output what it does not tell of them.
-    fn staged(
-        &mut self,
-        carrier: Option<&'static Carrier>,
-        named: Option<NativeFn>,
-        parts: &mut dyn Parts,
-        sink: &mut dyn Sink,
-    ) -> Result<u64> {
-        parts.keep()?;
-        let mut stage = Stage::before(sink);
-        let count = self.records(parts, &mut stage)?;
-        let log = Log::default();
-        let quiet = Cx { options: self.cx.options, log: &log };
-        let path = named.map(|named| self.path(named, &stage, &quiet)).transpose()?;
-        let native = path.map(|path| (path, self.to.format.extensions[0]));
-        let noted = match carrier.filter(|_| !self.is_whole()) {
-            Some(carrier) if stage.carries(carrier)? => {
-                let trace = match self.trace.take() {
-                    Some(trace) => trace,
-                    None => self.traced(parts, &mut stage)?,
-                };
-                let source = read(self.from, parts, &quiet)?;
-                let from = (self.source.as_deref(), self.cx.log.dropped().is_empty());
-                let to = (self.to, carrier);
-                note(source, from, &trace, to, &mut stage, &quiet)?
-                    .map(|(count, chunks)| (carrier, count, chunks))
-            }
-            _ => return stage.finish(None, native).map(|()| count),
-        };
-        stage.finish(noted, native)?;
-        self.cx.log.carried();
-        Ok(count)
-    }
-
-    /// What the writer was given, found by writing once more to nowhere.
-    fn traced(&self, parts: &mut dyn Parts, stage: &mut Stage<'_>) -> Result<Trace> {
-        let log = Log::default();
-        let cx = Cx { options: self.cx.options, log: &log };
-        let Work { from, to, .. } = *self;
-        let branch = if to.version().tree { None } else { Branch::of(from, to, parts, &cx)? };
-        let (trace, source) = (Some(Trace::default()), self.source.clone());
-        let mut work = Work { from, to, branch, trace, source, cx: &cx };
-        work.records(parts, &mut Stage::before(stage))?;
-        Ok(work.trace.unwrap_or_default())
-    }
-
-    /// Whether the target is a file of the source's own version, and nothing was left out.
-    fn is_whole(&self) -> bool {
-        self.comes_home() && self.cx.log.dropped().is_empty()
-    }
-
-    /// Whether the target is a file of the source's own version.
-    fn comes_home(&self) -> bool {
-        let target = self.to.format.at(self.to.version().number);
-        self.source.as_deref() == Some(&target)
-    }
-
-    /// Where the target's software would keep the session.
-    fn path(&self, named: NativeFn, stage: &Stage<'_>, quiet: &Cx<'_>) -> Result<String> {
-        let (mut session, mut asked) = (Node::default(), None);
-        for item in (self.to.format.read)(&mut stage.parts(), quiet)? {
-            let node = item?.value.node;
-            if session.is_empty() {
-                session = node;
-            } else if node.is(Field::Role, "user") {
-                let texts = node.nodes(Field::Content).and_then(block::all_text);
-                asked = node.text(Field::Content).or_else(|| texts?.text());
-                break;
-            }
-        }
-        let stem = stage.stem().unwrap_or_default();
-        let version = self.to.version().number;
-        Ok(named(&Named { session: &session, asked: asked.as_deref(), stem: &stem, version }))
-    }
 }
 
 /// Says what `to` had no place for, once for each kind of field.

@@ -108,7 +108,13 @@ pub struct Output {
     created: Vec<PathBuf>,
     /// The ends of compressed parts.
     packed: Vec<Closed>,
+    /// How many of each there were at the mark: staged, changes, created, packed.
+    mark: [usize; 4],
 }
+
+/// What a spool holds in memory before it becomes a file: all of most sessions. A session has up
+/// to eight spools, and each worker one session.
+const IN_MEMORY: usize = 1 << 20;
 
 /// Names of originals that are kept end so, unless the person says otherwise.
 pub const BACKUP: &str = ".bak";
@@ -130,6 +136,7 @@ impl Output {
             changes: Vec::new(),
             created: Vec::new(),
             packed: Vec::new(),
+            mark: [0; 4],
         };
         match (&output.destination, sources) {
             (Destination::File(target) | Destination::Files { main: target, .. }, _) => {
@@ -396,15 +403,27 @@ impl Sink for Output {
         }
     }
 
+    fn mark(&mut self) -> bool {
+        let Self { staged, changes, created, packed, .. } = self;
+        self.mark = [staged.len(), changes.len(), created.len(), packed.len()];
+        self.destination != Destination::Stdout && !self.target().is_some_and(is_special)
+    }
+
+    fn forget(&mut self) {
+        let [staged, changes, created, packed] = self.mark;
+        self.staged.truncate(staged);
+        self.changes.truncate(changes);
+        self.created.truncate(created);
+        self.packed.truncate(packed);
+    }
+
     fn spool(&mut self) -> Result<Box<dyn Spool>> {
         // Beside the output there is room for it; a temporary folder may lie in memory.
         let folder = self.destination.folder(self.source()).filter(|folder| folder.is_dir());
-        let file = match folder.filter(|_| !self.policy.dry) {
-            Some(folder) => tempfile::tempfile_in(folder),
-            None => tempfile::tempfile(),
-        };
-        let file = file.map_err(|error| Error::io("cannot create a temporary file", error))?;
-        Ok(Box::new(file))
+        Ok(match folder.filter(|_| !self.policy.dry) {
+            Some(folder) => Box::new(tempfile::spooled_tempfile_in(IN_MEMORY, folder)),
+            None => Box::new(tempfile::spooled_tempfile(IN_MEMORY)),
+        })
     }
 }
 

@@ -1,0 +1,191 @@
+//! The way of one session through its records.
+
+use super::branch::Branch;
+use super::read;
+use crate::diagnostic::{Fate, Log};
+use crate::error::Result;
+use crate::format::{Carrier, Cx, Format, Named, NativeFn, Parts, Sink};
+use crate::formats::{Spec, canonical};
+use crate::position::Located;
+use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::residue::{Stage, Trace, note};
+
+/// One session on its way.
+pub struct Work<'a> {
+    from: &'static Format,
+    to: Spec,
+    branch: Option<Branch>,
+    /// What the writer was given, where that will be asked.
+    trace: Option<Trace>,
+    /// What the session was read from at first.
+    source: Option<String>,
+    cx: &'a Cx<'a>,
+}
+
+impl<'a> Work<'a> {
+    /// A session that has not been read yet.
+    ///
+    /// # Errors
+    /// If its branches cannot be read.
+    pub fn of(
+        from: &'static Format,
+        to: Spec,
+        parts: &mut dyn Parts,
+        cx: &'a Cx<'a>,
+    ) -> Result<Self> {
+        let branch = if to.version().tree { None } else { Branch::of(from, to, parts, cx)? };
+        Ok(Self { from, to, branch, trace: None, source: None, cx })
+    }
+
+    /// Writes the records.
+    ///
+    /// # Errors
+    /// If the input is damaged beyond what the options allow, or reading or writing fails.
+    pub fn records(&mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<u64> {
+        let (to, cx) = (self.to, self.cx);
+        let mut writer = (to.format.write)(sink, to.version(), cx)?;
+        let mut count = 0;
+        for item in read(self.from, parts, cx)? {
+            let mut located = item?;
+            let number = count as u32;
+            count += 1;
+            let began = located.value.kind == Kind::Session;
+            if began {
+                self.session(&mut located.value);
+            }
+            let trace = &mut self.trace;
+            let mut pass = |number, record: &Located<Record>| {
+                trace.iter_mut().for_each(|trace| trace.passed(number, &record.value));
+                writer.record(record)
+            };
+            let Some(branch) = &mut self.branch else {
+                pass(number, &located)?;
+                continue;
+            };
+            if !located.value.is_node() {
+                pass(number, &located)?;
+                let (number, before) = if began { branch.before() } else { (0, Vec::new()) };
+                before.iter().try_for_each(|said| pass(number, said))?;
+            } else if let Some(node) = branch.pass(located, cx.log) {
+                pass(number, &node)?;
+            }
+        }
+        writer.finish()?;
+        Ok(count)
+    }
+
+    /// Notes what the session comes from. How its file was spelled means nothing in another format.
+    fn session(&mut self, record: &mut Record) {
+        if self.source.is_none() {
+            self.source = record.node.text(Field::Source);
+        }
+        let name = self.source.as_deref().unwrap_or_default().split('@').next();
+        let held = [self.to.format.name, canonical::FORMAT.name];
+        if !held.contains(&name.unwrap_or_default())
+            && self.to.format.name != canonical::FORMAT.name
+            && let Some(Value::Node(file)) = record.node.take(Field::File)
+        {
+            let lost = |field: Field| format!("session.file.{}", field.name());
+            file.fields().for_each(|field| self.cx.log.count(Fate::Dropped, &lost(field)));
+        }
+    }
+
+    /// Writes the records in the format and version that they came from. Mostly nothing is left out
+    /// there, and the output needs no stage; where something is, they are written once more.
+    ///
+    /// # Errors
+    /// As [`records`](Self::records).
+    pub fn home(
+        &mut self,
+        carrier: &'static Carrier,
+        named: Option<NativeFn>,
+        parts: &mut dyn Parts,
+        sink: &mut dyn Sink,
+    ) -> Result<u64> {
+        parts.keep()?;
+        let is_whole = |log: &Log| log.dropped().is_empty();
+        let direct = named.is_none() && sink.mark();
+        let count = if direct {
+            let count = self.records(parts, sink)?;
+            if is_whole(self.cx.log) {
+                return Ok(count);
+            }
+            sink.forget();
+            count
+        } else {
+            let mut stage = Stage::before(sink);
+            let count = self.records(parts, &mut stage)?;
+            if is_whole(self.cx.log) {
+                let native = self.native(named, &stage)?;
+                return stage.finish(None, native).map(|()| count);
+            }
+            count
+        };
+        let log = Log::default();
+        let cx = Cx { options: self.cx.options, log: &log };
+        Work::of(self.from, self.to, parts, &cx)?.staged(Some(carrier), named, parts, sink)?;
+        if is_whole(&log) {
+            self.cx.log.carried();
+        }
+        Ok(count)
+    }
+
+    /// Writes the records to a stage, and puts into the output what it does not tell of them.
+    ///
+    /// # Errors
+    /// As [`records`](Self::records).
+    pub fn staged(
+        &mut self,
+        carrier: Option<&'static Carrier>,
+        named: Option<NativeFn>,
+        parts: &mut dyn Parts,
+        sink: &mut dyn Sink,
+    ) -> Result<u64> {
+        parts.keep()?;
+        let mut stage = Stage::before(sink);
+        self.trace = carrier.map(|_| Trace::default());
+        let count = self.records(parts, &mut stage)?;
+        let native = self.native(named, &stage)?;
+        let (Some(carrier), Some(trace)) = (carrier, self.trace.take()) else {
+            return stage.finish(None, native).map(|()| count);
+        };
+        if !stage.carries(carrier)? {
+            return stage.finish(None, native).map(|()| count);
+        }
+        let log = Log::default();
+        let quiet = Cx { options: self.cx.options, log: &log };
+        let source = read(self.from, parts, &quiet)?;
+        let from = (self.source.as_deref(), self.cx.log.dropped().is_empty());
+        let noted = note(source, from, &trace, (self.to, carrier), &mut stage, &quiet)?;
+        stage.finish(noted.map(|(count, chunks)| (carrier, count, chunks)), native)?;
+        self.cx.log.carried();
+        Ok(count)
+    }
+
+    /// Where the target's software would keep the session, and its ending.
+    fn native(
+        &self,
+        named: Option<NativeFn>,
+        stage: &Stage<'_>,
+    ) -> Result<Option<(String, &'static str)>> {
+        let Some(named) = named else { return Ok(None) };
+        let log = Log::default();
+        let quiet = Cx { options: self.cx.options, log: &log };
+        let (mut session, mut asked) = (Node::default(), None);
+        for item in (self.to.format.read)(&mut stage.parts(), &quiet)? {
+            let node = item?.value.node;
+            if session.is_empty() {
+                session = node;
+            } else if node.is(Field::Role, "user") {
+                let texts = node.nodes(Field::Content).and_then(block::all_text);
+                asked = node.text(Field::Content).or_else(|| texts?.text());
+                break;
+            }
+        }
+        let stem = stage.stem().unwrap_or_default();
+        let version = self.to.version().number;
+        let path =
+            named(&Named { session: &session, asked: asked.as_deref(), stem: &stem, version });
+        Ok(Some((path, self.to.format.extensions[0])))
+    }
+}
