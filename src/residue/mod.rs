@@ -18,6 +18,7 @@ mod merge;
 mod note;
 mod pack;
 mod print;
+mod room;
 mod shelf;
 mod stage;
 mod template;

@@ -1,16 +1,17 @@
 //! Records that can be asked for by their number, outside of memory.
 
-use super::stage::{Shared, Staged};
+use super::room::{Part, Room};
+use super::stage::Staged;
 use crate::error::{Error, Result};
 use crate::format::Spool;
 use crate::formats::canonical;
 use crate::record::Record;
 use bytes::Bytes;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Write};
 
 /// Records as lines of the canonical stream. It costs eight bytes a record.
 pub struct Shelf {
-    spool: Shared,
+    lines: Part,
     /// Where each record ends.
     ends: Vec<u64>,
     out: Vec<u8>,
@@ -23,7 +24,8 @@ const CHUNK: usize = 256 << 10;
 impl Shelf {
     /// Without records.
     pub fn new(spool: Box<dyn Spool>) -> Self {
-        Self { spool: Shared::of(spool), ends: Vec::new(), out: Vec::new(), written: 0 }
+        let lines = Room::of(spool).part();
+        Self { lines, ends: Vec::new(), out: Vec::new(), written: 0 }
     }
 
     /// Adds a record.
@@ -34,9 +36,8 @@ impl Shelf {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let failed = |error| Error::io("cannot write a temporary file", error);
-        self.spool.seek(SeekFrom::Start(self.written)).map_err(failed)?;
-        self.spool.write_all(&self.out).map_err(failed)?;
+        let written = self.lines.write_all(&self.out);
+        written.map_err(|error| Error::io("cannot write a temporary file", error))?;
         self.written += self.out.len() as u64;
         self.out.clear();
         Ok(())
@@ -52,15 +53,14 @@ impl Shelf {
         let start = before.copied().unwrap_or(0);
         let end = self.ends.get(number).copied().unwrap_or(start);
         let mut line = vec![0; (end - start).saturating_sub(1) as usize];
-        let failed = |error| Error::io("cannot read a temporary file", error);
-        self.spool.seek(SeekFrom::Start(start)).map_err(failed)?;
-        self.spool.read_exact(&mut line).map_err(failed)?;
+        let read = self.lines.reading(start).read_exact(&mut line);
+        read.map_err(|error| Error::io("cannot read a temporary file", error))?;
         Ok(line.into())
     }
 
     /// All of them, as a canonical stream.
     pub fn parts(&mut self) -> Result<Staged> {
         self.flush()?;
-        Ok(Staged::one(self.spool.clone()))
+        Ok(Staged::one(self.lines.clone()))
     }
 }

@@ -1,72 +1,23 @@
 //! A session that is written, and read again before it goes to its place.
 
+use super::room::{Part, Room};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Beginning, Carrier, Change, Load, Parts, Sink, Spool};
 use crate::residue::pack::Chunks;
-use std::cell::RefCell;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::rc::Rc;
+use std::io::{self, Read, Write};
 
 /// Keeps the parts of a session outside of memory until it is known what they carry.
 pub struct Stage<'s> {
     sink: &'s mut dyn Sink,
-    parts: Vec<(String, Shared)>,
-}
-
-/// A part, shared by who writes it and who reads it.
-#[derive(Clone)]
-pub struct Shared(Rc<RefCell<Box<dyn Spool>>>);
-
-impl Shared {
-    /// This room.
-    pub fn of(spool: Box<dyn Spool>) -> Self {
-        Self(Rc::new(RefCell::new(spool)))
-    }
-}
-
-impl Seek for Shared {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.0.borrow_mut().seek(to)
-    }
-}
-
-impl Read for Shared {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.0.borrow_mut().read(into)
-    }
-}
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.borrow_mut().flush()
-    }
-}
-
-/// Reads a part from a place of its own.
-struct Reading {
-    part: Shared,
-    at: u64,
-}
-
-impl Read for Reading {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let mut part = self.part.0.borrow_mut();
-        part.seek(SeekFrom::Start(self.at))?;
-        let read = part.read(into)?;
-        self.at += read as u64;
-        Ok(read)
-    }
+    room: Option<Room>,
+    parts: Vec<(String, Part)>,
 }
 
 impl<'s> Stage<'s> {
     /// Before this place.
     pub fn before(sink: &'s mut dyn Sink) -> Self {
-        Self { sink, parts: Vec::new() }
+        Self { sink, room: None, parts: Vec::new() }
     }
 
     /// What was written, to be read.
@@ -81,10 +32,9 @@ impl<'s> Stage<'s> {
 
     /// The parts' names, with their first bytes.
     fn heads(&self) -> Result<Vec<Beginning>> {
-        let head = |(name, part): &(String, Shared)| {
+        let head = |(name, part): &(String, Part)| {
             let mut head = Vec::new();
-            let mut reading = Reading { part: part.clone(), at: 0 }.take(HEAD);
-            reading.read_to_end(&mut head).map_err(cannot_copy)?;
+            part.reading(0).take(HEAD).read_to_end(&mut head).map_err(cannot_copy)?;
             Ok((name.clone(), head))
         };
         self.parts.iter().map(head).collect()
@@ -107,7 +57,7 @@ impl<'s> Stage<'s> {
         let mut load = load;
         for (place, (name, part)) in self.parts.into_iter().enumerate() {
             let lines = if carrying == Some(place) { lines(&part)? } else { 0 };
-            let mut from = io::BufReader::with_capacity(BUFFER, Reading { part, at: 0 });
+            let mut from = io::BufReader::with_capacity(BUFFER, part.reading(0));
             let put = match &native {
                 Some((path, ending)) if name.is_empty() => format!("{path}{ending}"),
                 Some((path, _)) => format!("{path}{name}"),
@@ -136,8 +86,8 @@ fn cannot_copy(error: io::Error) -> Error {
 }
 
 /// How many lines a part has.
-fn lines(part: &Shared) -> Result<u64> {
-    let mut reading = Reading { part: part.clone(), at: 0 };
+fn lines(part: &Part) -> Result<u64> {
+    let mut reading = part.reading(0);
     let mut buffer = vec![0; BUFFER];
     let (mut count, mut last) = (0, b'\n');
     loop {
@@ -152,7 +102,11 @@ fn lines(part: &Shared) -> Result<u64> {
 
 impl Sink for Stage<'_> {
     fn create(&mut self, name: &str) -> Result<Box<dyn Write>> {
-        let part = Shared::of(self.sink.spool()?);
+        let room = match &self.room {
+            Some(room) => room,
+            None => self.room.insert(Room::of(self.sink.spool()?)),
+        };
+        let part = room.part();
         self.parts.push((name.to_owned(), part.clone()));
         Ok(Box::new(part))
     }
@@ -185,12 +139,12 @@ impl Sink for Stage<'_> {
 /// Parts that are not in their places yet, or never will be.
 #[derive(Default)]
 pub struct Staged {
-    parts: Vec<(String, Shared)>,
+    parts: Vec<(String, Part)>,
 }
 
 impl Staged {
     /// A session of one part.
-    pub fn one(part: Shared) -> Self {
+    pub fn one(part: Part) -> Self {
         Self { parts: vec![(String::new(), part)] }
     }
 }
@@ -209,7 +163,7 @@ impl Parts for Staged {
         let Some((_, part)) = part else {
             return Err(Error::request(Code::Io, format!("no part {name:?}")));
         };
-        Ok(Box::new(Reading { part: part.clone(), at: byte }))
+        Ok(Box::new(part.reading(byte)))
     }
 
     fn keep(&mut self) -> Result<()> {
