@@ -14,9 +14,11 @@
 
 mod align;
 mod back;
+mod forms;
 mod merge;
 mod note;
 mod pack;
+mod places;
 mod print;
 mod room;
 mod shelf;

@@ -7,84 +7,31 @@
 //! value, `cut` how much before and behind it is left out. What could be taken for a reference is
 //! written as `{"^":null,"raw":"…"}`, with its spelling as text.
 
-use crate::ids::fingerprint;
+use super::forms::Form;
+use super::places::{Place, Places};
 use crate::json::{Cursor, Json, Span, text};
 use bytes::Bytes;
-use std::cell::OnceCell;
-use std::collections::HashMap;
 
-/// Values shorter than this are referred to only where what they say is content.
-const LONG: usize = 24;
 /// Strings of this length are looked for in longer ones.
 const PART: usize = 48;
 /// How deep values are looked into.
 const DEEPEST: usize = 24;
-/// The members that hold what is said. Others of the same value may mean something else.
-const SAID: &[&str] =
-    &["text", "thinking", "content", "output", "input", "result", "summary", "command", "final"];
 /// The members that say what an object is.
 const NAMES: &[&str] = &["kind", "type"];
 /// What a reference is called.
 const REFERENCE: &str = "^";
 
-/// Another form of a value: its name, and how it is made.
-type Form = (&'static str, fn(&Json) -> Option<Json>);
-
-/// The forms in which formats tell the same. The first is the value itself.
-const FORMS: &[Form] = &[
-    ("", |value| Some(value.clone())),
-    ("normal", |value| Some(Json::checked(value.normal().into()))),
-    ("python", |value| Some(Json::checked(value.python().into()))),
-    ("parsed", parsed),
-    ("parsed normal", |value| Some(Json::checked(parsed(value)?.normal().into()))),
-    ("parsed python", |value| Some(Json::checked(parsed(value)?.python().into()))),
-    ("text", as_text),
-    ("normal text", |value| as_text(&Json::checked(value.normal().into()))),
-    ("python text", |value| as_text(&Json::checked(value.python().into()))),
-];
-
-fn parsed(value: &Json) -> Option<Json> {
-    let text = value.as_bytes();
-    let looks = text.get(..2).is_some_and(|start| matches!(start, b"\"{" | b"\"["));
-    value.parsed().filter(|_| looks)
-}
-
-fn as_text(value: &Json) -> Option<Json> {
-    let object = matches!(value.as_bytes().first(), Some(b'{' | b'['));
-    object.then(|| std::str::from_utf8(value.as_bytes()).ok().map(Json::string)).flatten()
-}
-
 /// The target's records that a record of the source is told by.
 pub struct Base {
     lines: Vec<Json>,
-    places: HashMap<u64, Place>,
-    formed: OnceCell<HashMap<u64, (Place, usize)>>,
-}
-
-/// Where a value stands.
-#[derive(Clone)]
-struct Place {
-    record: usize,
-    path: String,
-    value: Json,
-    said: bool,
+    places: Places,
 }
 
 impl Base {
     /// These records, as lines of the canonical stream.
     pub fn new(lines: Vec<Bytes>) -> Self {
         let lines: Vec<_> = lines.into_iter().map(Json::checked).collect();
-        let mut places = HashMap::new();
-        for (record, line) in lines.iter().enumerate() {
-            walk(line, "", "", 0, &mut |path, key, value| {
-                let said = SAID.contains(&key);
-                if value.as_bytes().len() >= if said { 4 } else { LONG } {
-                    let place = Place { record, path: path.to_owned(), value: value.clone(), said };
-                    places.entry(fingerprint(value.as_bytes())).or_insert(place);
-                }
-            });
-        }
-        Self { lines, places, formed: OnceCell::new() }
+        Self { places: Places::of(&lines), lines }
     }
 
     /// The record as a template. It is checked that the template gives the record again; if it does
@@ -92,7 +39,8 @@ impl Base {
     pub fn template(&self, record: &Bytes) -> Vec<u8> {
         let record = Json::checked(record.clone());
         let mut out = Vec::new();
-        self.value(&record, "", "", 0, &mut out);
+        let beside: Vec<_> = self.lines.iter().cloned().map(Some).collect();
+        self.inner(&record, &beside, "", 0, &mut out);
         let given = fill(&Json::checked(out.clone().into()), &self.lines);
         if given.as_deref() == Some(record.as_bytes()) {
             return out;
@@ -100,115 +48,82 @@ impl Base {
         record.as_bytes().to_vec()
     }
 
-    fn value(&self, value: &Json, path: &str, key: &str, depth: usize, out: &mut Vec<u8>) {
-        let bytes = value.as_bytes();
+    /// A value, and what stands at the same place of the target's records.
+    fn value(
+        &self,
+        value: &Json,
+        beside: &[Option<Json>],
+        key: &str,
+        depth: usize,
+        out: &mut Vec<u8>,
+    ) {
         if NAMES.contains(&key) || depth >= DEEPEST {
-            return out.extend_from_slice(bytes);
+            return out.extend_from_slice(value.as_bytes());
         }
-        if !path.is_empty() && self.same(value, path, out) || self.found(value, key, out) {
-            return;
+        if let Some(record) = beside.iter().position(|beside| beside.as_ref() == Some(value)) {
+            return out.extend_from_slice(format!("{{\"{REFERENCE}\":{record}}}").as_bytes());
         }
+        if let Some((place, form)) = self.places.find(value, key) {
+            return refer(place, form, None, out);
+        }
+        self.inner(value, beside, key, depth, out);
+    }
+
+    fn inner(
+        &self,
+        value: &Json,
+        beside: &[Option<Json>],
+        key: &str,
+        depth: usize,
+        out: &mut Vec<u8>,
+    ) {
         match Inner::of(value) {
-            Inner::Members(members) => {
+            Inner::Members(list) => {
+                let beside = opened(beside, members);
                 out.push(b'{');
-                for (i, (key, value)) in members.into_iter().enumerate() {
+                for (i, (key, value)) in list.into_iter().enumerate() {
                     separate(i, out);
                     out.extend_from_slice(key.as_bytes());
                     out.push(b':');
                     let name = key.text().unwrap_or_default();
-                    self.value(&value, &format!("{path}/{name}"), &name, depth + 1, out);
+                    // A way cannot say such a name.
+                    let same = |(other, _): &&(Json, Json)| *other == key && !name.contains('/');
+                    let beside = beside.iter().map(|list| list.iter().find(same));
+                    let beside: Vec<_> =
+                        beside.map(|m| m.map(|(_, value)| value.clone())).collect();
+                    self.value(&value, &beside, &name, depth + 1, out);
                 }
                 out.push(b'}');
             }
-            Inner::Items(items) => {
+            Inner::Items(list) => {
+                let beside = opened(beside, items);
                 out.push(b'[');
-                for (i, item) in items.into_iter().enumerate() {
+                for (i, item) in list.into_iter().enumerate() {
                     separate(i, out);
-                    self.value(&item, &format!("{path}/{i}"), key, depth + 1, out);
+                    let beside: Vec<_> = beside.iter().map(|list| list.get(i).cloned()).collect();
+                    self.value(&item, &beside, key, depth + 1, out);
                 }
                 out.push(b']');
             }
             Inner::Reference => {
                 out.extend_from_slice(b"{\"^\":null,\"raw\":");
-                text::quote(&String::from_utf8_lossy(bytes), out);
+                text::quote(&String::from_utf8_lossy(value.as_bytes()), out);
                 out.push(b'}');
             }
-            Inner::Whole if bytes.len() >= PART && self.part(value, out) => {}
-            Inner::Whole => out.extend_from_slice(bytes),
-        }
-    }
-
-    /// Refers to an equal value at the same place.
-    fn same(&self, value: &Json, path: &str, out: &mut Vec<u8>) -> bool {
-        let equal = |line: &Json| resolve(line, path).is_some_and(|found| found == *value);
-        let Some(record) = self.lines.iter().position(equal) else { return false };
-        out.extend_from_slice(format!("{{\"{REFERENCE}\":{record}}}").as_bytes());
-        true
-    }
-
-    /// Refers to the same value, or another form of it, elsewhere.
-    fn found(&self, value: &Json, key: &str, out: &mut Vec<u8>) -> bool {
-        let bytes = value.as_bytes();
-        let said = SAID.contains(&key);
-        if bytes.len() < if said { 4 } else { LONG }
-            || !matches!(bytes.first(), Some(b'"' | b'{' | b'['))
-        {
-            return false;
-        }
-        let fits = |place: &Place| bytes.len() >= LONG || place.said;
-        let print = fingerprint(bytes);
-        if let Some(place) = self.places.get(&print).filter(|p| p.value == *value && fits(p)) {
-            refer(place, "", None, out);
-            return true;
-        }
-        let formed = self.formed.get_or_init(|| self.forms());
-        let Some((place, form)) = formed.get(&print).filter(|(place, _)| fits(place)) else {
-            return false;
-        };
-        let (name, make) = FORMS.get(*form).copied().unwrap_or(FORMS[0]);
-        let right = make(&place.value).as_ref() == Some(value);
-        if right {
-            refer(place, name, None, out);
-        }
-        right
-    }
-
-    /// All other forms of all values.
-    fn forms(&self) -> HashMap<u64, (Place, usize)> {
-        let mut formed = HashMap::new();
-        for place in self.places.values() {
-            for (form, (_, make)) in FORMS.iter().enumerate().skip(1) {
-                if let Some(made) = make(&place.value) {
-                    let entry = formed.entry(fingerprint(made.as_bytes()));
-                    entry.or_insert_with(|| (place.clone(), form));
+            Inner::Whole => {
+                let long = value.as_bytes().len() >= PART;
+                match long.then(|| self.places.holding(value)).flatten() {
+                    Some((place, cut)) => refer(place, "", Some(cut), out),
+                    None => out.extend_from_slice(value.as_bytes()),
                 }
             }
         }
-        formed
     }
+}
 
-    /// Refers to a string that holds this one.
-    fn part(&self, value: &Json, out: &mut Vec<u8>) -> bool {
-        let normal = value.normal();
-        if normal != value.as_bytes() {
-            return false;
-        }
-        let inner = inside(&normal);
-        let longer = |p: &&Place| {
-            p.value.as_bytes().first() == Some(&b'"') && p.value.as_bytes().len() > normal.len()
-        };
-        let mut places: Vec<_> = self.places.values().filter(longer).collect();
-        places.sort_by(|a, b| (a.record, &a.path).cmp(&(b.record, &b.path)));
-        for place in places {
-            let whole = place.value.normal();
-            let whole = inside(&whole);
-            if let Some(at) = memchr::memmem::find(whole, inner) {
-                refer(place, "", Some((at, whole.len() - at - inner.len())), out);
-                return true;
-            }
-        }
-        false
-    }
+/// What is in these values, where they are there.
+fn opened<T>(values: &[Option<Json>], open: fn(&Json) -> Vec<T>) -> Vec<Vec<T>> {
+    values.iter().map(|value| value.as_ref().map(open).unwrap_or_default()).collect()
 }
 
 /// The record that a template gives; `None` if what it refers to is not there.
@@ -274,7 +189,7 @@ fn given(reference: &Json, path: &str, base: &[Json]) -> Option<Json> {
         return Some(Json::checked(kept.into()));
     }
     let form = reference.member("as").and_then(|form| form.text()).unwrap_or_default();
-    FORMS.iter().find(|(name, _)| *name == form)?.1(&value)
+    (Form::of(&form)?.make)(&value)
 }
 
 fn refer(place: &Place, form: &str, cut: Option<(usize, usize)>, out: &mut Vec<u8>) {
@@ -331,8 +246,13 @@ fn separate(place: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Shows every value below this one that has a place of its own.
-fn walk(
+/// Shows every value below this one that has a place of its own: the way to it, the member that it
+/// is in, and the value.
+pub fn walk(value: &Json, show: &mut dyn FnMut(&str, &str, &Json)) {
+    step(value, "", "", 0, show);
+}
+
+fn step(
     value: &Json,
     path: &str,
     key: &str,
@@ -352,7 +272,7 @@ fn walk(
                 }
                 let path = format!("{path}/{name}");
                 show(&path, &name, &value);
-                walk(&value, &path, &name, depth + 1, show);
+                step(&value, &path, &name, depth + 1, show);
                 seen.push(name);
             }
         }
@@ -360,7 +280,7 @@ fn walk(
             for (i, value) in items(value).into_iter().enumerate() {
                 let path = format!("{path}/{i}");
                 show(&path, key, &value);
-                walk(&value, &path, key, depth + 1, show);
+                step(&value, &path, key, depth + 1, show);
             }
         }
         _ => {}
@@ -401,7 +321,7 @@ pub fn items(array: &Json) -> Vec<Json> {
 }
 
 /// A string's spelling without its quotes.
-fn inside(string: &[u8]) -> &[u8] {
+pub fn inside(string: &[u8]) -> &[u8] {
     string.get(1..string.len().saturating_sub(1)).unwrap_or_default()
 }
 
