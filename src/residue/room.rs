@@ -117,7 +117,7 @@ mod tests {
         let mut parts = [room.part(), room.part(), room.part()];
         let mut wanted = [Vec::new(), Vec::new(), Vec::new()];
         for turn in 0..60u8 {
-            let which = usize::from(turn * 7 % 5).min(2);
+            let which = (usize::from(turn) * 7 % 5).min(2);
             let text = vec![turn; usize::from(turn)];
             parts[which].write_all(&text).expect("memory");
             wanted[which].extend_from_slice(&text);
