@@ -261,6 +261,11 @@ impl Runs<'_> {
                 let output = result.json(Field::Output).cloned();
                 result.set(Field::Content, output.unwrap_or(Json::constant("\"\"")));
             }
+            // Codelia says only what is true of this; told otherwise, the history and the run would
+            // hold two different messages.
+            if !result.is_true(Field::IsError) {
+                result.take(Field::IsError);
+            }
         }
         self.keep(&record)?;
         let empty = Node::default();
@@ -271,8 +276,8 @@ impl Runs<'_> {
             node.set(field, result.json(field).unwrap_or(&none).clone());
         }
         node.set(Field::Output, flat(result));
-        if result.is_true(Field::IsError) {
-            node.set(Field::IsError, Json::constant("true"));
+        if let Some(failed) = result.json(Field::IsError) {
+            node.set(Field::IsError, failed.clone());
         }
         if let Some(run) = &mut self.run {
             run.last = None;

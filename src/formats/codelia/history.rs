@@ -14,6 +14,7 @@
 //! more: never contents.
 
 use super::message;
+use crate::error::Result;
 use crate::ids::{Id, Maker, hash};
 use crate::json::{Json, text};
 use crate::mapping::Source;
@@ -83,6 +84,23 @@ fn gist_of(record: &Record) -> u64 {
 
 fn id_json(id: Id) -> Json {
     Json::string(&String::from_utf8_lossy(&id))
+}
+
+/// A list of messages while it is compared with the path.
+#[derive(Default)]
+struct Showing {
+    /// Whether what is spelled otherwise is another message.
+    exactly: bool,
+    /// How long the path was before.
+    begin: usize,
+    /// How many of the path's messages were shown.
+    at: usize,
+    new: Vec<Record>,
+    items: Items,
+    /// What left the path.
+    left: Vec<u128>,
+    /// Where an answer begins that is not claimed yet.
+    answer: Option<usize>,
 }
 
 impl History {
@@ -170,59 +188,75 @@ impl History {
 
     /// A request shows these messages: gives those that no record is yet, and references to all.
     pub fn request(&mut self, list: &[Json]) -> (Vec<Record>, Json) {
-        self.show(list, false)
+        self.show(list)
     }
 
     /// A state holds these messages, and the session stands at the last of them: what differs in
     /// any way leaves the path.
-    pub fn snapshot(&mut self, list: &[Json]) -> (Vec<Record>, Json) {
-        self.show(list, true)
+    ///
+    /// # Errors
+    /// If one cannot be read.
+    pub fn snapshot(
+        &mut self,
+        mut list: impl Iterator<Item = Result<Json>>,
+    ) -> Result<(Vec<Record>, Json)> {
+        let mut shown = self.showing(true);
+        list.try_for_each(|message| message.map(|message| self.shown(&mut shown, &message)))?;
+        Ok(self.end(shown))
     }
 
-    fn show(&mut self, list: &[Json], exactly: bool) -> (Vec<Record>, Json) {
-        let (mut new, mut items, mut at) = (Vec::new(), Items::default(), 0);
-        let begin = self.path.len();
-        let mut left = Vec::new();
-        let mut answer = None;
-        for message in list {
-            if is_system(message) {
-                let item = self.value(message);
-                items.add(&item);
-                continue;
-            }
-            let exact = digest(message.as_bytes());
-            let on_path = self.path.get(at).copied();
-            if let Some(step) = on_path.filter(|step| step.exact == exact) {
-                items.step(step.id);
-                at += 1;
-                continue;
-            }
-            let record = spelled(message);
-            if !exactly && on_path.is_some_and(|step| step.gist == gist_of(&record)) {
-                let item = self.value(message);
-                items.add(&item);
-                at += 1;
-                continue;
-            }
-            left.extend(self.path.drain(at..).map(|step| step.exact));
-            match &record.node {
-                node if node.is(Field::Role, "user") => answer = None,
-                node if node.is(Field::Role, "assistant") && !left.contains(&exact) => {
-                    answer.get_or_insert(at);
-                }
-                _ => {}
-            }
-            let record = self.push(record, exact);
-            items.step(self.path.last().map_or(Id::default(), |step| step.id));
-            new.push(record);
-            at += 1;
+    fn show(&mut self, list: &[Json]) -> (Vec<Record>, Json) {
+        let mut shown = self.showing(false);
+        list.iter().for_each(|message| self.shown(&mut shown, message));
+        self.end(shown)
+    }
+
+    fn showing(&self, exactly: bool) -> Showing {
+        Showing { exactly, begin: self.path.len(), ..Showing::default() }
+    }
+
+    fn shown(&mut self, list: &mut Showing, message: &Json) {
+        if is_system(message) {
+            let item = self.value(message);
+            return list.items.add(&item);
         }
-        left.extend(self.path.drain(at..).map(|step| step.exact));
-        if !left.is_empty() || self.unclaimed == begin {
-            self.unclaimed = answer.unwrap_or(self.path.len());
+        let exact = digest(message.as_bytes());
+        let on_path = self.path.get(list.at).copied();
+        if let Some(step) = on_path.filter(|step| step.exact == exact) {
+            list.items.step(step.id);
+            list.at += 1;
+            return;
+        }
+        let record = spelled(message);
+        if !list.exactly && on_path.is_some_and(|step| step.gist == gist_of(&record)) {
+            let item = self.value(message);
+            list.items.add(&item);
+            list.at += 1;
+            return;
+        }
+        list.left.extend(self.path.drain(list.at..).map(|step| step.exact));
+        match &record.node {
+            node if node.is(Field::Role, "user") => list.answer = None,
+            node if node.is(Field::Role, "assistant") && !list.left.contains(&exact) => {
+                list.answer.get_or_insert(list.at);
+            }
+            _ => {}
+        }
+        let record = self.push(record, exact);
+        list.items.step(self.path.last().map_or(Id::default(), |step| step.id));
+        list.new.push(record);
+        list.at += 1;
+    }
+
+    /// What a list was is gone from the path where it showed something else; gives what is new, and
+    /// references to all.
+    fn end(&mut self, mut list: Showing) -> (Vec<Record>, Json) {
+        list.left.extend(self.path.drain(list.at..).map(|step| step.exact));
+        if !list.left.is_empty() || self.unclaimed == list.begin {
+            self.unclaimed = list.answer.unwrap_or(self.path.len());
         }
         self.run = self.run.min(self.path.len());
-        (new, items.finish())
+        (list.new, list.items.finish())
     }
 
     /// A response gives these messages: gives those that no request showed before, and references

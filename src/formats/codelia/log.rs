@@ -3,6 +3,7 @@
 use super::NAME;
 use super::history::{History, spelled};
 use super::resolve::spelling;
+use super::rows;
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, Sink, Writer, no_session};
@@ -15,6 +16,7 @@ use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
 use bytes::Bytes;
 use std::collections::VecDeque;
+use std::io::Read;
 
 /// Whether a line is one of a log.
 #[must_use]
@@ -135,6 +137,46 @@ fn check(frame: &Frame) -> Result<Json> {
         return Err(Error::damaged(found.at(line.at).showing(line.bytes, 0)));
     }
     Ok(Json::checked(frame.bytes.clone()))
+}
+
+/// What a look through a log tells.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// How many messages it holds.
+    pub messages: usize,
+    /// The last one of a user.
+    pub last_user: Option<Json>,
+}
+
+/// Looks through a log; `None` unless it is as the runtime writes it, a message on each line.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn survey(part: Box<dyn Read>, limit: usize) -> Result<Option<Survey>> {
+    let (mut frames, mut found) = (Frames::over(part, limit)?, Survey::default());
+    loop {
+        match frames.next() {
+            Ok(None) => return Ok(Some(found).filter(|_| !frames.bom)),
+            Ok(Some(frame)) if frame.terminated && !frame.cr && !frame.blank => {
+                let Ok(message) = check(&frame) else { return Ok(None) };
+                found.messages += 1;
+                if rows::is_of_user(&message) {
+                    found.last_user = Some(message);
+                }
+            }
+            Err(error) if !error.is_recoverable() => return Err(error),
+            Ok(Some(_)) | Err(_) => return Ok(None),
+        }
+    }
+}
+
+/// The messages of such a log, one by one.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn messages(part: Box<dyn Read>, limit: usize) -> Result<impl Iterator<Item = Result<Json>>> {
+    let mut frames = Frames::over(part, limit)?;
+    Ok(std::iter::from_fn(move || frames.next().transpose().map(|frame| check(&frame?))))
 }
 
 /// The messages of a log that is read as a whole, and what is wrong with its other lines.

@@ -350,7 +350,13 @@ fn derived(snapshot: &Node, count: usize, last_user: Option<&Json>) -> [Json; 3]
 /// The last message of a user among these.
 #[must_use]
 pub fn last_user(messages: &[Json]) -> Option<&Json> {
-    messages.iter().rfind(|message| message.member("role").is_some_and(|r| is(&r, "user")))
+    messages.iter().rfind(|message| is_of_user(message))
+}
+
+/// Whether a message is one of a user.
+#[must_use]
+pub fn is_of_user(message: &Json) -> bool {
+    message.member("role").is_some_and(|role| is(&role, "user"))
 }
 
 fn is(json: &Json, text: &str) -> bool {

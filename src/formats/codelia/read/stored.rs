@@ -158,8 +158,7 @@ impl Records<'_> {
             // The runtime leaves it behind once there is a log.
             snapshot.node.set(Field::Layout, Json::constant("\"state\""));
         }
-        self.snapshot(snapshot, &messages, file, at);
-        Ok(())
+        self.snapshot(snapshot, messages.into_iter().map(Ok), file, at)
     }
 
     /// The log and the row.
@@ -176,6 +175,28 @@ impl Records<'_> {
             return Ok(());
         };
         let at = Position { part: place.part, line: 1, ..Position::default() };
+        let limit = self.cx.options.max_line;
+        if let Some(found) = log::survey(self.parts.open(&place.name)?, limit)? {
+            match row {
+                Some((row, _)) => {
+                    row.fill(&mut snapshot.node, found.messages, found.last_user.as_ref());
+                }
+                None => self.cx.report(Diagnostic::new(Code::NoRow, Code::NoRow.title()).at(at)),
+            }
+            let messages = log::messages(self.parts.open(&place.name)?, limit)?;
+            return self.snapshot(snapshot, messages, None, at);
+        }
+        self.odd_log(&place, row, snapshot, at)
+    }
+
+    /// A log that the runtime did not write, or not whole: its text is kept.
+    fn odd_log(
+        &mut self,
+        place: &Place,
+        row: Option<(Row, u32)>,
+        mut snapshot: Record,
+        at: Position,
+    ) -> Result<()> {
         let state::State { file, text } = state::text_of(self.parts.open(&place.name)?, self.cx)?;
         let (messages, errors) = log::split(&text, place.part);
         let mut kept = true;
@@ -194,19 +215,18 @@ impl Records<'_> {
             }
             None => self.cx.report(Diagnostic::new(Code::NoRow, Code::NoRow.title()).at(at)),
         }
-        self.snapshot(snapshot, &messages, file, at);
-        Ok(())
+        self.snapshot(snapshot, messages.into_iter().map(Ok), file, at)
     }
 
     fn snapshot(
         &mut self,
         mut snapshot: Record,
-        messages: &[Json],
+        messages: impl Iterator<Item = Result<Json>>,
         file: Option<Node>,
         at: Position,
-    ) {
-        let Some(history) = &mut self.history else { return };
-        let (new, references) = history.snapshot(messages);
+    ) -> Result<()> {
+        let Some(history) = &mut self.history else { return Ok(()) };
+        let (new, references) = history.snapshot(messages)?;
         snapshot.node.set(Field::Messages, references);
         for message in new {
             self.message(message, at);
@@ -217,6 +237,7 @@ impl Records<'_> {
             session.node.set(Field::File, file);
             self.ready.push_back(Located { value: session, at });
         }
+        Ok(())
     }
 
     /// What the reference of an output names, if it is there.
