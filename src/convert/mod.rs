@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts, Reader, Sink, Target};
 use crate::formats::{Spec, canonical};
 use crate::migrate::{self, Outcome};
-use crate::record::Field;
+use crate::record::{Field, Kind};
 use crate::residue::merge;
 use std::io::{self, Write};
 use work::Work;
@@ -86,7 +86,7 @@ fn shares(format: &Format, parts: &dyn Parts) -> bool {
     parts.names().iter().any(shared)
 }
 
-/// What a session was read from at first, as far as its first record says so.
+/// What a session was read from at first, as its first session record says.
 fn source(
     from: &'static Format,
     version: u32,
@@ -100,8 +100,9 @@ fn source(
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     // What is wrong with it is said when it is read for good.
-    let first = (from.read)(parts, &quiet)?.next().and_then(Result::ok);
-    Ok(first.and_then(|first| first.value.node.text(Field::Source)))
+    let records = (from.read)(parts, &quiet)?.map_while(Result::ok);
+    let session = records.map(|record| record.value).find(|record| record.kind == Kind::Session);
+    Ok(session.and_then(|session| session.node.text(Field::Source)))
 }
 
 /// The version that a session came from, where its format keeps that if none is asked for.
