@@ -5,6 +5,7 @@
 //! So a value stays the slice of the line that it was, until someone must look inside.
 //!
 //! * [`Cursor`] walks a text once and checks every byte of it against the grammar.
+//! * [`Flow`] takes values out of a stream that is too long for memory.
 //! * [`Json`] is one checked value, a counted slice of its line.
 //! * [`text`] decodes and quotes strings.
 //! * [`strings`] passes over the inside of strings; most of the time goes there.
@@ -14,6 +15,7 @@
 mod cursor;
 pub mod edit;
 mod fault;
+mod flow;
 mod normal;
 mod salvage;
 pub(crate) mod scan;
@@ -26,6 +28,7 @@ mod wide;
 
 pub use cursor::Cursor;
 pub use fault::{Fault, Span, What};
+pub use flow::Flow;
 pub use salvage::salvage;
 pub use spelling::{Spelling, without_nan};
 pub use value::Json;

@@ -12,13 +12,13 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader, Sink, Writer, no_session};
 use crate::frame::Pen;
 use crate::ids::Maker;
-use crate::json::{Fault, Json};
+use crate::json::{Cursor, Fault, Flow, Json, text};
 use crate::lines::{BOM, Line, utf8};
 use crate::mapping::{Object, Source, row};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 const SLOTS: &[Slot] = &[
@@ -148,6 +148,88 @@ pub fn read(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Stored> {
         snapshot.node.set(Field::Raw, Json::string(&spelling));
     }
     Ok(Stored { snapshot, messages, file, text })
+}
+
+/// Looks through a state that may be too long for memory. Gives its record, without the messages;
+/// `None` unless it is as the runtime writes it, byte for byte.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn survey(part: Box<dyn Read>, limit: usize) -> Result<Option<Record>> {
+    let found = surveyed(Flow::new(part, limit));
+    found.map_err(|error| Error::io("cannot read", error))
+}
+
+fn surveyed(flow: Flow<Box<dyn Read>>) -> io::Result<Option<Record>> {
+    let Some(mut list) = List::of(flow)? else { return Ok(None) };
+    let mut text = std::mem::take(&mut list.head);
+    while list.next()?.is_some() {}
+    let Some(tail) = list.flow.rest()?.filter(|_| list.ended) else { return Ok(None) };
+    text.push(b']');
+    text.extend_from_slice(&tail);
+    let ended = text.pop() == Some(b'\n');
+    let text = Bytes::from(text);
+    let valid = ended && simdutf8::basic::from_utf8(&text).is_ok();
+    let Some(parsed) = parse(&text).ok().flatten().filter(|_| valid) else { return Ok(None) };
+    let mut again = Vec::with_capacity(text.len());
+    write(&parsed.snapshot.node, &parsed.messages, &mut again);
+    Ok((again == text).then_some(parsed.snapshot))
+}
+
+/// The messages of such a state, one by one.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn messages(part: Box<dyn Read>, limit: usize) -> Result<impl Iterator<Item = Result<Json>>> {
+    let failed = |error| Error::io("cannot read", error);
+    let mut list = List::of(Flow::new(part, limit)).map_err(failed)?;
+    let mut next = move || list.as_mut().map_or(Ok(None), List::next);
+    Ok(std::iter::from_fn(move || next().map_err(failed).transpose()))
+}
+
+/// The list of messages of a state.
+struct List {
+    flow: Flow<Box<dyn Read>>,
+    /// What stands before the first message.
+    head: Vec<u8>,
+    /// Whether the list was seen to end.
+    ended: bool,
+}
+
+impl List {
+    /// `None` if it does not begin near the state's beginning.
+    fn of(mut flow: Flow<Box<dyn Read>>) -> io::Result<Option<Self>> {
+        flow.more()?;
+        let Some((head, behind)) = list_of(flow.ahead()) else { return Ok(None) };
+        flow.pass(behind);
+        let ended = behind > head.len();
+        Ok(Some(Self { flow, head, ended }))
+    }
+
+    /// The next message; `None` at the end, and where anything else stands.
+    fn next(&mut self) -> io::Result<Option<Json>> {
+        if self.ended {
+            return Ok(None);
+        }
+        let Some(message) = self.flow.value()? else { return Ok(None) };
+        let after = self.flow.byte()?;
+        self.ended = after == Some(b']');
+        Ok(Some(message).filter(|_| matches!(after, Some(b',' | b']'))))
+    }
+}
+
+/// What of a state's beginning stands before the first message, and where that begins, or what
+/// follows an empty list.
+fn list_of(head: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let mut cursor = Cursor::new(head);
+    cursor.begin_object().ok()?;
+    while !text::is(cursor.next_key().ok()??.of(head), "messages") {
+        cursor.skip_value().ok()?;
+    }
+    cursor.begin_array().ok()?;
+    let before = head.get(..cursor.at())?.to_vec();
+    cursor.next_element().ok()?;
+    Some((before, cursor.at()))
 }
 
 /// Opens a state for reading.

@@ -148,8 +148,13 @@ impl Records<'_> {
 
     fn state(&mut self, place: &Place, left: bool) -> Result<()> {
         let at = Position { part: place.part, line: 1, ..Position::default() };
-        let state = state::read(self.parts.open(&place.name)?, self.cx);
-        let state::Stored { mut snapshot, messages, file, .. } = match state {
+        let limit = self.cx.options.max_line;
+        let state = match state::survey(self.parts.open(&place.name)?, limit)? {
+            Some(snapshot) => Ok((snapshot, None)),
+            None => state::read(self.parts.open(&place.name)?, self.cx)
+                .map(|state| (state.snapshot, Some((state.messages, state.file)))),
+        };
+        let (mut snapshot, whole) = match state {
             Ok(state) => state,
             // The runs are whole without it.
             Err(error) => return self.cx.tolerate(error).map(drop),
@@ -158,7 +163,15 @@ impl Records<'_> {
             // The runtime leaves it behind once there is a log.
             snapshot.node.set(Field::Layout, Json::constant("\"state\""));
         }
-        self.snapshot(snapshot, messages.into_iter().map(Ok), file, at)
+        match whole {
+            Some((messages, file)) => {
+                self.snapshot(snapshot, messages.into_iter().map(Ok), file, at)
+            }
+            None => {
+                let messages = state::messages(self.parts.open(&place.name)?, limit)?;
+                self.snapshot(snapshot, messages, None, at)
+            }
+        }
     }
 
     /// The log and the row.
