@@ -140,6 +140,10 @@ impl Sink for Nowhere {
         true
     }
 
+    fn forgets(&self) -> bool {
+        true
+    }
+
     fn stem(&self) -> Option<String> {
         None
     }
@@ -149,7 +153,7 @@ impl Sink for Nowhere {
     }
 
     fn spool(&mut self) -> Result<Box<dyn Spool>> {
-        Ok(Box::new(tempfile::tempfile().expect("a temporary file")))
+        Ok(Box::new(tempfile::spooled_tempfile(1 << 20)))
     }
 }
 

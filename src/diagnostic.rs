@@ -365,6 +365,8 @@ pub struct Log {
     inner: RefCell<Findings>,
     /// The part that findings are about.
     part: Cell<u32>,
+    /// Whether what was written is of no use.
+    gave_up: Cell<bool>,
 }
 
 /// The contents of a [`Log`].
@@ -428,6 +430,18 @@ impl Log {
             let fate = if fate == Fate::Dropped { Fate::Residue } else { fate };
             *inner.losses.entry((fate, path)).or_default() += count;
         }
+    }
+
+    /// What was written to a sink that [forgets](crate::format::Sink::forgets) is of no use, and
+    /// has to be written to one that does not.
+    pub fn give_up(&self) {
+        self.gave_up.set(true);
+    }
+
+    /// Whether a writer gave up.
+    #[must_use]
+    pub fn gave_up(&self) -> bool {
+        self.gave_up.get()
     }
 
     /// Everything that was said.

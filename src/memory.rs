@@ -93,6 +93,8 @@ impl AsRef<Path> for Copies {
 #[derive(Clone, Debug, Default)]
 pub struct Buffer {
     parts: BTreeMap<String, Part>,
+    /// The parts at the mark.
+    mark: Option<BTreeMap<String, Part>>,
 }
 
 /// One part, shared with whoever writes it.
@@ -157,6 +159,21 @@ impl Sink for Buffer {
 
     fn stem(&self) -> Option<String> {
         None
+    }
+
+    fn mark(&mut self) -> bool {
+        self.mark = Some(self.parts.clone());
+        true
+    }
+
+    fn forgets(&self) -> bool {
+        self.mark.is_some()
+    }
+
+    fn forget(&mut self) {
+        if let Some(parts) = self.mark.take() {
+            self.parts = parts;
+        }
     }
 
     fn spool(&mut self) -> Result<Box<dyn Spool>> {

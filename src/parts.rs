@@ -139,6 +139,12 @@ pub trait Sink {
     /// Forgets what was created since the mark, as if it never was. Whoever writes to it is done.
     fn forget(&mut self) {}
 
+    /// Whether there is such a mark: a writer may then trust in an order that records mostly have,
+    /// and [give up](crate::diagnostic::Log::give_up) where they have not.
+    fn forgets(&self) -> bool {
+        false
+    }
+
     /// Lends room outside of memory, for what stands first in a part and is known last.
     ///
     /// # Errors

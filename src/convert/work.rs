@@ -91,7 +91,8 @@ impl<'a> Work<'a> {
     }
 
     /// Writes the records in the format and version that they came from. Mostly nothing is left out
-    /// there, and the output needs no stage; where something is, they are written once more.
+    /// there, and they stand in that format's order, so that the output needs no stage; otherwise
+    /// they are written once more.
     ///
     /// # Errors
     /// As [`records`](Self::records).
@@ -103,7 +104,7 @@ impl<'a> Work<'a> {
         sink: &mut dyn Sink,
     ) -> Result<u64> {
         parts.keep()?;
-        let is_whole = |log: &Log| log.dropped().is_empty();
+        let is_whole = |log: &Log| log.dropped().is_empty() && !log.gave_up();
         let direct = named.is_none() && sink.mark();
         let count = if direct {
             let count = self.records(parts, sink)?;

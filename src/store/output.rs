@@ -109,7 +109,7 @@ pub struct Output {
     /// The ends of compressed parts.
     packed: Vec<Closed>,
     /// How many of each there were at the mark: staged, changes, created, packed.
-    mark: [usize; 4],
+    mark: Option<[usize; 4]>,
 }
 
 /// What a spool holds in memory before it becomes a file: all of most sessions. A session has up
@@ -136,7 +136,7 @@ impl Output {
             changes: Vec::new(),
             created: Vec::new(),
             packed: Vec::new(),
-            mark: [0; 4],
+            mark: None,
         };
         match (&output.destination, sources) {
             (Destination::File(target) | Destination::Files { main: target, .. }, _) => {
@@ -405,12 +405,18 @@ impl Sink for Output {
 
     fn mark(&mut self) -> bool {
         let Self { staged, changes, created, packed, .. } = self;
-        self.mark = [staged.len(), changes.len(), created.len(), packed.len()];
-        self.destination != Destination::Stdout && !self.target().is_some_and(is_special)
+        let mark = [staged.len(), changes.len(), created.len(), packed.len()];
+        let gone = self.destination == Destination::Stdout || self.target().is_some_and(is_special);
+        self.mark = Some(mark).filter(|_| !gone);
+        self.forgets()
+    }
+
+    fn forgets(&self) -> bool {
+        self.mark.is_some()
     }
 
     fn forget(&mut self) {
-        let [staged, changes, created, packed] = self.mark;
+        let Some([staged, changes, created, packed]) = self.mark.take() else { return };
         self.staged.truncate(staged);
         self.changes.truncate(changes);
         self.created.truncate(created);

@@ -9,6 +9,7 @@ mod edited;
 mod first;
 mod joined;
 mod loader;
+mod order;
 mod releases;
 mod summaries;
 mod traps;

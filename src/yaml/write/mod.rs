@@ -254,6 +254,12 @@ impl Emitter {
     /// Ends the document; gives what the buffer holds.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
+        self.close();
+        self.pen.out
+    }
+
+    /// Ends the document; the buffer holds the rest of it.
+    pub fn close(&mut self) {
         while self.begun.is_some() || !self.open.is_empty() {
             self.end();
         }
@@ -262,7 +268,6 @@ impl Emitter {
             self.pen.indicator(b"...", true);
             self.pen.new_line();
         }
-        self.pen.out
     }
 
     /// Where the next node stands.

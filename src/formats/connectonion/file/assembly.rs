@@ -47,12 +47,24 @@ impl Section {
         Ok(())
     }
 
+    /// Hands on what was written to where it belongs, if it is that much and the spool is empty.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn pour(&mut self, size: usize, to: &mut Out) -> Result<()> {
+        let buffer = self.yaml.buffer();
+        if buffer.len() >= size {
+            to.put(buffer)?;
+            buffer.clear();
+        }
+        Ok(())
+    }
+
     /// Copies all of it to where it belongs.
     ///
     /// # Errors
     /// If it cannot be read again, or not be written.
-    pub fn finish(mut self, to: &mut Out<'_>) -> Result<()> {
-        self.flush(1)?;
+    pub fn finish(&mut self, to: &mut Out) -> Result<()> {
         let failed = |error| Error::io("cannot read a temporary file", error);
         self.spool.seek(SeekFrom::Start(0)).map_err(failed)?;
         let mut chunk = vec![0; CHUNK];
@@ -63,24 +75,20 @@ impl Section {
             }
             to.put(chunk.get(..read).unwrap_or_default())?;
         }
-        to.put(&self.yaml.finish())
+        self.yaml.close();
+        self.pour(0, to)
     }
 }
 
 /// The file itself.
-pub struct Out<'o> {
-    to: &'o mut dyn Write,
+pub struct Out {
+    to: Encoder<Box<dyn Write>>,
     crlf: bool,
     /// A line ending that is not written yet: the last one may be missing.
     pending: bool,
 }
 
-impl<'o> Out<'o> {
-    /// A file whose lines end with `\r\n` or `\n`.
-    pub fn new(to: &'o mut dyn Write, crlf: bool) -> Self {
-        Self { to, crlf, pending: false }
-    }
-
+impl Out {
     /// Writes text; its last line ending is held back.
     ///
     /// # Errors
@@ -105,12 +113,15 @@ impl<'o> Out<'o> {
         self.to.write_all(line.unwrap_or(text))
     }
 
-    /// Writes the line ending that was held back.
+    /// Ends the file, of which the session record tells whether its last line is ended.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn end_line(&mut self) -> Result<()> {
-        self.end_pending().map_err(cannot_write)
+    pub fn end(mut self, session: &Node) -> Result<()> {
+        let file = session.node(Field::File);
+        let cut = file.is_some_and(|file| file.json(Field::FinalNewline).is_some());
+        let ended = if cut { Ok(()) } else { self.end_pending() };
+        ended.and_then(|()| self.to.flush()).map_err(cannot_write)
     }
 
     fn end_pending(&mut self) -> io::Result<()> {
@@ -134,20 +145,16 @@ pub struct Frame<'f> {
 }
 
 impl Frame<'_> {
-    /// Writes the file; `body` writes the turns and what stands behind them.
+    /// Begins the file; the turns come next.
     ///
     /// # Errors
     /// If it cannot be written, or not in its encoding.
-    pub fn write(
-        &self,
-        to: Box<dyn Write>,
-        body: impl FnOnce(&mut Out<'_>) -> Result<()>,
-    ) -> Result<()> {
+    pub fn begin(&self, to: Box<dyn Write>) -> Result<Out> {
         let none = Node::default();
         let file = self.top.node(Field::File).unwrap_or(&none);
         let encoding = if self.own { encoding_of(file)? } else { UTF_8 };
-        let mut to = Encoder::new(to, encoding);
-        let mut out = Out::new(&mut to, file.is(Field::Eol, "crlf"));
+        let crlf = file.is(Field::Eol, "crlf");
+        let mut out = Out { to: Encoder::new(to, encoding), crlf, pending: false };
         if file.is_true(Field::Bom) {
             out.put(BOM)?;
         }
@@ -155,11 +162,7 @@ impl Frame<'_> {
         let mut head = ended(spell(self.shape, self.top, self.style));
         append(&mut head, self.above);
         out.put(&head)?;
-        body(&mut out)?;
-        if file.json(Field::FinalNewline).is_none() {
-            out.end_line()?;
-        }
-        to.flush().map_err(cannot_write)
+        Ok(out)
     }
 }
 

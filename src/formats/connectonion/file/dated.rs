@@ -127,11 +127,10 @@ impl Writer for File<'_> {
         self.turns.yaml.end();
         let (top, above) = (&self.top, self.above.as_str());
         let frame = Frame { shape: &DATED, top, own, style: Style::PyYaml, above };
-        let turns = self.turns;
-        frame.write(self.to, |out| {
-            turns.finish(out)?;
-            out.put(&self.tail)
-        })
+        let mut out = frame.begin(self.to)?;
+        self.turns.finish(&mut out)?;
+        out.put(&self.tail)?;
+        out.end(&self.top)
     }
 }
 

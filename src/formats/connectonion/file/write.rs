@@ -1,10 +1,12 @@
 //! Writing a file, as PyYAML does or for people.
 //!
 //! Turns stand before the messages that they sum up, and the top before both tells of the end. So
-//! turns and messages go to spools, and the file is put together at its end.
+//! turns and messages go to spools, and the file is put together at its end. Records that come from
+//! such a file mostly come in its order: where that may prove wrong without harm, the messages go
+//! straight behind the turns.
 
 use super::super::{EXPANSION, carrier, message, time, timed};
-use super::assembly::{CHUNK, Frame, Section, add_file, append, ended};
+use super::assembly::{CHUNK, Frame, Out, Section, add_file, append, ended};
 use super::top::{Lists, Shape, put};
 use super::turn::{self, Summary};
 use super::{INDENTED, OPENERS, READABLE, has_style, remark};
@@ -32,7 +34,9 @@ pub fn open<'a>(
 ) -> Result<Box<dyn Writer + 'a>> {
     let to = sink.create("")?;
     Ok(Box::new(File {
-        to,
+        to: Some(to),
+        trusts: sink.forgets(),
+        out: None,
         cx,
         shape,
         own: None,
@@ -54,7 +58,12 @@ pub fn open<'a>(
 }
 
 struct File<'a> {
-    to: Box<dyn Write>,
+    /// Where the file goes, until it is begun.
+    to: Option<Box<dyn Write>>,
+    /// Whether it may be begun before all records are there.
+    trusts: bool,
+    /// The file, once what stands before the messages is written.
+    out: Option<Out>,
     cx: &'a Cx<'a>,
     shape: &'static Shape,
     /// Whether the records come from such a file; `None` before the session record.
@@ -103,6 +112,9 @@ impl Writer for File<'_> {
             (_, Some(own)) => self.message(located, own)?,
         }
         self.turns.flush(CHUNK)?;
+        if self.own == Some(true) && self.trusts && self.has_lists() {
+            return self.straight();
+        }
         self.messages.flush(CHUNK)
     }
 
@@ -118,23 +130,46 @@ impl Writer for File<'_> {
         }
         self.close_turn();
         self.list_empty(self.written);
-        self.turns.yaml.end();
-        let (shape, lists) = (self.shape, self.has_lists());
-        let (top, above) = (&self.top, self.above.as_str());
-        let frame = Frame { shape, top, own, style: self.style, above };
-        let (turns, messages) = (self.turns, self.messages);
-        frame.write(self.to, |out| {
-            turns.finish(out)?;
-            out.put(&self.middle)?;
-            if lists {
-                messages.finish(out)?;
-            }
-            out.put(&self.tail)
-        })
+        self.begin()?;
+        let lists = self.has_lists();
+        let Some(mut out) = self.out else { return Ok(()) };
+        if lists {
+            self.messages.finish(&mut out)?;
+        }
+        out.put(&self.tail)?;
+        out.end(&self.top)
     }
 }
 
 impl File<'_> {
+    /// Writes what stands before the messages, if that was not done.
+    fn begin(&mut self) -> Result<()> {
+        let Some(to) = self.to.take() else { return Ok(()) };
+        let (shape, top, above) = (self.shape, &self.top, self.above.as_str());
+        let own = self.own == Some(true);
+        let mut out = Frame { shape, top, own, style: self.style, above }.begin(to)?;
+        self.turns.yaml.end();
+        self.turns.finish(&mut out)?;
+        out.put(&self.middle)?;
+        self.out = Some(out);
+        Ok(())
+    }
+
+    /// Writes messages behind the turns, as if no more of these were to come.
+    fn straight(&mut self) -> Result<()> {
+        if self.messages.yaml.buffer().len() >= CHUNK {
+            self.begin()?;
+        }
+        self.out.as_mut().map_or(Ok(()), |out| self.messages.pour(CHUNK, out))
+    }
+
+    /// Something comes that stands before the messages.
+    fn early(&self) {
+        if self.out.is_some() {
+            self.cx.log.give_up();
+        }
+    }
+
     fn lost(&self, path: &str) {
         self.cx.log.count(Fate::Dropped, path);
     }
@@ -156,6 +191,10 @@ impl File<'_> {
             }
             return;
         }
+        let told = node.node(Field::File);
+        if told.is_some_and(|file| file.fields().any(|field| field != Field::FinalNewline)) {
+            self.early();
+        }
         add_file(&mut self.top, node);
         if !own {
             if let Some(updated) = node.json(Field::Updated) {
@@ -168,6 +207,9 @@ impl File<'_> {
         }
         let text = self.shape.spelled(node, self.style);
         let before = self.open.is_none() && self.listed == 0;
+        if before {
+            self.early();
+        }
         let place = if before { &mut self.middle } else { &mut self.tail };
         place.extend_from_slice(&ended(text));
     }
@@ -198,7 +240,12 @@ impl File<'_> {
         };
         let turn = node.json(Field::Turn).and_then(Json::float).map(|turn| turn as u32);
         let place = node.text(Field::Layout);
-        match place.as_deref() {
+        let place = place.as_deref();
+        let of_messages = matches!(place, Some("end" | "behind"));
+        if !of_messages && (turn.is_none() || matches!(place, Some("turns" | "messages"))) {
+            self.early();
+        }
+        match place {
             Some("turns") => self.above.push_str(&text),
             Some(place) if place == "messages" || !self.has_lists() => {
                 if self.middle.is_empty() {
@@ -226,6 +273,7 @@ impl File<'_> {
 
     fn turn(&mut self, located: &Located<Record>) {
         let record = &located.value;
+        self.early();
         self.written += 1;
         let raw = record.node.text(Field::Raw);
         if let Some(raw) = raw.filter(|raw| self.is_turn(located, raw)) {
