@@ -4,6 +4,7 @@ use crate::common::{Dir, corpus, files, name, read};
 use crate::judge::{repaired, set_aside};
 use copyist::format::Wish;
 use copyist::formats::connectonion::FORMAT;
+use copyist::yaml::encoding;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -220,6 +221,31 @@ fn a_bad_byte_among_few_others_beyond_ascii_is_no_other_encoding() {
         let file = format!("{file}  - role: user\n    content: '{gone}\n\"");
         let source: Vec<u8> = file.chars().map(|c| c as u8).collect();
         at_once(&source);
+    }
+    // A turn is torn, and what is whole in it is UTF-8 in a file that looks like GBK.
+    let file = keyed(&[1, 2]).replacen("- input", "- 'input", 1).replacen("Say 1", "'Möwe 写'", 1);
+    let place = file.rfind("Say 2").expect("a text");
+    let (head, tail) = file.as_bytes().split_at(place);
+    let source = [head, &[0xb5; 90], &tail["Say 2".len()..]].concat();
+    at_once(&source);
+}
+
+#[test]
+fn of_a_torn_turn_in_another_encoding_its_whole_members_stay() {
+    let whole = keyed(&[1, 2]).replace("Ask", "问").replace("Say", "答");
+    let torn = whole.replacen("  turn: 1", "  turn: 'torn", 1);
+    let gbk = |text: &str| {
+        let mut out = Vec::new();
+        let encoding = encoding::named("gbk").expect("an encoding");
+        encoding::encode(text, encoding, &mut out).expect("characters of it");
+        out
+    };
+    let out = at_once(&gbk(&torn));
+    let (first, second) =
+        ("- input: 问 1.\n  result: 答 1.\n", "- input: 问 2.\n  result: 答 2.\n");
+    for turn in [first, second] {
+        let there = memchr::memmem::find(&out, &gbk(turn)).is_some();
+        assert!(there, "{}", out.escape_ascii());
     }
 }
 

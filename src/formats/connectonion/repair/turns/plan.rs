@@ -163,30 +163,52 @@ pub fn checked(
     facts: &Facts,
 ) -> (Checked, Option<Vec<u8>>) {
     let known = |text: &str| facts.is_known(text);
-    let cut = !block.terminated;
-    let found = check(&block.kind, &block.bytes, last, cut, &known);
+    let check = |text: &[u8]| check(&block.kind, text, last, !block.terminated, &known);
+    let bytes = block.bytes.as_slice();
+    let (text, bad) = foreign.map_or_else(
+        || {
+            let text = String::from_utf8_lossy(bytes);
+            let bad = matches!(text, Cow::Owned(_));
+            (text, bad)
+        },
+        |encoding| encoding.decode_without_bom_handling(bytes),
+    );
+    let plain = if bad { Cow::Owned(unreadable(&text)) } else { Cow::Borrowed(text.as_bytes()) };
+    let found = in_source(check(&plain), &plain, bytes);
     if facts.shape().lists == Lists::Behind && list_of(block, &found) == Some(List::Other) {
         return (Checked::default(), None);
     }
-    let whole = || vec![Range { start: 0, end: block.bytes.len() }];
-    let (text, bad) = match foreign {
-        Some(encoding) => encoding.decode_without_bom_handling(&block.bytes),
-        None => {
-            let text = String::from_utf8_lossy(&block.bytes);
-            let bad = matches!(text, Cow::Owned(_));
-            (text, bad)
+    if bad {
+        let decoded = check(text.as_bytes());
+        if matches!(decoded.kept.as_slice(), [one] if one.len() == text.len()) {
+            let kept = vec![Range { start: 0, end: bytes.len() }];
+            return (Checked { kept, says: decoded.says }, Some(text.into_owned().into_bytes()));
         }
-    };
-    if block.bytes.is_ascii() || !(bad || foreign.is_some()) {
-        return (found, None);
-    }
-    let text = text.into_owned().into_bytes();
-    let decoded = check(&block.kind, &text, last, cut, &known);
-    if matches!(decoded.kept.as_slice(), [one] if one.len() == text.len()) {
-        let found = Checked { kept: whole(), says: decoded.says };
-        return (found, bad.then_some(text));
     }
     (found, None)
+}
+
+/// A text without what stands for bytes that are none, so that no part with such is whole.
+fn unreadable(text: &str) -> Vec<u8> {
+    let parts: Vec<_> = text.split(char::REPLACEMENT_CHARACTER).map(str::as_bytes).collect();
+    parts.join(b"\xff".as_slice())
+}
+
+/// What stays of a text as what stays of the bytes that it was decoded from. It begins and ends
+/// with lines, which are the same in both.
+fn in_source(found: Checked, text: &[u8], source: &[u8]) -> Checked {
+    let lines = |of: &[u8]| -> Vec<usize> {
+        let starts = memchr::memchr_iter(b'\n', of).map(|end| end + 1);
+        std::iter::once(0).chain(starts).chain([of.len()]).collect()
+    };
+    let (lines, own) = (lines(text), lines(source));
+    let place = |at: usize| lines.binary_search(&at).ok().and_then(|line| own.get(line).copied());
+    let range = |kept: &Range<usize>| Some(place(kept.start)?..place(kept.end)?);
+    let kept = found.kept.iter().map(range).collect::<Option<Vec<_>>>();
+    match kept.filter(|_| lines.len() == own.len()) {
+        Some(kept) => Checked { kept, says: found.says },
+        None => Checked::default(),
+    }
 }
 
 /// What stands in a member where the lists of messages belong.
