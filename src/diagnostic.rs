@@ -178,7 +178,7 @@ codes! {
     SurrogateReplaced "CY0834" Warning "half a character replaced" "A text that is sent to the model was cut in the middle of a character, which the model's interface refuses. U+FFFD stands in its place; the record is marked, and says which half it was."
     Unordered "CY0835" Error "calls and results were not looked at" "Entries stand before their parents, so that the order of the messages is not that of the file, and `--resumable` puts nothing in and takes nothing out. Everything else was repaired."
     NotLinked "CY0836" Error "entry was not linked" "`--relink ID=PARENT` names an entry that is not in the file, or links one to itself, or the format has no links between entries. Nothing was changed for it."
-    CallsLeft "CY0837" Error "calls or results are left alone" "A tool was called and has no result, or a result has no call, which the model's interface refuses; or the file was damaged, and it is not known. `--resumable` puts nothing into files of this format and takes nothing out. Everything else was repaired."
+    CallsLeft "CY0837" Error "calls or results are left alone" "A tool was called and has no result, or a result has no call, which the model's interface refuses. `--resumable` mends that in files that are laid out as the agent lays them out; this one is not, or is in another encoding than UTF-8, so it stays as it is."
     LeafLeft "CY0838" Error "end of the branch left as it is" "The branch that the session stands on ends with an empty answer or a result without its call, which the model's interface refuses. Another branch stands before it in the file, and the agent would go on with that one if the end were set aside. Everything else was repaired."
     NothingBack "CY0841" Error "nothing to get back" "Not one whole record of a session is in the file. It was left alone."
     NoQuarantine "CY0843" Error "no place for what is set aside" "Some bytes of the input cannot stand in the output, and they are never thrown away. `--quarantine FILE` says where they go."
@@ -191,8 +191,9 @@ codes! {
     MemberRestored "CY0857" Warning "member put in" "The file was cut or damaged, and the agent misses a member that it always writes. The member that was put in holds what is known from elsewhere, or nothing; the note under `copyist` at the end of the file says which."
     MergeRemoved "CY0858" Warning "marks of a merge set aside" "A merge left its marks in the file, and no parser reads it. The first of the two sides was kept; marks and the second side stand in the quarantine file."
     ListClosed "CY0859" Warning "list of messages closed" "The file ended before its list of messages did, or a line around the list was lost, and no parser reads such a list. It is closed behind the last message that is whole."
+    HistoryRestored "CY0860" Warning "message restored from its run" "The run was killed before the agent stored this message, but the run proves it: its last request begins with all that was stored and goes on with it, or the last response or a record of a tool's output holds it. It was appended, and is marked."
     TemporaryLeft "CY0861" Note "temporary metadata left alone" "Beside the metadata lies what a killed script was about to put in their place. The metadata can be read, so it was not looked at, and it is not copied along."
-    StateBehind "CY0862" Warning "state older than the runs" "The last run of the session was killed, and its last answer is in the run but not in the state that the agent takes up. The agent goes on without that answer. What it would have stored is not known, so the state stays as it is; the answer stands in the run."
+    StateBehind "CY0862" Warning "state older than the runs" "The last run of the session was killed, and its last answer is in the run but not in the state that the agent takes up. The agent goes on without that answer, which stands in the run. `--resumable` appends what the run proves, if its last request begins with all that was stored; if history was shortened or put together anew in between, what the agent would have stored is not known, and the state stays as it is."
 }
 
 impl Code {
@@ -212,7 +213,7 @@ impl Code {
     #[must_use]
     pub fn is_fix(self) -> bool {
         (Self::TornRecord..=Self::SurrogateReplaced).contains(&self)
-            || (Self::BlankRemoved..=Self::ListClosed).contains(&self)
+            || (Self::BlankRemoved..=Self::HistoryRestored).contains(&self)
     }
 
     /// What to do, in one line.

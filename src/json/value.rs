@@ -98,6 +98,26 @@ impl Json {
         })
     }
 
+    /// The elements of a list in order; none if this is no list.
+    ///
+    /// ```
+    /// use copyist::json::Json;
+    /// let list = Json::checked(br#"[1, {"a":2}]"#.to_vec().into());
+    /// let elements: Vec<_> = list.elements().collect();
+    /// assert_eq!(elements, [Json::number(1), Json::checked(br#"{"a":2}"#.to_vec().into())]);
+    /// assert_eq!(Json::number(1).elements().count(), 0);
+    /// ```
+    pub fn elements(&self) -> impl Iterator<Item = Self> {
+        let mut cursor = Cursor::new(self.as_bytes());
+        let list = cursor.begin_array().is_ok();
+        std::iter::from_fn(move || {
+            // As above.
+            cursor.next_element().ok().filter(|more| *more && list)?;
+            let span = cursor.skip_value().ok()?;
+            Some(Self(self.0.slice(span.start..span.end)))
+        })
+    }
+
     /// The first member of an object that has this name.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Self> {

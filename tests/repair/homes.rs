@@ -1,7 +1,8 @@
 //! Codelia's runs, states and logs, one by one and as homes, with the rules of its readers as judge.
 
-use crate::common::{Dir, corpus, files, name, read};
+use crate::common::{Dir, corpus, files, files_of, name, read, several};
 use crate::judge::{holds, repaired, resumable, set_aside};
+use copyist::diagnostic::Code;
 use copyist::format::Wish;
 use copyist::formats::codelia::FORMAT;
 use serde_json::Value;
@@ -121,6 +122,78 @@ fn an_answer_that_the_state_lacks_is_told_of() {
     std::fs::write(&logs[0], older.collect::<String>()).expect("a file");
     let (code, said) = dir.said(&["repair", "-n", "home"]);
     assert!(code == 0 && said.contains("CY0862"), "{said}");
+}
+
+/// A session of two files, as the program is given them: a run that was killed, and a log.
+fn killed(log: &[&str], after: &str) -> Vec<u8> {
+    let said = [
+        r#"{"role":"system","content":"S"}"#,
+        r#"{"role":"user","content":"Before."}"#,
+        r#"{"role":"assistant","content":"Yes."}"#,
+        r#"{"role":"user","content":"Go."}"#,
+    ]
+    .join(",");
+    let call = r#"{"role":"assistant","content":"Now.","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#;
+    let record = |kind: &str, rest: &str| {
+        format!(
+            "{{\"type\":\"{kind}\",\"run_id\":\"r\",\"ts\":\"2026-02-03T12:00:01.000Z\",{rest}}}\n"
+        )
+    };
+    let run = [
+        format!("{HEADER}\n{START}\n{STATUS}\n"),
+        record(
+            "llm.request",
+            &format!(r#""seq":1,"input":{{"messages":[{said}],"tools":null,"tool_choice":null}}"#),
+        ),
+        record(
+            "llm.response",
+            &format!(
+                r#""seq":1,"output":{{"messages":[{call}],"usage":null,"stop_reason":null,"provider_meta":null}}"#
+            ),
+        ),
+        after.to_owned(),
+    ];
+    let log = log.iter().map(|line| format!("{line}\n")).collect::<String>();
+    several(vec![
+        ("/sessions/2026/02/03/r.jsonl".to_owned(), run.concat().into_bytes()),
+        ("/sessions/messages/s.jsonl".to_owned(), log.into_bytes()),
+    ])
+}
+
+#[test]
+fn what_a_killed_run_proves_is_appended_to_what_the_agent_takes_up() {
+    let before =
+        [r#"{"role":"user","content":"Before."}"#, r#"{"role":"assistant","content":"Yes."}"#];
+    let output = r#"{"type":"tool.output","run_id":"r","ts":"2026-02-03T12:00:02.000Z","tool":"ls","tool_call_id":"b","result_raw":"x\ny"}"#;
+    let source = killed(&before, &format!("{output}\n"));
+    let plain = holds(&FORMAT, &source, &Wish::default(), "killed").expect("a session");
+    assert!(!plain.report.changed && plain.findings.counts.contains_key(&Code::StateBehind));
+    let done = holds(&FORMAT, &source, &resumable(), "killed").expect("a session");
+    assert!(!done.findings.counts.contains_key(&Code::StateBehind));
+    assert_eq!(done.findings.counts[&Code::HistoryRestored], 3);
+    let parts = files_of(&done.out);
+    let log = lines(&parts.iter().find(|(name, _)| name.contains("messages")).expect("a log").1);
+    let said: Vec<_> = log.iter().map(|message| message["content"].clone()).collect();
+    let unknown = Value::from(copyist::repair::OUTCOME_UNKNOWN);
+    assert_eq!(
+        said,
+        [
+            "Before.".into(),
+            "Yes.".into(),
+            "Go.".into(),
+            "Now.".into(),
+            Value::from("x\ny"),
+            unknown
+        ]
+    );
+    assert!(log[..2].iter().all(|message| message["copyist"].is_null()));
+    assert!(log[2..].iter().all(|message| message["copyist"]["repaired"].is_array()));
+    // A history that was put together anew does not tell what would have been stored.
+    for other in [&before[1..], &[before[0], r#"{"role":"assistant","content":"No."}"#]] {
+        let source = killed(other, "");
+        let done = holds(&FORMAT, &source, &resumable(), "anew").expect("a session");
+        assert!(!done.report.changed && done.findings.counts.contains_key(&Code::StateBehind));
+    }
 }
 
 #[test]

@@ -228,7 +228,7 @@ fn lines_are_there(left: &[u8], own: &[u8], new: &[u8], what: &str) {
     };
     let mut there: HashMap<String, usize> = HashMap::new();
     new.split(|b| *b == b'\n').for_each(|line| *there.entry(bare(line)).or_default() += 1);
-    for line in left.split(|b| *b == b'\n').filter(|line| !is_blank(line)) {
+    for line in left.split(|b| *b == b'\n').filter(|line| !bare(line).is_empty()) {
         // Messages of a run that stood on one line have lines of their own.
         let apart = messages_of(line);
         if apart.len() > 1 {
@@ -237,6 +237,12 @@ fn lines_are_there(left: &[u8], own: &[u8], new: &[u8], what: &str) {
                 let count = there.get_mut(&said).filter(|count| **count > 0);
                 *count.unwrap_or_else(|| panic!("{what}: {said} is lost")) -= 1;
             }
+            continue;
+        }
+        // Notes of a run stand on one line, and others may follow them.
+        let notes = bare(line).strip_suffix("]}").map(str::to_owned);
+        let notes = notes.filter(|notes| notes.starts_with("copyist: {"));
+        if notes.is_some_and(|notes| there.keys().any(|line| line.starts_with(&notes))) {
             continue;
         }
         // An empty list of turns is spelled so.

@@ -10,6 +10,7 @@ mod judge;
 mod pairs;
 mod pi;
 mod program;
+mod talks;
 mod yaml;
 
 use common::{

@@ -1,15 +1,15 @@
 //! ConnectOnion's files: every known damage, with ConnectOnion's own loader as judge.
 
 use crate::common::{Dir, corpus, files, name, read};
-use crate::judge::{repaired, resumable, set_aside};
-use copyist::diagnostic::Code;
+use crate::judge::{repaired, set_aside};
 use copyist::format::Wish;
 use copyist::formats::connectonion::FORMAT;
+use copyist::yaml::encoding;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn loader() -> Option<PathBuf> {
+pub fn loader() -> Option<PathBuf> {
     let loader =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/oracle/connectonion/load.py");
     let python = Command::new("python3").args(["-c", "import yaml"]).output();
@@ -68,21 +68,6 @@ fn messages_under_the_key_of_another_turn_come_back() {
         assert_eq!(set_aside(&done.aside).len(), 1, "{keys:?}");
         let again = repaired(&FORMAT, out.as_bytes(), &Wish::default()).expect("a session");
         assert!(!again.report.changed, "{keys:?}");
-    }
-}
-
-#[test]
-fn a_call_without_a_result_is_told_of() {
-    let call = "  - role: assistant\n    tool_calls:\n    - id: c1\n      type: function\n      function:\n        name: ls\n        arguments: '{}'\n";
-    let result = "  - role: tool\n    content: x\n    tool_call_id: c1\n";
-    let whole = keyed(&[1]);
-    for (put, left) in [(String::new(), 0), (format!("{call}{result}"), 0), (call.to_owned(), 1)] {
-        let answer = "  - role: assistant\n    content: Say 1.\n";
-        let source = whole.replace(answer, &format!("{put}{answer}"));
-        let done = repaired(&FORMAT, source.as_bytes(), &resumable()).expect("a session");
-        assert!(!done.report.changed, "{source}");
-        let told = done.findings.counts.get(&Code::CallsLeft).copied().unwrap_or(0);
-        assert_eq!(told, left, "{source}");
     }
 }
 
@@ -194,4 +179,86 @@ fn the_loader_reads_every_repaired_file_and_no_less_of_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let all = expected.as_object().expect("an object").keys();
     assert_eq!(rows, all.filter(|file| file.ends_with(".yaml")).count());
+}
+
+/// Repairs a file twice: the second time must change nothing.
+fn at_once(source: &[u8]) -> Vec<u8> {
+    let once = repaired(&FORMAT, source, &Wish::default()).expect("a session");
+    set_aside(&once.aside);
+    let twice = repaired(&FORMAT, &once.out, &Wish::default()).expect("a session");
+    let shown = || once.out.escape_ascii().to_string();
+    assert!(!twice.report.changed && twice.out == once.out, "{}", shown());
+    once.out
+}
+
+#[test]
+fn what_is_put_in_is_in_the_encoding_of_the_file() {
+    let whole = keyed(&[1, 2]).replace("Ask", "Où");
+    let torn = whole.split("  2:\n").next().expect("a key");
+    let latin: Vec<u8> = torn.chars().map(|c| u8::try_from(c as u32).expect("Latin")).collect();
+    let out = at_once(&latin);
+    let restored = b"  2:\n  - role: user\n    content: O\xf9 2.\n";
+    assert!(memchr::memmem::find(&out, restored).is_some(), "{}", out.escape_ascii());
+}
+
+#[test]
+fn a_bad_byte_among_few_others_beyond_ascii_is_no_other_encoding() {
+    for good in ["", "ö", "写写写"] {
+        for bad in [&b"\xf6"[..], b"\xf6, \xf6", b"\xd4\xd4\xd4\xd4"] {
+            let source = keyed(&[1, 2, 3]).replace("Say 1", &format!("{good} BAD"));
+            let place = memchr::memmem::find(source.as_bytes(), b"BAD").expect("a text");
+            let (head, tail) = source.as_bytes().split_at(place);
+            let source = [head, bad, &tail[b"BAD".len()..]].concat();
+            for end in (source.len() / 2..source.len()).step_by(3) {
+                at_once(&source[..end]);
+            }
+        }
+    }
+    // What looks like one encoding goes, and what is left looks like another.
+    for (left, gone) in [("\u{90}2", "ó".repeat(40)), ("é", "ó".repeat(40)), ("óó", "é ".repeat(9))]
+    {
+        let file = keyed(&[1, 2]).replacen("10:00:00", left, 1);
+        let file = format!("{file}  - role: user\n    content: '{gone}\n\"");
+        let source: Vec<u8> = file.chars().map(|c| c as u8).collect();
+        at_once(&source);
+    }
+    // A turn is torn, and what is whole in it is UTF-8 in a file that looks like GBK.
+    let file = keyed(&[1, 2]).replacen("- input", "- 'input", 1).replacen("Say 1", "'Möwe 写'", 1);
+    let place = file.rfind("Say 2").expect("a text");
+    let (head, tail) = file.as_bytes().split_at(place);
+    let source = [head, &[0xb5; 90], &tail["Say 2".len()..]].concat();
+    at_once(&source);
+}
+
+#[test]
+fn of_a_torn_turn_in_another_encoding_its_whole_members_stay() {
+    let whole = keyed(&[1, 2]).replace("Ask", "问").replace("Say", "答");
+    let torn = whole.replacen("  turn: 1", "  turn: 'torn", 1);
+    let gbk = |text: &str| {
+        let mut out = Vec::new();
+        let encoding = encoding::named("gbk").expect("an encoding");
+        encoding::encode(text, encoding, &mut out).expect("characters of it");
+        out
+    };
+    let out = at_once(&gbk(&torn));
+    let (first, second) =
+        ("- input: 问 1.\n  result: 答 1.\n", "- input: 问 2.\n  result: 答 2.\n");
+    for turn in [first, second] {
+        let there = memchr::memmem::find(&out, &gbk(turn)).is_some();
+        assert!(there, "{}", out.escape_ascii());
+    }
+}
+
+#[test]
+fn a_file_that_was_repaired_before_has_its_notes_in_one_place() {
+    let whole = keyed(&[1, 2, 3]);
+    let once = at_once(&whole.as_bytes()[..whole.len() - 30]);
+    let text = String::from_utf8(once).expect("UTF-8");
+    let twice = at_once(text.replacen("    content: Say 1.\n", "    con\n", 1).as_bytes());
+    let text = String::from_utf8(twice).expect("UTF-8");
+    assert_eq!(text.matches("\ncopyist:\n").count(), 1, "{text}");
+    assert!(text.contains("'turn 3: assistant'") && text.contains("'turn 1: assistant'"), "{text}");
+    // What is no list of notes makes room for them.
+    let strange = whole.replace("system_prompt", "copyist: mine\nsystem_prompt");
+    at_once(&strange.as_bytes()[..strange.len() - 30]);
 }

@@ -7,10 +7,9 @@ use super::super::line::{Shape, What};
 use super::super::wire::PARENT;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::Cx;
-use crate::json::{Cursor, Json};
+use crate::json::Json;
 use crate::position::Position;
 use crate::repair::{OUTCOME_UNKNOWN, mark};
-use bytes::Bytes;
 use std::collections::BTreeMap;
 
 /// Watches calls and results go by.
@@ -42,7 +41,8 @@ impl Resume {
     /// Claude's or an outcome shows that no result comes any more.
     pub fn look(&mut self, place: u32, what: What, line: &Json) {
         let message = line.member("message").unwrap_or_else(|| line.clone());
-        let blocks = elements(message.member("content"));
+        let content = message.member("content");
+        let blocks: Vec<_> = content.iter().flat_map(Json::elements).collect();
         match what {
             What::Assistant(_) => {
                 let calls = blocks.iter().filter(|block| block.member("input").is_some());
@@ -114,19 +114,4 @@ impl Resume {
         }
         .into_bytes()
     }
-}
-
-/// The elements of a list.
-fn elements(list: Option<Json>) -> Vec<Json> {
-    let Some(list) = list else { return Vec::new() };
-    let text: &Bytes = list.bytes();
-    let mut cursor = Cursor::new(text);
-    let mut found = Vec::new();
-    if cursor.begin_array().is_ok() {
-        while let Ok(true) = cursor.next_element() {
-            let Ok(span) = cursor.skip_value() else { break };
-            found.push(Json::checked(text.slice(span.start..span.end)));
-        }
-    }
-    found
 }

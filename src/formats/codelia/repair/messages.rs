@@ -29,20 +29,6 @@ fn role(message: &Json) -> String {
     message.member("role").and_then(|role| role.text()).unwrap_or_default()
 }
 
-/// The elements of a list, and where they begin in it.
-pub fn elements(list: &Json) -> Vec<(usize, Json)> {
-    let text = list.bytes();
-    let mut cursor = Cursor::new(text);
-    let mut found = Vec::new();
-    if cursor.begin_array().is_ok() {
-        while let Ok(true) = cursor.next_element() {
-            let Ok(span) = cursor.skip_value() else { break };
-            found.push((span.start, Json::checked(text.slice(span.start..span.end))));
-        }
-    }
-    found
-}
-
 /// Calls of tools and their results. What a model's interface refuses is found: a call without a
 /// result before the next turn, a result without a call.
 #[derive(Debug, Default)]
@@ -83,7 +69,7 @@ impl Calls {
     }
 
     fn calls(&mut self, message: &Json) {
-        for (_, call) in message.member("tool_calls").iter().flat_map(elements) {
+        for call in message.member("tool_calls").iter().flat_map(Json::elements) {
             let name = call.member("function").and_then(|function| function.member("name"));
             if let Some(id) = call.member("id").filter(|id| id.as_bytes().starts_with(b"\"")) {
                 self.open.push((id, name.unwrap_or(Json::constant("\"\""))));
@@ -153,8 +139,11 @@ pub struct Log<'a> {
     written: u32,
     /// Where the last message stands.
     end: Position,
-    /// Hashes of what was said.
+    /// Hashes of what was said, and of all messages.
     said: HashSet<u64>,
+    stored: Vec<u64>,
+    /// Messages that follow the last, which a run proves.
+    restored: Vec<Json>,
 }
 
 /// A hash of what a message says, if that is a text.
@@ -175,7 +164,26 @@ impl<'a> Log<'a> {
             written: 0,
             end: Position::default(),
             said: HashSet::new(),
+            stored: Vec::new(),
+            restored: Vec::new(),
         }
+    }
+
+    /// Hashes of all messages.
+    pub fn stored(&self) -> &[u64] {
+        &self.stored
+    }
+
+    /// Appends messages that a run proves.
+    pub fn restore(&mut self, messages: Vec<Json>) {
+        let calls = self.calls.iter_mut();
+        calls.for_each(|calls| messages.iter().for_each(|message| calls.look(message)));
+        self.restored = messages;
+    }
+
+    /// Everything is known.
+    pub fn close(&mut self) {
+        self.calls.iter_mut().for_each(Calls::close);
     }
 
     /// Whether a message says this.
@@ -187,7 +195,8 @@ impl<'a> Log<'a> {
     /// takes up now.
     pub fn reach(&self, damaged: bool) -> (Reach, Reach) {
         let of = |messages| Reach { entries: messages, messages };
-        let after = self.calls.as_ref().map_or(self.messages, |calls| calls.count(self.messages));
+        let messages = self.messages + self.restored.len() as u64;
+        let after = self.calls.as_ref().map_or(messages, |calls| calls.count(messages));
         (of(if damaged { 0 } else { self.messages }), of(after))
     }
 }
@@ -203,21 +212,15 @@ impl Mend for Log<'_> {
         self.messages += 1;
         let message = Json::checked(Bytes::copy_from_slice(bytes));
         self.said.extend(said(&message));
+        self.stored.push(fingerprint(bytes));
         if let Some(calls) = &mut self.calls {
             calls.look(&message);
         }
         true
     }
 
-    fn again(&mut self) -> bool {
-        if let Some(calls) = &mut self.calls {
-            calls.close();
-        }
-        false
-    }
-
     fn changes(&self) -> bool {
-        self.calls.as_ref().is_some_and(Calls::changes)
+        !self.restored.is_empty() || self.calls.as_ref().is_some_and(Calls::changes)
     }
 
     fn removes(&self) -> bool {
@@ -243,8 +246,25 @@ impl Mend for Log<'_> {
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {
-        self.put_in(self.written, out);
+        let first = self.written;
+        for (place, message) in (first..).zip(&self.restored) {
+            self.put_in(place, out);
+            if self.calls.as_ref().is_none_or(|calls| !calls.is_orphan(place)) {
+                out.extend_from_slice(&restored(message, self.end, self.cx));
+                out.push(b'\n');
+            }
+        }
+        self.put_in(first + self.restored.len() as u32, out);
     }
+}
+
+/// A message that a run proves, with a mark.
+pub fn restored(message: &Json, at: Position, cx: &Cx<'_>) -> Vec<u8> {
+    let code = Code::HistoryRestored;
+    cx.report(Diagnostic::new(code, code.title()).at(at));
+    let mut marked = Vec::new();
+    mark(message.as_bytes(), code, &mut marked);
+    marked
 }
 
 impl Log<'_> {

@@ -1,12 +1,15 @@
 //! Repair of runs, logs of messages and states, one by one or all of a session.
 //!
 //! A run that was killed has no `run.end`, and stays so: Codelia replays it as far as it goes, and
-//! what became of it nobody knows. A state that lacks its last answer stays, too, and is told of. Rows of the database say what the state says, and are left alone.
+//! what became of it nobody knows. A state that lacks its last answer stays, too, and is told of;
+//! for the agent to go on, what the run proves is appended to it. Rows of the database say what the
+//! state says, and are left alone.
 //!
 //! Source of what Codelia does with damage: `packages/storage` and `packages/runtime` at 48e27ff,
 //! and what they were seen to do: of a run, bad lines are passed over, but the header must be the
 //! first line; a log or a state with one is refused whole.
 
+mod history;
 mod messages;
 mod run;
 mod state;
@@ -38,9 +41,12 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
         return Err(nothing_back());
     }
     cx.log.turn_to(0);
-    if is_behind(&pieces) {
+    if let Some(run) = behind(&pieces)
+        && !(wish.resumable && catch_up(run, &names, &mut pieces, bench, cx)?)
+    {
         cx.report(Diagnostic::new(Code::StateBehind, Code::StateBehind.title()));
     }
+    pieces.iter_mut().for_each(Piece::close);
     bench.begin(pieces.iter().any(Piece::removes))?;
     let mut done = Repaired::default();
     let (mut before, mut after) = (Reach::default(), Reach::default());
@@ -58,22 +64,52 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
     Ok(done.reaching(before, after))
 }
 
-/// Whether the last run was killed before its last answer got into what the agent takes up.
-fn is_behind(pieces: &[Piece<'_>]) -> bool {
-    let runs = pieces.iter().filter_map(|piece| match piece {
-        Piece::Run(_, run) => Some(run),
+/// The last run, if it was killed before its last answer got into what the agent takes up.
+fn behind(pieces: &[Piece<'_>]) -> Option<usize> {
+    let runs = pieces.iter().enumerate().filter_map(|(place, piece)| match piece {
+        Piece::Run(_, run) => Some((place, run)),
         _ => None,
     });
-    let Some(answer) = runs.max_by_key(|run| run.time()).and_then(|run| run.broken_off()) else {
-        return false;
-    };
+    let (place, run) = runs.max_by_key(|(_, run)| run.time())?;
+    let answer = run.broken_off()?;
     let says = |piece: &Piece<'_>| match piece {
         Piece::Log(_, log) => Some(answer.iter().any(|said| log.says(*said))),
         Piece::State(state) => Some(answer.iter().any(|said| state.says(*said))),
         Piece::Run(..) | Piece::Other => None,
     };
     let stored: Vec<bool> = pieces.iter().filter_map(says).collect();
-    !answer.is_empty() && !stored.is_empty() && !stored.contains(&true)
+    let lacks = !answer.is_empty() && !stored.is_empty() && !stored.contains(&true);
+    lacks.then_some(place)
+}
+
+/// Appends to what the agent takes up what the run proves that followed it; false if the run does
+/// not tell how the stored messages go on.
+fn catch_up(
+    run: usize,
+    names: &[String],
+    pieces: &mut [Piece<'_>],
+    bench: &mut dyn Bench,
+    cx: &Cx<'_>,
+) -> Result<bool> {
+    let name = names.get(run).map(String::as_str).unwrap_or_default();
+    let history = history::of(bench.parts().open(name)?, cx)?;
+    let mut done = false;
+    for piece in pieces {
+        match piece {
+            Piece::Log(_, log) => {
+                let missing = history::missing(history.clone(), log.stored());
+                done |= missing.is_some();
+                log.restore(missing.unwrap_or_default());
+            }
+            Piece::State(state) => {
+                let missing = history::missing(history.clone(), &state.stored());
+                done |= missing.is_some();
+                state.restore(missing.unwrap_or_default());
+            }
+            Piece::Run(..) | Piece::Other => {}
+        }
+    }
+    Ok(done)
 }
 
 fn add(sum: &mut Reach, more: Reach) {
@@ -111,7 +147,7 @@ impl About<'_> {
 /// A part that was looked at.
 enum Piece<'a> {
     Run(Walk<'a>, Box<Run<'a>>),
-    Log(Walk<'a>, Log<'a>),
+    Log(Walk<'a>, Box<Log<'a>>),
     State(State),
     /// What sessions share.
     Other,
@@ -127,8 +163,8 @@ impl<'a> Piece<'a> {
                 Self::Run(walk, mend)
             }
             Some(Shape::Log) => {
-                let (mut walk, mut mend) = (walk(&messages::RECORDS), Log::new(about));
-                walk.look(bench, &mut mend)?;
+                let (mut walk, mut mend) = (walk(&messages::RECORDS), Box::new(Log::new(about)));
+                walk.look(bench, mend.as_mut())?;
                 Self::Log(walk, mend)
             }
             Some(Shape::State) => Self::State(State::look(about, bench)?),
@@ -136,10 +172,19 @@ impl<'a> Piece<'a> {
         })
     }
 
+    /// Everything is known.
+    fn close(&mut self) {
+        match self {
+            Self::Log(_, log) => log.close(),
+            Self::State(state) => state.close(),
+            Self::Run(..) | Self::Other => {}
+        }
+    }
+
     fn lines(&self) -> Option<(&Walk<'a>, &dyn Mend)> {
         match self {
             Self::Run(walk, mend) => Some((walk, mend.as_ref())),
-            Self::Log(walk, mend) => Some((walk, mend)),
+            Self::Log(walk, mend) => Some((walk, mend.as_ref())),
             Self::State(_) | Self::Other => None,
         }
     }
@@ -178,7 +223,7 @@ impl<'a> Piece<'a> {
     fn write(self, name: &str, bench: &mut dyn Bench, cx: &Cx<'_>) -> Result<()> {
         match self {
             Self::Run(walk, mut mend) => walk.write(bench, mend.as_mut()),
-            Self::Log(walk, mut mend) => walk.write(bench, &mut mend),
+            Self::Log(walk, mut mend) => walk.write(bench, mend.as_mut()),
             Self::State(state) => state.write(name, bench, cx),
             Self::Other => bench.keep(name),
         }

@@ -1,7 +1,7 @@
 //! A run: its header first, and no record twice.
 
 use super::About;
-use super::messages::{elements, said};
+use super::messages::said;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::{Cx, Mend, Reach, Records, Rescued};
 use crate::formats::codelia::names::{EPOCH, is_uuid, uuid};
@@ -34,7 +34,8 @@ fn is_text(value: Option<Json>) -> bool {
     value.is_some_and(|value| value.as_bytes().len() > 2 && value.as_bytes().starts_with(b"\""))
 }
 
-fn kind_of(record: &Json) -> Option<String> {
+/// What kind of record it is.
+pub fn kind_of(record: &Json) -> Option<String> {
     record.member("type")?.text()
 }
 
@@ -247,8 +248,8 @@ impl Mend for Run<'_> {
             "run.end" => self.ended = true,
             "llm.response" => {
                 let messages = line.member("output").and_then(|output| output.member("messages"));
-                let messages = messages.iter().flat_map(elements);
-                self.answer = messages.filter_map(|(_, message)| said(&message)).collect();
+                let messages = messages.iter().flat_map(Json::elements);
+                self.answer = messages.filter_map(|message| said(&message)).collect();
             }
             _ => {}
         }

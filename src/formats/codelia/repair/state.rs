@@ -2,12 +2,13 @@
 //! leaves the beginning of it.
 
 use super::About;
-use super::messages::{Calls, elements, said};
+use super::messages::{Calls, restored, said};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Bench, Cx, Reach};
 use crate::formats::codelia::names::EPOCH;
 use crate::formats::codelia::state::{is_read, text_of};
+use crate::ids::fingerprint;
 use crate::json::{Json, salvage, text};
 use crate::lines::BOM;
 use crate::mapping::Object;
@@ -27,6 +28,10 @@ pub struct State {
     fixes: Vec<Code>,
     aside: Vec<Aside>,
     calls: Option<Calls>,
+    /// How long a mark at the beginning is.
+    start: usize,
+    /// Messages that follow the last, which a run proves.
+    restored: Vec<Json>,
 }
 
 impl State {
@@ -46,6 +51,8 @@ impl State {
             fixes: Vec::new(),
             aside: Vec::new(),
             calls: about.wish.resumable.then(Calls::default),
+            start,
+            restored: Vec::new(),
         };
         if marked {
             found.fixes.push(Code::MarkRemoved);
@@ -55,19 +62,17 @@ impl State {
         if is_read(&text) {
             found.state = Some(Json::checked(text));
         } else {
-            found.restore(&text, start, about);
+            found.cut_short(&text, start, about);
         }
         if let (Some(calls), Some(state)) = (&mut found.calls, &found.state) {
             let messages = state.member("messages");
-            messages.iter().flat_map(elements).for_each(|(_, message)| calls.look(&message));
-            calls.close();
-            found.set_orphans_aside(start);
+            messages.iter().flat_map(Json::elements).for_each(|message| calls.look(&message));
         }
         Ok(found)
     }
 
     /// Makes a state of what is complete in a torn one.
-    fn restore(&mut self, text: &Bytes, start: usize, about: &About<'_>) {
+    fn cut_short(&mut self, text: &Bytes, start: usize, about: &About<'_>) {
         self.read = false;
         let lossy = String::from_utf8_lossy(text);
         let left = salvage(lossy.as_bytes()).map(|left| Json::checked(left.into()));
@@ -111,10 +116,31 @@ impl State {
         self.state = Some(Json::checked(marked.into()));
     }
 
-    fn set_orphans_aside(&mut self, start: usize) {
+    /// Hashes of all messages.
+    pub fn stored(&self) -> Vec<u64> {
+        let list = self.state.as_ref().and_then(|state| state.member("messages"));
+        let messages = list.iter().flat_map(Json::elements);
+        messages.map(|message| fingerprint(message.as_bytes())).collect()
+    }
+
+    /// Appends messages that a run proves.
+    pub fn restore(&mut self, messages: Vec<Json>) {
+        let calls = self.calls.iter_mut();
+        calls.for_each(|calls| messages.iter().for_each(|message| calls.look(message)));
+        self.restored = messages;
+    }
+
+    /// Everything is known.
+    pub fn close(&mut self) {
+        self.calls.iter_mut().for_each(Calls::close);
+        self.set_orphans_aside();
+    }
+
+    fn set_orphans_aside(&mut self) {
+        let start = self.start;
         let (Some(calls), Some(state)) = (&self.calls, &self.state) else { return };
         let list = state.member("messages");
-        for (place, (_, message)) in (0..).zip(list.iter().flat_map(elements)) {
+        for (place, message) in (0..).zip(list.iter().flat_map(Json::elements)) {
             if calls.is_orphan(place) {
                 // Both are slices of one text.
                 let base = state.as_bytes().as_ptr().addr();
@@ -127,13 +153,13 @@ impl State {
 
     fn messages(&self) -> u64 {
         let list = self.state.as_ref().and_then(|state| state.member("messages"));
-        list.iter().flat_map(elements).count() as u64
+        list.iter().flat_map(Json::elements).count() as u64
     }
 
     /// Whether a message says this.
     pub fn says(&self, what: u64) -> bool {
         let list = self.state.as_ref().and_then(|state| state.member("messages"));
-        list.iter().flat_map(elements).any(|(_, message)| said(&message) == Some(what))
+        list.iter().flat_map(Json::elements).any(|message| said(&message) == Some(what))
     }
 
     /// How many records there are: the state itself, if it is one.
@@ -148,14 +174,16 @@ impl State {
 
     /// Whether anything is to be changed.
     pub fn changes(&self) -> bool {
-        !self.fixes.is_empty() || self.calls.as_ref().is_some_and(Calls::changes)
+        !(self.fixes.is_empty() && self.restored.is_empty())
+            || self.calls.as_ref().is_some_and(Calls::changes)
     }
 
     /// What Codelia takes up of it as it was, and what it takes up now.
     pub fn reach(&self) -> (Reach, Reach) {
         let messages = self.messages();
         let of = |messages| Reach { entries: messages, messages };
-        let after = self.calls.as_ref().map_or(messages, |calls| calls.count(messages));
+        let all = messages + self.restored.len() as u64;
+        let after = self.calls.as_ref().map_or(all, |calls| calls.count(all));
         (of(if self.read { messages } else { 0 }), of(after))
     }
 
@@ -188,16 +216,19 @@ impl State {
     fn mended(&self, state: &Json, cx: &Cx<'_>) -> Vec<u8> {
         let text = state.as_bytes();
         let list = state.member("messages").filter(|list| list.as_bytes().starts_with(b"["));
-        let (Some(calls), Some(list)) = (self.calls.as_ref().filter(|c| c.changes()), list) else {
+        let (Some(calls), Some(list)) = (&self.calls, list) else { return text.to_vec() };
+        if !calls.changes() && self.restored.is_empty() {
             return text.to_vec();
-        };
+        }
         let mut new: Vec<Vec<u8>> = Vec::new();
         let mut place = 0;
         let at = Position { line: 1, ..Position::default() };
-        for (_, message) in elements(&list) {
+        let stored = list.elements().map(|message| message.as_bytes().to_vec());
+        let more = self.restored.iter().map(|message| restored(message, at, cx));
+        for message in stored.chain(more) {
             new.extend(calls.before(place, at, cx).iter().cloned());
             if !calls.is_orphan(place) {
-                new.push(message.as_bytes().to_vec());
+                new.push(message);
             }
             place += 1;
         }

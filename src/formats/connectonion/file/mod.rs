@@ -48,7 +48,7 @@ mod write;
 pub use dated::open as open_dated_writer;
 pub use read::{open, pieces};
 pub use sniff::shape;
-pub use top::{AUTHORED, DATED, INDEX, KEYED, Lists, Shape};
+pub use top::{AUTHORED, DATED, INDEX, KEYED, Lists, Shape, put};
 pub use turn::{earlier_runs, said};
 pub use write::open as open_writer;
 

@@ -1,5 +1,5 @@
-//! Calls of tools without results, and results without calls, which a model's interface refuses.
-//! Nothing is put in for them or taken out; that they are there is told.
+//! Calls of tools without results, and results without calls, which a model's interface refuses, as
+//! the reader sees them, in whatever layout.
 
 use crate::json::Json;
 use crate::position::Position;
@@ -11,8 +11,6 @@ pub struct Calls {
     /// Calls that wait, and where they stand.
     open: Vec<Json>,
     at: Position,
-    /// Whether there was a call at all.
-    any: bool,
     /// Where the first call or result stands that is alone.
     alone: Option<Position>,
 }
@@ -29,7 +27,6 @@ impl Calls {
         if results.is_empty() {
             self.settle();
             self.open = all(block::TOOL_CALL, Field::Id);
-            self.any |= !self.open.is_empty();
             self.at = at;
         }
         for result in results {
@@ -46,9 +43,9 @@ impl Calls {
         }
     }
 
-    /// Where one is left alone. Of a damaged session nobody knows that has calls at all.
-    pub fn left(mut self, whole: bool) -> Option<Position> {
+    /// Where one is left alone.
+    pub fn left(mut self) -> Option<Position> {
         self.settle();
-        self.alone.or((self.any && !whole).then_some(self.at))
+        self.alone
     }
 }

@@ -1,6 +1,7 @@
 //! What is whole in a block.
 
 use super::blocks::Kind;
+use super::spell;
 use crate::json::{Json, without_nan};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Events, Limits, What};
@@ -55,8 +56,8 @@ fn parse(text: &[u8]) -> Option<Json> {
     }
     let json = Json::checked(Bytes::from(out));
     if text.get(indent) == Some(&b'-') {
-        let mut items = elements(&json);
-        return (items.len() == count + 1).then(|| items.pop()).flatten();
+        let mut items = json.elements().skip(count);
+        return items.next().filter(|_| items.next().is_none());
     }
     Some(json)
 }
@@ -64,20 +65,6 @@ fn parse(text: &[u8]) -> Option<Json> {
 /// The same for others.
 pub fn one(text: &[u8]) -> Option<Json> {
     parse(text)
-}
-
-/// The elements of a list.
-pub fn elements(list: &Json) -> Vec<Json> {
-    let text = list.bytes();
-    let mut cursor = crate::json::Cursor::new(text);
-    let mut found = Vec::new();
-    if cursor.begin_array().is_ok() {
-        while let Ok(true) = cursor.next_element() {
-            let Ok(span) = cursor.skip_value() else { break };
-            found.push(Json::checked(text.slice(span.start..span.end)));
-        }
-    }
-    found
 }
 
 fn is_object(json: &Json) -> bool {
@@ -94,8 +81,11 @@ pub fn is_complete(message: &Json) -> bool {
         has(call, "id") && function.as_ref().is_some_and(called)
     };
     match message.member("role").and_then(|role| role.text()).as_deref() {
-        Some("assistant") => match message.member("tool_calls").map(|calls| elements(&calls)) {
-            Some(calls) => !calls.is_empty() && calls.iter().all(whole),
+        Some("assistant") => match message.member("tool_calls") {
+            Some(calls) => {
+                let mut calls = calls.elements().peekable();
+                calls.peek().is_some() && calls.all(|call| whole(&call))
+            }
             None => has(message, "content"),
         },
         Some("tool") => has(message, "content") && has(message, "tool_call_id"),
@@ -243,6 +233,39 @@ fn entries(bytes: &[u8]) -> Vec<Range<usize>> {
     }
     let ends = starts.iter().skip(1).copied().chain([bytes.len()]);
     starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+}
+
+/// Where the list of a turn stands in its block.
+#[must_use]
+pub fn list_in(turn: &[u8]) -> Range<usize> {
+    let list = |entry: &Range<usize>| {
+        let text = turn.get(entry.clone()).unwrap_or_default().trim_ascii_start();
+        text.strip_prefix(b"-").unwrap_or(text).trim_ascii_start().starts_with(b"messages:")
+    };
+    entries(turn).into_iter().find(list).unwrap_or_default()
+}
+
+/// A list as the member of a turn.
+#[must_use]
+pub fn list_of(turn: &[u8], list: &Json) -> Vec<u8> {
+    let indent = turn.iter().take_while(|b| **b == b' ').count() + 2;
+    let text = Json::string(&String::from_utf8_lossy(list.as_bytes()));
+    spell::member("messages", &text, indent)
+}
+
+/// A turn with another list in the place of its own.
+#[must_use]
+pub fn relisted(mut turn: Vec<u8>, list: &[u8]) -> Vec<u8> {
+    let place = list_in(&turn);
+    let indent = list.iter().take_while(|b| **b == b' ').count();
+    // The first member has the item's `-` before it.
+    let entry = turn.get(place.clone()).unwrap_or_default();
+    let lead = entry.get(..indent).unwrap_or_default();
+    let new = [lead, list.get(indent..).unwrap_or_default()].concat();
+    if !place.is_empty() {
+        turn.splice(place, new);
+    }
+    turn
 }
 
 /// What stays of a block: the first member that stays gets the item's `-`, and the last line ends.

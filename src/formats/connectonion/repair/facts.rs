@@ -2,7 +2,9 @@
 
 use super::super::file::{Lists, Shape};
 use super::blocks::Kind;
-use super::check::{Checked, elements};
+use super::check::Checked;
+use super::resume::{self, Resume};
+use super::spell::is_notes;
 use crate::json::{Json, salvage, text};
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
@@ -17,6 +19,8 @@ pub struct Section {
     pub items: u64,
     /// Whether it stays: of several with a name one does.
     pub stays: bool,
+    /// Whether it stands where notes go, and is none.
+    strange: bool,
 }
 
 /// A turn.
@@ -31,6 +35,8 @@ pub struct Turn {
     pub list: Option<Json>,
     /// Members that it lacks.
     pub lacks: Vec<&'static str>,
+    /// Whether something is put into its list, or taken out, that no list before it has.
+    mends: bool,
 }
 
 /// The messages of a turn.
@@ -99,15 +105,22 @@ pub struct Facts {
     pub torn: bool,
     /// Whether a member of the top stands twice.
     pub twice: bool,
+    /// Whether nothing is to be done but what is asked for beyond repair.
+    pub calm: bool,
     /// Whether turns were to follow.
     opened: bool,
     missing: Vec<u64>,
+    /// Whether a model's interface must take the messages.
+    resumable: bool,
+    /// What it would refuse, by member of the top; then of that which stays.
+    talks: HashMap<usize, Resume>,
+    talk: Resume,
 }
 
 impl Facts {
     /// Nothing yet.
     #[must_use]
-    pub fn new(shape: &'static Shape) -> Self {
+    pub fn new(shape: &'static Shape, resumable: bool) -> Self {
         Self {
             shape,
             sections: Vec::new(),
@@ -122,8 +135,12 @@ impl Facts {
             broken: 0,
             torn: false,
             twice: false,
+            calm: false,
             opened: false,
             missing: Vec::new(),
+            resumable,
+            talks: HashMap::new(),
+            talk: Resume::default(),
         }
     }
 
@@ -155,7 +172,8 @@ impl Facts {
         if let Kind::Top(name) = kind {
             self.opened |=
                 name == "turns" && says.member(name).is_some_and(|turns| turns.is_null());
-            self.sections.push(Section { name: name.clone(), items: 0, stays: true });
+            let strange = name == "copyist" && !is_notes(bytes);
+            self.sections.push(Section { name: name.clone(), items: 0, stays: true, strange });
         }
         let section = self.sections.len().saturating_sub(1);
         if let Some(section) = self.sections.last_mut() {
@@ -165,6 +183,7 @@ impl Facts {
             Kind::Turn => self.turn(section, says, bytes, whole),
             Kind::Key(number) => {
                 let empty = !bytes.trim_ascii_end().ends_with(b":");
+                self.talks.entry(section).or_default().turn();
                 self.keys.push(Key::new(section, number.parse().unwrap_or(0), empty));
             }
             Kind::Message => {
@@ -174,6 +193,9 @@ impl Facts {
                     self.damaged = true;
                     self.broken += 1;
                     self.keys.push(Key::new(section, 0, false));
+                }
+                if self.resumable {
+                    self.talks.entry(section).or_default().look(says);
                 }
                 self.message(says, whole);
             }
@@ -194,13 +216,15 @@ impl Facts {
         };
         let (input, result) = (of(&["input"]), of(&["output", "result"]));
         self.known.extend(input.iter().filter_map(Json::text));
-        let tools = says.member("tools_called").map(|tools| elements(&tools)).unwrap_or_default();
-        self.known.extend(tools.iter().filter_map(Json::text));
+        let tools = says.member("tools_called");
+        let tools = tools.iter().flat_map(Json::elements);
+        self.known.extend(tools.filter_map(|tool| tool.text()));
         let needs: &[&'static str] =
             if whole && self.shape.lists != Lists::Within { &[] } else { self.shape.needs };
         let within = self.shape.lists == Lists::Within;
         let list = of(&["messages"]).and_then(|list| list.parsed());
         let list = list.or_else(|| within.then(|| recovered(bytes)).flatten());
+        let mends = list.as_ref().filter(|_| within).and_then(|list| self.mended(list, false));
         let mut lacks: Vec<_> =
             needs.iter().copied().filter(|name| says.member(name).is_none()).collect();
         if says.member("input").is_none() && !whole {
@@ -215,13 +239,14 @@ impl Facts {
         {
             before.list = None;
         }
-        self.turns.push(Turn { section, input, result, list, lacks });
+        self.turns.push(Turn { section, input, result, list, lacks, mends: mends.is_some() });
     }
 
     fn message(&mut self, says: &Json, whole: bool) {
         self.records += 1;
         self.messages += 1;
-        let calls = says.member("tool_calls").map(|calls| elements(&calls)).unwrap_or_default();
+        let calls = says.member("tool_calls");
+        let calls: Vec<_> = calls.iter().flat_map(Json::elements).collect();
         self.known.extend(calls.iter().filter_map(|call| call.member("id")?.text()));
         let role = says.member("role").and_then(|role| role.text()).unwrap_or_default();
         let said = says.member("content").is_some_and(|content| !content.is_null());
@@ -268,6 +293,49 @@ impl Facts {
         self.damaged |= !missing.is_empty() && self.shape.lists == Lists::Behind;
         if let Some(key) = self.keys.last_mut().filter(|_| self.damaged) {
             key.lost |= !missing.is_empty() || key.calling;
+        }
+        let talk = self.sections.iter().rposition(|own| own.stays && own.name == "messages");
+        self.talk = talk.and_then(|talk| self.talks.remove(&talk)).unwrap_or_default();
+        self.talk.close();
+        if let Some(list) = self.turns.last().and_then(|turn| turn.list.as_ref()) {
+            let mends = self.shape.lists == Lists::Within && self.mended(list, true).is_some();
+            self.turns.last_mut().into_iter().for_each(|turn| turn.mends |= mends);
+        }
+    }
+
+    /// Makes room for notes.
+    pub fn make_room(&mut self) {
+        for section in self.sections.iter_mut().filter(|section| section.strange) {
+            section.stays = false;
+        }
+    }
+
+    /// Whether something is put in between messages, or taken out, that a model's interface would
+    /// refuse.
+    #[must_use]
+    pub fn mends(&self) -> bool {
+        self.talk.changes() || self.turns.iter().any(|turn| turn.mends)
+    }
+
+    /// What is put in between messages, and what goes.
+    #[must_use]
+    pub fn talk(&self) -> &Resume {
+        &self.talk
+    }
+
+    /// The list of a turn with what is put in, if anything is.
+    #[must_use]
+    pub fn mended(&self, list: &Json, last: bool) -> Option<resume::Mended> {
+        if self.resumable { resume::mended(list, last) } else { None }
+    }
+
+    /// Leaves everything as it is but what a model's interface would refuse.
+    pub fn leave(&mut self) {
+        self.calm = true;
+        self.missing.clear();
+        self.turns.iter_mut().for_each(|turn| turn.lacks.clear());
+        for key in &mut self.keys {
+            (key.lost, key.wrong) = (false, false);
         }
     }
 
@@ -331,7 +399,8 @@ fn recovered(bytes: &[u8]) -> Option<Json> {
     // The list is salvaged as that of an object.
     let object = salvage(format!("{{\"messages\":{scalar}").as_bytes())?;
     let list = Json::checked(Bytes::from(object)).member("messages")?;
-    (!elements(&list).is_empty()).then_some(list)
+    let any = list.elements().next().is_some();
+    any.then_some(list)
 }
 
 /// A text in JSON spelling.

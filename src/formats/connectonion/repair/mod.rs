@@ -11,6 +11,7 @@ mod calls;
 mod check;
 mod facts;
 mod items;
+mod resume;
 mod run;
 mod spell;
 mod turns;
@@ -22,8 +23,9 @@ use crate::format::{Bench, Cx, OnError, Options, Repaired, Wish};
 use crate::lines::BOM;
 use crate::position::Position;
 use crate::record::Kind;
+use crate::yaml::encoding::{Decoder, Encoding, UTF_8};
 use calls::Calls;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 
 /// Repairs a session file.
 ///
@@ -33,12 +35,11 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
     let (made, encoding) = beginning(bench.parts(), cx)?;
     let state = State::of(bench, cx)?;
     // A file in another encoding is what a person or a release on Windows made.
-    let state = State { foreign: state.foreign || !encoding.is_utf8(), ..state };
-    if let (Some(at), true) = (state.alone, wish.resumable) {
-        say(Code::CallsLeft, at, cx);
-    }
-    if state.foreign && state.reads {
-        return healthy(bench, state.records);
+    let declared = (!encoding.is_utf8()).then_some(encoding.encoding);
+    let state = State { foreign: declared.or(state.foreign), ..state };
+    if state.foreign.is_some() && state.reads {
+        let unmarked = State { unfinished: false, ..state };
+        return as_it_is(bench, &unmarked, wish, cx);
     }
     match made {
         Made::Run => run::repair(bench, &state, wish, cx),
@@ -54,8 +55,8 @@ struct State {
     unfinished: bool,
     /// Whether a byte order mark stands at its beginning.
     marked: bool,
-    /// Whether it is in another encoding than UTF-8.
-    foreign: bool,
+    /// The encoding that it is in, if that is another than UTF-8.
+    foreign: Option<&'static Encoding>,
     records: u64,
     /// Messages that stand in the file, of what it read.
     messages: u64,
@@ -96,9 +97,26 @@ impl State {
         let said = |code| log.count_of(code) > 0;
         let marked = begins_marked(bench)?;
         let unfinished = marked || said(Code::NoFinalNewline);
-        let foreign = said(Code::GuessedEncoding);
-        let alone = calls.left(reads);
+        // A reader that stopped early may not have come to what tells.
+        let unknown = cx.options.encoding.is_none() && (!reads || said(Code::GuessedEncoding));
+        let foreign = if unknown { guessed(bench.parts().main()?)? } else { None };
+        let alone = calls.left().filter(|_| reads);
         Ok(Self { reads, unfinished, marked, foreign, records, messages, alone })
+    }
+}
+
+/// The encoding that a text seems to be in, if that is another than UTF-8.
+fn guessed(text: impl Read) -> Result<Option<&'static Encoding>> {
+    let mut text = Decoder::new(text, None);
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        match text.read(&mut piece) {
+            Ok(read) if read > 0 && piece.get(..read).is_some_and(<[u8]>::is_ascii) => {}
+            Err(error) if error.kind() != io::ErrorKind::InvalidData => {
+                return Err(Error::io("cannot read", error));
+            }
+            _ => return Ok(Some(text.found().encoding).filter(|found| *found != UTF_8)),
+        }
     }
 }
 
@@ -111,6 +129,17 @@ fn begins_marked(bench: &mut dyn Bench) -> Result<bool> {
     let read = bench.parts().main()?.take(BOM.len() as u64).read_to_end(&mut head);
     read.map_err(|error| Error::io("cannot read", error))?;
     Ok(head == BOM)
+}
+
+/// The member of the top that tells what was put in.
+const NOTES: &str = "copyist";
+
+/// Leaves a session as it is but for its end and a mark at its beginning.
+fn as_it_is(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+    if let (Some(at), true) = (state.alone, wish.resumable) {
+        say(Code::CallsLeft, at, cx);
+    }
+    if state.unfinished { finish(bench, state, cx) } else { healthy(bench, state.records) }
 }
 
 /// Leaves the session as it is.

@@ -2,11 +2,12 @@
 
 use super::super::run::{CLOSE, INDENT, MESSAGES, OPEN, is_known};
 use super::items::{Item, each};
-use super::{State, finish, healthy, is_told, say};
+use super::resume::Resume;
+use super::{NOTES, State, as_it_is, is_told, say};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Bench, Cx, Reach, Repaired, Wish};
-use crate::json::text;
+use crate::json::{Json, text, without_nan};
 use crate::lines::BOM;
 use crate::position::Position;
 use crate::repair::nothing_back;
@@ -18,13 +19,16 @@ use std::io::Write;
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
 pub fn repair(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
-    if state.reads {
-        let records = state.records;
-        return if state.unfinished { finish(bench, state, cx) } else { healthy(bench, records) };
+    if state.reads && !wish.resumable {
+        return as_it_is(bench, state, wish, cx);
     }
-    let mut takes = Takes::default();
+    let mut takes = Takes { resumable: wish.resumable, ..Takes::default() };
     each(bench.parts().main()?, wish, cx, &mut |item| takes.item(&item))?;
     takes.decide();
+    // A run in another layout has lines that say nothing here.
+    if state.reads && !(takes.mends() && takes.are_all(state.messages)) {
+        return as_it_is(bench, state, wish, cx);
+    }
     if takes.messages() == 0 && takes.headers() == 0 {
         return Err(nothing_back());
     }
@@ -35,7 +39,7 @@ pub fn repair(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) ->
     each(bench.parts().main()?, wish, cx, &mut |item| dry.item(item))?;
     let removes = dry.finish()?;
     if !is_told(&log) && !state.marked {
-        return healthy(bench, takes.messages() + 1);
+        return as_it_is(bench, state, wish, cx);
     }
     bench.begin(removes || state.marked)?;
     let source = bench.parts().main()?;
@@ -45,12 +49,17 @@ pub fn repair(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) ->
     }
     each(source, wish, cx, &mut |item| writing.item(item))?;
     writing.finish()?;
-    let messages = takes.messages();
-    let records = messages + 1;
-    let after = Reach { entries: records, messages };
-    Ok(Repaired { changed: true, records, rescued: records, ..Repaired::default() }
-        .reaching(Reach::default(), after))
+    let records = takes.messages() + 1;
+    let of = |messages| Reach { entries: messages + 1, messages };
+    let rescued = if state.reads { 0 } else { records };
+    let before = if state.reads { of(state.messages) } else { Reach::default() };
+    Ok(Repaired { changed: true, records, rescued, ..Repaired::default() }
+        .reaching(before, of(takes.left())))
 }
+
+/// What stands before and behind the notes.
+const BEGIN: &str = "copyist: {\"repaired\": [";
+const END: &str = "]}";
 
 /// The lines around the messages.
 const FRAME: [&str; 3] = [MESSAGES, OPEN, CLOSE];
@@ -64,6 +73,10 @@ struct Take {
     patched: bool,
     /// Messages that were not whole, by their number, and what was done.
     done: BTreeMap<u64, Code>,
+    /// What a model's interface would refuse.
+    talk: Resume,
+    /// How lines end.
+    crlf: bool,
 }
 
 /// All writings of a file.
@@ -74,6 +87,10 @@ struct Takes {
     behind: bool,
     /// The one that stays.
     best: usize,
+    /// Whether anything is none of a run's lines.
+    strange: bool,
+    /// Whether a model's interface must take the messages.
+    resumable: bool,
 }
 
 impl Takes {
@@ -83,15 +100,21 @@ impl Takes {
         }
         let Some(take) = self.all.last_mut() else { return Ok(()) };
         match item {
-            Item::Header(name, _, _, code) => {
+            Item::Header(name, line, _, code) => {
                 take.names.extend(name.clone());
                 take.patched |= code.is_some();
+                take.crlf |= line.ends_with(b"\r\n");
             }
-            Item::Message(_, _, code) => {
+            Item::Message(message, _, code) => {
                 take.messages += 1;
                 take.done.extend(code.map(|code| (take.messages, code)));
+                if self.resumable {
+                    let plain = without_nan(message).unwrap_or_else(|| message.clone());
+                    take.talk.look(&Json::checked(plain.into()));
+                }
             }
-            Item::Frame(..) | Item::Aside(..) => {}
+            Item::Aside(..) => self.strange = true,
+            Item::Frame(..) => {}
         }
         Ok(())
     }
@@ -111,10 +134,32 @@ impl Takes {
     fn decide(&mut self) {
         let best = self.all.iter().enumerate().max_by_key(|(place, take)| (take.messages, *place));
         self.best = best.map_or(0, |(place, _)| place);
+        self.all.iter_mut().for_each(|take| take.talk.close());
+    }
+
+    fn best(&self) -> Option<&Take> {
+        self.all.get(self.best)
+    }
+
+    /// Whether a model's interface would refuse anything.
+    fn mends(&self) -> bool {
+        self.best().is_some_and(|take| take.talk.changes())
+    }
+
+    /// Whether so many messages are all that there is to the file.
+    fn are_all(&self, messages: u64) -> bool {
+        self.all.len() == 1 && !self.strange && self.messages() == messages
     }
 
     fn messages(&self) -> u64 {
-        self.all.get(self.best).map_or(0, |take| take.messages)
+        self.best().map_or(0, |take| take.messages)
+    }
+
+    /// How many messages there are in the end.
+    fn left(&self) -> u64 {
+        let talk = self.best().map(|take| &take.talk);
+        let (put, gone) = talk.map_or((0, 0), |talk| (talk.all().count() as u64, talk.gone()));
+        (self.messages() + put).saturating_sub(gone)
     }
 
     fn headers(&self) -> usize {
@@ -122,8 +167,7 @@ impl Takes {
     }
 
     fn has(&self, name: &str) -> bool {
-        let best = self.all.get(self.best);
-        best.is_some_and(|take| take.names.iter().any(|own| own == name))
+        self.best().is_some_and(|take| take.names.iter().any(|own| own == name))
     }
 }
 
@@ -145,8 +189,11 @@ struct Writing<'a> {
     /// Whether the lines of a prompt follow that stay.
     prompt: bool,
     begun: bool,
-    /// The message that waits for what follows it.
+    /// How many messages were met, and the one that waits for what follows it.
+    met: u64,
     held: Option<Vec<u8>>,
+    /// The notes of an earlier repair.
+    earlier: Option<(Vec<u8>, Position)>,
     /// Which of the lines around the messages were met.
     framed: [bool; FRAME.len()],
 }
@@ -173,7 +220,9 @@ impl<'a> Writing<'a> {
             names: Vec::new(),
             prompt: false,
             begun: false,
+            met: 0,
             held: None,
+            earlier: None,
             framed: [false; FRAME.len()],
         })
     }
@@ -236,12 +285,17 @@ impl<'a> Writing<'a> {
         if !stays {
             return self.aside(line, at, Code::DuplicateRemoved);
         }
-        self.put(line)?;
+        let mut line = line.to_vec();
         if !line.ends_with(b"\n") {
             say(Code::LineEnded, at, self.cx);
-            self.put(b"\n")?;
+            line.extend_from_slice(self.end());
         }
-        Ok(())
+        if name.is_some_and(|name| name == NOTES) {
+            // Others may follow them.
+            self.earlier = Some((line, at));
+            return Ok(());
+        }
+        self.put(&line)
     }
 
     /// Writes what stands between the header and the messages.
@@ -250,33 +304,56 @@ impl<'a> Writing<'a> {
             return Ok(());
         }
         let mut notes = Vec::new();
+        let mut note = |code: Code, what: &str| {
+            let what = Json::string(what);
+            let what = String::from_utf8_lossy(what.as_bytes());
+            notes.push(format!("{{\"code\": \"{}\", \"what\": {what}}}", code.name()));
+        };
         if !self.names.iter().any(|name| is_known(name)) {
             let stem = self.wish.name.split('.').next().unwrap_or_default();
             let mut quoted = Vec::new();
             text::quote(stem, &mut quoted);
-            self.put(&[b"agent: ", quoted.as_slice(), b"\n"].concat())?;
+            let line = [b"agent: ", quoted.as_slice(), self.end()].concat();
+            self.put(&line)?;
             say(Code::MemberRestored, Position::default(), self.cx);
-            notes.push(format!(
-                "{{\"code\": \"{}\", \"what\": \"agent\"}}",
-                Code::MemberRestored.name()
-            ));
+            note(Code::MemberRestored, "agent");
         }
-        let take = self.takes.all.get(self.takes.best);
-        if take.is_some_and(|take| take.patched) {
-            let code = Code::Utf8Replaced.name();
-            notes.push(format!("{{\"code\": \"{code}\", \"what\": \"the header\"}}"));
+        if let Some(take) = self.takes.best() {
+            if take.patched {
+                note(Code::Utf8Replaced, "the header");
+            }
+            for (number, code) in take.done.iter().filter(|(_, code)| **code != Code::GluedSplit) {
+                note(*code, &format!("message {number}"));
+            }
+            take.talk.all().for_each(|put| note(Code::ResultSynthesized, &put.what()));
         }
-        let done = take.map(|take| &take.done);
-        let told = done.into_iter().flatten().filter(|(_, code)| **code != Code::GluedSplit);
-        for (number, code) in told {
-            let code = code.name();
-            notes.push(format!("{{\"code\": \"{code}\", \"what\": \"message {number}\"}}"));
+        self.notes(&notes)?;
+        let end = String::from_utf8_lossy(self.end());
+        self.put(format!("{MESSAGES}{end}{OPEN}{end}").as_bytes())
+    }
+
+    /// How lines end.
+    fn end(&self) -> &'static [u8] {
+        if self.takes.best().is_some_and(|take| take.crlf) { b"\r\n" } else { b"\n" }
+    }
+
+    /// Writes notes behind those of an earlier repair.
+    fn notes(&mut self, notes: &[String]) -> Result<()> {
+        let mut list = notes.join(", ");
+        if let Some((line, at)) = self.earlier.take() {
+            let text = String::from_utf8_lossy(&line).into_owned();
+            let own = text.trim_end().strip_prefix(BEGIN).and_then(|text| text.strip_suffix(END));
+            match own.filter(|own| own.starts_with('{')) {
+                _ if list.is_empty() => return self.put(&line),
+                Some(own) => list = format!("{own}, {list}"),
+                None => self.aside(&line, at, Code::DuplicateRemoved)?,
+            }
         }
-        if !notes.is_empty() {
-            let list = notes.join(", ");
-            self.put(format!("copyist: {{\"repaired\": [{list}]}}\n").as_bytes())?;
+        if list.is_empty() {
+            return Ok(());
         }
-        self.put(format!("{MESSAGES}\n{OPEN}\n").as_bytes())
+        let line = [BEGIN.as_bytes(), list.as_bytes(), END.as_bytes(), self.end()].concat();
+        self.put(&line)
     }
 
     fn frame(&mut self, line: &[u8], at: Position, best: bool) -> Result<()> {
@@ -310,22 +387,40 @@ impl<'a> Writing<'a> {
             };
         }
         self.begin()?;
+        let (takes, number) = (self.takes, self.met);
+        self.met += 1;
+        let talk = takes.best().map(|take| &take.talk);
+        if let Some(removed) = talk.and_then(|talk| talk.removed(number)) {
+            // What was repaired stands there already.
+            let whole = matches!(code, None | Some(Code::GluedSplit));
+            return if whole { self.aside(&message, at, removed) } else { Ok(()) };
+        }
         if let Some(code) = code {
             say(code, at, self.cx);
         }
-        if let Some(before) = self.held.replace(message) {
-            self.put(&[INDENT.as_bytes(), &before, b",\n"].concat())?;
+        self.hold(message)?;
+        for put in talk.map(|talk| talk.behind(number)).unwrap_or_default() {
+            say(Code::ResultSynthesized, at, self.cx);
+            self.hold(put.message().as_bytes().to_vec())?;
         }
         Ok(())
+    }
+
+    /// Writes the message before this one.
+    fn hold(&mut self, message: Vec<u8>) -> Result<()> {
+        let before = self.held.replace(message);
+        let line = |before: Vec<u8>| [INDENT.as_bytes(), &before, b",", self.end()].concat();
+        let line = before.map(line).unwrap_or_default();
+        self.put(&line)
     }
 
     /// Writes what is left; says whether anything was set aside.
     fn finish(mut self) -> Result<bool> {
         self.begin()?;
         if let Some(last) = self.held.take() {
-            self.put(&[INDENT.as_bytes(), &last, b"\n"].concat())?;
+            self.put(&[INDENT.as_bytes(), &last, self.end()].concat())?;
         }
-        self.put(format!("{CLOSE}\n").as_bytes())?;
+        self.put(&[CLOSE.as_bytes(), self.end()].concat())?;
         if self.framed.contains(&false) {
             say(Code::ListClosed, Position::default(), self.cx);
         }

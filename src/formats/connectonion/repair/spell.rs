@@ -1,5 +1,6 @@
 //! What is put in, spelled as PyYAML does.
 
+use super::super::file::put;
 use crate::diagnostic::Code;
 use crate::json::Json;
 use crate::yaml::Text;
@@ -33,9 +34,34 @@ impl Notes {
     }
 }
 
+/// How the member begins.
+const NOTES: &str = "copyist:\n  repaired:\n";
+
+/// What of a member with notes follows the notes of an earlier repair.
+#[must_use]
+pub fn behind<'n>(notes: &'n [u8], earlier: &[u8]) -> &'n [u8] {
+    notes.strip_prefix(NOTES.as_bytes()).filter(|_| !earlier.is_empty()).unwrap_or(notes)
+}
+
+/// Whether a member holds the notes of an earlier repair, so that others can follow.
+#[must_use]
+pub fn is_notes(member: &[u8]) -> bool {
+    member.strip_prefix(NOTES.as_bytes()).is_some_and(|notes| notes.starts_with(b"  - code: "))
+}
+
 /// A message as an item of a list that is indented so far.
 #[must_use]
-pub fn message(role: &str, content: &Json, indent: usize) -> Vec<u8> {
+pub fn message(message: &Json, indent: usize) -> Vec<u8> {
+    let mut yaml = Emitter::new(Style::PyYaml);
+    yaml.begin_sequence();
+    put(message.as_bytes(), &mut yaml);
+    yaml.end();
+    indented(&yaml.finish(), indent)
+}
+
+/// A message with a text as an item of such a list.
+#[must_use]
+pub fn said(role: &str, content: &Json, indent: usize) -> Vec<u8> {
     let mut yaml = Emitter::new(Style::PyYaml);
     yaml.begin_sequence().begin_mapping().string("role").string(role).string("content");
     text(content, &mut yaml);

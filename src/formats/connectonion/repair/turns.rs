@@ -4,22 +4,26 @@
 //! Two walks: the first says what is whole and what is known, the second writes. Of a turn its
 //! question and its answer are kept between them, and of a file whose turns have lists the last one.
 
+mod plan;
 mod told;
 
 use super::super::file::{Lists, Shape};
-use super::blocks::{Block, Blocks, Kind, Piece};
-use super::check::{Checked, check, is_bare, written};
+use super::blocks::{Block, Kind, Piece};
+use super::check::{self, Checked, written};
 use super::facts::{Facts, quoted};
+use super::resume::Mended;
 use super::spell::{self, Notes};
-use super::{State, finish, healthy, is_told, say};
-use crate::diagnostic::{Code, Log};
+use super::{NOTES, State, as_it_is, guessed, say};
+use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Bench, Cx, Reach, Repaired, Wish};
+use crate::format::{Bench, Cx, Repaired, Wish};
 use crate::json::Json;
-use crate::lines::BOM;
 use crate::position::Position;
 use crate::repair::nothing_back;
-use std::io::{Read, Write};
+use crate::yaml::encoding::encode;
+use plan::{List, Plan, checked, list_of, look};
+use std::borrow::Cow;
+use std::io::Write;
 use std::ops::Range;
 
 /// How far members of an item stand to the right of its dash.
@@ -36,127 +40,40 @@ pub fn repair(
     wish: &Wish,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
-    let mut facts = Facts::new(shape);
-    each(bench.parts().main()?, cx, &mut |piece, last| {
-        match piece {
-            Piece::Aside(..) => (facts.damaged, facts.removes) = (true, true),
-            Piece::Block(block) => {
-                let (checked, lossy) = checked(&block, last, state.foreign, &facts);
-                facts.block(&block.kind, &block.bytes, last, &checked);
-                facts.damaged |= lossy.is_some();
-                facts.removes |= lossy.is_some();
+    let named = cx.options.encoding.is_some();
+    let mut foreign = state.foreign;
+    loop {
+        let mut facts = look(bench, shape, foreign, wish, cx)?;
+        // A layout that is not that of the real software reads well, though its blocks do not.
+        let odd = facts.broken > 0 || !(facts.torn || facts.twice || facts.removes);
+        // What is wrong may be nothing that can be taken out or put in.
+        if (state.reads && odd) || !facts.damaged {
+            let seen = shape.lists == Lists::Within || facts.messages == state.messages;
+            if !(facts.mends() && facts.broken == 0 && seen) {
+                return as_it_is(bench, state, wish, cx);
             }
+            facts.leave();
         }
-        Ok(())
-    })?;
-    facts.decide();
-    // A layout that is not that of the real software reads well, though its blocks do not.
-    let odd = facts.broken > 0 || !(facts.torn || facts.twice || facts.removes);
-    // What is wrong may be nothing that can be taken out or put in.
-    if (state.reads && odd) || !facts.damaged {
-        let records = state.records;
-        return if state.unfinished { finish(bench, state, cx) } else { healthy(bench, records) };
+        if facts.records == 0 && facts.sections.is_empty() {
+            return Err(nothing_back());
+        }
+        facts.make_room();
+        let plan = Plan { facts: &facts, foreign, wish };
+        let tried = plan.try_out(bench, cx)?;
+        // What is put in and taken out can change the guess; what is UTF-8 is none.
+        if foreign.is_some() && !named && guessed(tried.sample.as_slice())? != foreign {
+            foreign = None;
+            continue;
+        }
+        if !tried.told && !state.marked {
+            return as_it_is(bench, state, wish, cx);
+        }
+        return plan.carry_out(bench, state, tried.removes, cx);
     }
-    if facts.records == 0 && facts.sections.is_empty() {
-        return Err(nothing_back());
-    }
-    // Once for what is to be set aside, which needs its place before anything is written.
-    let log = Log::default();
-    let quiet = Cx { options: cx.options, log: &log };
-    let mut dry = Writing::new(None, &facts, wish, &quiet)?;
-    dry.foreign = state.foreign;
-    each(bench.parts().main()?, cx, &mut |piece, last| dry.piece(piece, last))?;
-    let (removes, _) = dry.finish()?;
-    if !is_told(&log) && !state.marked {
-        return healthy(bench, state.records);
-    }
-    bench.begin(removes || state.marked)?;
-    let source = bench.parts().main()?;
-    let mut writing = Writing::new(Some(bench), &facts, wish, cx)?;
-    writing.foreign = state.foreign;
-    if state.marked {
-        writing.aside(BOM, Position { line: 1, ..Position::default() }, Code::MarkRemoved)?;
-    }
-    each(source, cx, &mut |piece, last| writing.piece(piece, last))?;
-    let (_, put) = writing.finish()?;
-    let before = if state.reads { state.messages } else { 0 };
-    let of = |messages| Reach { entries: facts.records, messages };
-    let rescued = if state.reads { 0 } else { facts.records };
-    Ok(Repaired { changed: true, records: facts.records, rescued, ..Repaired::default() }
-        .reaching(Reach { entries: before, messages: before }, of(facts.messages + put)))
 }
 
 fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).map_err(|error| Error::io("cannot write", error))
-}
-
-/// Shows all pieces, each with whether it is the last block.
-fn each(
-    source: Box<dyn Read>,
-    cx: &Cx<'_>,
-    show: &mut dyn FnMut(Piece, bool) -> Result<()>,
-) -> Result<()> {
-    let mut blocks = Blocks::over(source, cx)?;
-    let mut held: Option<Piece> = None;
-    while let Some(piece) = blocks.next()? {
-        match piece {
-            Piece::Aside(..) => show(piece, false)?,
-            Piece::Block(_) => {
-                if let Some(before) = held.replace(piece) {
-                    show(before, false)?;
-                }
-            }
-        }
-    }
-    held.map_or(Ok(()), |last| show(last, true))
-}
-
-/// What is whole in a block; and the block in UTF-8, if it was to be and that makes it whole.
-fn checked(block: &Block, last: bool, foreign: bool, facts: &Facts) -> (Checked, Option<Vec<u8>>) {
-    let known = |text: &str| facts.is_known(text);
-    let cut = !block.terminated;
-    let found = check(&block.kind, &block.bytes, last, cut, &known);
-    if facts.shape().lists == Lists::Behind && list_of(block, &found) == Some(List::Other) {
-        return (Checked::default(), None);
-    }
-    if std::str::from_utf8(&block.bytes).is_err() {
-        let text = String::from_utf8_lossy(&block.bytes).into_owned().into_bytes();
-        let lossy = check(&block.kind, &text, last, cut, &known);
-        if matches!(lossy.kept.as_slice(), [one] if one.len() == text.len()) {
-            let says = lossy.says;
-            let kept = vec![Range { start: 0, end: block.bytes.len() }];
-            return (Checked { kept, says }, (!foreign).then_some(text));
-        }
-    }
-    (found, None)
-}
-
-/// What stands in a member where the lists of messages belong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum List {
-    /// Nothing, so that lists may follow.
-    Bare,
-    /// The word that there are none: what followed would make no YAML.
-    None,
-    /// Lists, on the line itself.
-    Here,
-    /// What holds no lists.
-    Other,
-}
-
-/// The same of a block, if it is that member.
-fn list_of(block: &Block, found: &Checked) -> Option<List> {
-    let value = found
-        .says
-        .as_ref()
-        .filter(|_| matches!(&block.kind, Kind::Top(name) if name == "messages"))?;
-    let value = value.member("messages")?;
-    Some(match value.as_bytes() {
-        b"null" if is_bare("messages", &block.bytes) => List::Bare,
-        b"null" | b"{}" => List::None,
-        [b'{', ..] => List::Here,
-        _ => List::Other,
-    })
 }
 
 /// The second walk.
@@ -167,10 +84,8 @@ struct Writing<'a> {
     /// Whether anything was set aside.
     removes: bool,
     facts: &'a Facts,
-    wish: &'a Wish,
+    plan: Plan<'a>,
     cx: &'a Cx<'a>,
-    /// Whether the file is in another encoding than UTF-8.
-    foreign: bool,
     /// How many members of the top were met, and turns and keys that stay.
     sections: usize,
     turns: usize,
@@ -187,27 +102,27 @@ struct Writing<'a> {
     keyed: bool,
     empty: bool,
     items: u64,
+    /// How many messages were met.
+    met: u64,
     notes: Notes,
+    /// The notes of an earlier repair.
+    earlier: Vec<u8>,
 }
 
 impl<'a> Writing<'a> {
     fn new(
-        mut bench: Option<&'a mut dyn Bench>,
-        facts: &'a Facts,
-        wish: &'a Wish,
+        bench: Option<&'a mut dyn Bench>,
+        out: Box<dyn Write>,
+        plan: Plan<'a>,
         cx: &'a Cx<'a>,
-    ) -> Result<Self> {
-        Ok(Self {
-            out: match &mut bench {
-                Some(bench) => bench.create("")?,
-                None => Box::new(std::io::sink()),
-            },
+    ) -> Self {
+        Self {
             bench,
+            out,
             removes: false,
-            facts,
-            wish,
+            facts: plan.facts,
+            plan,
             cx,
-            foreign: false,
             sections: 0,
             turns: 0,
             keys: 0,
@@ -218,8 +133,28 @@ impl<'a> Writing<'a> {
             keyed: false,
             empty: false,
             items: 0,
+            met: 0,
             notes: Notes::default(),
-        })
+            earlier: Vec::new(),
+        }
+    }
+
+    /// Writes what was not there, in the file's encoding.
+    fn add(&mut self, text: &[u8]) -> Result<()> {
+        let text = self.encoded(text);
+        put(&mut self.out, &text)
+    }
+
+    fn encoded<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        let (Some(encoding), Ok(mut rest)) = (self.plan.foreign, std::str::from_utf8(text)) else {
+            return Cow::Borrowed(text);
+        };
+        let mut out = Vec::with_capacity(text.len());
+        while let Err(lacking) = encode(rest, encoding, &mut out) {
+            out.push(b'?');
+            rest = rest.split_once(lacking).map_or("", |(_, rest)| rest);
+        }
+        Cow::Owned(out)
     }
 
     /// Sets bytes aside, and says so.
@@ -240,7 +175,7 @@ impl<'a> Writing<'a> {
             Piece::Block(block) => block,
         };
         let whole = 0..block.bytes.len();
-        let (found, lossy) = checked(&block, last, self.foreign, self.facts);
+        let (found, lossy) = checked(&block, last, self.plan.foreign, self.facts);
         if found.says.is_none() {
             return self.go(&block, whole, code_of(&block));
         }
@@ -277,6 +212,11 @@ impl<'a> Writing<'a> {
             self.key_of(Some(()))?;
             return Ok(());
         }
+        let message = block.kind == Kind::Message;
+        if let Some(code) = self.facts.talk().removed(self.met).filter(|_| message) {
+            self.met += 1;
+            return self.go(&block, whole, code);
+        }
         if self.is_emptied(&block) {
             self.noted("turns", b"turns: []\n")?;
             let line = memchr::memchr(b'\n', &block.bytes).map_or(whole.end, |end| end + 1);
@@ -294,17 +234,15 @@ impl<'a> Writing<'a> {
                 _ => format!("a message behind turn {}", self.written.max(1)),
             };
             self.notes.add(Code::Utf8Replaced, what);
-            put(&mut self.out, text)?;
+            let (text, _) = self.relisted(&block, &found, self.encoded(text).into_owned());
+            self.keep(&block, &text)?;
         } else {
             self.stay(&block, &found)?;
         }
         match block.kind {
             Kind::Turn => self.behind_turn(&block),
             Kind::Key(_) => self.behind_key(!block.bytes.trim_ascii_end().ends_with(b":")),
-            Kind::Message => {
-                self.items += 1;
-                Ok(())
-            }
+            Kind::Message => self.behind_message(block.at()),
             _ => Ok(()),
         }
     }
@@ -327,9 +265,23 @@ impl<'a> Writing<'a> {
         turns && self.facts.turns.is_empty() && line.trim_ascii_end() == b"turns:"
     }
 
+    /// Writes what becomes of a block; other notes are to follow those of an earlier repair.
+    fn keep(&mut self, block: &Block, text: &[u8]) -> Result<()> {
+        if block.kind == Kind::Top(NOTES.to_owned()) {
+            self.earlier.extend_from_slice(text);
+            return Ok(());
+        }
+        put(&mut self.out, text)
+    }
+
     /// Writes what stays of a block, and sets the rest of it aside.
     fn stay(&mut self, block: &Block, found: &Checked) -> Result<()> {
-        put(&mut self.out, &written(&block.bytes, &found.kept))?;
+        let text = written(&block.bytes, &found.kept);
+        let (text, code) = self.relisted(block, found, text);
+        if let Some(code) = code {
+            self.go(block, check::list_in(&block.bytes), code)?;
+        }
+        self.keep(block, &text)?;
         let mut from = 0;
         for kept in &found.kept {
             self.go(block, from..kept.start, Code::TornRecord)?;
@@ -340,6 +292,36 @@ impl<'a> Writing<'a> {
             say(Code::LineEnded, block.at(), self.cx);
         }
         Ok(())
+    }
+
+    /// What becomes of a block, with what is put into the list of a turn, and why its own list goes.
+    fn relisted(
+        &mut self,
+        block: &Block,
+        found: &Checked,
+        text: Vec<u8>,
+    ) -> (Vec<u8>, Option<Code>) {
+        let within = block.kind == Kind::Turn && self.facts.shape().lists == Lists::Within;
+        let list = found.says.as_ref().filter(|_| within).and_then(|turn| turn.member("messages"));
+        let mended = list.and_then(|list| list.parsed()).and_then(|list| self.mended(&list));
+        let Some(mended) = mended else { return (text, None) };
+        let spelled = check::list_of(&text, &mended.list);
+        let text = check::relisted(text, &self.encoded(&spelled));
+        let code = if mended.removed > 0 { Code::OrphanResult } else { Code::ResultSynthesized };
+        (text, Some(code))
+    }
+
+    /// The list of the next turn with what is put in, which is noted.
+    fn mended(&mut self, list: &Json) -> Option<Mended> {
+        let number = self.turns + 1;
+        let mended = self.facts.mended(list, number == self.facts.turns.len())?;
+        for what in &mended.put {
+            self.notes.add(Code::ResultSynthesized, format!("turn {number}: {what}"));
+        }
+        if mended.removed > 0 {
+            self.notes.add(Code::OrphanResult, format!("turn {number}: messages"));
+        }
+        Some(mended)
     }
 
     /// Sets a range of a block aside.
@@ -367,6 +349,7 @@ impl<'a> Writing<'a> {
         // Without these nobody knows what kind of file it is.
         let shape = self.facts.shape();
         let needs: &[&str] = match shape.lists {
+            _ if self.facts.calm => &[],
             Lists::Behind => &["name", "created", "updated"],
             Lists::Within => &["name", "timestamp"],
             Lists::Elsewhere if shape.says == Some(Code::RunSummary) => {
@@ -375,7 +358,7 @@ impl<'a> Writing<'a> {
             Lists::Elsewhere if self.facts.has("expected") => &[],
             Lists::Elsewhere => &["agent"],
         };
-        let stem = self.wish.name.split('.').next().unwrap_or_default();
+        let stem = self.plan.wish.name.split('.').next().unwrap_or_default();
         for name in needs.iter().filter(|name| !self.facts.has(name)) {
             match *name {
                 "runs" => self.noted(name, b"runs: 1\n")?,
@@ -396,21 +379,22 @@ impl<'a> Writing<'a> {
         say(code, Position::default(), self.cx);
         let place = if self.turns > 0 { format!("turn {}: ", self.turns) } else { String::new() };
         self.notes.add(code, format!("{place}{name}"));
-        put(&mut self.out, text)
+        self.add(text)
     }
 
     /// What a turn lacks.
     fn behind_turn(&mut self, block: &Block) -> Result<()> {
         let place = self.turns;
-        self.turns += 1;
         let Some(turn) = self.facts.turns.get(place) else { return Ok(()) };
+        let list = turn.lacks.contains(&"messages").then(|| self.list(place));
+        let list = list.map(|list| self.mended(&list).map_or(list, |mended| mended.list));
+        self.turns += 1;
         let indent = block.bytes.iter().take_while(|b| **b == b' ').count() + INDENT;
         for name in &turn.lacks {
             match *name {
                 "messages" => {
-                    let list = self.list(place);
-                    let text = quoted(&String::from_utf8_lossy(list.as_bytes()));
-                    self.member(name, &text, indent)?;
+                    let text = list.as_ref().map(Json::as_bytes).unwrap_or_default();
+                    self.member(name, &quoted(&String::from_utf8_lossy(text)), indent)?;
                 }
                 "history" | "tools_called" => {
                     let text = format!("{}{name}: []\n", " ".repeat(indent));
@@ -437,10 +421,11 @@ impl<'a> Writing<'a> {
         self.close()?;
         self.begin()?;
         self.turns = 0;
-        if !self.facts.has("turns") {
+        let calm = self.facts.calm;
+        if !calm && !self.facts.has("turns") {
             self.noted("turns", b"turns: []\n")?;
         }
-        if self.behind() {
+        if !calm && self.behind() {
             if !self.facts.has("system_prompt") {
                 self.member("system_prompt", &quoted(""), 0)?;
             }
@@ -451,7 +436,9 @@ impl<'a> Writing<'a> {
             }
         }
         let notes = self.notes.yaml();
-        put(&mut self.out, &notes)?;
+        let more = spell::behind(&notes, &self.earlier);
+        put(&mut self.out, &self.earlier)?;
+        self.add(more)?;
         self.out.flush().map_err(|error| Error::io("cannot write", error))?;
         Ok((self.removes, self.put))
     }

@@ -1,8 +1,8 @@
 //! Messages that only turns tell of, and the keys that they stand under.
 
-use super::super::check::elements;
+use super::super::resume::joined;
 use super::super::{say, spell};
-use super::{Writing, put};
+use super::Writing;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::json::Json;
@@ -17,7 +17,8 @@ impl Writing<'_> {
     pub(super) fn list(&self, place: usize) -> Json {
         let own = self.facts.turns.get(place);
         let before = place.checked_sub(1).and_then(|place| self.facts.turns.get(place));
-        let items = |list: Option<&Json>| list.map(elements).unwrap_or_default();
+        let items =
+            |list: Option<&Json>| list.into_iter().flat_map(Json::elements).collect::<Vec<_>>();
         let mut list = items(own.and_then(|turn| turn.list.as_ref()));
         let earlier = items(before.and_then(|turn| turn.list.as_ref()));
         if list.len() < earlier.len() {
@@ -30,8 +31,7 @@ impl Writing<'_> {
             let text = [b"{\"role\": \"user\", \"content\": ", input.as_bytes(), b"}"].concat();
             list.push(Json::checked(text.into()));
         }
-        let list: Vec<_> = list.iter().map(Json::as_bytes).collect();
-        Json::checked([b"[", list.join(b", ".as_slice()).as_slice(), b"]"].concat().into())
+        joined(&list)
     }
 
     /// Before the messages of a turn come those of turns that have none.
@@ -48,12 +48,12 @@ impl Writing<'_> {
         let from = missing.partition_point(|number| *number <= self.written);
         let to = missing.partition_point(|number| *number < before);
         for number in missing.get(from..to).unwrap_or_default().iter().copied() {
-            put(&mut self.out, format!("  {number}:\n").as_bytes())?;
+            self.add(format!("  {number}:\n").as_bytes())?;
             let (input, result) = self.told(number);
             let written =
                 self.said("user", input, number)? | self.said("assistant", result, number)?;
             if !written {
-                put(&mut self.out, NO_MESSAGES)?;
+                self.add(NO_MESSAGES)?;
             }
         }
         Ok(())
@@ -73,8 +73,24 @@ impl Writing<'_> {
         self.notes.add(code, format!("turn {number}: {role}"));
         self.put += 1;
         self.items += 1;
-        put(&mut self.out, &spell::message(role, &said, self.facts.indent))?;
+        self.add(&spell::said(role, &said, self.facts.indent))?;
         Ok(true)
+    }
+
+    /// Behind a message: the results that are put in.
+    pub(super) fn behind_message(&mut self, at: Position) -> Result<()> {
+        let facts = self.facts;
+        let put_in = facts.talk().behind(self.met);
+        self.met += 1;
+        self.items += 1;
+        for result in put_in {
+            let code = Code::ResultSynthesized;
+            say(code, at, self.cx);
+            self.notes.add(code, format!("turn {}: {}", self.written, result.what()));
+            (self.put, self.items) = (self.put + 1, self.items + 1);
+            self.add(&spell::message(&result.message(), facts.indent))?;
+        }
+        Ok(())
     }
 
     /// Behind the key of a turn that lost its question.
@@ -105,7 +121,7 @@ impl Writing<'_> {
             self.said("assistant", result, key.number)?;
         }
         if self.items == 0 {
-            put(&mut self.out, NO_MESSAGES)?;
+            self.add(NO_MESSAGES)?;
         }
         Ok(())
     }

@@ -1,0 +1,194 @@
+//! What a model's interface refuses in a conversation, and what is done about it.
+//!
+//! The messages are those of OpenAI's interface: every call of a tool has its result before the
+//! next turn, no result is without its call, and the last answer says something.
+
+use crate::diagnostic::Code;
+use crate::json::Json;
+use crate::repair::OUTCOME_UNKNOWN;
+use std::collections::BTreeMap;
+
+/// Watches the messages of a conversation go by; numbers count from 0.
+#[derive(Debug, Default)]
+pub struct Resume {
+    looked: u64,
+    /// Calls that wait, and the last message of the answer that they stand in and of its results.
+    open: Vec<Json>,
+    after: u64,
+    /// Results that are put in, by the number of the message that they stand behind.
+    put: BTreeMap<u64, Vec<Put>>,
+    /// Messages that go, by their numbers.
+    removed: BTreeMap<u64, Code>,
+    /// Answers at the end that say nothing.
+    tail: Vec<u64>,
+}
+
+/// A result that is put in.
+#[derive(Debug)]
+pub struct Put {
+    call: Json,
+    /// The message with the result, if one comes too late.
+    late: Option<Json>,
+}
+
+impl Put {
+    /// The message, spelled as Python does.
+    #[must_use]
+    pub fn message(&self) -> Json {
+        if let Some(late) = &self.late {
+            return late.clone();
+        }
+        let (call, said) = (self.call.as_bytes(), Json::string(OUTCOME_UNKNOWN));
+        let members: [&[u8]; 5] = [
+            b"{\"role\": \"tool\", \"content\": ",
+            said.as_bytes(),
+            b", \"tool_call_id\": ",
+            call,
+            b"}",
+        ];
+        Json::checked(members.concat().into())
+    }
+
+    /// What it is, for a note.
+    #[must_use]
+    pub fn what(&self) -> String {
+        format!("the result of {}", self.call.text().unwrap_or_default())
+    }
+}
+
+/// A list with what was put in.
+#[derive(Debug)]
+pub struct Mended {
+    /// The list.
+    pub list: Json,
+    /// What was put in, for notes.
+    pub put: Vec<String>,
+    /// How many messages went.
+    pub removed: usize,
+}
+
+impl Resume {
+    /// Looks at the next message.
+    pub fn look(&mut self, message: &Json) {
+        let number = self.looked;
+        self.looked += 1;
+        match message.member("role").and_then(|role| role.text()).as_deref() {
+            Some("tool") => self.result(number, message),
+            Some("assistant") => {
+                self.turn();
+                let calls = message.member("tool_calls");
+                let calls = calls.iter().flat_map(Json::elements);
+                let ids = calls.filter_map(|call| call.member("id"));
+                self.open = ids.filter(|id| id.as_bytes().starts_with(b"\"")).collect();
+                self.after = number;
+                if self.open.is_empty() && says_nothing(message) {
+                    self.tail.push(number);
+                } else {
+                    self.tail.clear();
+                }
+            }
+            _ => {
+                self.turn();
+                self.tail.clear();
+            }
+        }
+    }
+
+    fn result(&mut self, number: u64, message: &Json) {
+        let id = message.member("tool_call_id");
+        if let Some(place) = self.open.iter().position(|call| Some(call) == id.as_ref()) {
+            self.open.remove(place);
+            self.after = number;
+            return;
+        }
+        // A result that comes too late is put in where it belongs.
+        let mut waiting = self.put.values_mut().flatten().filter(|put| put.late.is_none());
+        if let Some(put) = waiting.find(|put| Some(&put.call) == id.as_ref()) {
+            put.late = Some(message.clone());
+        }
+        self.removed.insert(number, Code::OrphanResult);
+    }
+
+    /// The next turn begins: no results come any more.
+    pub fn turn(&mut self) {
+        if !self.open.is_empty() {
+            let calls = self.open.drain(..).map(|call| Put { call, late: None });
+            self.put.entry(self.after).or_default().extend(calls);
+        }
+    }
+
+    /// The conversation ends.
+    pub fn close(&mut self) {
+        self.turn();
+        self.removed.extend(self.tail.drain(..).map(|number| (number, Code::EmptyTail)));
+    }
+
+    /// Whether anything is to be changed.
+    #[must_use]
+    pub fn changes(&self) -> bool {
+        !(self.put.is_empty() && self.removed.is_empty())
+    }
+
+    /// Why a message goes, if it does.
+    #[must_use]
+    pub fn removed(&self, number: u64) -> Option<Code> {
+        self.removed.get(&number).copied()
+    }
+
+    /// How many messages go.
+    #[must_use]
+    pub fn gone(&self) -> u64 {
+        self.removed.len() as u64
+    }
+
+    /// The results that are put in behind a message.
+    #[must_use]
+    pub fn behind(&self, number: u64) -> &[Put] {
+        self.put.get(&number).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// All results that are put in.
+    pub fn all(&self) -> impl Iterator<Item = &Put> {
+        self.put.values().flatten()
+    }
+}
+
+/// A list of messages with what is put in; `None` if nothing is. Unless it is the `last`, another
+/// follows that begins with it, so an answer that says nothing is not its end.
+#[must_use]
+pub fn mended(list: &Json, last: bool) -> Option<Mended> {
+    let mut resume = Resume::default();
+    list.elements().for_each(|message| resume.look(&message));
+    resume.turn();
+    if last {
+        resume.close();
+    }
+    if !resume.changes() {
+        return None;
+    }
+    let mut out = Vec::new();
+    for (number, message) in (0..).zip(list.elements()) {
+        out.extend(resume.removed(number).is_none().then_some(message));
+        out.extend(resume.behind(number).iter().map(Put::message));
+    }
+    let put = resume.all().map(Put::what).collect();
+    Some(Mended { list: joined(&out), put, removed: resume.removed.len() })
+}
+
+/// A list of messages, spelled as Python does.
+#[must_use]
+pub fn joined(messages: &[Json]) -> Json {
+    let messages: Vec<_> = messages.iter().map(Json::as_bytes).collect();
+    Json::checked([b"[", messages.join(b", ".as_slice()).as_slice(), b"]"].concat().into())
+}
+
+fn says_nothing(message: &Json) -> bool {
+    let Some(content) = message.member("content") else { return true };
+    match content.text() {
+        Some(text) => text.trim().is_empty(),
+        None => {
+            content.is_null()
+                || content.as_bytes().starts_with(b"[") && content.elements().next().is_none()
+        }
+    }
+}

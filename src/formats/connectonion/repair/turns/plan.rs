@@ -1,0 +1,240 @@
+//! What is decided before anything is written: what is whole, and in what encoding.
+
+use super::super::super::file::{Lists, Shape};
+use super::super::blocks::{Block, Blocks, Kind, Piece};
+use super::super::check::{Checked, check, is_bare};
+use super::super::facts::Facts;
+use super::super::{State, is_told};
+use super::Writing;
+use crate::diagnostic::{Code, Log};
+use crate::error::Result;
+use crate::format::{Bench, Cx, Reach, Repaired, Wish};
+use crate::lines::BOM;
+use crate::position::Position;
+use crate::yaml::encoding::Encoding;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::io::{self, Read, Write};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// The first walk.
+///
+/// # Errors
+/// If reading fails.
+pub fn look(
+    bench: &mut dyn Bench,
+    shape: &'static Shape,
+    foreign: Option<&'static Encoding>,
+    wish: &Wish,
+    cx: &Cx<'_>,
+) -> Result<Facts> {
+    let mut facts = Facts::new(shape, wish.resumable);
+    each(bench.parts().main()?, cx, &mut |piece, last| {
+        match piece {
+            Piece::Aside(..) => (facts.damaged, facts.removes) = (true, true),
+            Piece::Block(block) => {
+                let (checked, lossy) = checked(&block, last, foreign, &facts);
+                facts.block(&block.kind, &block.bytes, last, &checked);
+                facts.damaged |= lossy.is_some();
+                facts.removes |= lossy.is_some();
+            }
+        }
+        Ok(())
+    })?;
+    facts.decide();
+    Ok(facts)
+}
+
+/// What the second walk goes by.
+#[derive(Clone, Copy)]
+pub struct Plan<'a> {
+    /// What blocks tell.
+    pub facts: &'a Facts,
+    /// The encoding of the file, if that is another than UTF-8.
+    pub foreign: Option<&'static Encoding>,
+    /// What a person asked for.
+    pub wish: &'a Wish,
+}
+
+/// What the second walk would do.
+pub struct Tried {
+    /// Whether it sets anything aside.
+    pub removes: bool,
+    /// Whether it does anything at all.
+    pub told: bool,
+    /// As much of the output as tells its encoding.
+    pub sample: Vec<u8>,
+}
+
+impl Plan<'_> {
+    /// Walks without an output. What is to be set aside needs its place before anything is written.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub fn try_out(self, bench: &mut dyn Bench, cx: &Cx<'_>) -> Result<Tried> {
+        let log = Log::default();
+        let quiet = Cx { options: cx.options, log: &log };
+        let sample = Sample::default();
+        let mut dry = Writing::new(None, Box::new(sample.clone()), self, &quiet);
+        each(bench.parts().main()?, cx, &mut |piece, last| dry.piece(piece, last))?;
+        let (removes, _) = dry.finish()?;
+        Ok(Tried { removes, told: is_told(&log), sample: sample.0.take() })
+    }
+
+    /// Walks, and writes.
+    ///
+    /// # Errors
+    /// If reading or writing fails.
+    pub fn carry_out(
+        self,
+        bench: &mut dyn Bench,
+        state: &State,
+        removes: bool,
+        cx: &Cx<'_>,
+    ) -> Result<Repaired> {
+        bench.begin(removes || state.marked)?;
+        let (source, out) = (bench.parts().main()?, bench.create("")?);
+        let mut writing = Writing::new(Some(bench), out, self, cx);
+        if state.marked {
+            writing.aside(BOM, Position { line: 1, ..Position::default() }, Code::MarkRemoved)?;
+        }
+        each(source, cx, &mut |piece, last| writing.piece(piece, last))?;
+        let (_, put) = writing.finish()?;
+        let facts = self.facts;
+        let before = if state.reads { state.messages } else { 0 };
+        let of = |messages| Reach { entries: facts.records, messages };
+        let messages = (facts.messages + put).saturating_sub(facts.talk().gone());
+        let rescued = if state.reads { 0 } else { facts.records };
+        Ok(Repaired { changed: true, records: facts.records, rescued, ..Repaired::default() }
+            .reaching(Reach { entries: before, messages: before }, of(messages)))
+    }
+}
+
+/// As much of an output as tells its encoding, from the first byte that is no ASCII.
+#[derive(Clone, Debug, Default)]
+struct Sample(Rc<RefCell<Vec<u8>>>);
+
+impl Sample {
+    const SIZE: usize = 64 << 10;
+}
+
+impl Write for Sample {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut sample = self.0.borrow_mut();
+        let ascii = bytes.iter().take_while(|b| b.is_ascii()).count();
+        let start = if sample.is_empty() { ascii } else { 0 };
+        let room = Self::SIZE.saturating_sub(sample.len());
+        sample.extend(bytes.iter().skip(start).take(room));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Shows all pieces, each with whether it is the last block.
+fn each(
+    source: Box<dyn Read>,
+    cx: &Cx<'_>,
+    show: &mut dyn FnMut(Piece, bool) -> Result<()>,
+) -> Result<()> {
+    let mut blocks = Blocks::over(source, cx)?;
+    let mut held: Option<Piece> = None;
+    while let Some(piece) = blocks.next()? {
+        match piece {
+            Piece::Aside(..) => show(piece, false)?,
+            Piece::Block(_) => {
+                if let Some(before) = held.replace(piece) {
+                    show(before, false)?;
+                }
+            }
+        }
+    }
+    held.map_or(Ok(()), |last| show(last, true))
+}
+
+/// What is whole in a block; and the block as text, if bytes had to be replaced to make it whole.
+pub fn checked(
+    block: &Block,
+    last: bool,
+    foreign: Option<&'static Encoding>,
+    facts: &Facts,
+) -> (Checked, Option<Vec<u8>>) {
+    let known = |text: &str| facts.is_known(text);
+    let check = |text: &[u8]| check(&block.kind, text, last, !block.terminated, &known);
+    let bytes = block.bytes.as_slice();
+    let (text, bad) = foreign.map_or_else(
+        || {
+            let text = String::from_utf8_lossy(bytes);
+            let bad = matches!(text, Cow::Owned(_));
+            (text, bad)
+        },
+        |encoding| encoding.decode_without_bom_handling(bytes),
+    );
+    let plain = if bad { Cow::Owned(unreadable(&text)) } else { Cow::Borrowed(text.as_bytes()) };
+    let found = in_source(check(&plain), &plain, bytes);
+    if facts.shape().lists == Lists::Behind && list_of(block, &found) == Some(List::Other) {
+        return (Checked::default(), None);
+    }
+    if bad {
+        let decoded = check(text.as_bytes());
+        if matches!(decoded.kept.as_slice(), [one] if one.len() == text.len()) {
+            let kept = vec![Range { start: 0, end: bytes.len() }];
+            return (Checked { kept, says: decoded.says }, Some(text.into_owned().into_bytes()));
+        }
+    }
+    (found, None)
+}
+
+/// A text without what stands for bytes that are none, so that no part with such is whole.
+fn unreadable(text: &str) -> Vec<u8> {
+    let parts: Vec<_> = text.split(char::REPLACEMENT_CHARACTER).map(str::as_bytes).collect();
+    parts.join(b"\xff".as_slice())
+}
+
+/// What stays of a text as what stays of the bytes that it was decoded from. It begins and ends
+/// with lines, which are the same in both.
+fn in_source(found: Checked, text: &[u8], source: &[u8]) -> Checked {
+    let lines = |of: &[u8]| -> Vec<usize> {
+        let starts = memchr::memchr_iter(b'\n', of).map(|end| end + 1);
+        std::iter::once(0).chain(starts).chain([of.len()]).collect()
+    };
+    let (lines, own) = (lines(text), lines(source));
+    let place = |at: usize| lines.binary_search(&at).ok().and_then(|line| own.get(line).copied());
+    let range = |kept: &Range<usize>| Some(place(kept.start)?..place(kept.end)?);
+    let kept = found.kept.iter().map(range).collect::<Option<Vec<_>>>();
+    match kept.filter(|_| lines.len() == own.len()) {
+        Some(kept) => Checked { kept, says: found.says },
+        None => Checked::default(),
+    }
+}
+
+/// What stands in a member where the lists of messages belong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    /// Nothing, so that lists may follow.
+    Bare,
+    /// The word that there are none: what followed would make no YAML.
+    None,
+    /// Lists, on the line itself.
+    Here,
+    /// What holds no lists.
+    Other,
+}
+
+/// The same of a block, if it is that member.
+pub fn list_of(block: &Block, found: &Checked) -> Option<List> {
+    let value = found
+        .says
+        .as_ref()
+        .filter(|_| matches!(&block.kind, Kind::Top(name) if name == "messages"))?;
+    let value = value.member("messages")?;
+    Some(match value.as_bytes() {
+        b"null" if is_bare("messages", &block.bytes) => List::Bare,
+        b"null" | b"{}" => List::None,
+        [b'{', ..] => List::Here,
+        _ => List::Other,
+    })
+}
