@@ -27,7 +27,7 @@ fn messages(number: usize) -> String {
 fn what_comes_late_stands_where_it_belongs() {
     let remark = |place: &str| {
         format!(
-            r##"{{"kind":"notice","subtype":"comment","layout":"{place}","data":"# so be it\n"}}"##
+            r##"{{"kind":"notice","subtype":"comment","layout":"{place}","data":"\n# so be it"}}"##
         )
     };
     let ordinary = vec![HEAD.to_owned(), turn(1), turn(2), PROMPT.to_owned()];
@@ -63,5 +63,23 @@ fn same(stream: &str, what: &str) {
     if code == 0 {
         let back = ["convert", "-t", "canonical", "--force", "-o", "b.jsonl", "s.yaml"];
         assert_eq!(dir.exit(&back).0, 0, "{what}");
+    }
+}
+
+#[test]
+fn what_is_no_comment_does_not_get_into_a_file() {
+    for text in ["# glued", "\\n# one\\nevil: yes", "\\n# one\\u2028evil: yes", "\\n# \\u0000", "x"]
+    {
+        let notice =
+            format!(r#"{{"kind":"notice","subtype":"comment","layout":"turns","data":"{text}"}}"#);
+        let dir = Dir::new();
+        let lines = [HEAD, &turn(1), &notice].join("\n");
+        dir.write("s.jsonl", format!("{lines}\n").as_bytes());
+        let args = ["convert", "-t", "connectonion@2", "--no-residue", "-o", "s.yaml", "s.jsonl"];
+        let (code, said) = dir.exit(&args);
+        assert_eq!(code, 0, "{said}");
+        assert!(said.contains("cannot hold notice"), "{said}");
+        let file = String::from_utf8(std::fs::read(dir.path("s.yaml")).expect("a file"));
+        assert!(!file.expect("UTF-8").contains('#'), "{text}");
     }
 }

@@ -74,8 +74,19 @@ const OPENERS: [&str; 3] = [":\n-", ":\n  -", ":\n    -"];
 /// The subtype of notices that stand for comments and blank lines between records.
 const REMARK: &str = "comment";
 
-/// The comments and blank lines that a notice stands for, if it does.
+/// The comments and blank lines that a notice stands for, if it does. They begin behind what is on
+/// their first line, and a comment there needs a space before it.
 fn remark(notice: &Node) -> Option<String> {
     let said = notice.json(Field::Data).filter(|_| notice.is(Field::Subtype, REMARK));
-    said.and_then(Json::text)
+    said.and_then(Json::text).filter(|text| !text.starts_with('#') && is_remark(text))
+}
+
+/// Whether a text is nothing but comments and white space, whoever reads it: PyYAML ends a line at
+/// characters that others take for a part of it.
+fn is_remark(text: &str) -> bool {
+    let printed = |c: char| !(c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}'));
+    let blank = |line: &str| line.is_empty() || line.starts_with('#');
+    let is_remark =
+        |line: &str| blank(line.trim_ascii()) && line.chars().all(|c| c == '\t' || printed(c));
+    text.split('\n').all(is_remark)
 }

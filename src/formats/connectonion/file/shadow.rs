@@ -2,6 +2,7 @@
 //!
 //! Where both are the same, a record needs no spelling of its own: the writer gives it back.
 
+use super::is_remark;
 use crate::yaml::encoding::{Decoder, Encoding, Found};
 use crate::yaml::write::{Emitter, Style};
 use std::cell::RefCell;
@@ -139,10 +140,10 @@ impl Shadow {
         let before = text.get(..end)?;
         let before = before.strip_suffix(b"\r").unwrap_or(before);
         let remark = before.strip_prefix(opener.as_bytes())?;
-        if remark.is_empty() || !is_remark(remark) {
+        let (remark, taken) = (String::from_utf8(unix(remark)).ok()?, before.len());
+        if remark.is_empty() || !is_remark(&remark) {
             return None;
         }
-        let (remark, taken) = (String::from_utf8(unix(remark)).ok()?, before.len());
         kept.taken += taken;
         kept.base += taken as u64;
         self.yaml.remark(remark.as_bytes());
@@ -164,12 +165,6 @@ impl Shadow {
         let own = source.strip_prefix(gap.as_bytes());
         Some(own.and_then(|own| String::from_utf8(own.to_vec()).ok()))
     }
-}
-
-/// Whether a text is nothing but comments and white space.
-fn is_remark(text: &[u8]) -> bool {
-    let blank = |line: &[u8]| line.first().is_none_or(|first| *first == b'#');
-    text.split(|b| *b == b'\n').all(|line| blank(line.trim_ascii()))
 }
 
 /// The text with `\n` for each `\r\n`.
