@@ -228,7 +228,8 @@ impl Task {
 
     /// Whether a file is one of the inputs.
     fn is_input(&self, path: &Path) -> bool {
-        path.canonicalize().is_ok_and(|path| self.inputs.contains(&path))
+        let there = path.symlink_metadata().is_ok();
+        there && path.canonicalize().is_ok_and(|path| self.inputs.contains(&path))
     }
 
     fn schema(&self, found: &Found) -> Result<Arc<Validator>> {

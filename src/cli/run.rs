@@ -39,9 +39,8 @@ pub fn run_accountably(
     if let Some(report) = &telling.report {
         check_report(report)?;
     }
-    let real = |path: &Path| path.canonicalize().ok();
     let kept = jobs.iter().flat_map(Job::files).chain(account.map(Account::path));
-    task.inputs = kept.filter_map(real).collect();
+    task.inputs = batch::real_paths(kept);
     let threads = batch::threads(inputs.jobs);
     task.options.hands = Hands::new(threads);
     let task = &task;

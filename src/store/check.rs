@@ -42,14 +42,16 @@ pub fn is_special(target: &Path) -> bool {
 /// # Errors
 /// If it is one of the inputs, is a folder, or exists and may not be written over.
 pub fn check_target(target: &Path, inputs: &[PathBuf], policy: Policy) -> Result<()> {
-    if is_special(target) {
+    let there = fs::metadata(target).ok();
+    let (folder, file) = there.as_ref().map_or((false, false), |m| (m.is_dir(), m.is_file()));
+    if there.is_some() && !folder && !file {
         return Ok(());
     }
     let same = |input: &PathBuf| same_file::is_same_file(input, target).unwrap_or(false);
-    if inputs.iter().any(same) {
+    if there.is_some() && inputs.iter().any(same) {
         return Err(Error::request(Code::SameFile, Code::SameFile.title()));
     }
-    if target.is_dir() || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
+    if folder || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
         let message = format!("{} is a folder", target.display());
         return Err(Error::request(Code::OutputFolder, message));
     }

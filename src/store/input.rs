@@ -145,9 +145,10 @@ fn not_there() -> Error {
 
 impl Source {
     fn file(path: PathBuf) -> Result<Self> {
-        let file = File::open(&path).map_err(|error| Error::io("cannot open", error))?;
-        let regular = file.metadata().is_ok_and(|meta| meta.is_file());
-        Ok(if regular { Self::File(path) } else { Self::pipe(Box::new(file)) })
+        if std::fs::metadata(&path).is_ok_and(|meta| meta.is_file()) {
+            return Ok(Self::File(path));
+        }
+        Ok(Self::pipe(Box::new(opened(&path)?)))
     }
 
     fn pipe(reader: Box<dyn Read>) -> Self {

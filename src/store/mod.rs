@@ -26,7 +26,7 @@ pub use journal::{Entry, Header, Journal, Name, State, read as read_journal};
 pub use limits::open_files;
 pub use mended::mend;
 pub use meter::{Meter, Tally};
-pub use output::{BACKUP, Backup, Destination, Output, Policy};
+pub use output::{BACKUP, Backup, Destination, Output, Policy, folder_of};
 pub use packed::{Packing, plain_name};
 pub use sealed::{Placed, Sealed, hash, put};
 pub use tail::last_line;

@@ -312,7 +312,9 @@ impl Output {
     /// Gives a file the permissions and times that it is to have.
     fn finish(&self, Staged { file, target, meets }: &Staged) -> Result<()> {
         let file = file.as_file();
-        if let (Meets::Goes, Ok(meta)) = (meets, fs::metadata(target)) {
+        if *meets == Meets::Goes
+            && let Ok(meta) = fs::metadata(target)
+        {
             let kept = file.set_permissions(meta.permissions());
             kept.map_err(|error| Error::io("cannot keep permissions", error))?;
         } else if let Some(first) = self.source() {
@@ -453,6 +455,9 @@ pub fn folder_of(path: &Path) -> &Path {
 }
 
 pub fn create_folder(folder: &Path) -> Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
     let doing = || format!("cannot create the folder {}", folder.display());
     fs::create_dir_all(folder).map_err(|error| Error::io(doing(), error))
 }

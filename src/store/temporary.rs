@@ -57,16 +57,14 @@ impl Swept {
     ///
     /// What cannot be removed does no harm and is no error.
     pub fn beside(&self, target: &Path) {
-        if is_special(target) {
-            return;
-        }
         let folder = folder_of(target);
         let mut swept = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let new = swept.insert(folder.to_owned());
-        drop(swept);
-        if new {
-            sweep(folder);
+        if swept.contains(folder) || is_special(target) {
+            return;
         }
+        swept.insert(folder.to_owned());
+        drop(swept);
+        sweep(folder);
     }
 }
 
