@@ -1,6 +1,6 @@
 //! JSON strings: decoding and quoting.
 
-use super::scan::next_special;
+use super::scan::{first, hits, next_special};
 use base64::Engine;
 
 /// Decodes a JSON string with its quotes; `None` if the bytes are no JSON string.
@@ -72,14 +72,30 @@ fn escaped<'a>(text: &'a [u8], lone: fn(u32) -> u32, out: &mut Vec<u8>) -> Optio
 pub(super) fn decode_here<'a>(text: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     let mut rest = text;
     loop {
-        let (plain, special) = rest.split_at_checked(next_special(rest, 0))?;
-        out.extend_from_slice(plain);
-        rest = match special {
+        rest = match plain(rest, out) {
             [b'"', after @ ..] => return Some(after),
             [b'\\', after @ ..] => escaped(after, |half| half, out)?,
             _ => return None,
         };
     }
+}
+
+/// Copies what stands for itself, and gives the rest. Most such pieces are short: eight bytes at a time
+/// are copied before it is known whether all of them belong there.
+fn plain<'a>(mut text: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+    while let Some((block, after)) = text.split_first_chunk::<8>() {
+        out.extend_from_slice(block);
+        let hits = hits(u64::from_le_bytes(*block));
+        if hits != 0 {
+            out.truncate(out.len() - 8 + first(hits));
+            return text.get(first(hits)..).unwrap_or_default();
+        }
+        text = after;
+    }
+    let end = next_special(text, 0);
+    let (plain, rest) = text.split_at_checked(end).unwrap_or((text, b""));
+    out.extend_from_slice(plain);
+    rest
 }
 
 /// Decodes what follows `\u`, a second escape included where the two are a surrogate pair.

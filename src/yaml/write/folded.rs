@@ -14,6 +14,8 @@ use std::ops::Range;
 
 /// PyYAML's `best_width`.
 const WIDTH: usize = 80;
+/// The same behind an escape, where it counts one column less: its `start` lies past its `end`.
+const ESCAPED_WIDTH: usize = WIDTH + 1;
 
 /// Writes text without quotes. Keys that stand before their `:` are not folded.
 pub fn plain(pen: &mut Pen, text: &[u8], fold: bool) {
@@ -156,6 +158,16 @@ pub fn double(pen: &mut Pen, text: &[u8], fold: bool) {
         waiting += end - at;
         at = end;
         let Some(&byte) = text.get(at) else { break };
+        if let Some(letter) = letter(byte.into()) {
+            pen.push_counted(text.get(start..at).unwrap_or_default(), waiting);
+            pen.push_counted(&[b'\\', letter], 2);
+            let behind = at > 0 && at + 1 < text.len();
+            (start, at, waiting) = (at + 1, at + 1, 0);
+            if behind && fold && pen.column > ESCAPED_WIDTH {
+                fold_double(pen, text.get(at));
+            }
+            continue;
+        }
         let (point, length) = if byte < 0x80 { (byte.into(), 1) } else { point(text, at) };
         let next = at + length;
         let escaped = is_escaped(point);
@@ -165,8 +177,7 @@ pub fn double(pen: &mut Pen, text: &[u8], fold: bool) {
             (start, waiting) = (next, 0);
         }
         let may_fold = at > 0 && next < text.len() && start >= at;
-        // Behind an escape PyYAML counts one column less: its `start` lies past its `end`.
-        if may_fold && fold && pen.column > WIDTH + usize::from(escaped) {
+        if may_fold && fold && pen.column > if escaped { ESCAPED_WIDTH } else { WIDTH } {
             start = start.max(at);
             fold_double(pen, text.get(start));
         }
@@ -218,18 +229,19 @@ fn fold_double(pen: &mut Pen, next: Option<&u8>) {
     }
 }
 
-/// Whether a character cannot stand in double quotes as it is. Unlike elsewhere in PyYAML, no
+/// Whether a character that has no escape of two ASCII characters needs one in double quotes. Unlike elsewhere in PyYAML, no
 /// character beyond U+FFFF can.
 fn is_escaped(point: u32) -> bool {
     match point {
-        0x22 | 0x5c => true,
         0x20..=0x7e => false,
         _ => point > 0xffff || class(point) != Class::Plain,
     }
 }
 
-fn escape(pen: &mut Pen, point: u32) {
-    let short = match point {
+/// The letter of a character's escape, if that has two characters.
+#[inline]
+fn letter(point: u32) -> Option<u8> {
+    Some(match point {
         0x00 => b'0',
         0x07 => b'a',
         0x08 => b'b',
@@ -241,12 +253,18 @@ fn escape(pen: &mut Pen, point: u32) {
         0x1b => b'e',
         0x22 => b'"',
         0x5c => b'\\',
-        0x85 => b'N',
-        0x2028 => b'L',
-        0x2029 => b'P',
-        _ if point < 0x100 => return pen.push(format!("\\x{point:02X}").as_bytes()),
-        _ if point < 0x10000 => return pen.push(format!("\\u{point:04X}").as_bytes()),
-        _ => return pen.push(format!("\\U{point:08X}").as_bytes()),
+        _ => return None,
+    })
+}
+
+fn escape(pen: &mut Pen, point: u32) {
+    let spelling = match point {
+        0x85 => "\\N".to_owned(),
+        0x2028 => "\\L".to_owned(),
+        0x2029 => "\\P".to_owned(),
+        _ if point < 0x100 => format!("\\x{point:02X}"),
+        _ if point < 0x10000 => format!("\\u{point:04X}"),
+        _ => format!("\\U{point:08X}"),
     };
-    pen.push_counted(&[b'\\', short], 2);
+    pen.push(spelling.as_bytes());
 }
