@@ -150,9 +150,7 @@ impl Pen {
     /// # Errors
     /// If what stands before it cannot be written.
     pub fn line(&mut self, node: &Node) -> Result<&mut Vec<u8>> {
-        if self.out.len() >= CHUNK {
-            self.flush()?;
-        }
+        self.more()?;
         let eol = match node.text(Field::Eol).as_deref() {
             Some("crlf") => b"\r\n",
             Some("lf") => &b"\n"[..],
@@ -160,6 +158,17 @@ impl Pen {
         };
         if let Some(eol) = self.pending.replace(eol) {
             self.out.extend_from_slice(eol);
+        }
+        Ok(&mut self.out)
+    }
+
+    /// Goes on with a line that may be too long for memory.
+    ///
+    /// # Errors
+    /// If what stands before it cannot be written.
+    pub fn more(&mut self) -> Result<&mut Vec<u8>> {
+        if self.out.len() >= CHUNK {
+            self.flush()?;
         }
         Ok(&mut self.out)
     }

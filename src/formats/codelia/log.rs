@@ -148,6 +148,16 @@ pub struct Survey {
     pub last_user: Option<Json>,
 }
 
+impl Survey {
+    /// Counts a message.
+    pub fn look(&mut self, message: Json) {
+        self.messages += 1;
+        if rows::is_of_user(&message) {
+            self.last_user = Some(message);
+        }
+    }
+}
+
 /// Looks through a log; `None` unless it is as the runtime writes it, a message on each line.
 ///
 /// # Errors
@@ -159,10 +169,7 @@ pub fn survey(part: Box<dyn Read>, limit: usize) -> Result<Option<Survey>> {
             Ok(None) => return Ok(Some(found).filter(|_| !frames.bom)),
             Ok(Some(frame)) if frame.terminated && !frame.cr && !frame.blank => {
                 let Ok(message) = check(&frame) else { return Ok(None) };
-                found.messages += 1;
-                if rows::is_of_user(&message) {
-                    found.last_user = Some(message);
-                }
+                found.look(message);
             }
             Err(error) if !error.is_recoverable() => return Err(error),
             Ok(Some(_)) | Err(_) => return Ok(None),

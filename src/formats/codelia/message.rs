@@ -15,7 +15,7 @@
 //! layout: `parts` for a list, `absent` where there is no such member.
 
 use super::slots::{self, Found, Slot};
-use crate::json::{Cursor, Fault, Json, text};
+use crate::json::{Fault, Json, text};
 use crate::mapping::{Extra, Object, Source, row, whole};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
@@ -397,20 +397,8 @@ pub fn gist(record: &Record) -> Vec<u8> {
     out
 }
 
-/// The texts of a list of messages, each as a slice of the whole.
-///
-/// # Errors
-/// If the text breaks the grammar.
-pub fn each(list: &Json) -> Result<Option<Vec<Json>>, Fault> {
-    let mut cursor = Cursor::new(list.as_bytes());
-    if cursor.peek() != Some(b'[') {
-        return Ok(None);
-    }
-    let mut found = Vec::new();
-    cursor.begin_array()?;
-    while cursor.next_element()? {
-        let span = cursor.skip_value()?;
-        found.push(Json::checked(list.bytes().slice(span.start..span.end)));
-    }
-    Ok(Some(found))
+/// The messages of a list; `None` if it is none.
+#[must_use]
+pub fn each(list: &Json) -> Option<Vec<Json>> {
+    list.as_bytes().starts_with(b"[").then(|| list.elements().collect())
 }

@@ -4,7 +4,6 @@
 //! what it refers to; the second keeps just that.
 
 use super::history::spelled;
-use super::message;
 use super::resolve::{Headers, Sources};
 use super::wire::HEADER;
 use crate::error::Result;
@@ -51,7 +50,7 @@ fn key(name: &Json) -> u64 {
 }
 
 fn items(references: &Json) -> Vec<Json> {
-    message::each(references).ok().flatten().unwrap_or_default()
+    references.elements().collect()
 }
 
 impl Shown {

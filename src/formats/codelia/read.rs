@@ -425,7 +425,7 @@ fn key(value: &Json) -> u64 {
 pub fn written(start: bool, said: &Json) -> Vec<u8> {
     match message::each(said) {
         _ if start => input::written(said),
-        Ok(Some(list)) => joined(&list),
+        Some(list) => joined(&list),
         _ => said.as_bytes().to_vec(),
     }
 }

@@ -96,14 +96,29 @@ impl Sources {
     /// # Errors
     /// If they cannot be read back.
     pub fn messages(&mut self, references: &Json) -> Result<Resolved> {
-        let mut found = Resolved::default();
-        for item in message::each(references).ok().flatten().unwrap_or_default() {
-            match self.item(&item)? {
-                Some(messages) => found.messages.extend(messages),
-                None => found.missing += 1,
-            }
+        let mut messages = Vec::new();
+        let missing = self.each(references, &mut |message| {
+            messages.push(message);
+            Ok(())
+        })?;
+        Ok(Resolved { messages, missing })
+    }
+
+    /// Hands on the messages that a list of references stands for, one by one. Says how many were
+    /// not found.
+    ///
+    /// # Errors
+    /// If they cannot be read back, and those of `take`.
+    pub fn each(
+        &mut self,
+        references: &Json,
+        take: &mut dyn FnMut(Json) -> Result<()>,
+    ) -> Result<u64> {
+        let mut missing = 0;
+        for item in references.elements() {
+            missing += u64::from(!self.item(&item, take)?);
         }
-        Ok(found)
+        Ok(missing)
     }
 
     /// Keeps a value that a list of references holds, and that others name by this label.
@@ -114,29 +129,37 @@ impl Sources {
         self.shelf.put(label, None, value.as_bytes())
     }
 
-    fn item(&mut self, item: &Json) -> Result<Option<Vec<Json>>> {
-        match item.as_bytes().first() {
-            Some(b'"') => Ok(self.shelf.get(item)?.map(|message| vec![message])),
-            Some(b'[') => match message::each(item).ok().flatten().unwrap_or_default().as_slice() {
-                [first, last] => self.shelf.path(first, last),
-                _ => Ok(None),
-            },
-            _ => self.value(item),
-        }
+    /// What one reference stands for; false if that is not there.
+    fn item(&mut self, item: &Json, take: &mut dyn FnMut(Json) -> Result<()>) -> Result<bool> {
+        let message = match item.as_bytes().first() {
+            Some(b'"') => self.shelf.get(item)?,
+            Some(b'[') => {
+                let ends: Vec<_> = item.elements().collect();
+                let [first, last] = ends.as_slice() else { return Ok(false) };
+                let Some(numbers) = self.shelf.path(first, last) else { return Ok(false) };
+                for number in numbers {
+                    take(self.shelf.read(number)?)?;
+                }
+                return Ok(true);
+            }
+            _ => self.value(item)?,
+        };
+        let found = message.is_some();
+        message.map_or(Ok(()), take).map(|()| found)
     }
 
-    fn value(&mut self, item: &Json) -> Result<Option<Vec<Json>>> {
+    fn value(&mut self, item: &Json) -> Result<Option<Json>> {
         if let Some(message) = item.member("message") {
             if let Some(label) = item.member("label") {
                 self.labelled(&label, &message)?;
             }
-            return Ok(Some(vec![message]));
+            return Ok(Some(message));
         }
         if let Some(label) = item.member("same") {
-            return Ok(self.shelf.get(&label)?.map(|message| vec![message]));
+            return self.shelf.get(&label);
         }
         let prompt = self.prompt.as_ref().filter(|_| item.member("prompt").is_some());
-        Ok(prompt.map(|prompt| vec![Json::checked(prompt_message(prompt).into())]))
+        Ok(prompt.map(|prompt| Json::checked(prompt_message(prompt).into())))
     }
 
     /// Puts the tools back into a request; false if what it refers to is not there.

@@ -379,5 +379,5 @@ fn shown(message: &Json) -> Option<String> {
             format!("[other:{}/{}]", of("provider"), of("kind"))
         }
     };
-    Some(message::each(&content).ok().flatten()?.into_iter().map(part).collect())
+    Some(message::each(&content)?.into_iter().map(part).collect())
 }

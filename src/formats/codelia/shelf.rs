@@ -64,29 +64,28 @@ impl Shelf {
         }
     }
 
-    /// The values on the path from one to another, both included; `None` if none leads there.
-    ///
-    /// # Errors
-    /// If they cannot be read back.
-    pub fn path(&mut self, first: &Json, last: &Json) -> Result<Option<Vec<Json>>> {
-        let (Some(first), Some(last)) = (self.number(first), self.number(last)) else {
-            return Ok(None);
-        };
+    /// The numbers of the values on the path from one to another, both included; `None` if none leads
+    /// there.
+    #[must_use]
+    pub fn path(&self, first: &Json, last: &Json) -> Option<Vec<u32>> {
+        let (first, last) = (self.number(first)?, self.number(last)?);
         let mut numbers = vec![last];
         let mut at = last;
         while at != first {
             let before = self.places.get(at as usize).and_then(|place| place.before);
             // What stands before a message was put there before it, so this ends.
-            let Some(before) = before.filter(|before| *before < at) else { return Ok(None) };
-            numbers.push(before);
-            at = before;
+            at = before.filter(|before| *before < at)?;
+            numbers.push(at);
         }
         numbers.reverse();
-        let read = numbers.into_iter().map(|number| self.read(number));
-        read.collect::<Result<_>>().map(Some)
+        Some(numbers)
     }
 
-    fn read(&mut self, number: u32) -> Result<Json> {
+    /// The value of this number.
+    ///
+    /// # Errors
+    /// If it cannot be read back.
+    pub fn read(&mut self, number: u32) -> Result<Json> {
         let failed = |error| Error::io("cannot read a temporary file", error);
         let place = self.places.get(number as usize).copied();
         let (offset, length) = place.map_or((0, 0), |place| (place.offset, place.length));

@@ -94,7 +94,7 @@ fn parse(text: &Bytes) -> Result<Option<Parsed>, Fault> {
     source.cursor.end()?;
     extra.finish().into_iter().for_each(|extra| snapshot.node.set(Field::Extra, extra));
     let list = found.said.map(|span| source.json(span));
-    let messages = list.as_ref().map_or(Ok(None), message::each)?;
+    let messages = list.as_ref().and_then(message::each);
     let whole = !found.twice && snapshot.node.json(Field::Session).is_some();
     Ok(messages.filter(|_| whole).map(|messages| Parsed { snapshot, messages }))
 }
@@ -292,6 +292,16 @@ pub fn shown(part: Box<dyn Read>, cx: &Cx<'_>, show: Piece<'_>) -> Result<Contro
     let quiet = Cx { options: cx.options, log: &log };
     let State { text, .. } = text_of(part, &quiet)?;
     Ok(show(Position { line: 1, ..Position::default() }, &text))
+}
+
+/// What of a state stands before its messages, and what behind them.
+#[must_use]
+pub fn around(node: &Node) -> (Vec<u8>, Vec<u8>) {
+    let mut head = Vec::new();
+    write(node, &[], &mut head);
+    let list = list_of(&head).map_or(head.len(), |(before, _)| before.len());
+    let tail = head.split_off(list);
+    (head, tail)
 }
 
 /// Appends a state.

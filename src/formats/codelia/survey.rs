@@ -71,7 +71,7 @@ impl Survey {
         } else if let Some(span) = parsed.said.filter(|_| parsed.is("llm.request")) {
             let list = Json::checked(text.slice(span.start..span.end));
             let shown: HashMap<u128, u128> =
-                message::each(&list).ok().flatten().iter().flatten().filter_map(shown).collect();
+                list.elements().filter_map(|message| shown(&message)).collect();
             self.shown(&shown);
         }
     }

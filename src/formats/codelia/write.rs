@@ -250,9 +250,7 @@ impl Run<'_> {
             return Ok((node, said.filter(|_| of.wire == "run.start")));
         };
         let found = self.sources.messages(&references)?;
-        if found.missing > 0 {
-            self.missing(found.missing, at);
-        }
+        self.missing(found.missing, at);
         let said = match (of.wire, found.messages.first()) {
             ("run.start", Some(message)) => input::of_message(message),
             ("tool.output", Some(message)) => {
@@ -272,7 +270,11 @@ impl Run<'_> {
         self.header = node.clone();
     }
 
+    /// Says how many messages are not there, if any.
     fn missing(&self, count: u64, at: Position) {
+        if count == 0 {
+            return;
+        }
         let message = format!("{count} messages are not in the stream that the line refers to");
         self.cx.report(Diagnostic::new(Code::MissingTarget, message).at(at));
     }

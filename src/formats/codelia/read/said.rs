@@ -50,7 +50,7 @@ impl Records<'_> {
                 (Some("run.status" | "run.context" | "agent.event") | None, _) => {}
                 (Some("llm.request"), Some(span)) => {
                     let list = Json::checked(frame.bytes.slice(span.start..span.end));
-                    return message::each(&list).ok().flatten().unwrap_or_default();
+                    return list.elements().collect();
                 }
                 _ => return Vec::new(),
             }
@@ -61,7 +61,7 @@ impl Records<'_> {
     pub(super) fn request(&mut self, node: &mut Node, said: Option<Json>) -> Vec<Record> {
         let Some(history) = &mut self.history else { return Vec::new() };
         history.tools(node);
-        let list = said.and_then(|said| message::each(&said).ok().flatten());
+        let list = said.as_ref().and_then(message::each);
         let Some(list) = list else { return Vec::new() };
         let (new, references) = history.request(&list);
         node.set(Field::Messages, references);
@@ -70,7 +70,7 @@ impl Records<'_> {
     }
 
     pub(super) fn response(&mut self, node: &mut Node, said: Option<Json>) -> Vec<Record> {
-        let list = said.and_then(|said| message::each(&said).ok().flatten());
+        let list = said.as_ref().and_then(message::each);
         let (Some(list), Some(history)) = (list, &mut self.history) else { return Vec::new() };
         let (new, references) = history.response(&list);
         node.set(Field::Messages, references);

@@ -3,15 +3,26 @@
 use super::Run;
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::Result;
+use crate::formats::codelia::log::{self, Survey as Log};
 use crate::formats::codelia::names::{DATABASE, EPOCH, log_part, output_part, state_part};
 use crate::formats::codelia::read::stored_of;
 use crate::formats::codelia::rows::{self, Row};
-use crate::formats::codelia::{log, state};
+use crate::formats::codelia::state;
 use crate::json::Json;
 use crate::json::text::from_base64;
 use crate::position::Position;
 use crate::record::{Field, Kind, Node};
 use bytes::Bytes;
+
+fn references(record: &Node) -> Json {
+    record.json(Field::Messages).cloned().unwrap_or_default()
+}
+
+/// The spelling of a log that its runtime would write otherwise.
+fn raw_of(record: &Node) -> Option<Bytes> {
+    let bytes = record.text(Field::RawBytes).and_then(|text| from_base64(&text));
+    record.text(Field::Raw).map(String::into_bytes).or(bytes).map(Bytes::from)
+}
 
 impl Run<'_> {
     /// Writes the state of a whole session, behind its runs.
@@ -28,13 +39,8 @@ impl Run<'_> {
         if let (None, Some(id)) = (node.json(Field::Session), &self.id) {
             node.set(Field::Session, id.clone());
         }
-        let references = record.json(Field::Messages).cloned().unwrap_or_default();
-        let found = self.sources.messages(&references)?;
-        if found.missing > 0 {
-            self.missing(found.missing, at);
-        }
         if self.version == 2 && !left {
-            return self.row(record, node, &found.messages, at);
+            return self.row(record, node, at);
         }
         if record.is(Field::Layout, "log") {
             self.beyond(&node);
@@ -42,30 +48,33 @@ impl Run<'_> {
                 node.take(field);
             }
         }
-        self.state(record, node, &found.messages, at)
+        self.state(record, node, at)
     }
 
-    fn state(
-        &mut self,
-        record: &Node,
-        mut node: Node,
-        messages: &[Json],
-        at: Position,
-    ) -> Result<()> {
+    fn state(&mut self, record: &Node, mut node: Node, at: Position) -> Result<()> {
         self.dated(&mut node);
         self.create(&state_part(&node.text(Field::Session).unwrap_or_default()))?;
-        let raw = node.text(Field::Raw).map(Bytes::from);
-        if let Some(raw) = &raw
-            && state::reads_as(raw, &node, messages)
-        {
-            return self.put(record, raw);
-        }
-        if raw.is_some() {
+        let references = references(record);
+        if let Some(raw) = node.text(Field::Raw).map(Bytes::from) {
+            let found = self.sources.messages(&references)?;
+            if state::reads_as(&raw, &node, &found.messages) {
+                return self.put(record, &raw);
+            }
             self.cx.raw_refused(at);
         }
-        let mut line = Vec::new();
-        state::write(&node, messages, &mut line);
-        self.put(record, &line)
+        let (head, tail) = state::around(&node);
+        let Some(pen) = &mut self.pen else { return Ok(()) };
+        pen.line(record)?.extend_from_slice(&head);
+        let mut between: &[u8] = b"";
+        let missing = self.sources.each(&references, &mut |message| {
+            let line = pen.more()?;
+            line.extend_from_slice(std::mem::replace(&mut between, b","));
+            line.extend_from_slice(message.as_bytes());
+            Ok(())
+        })?;
+        pen.more()?.extend_from_slice(&tail);
+        self.missing(missing, at);
+        Ok(())
     }
 
     /// Says when the state was stored, if nothing does.
@@ -84,20 +93,12 @@ impl Run<'_> {
     }
 
     /// Writes the state as a log of its messages, and as a row of the database.
-    fn row(
-        &mut self,
-        record: &Node,
-        mut node: Node,
-        messages: &[Json],
-        at: Position,
-    ) -> Result<()> {
+    fn row(&mut self, record: &Node, mut node: Node, at: Position) -> Result<()> {
         let own = record.is(Field::Layout, "log");
+        let mut found = Log::default();
         if record.json(Field::Messages).is_some() {
             self.create(&log_part(&node.text(Field::Session).unwrap_or_default()))?;
-            match self.kept(record, messages, at).filter(|_| own) {
-                Some(raw) => self.put(record, &raw)?,
-                None => messages.iter().try_for_each(|m| self.put(record, m.as_bytes()))?,
-            }
+            found = self.log(record, at)?;
         }
         self.beyond(&node);
         // A log without a row stays without one.
@@ -105,20 +106,33 @@ impl Run<'_> {
             return Ok(());
         }
         self.dated(&mut node);
-        let row = Row::of(&node, messages.len(), rows::last_user(messages));
+        let row = Row::of(&node, found.messages, found.last_user.as_ref());
         let put = move |old, force| row.put(old, force);
         self.sink.as_mut().map_or(Ok(()), |sink| sink.change(DATABASE, Box::new(put)))
     }
 
-    /// The spelling of a log that its runtime would write otherwise.
-    fn kept(&self, record: &Node, messages: &[Json], at: Position) -> Option<Bytes> {
-        let bytes = record.text(Field::RawBytes).and_then(|text| from_base64(&text));
-        let raw = Bytes::from(record.text(Field::Raw).map(String::into_bytes).or(bytes)?);
-        if log::split(&raw, 0).0 == messages {
-            return Some(raw);
+    /// Writes the log, and says what it holds.
+    fn log(&mut self, record: &Node, at: Position) -> Result<Log> {
+        let references = references(record);
+        if let Some(raw) = raw_of(record).filter(|_| record.is(Field::Layout, "log")) {
+            let messages = self.sources.messages(&references)?.messages;
+            if log::split(&raw, 0).0 == messages {
+                self.put(record, &raw)?;
+                let last_user = messages.iter().rfind(|message| rows::is_of_user(message)).cloned();
+                return Ok(Log { messages: messages.len(), last_user });
+            }
+            self.cx.raw_refused(at);
         }
-        self.cx.raw_refused(at);
-        None
+        let (mut found, pen) = (Log::default(), &mut self.pen);
+        let missing = self.sources.each(&references, &mut |message| {
+            if let Some(pen) = pen {
+                pen.line(record)?.extend_from_slice(message.as_bytes());
+            }
+            found.look(message);
+            Ok(())
+        })?;
+        self.missing(missing, at);
+        Ok(found)
     }
 
     /// Writes what an output's reference names.
