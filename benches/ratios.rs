@@ -18,7 +18,7 @@ use std::hint::black_box;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 21;
 
 fn main() {
     let mut files = std::env::args().skip(1).filter(|arg| !arg.starts_with("--"));
