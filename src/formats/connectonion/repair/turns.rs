@@ -220,7 +220,8 @@ impl<'a> Writing<'a> {
         if self.is_emptied(&block) {
             self.noted("turns", b"turns: []\n")?;
             let line = memchr::memchr(b'\n', &block.bytes).map_or(whole.end, |end| end + 1);
-            let end = found.kept.first().map_or(line, |kept| kept.end);
+            let kept = found.kept.first().filter(|_| lossy.is_none());
+            let end = kept.map_or(line, |kept| kept.end);
             if line < end {
                 let rest = std::slice::from_ref(&(line..end)).to_vec();
                 put(&mut self.out, &written(&block.bytes, &rest))?;
