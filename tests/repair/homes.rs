@@ -124,6 +124,35 @@ fn an_answer_that_the_state_lacks_is_told_of() {
     assert!(code == 0 && said.contains("CY0862"), "{said}");
 }
 
+#[test]
+fn a_torn_message_does_not_say_what_a_file_is() {
+    let torn = r#"{"role":"user","content":"Which lamps"#;
+    let other = r#"{"kind":"turn","input":"Which?"}"#;
+    let message = r#"{"role":"user","content":"Count."}"#;
+    let result = r#"{"role":"tool","tool_call_id":"x","content":"y"}"#;
+    for (lines, run) in [
+        (vec![torn, other], true),
+        (vec![torn, other, message], false),
+        (vec![result, other], true),
+        (vec![result, other, message], false),
+    ] {
+        let source = lines.join("\n") + "\n";
+        for wish in [Wish::default(), resumable()] {
+            let done = holds(&FORMAT, source.as_bytes(), &wish, "torn").expect("records");
+            let header = done.findings.counts.contains_key(&Code::HeaderRebuilt);
+            assert_eq!(header, run, "{}", done.out.escape_ascii());
+        }
+    }
+}
+
+#[test]
+fn a_log_of_nothing_but_results_without_calls_is_left_alone() {
+    let source = "{\"role\":\"tool\",\"tool_call_id\":\"x\",\"content\":\"y\"}\n";
+    assert!(repaired(&FORMAT, source.as_bytes(), &resumable()).is_none());
+    let done = repaired(&FORMAT, source.as_bytes(), &Wish::default()).expect("a message");
+    assert!(!done.report.changed);
+}
+
 /// A session of two files, as the program is given them: a run that was killed, and a log.
 fn killed(log: &[&str], after: &str) -> Vec<u8> {
     let said = [

@@ -268,6 +268,61 @@ fn a_leaf_stays_where_it_is_when_the_last_answer_goes() {
 }
 
 #[test]
+fn what_follows_an_end_that_goes_is_the_leaf_ever_after() {
+    let empty = r#""message":{"role":"assistant","content":[],"stopReason":"stop"}"#;
+    let named = |parent: &str| {
+        let name = entry("n", parent, r#""name":"x""#);
+        name.replace(r#""type":"message""#, r#""type":"session_info""#)
+    };
+    // A result without its call goes, and what follows it knew its parent or did not.
+    for name in [named("r"), named("r").replace(r#""parentId":"r","#, "")] {
+        let entries = [user("a", "", "one"), result("r", "", "lost"), name];
+        let done = holds(&session(&entries), &resumable(), "a result").expect("records");
+        assert_eq!(lines(&done.out)[2]["parentId"], Value::Null);
+    }
+    // An answer that says nothing would go, but another branch stands before what it follows.
+    let other = user("q", "", "another");
+    let entries = [user("a", "", "one"), other, named("a"), entry("d", "n", empty)];
+    let done = holds(&session(&entries), &resumable(), "another branch").expect("records");
+    assert!(!done.report.changed && done.findings.counts.contains_key(&Code::LeafLeft));
+}
+
+#[test]
+fn trees_of_any_shape_are_mended_at_once() {
+    let mut random = Random(7);
+    let empty = r#""message":{"role":"assistant","content":[],"stopReason":"stop"}"#;
+    for n in 0..12_000 {
+        let entry = |id: usize, random: &mut Random| {
+            let own = id.to_string();
+            let parent = match random.below(4) {
+                0 => ["", "lost", "other", "8"][random.below(4)].to_owned(),
+                _ => random.below(id.max(1)).to_string(),
+            };
+            let line = match random.below(6) {
+                0 => entry(&own, &parent, empty),
+                1 => calling(&own, &parent, &["a", "b"][..=random.below(2)]),
+                2 => result(&own, &parent, ["a", "b"][random.below(2)]),
+                3 => {
+                    let named = entry(&own, &parent, r#""name":"x""#);
+                    named.replace(r#""type":"message""#, r#""type":"session_info""#)
+                }
+                _ => user(&own, &parent, "hi"),
+            };
+            match random.below(8) {
+                0 => line.replace(&format!(r#""parentId":"{parent}","#), ""),
+                1 => line.replace(&format!(r#""id":"{own}","#), ""),
+                _ => line,
+            }
+        };
+        let entries: Vec<_> = (0..2 + random.below(6)).map(|id| entry(id, &mut random)).collect();
+        let source = session(&entries);
+        for wish in [Wish::default(), resumable()] {
+            holds(&source, &wish, &format!("tree {n}"));
+        }
+    }
+}
+
+#[test]
 fn an_entry_without_a_parent_does_not_follow_what_follows_it() {
     let nameless = user("c", "b", "three").replace(r#""parentId":"b","#, "");
     let entries = [user("a", "", "one"), user("b", "c", "two"), user("d", "b", "four"), nameless];

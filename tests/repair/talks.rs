@@ -2,6 +2,7 @@
 //! takes what `--resumable` makes of it.
 
 use crate::common::Dir;
+use crate::damage::Random;
 use crate::judge::{Done, holds, repaired, resumable, set_aside};
 use crate::yaml::loader;
 use copyist::diagnostic::Code;
@@ -185,6 +186,29 @@ fn a_models_interface_takes_what_is_resumable() {
             if let Some(loader) = &loader {
                 assert_eq!(loaded(loader, &dir, &done.out), json!(after), "{what}\n{out}");
             }
+        }
+    }
+}
+
+#[test]
+fn conversations_of_any_shape_are_mended_at_once() {
+    let mut random = Random(5);
+    let message = |random: &mut Random| match random.below(8) {
+        0 => user("On."),
+        1 => answer("Yes."),
+        2 => answer(""),
+        3 | 4 => calls(&["a", "b"][..=random.below(2)]),
+        _ => result(["a", "b", "x"][random.below(3)], "1"),
+    };
+    for n in 0..2000 {
+        let mut said = vec![user("Go.")];
+        said.extend((0..1 + random.below(7)).map(|_| message(&mut random)));
+        for (kind, file) in (1..).zip(files(&said)) {
+            let what = format!("f.yaml {kind}, conversation {n}");
+            let done = holds(&FORMAT, file.as_bytes(), &resumable(), &what).expect("a session");
+            let again = repaired(&FORMAT, &done.out, &resumable()).expect("a session");
+            let out = String::from_utf8_lossy(&done.out);
+            assert!(is_resumable(&again), "{what}: {:?}\n{out}", again.findings.counts);
         }
     }
 }

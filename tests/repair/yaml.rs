@@ -1,7 +1,7 @@
 //! ConnectOnion's files: every known damage, with ConnectOnion's own loader as judge.
 
 use crate::common::{Dir, corpus, files, name, read};
-use crate::judge::{repaired, set_aside};
+use crate::judge::{holds, repaired, resumable, salvaging, set_aside};
 use copyist::format::Wish;
 use copyist::formats::connectonion::FORMAT;
 use copyist::yaml::encoding;
@@ -189,6 +189,31 @@ fn at_once(source: &[u8]) -> Vec<u8> {
     let shown = || once.out.escape_ascii().to_string();
     assert!(!twice.report.changed && twice.out == once.out, "{}", shown());
     once.out
+}
+
+#[test]
+fn bad_bytes_are_set_aside_wherever_they_stand() {
+    let turn = "- input: hi\n  result: 'yes'\n  turn: 1\n";
+    let list = "|\n  [\n    {\"role\": \"system\"}\n";
+    let messages = "\n# of 1\n  1:\n  - role: user\n    content: hi\n";
+    let notes = "copyist:\n  repaired:\n  - code: CY0857\n    what: name\n";
+    let files = [
+        format!("# mine\n{TURNS}turns:\n# none\nsystem_prompt: S\nmessages: {list}"),
+        format!("{TURNS}turns:\n# one\n{turn}system_prompt: |\n  S\nmessages:{messages}{notes}"),
+        format!("{TURNS}turns:\n- 'torn\n  turn: 1\nmessages: {{}}\ncopyist: mine\n"),
+        format!("{TURNS}turns:\n{turn}---\nturns:\n{turn}messages:\n  1: []\n  - role: user\n"),
+        format!("name: a\ntimestamp: ''\nturns:\n{turn}  messages: '[]'\nmessages: {list}"),
+    ];
+    let wishes = [Wish::default(), resumable(), salvaging()];
+    for file in files {
+        for bad in [&b"\xff"[..], &[0xd0; 60]] {
+            for (place, wish) in (0..file.len()).zip(wishes.iter().cycle()) {
+                let (head, tail) = file.as_bytes().split_at(place);
+                let what = format!("f.yaml with {} bad bytes at {place}", bad.len());
+                holds(&FORMAT, &[head, bad, &tail[1..]].concat(), wish, &what);
+            }
+        }
+    }
 }
 
 #[test]

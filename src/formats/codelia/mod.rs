@@ -155,19 +155,28 @@ fn run(line: &[u8]) -> Option<Confidence> {
 
 /// What the main part is, by its beginning.
 fn shape(parts: &mut dyn Parts) -> Result<Shape> {
+    let bytes = beginning(parts)?;
+    let line = lines_of(&bytes).next().unwrap_or_default();
+    Ok(match () {
+        () if run(line).is_some() => Shape::Run,
+        () if state::is_state(&bytes) => Shape::State,
+        () if log::is_message(line) => Shape::Log,
+        () => Shape::Run,
+    })
+}
+
+/// The beginning of the main part, without a mark.
+fn beginning(parts: &mut dyn Parts) -> Result<Vec<u8>> {
     parts.keep()?;
     let mut bytes = Vec::new();
     let read = parts.main()?.take(Head::SIZE as u64).read_to_end(&mut bytes);
     read.map_err(|error| Error::io("cannot read", error))?;
-    let bytes = bytes.strip_prefix(BOM).unwrap_or(&bytes);
-    let line =
-        Head { name: "", bytes, whole: false, encoding: None }.lines().next().unwrap_or_default();
-    Ok(match () {
-        () if run(line).is_some() => Shape::Run,
-        () if state::is_state(bytes) => Shape::State,
-        () if log::is_message(line) => Shape::Log,
-        () => Shape::Run,
-    })
+    Ok(bytes.strip_prefix(BOM).map(<[u8]>::to_vec).unwrap_or(bytes))
+}
+
+/// The lines of a beginning that are not blank.
+fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    Head { name: "", bytes, whole: false, encoding: None }.lines()
 }
 
 fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {

@@ -25,6 +25,18 @@ fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
+/// Whether a line is a whole message as the agent spells it.
+pub fn is_one(line: &[u8]) -> bool {
+    let mut cursor = Cursor::new(line);
+    let whole = cursor.skip_value().is_ok() && cursor.end().is_ok();
+    whole && RECORDS.begins.iter().any(|begin| line.starts_with(begin)) && is_message(line)
+}
+
+/// Whether a message is the result of a tool.
+pub fn is_result(message: &[u8]) -> bool {
+    role(&Json::checked(Bytes::copy_from_slice(message))) == "tool"
+}
+
 fn role(message: &Json) -> String {
     message.member("role").and_then(|role| role.text()).unwrap_or_default()
 }

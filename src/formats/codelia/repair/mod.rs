@@ -17,7 +17,7 @@ mod state;
 use super::{Shape, names, shape};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Bench, Cx, Mend, Reach, Repaired, Wish};
+use crate::format::{Bench, Cx, Mend, Parts, Reach, Repaired, Wish};
 use crate::repair::{Walk, nothing_back};
 use messages::Log;
 use run::Run;
@@ -33,7 +33,7 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
     let mut pieces = Vec::new();
     for (number, name) in (0..).zip(&names) {
         cx.log.turn_to(number);
-        let kind = if name.is_empty() { Some(shape(bench.parts())?) } else { shape_of(name) };
+        let kind = if name.is_empty() { Some(told(bench.parts())?) } else { shape_of(name) };
         let about = About { name, session: session.as_deref(), wish, cx };
         pieces.push(Piece::look(kind, &about, bench)?);
     }
@@ -47,6 +47,9 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
         cx.report(Diagnostic::new(Code::StateBehind, Code::StateBehind.title()));
     }
     pieces.iter_mut().for_each(Piece::close);
+    if pieces.iter().all(|piece| piece.left() == 0) {
+        return Err(nothing_back());
+    }
     bench.begin(pieces.iter().any(Piece::removes))?;
     let mut done = Repaired::default();
     let (mut before, mut after) = (Reach::default(), Reach::default());
@@ -115,6 +118,23 @@ fn catch_up(
 fn add(sum: &mut Reach, more: Reach) {
     sum.entries += more.entries;
     sum.messages += more.messages;
+}
+
+/// What a file of its own is. Of a log only those lines tell that stay: neither torn ones nor
+/// results, unless there is nothing else. Any line of a run tells, for a run gets its header first.
+fn told(parts: &mut dyn Parts) -> Result<Shape> {
+    let first = shape(parts)?;
+    let bytes = super::beginning(parts)?;
+    if first == Shape::State {
+        return Ok(first);
+    }
+    let runs = |line: &[u8]| super::run(line).is_some();
+    let speaks = |line: &[u8]| messages::is_one(line) && !messages::is_result(line);
+    let log = match super::lines_of(&bytes).find(|line| runs(line) || speaks(line)) {
+        Some(line) => !runs(line),
+        None => super::lines_of(&bytes).all(messages::is_one),
+    };
+    Ok(if log { Shape::Log } else { Shape::Run })
 }
 
 /// What a part of a whole session is; `None` for what sessions share.
@@ -193,6 +213,14 @@ impl<'a> Piece<'a> {
         match self {
             Self::State(state) => state.records(),
             _ => self.lines().map_or(0, |(walk, _)| walk.found().records),
+        }
+    }
+
+    /// How many records are left when all is done.
+    fn left(&self) -> u64 {
+        match self {
+            Self::Log(..) => self.reach().1.entries,
+            _ => self.records(),
         }
     }
 

@@ -179,65 +179,35 @@ impl<'a> Writing<'a> {
         if found.says.is_none() {
             return self.go(&block, whole, code_of(&block));
         }
-        if let Kind::Top(name) = &block.kind {
-            let section = self.facts.sections.get(self.sections);
-            let stays = section.is_none_or(|section| section.stays);
-            self.sections += 1;
-            self.close()?;
-            self.open = stays.then(|| name.clone());
-            self.begin()?;
-            if stays && self.behind() {
-                match list_of(&block, &found) {
-                    Some(List::Here) => self.written = u64::MAX,
-                    Some(List::None) if !self.facts.missing().is_empty() => {
-                        self.go(&block, whole, Code::TornRecord)?;
-                        return self.noted("messages", b"messages:\n");
-                    }
-                    _ => {}
-                }
-            }
+        if let Kind::Top(name) = &block.kind
+            && self.is_reopened(name, &block, &found)?
+        {
+            return Ok(());
         }
         if self.open.is_none() && block.kind != Kind::Before {
             return self.go(&block, whole, Code::DuplicateRemoved);
         }
-        if let Kind::Key(number) = &block.kind {
-            let own = self.facts.keys.get(self.keys).map(|key| key.number);
-            self.before_key(own.unwrap_or(number.parse().unwrap_or(0)))?;
-        }
-        if block.kind == Kind::Message && !self.keyed {
-            self.key_of(None)?;
+        match &block.kind {
+            Kind::Key(number) => self.before_key(self.number(number.parse().unwrap_or(0)))?,
+            Kind::Message if !self.keyed => {
+                self.before_key(self.number(1))?;
+                self.put_key()?;
+            }
+            _ => {}
         }
         if let Some(code) = self.belied(&block) {
-            self.go(&block, whole.clone(), code)?;
-            self.key_of(Some(()))?;
-            return Ok(());
+            self.go(&block, whole, code)?;
+            return self.put_key();
         }
         let message = block.kind == Kind::Message;
         if let Some(code) = self.facts.talk().removed(self.met).filter(|_| message) {
             self.met += 1;
             return self.go(&block, whole, code);
         }
-        if self.is_emptied(&block) {
-            self.noted("turns", b"turns: []\n")?;
-            let line = memchr::memchr(b'\n', &block.bytes).map_or(whole.end, |end| end + 1);
-            let end = found.kept.first().map_or(line, |kept| kept.end);
-            if line < end {
-                let rest = std::slice::from_ref(&(line..end)).to_vec();
-                put(&mut self.out, &written(&block.bytes, &rest))?;
-            }
-            self.go(&block, end..whole.end, Code::StraySetAside)?;
-        } else if let Some(text) = &lossy {
-            self.go(&block, whole, Code::Utf8Replaced)?;
-            let what = match &block.kind {
-                Kind::Top(name) => name.clone(),
-                Kind::Turn => format!("turn {}", self.turns + 1),
-                _ => format!("a message behind turn {}", self.written.max(1)),
-            };
-            self.notes.add(Code::Utf8Replaced, what);
-            let (text, _) = self.relisted(&block, &found, self.encoded(text).into_owned());
-            self.keep(&block, &text)?;
-        } else {
-            self.stay(&block, &found)?;
+        match &lossy {
+            _ if self.is_emptied(&block) => self.put_empty(&block, &found, lossy.is_some())?,
+            Some(text) => self.replace(&block, &found, text)?,
+            None => self.stay(&block, &found)?,
         }
         match block.kind {
             Kind::Turn => self.behind_turn(&block),
@@ -245,6 +215,58 @@ impl<'a> Writing<'a> {
             Kind::Message => self.behind_message(block.at()),
             _ => Ok(()),
         }
+    }
+
+    /// Ends the member of the top before this one. Whether another line is written in its place.
+    fn is_reopened(&mut self, name: &str, block: &Block, found: &Checked) -> Result<bool> {
+        let section = self.facts.sections.get(self.sections);
+        let stays = section.is_none_or(|section| section.stays);
+        self.sections += 1;
+        self.close()?;
+        self.open = stays.then(|| name.to_owned());
+        self.begin()?;
+        match list_of(block, found).filter(|_| stays && self.behind()) {
+            Some(List::Here) => self.written = u64::MAX,
+            Some(List::None) if !self.facts.missing().is_empty() => {
+                self.go(block, 0..block.bytes.len(), Code::TornRecord)?;
+                self.noted("messages", b"messages:\n")?;
+                return Ok(true);
+            }
+            _ => {}
+        }
+        Ok(false)
+    }
+
+    /// Writes the line of a list of turns of which none is left, and remarks behind it unless they
+    /// are `bad`.
+    fn put_empty(&mut self, block: &Block, found: &Checked, bad: bool) -> Result<()> {
+        self.noted("turns", b"turns: []\n")?;
+        let whole = block.bytes.len();
+        let line = memchr::memchr(b'\n', &block.bytes).map_or(whole, |end| end + 1);
+        let kept = found.kept.first().filter(|_| !bad);
+        let end = kept.map_or(line, |kept| kept.end);
+        if line < end {
+            put(&mut self.out, &written(&block.bytes, &[Range { start: line, end }]))?;
+        }
+        self.go(block, end..whole, Code::StraySetAside)
+    }
+
+    /// Writes a block as text, and sets its bytes aside.
+    fn replace(&mut self, block: &Block, found: &Checked, text: &[u8]) -> Result<()> {
+        self.go(block, 0..block.bytes.len(), Code::Utf8Replaced)?;
+        let what = match &block.kind {
+            Kind::Top(name) => name.clone(),
+            Kind::Turn => format!("turn {}", self.turns + 1),
+            _ => format!("a message behind turn {}", self.written.max(1)),
+        };
+        self.notes.add(Code::Utf8Replaced, what);
+        let (text, _) = self.relisted(block, found, self.encoded(text).into_owned());
+        self.keep(block, &text)
+    }
+
+    /// The number of the next key, if that is known.
+    fn number(&self, otherwise: u64) -> u64 {
+        self.facts.keys.get(self.keys).map_or(otherwise, |key| key.number)
     }
 
     /// What is wrong with a key that says that there are no messages, though some follow, or that

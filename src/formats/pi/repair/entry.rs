@@ -26,12 +26,14 @@ pub fn marks_of(kind: &[u8], bytes: &[u8], scan: &Scan) -> u32 {
     }
 }
 
-/// Whether an entry was linked to the end of the conversation by a repair: what it follows is the
-/// leaf, though the last answer went and another branch may stand behind it.
+/// Why an entry was linked that the leaf is, whatever stands behind what it follows.
+const STANDS_FOR_LEAF: [Code; 3] = [Code::LeafLinked, Code::EmptyTail, Code::OrphanResult];
+
+/// Whether an entry was linked to the end of the conversation by a repair, or to what stood before
+/// an end that went: what it follows is the leaf, though another branch may stand behind it.
 fn stands_for_leaf(bytes: &[u8], scan: &Scan) -> bool {
     let note = scan.note.map(|note| note.value.of(bytes)).unwrap_or_default();
-    let codes = [Code::LeafLinked, Code::EmptyTail];
-    codes.iter().any(|code| memchr::memmem::find(note, code.name().as_bytes()).is_some())
+    STANDS_FOR_LEAF.iter().any(|code| memchr::memmem::find(note, code.name().as_bytes()).is_some())
 }
 
 /// Whether entries of this type may do without an identifier.
@@ -164,11 +166,16 @@ impl Mending<'_> {
         let linked = linked.unwrap_or_else(|| before.to_vec());
         let active = plan.is_active(ordinal);
         let over = self.resume.as_mut().and_then(|resume| resume.parent(active, &linked));
+        let gone =
+            over.as_ref().map(|(_, code)| *code).filter(|code| STANDS_FOR_LEAF.contains(code));
         let (new, code) = match (over, why) {
             (Some((new, code)), why) => (new, why.unwrap_or(code)),
             (None, Some(code)) => (linked, code),
             (None, None) => return linked,
         };
+        if let Some(gone) = gone.filter(|gone| new == before || *gone != code) {
+            fixes.note(gone, None);
+        }
         if new == before {
             return new;
         }

@@ -38,7 +38,7 @@ pub struct Resume {
     /// The parent of the next entry of the active branch, and why.
     over: Option<(Vec<u8>, Code)>,
     /// Parents of entries that went, by the entries' identifiers.
-    gone: HashMap<u64, (Vec<u8>, Code)>,
+    gone: HashMap<u64, Vec<u8>>,
 }
 
 /// An answer with calls.
@@ -240,14 +240,23 @@ impl Resume {
     }
 
     /// The agent goes on behind the last entry of the file, so what goes must not leave one of
-    /// another branch there.
+    /// another branch there; nor as the end of the conversation, to which a repair links the leaf.
     fn keep_leaf(&mut self, plan: &Plan) {
-        let stays = |ordinal: &u32| {
-            plan.marks(*ordinal) & marks::PASSED == 0 && !self.removed.contains_key(ordinal)
-        };
-        let last = (0..plan.len()).rev().find(stays);
-        if let Some(last) = last.filter(|last| !plan.is_active(*last)) {
-            self.left = !self.removed.split_off(&(last + 1)).is_empty();
+        let (mut last, mut end, mut behind_gone) = (None, None, false);
+        for ordinal in (0..plan.len()).filter(|at| plan.marks(*at) & marks::PASSED == 0) {
+            if self.removed.contains_key(&ordinal) {
+                behind_gone = true;
+                continue;
+            }
+            // What follows it next is noted to stand for the end.
+            let stands_for_end = plan.is_active(ordinal) && std::mem::take(&mut behind_gone);
+            last = Some(ordinal);
+            if stands_for_end || plan.marks(ordinal) & marks::ASIDE == 0 {
+                end = last;
+            }
+        }
+        for other in [last, end].into_iter().flatten().filter(|at| !plan.is_active(*at)) {
+            self.left |= !self.removed.split_off(&(other + 1)).is_empty();
         }
     }
 
@@ -299,7 +308,8 @@ impl Resume {
             return None;
         }
         let over = if active { self.over.take() } else { None };
-        over.or_else(|| self.gone.get(&key_of(parent)).cloned())
+        let beside = || Some((self.gone.get(&key_of(parent))?.clone(), Code::ParentLinked));
+        over.or_else(beside)
     }
 
     /// Notes that an entry goes whose parent is this one.
@@ -307,7 +317,7 @@ impl Resume {
         if active {
             self.over = Some((parent.clone(), code));
         }
-        self.gone.insert(key_of(own), (parent, code));
+        self.gone.insert(key_of(own), parent);
     }
 
     /// The lines that are put in behind an entry, with their calls.

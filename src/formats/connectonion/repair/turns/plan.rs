@@ -1,6 +1,6 @@
 //! What is decided before anything is written: what is whole, and in what encoding.
 
-use super::super::super::file::{Lists, Shape};
+use super::super::super::file::Shape;
 use super::super::blocks::{Block, Blocks, Kind, Piece};
 use super::super::check::{Checked, check, is_bare};
 use super::super::facts::Facts;
@@ -174,18 +174,20 @@ pub fn checked(
         |encoding| encoding.decode_without_bom_handling(bytes),
     );
     let plain = if bad { Cow::Owned(unreadable(&text)) } else { Cow::Borrowed(text.as_bytes()) };
-    let found = in_source(check(&plain), &plain, bytes);
-    if facts.shape().lists == Lists::Behind && list_of(block, &found) == Some(List::Other) {
+    let whole = |found: &Checked| matches!(found.kept.as_slice(), [one] if one.len() == text.len());
+    let decoded = bad.then(|| check(text.as_bytes())).filter(whole);
+    let (found, lossy) = match decoded {
+        Some(decoded) => {
+            let kept = vec![Range { start: 0, end: bytes.len() }];
+            (Checked { kept, says: decoded.says }, Some(text.as_bytes().to_vec()))
+        }
+        None => (in_source(check(&plain), &plain, bytes), None),
+    };
+    // With such a member the file may look like a run.
+    if list_of(block, &found) == Some(List::Other) {
         return (Checked::default(), None);
     }
-    if bad {
-        let decoded = check(text.as_bytes());
-        if matches!(decoded.kept.as_slice(), [one] if one.len() == text.len()) {
-            let kept = vec![Range { start: 0, end: bytes.len() }];
-            return (Checked { kept, says: decoded.says }, Some(text.into_owned().into_bytes()));
-        }
-    }
-    (found, None)
+    (found, lossy)
 }
 
 /// A text without what stands for bytes that are none, so that no part with such is whole.

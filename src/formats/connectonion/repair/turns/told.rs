@@ -127,11 +127,8 @@ impl Writing<'_> {
     }
 
     /// Writes the key of messages that have none, or a wrong one.
-    pub(super) fn key_of(&mut self, wrong: Option<()>) -> Result<()> {
-        let number = self.facts.keys.get(self.keys).map_or(1, |key| key.number);
-        if wrong.is_none() {
-            self.before_key(number)?;
-        }
+    pub(super) fn put_key(&mut self) -> Result<()> {
+        let number = self.number(1);
         self.noted(&format!("the key of turn {number}"), format!("  {number}:\n").as_bytes())?;
         self.behind_key(false)
     }
