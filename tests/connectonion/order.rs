@@ -30,19 +30,20 @@ fn what_comes_late_stands_where_it_belongs() {
             r##"{{"kind":"notice","subtype":"comment","layout":"{place}","data":"\n# so be it"}}"##
         )
     };
-    let ordinary = vec![HEAD.to_owned(), turn(1), turn(2), PROMPT.to_owned()];
+    let ordinary = [HEAD.to_owned(), turn(1), turn(2), PROMPT.to_owned()];
     let both = [messages(1), messages(2)];
     let late = [
-        vec![turn(3)],
-        vec![r#"{"kind":"session","file":{"eol":"crlf"}}"#.to_owned()],
-        vec![r#"{"kind":"session","file":{"final_newline":false}}"#.to_owned()],
-        vec![r#"{"kind":"session","updated":"2025-12-04 10:15:30"}"#.to_owned()],
-        vec![remark("turns")],
-        vec![remark("messages")],
-        vec![remark("end")],
-        vec![],
+        Some(turn(3)),
+        Some(r#"{"kind":"session","file":{"eol":"crlf"}}"#.to_owned()),
+        Some(r#"{"kind":"session","file":{"final_newline":false}}"#.to_owned()),
+        Some(r#"{"kind":"session","updated":"2025-12-04 10:15:30"}"#.to_owned()),
+        Some(remark("turns")),
+        Some(remark("messages")),
+        Some(remark("end")),
+        None,
     ];
     for late in late {
+        let late: Vec<_> = late.into_iter().collect();
         let lines = [&ordinary[..], &both[..1], &late, &both[1..]].concat();
         same(&(lines.join("\n") + "\n"), &format!("{late:?} between messages"));
         let lines = [&ordinary[..], &both, &late].concat();
