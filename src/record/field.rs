@@ -78,7 +78,7 @@ macro_rules! fields {
             /// The name in the stream.
             #[inline]
             #[must_use]
-            pub fn name(self) -> &'static str {
+            pub const fn name(self) -> &'static str {
                 match self { $(Field::$variant => $name,)* }
             }
 
@@ -227,3 +227,46 @@ fields! {
     Raw "raw" Text "Spelling of the record, where the format's writer would not give it back."
     RawBytes "raw64" Text "The same in base64, where it is not UTF-8."
 }
+
+impl Field {
+    /// The fields of this name; two names stand for different fields in different records.
+    ///
+    /// ```
+    /// use copyist::record::Field;
+    /// assert_eq!(Field::named(b"id").collect::<Vec<_>>(), [Field::Id]);
+    /// assert_eq!(Field::named(b"no such field").count(), 0);
+    /// ```
+    pub fn named(name: &[u8]) -> impl Iterator<Item = Self> {
+        let (first, held) = (slot(name), |slot: usize| BY_NAME.get(slot % SLOTS).copied());
+        let places = (first..first + SLOTS).map_while(held);
+        let fields = places.map_while(|place| Self::ALL.get(usize::from(place)).copied());
+        fields.filter(move |field| field.name().as_bytes() == name)
+    }
+}
+
+/// More than twice as many as there are fields, so that hardly any two meet.
+const SLOTS: usize = 256;
+
+/// Where a name is looked for first.
+const fn slot(name: &[u8]) -> usize {
+    match name {
+        [first, .., last] => (*first as usize * 7 + *last as usize * 99 + name.len() * 67) % SLOTS,
+        _ => 0,
+    }
+}
+
+/// The places of the fields in their list, each in the first free slot from its name's on.
+static BY_NAME: [u8; SLOTS] = {
+    const NONE: u8 = u8::MAX;
+    let mut slots = [NONE; SLOTS];
+    let mut place = 0;
+    while place < Field::ALL.len() {
+        let mut slot = slot(Field::ALL[place].name().as_bytes());
+        while slots[slot] != NONE {
+            slot = (slot + 1) % SLOTS;
+        }
+        slots[slot] = place as u8;
+        place += 1;
+    }
+    slots
+};

@@ -316,13 +316,12 @@ fn line(record: &Record) -> Json {
 fn edits(item: &Json, now: &Node) -> Vec<Field> {
     let was = item.member("was");
     let was: Vec<_> = was.iter().flat_map(members).collect();
-    let known = |name: &str| Field::ALL.iter().copied().find(|field| field.name() == name);
     let mut edits = Vec::new();
     for (name, print) in was {
         // Fields of one name share their meaning in any one kind of record.
         let Some(name) = name.text() else { continue };
         let held = now.fields().find(|field| field.name() == name);
-        let Some(field) = held.or_else(|| known(&name)) else { continue };
+        let Some(field) = held.or_else(|| Field::named(name.as_bytes()).next()) else { continue };
         if print::of_field(now, field) != print.text() {
             edits.push(field);
         }

@@ -175,7 +175,6 @@ impl Walk<'_> {
         decides: Option<&str>,
         admits: impl Fn(Field) -> bool,
     ) -> std::result::Result<(), Problem> {
-        let mut finder = Names::default();
         let mut decided = false;
         while let Some(key) = self.cursor.next_key()? {
             let name = key.of(self.bytes);
@@ -189,7 +188,7 @@ impl Walk<'_> {
                 self.cursor.skip_value()?;
                 continue;
             }
-            let Some(field) = finder.find(name, &admits) else {
+            let Some(field) = field_of(name, &admits) else {
                 let name = String::from_utf8_lossy(name);
                 return Err(Problem::Record(key.start, format!("{whole} has no field {name}")));
             };
@@ -252,25 +251,12 @@ impl Walk<'_> {
     }
 }
 
-/// Finds fields by name; the stream has them in order, so the search goes on from the last.
-#[derive(Default)]
-struct Names {
-    next: usize,
-}
-
-impl Names {
-    fn find(&mut self, spelling: &[u8], admits: impl Fn(Field) -> bool) -> Option<Field> {
-        let name = spelling.get(1..spelling.len().saturating_sub(1))?;
-        let (before, after) = Field::ALL.split_at_checked(self.next)?;
-        let mut fields = after.iter().zip(self.next..).chain(before.iter().zip(0..));
-        let is = |field: Field| name == field.name().as_bytes() && admits(field);
-        if let Some((field, at)) = fields.find(|(field, _)| is(**field)) {
-            self.next = at + 1;
-            return Some(*field);
-        }
-        // Decoded once, not for each name that it is compared with.
+/// The field that a key names.
+fn field_of(spelling: &[u8], admits: impl Fn(Field) -> bool) -> Option<Field> {
+    let name = spelling.get(1..spelling.len().saturating_sub(1))?;
+    let named = |name: &[u8]| Field::named(name).find(|field| admits(*field));
+    named(name).or_else(|| {
         memchr::memchr(b'\\', name)?;
-        let name = text::decode(spelling)?;
-        Field::ALL.iter().copied().find(|field| field.name() == name && admits(*field))
-    }
+        named(text::decode(spelling)?.as_bytes())
+    })
 }
