@@ -287,3 +287,18 @@ fn a_file_that_was_repaired_before_has_its_notes_in_one_place() {
     let strange = whole.replace("system_prompt", "copyist: mine\nsystem_prompt");
     at_once(&strange.as_bytes()[..strange.len() - 30]);
 }
+
+#[test]
+fn what_stands_last_is_whole_when_all_behind_it_goes() {
+    let halves = ["assistant\n    tool_calls:\n", "assistant\n", "user\n    content:\n", "tool\n"];
+    for half in halves {
+        for behind in
+            ["    - id: 'a\n", "  - role: 'a\n", "  - role: 'a\n  - role: 'b\n", "  - 'a\n\0"]
+        {
+            at_once(format!("{}  - role: {half}{behind}", keyed(&[1, 2])).as_bytes());
+            at_once(
+                format!("{}  - role: {half}  - role: user\n{behind}", keyed(&[1, 2])).as_bytes(),
+            );
+        }
+    }
+}

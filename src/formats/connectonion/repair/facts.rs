@@ -81,6 +81,8 @@ impl Key {
 #[derive(Debug)]
 pub struct Facts {
     shape: &'static Shape,
+    /// The block behind which all go, counted from 1.
+    end: u64,
     /// Members of the top in their order.
     pub sections: Vec<Section>,
     /// Turns in their order.
@@ -118,11 +120,12 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Nothing yet.
+    /// Nothing yet. Behind the block with the number `end`, counted from 1, all go.
     #[must_use]
-    pub fn new(shape: &'static Shape, resumable: bool) -> Self {
+    pub fn new(shape: &'static Shape, resumable: bool, end: u64) -> Self {
         Self {
             shape,
+            end,
             sections: Vec::new(),
             turns: Vec::new(),
             keys: Vec::new(),
@@ -148,6 +151,12 @@ impl Facts {
     #[must_use]
     pub fn shape(&self) -> &'static Shape {
         self.shape
+    }
+
+    /// Whether nothing that stays stands behind the block of this number.
+    #[must_use]
+    pub fn ends(&self, block: u64) -> bool {
+        block >= self.end
     }
 
     /// Whether a text without quotes is known to be whole.

@@ -86,7 +86,8 @@ struct Writing<'a> {
     facts: &'a Facts,
     plan: Plan<'a>,
     cx: &'a Cx<'a>,
-    /// How many members of the top were met, and turns and keys that stay.
+    /// How many blocks were met, and members of the top, and turns and keys that stay.
+    blocks: u64,
     sections: usize,
     turns: usize,
     keys: usize,
@@ -123,6 +124,7 @@ impl<'a> Writing<'a> {
             facts: plan.facts,
             plan,
             cx,
+            blocks: 0,
             sections: 0,
             turns: 0,
             keys: 0,
@@ -175,6 +177,8 @@ impl<'a> Writing<'a> {
             Piece::Block(block) => block,
         };
         let whole = 0..block.bytes.len();
+        self.blocks += 1;
+        let last = last || self.facts.ends(self.blocks);
         let (found, lossy) = checked(&block, last, self.plan.foreign, self.facts);
         if found.says.is_none() {
             return self.go(&block, whole, code_of(&block));

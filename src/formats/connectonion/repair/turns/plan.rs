@@ -2,13 +2,14 @@
 
 use super::super::super::file::Shape;
 use super::super::blocks::{Block, Blocks, Kind, Piece};
-use super::super::check::{Checked, check, is_bare};
+use super::super::check::{Checked, check, is_bare, is_complete};
 use super::super::facts::Facts;
 use super::super::{State, is_told};
 use super::Writing;
 use crate::diagnostic::{Code, Log};
 use crate::error::Result;
 use crate::format::{Bench, Cx, Reach, Repaired, Wish};
+use crate::json::Json;
 use crate::lines::BOM;
 use crate::position::Position;
 use crate::yaml::encoding::Encoding;
@@ -29,12 +30,42 @@ pub fn look(
     wish: &Wish,
     cx: &Cx<'_>,
 ) -> Result<Facts> {
-    let mut facts = Facts::new(shape, wish.resumable);
+    let facts = Facts::new(shape, wish.resumable, u64::MAX);
+    let (facts, Blocked { end, all }) = survey(bench, facts, foreign, cx)?;
+    if end == all {
+        return Ok(facts);
+    }
+    // What stands before all that goes is the end then, and has to be whole as such.
+    let facts = Facts::new(shape, wish.resumable, end);
+    survey(bench, facts, foreign, cx).map(|(facts, _)| facts)
+}
+
+/// The blocks of a file, which are counted from 1.
+struct Blocked {
+    /// The last one that stays wherever it stands.
+    end: u64,
+    all: u64,
+}
+
+/// Looks through a file.
+fn survey(
+    bench: &mut dyn Bench,
+    mut facts: Facts,
+    foreign: Option<&'static Encoding>,
+    cx: &Cx<'_>,
+) -> Result<(Facts, Blocked)> {
+    let (mut place, mut end) = (0, 0);
     each(bench.parts().main()?, cx, &mut |piece, last| {
         match piece {
             Piece::Aside(..) => (facts.damaged, facts.removes) = (true, true),
             Piece::Block(block) => {
-                let (checked, lossy) = checked(&block, last, foreign, &facts);
+                place += 1;
+                let (checked, lossy) = checked(&block, last || facts.ends(place), foreign, &facts);
+                let message = block.kind == Kind::Message;
+                let stays = |says: &Json| last || !message || is_complete(says);
+                if checked.says.as_ref().is_some_and(stays) {
+                    end = place;
+                }
                 facts.block(&block.kind, &block.bytes, last, &checked);
                 facts.damaged |= lossy.is_some();
                 facts.removes |= lossy.is_some();
@@ -43,7 +74,7 @@ pub fn look(
         Ok(())
     })?;
     facts.decide();
-    Ok(facts)
+    Ok((facts, Blocked { end, all: place }))
 }
 
 /// What the second walk goes by.
