@@ -142,6 +142,11 @@ pub trait Mend {
     /// Looks at a record. `false` if it is none, and nothing was noted.
     fn look(&mut self, record: &Rescued<'_>) -> bool;
 
+    /// Whether the record that was looked at last is not set aside, as far as that is known.
+    fn stays(&self) -> bool {
+        true
+    }
+
     /// Looks at bytes that are set aside. What is left of a record may tell where it stood.
     fn aside(&mut self, _bytes: &[u8], _code: Code) {}
 

@@ -34,6 +34,7 @@ impl<'a> Walk<'a> {
     pub fn look(&mut self, bench: &mut dyn Bench, mend: &mut dyn Mend) -> Result<()> {
         loop {
             let source = bench.parts().open(&self.part)?;
+            self.blank = None;
             let blank = &mut self.blank;
             self.pieces.walk(source, &mut |part| Ok(look(mend, part, blank)))?;
             if !mend.again() {
@@ -98,7 +99,7 @@ fn look(mend: &mut dyn Mend, part: Part<'_>, blank: &mut Option<Position>) -> bo
         }
         Part::Record(record) => {
             let taken = mend.look(&record);
-            if taken {
+            if taken && mend.stays() {
                 *blank = None;
             }
             taken

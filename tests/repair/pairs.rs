@@ -1,8 +1,9 @@
 //! agent-orchestrator's logs and metadata: every known damage beside what the scripts say.
 
-use crate::common::{Dir, corpus, files, name, read};
+use crate::common::{Dir, corpus, files, name, read, testdata};
 use crate::judge::{repaired, resumable, set_aside};
 use copyist::diagnostic::Code;
+use copyist::format::Wish;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -184,4 +185,20 @@ fn words_on_standard_error_are_no_damage() {
     dir.write("a.jsonl", &log(&["npm warn something", printed, "and more"]));
     let (code, said) = dir.said(&["repair", "-n", "a.jsonl"]);
     assert!(code == 0 && said.contains("healthy"), "{said}");
+}
+
+#[test]
+fn blank_lines_that_come_to_stand_last_hide_no_outcome() {
+    let format = &copyist::formats::agent_orchestrator::FORMAT;
+    let text = read(&testdata().join("agent-orchestrator/v2/orchard/in/orchard.jsonl"));
+    let lines: Vec<&[u8]> = text.split_inclusive(|b| *b == b'\n').collect();
+    let copies = lines[lines.len() - 3..].concat();
+    let source = [&text, &b"\n\n"[..], &copies].concat();
+    for wish in [Wish::default(), resumable()] {
+        let once = repaired(format, &source, &wish).expect("a session");
+        let plain = repaired(format, &text, &wish).expect("a session");
+        assert_eq!(once.out.escape_ascii().to_string(), plain.out.escape_ascii().to_string());
+        let again = repaired(format, &once.out, &wish).expect("a session");
+        assert!(!again.report.changed);
+    }
 }

@@ -174,11 +174,13 @@ impl<'a> Log<'a> {
         (self.before, after)
     }
 
-    /// Looks for calls without results among the lines that stay.
+    /// Looks at the lines that stay: for calls without results, and what the last one is.
     fn look_again(&mut self, place: u32, known: Option<(What, Cow<'_, [u8]>)>) {
-        if let (Some((what, text)), false) = (known, self.is_copy(place))
-            && let Some(resume) = &mut self.resume
-        {
+        if self.is_copy(place) {
+            return;
+        }
+        self.closed = matches!(known, Some((What::Result(_), _)));
+        if let (Some((what, text)), Some(resume)) = (known, &mut self.resume) {
             resume.look(place, what, &Json::checked(Bytes::copy_from_slice(&text)));
         }
     }
@@ -232,7 +234,7 @@ impl Mend for Log<'_> {
         let lines = std::mem::take(&mut self.looked);
         if self.copies.is_none() {
             self.copies = Some(std::mem::take(&mut self.twice).copies());
-            return self.resume.is_some();
+            return self.resume.is_some() || self.removes();
         }
         if let Some(resume) = &mut self.resume {
             resume.close(lines);
@@ -246,6 +248,10 @@ impl Mend for Log<'_> {
 
     fn removes(&self) -> bool {
         self.copies.as_ref().is_some_and(|copies| !copies.is_empty())
+    }
+
+    fn stays(&self) -> bool {
+        !self.is_copy(self.looked.saturating_sub(1))
     }
 
     fn blank_end(&self) -> Option<Code> {
