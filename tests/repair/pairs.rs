@@ -202,3 +202,14 @@ fn blank_lines_that_come_to_stand_last_hide_no_outcome() {
         assert!(!again.report.changed);
     }
 }
+
+#[test]
+fn an_empty_identifier_is_none() {
+    let dir = Dir::new();
+    dir.write("a.jsonl", &log(&[PROMPT, &INIT.replace("\"s-1\"", "\"\""), CALL]));
+    let repair = ["repair", "--in-place", "--no-backup", "a.jsonl"];
+    assert_eq!(dir.exit(&repair).0, 0);
+    let metadata = read(&dir.path("a.meta.json"));
+    assert_eq!(dir.exit(&repair).0, 0);
+    assert_eq!(read(&dir.path("a.meta.json")), metadata);
+}

@@ -120,7 +120,8 @@ impl Facts {
                 }
             }
             What::System(_) | What::Result(_) => {
-                self.id = of("session_id").or(self.id.take());
+                let said = of("session_id").filter(|id| id.as_bytes() != b"\"\"");
+                self.id = said.or(self.id.take());
                 self.cwd = self.cwd.take().or_else(|| of("cwd"));
             }
             _ => {}
