@@ -54,16 +54,17 @@ fn plainly(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
-    let source = source(from, version, parts, cx)?;
+    let same = from.name == to.format.name;
+    let source = if same { Some(from.at(version)) } else { source(from, version, parts, cx)? };
     let to = as_it_came(to, source.as_deref());
     let target = to.version().number;
     let moves = !cx.options.map_paths.is_empty();
-    if from.name == to.format.name && from.plane.is_some() && version <= target && !moves {
+    if same && from.plane.is_some() && version <= target && !moves {
         let input = parts.main()?;
         let mut output = sink.create("")?;
         return migrate::run(from, input, &mut output, Target::Version(target), cx);
     }
-    if from.name == to.format.name && version == target && !shares(from, parts) && !moves {
+    if same && version == target && !shares(from, parts) && !moves {
         return copy(from, version, parts, sink, cx);
     }
     let carrier = to.format.carrier.filter(|_| cx.options.residue);

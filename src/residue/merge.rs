@@ -201,16 +201,15 @@ fn names(items: &mut Items) -> Result<BTreeMap<u32, (Tag, u64)>> {
 
 /// The records of the file that an item speaks of: number, tag and hash of each.
 pub fn named(item: &Json) -> Vec<Option<(u32, Tag, u64)>> {
-    let list = |json: Json| super::template::items(&json);
     let one = |json: Json| {
-        let [number, print] = list(json).try_into().ok()?;
-        let (number, print): (Json, Json) = (number, print);
+        let list: Vec<_> = json.elements().collect();
+        let [number, print] = list.as_slice() else { return None };
         let (tag, print) = print::parsed(&print.text()?)?;
         Some((number.float()? as u32, tag, print))
     };
     match (item.member("derived"), item.member("by")) {
         (Some(name), _) => vec![one(name)],
-        (None, Some(names)) => list(names).into_iter().map(one).collect(),
+        (None, Some(names)) => names.elements().map(one).collect(),
         (None, None) => Vec::new(),
     }
 }

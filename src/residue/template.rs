@@ -9,7 +9,7 @@
 
 use super::forms::Form;
 use super::places::{Place, Places};
-use crate::json::{Cursor, Json, Span, text};
+use crate::json::{Cursor, Json, text};
 use bytes::Bytes;
 
 /// Strings of this length are looked for in longer ones.
@@ -96,7 +96,7 @@ impl Base {
                 out.push(b'}');
             }
             Inner::Items(list) => {
-                let beside = opened(beside, items);
+                let beside = opened(beside, |list| list.elements().collect());
                 out.push(b'[');
                 for (i, item) in list.into_iter().enumerate() {
                     separate(i, out);
@@ -175,8 +175,7 @@ fn given(reference: &Json, path: &str, base: &[Json]) -> Option<Json> {
         None => resolve(base.get(to.float()? as usize)?, path)?,
     };
     if let Some(cut) = reference.member("cut") {
-        let ends: Vec<usize> =
-            items(&cut).iter().filter_map(|n| Some(n.float()? as usize)).collect();
+        let ends: Vec<usize> = cut.elements().filter_map(|n| Some(n.float()? as usize)).collect();
         let whole = value.normal();
         let inner = inside(&whole);
         let [before, behind] = ends.try_into().ok()?;
@@ -230,7 +229,7 @@ impl Inner {
                 }
             }
             Some(b'[') => {
-                let items = items(value);
+                let items: Vec<_> = value.elements().collect();
                 let inside: usize = items.iter().map(|item| item.as_bytes().len() + 1).sum();
                 let tight = bytes.len() == inside.max(1) + 1;
                 if tight { Self::Items(items) } else { Self::Whole }
@@ -277,7 +276,7 @@ fn step(
             }
         }
         Some(b'[') => {
-            for (i, value) in items(value).into_iter().enumerate() {
+            for (i, value) in value.elements().enumerate() {
                 let path = format!("{path}/{i}");
                 show(&path, key, &value);
                 step(&value, &path, key, depth + 1, show);
@@ -293,7 +292,7 @@ fn resolve(value: &Json, path: &str) -> Option<Json> {
     for step in path.split('/').skip(1) {
         value = match value.as_bytes().first()? {
             b'{' => value.member(step)?,
-            b'[' => items(&value).into_iter().nth(step.parse().ok()?)?,
+            b'[' => value.elements().nth(step.parse().ok()?)?,
             _ => return None,
         };
     }
@@ -304,20 +303,6 @@ fn resolve(value: &Json, path: &str) -> Option<Json> {
 pub fn members(object: &Json) -> Vec<(Json, Json)> {
     let slice = |part| Json::checked(object.bytes().slice_ref(part));
     object.members().map(|(key, value)| (slice(key), slice(value))).collect()
-}
-
-/// The items of a list.
-pub fn items(array: &Json) -> Vec<Json> {
-    let text = array.as_bytes();
-    let mut cursor = Cursor::new(text);
-    let mut list = Vec::new();
-    if cursor.begin_array().is_ok() {
-        while let Ok(true) = cursor.next_element() {
-            let Ok(Span { start, end }) = cursor.skip_value() else { break };
-            list.push(Json::checked(array.bytes().slice(start..end)));
-        }
-    }
-    list
 }
 
 /// A string's spelling without its quotes.

@@ -3,7 +3,7 @@
 use super::output::Policy;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
 
 /// The path of a part whose name is put behind `stem`. Names can come from what a file holds, so
@@ -34,7 +34,12 @@ pub fn check_part(stem: &Path, name: &str) -> Result<PathBuf> {
 
 /// Whether the target is something that is written to, never replaced: a device or a pipe.
 pub fn is_special(target: &Path) -> bool {
-    fs::metadata(target).is_ok_and(|meta| !meta.is_file() && !meta.is_dir())
+    fs::metadata(target).is_ok_and(|meta| is_device(&meta))
+}
+
+/// Whether it is a device or a pipe.
+fn is_device(meta: &Metadata) -> bool {
+    !meta.is_file() && !meta.is_dir()
 }
 
 /// Whether an output may go there.
@@ -43,14 +48,14 @@ pub fn is_special(target: &Path) -> bool {
 /// If it is one of the inputs, is a folder, or exists and may not be written over.
 pub fn check_target(target: &Path, inputs: &[PathBuf], policy: Policy) -> Result<()> {
     let there = fs::metadata(target).ok();
-    let (folder, file) = there.as_ref().map_or((false, false), |m| (m.is_dir(), m.is_file()));
-    if there.is_some() && !folder && !file {
+    if there.as_ref().is_some_and(is_device) {
         return Ok(());
     }
     let same = |input: &PathBuf| same_file::is_same_file(input, target).unwrap_or(false);
     if there.is_some() && inputs.iter().any(same) {
         return Err(Error::request(Code::SameFile, Code::SameFile.title()));
     }
+    let folder = there.is_some_and(|meta| meta.is_dir());
     if folder || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
         let message = format!("{} is a folder", target.display());
         return Err(Error::request(Code::OutputFolder, message));

@@ -8,6 +8,7 @@
 //!
 //! Source: traps T1 and T4 of `packages/runtime` at 48e27ff, as they were seen.
 
+use super::messages::role;
 use super::run::kind_of;
 use crate::error::Result;
 use crate::format::Cx;
@@ -46,7 +47,7 @@ pub fn of(run: Box<dyn Read>, cx: &Cx<'_>) -> Result<Vec<Json>> {
                 let said = messages(&record, "output");
                 open = said.iter().flat_map(calls).collect();
                 // An earlier turn may have said the same.
-                let mut turn = history.iter().rev().take_while(|message| !is(message, "user"));
+                let mut turn = history.iter().rev().take_while(|message| role(message) != "user");
                 if !turn.any(|message| said.first() == Some(message)) {
                     history.extend(said);
                 }
@@ -70,11 +71,6 @@ pub fn of(run: Box<dyn Read>, cx: &Cx<'_>) -> Result<Vec<Json>> {
 fn messages(record: &Json, side: &str) -> Vec<Json> {
     let list = record.member(side).and_then(|side| side.member("messages"));
     list.iter().flat_map(Json::elements).collect()
-}
-
-/// Whether a message is of this role.
-fn is(message: &Json, role: &str) -> bool {
-    message.member("role").and_then(|own| own.text()).is_some_and(|own| own == role)
 }
 
 fn calls(message: &Json) -> Vec<Json> {
@@ -111,7 +107,7 @@ pub fn missing(history: Vec<Json>, stored: &[u64]) -> Option<Vec<Json>> {
     };
     let mut history = history;
     if stored.is_empty() || !follows(&history) {
-        history.retain(|message| !is(message, "system"));
+        history.retain(|message| role(message) != "system");
     }
     follows(&history).then(|| history.split_off(stored.len()))
 }

@@ -37,7 +37,8 @@ pub fn is_result(message: &[u8]) -> bool {
     role(&Json::checked(Bytes::copy_from_slice(message))) == "tool"
 }
 
-fn role(message: &Json) -> String {
+/// Who says a message; empty if it does not tell.
+pub fn role(message: &Json) -> String {
     message.member("role").and_then(|role| role.text()).unwrap_or_default()
 }
 
@@ -57,6 +58,11 @@ pub struct Calls {
 }
 
 impl Calls {
+    /// Looks at the messages that come next.
+    pub fn look_at(&mut self, messages: &[Json]) {
+        messages.iter().for_each(|message| self.look(message));
+    }
+
     /// Looks at the next message. Some providers' answers are a message for each block, so that an
     /// answer ends only where a result or something else comes.
     pub fn look(&mut self, message: &Json) {
@@ -188,8 +194,7 @@ impl<'a> Log<'a> {
 
     /// Appends messages that a run proves.
     pub fn restore(&mut self, messages: Vec<Json>) {
-        let calls = self.calls.iter_mut();
-        calls.for_each(|calls| messages.iter().for_each(|message| calls.look(message)));
+        self.calls.iter_mut().for_each(|calls| calls.look_at(&messages));
         self.restored = messages;
     }
 

@@ -125,8 +125,7 @@ impl State {
 
     /// Appends messages that a run proves.
     pub fn restore(&mut self, messages: Vec<Json>) {
-        let calls = self.calls.iter_mut();
-        calls.for_each(|calls| messages.iter().for_each(|message| calls.look(message)));
+        self.calls.iter_mut().for_each(|calls| calls.look_at(&messages));
         self.restored = messages;
     }
 

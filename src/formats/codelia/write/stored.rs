@@ -3,7 +3,7 @@
 use super::Run;
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::Result;
-use crate::formats::codelia::log::{self, Survey as Log};
+use crate::formats::codelia::log::{self, Survey};
 use crate::formats::codelia::names::{DATABASE, EPOCH, log_part, output_part, state_part};
 use crate::formats::codelia::read::stored_of;
 use crate::formats::codelia::rows::{self, Row};
@@ -95,7 +95,7 @@ impl Run<'_> {
     /// Writes the state as a log of its messages, and as a row of the database.
     fn row(&mut self, record: &Node, mut node: Node, at: Position) -> Result<()> {
         let own = record.is(Field::Layout, "log");
-        let mut found = Log::default();
+        let mut found = Survey::default();
         if record.json(Field::Messages).is_some() {
             self.create(&log_part(&node.text(Field::Session).unwrap_or_default()))?;
             found = self.log(record, at)?;
@@ -112,18 +112,18 @@ impl Run<'_> {
     }
 
     /// Writes the log, and says what it holds.
-    fn log(&mut self, record: &Node, at: Position) -> Result<Log> {
+    fn log(&mut self, record: &Node, at: Position) -> Result<Survey> {
         let references = references(record);
         if let Some(raw) = raw_of(record).filter(|_| record.is(Field::Layout, "log")) {
             let messages = self.sources.messages(&references)?.messages;
             if log::split(&raw, 0).0 == messages {
                 self.put(record, &raw)?;
                 let last_user = messages.iter().rfind(|message| rows::is_of_user(message)).cloned();
-                return Ok(Log { messages: messages.len(), last_user });
+                return Ok(Survey { messages: messages.len(), last_user });
             }
             self.cx.raw_refused(at);
         }
-        let (mut found, pen) = (Log::default(), &mut self.pen);
+        let (mut found, pen) = (Survey::default(), &mut self.pen);
         let missing = self.sources.each(&references, &mut |message| {
             if let Some(pen) = pen {
                 pen.line(record)?.extend_from_slice(message.as_bytes());
