@@ -1,5 +1,7 @@
 //! What a session is read from, and what it is written to.
 
+pub mod room;
+
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use std::io::{self, Read, Seek, Write};

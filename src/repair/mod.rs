@@ -8,6 +8,7 @@
 //! of what was done, and what cannot stand in the output to the quarantine. Nothing of the session
 //! is kept in memory but an index.
 
+mod draft;
 mod mark;
 mod pieces;
 mod quarantine;
@@ -20,17 +21,23 @@ pub use quarantine::QUARANTINE;
 pub use twice::Twice;
 pub use walk::Walk;
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Bench, Cx, Format, Parts, Repaired, Sink, Wish};
+use crate::parts::room::Room;
 use crate::position::Position;
+use draft::{Again, Draft};
 use quarantine::Quarantine;
-use std::io::{self, Write};
+use std::io::Write;
 
 /// Repairs one session.
 ///
 /// A session that nothing is wrong with passes byte for byte. What cannot stand in the output goes
 /// to the part [`QUARANTINE`], which is made only if there is something to put into it.
+///
+/// What was set aside or put in can change what the rest means: which record is the last, what an
+/// entry refers to. So what a repair made is repaired again until nothing is wrong with it, and
+/// goes to its place then.
 ///
 /// # Errors
 /// If not one record is there, or if reading or writing fails.
@@ -63,10 +70,67 @@ pub fn run(
     if !format.links() {
         wish.relink.iter().for_each(|(entry, parent)| cx.report(not_linked(entry, parent)));
     }
-    let mut work = Work { parts, sink, quarantine: Quarantine::default() };
+    let (mut room, mut quarantine) = (None, Quarantine::default());
+    let before = Draft::default();
+    let lent = Lent { before: &before, sink, room: &mut room, quarantine: &mut quarantine };
+    let (mut draft, mut done) = pass(format, parts, lent, wish, cx)?;
+    let wish = Wish { relink: Vec::new(), ..wish.clone() };
+    for number in 2.. {
+        if !done.changed {
+            break;
+        }
+        let (log, aside) = (Log::default(), quarantine.turn());
+        let inner = Cx { options: cx.options, log: &log };
+        let lent = Lent { before: &draft, sink, room: &mut room, quarantine: &mut quarantine };
+        let mut again = Again { source: parts, draft: &draft };
+        let (next, more) = match pass(format, &mut again, lent, &wish, &inner) {
+            Ok((_, more)) if !more.changed && quarantine.taken() == aside => break,
+            Ok(made) if number <= PASSES => made,
+            made => {
+                cx.report(unsettled(made.err()));
+                break;
+            }
+        };
+        tell(log, cx);
+        let Repaired { entries, messages, .. } = more;
+        (draft, done) = (next, Repaired { entries, messages, ..done });
+    }
+    draft.put(quarantine.part(), parts, sink)?;
+    Ok(Repaired { quarantined: quarantine.taken(), fixes: fixes(cx), ..done })
+}
+
+/// How often a session is repaired at most. Twice is mostly enough.
+const PASSES: u32 = 8;
+
+fn unsettled(error: Option<Error>) -> Diagnostic {
+    let why = error.map(|error| format!(": {error}")).unwrap_or_default();
+    Diagnostic::new(Code::Unsettled, format!("{}{why}", Code::Unsettled.title()))
+}
+
+/// One repair of a session.
+fn pass<'a>(
+    format: &Format,
+    parts: &'a mut dyn Parts,
+    lent: Lent<'a>,
+    wish: &Wish,
+    cx: &Cx<'_>,
+) -> Result<(Draft, Repaired)> {
+    let mut work = Work { parts, lent, draft: Draft::default() };
     let done = (format.repair)(&mut work, wish, cx)?;
-    let quarantined = work.quarantine.finish()?;
-    Ok(Repaired { quarantined, fixes: fixes(cx), ..done })
+    work.lent.quarantine.flush()?;
+    Ok((work.draft, done))
+}
+
+/// Tells of what another repair found. Its places are not those of the input.
+fn tell(log: Log, cx: &Cx<'_>) {
+    for found in log.into_findings().diagnostics {
+        if !found.code.is_fix() && cx.log.count_of(found.code) > 0 {
+            continue;
+        }
+        let place = found.at.map(|at| format!(", in line {} of what was repaired", at.line));
+        let message = format!("{}{}", found.message, place.unwrap_or_default());
+        cx.report(Diagnostic { at: None, message, ..found });
+    }
 }
 
 /// What a result says that is put in for a call of a tool that got none.
@@ -92,11 +156,29 @@ fn fixes(cx: &Cx<'_>) -> u64 {
     fixes.map(|code| cx.log.count_of(*code)).sum()
 }
 
+/// What all repairs of one session share.
+struct Lent<'a> {
+    /// What the repair before made.
+    before: &'a Draft,
+    sink: &'a mut dyn Sink,
+    room: &'a mut Option<Room>,
+    quarantine: &'a mut Quarantine,
+}
+
+impl Lent<'_> {
+    fn room(&mut self) -> Result<&Room> {
+        Ok(match &mut *self.room {
+            Some(room) => room,
+            empty => empty.insert(Room::of(self.sink.spool()?)),
+        })
+    }
+}
+
 /// One repair.
 struct Work<'a> {
     parts: &'a mut dyn Parts,
-    sink: &'a mut dyn Sink,
-    quarantine: Quarantine,
+    lent: Lent<'a>,
+    draft: Draft,
 }
 
 impl Bench for Work<'_> {
@@ -105,30 +187,27 @@ impl Bench for Work<'_> {
     }
 
     fn takes_parts(&self) -> bool {
-        self.sink.takes_parts()
+        self.lent.sink.takes_parts()
     }
 
     fn begin(&mut self, removes: bool) -> Result<()> {
         if removes {
-            self.quarantine = Quarantine::new(self.sink.create(QUARANTINE)?);
+            let part = self.lent.room()?.part();
+            self.lent.quarantine.open(part);
         }
         Ok(())
     }
 
     fn create(&mut self, part: &str) -> Result<Box<dyn Write>> {
-        self.sink.create(part)
+        Ok(Box::new(self.draft.create(part, self.lent.room()?)))
     }
 
     fn keep(&mut self, part: &str) -> Result<()> {
-        if self.sink.is_in_place() {
-            return Ok(());
-        }
-        let (mut from, mut to) = (self.parts.open(part)?, self.sink.create(part)?);
-        let copied = io::copy(&mut from, &mut to).and_then(|_| to.flush());
-        copied.map_err(|error| Error::io("cannot write", error))
+        self.draft.keep(part, self.lent.before);
+        Ok(())
     }
 
     fn aside(&mut self, part: &str, bytes: &[u8], at: Position, code: Code) -> Result<()> {
-        self.quarantine.take(part, bytes, at, code)
+        self.lent.quarantine.take(part, bytes, at, code)
     }
 }

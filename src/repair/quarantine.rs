@@ -3,6 +3,7 @@
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::json::text;
+use crate::parts::room::Part;
 use crate::position::Position;
 use std::io::{BufWriter, Write};
 
@@ -12,15 +13,27 @@ pub const QUARANTINE: &str = ".quarantine.jsonl";
 /// Writes what is set aside, each piece with where it stood and why it could not stay.
 #[derive(Default)]
 pub struct Quarantine {
-    out: Option<BufWriter<Box<dyn Write>>>,
+    part: Option<Part>,
+    out: Option<BufWriter<Part>>,
+    /// How many repairs there were before this one.
+    pass: u32,
     /// How many bytes were set aside.
     taken: u64,
 }
 
 impl Quarantine {
-    /// Into a part.
-    pub fn new(part: Box<dyn Write>) -> Self {
-        Self { out: Some(BufWriter::new(part)), taken: 0 }
+    /// Another repair begins, of what the one before made; says how many bytes those before set
+    /// aside.
+    pub fn turn(&mut self) -> u64 {
+        self.pass += 1;
+        self.out = None;
+        self.taken
+    }
+
+    /// Opens it: in this part, or behind what is there.
+    pub fn open(&mut self, part: Part) {
+        let part = self.part.get_or_insert(part);
+        self.out = Some(BufWriter::new(part.clone()));
     }
 
     /// Sets bytes of a part aside.
@@ -42,6 +55,9 @@ impl Quarantine {
             bytes.len()
         );
         line.extend_from_slice(head.as_bytes());
+        if self.pass > 0 {
+            line.extend_from_slice(format!("\"pass\":{},", self.pass + 1).as_bytes());
+        }
         if !part.is_empty() {
             line.extend_from_slice(b"\"part\":");
             text::quote(part, &mut line);
@@ -62,14 +78,22 @@ impl Quarantine {
         out.write_all(&line).map_err(|error| Error::io("cannot write the quarantine", error))
     }
 
-    /// Writes what is left; says how many bytes were set aside.
+    /// Writes what is left.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn finish(&mut self) -> Result<u64> {
+    pub fn flush(&mut self) -> Result<()> {
         let flushed = self.out.as_mut().map_or(Ok(()), Write::flush);
-        flushed
-            .map(|()| self.taken)
-            .map_err(|error| Error::io("cannot write the quarantine", error))
+        flushed.map_err(|error| Error::io("cannot write the quarantine", error))
+    }
+
+    /// How many bytes were set aside.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// What was written, if anything was to be.
+    pub fn part(&self) -> Option<&Part> {
+        self.part.as_ref()
     }
 }

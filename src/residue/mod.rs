@@ -20,7 +20,6 @@ mod note;
 mod pack;
 mod places;
 mod print;
-mod room;
 mod shelf;
 mod stage;
 mod template;

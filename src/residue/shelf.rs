@@ -1,10 +1,10 @@
 //! Records that can be asked for by their number, outside of memory.
 
-use super::room::{Part, Room};
 use super::stage::Staged;
 use crate::error::{Error, Result};
 use crate::format::Spool;
 use crate::formats::canonical;
+use crate::parts::room::{Part, Room};
 use crate::record::Record;
 use bytes::Bytes;
 use std::io::{Read, Write};

@@ -1,9 +1,9 @@
 //! A session that is written, and read again before it goes to its place.
 
-use super::room::{Part, Room};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Beginning, Carrier, Change, Load, Parts, Sink, Spool};
+use crate::parts::room::{Part, Room};
 use crate::residue::pack::Chunks;
 use std::io::{self, Read, Write};
 

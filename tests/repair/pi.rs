@@ -288,6 +288,25 @@ fn what_follows_an_end_that_goes_is_the_leaf_ever_after() {
 }
 
 #[test]
+fn what_a_repair_takes_away_is_missed_by_nothing_that_stays() {
+    let compaction = concat!(
+        r#"{"type":"compaction","id":"c","parentId":"r","timestamp":"t","summary":"so far","#,
+        r#""firstKeptEntryId":"r","tokensBefore":9}"#
+    );
+    let entries = [user("a", "", "Hello"), result("r", "a", "none"), compaction.to_owned()];
+    let source = session(&[&entries[..], &[user("b", "c", "Go on")]].concat());
+    let done = holds(&source, &resumable(), "a result that a compaction keeps first").expect("it");
+    let kept = &lines(&done.out)[2];
+    assert_eq!(kept["firstKeptEntryId"], "c", "{kept}");
+    let said = &done.findings.diagnostics;
+    let found: Vec<_> = said.iter().map(|found| (found.code, found.at.map(|at| at.line))).collect();
+    let orphan = (Code::OrphanResult, Some(3));
+    assert_eq!(found[0], orphan, "{found:?}");
+    assert_eq!(found.last(), Some(&(Code::TargetItself, None)), "{found:?}");
+    assert!(said.last().is_some_and(|last| last.message.contains("line 3 of what was repaired")));
+}
+
+#[test]
 fn trees_of_any_shape_are_mended_at_once() {
     let mut random = Random(7);
     let empty = r#""message":{"role":"assistant","content":[],"stopReason":"stop"}"#;

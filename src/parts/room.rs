@@ -1,7 +1,7 @@
 //! Parts that share room outside of memory: a session may have more of them than a process may have
 //! files.
 
-use crate::format::Spool;
+use super::Spool;
 use std::cell::RefCell;
 use std::io::{self, Read, SeekFrom, Write};
 use std::rc::Rc;

@@ -1,0 +1,119 @@
+//! What a repair has made of a session, where it can be read once more before it goes to its place.
+
+use super::quarantine::QUARANTINE;
+use crate::error::{Error, Result};
+use crate::format::{Parts, Sink};
+use crate::parts::room::{Part, Room};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// The parts of a session, in the order in which they go to their places.
+#[derive(Default)]
+pub struct Draft {
+    /// `None` for a part that is as it was.
+    parts: Vec<(String, Option<Part>)>,
+}
+
+impl Draft {
+    /// A part that stays as it is, or as the draft `before` has it.
+    pub fn keep(&mut self, name: &str, before: &Self) {
+        self.parts.push((name.to_owned(), before.part(name).cloned()));
+    }
+
+    /// A part that is written anew.
+    pub fn create(&mut self, name: &str, room: &Room) -> Part {
+        let part = room.part();
+        self.parts.push((name.to_owned(), Some(part.clone())));
+        part
+    }
+
+    fn part(&self, name: &str) -> Option<&Part> {
+        self.parts.iter().find(|(part, _)| part == name).and_then(|(_, part)| part.as_ref())
+    }
+
+    /// Puts everything in its place, what was set aside first, so that no byte is nowhere at any
+    /// moment.
+    ///
+    /// # Errors
+    /// If a part has no place, or cannot be copied.
+    pub fn put(
+        &self,
+        aside: Option<&Part>,
+        source: &mut dyn Parts,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        if let Some(aside) = aside {
+            copy(&mut aside.reading(0), &mut *sink.create(QUARANTINE)?)?;
+        }
+        for (name, part) in &self.parts {
+            match part {
+                Some(part) => copy(&mut part.reading(0), &mut *sink.create(name)?)?,
+                None if sink.is_in_place() => {}
+                None => copy(&mut *source.open(name)?, &mut *sink.create(name)?)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies are made in pieces of this size.
+const BUFFER: usize = 256 << 10;
+
+fn copy(from: &mut dyn Read, to: &mut dyn Write) -> Result<()> {
+    let mut from = io::BufReader::with_capacity(BUFFER, from);
+    let copied = io::copy(&mut from, to).and_then(|_| to.flush());
+    copied.map_err(|error| Error::io("cannot write", error))
+}
+
+/// A session as a draft has it.
+pub struct Again<'a> {
+    pub source: &'a mut dyn Parts,
+    pub draft: &'a Draft,
+}
+
+impl Parts for Again<'_> {
+    fn names(&self) -> Vec<String> {
+        let has = |name: &String| self.draft.parts.iter().any(|(part, _)| part == name);
+        let mut names = self.source.names();
+        names.retain(has);
+        let new = self.draft.parts.iter().map(|(name, _)| name);
+        let new: Vec<_> = new.filter(|name| !names.contains(name)).cloned().collect();
+        names.extend(new);
+        names
+    }
+
+    fn file_name(&self) -> Option<String> {
+        self.source.file_name()
+    }
+
+    fn session(&self) -> Option<String> {
+        self.source.session()
+    }
+
+    fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
+        self.open_at(name, 0)
+    }
+
+    fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
+        match self.draft.part(name) {
+            Some(part) => Ok(Box::new(part.reading(byte))),
+            None => self.source.open_at(name, byte),
+        }
+    }
+
+    fn keep(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {
+        self.source.copies(names)
+    }
+
+    fn follow(&mut self, name: &str) -> Result<Option<Box<dyn Read>>> {
+        self.source.follow(name)
+    }
+
+    fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
+        self.source.index()
+    }
+}
