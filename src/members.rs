@@ -1,9 +1,9 @@
 //! The few members of a line that migration looks at, found in the one walk that checks the line.
 
-use crate::json::{Cursor, Fault, Span, text};
+use crate::json::{Cursor, Fault, Span, Tokens, Walk, text};
 
 /// A member of the line's object.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
     /// Its key, quotes included.
     pub key: Span,
@@ -17,7 +17,7 @@ pub struct Member {
 
 /// A checked line and the places in it. Of a member that stands twice the last counts, as in
 /// JavaScript.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
     /// `type`.
     pub kind: Option<Member>,
@@ -62,13 +62,26 @@ impl Scan {
     /// # Errors
     /// If it is not one JSON value.
     pub fn walk(&mut self, line: &[u8]) -> Result<bool, Fault> {
-        let mut cursor = Cursor::new(line);
+        if let Some(tokens) = Tokens::of(line) {
+            if let Ok(true) = self.along(tokens, line) {
+                return Ok(true);
+            }
+            *self = Self::default();
+        }
+        self.along(Cursor::new(line), line)
+    }
+
+    /// Walks along a line whichever way its tokens are found.
+    ///
+    /// # Errors
+    /// As [`walk`](Self::walk).
+    pub fn along(&mut self, mut cursor: impl Walk, line: &[u8]) -> Result<bool, Fault> {
         if cursor.peek() != Some(b'{') {
             cursor.skip_value()?;
             return cursor.end().map(|()| false);
         }
         cursor.begin_object()?;
-        let mut before = cursor.at();
+        let mut before = cursor.last() + 1;
         let mut last: Option<Place> = None;
         while let Some(key) = cursor.next_key()? {
             self.members += 1;
@@ -88,7 +101,7 @@ impl Scan {
             last = place;
             before = value.end;
         }
-        let close = cursor.at() - 1;
+        let close = cursor.last();
         self.close = close;
         if let Some(member) = last.and_then(|place| self.at(place)) {
             member.after = close;
@@ -97,20 +110,22 @@ impl Scan {
         Ok(true)
     }
 
-    fn message(&mut self, cursor: &mut Cursor<'_>, line: &[u8]) -> Result<Span, Fault> {
+    fn message(&mut self, cursor: &mut impl Walk, line: &[u8]) -> Result<Span, Fault> {
         (self.role, self.message) = (None, None);
         if cursor.peek() != Some(b'{') {
             return cursor.skip_value();
         }
-        let start = cursor.at();
         cursor.begin_object()?;
+        let start = cursor.last();
         while let Some(key) = cursor.next_key()? {
             let value = cursor.skip_value()?;
-            if text::is(key.of(line), "role") {
+            let key = key.of(line);
+            // Most keys are told apart by their first letter.
+            if matches!(key, [_, b'r' | b'\\', ..]) && text::is(key, "role") {
                 self.role = Some(value);
             }
         }
-        let message = Span { start, end: cursor.at() };
+        let message = Span { start, end: cursor.last() + 1 };
         self.message = Some(message);
         Ok(message)
     }

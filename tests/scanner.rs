@@ -1,7 +1,12 @@
 //! The fast scanner accepts and rejects what serde_json does, wherever in a block a fault stands.
 
-use copyist::json::{Cursor, What};
+mod common;
+
+use common::{corpus, files, read, testdata};
+use copyist::json::{Cursor, Tokens, Walk, What};
+use copyist::members::Scan;
 use serde::de::IgnoredAny;
+use std::path::PathBuf;
 
 /// Lines that are no JSON, and a few that look as if.
 const FAULTS: [&str; 32] = [
@@ -44,6 +49,20 @@ fn accepts(text: &[u8]) -> Result<(), What> {
     cursor.skip_value().and_then(|_| cursor.end()).map_err(|fault| fault.what)
 }
 
+fn along(walk: impl Walk, text: &[u8]) -> Option<(bool, Scan)> {
+    let mut scan = Scan::default();
+    scan.along(walk, text).ok().map(|object| (object, scan))
+}
+
+/// By its tokens a text is the same as byte by byte.
+fn is_the_same_by_tokens(text: &[u8]) {
+    let Some(tokens) = Tokens::of(text) else { return };
+    let (fast, slow) = (along(tokens, text), along(Cursor::new(text), text));
+    let shown = String::from_utf8_lossy(text);
+    assert_eq!(fast.is_some(), slow.is_some(), "{shown}");
+    assert!(fast == slow, "{shown}: {fast:#?} {slow:#?}");
+}
+
 #[test]
 fn a_fault_is_found_at_every_place_of_a_block() {
     for fault in FAULTS {
@@ -58,6 +77,7 @@ fn a_fault_is_found_at_every_place_of_a_block() {
                     let expected = serde_json::from_str::<IgnoredAny>(&text).is_ok();
                     let found = accepts(text.as_bytes());
                     assert_eq!(found.is_ok(), expected, "{text}");
+                    is_the_same_by_tokens(text.as_bytes());
                     kinds.extend(found.err());
                 }
             }
@@ -73,6 +93,54 @@ fn what_is_good_is_good_at_every_place_of_a_block() {
         for shift in 0..70 {
             let text = format!(r#"{{"{}":"{}{inside}"}}"#, "k".repeat(shift), "\\\\".repeat(shift));
             assert_eq!(accepts(text.as_bytes()), Ok(()), "{text}");
+            is_the_same_by_tokens(text.as_bytes());
+        }
+    }
+}
+
+#[test]
+fn the_members_of_a_line_are_found_wherever_white_space_stands() {
+    let line = r#" { "type" : "message" , "id":"a","n":-1.5e+7 , "message" : {"content":[[],{},
+        [1,{"a":[true,null]}]],"role" :"user" } ,"timestamp": "t","id" : false } "#;
+    let places: Vec<_> = (0..=line.len()).filter(|at| !line.as_bytes()[*at..].is_empty()).collect();
+    for at in places {
+        for space in ["", " ", "\t\r\n", &" ".repeat(70)] {
+            is_the_same_by_tokens([&line[..at], space, &line[at..]].concat().as_bytes());
+            is_the_same_by_tokens([&line[..at], space].concat().as_bytes());
+        }
+    }
+    for wrong in ["\\", "\"", "\\\"", "{", "}", "[", "]", ":", ",", "1", "x", "\u{1}", "\u{e9}"] {
+        for at in 0..line.len() {
+            is_the_same_by_tokens([&line[..at], wrong, &line[at..]].concat().as_bytes());
+            is_the_same_by_tokens([&line[..at], wrong, &line[at + 1..]].concat().as_bytes());
+        }
+    }
+}
+
+#[test]
+fn runs_of_tokens_may_end_anywhere() {
+    for count in 150..300 {
+        for item in ["1,", "{},", "[[]],", "{\"a\":\"b\"},", "\"\","] {
+            let list = item.repeat(count);
+            is_the_same_by_tokens(
+                format!(r#"{{"a":[{list}0],"message":{{"role":1}}}}"#).as_bytes(),
+            );
+            is_the_same_by_tokens(format!(r#"{{"a":[{list}]}}"#).as_bytes());
+        }
+        let deep = ["[".repeat(count), "]".repeat(count)].concat();
+        is_the_same_by_tokens(format!(r#"{{"a":{deep}}}"#).as_bytes());
+        is_the_same_by_tokens(format!(r#"{{"a":{deep}]}}"#).as_bytes());
+    }
+}
+
+#[test]
+fn lines_that_real_programs_wrote_are_the_same() {
+    let beside = corpus("scanner").map(|corpus| files(&corpus)).unwrap_or_default();
+    let all = files(&testdata()).into_iter().chain(beside);
+    let lines = |path: &PathBuf| path.extension().is_some_and(|end| end == "jsonl");
+    for path in all.filter(lines) {
+        for line in read(&path).split(|b| *b == b'\n').filter(|line| line.is_ascii()) {
+            is_the_same_by_tokens(line);
         }
     }
 }

@@ -5,11 +5,66 @@
 //! are no more than a kilobyte. Input must be UTF-8 (the line reader sees to that).
 
 use super::fault::{Fault, Span, What};
-use super::scan::{Levels, next_special};
+use super::scan::{Levels, first, next_special, no_digits, word};
 use super::strings;
 use super::text::decode_here;
 
 type Result<T> = std::result::Result<T, Fault>;
+
+/// A walk through an object and the objects in it, whichever way its tokens are found. The methods
+/// are those of [`Cursor`].
+pub trait Walk {
+    /// The first byte of the next value or token.
+    fn peek(&mut self) -> Option<u8>;
+    /// Enters an object.
+    ///
+    /// # Errors
+    /// If the next token is no `{`.
+    fn begin_object(&mut self) -> Result<()>;
+    /// The next key of the object entered, or `None` once past its `}`.
+    ///
+    /// # Errors
+    /// If the text breaks the grammar.
+    fn next_key(&mut self) -> Result<Option<Span>>;
+    /// Checks one value of any kind and steps over it.
+    ///
+    /// # Errors
+    /// If the text breaks the grammar.
+    fn skip_value(&mut self) -> Result<Span>;
+    /// The place of the brace that was passed last, right behind it.
+    fn last(&self) -> usize;
+    /// Nothing but white space may follow.
+    ///
+    /// # Errors
+    /// If anything does.
+    fn end(&mut self) -> Result<()>;
+}
+
+impl Walk for Cursor<'_> {
+    fn peek(&mut self) -> Option<u8> {
+        self.peek()
+    }
+
+    fn begin_object(&mut self) -> Result<()> {
+        self.begin_object()
+    }
+
+    fn next_key(&mut self) -> Result<Option<Span>> {
+        self.next_key()
+    }
+
+    fn skip_value(&mut self) -> Result<Span> {
+        self.skip_value()
+    }
+
+    fn last(&self) -> usize {
+        self.at.saturating_sub(1)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.end()
+    }
+}
 
 /// A position in a JSON text; it reports spans and builds nothing.
 ///
@@ -282,6 +337,16 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Where the number or word ends that begins here.
+    ///
+    /// # Errors
+    /// If none does.
+    #[inline]
+    pub(super) fn end_of_scalar(bytes: &'a [u8], at: usize) -> Result<usize> {
+        let mut cursor = Self { bytes, at, fresh: false };
+        cursor.scalar().map(|()| cursor.at)
+    }
+
     fn scalar(&mut self) -> Result<()> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         match rest.first() {
@@ -308,8 +373,12 @@ impl<'a> Cursor<'a> {
 
     fn digits(&mut self) -> Result<()> {
         let start = self.at;
-        while let Some(b'0'..=b'9') = self.bytes.get(self.at) {
-            self.at += 1;
+        while let Some(word) = word(self.bytes, self.at) {
+            let count = first(no_digits(word));
+            self.at += count;
+            if count < 8 {
+                break;
+            }
         }
         if self.at > start {
             Ok(())

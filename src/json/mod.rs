@@ -22,13 +22,15 @@ pub(crate) mod scan;
 mod spelling;
 pub mod strings;
 pub mod text;
+mod tokens;
 mod value;
-#[cfg(target_arch = "x86_64")]
+#[cfg_attr(not(target_arch = "x86_64"), path = "narrow.rs")]
 mod wide;
 
-pub use cursor::Cursor;
+pub use cursor::{Cursor, Walk};
 pub use fault::{Fault, Span, What};
 pub use flow::Flow;
 pub use salvage::salvage;
 pub use spelling::{Spelling, without_nan};
+pub use tokens::Tokens;
 pub use value::Json;

@@ -31,7 +31,7 @@ pub fn word(bytes: &[u8], at: usize) -> Option<u64> {
     }
 }
 
-/// The number of the byte that the lowest hit stands in.
+/// The number of the byte that the lowest hit stands in; 8 if there is none.
 #[inline(always)]
 pub fn first(hits: u64) -> usize {
     hits.trailing_zeros() as usize / 8
@@ -49,6 +49,14 @@ pub fn hits(word: u64) -> u64 {
     (low | back) & !word & HIGH
 }
 
+/// What of a word is no digit; above the first there may be others.
+#[inline(always)]
+pub fn no_digits(word: u64) -> u64 {
+    // Digits become 0 to 9, to which 0x76 can be added without reaching the high bit.
+    let digits = word ^ (ONES * u64::from(b'0'));
+    ((digits & !HIGH).wrapping_add(ONES * 0x76) | digits) & HIGH
+}
+
 /// The place from `at` on of the first quote, backslash or control character, or the end.
 #[inline(always)]
 pub fn next_special(bytes: &[u8], mut at: usize) -> usize {
@@ -60,6 +68,25 @@ pub fn next_special(bytes: &[u8], mut at: usize) -> usize {
         at += 8;
     }
     at.min(bytes.len())
+}
+
+/// The bytes of 64 behind backslashes that are not escaped themselves; `carried` says whether the
+/// first is, and then whether the next one will be. In a row of backslashes every
+/// second one is; adding the rows that begin at odd places to themselves carries a bit to where
+/// each ends, and so tells which.
+#[inline(always)]
+pub fn escaped(backslashes: u64, carried: &mut bool) -> u64 {
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    if backslashes == 0 {
+        return u64::from(std::mem::take(carried));
+    }
+    let before = u64::from(*carried);
+    let openers = backslashes & !before;
+    let follows = openers << 1 | before;
+    let odd_rows = openers & !EVEN & !follows;
+    let (ends, over) = odd_rows.overflowing_add(openers);
+    *carried = over;
+    (EVEN ^ (ends << 1)) & follows
 }
 
 /// A stack of bits, one a nesting level: true for objects.

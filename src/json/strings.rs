@@ -27,12 +27,7 @@ pub fn stop(bytes: &[u8], at: usize) -> usize {
 }
 
 fn long(bytes: &[u8], at: usize) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    let at = match super::wide::stop(bytes, at) {
-        Ok(place) => return place,
-        Err(rest) => rest,
-    };
-    portable(bytes, at)
+    super::wide::stop(bytes, at).unwrap_or_else(|rest| portable(bytes, rest))
 }
 
 /// The same as [`stop`] on any processor.
