@@ -12,6 +12,8 @@ pub const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// Bytes asked of the system at a time.
 const CHUNK: usize = 64 << 10;
+/// More room is made where less is left.
+const LEAST_ROOM: usize = 8 << 10;
 
 /// The most that the buffer grows by. `Vec` may reserve twice as much as it holds, but what is not
 /// written to costs no memory.
@@ -98,6 +100,8 @@ pub struct Lines<R> {
     bom: bool,
     /// Whether the unread part begins with a line that was reported as too long.
     overlong: bool,
+    /// Whether the source gave all it has. A terminal would ask the person once more.
+    ended: bool,
 }
 
 impl<R: Read> Lines<R> {
@@ -113,6 +117,7 @@ impl<R: Read> Lines<R> {
             limit,
             bom: false,
             overlong: false,
+            ended: false,
         }
     }
 
@@ -229,12 +234,15 @@ impl<R: Read> Lines<R> {
 
     /// Reads more; false at the end of the source.
     fn fill(&mut self) -> Result<bool> {
-        if self.start > 0 && (self.start == self.end || self.buffer.len() - self.end < CHUNK / 2) {
+        if self.ended {
+            return Ok(false);
+        }
+        if self.start > 0 && (self.start == self.end || self.buffer.len() - self.end < LEAST_ROOM) {
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
         }
-        if self.buffer.len() - self.end < CHUNK / 2 {
+        if self.buffer.len() - self.end < LEAST_ROOM {
             let more = self.buffer.len().clamp(CHUNK, LARGEST_STEP);
             self.buffer.resize(self.buffer.len() + more, 0);
         }
@@ -243,7 +251,8 @@ impl<R: Read> Lines<R> {
             match self.source.read(room) {
                 Ok(n) => {
                     self.end += n;
-                    return Ok(n > 0);
+                    self.ended = n == 0;
+                    return Ok(!self.ended);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // What a decoder says of its input.

@@ -71,10 +71,10 @@ impl Scan {
         self.along(Cursor::new(line), line)
     }
 
-    /// Walks along a line whichever way its tokens are found.
+    /// Walks along a line whichever way its tokens are found, with a fresh scan.
     ///
     /// # Errors
-    /// As [`walk`](Self::walk).
+    /// As [`walk`](Self::walk); those of [`Tokens`] tell no place.
     pub fn along(&mut self, mut cursor: impl Walk, line: &[u8]) -> Result<bool, Fault> {
         if cursor.peek() != Some(b'{') {
             cursor.skip_value()?;

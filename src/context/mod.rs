@@ -120,8 +120,32 @@ pub fn sent<'a>(
     cx: &Cx<'_>,
     quiet: &'a Cx<'a>,
 ) -> Result<impl Iterator<Item = Result<Located<Record>>> + use<'a>> {
-    let mut session = Session::open(format, parts, cx)?;
+    let session = Session::open(format, parts, cx)?;
     let route = Route::of(&session, None)?;
+    along(session, route, quiet)
+}
+
+/// The same as if entries behind the last one that has an identifier were not there: an agent that
+/// stands at one of those knows no entry before it.
+///
+/// # Errors
+/// As [`run`].
+pub fn sent_to_last_named<'a>(
+    format: &'static Format,
+    parts: &'a mut dyn Parts,
+    cx: &Cx<'_>,
+    quiet: &'a Cx<'a>,
+) -> Result<impl Iterator<Item = Result<Located<Record>>> + use<'a>> {
+    let session = Session::open(format, parts, cx)?;
+    let route = Route::to_last_named(&session)?;
+    along(session, route, quiet)
+}
+
+fn along<'a>(
+    mut session: Session<'a>,
+    route: Route,
+    quiet: &'a Cx<'a>,
+) -> Result<impl Iterator<Item = Result<Located<Record>>> + use<'a>> {
     let (context, route) = look(&mut session, route, quiet, &mut |_| {})?;
     let mut messages = Messages::open(session, context, route, quiet)?;
     let mut joined = Joined::default();

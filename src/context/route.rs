@@ -25,8 +25,16 @@ impl Route {
     pub fn of(session: &Session<'_>, leaf: Option<&str>) -> Result<Self> {
         let path = session.path(leaf.map(Json::string).as_ref())?;
         let empty = |id: &Json| id.as_bytes() == b"\"\"";
-        let lost_leaf = session.leaf().is_none_or(empty) && session.entries() > 0;
-        Ok(Self { path, lost_leaf })
+        let lost = leaf.is_none() && session.leaf().is_none_or(empty);
+        Ok(Self { path, lost_leaf: lost && session.entries() > 0 })
+    }
+
+    /// To the last entry that has an identifier, where the session's last one has none.
+    ///
+    /// # Errors
+    /// As [`Session::path`].
+    pub fn to_last_named(session: &Session<'_>) -> Result<Self> {
+        Ok(Self { path: session.path(None)?, lost_leaf: false })
     }
 }
 

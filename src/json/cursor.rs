@@ -31,7 +31,7 @@ pub trait Walk {
     /// # Errors
     /// If the text breaks the grammar.
     fn skip_value(&mut self) -> Result<Span>;
-    /// The place of the brace that was passed last, right behind it.
+    /// The place of the brace that was passed; to be asked right behind it only.
     fn last(&self) -> usize;
     /// Nothing but white space may follow.
     ///

@@ -49,7 +49,7 @@ pub fn hits(word: u64) -> u64 {
     (low | back) & !word & HIGH
 }
 
-/// What of a word is no digit; above the first there may be others.
+/// What of a word is no digit.
 #[inline(always)]
 pub fn no_digits(word: u64) -> u64 {
     // Digits become 0 to 9, to which 0x76 can be added without reaching the high bit.

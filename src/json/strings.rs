@@ -1,5 +1,5 @@
 //! The inside of strings, where most of a session's bytes are: eight of them at a time, or with
-//! AVX2, where the processor has it, 32. Both stop at the same places.
+//! AVX2, where the processor has it, 64. Both stop at the same places.
 
 use super::scan::{SHORT_ESCAPE, first, hits, next_special, word};
 

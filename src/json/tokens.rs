@@ -13,10 +13,10 @@ type Result<T> = std::result::Result<T, Fault>;
 /// Tokens are found in runs of at most so many: mostly all of a line's.
 const RUN: usize = 256;
 /// Bytes that are looked at in one step.
-pub const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 
 /// Which bytes of a block are what, a bit for each, the lowest for the first.
-pub struct Block {
+pub(super) struct Block {
     pub quotes: u64,
     pub backslashes: u64,
     pub controls: u64,
@@ -39,6 +39,12 @@ struct Carry {
 }
 
 impl Carry {
+    /// Whether the next byte is an ordinary one of a string.
+    #[inline(always)]
+    fn is_inside(&self) -> bool {
+        self.inside != 0 && !self.escaped
+    }
+
     /// The tokens of the next block; which bytes behind a backslash need a closer look; and which
     /// bytes must not stand where they do.
     #[inline(always)]
@@ -142,14 +148,24 @@ impl<'a> Tokens<'a> {
         self.end > 0 && !self.odd
     }
 
-    /// Finds what there is room for; `look` says what stands in a block.
+    /// Finds what there is room for. `look` says what stands in a block, `is_plain` whether that is
+    /// nothing by which a string ends or goes on otherwise.
     #[inline(always)]
-    pub fn find(&mut self, look: impl Fn(&[u8; BLOCK]) -> Block) {
+    pub(super) fn find(
+        &mut self,
+        look: impl Fn(&[u8; BLOCK]) -> Block,
+        is_plain: impl Fn(&[u8; BLOCK]) -> bool,
+    ) {
         let Self { bytes, mut rest, mut carry, mut odd, mut end, .. } = *self;
         while let Some(left) = bytes.get(rest..).filter(|left| !left.is_empty())
             && let Some(room) = self.found.get_mut(end..).and_then(<[u32]>::first_chunk_mut)
         {
-            let block = match left.first_chunk::<BLOCK>() {
+            let block = match left.first_chunk() {
+                // Most bytes are inside of long texts, and change nothing.
+                Some(block) if carry.is_inside() && is_plain(block) => {
+                    rest += BLOCK;
+                    continue;
+                }
                 Some(block) => look(block),
                 None => {
                     let mut block = [b' '; BLOCK];
@@ -159,6 +175,7 @@ impl<'a> Tokens<'a> {
             };
             let (tokens, codes, wrong) = carry.tokens(&block);
             odd |= wrong != 0 || codes != 0 && !are_codes(codes, left);
+            // `of` saw to it that places fit.
             note(tokens, rest as u32, room);
             end += tokens.count_ones() as usize;
             rest += BLOCK;

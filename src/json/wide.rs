@@ -1,4 +1,4 @@
-//! The inside of strings and the tokens of a text, 32 bytes at a time.
+//! The inside of strings and the tokens of a text, 64 bytes at a time.
 //!
 //! This is the only module with `unsafe` code. It needs it for two things: to load 32 bytes of a
 //! slice that was checked to have them, and to call what is compiled for AVX2 on a processor that
@@ -9,7 +9,7 @@ use super::scan::escaped;
 use super::tokens::{BLOCK, Block, Tokens};
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8,
-    _mm256_movemask_epi8, _mm256_set1_epi8, _mm256_setr_epi8, _mm256_shuffle_epi8,
+    _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_setr_epi8, _mm256_shuffle_epi8,
     _mm256_srli_epi16,
 };
 
@@ -33,7 +33,7 @@ pub fn find(tokens: &mut Tokens<'_>) {
 
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn find_avx2(tokens: &mut Tokens<'_>) {
-    tokens.find(|block| look(block));
+    tokens.find(|block| look(block), |block| is_plain(block));
 }
 
 /// Where [`super::strings::stop`] stops, or as far as it comes before fewer than 64 bytes are left,
@@ -43,11 +43,11 @@ pub fn stop(bytes: &[u8], at: usize) -> Result<usize, usize> {
         return Err(at);
     }
     // SAFETY: the processor has what the function is compiled for.
-    unsafe { avx2(bytes, at) }
+    unsafe { stop_avx2(bytes, at) }
 }
 
 #[target_feature(enable = "avx2")]
-fn avx2(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
+fn stop_avx2(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
     // Whether the byte before this block is a backslash that escapes its first byte.
     let mut carried = false;
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
@@ -63,6 +63,22 @@ fn avx2(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
         at += BLOCK;
     }
     Err(at - usize::from(carried))
+}
+
+/// Whether neither a quote nor a backslash nor a control character stands in a block.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn is_plain(block: &[u8; BLOCK]) -> bool {
+    let (halves, _) = block.as_chunks::<WIDTH>();
+    let special = |half: &[u8; WIDTH]| {
+        let half = load(half);
+        let low = _mm256_cmpeq_epi8(half, _mm256_min_epu8(half, all(0x1f)));
+        let quotes = _mm256_cmpeq_epi8(half, all(b'"'));
+        let backslashes = _mm256_cmpeq_epi8(half, all(b'\\'));
+        _mm256_or_si256(low, _mm256_or_si256(quotes, backslashes))
+    };
+    let either = _mm256_or_si256(special(&halves[0]), special(&halves[1]));
+    _mm256_movemask_epi8(either) == 0
 }
 
 /// What stands in a block.

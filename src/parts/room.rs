@@ -56,6 +56,20 @@ impl Part {
         Reading { part: self.clone(), at }
     }
 
+    /// How much was written.
+    pub fn length(&self) -> u64 {
+        self.pieces.borrow().last().map_or(0, Piece::end)
+    }
+
+    /// Leaves no more of it than so much.
+    pub fn cut(&mut self, length: u64) {
+        let mut pieces = self.pieces.borrow_mut();
+        pieces.retain(|piece| piece.start < length);
+        if let Some(last) = pieces.last_mut() {
+            last.length = last.length.min(length - last.start);
+        }
+    }
+
     /// Notes what was written last; it mostly stands behind what was written before.
     fn note(&mut self, place: u64, length: u64) {
         let mut pieces = self.pieces.borrow_mut();

@@ -10,6 +10,7 @@ use std::path::Path;
 /// The parts of a session, in the order in which they go to their places.
 #[derive(Default)]
 pub struct Draft {
+    room: Option<Room>,
     /// `None` for a part that is as it was.
     parts: Vec<(String, Option<Part>)>,
 }
@@ -21,10 +22,17 @@ impl Draft {
     }
 
     /// A part that is written anew.
-    pub fn create(&mut self, name: &str, room: &Room) -> Part {
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn create(&mut self, name: &str, sink: &mut dyn Sink) -> Result<Part> {
+        let room = match &mut self.room {
+            Some(room) => room,
+            empty => empty.insert(Room::of(sink.spool()?)),
+        };
         let part = room.part();
         self.parts.push((name.to_owned(), Some(part.clone())));
-        part
+        Ok(part)
     }
 
     fn part(&self, name: &str) -> Option<&Part> {
@@ -91,7 +99,10 @@ impl Parts for Again<'_> {
     }
 
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
-        self.open_at(name, 0)
+        match self.draft.part(name) {
+            Some(part) => Ok(Box::new(part.reading(0))),
+            None => self.source.open(name),
+        }
     }
 
     fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {

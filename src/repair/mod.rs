@@ -23,8 +23,7 @@ pub use walk::Walk;
 
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Bench, Cx, Format, Parts, Repaired, Sink, Wish};
-use crate::parts::room::Room;
+use crate::format::{Bench, Cx, Format, Options, Parts, Repaired, Sink, Wish};
 use crate::position::Position;
 use draft::{Again, Draft};
 use quarantine::Quarantine;
@@ -70,28 +69,33 @@ pub fn run(
     if !format.links() {
         wish.relink.iter().for_each(|(entry, parent)| cx.report(not_linked(entry, parent)));
     }
-    let (mut room, mut quarantine) = (None, Quarantine::default());
-    let before = Draft::default();
-    let lent = Lent { before: &before, sink, room: &mut room, quarantine: &mut quarantine };
+    let (mut quarantine, before) = (Quarantine::default(), Draft::default());
+    let lent = Lent { before: &before, sink, quarantine: &mut quarantine };
     let (mut draft, mut done) = pass(format, parts, lent, wish, cx)?;
     let wish = Wish { relink: Vec::new(), ..wish.clone() };
+    // A record that was as long as may be has a note in it now.
+    let max_line = cx.options.max_line.saturating_mul(2);
+    let options = Options { max_line, ..cx.options.clone() };
     for number in 2.. {
         if !done.changed {
             break;
         }
-        let (log, aside) = (Log::default(), quarantine.turn());
-        let inner = Cx { options: cx.options, log: &log };
-        let lent = Lent { before: &draft, sink, room: &mut room, quarantine: &mut quarantine };
+        quarantine.turn();
+        let log = Log::default();
+        let inner = Cx { options: &options, log: &log };
+        let lent = Lent { before: &draft, sink, quarantine: &mut quarantine };
         let mut again = Again { source: parts, draft: &draft };
         let (next, more) = match pass(format, &mut again, lent, &wish, &inner) {
-            Ok((_, more)) if !more.changed && quarantine.taken() == aside => break,
+            Ok((_, more)) if !more.changed && !quarantine.turned() => break,
             Ok(made) if number <= PASSES => made,
+            Err(error) if error.code() == Code::Io => return Err(error),
             made => {
+                quarantine.turn_back();
                 cx.report(unsettled(made.err()));
                 break;
             }
         };
-        tell(log, cx);
+        tell(log, &again.names(), cx);
         let Repaired { entries, messages, .. } = more;
         (draft, done) = (next, Repaired { entries, messages, ..done });
     }
@@ -122,12 +126,16 @@ fn pass<'a>(
 }
 
 /// Tells of what another repair found. Its places are not those of the input.
-fn tell(log: Log, cx: &Cx<'_>) {
-    for found in log.into_findings().diagnostics {
-        if !found.code.is_fix() && cx.log.count_of(found.code) > 0 {
-            continue;
-        }
-        let place = found.at.map(|at| format!(", in line {} of what was repaired", at.line));
+fn tell(log: Log, names: &[String], cx: &Cx<'_>) {
+    let found = log.into_findings();
+    let news = |code: Code| code.is_fix() || cx.log.count_of(code) == 0;
+    let news: Vec<_> = found.counts.into_keys().filter(|code| news(*code)).collect();
+    for found in found.diagnostics.into_iter().filter(|found| news.contains(&found.code)) {
+        let place = found.at.map(|at| {
+            let part = names.get(at.part as usize).filter(|name| !name.is_empty());
+            let part = part.map(|name| format!("{name} of ")).unwrap_or_default();
+            format!(", in line {} of {part}what was repaired", at.line)
+        });
         let message = format!("{}{}", found.message, place.unwrap_or_default());
         cx.report(Diagnostic { at: None, message, ..found });
     }
@@ -161,17 +169,7 @@ struct Lent<'a> {
     /// What the repair before made.
     before: &'a Draft,
     sink: &'a mut dyn Sink,
-    room: &'a mut Option<Room>,
     quarantine: &'a mut Quarantine,
-}
-
-impl Lent<'_> {
-    fn room(&mut self) -> Result<&Room> {
-        Ok(match &mut *self.room {
-            Some(room) => room,
-            empty => empty.insert(Room::of(self.sink.spool()?)),
-        })
-    }
 }
 
 /// One repair.
@@ -191,15 +189,11 @@ impl Bench for Work<'_> {
     }
 
     fn begin(&mut self, removes: bool) -> Result<()> {
-        if removes {
-            let part = self.lent.room()?.part();
-            self.lent.quarantine.open(part);
-        }
-        Ok(())
+        if removes { self.lent.quarantine.open(self.lent.sink) } else { Ok(()) }
     }
 
     fn create(&mut self, part: &str) -> Result<Box<dyn Write>> {
-        Ok(Box::new(self.draft.create(part, self.lent.room()?)))
+        Ok(Box::new(self.draft.create(part, self.lent.sink)?))
     }
 
     fn keep(&mut self, part: &str) -> Result<()> {

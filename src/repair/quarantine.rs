@@ -2,8 +2,9 @@
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
+use crate::format::Sink;
 use crate::json::text;
-use crate::parts::room::Part;
+use crate::parts::room::{Part, Room};
 use crate::position::Position;
 use std::io::{BufWriter, Write};
 
@@ -19,21 +20,44 @@ pub struct Quarantine {
     pass: u32,
     /// How many bytes were set aside.
     taken: u64,
+    /// That, and the length of the part, when this repair began.
+    before: (u64, u64),
 }
 
 impl Quarantine {
-    /// Another repair begins, of what the one before made; says how many bytes those before set
-    /// aside.
-    pub fn turn(&mut self) -> u64 {
+    /// Another repair begins, of what the one before made.
+    pub fn turn(&mut self) {
         self.pass += 1;
         self.out = None;
-        self.taken
+        self.before = (self.taken, self.part.as_ref().map_or(0, Part::length));
     }
 
-    /// Opens it: in this part, or behind what is there.
-    pub fn open(&mut self, part: Part) {
-        let part = self.part.get_or_insert(part);
+    /// Whether this repair set anything aside.
+    pub fn turned(&self) -> bool {
+        self.taken > self.before.0
+    }
+
+    /// This repair does not count.
+    pub fn turn_back(&mut self) {
+        let (taken, length) = self.before;
+        self.taken = taken;
+        // What it holds back is dropped, not written.
+        self.out.take().map(BufWriter::into_parts);
+        self.part.iter_mut().for_each(|part| part.cut(length));
+        self.part.take_if(|_| length == 0);
+    }
+
+    /// Opens it, behind what is there.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn open(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let part = match &mut self.part {
+            Some(part) => part,
+            empty => empty.insert(Room::of(sink.spool()?).part()),
+        };
         self.out = Some(BufWriter::new(part.clone()));
+        Ok(())
     }
 
     /// Sets bytes of a part aside.

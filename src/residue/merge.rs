@@ -246,26 +246,41 @@ fn aligned(
 }
 
 /// Whether a model would be told the same by both, the system's own words apart.
+///
+/// A session that stands at an entry without an identifier may say nothing by the rules of its
+/// source; what was written of it is what leads to the last entry that has one.
 fn is_heard(merged: &mut Staged, plain: &mut Staged, cx: &Cx<'_>) -> Result<bool> {
     let (log, other) = (Log::default(), Log::default());
     let quiet = Cx { options: cx.options, log: &log };
     let other = Cx { options: cx.options, log: &other };
-    let said = |parts| context::sent(&canonical::FORMAT, parts, &other, &quiet);
-    let (Ok(merged), Ok(plain)) = (said(merged), said(plain)) else { return Ok(false) };
-    let counts = |item: &Result<Located<Record>>| {
-        item.as_ref().map_or(true, |located| !located.value.node.is(Field::Role, "system"))
-    };
-    let (mut merged, mut plain) = (merged.filter(counts), plain.filter(counts));
+    let format = &canonical::FORMAT;
+    let Ok(shows) = context::sent(format, plain, &other, &quiet) else { return Ok(false) };
+    let mut shows = shows.filter(is_told).peekable();
+    {
+        let Ok(says) = context::sent(format, merged, &other, &quiet) else { return Ok(false) };
+        let mut says = says.filter(is_told).peekable();
+        if says.peek().is_some() || shows.peek().is_none() {
+            return Ok(are_same(says, shows));
+        }
+    }
+    let says = context::sent_to_last_named(format, merged, &other, &quiet);
+    Ok(says.is_ok_and(|says| are_same(says.filter(is_told), shows)))
+}
+
+/// Whether a message counts: the system's own words do not.
+fn is_told(item: &Result<Located<Record>>) -> bool {
+    item.as_ref().map_or(true, |located| !located.value.node.is(Field::Role, "system"))
+}
+
+fn are_same(
+    mut a: impl Iterator<Item = Result<Located<Record>>>,
+    mut b: impl Iterator<Item = Result<Located<Record>>>,
+) -> bool {
     loop {
-        match (merged.next(), plain.next()) {
-            (None, None) => return Ok(true),
-            (Some(a), Some(b)) => {
-                let (Ok(a), Ok(b)) = (a, b) else { return Ok(false) };
-                if shown(&a.value.node) != shown(&b.value.node) {
-                    return Ok(false);
-                }
-            }
-            _ => return Ok(false),
+        match (a.next(), b.next()) {
+            (None, None) => return true,
+            (Some(Ok(a)), Some(Ok(b))) if shown(&a.value.node) == shown(&b.value.node) => {}
+            _ => return false,
         }
     }
 }

@@ -120,9 +120,11 @@ impl Input {
     /// If the input cannot be read.
     pub fn head(&mut self) -> Result<(Vec<u8>, bool)> {
         let Some((_, source)) = self.parts.first_mut() else { return Ok((Vec::new(), true)) };
-        let (bytes, whole) = source.head()?;
-        let text = bytes.strip_prefix(BOM).unwrap_or(&bytes);
-        Ok((text.to_vec(), whole))
+        let (mut bytes, whole) = source.head()?;
+        if bytes.starts_with(BOM) {
+            bytes.drain(..BOM.len());
+        }
+        Ok((bytes, whole))
     }
 
     /// Reads a part from this file from now on, which has no name.

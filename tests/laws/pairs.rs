@@ -50,7 +50,19 @@ struct Tally {
 
 /// What a session would say to a model, the system's own words apart.
 pub fn said(text: &[u8]) -> Option<Vec<String>> {
-    let request = Request { form: Form::Canonical, ..Request::default() };
+    let all = said_at(text, None)?;
+    // pi stands at its last entry, and from one without an identifier no way leads to others. What
+    // is written of such a session is what leads to the last entry that has one.
+    let values = || text.split(|b| *b == b'\n').flat_map(serde_json::from_slice);
+    let ids = values().map(|value: serde_json::Value| value["id"].as_str().map(str::to_owned));
+    match ids.collect::<Vec<_>>().as_slice() {
+        [.., Some(named), None] if all.is_empty() => said_at(text, Some(named.clone())),
+        _ => Some(all),
+    }
+}
+
+fn said_at(text: &[u8], leaf: Option<String>) -> Option<Vec<String>> {
+    let request = Request { form: Form::Canonical, leaf, ..Request::default() };
     let out = context(text, &request, &keep()).0.ok()?;
     let messages = Json::checked(out.into()).member("messages")?;
     let value: serde_json::Value = serde_json::from_slice(messages.as_bytes()).ok()?;

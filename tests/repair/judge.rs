@@ -53,6 +53,8 @@ pub struct Aside {
     pub offset: usize,
     pub code: String,
     pub bytes: Vec<u8>,
+    /// Whether the first repair set it aside, so that it stood in the input.
+    pub first: bool,
 }
 
 /// What was set aside: where, why, and the bytes.
@@ -68,7 +70,8 @@ pub fn set_aside(quarantine: &[u8]) -> Vec<Aside> {
         assert!(item["reason"].is_string() && item["line"].is_u64());
         let text = |key: &str| item[key].as_str().unwrap_or_default().to_owned();
         let offset = item["offset"].as_u64().expect("an offset") as usize;
-        Aside { part: text("part"), offset, code: text("code"), bytes }
+        let first = item["pass"].is_null();
+        Aside { part: text("part"), offset, code: text("code"), bytes, first }
     };
     quarantine.split(|b| *b == b'\n').filter(|line| !line.is_empty()).map(line).collect()
 }
@@ -146,7 +149,12 @@ pub fn holds(format: &Format, source: &[u8], wish: &Wish, what: &str) -> Option<
         let own = own.map(|(_, bytes)| bytes.as_slice()).unwrap_or_default();
         let new = after.get(&name).map(Vec::as_slice).unwrap_or_default();
         let what = format!("{what} {name}");
-        let left = without(own, aside.iter().filter(|aside| aside.part == name), &what);
+        let (first, later): (Vec<&Aside>, Vec<_>) =
+            aside.iter().filter(|aside| aside.part == name).partition(|aside| aside.first);
+        let left = without(own, first.into_iter(), &what);
+        // What a later repair set aside of what the first one made is as good as there.
+        let later: Vec<_> = later.iter().flat_map(|aside| [&b"\n"[..], &aside.bytes]).collect();
+        let new = &[new, &later.concat()].concat();
         if is_yaml(&what) {
             lines_are_there(&left, own, new, &what);
         } else if is_document(&name, &what) {

@@ -3,16 +3,16 @@
 use super::foreign::Foreign;
 use super::lineage::Lineage;
 use super::version::TREE;
-use super::wire::BLOCKS;
+use super::wire::{self, BLOCKS};
 use super::{NAME, read, write};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::ids::hash;
 use crate::json::Json;
-use crate::json::text::from_base64;
+use crate::json::text::{self, from_base64};
 use crate::lines::BOM;
-use crate::mapping::can_write;
+use crate::mapping::{can_write, without};
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
@@ -224,6 +224,8 @@ impl Entries<'_> {
             session.foreign.complete(plain);
         }
         let record = plain.as_ref().unwrap_or(record);
+        let unnamed = if same { None } else { self.without_index(record) };
+        let record = unnamed.as_ref().unwrap_or(record);
         if !same && !self.holds(record) {
             self.cx.log.count(Fate::Dropped, record.kind.name());
             return Ok(());
@@ -250,6 +252,26 @@ impl Entries<'_> {
         self.number(Some(record));
         self.losses(record, index);
         Ok(())
+    }
+
+    /// A compaction without the member by which version 1 names the first entry that it keeps, if
+    /// another version has such a member, where it means nothing.
+    fn without_index(&self, record: &Record) -> Option<Record> {
+        let extra = record.node.json(Field::Extra)?;
+        let index = wire::FIRST_KEPT_INDEX;
+        if self.version.number >= TREE
+            || record.kind != Kind::Compaction
+            || !extra.members().any(|(key, _)| text::is(key, index))
+        {
+            return None;
+        }
+        let rest = without(extra, index);
+        let mut record = record.clone();
+        record.node.take(Field::Extra);
+        rest.into_iter().for_each(|rest| record.node.set(Field::Extra, rest));
+        let lost = format!("{}.extra.{index}", record.kind.name());
+        self.cx.log.count(Fate::Dropped, &lost);
+        Some(record)
     }
 
     /// A record of another format as pi would have it: without members that only that format
