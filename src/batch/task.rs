@@ -11,11 +11,12 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, Options, Parts, Sink, Target, Wish};
 use crate::formats::Spec;
 use crate::store::{
-    Backup, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, mend, plain_name,
+    Backup, Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, mend,
+    plain_name,
 };
 use crate::{convert, inspect, join, migrate, repair, validate};
 use jsonschema::Validator;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -79,8 +80,8 @@ pub struct Task {
     pub mending: Option<Mending>,
     /// The folders that are free of what killed runs left.
     pub swept: Swept,
-    /// The real paths of all inputs, none of which may be replaced by an output.
-    pub inputs: HashSet<PathBuf>,
+    /// What no output may take the place of.
+    pub claims: Arc<Claims>,
     /// What else makes the exit code 1.
     pub fail_on: Option<FailOn>,
     /// Schemas, compiled when first needed.
@@ -101,7 +102,7 @@ impl Task {
             policy: Policy::default(),
             mending: None,
             swept: Swept::default(),
-            inputs: HashSet::new(),
+            claims: Arc::default(),
             fail_on: None,
             schemas: Mutex::default(),
             meter: Meter::default(),
@@ -170,7 +171,11 @@ impl Task {
         let Some(opened) = Opened::new(&job.origin, self.said(), job.named)? else {
             return looked(Outcome::Skipped);
         };
-        if opened.part_of.as_ref().is_some_and(|main| !job.named || self.is_input(main)) {
+        if opened
+            .part_of
+            .as_ref()
+            .is_some_and(|main| !job.named || self.claims.check(main).is_err())
+        {
             return looked(Outcome::Part);
         }
         let Opened { found, input, files, links, .. } = opened;
@@ -224,12 +229,6 @@ impl Task {
                 self.write(output, (input, &files), &found, same, cx, report)
             }
         }
-    }
-
-    /// Whether a file is one of the inputs.
-    fn is_input(&self, path: &Path) -> bool {
-        let there = path.symlink_metadata().is_ok();
-        there && path.canonicalize().is_ok_and(|path| self.inputs.contains(&path))
     }
 
     fn schema(&self, found: &Found) -> Result<Arc<Validator>> {
@@ -385,18 +384,14 @@ impl Task {
         };
         self.sweep(&destination, target);
         let in_place = matches!(destination, Destination::InPlace { .. });
-        if let (false, Some(path)) = (in_place, target)
-            && self.is_input(path)
-        {
-            let message = format!("{} is an input of this run", path.display());
-            return Err(Error::request(Code::SameFile, message));
-        }
+        target.filter(|_| !in_place).map_or(Ok(()), |path| self.claims.check(path))?;
         let regular: Vec<_> = files.iter().filter(|path| path.is_file()).cloned().collect();
         let quarantine = match (&self.action, &self.mending) {
             (Action::Repair(mending), _) | (_, Some(mending)) => mending.quarantine.clone(),
             _ => None,
         };
-        Ok(Output::prepare(destination, &regular, self.policy)?.quarantined(quarantine))
+        let output = Output::prepare(destination, &regular, self.policy)?;
+        Ok(output.quarantined(quarantine)?.among(Arc::clone(&self.claims)))
     }
 
     /// Removes what killed runs left where the output of this input goes.

@@ -12,9 +12,10 @@ use crate::batch::{
 };
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hands::Hands;
-use crate::store::Backup;
+use crate::store::{Backup, Claims};
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Runs a task that leaves no journal.
@@ -40,7 +41,7 @@ pub fn run_accountably(
         check_report(report)?;
     }
     let kept = jobs.iter().flat_map(Job::files).chain(account.map(Account::path));
-    task.inputs = batch::real_paths(kept);
+    task.claims = Arc::new(Claims::of(batch::real_paths(kept)));
     let threads = batch::threads(inputs.jobs);
     task.options.hands = Hands::new(threads);
     let task = &task;

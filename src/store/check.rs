@@ -1,6 +1,6 @@
 //! What is checked before anything is written.
 
-use super::output::Policy;
+use super::destination::Policy;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use std::fs::{self, File, Metadata};

@@ -4,7 +4,9 @@
 mod back;
 mod barrier;
 mod check;
+mod claims;
 mod copies;
+mod destination;
 mod input;
 mod journal;
 mod limits;
@@ -20,13 +22,15 @@ mod tail;
 mod temporary;
 
 pub use back::{Back, Restorer};
+pub use claims::Claims;
 pub use copies::Copies;
+pub use destination::{BACKUP, Backup, Destination, Policy};
 pub use input::{Among, Fingerprint, Input};
 pub use journal::{Entry, Header, Journal, Name, State, read as read_journal};
 pub use limits::open_files;
 pub use mended::mend;
 pub use meter::{Meter, Tally};
-pub use output::{BACKUP, Backup, Destination, Output, Policy, folder_of};
+pub use output::{Output, folder_of};
 pub use packed::{Packing, plain_name};
 pub use sealed::{Placed, Sealed, hash, put};
 pub use tail::last_line;

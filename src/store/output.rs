@@ -5,6 +5,8 @@
 //! flushed. Whatever happens before that leaves the target as it was.
 
 use super::check::{check_in_place, check_part, check_target, is_special};
+use super::claims::{Claims, is_backup_of, is_one_place, numbered};
+use super::destination::{Backup, Destination, Policy};
 use super::input::Fingerprint;
 use super::packed::{Closed, Packed, Packing, plain_name};
 use super::place::{keep_attributes, keep_owner};
@@ -15,82 +17,11 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Change, Sink, Spool};
 use crate::repair::QUARANTINE;
+use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-
-/// Where a session goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Destination {
-    /// Standard output.
-    Stdout,
-    /// Nowhere: nothing is written.
-    Nowhere,
-    /// One file.
-    File(PathBuf),
-    /// A file, and others beside it or below it.
-    Files {
-        /// The main part's path.
-        main: PathBuf,
-        /// What the other parts' names are put behind.
-        stem: PathBuf,
-    },
-    /// Files below the folder of all sessions, as their software names them.
-    Native {
-        /// The folder.
-        folder: PathBuf,
-        /// What the output would be called elsewhere, without its ending.
-        stem: String,
-    },
-    /// Where the input is: what is written takes the place of what was read.
-    InPlace {
-        /// What becomes of the originals.
-        backup: Backup,
-        /// What the names of other parts than the main one are put behind.
-        stem: PathBuf,
-        /// What the quarantine's name is put behind.
-        aside: PathBuf,
-    },
-}
-
-impl Destination {
-    /// The main file that is written, if the input is `source`.
-    #[must_use]
-    pub fn target<'a>(&'a self, source: Option<&'a Path>) -> Option<&'a Path> {
-        match self {
-            Self::File(path) | Self::Files { main: path, .. } => Some(path),
-            Self::InPlace { .. } => source,
-            Self::Stdout | Self::Nowhere | Self::Native { .. } => None,
-        }
-    }
-
-    /// The folder in which temporary files wait, if the input is `source`.
-    #[must_use]
-    pub fn folder<'a>(&'a self, source: Option<&'a Path>) -> Option<&'a Path> {
-        match self {
-            Self::Native { folder, .. } => Some(folder),
-            _ => self.target(source).map(folder_of),
-        }
-    }
-}
-
-/// Whether the original of a file that is changed in place is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Backup {
-    /// Beside it, with this ending.
-    Suffix(String),
-    /// It is not.
-    None,
-}
-
-/// What a person allows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Policy {
-    /// Existing files may be written over.
-    pub force: bool,
-    /// Everything is checked and done, but nothing is written.
-    pub dry: bool,
-}
+use std::sync::Arc;
 
 /// An output while it is written.
 pub struct Output {
@@ -108,6 +39,9 @@ pub struct Output {
     created: Vec<PathBuf>,
     /// The ends of compressed parts.
     packed: Vec<Closed>,
+    /// What belongs to whom in this run, and which places are this output's.
+    claims: Arc<Claims>,
+    claimed: HashSet<PathBuf>,
     /// How many of each there were at the mark: staged, changes, created, packed.
     mark: Option<[usize; 4]>,
 }
@@ -115,9 +49,6 @@ pub struct Output {
 /// What a spool holds in memory before it becomes a file: all of most sessions. A session has up
 /// to eight spools, and each worker one session.
 const IN_MEMORY: usize = 1 << 20;
-
-/// Names of originals that are kept end so, unless the person says otherwise.
-pub const BACKUP: &str = ".bak";
 
 impl Output {
     /// Checks what can be checked before the work: that nothing is written over that must not be.
@@ -136,6 +67,8 @@ impl Output {
             changes: Vec::new(),
             created: Vec::new(),
             packed: Vec::new(),
+            claims: Arc::default(),
+            claimed: HashSet::new(),
             mark: None,
         };
         match (&output.destination, sources) {
@@ -149,14 +82,69 @@ impl Output {
     }
 
     /// Says where the quarantine goes.
+    ///
+    /// # Errors
+    /// If that is the place of something else.
+    pub fn quarantined(self, quarantine: Option<PathBuf>) -> Result<Self> {
+        if let Some(path) = &quarantine {
+            let sources = self.sources.iter().map(|(source, _)| source.as_path());
+            let others = sources.clone().chain(self.target());
+            let one = others.into_iter().any(|other| is_one_place(path, other));
+            let backup = match &self.destination {
+                Destination::InPlace { backup: Backup::Suffix(suffix), .. } => Some(suffix),
+                _ => None,
+            };
+            let kept =
+                |suffix: &String| sources.clone().any(|source| is_backup_of(path, source, suffix));
+            if one || backup.is_some_and(kept) {
+                let message = format!("{} is the place of something else", path.display());
+                return Err(Error::request(Code::SameFile, message));
+            }
+        }
+        Ok(Self { quarantine, ..self })
+    }
+
+    /// Says what belongs to whom in the run.
     #[must_use]
-    pub fn quarantined(self, quarantine: Option<PathBuf>) -> Self {
-        Self { quarantine, ..self }
+    pub fn among(self, claims: Arc<Claims>) -> Self {
+        Self { claims, ..self }
+    }
+
+    /// Takes a place for this output.
+    fn claim(&mut self, target: &Path) -> Result<()> {
+        if self.replaces(target) || is_special(target) || self.claimed.contains(target) {
+            return Ok(());
+        }
+        self.claims.check(target)?;
+        if !self.claims.take(target) {
+            let message = format!("{} is another output of this run", target.display());
+            return Err(Error::request(Code::Exists, message));
+        }
+        self.claimed.insert(target.to_owned());
+        Ok(())
+    }
+
+    /// Takes a place for the quarantine: this one, or with a number behind it if another output has
+    /// it. Away from outputs it may be all that is left of what an earlier run found, so it never
+    /// takes the place of one.
+    fn claim_quarantine(&mut self, path: &Path) -> PathBuf {
+        let beside_output = match &self.destination {
+            Destination::File(target) => !is_special(target),
+            destination => {
+                matches!(destination, Destination::Files { .. } | Destination::Native { .. })
+            }
+        };
+        let free = numbered(path, |path| {
+            (beside_output || fs::symlink_metadata(path).is_err())
+                && self.claims.check(path).is_ok()
+                && self.claims.take(path)
+        });
+        self.claimed.insert(free.clone());
+        free
     }
 
     /// Where the quarantine goes: where the person said, else beside the output, else beside the
-    /// input. There it may be all that is left of what an earlier run found, so it never takes the
-    /// place of one.
+    /// input.
     fn quarantine(&self) -> Result<PathBuf> {
         let beside = |path: &Path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -166,12 +154,10 @@ impl Output {
         };
         match (&self.quarantine, &self.destination) {
             (Some(path), _) => Ok(path.clone()),
-            (None, Destination::InPlace { aside, .. }) => {
-                check_part(aside, QUARANTINE).map(untaken)
-            }
+            (None, Destination::InPlace { aside, .. }) => check_part(aside, QUARANTINE),
             (None, Destination::File(target)) if !is_special(target) => Ok(beside(target)),
             (None, _) => match self.source() {
-                Some(source) => Ok(untaken(beside(source))),
+                Some(source) => Ok(beside(source)),
                 None => Err(Error::request(Code::NoQuarantine, Code::NoQuarantine.title())),
             },
         }
@@ -337,11 +323,15 @@ impl Sink for Output {
             }
             "" => self.target().map(Path::to_owned),
             _ => {
-                let target = self.part(name)?;
+                let mut target = self.part(name)?;
+                if name == QUARANTINE && self.quarantine.is_none() {
+                    target = target.map(|path| self.claim_quarantine(&path));
+                }
                 target.iter().try_for_each(|target| self.check(target))?;
                 target
             }
         };
+        target.iter().try_for_each(|target| self.claim(target))?;
         self.created.extend(target.clone());
         match target {
             _ if self.policy.dry => Ok(Box::new(io::sink())),
@@ -435,20 +425,6 @@ impl Sink for Output {
     }
 }
 
-/// The same path, or with a number behind it if something stands there.
-fn untaken(path: PathBuf) -> PathBuf {
-    let numbered = |n: u32| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".{n}"));
-        PathBuf::from(name)
-    };
-    let free = |path: &PathBuf| fs::symlink_metadata(path).is_err();
-    if free(&path) {
-        return path;
-    }
-    (2..).map(numbered).find(free).unwrap_or(path)
-}
-
 /// The folder that a file stands in.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -460,12 +436,4 @@ pub fn create_folder(folder: &Path) -> Result<()> {
     }
     let doing = || format!("cannot create the folder {}", folder.display());
     fs::create_dir_all(folder).map_err(|error| Error::io(doing(), error))
-}
-
-impl From<&Path> for Destination {
-    fn from(path: &Path) -> Self {
-        // The device stands for a file that may not be renamed over.
-        let stdout = ["-", "/dev/stdout", "/dev/fd/1"].iter().any(|name| path == Path::new(name));
-        if stdout { Self::Stdout } else { Self::File(path.to_owned()) }
-    }
 }

@@ -85,3 +85,70 @@ fn a_pair_is_repaired_before_it_is_converted() {
     assert_eq!(read(&dir.path("a.jsonl")), log);
     assert_eq!(dir.names(), ["a.jsonl", "a.meta.json", "p.jsonl", "p.quarantine.jsonl"]);
 }
+
+const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/"}"#;
+
+fn torn(what: &str) -> Vec<u8> {
+    format!("{HEADER}\n{{\"torn {what}").into_bytes()
+}
+
+/// Everything that stands in the quarantines of a folder.
+fn set_aside(dir: &Dir, folder: &str) -> String {
+    let names = std::fs::read_dir(dir.path(folder)).expect("a folder");
+    let paths = names.map(|entry| entry.expect("an entry").path());
+    let quarantines = paths.filter(|path| path.to_string_lossy().contains(".quarantine."));
+    quarantines.map(|path| String::from_utf8(read(&path)).expect("text")).collect()
+}
+
+#[test]
+fn what_is_set_aside_of_two_inputs_with_one_name_does_not_meet() {
+    for force in [&[][..], &["--force"]] {
+        for place in [&["--out-dir", "o"][..], &["--in-place"]] {
+            let dir = Dir::new();
+            dir.write("w/x.jsonl", &torn("one"));
+            dir.write("w/x.ndjson", &torn("two"));
+            let args = [&["repair"], place, force, &["w/x.jsonl", "w/x.ndjson"]].concat();
+            let (code, said) = dir.exit(&args);
+            assert_eq!(code, 0, "{args:?}: {said}");
+            let folder = if place.len() == 2 { "o" } else { "w" };
+            let all = set_aside(&dir, folder);
+            assert!(all.contains("torn one") && all.contains("torn two"), "{args:?}: {all}");
+        }
+    }
+}
+
+#[test]
+fn a_quarantine_takes_the_place_of_nothing_else() {
+    let runs: [&[&str]; 4] = [
+        &["repair", "--force", "--quarantine", "o.jsonl", "-o", "o.jsonl", "t.jsonl"],
+        &["repair", "--force", "--quarantine", "./t.jsonl", "-o", "o.jsonl", "t.jsonl"],
+        &["repair", "--in-place", "--force", "--quarantine", "t.jsonl.bak", "t.jsonl"],
+        &["migrate", "--repair", "--force", "--quarantine", "o.jsonl", "-o", "o.jsonl", "t.jsonl"],
+    ];
+    for args in runs {
+        let dir = Dir::new();
+        dir.write("t.jsonl", &torn("it"));
+        let (code, said) = dir.exit(args);
+        assert!(code == 3 && said.contains("CY0702"), "{args:?}: {code} {said}");
+        assert_eq!(dir.names(), ["t.jsonl"], "{args:?}");
+        assert_eq!(read(&dir.path("t.jsonl")), torn("it"));
+    }
+}
+
+#[test]
+fn a_part_never_takes_the_place_of_another_input() {
+    let dir = Dir::new();
+    let whole = own("pi/v3/everything");
+    dir.write("o/a.quarantine.jsonl", &whole);
+    dir.write("i/a.jsonl", &torn("it"));
+    let args = ["repair", "--force", "--out-dir", "o", "i/a.jsonl", "o/a.quarantine.jsonl"];
+    dir.exit(&args);
+    assert_eq!(read(&dir.path("o/a.quarantine.jsonl")), whole);
+    assert!(set_aside(&dir, "o").contains("torn it"), "{:?}", dir.names());
+    let dir = Dir::new();
+    dir.write("n/first.jsonl", &own("pi/v1/feature-work"));
+    dir.write("p/first.meta.json", b"{\"session_name\":\"first\"}");
+    let to = ["convert", "--force", "-t", "agent-orchestrator", "--out-dir", "p"];
+    let (_, said) = dir.exit(&[&to[..], &["n/first.jsonl", "p/first.meta.json"]].concat());
+    assert_eq!(read(&dir.path("p/first.meta.json")), b"{\"session_name\":\"first\"}", "{said}");
+}
