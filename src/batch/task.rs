@@ -265,11 +265,13 @@ impl Task {
         let mut destination = self.destination(name, files, input.home());
         let in_place = matches!(destination, Destination::InPlace { .. });
         if in_place && migrates && found.format.plane.is_none() {
-            if !stays || self.mending.is_some() {
+            if !stays {
                 return Err(not_in_place(found, to));
             }
-            // Nothing changes; what is read is only checked.
-            destination = Destination::Nowhere;
+            if self.mending.is_none() {
+                // Nothing changes; what is read is only checked.
+                destination = Destination::Nowhere;
+            }
         }
         let mut output = self.output(destination, files, to, report)?;
         let done = self.perform((&mut input, files), &mut output, found, to, cx, report);
@@ -311,6 +313,23 @@ impl Task {
     ) -> Result<migrate::Outcome> {
         let version = found.sniffed.version;
         let mut mended = false;
+        let repairs = match &self.action {
+            Action::Repair(mending) => Some(mending),
+            // Repaired, it is where it is to be.
+            Action::Migrate(_)
+                if found.format.plane.is_none() && to.version().number == version =>
+            {
+                self.mending.as_ref()
+            }
+            _ => None,
+        };
+        if let Some(mending) = repairs {
+            let wish = wish_of(mending, files);
+            let done = repair::run(found.format, input, output, &wish, cx)?;
+            report.repair = Some(done);
+            let (records, changed) = (done.records, done.changed);
+            return Ok(migrate::Outcome { from: version, records, changed, ..Default::default() });
+        }
         if let Some(mending) = &self.mending {
             let wish = wish_of(mending, files);
             let done = mend(input, output, |parts, sink| {
@@ -325,13 +344,6 @@ impl Task {
                 input.main().and_then(|from| {
                     migrate::run(found.format, from, &mut output.create("")?, target, cx)
                 })
-            }
-            Action::Repair(mending) => {
-                let wish = wish_of(mending, files);
-                let done = repair::run(found.format, input, output, &wish, cx)?;
-                report.repair = Some(done);
-                let (records, changed) = (done.records, done.changed);
-                Ok(migrate::Outcome { from: version, records, changed, ..Default::default() })
             }
             _ => convert::run(found.format, version, to, input, output, cx),
         }?;
@@ -463,10 +475,8 @@ fn looked(outcome: Outcome) -> Result<(Outcome, Sealed)> {
 
 fn no_step(found: &Found, to: Spec) -> Error {
     let to = to.format.at(to.version().number);
-    let message = format!(
-        "the file is {}, and no migration leads to {to}; `copyist convert -t {to}` says what is lost",
-        found.name()
-    );
+    let (name, way) = (found.name(), format!("`copyist convert -t {to}` says what is lost"));
+    let message = format!("the file is {name}, and no migration leads to {to}; {way}");
     Error::request(Code::WrongVersion, message)
 }
 

@@ -185,7 +185,9 @@ impl Writing {
                 let message = format!("{} has no layout of its own", format.name);
                 Err(Stop::usage(message))
             }
-            None => Err(Stop::usage("`--layout native` is for a format that is named")),
+            None => Err(Stop::usage(
+                "`--layout native` is for `convert`, and for a format that is named",
+            )),
         }
     }
 

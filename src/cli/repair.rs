@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// back; `active branch` counts entries and `context` messages that the software reaches now and
 /// after the repair.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("on_error", |arg| arg.hide(true)))]
+#[command(mut_arg("on_error", |arg| arg.hide(true)), mut_arg("layout", |arg| arg.hide(true)))]
 pub struct Args {
     /// Repair also what a model's interface refuses: calls without results, results without
     /// calls, an empty last answer, half characters

@@ -10,6 +10,9 @@ use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use crate::residue::{Stage, Trace, note};
 
+/// So many records before a session wait until it is known where they come from.
+const LEAD: usize = 1000;
+
 /// One session on its way.
 pub struct Work<'a> {
     from: &'static Format,
@@ -44,7 +47,7 @@ impl<'a> Work<'a> {
     pub fn records(&mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<u64> {
         let (to, cx) = (self.to, self.cx);
         let mut writer = (to.format.write)(sink, to.version(), cx)?;
-        let mut count = 0;
+        let (mut count, mut lead) = (0, Some(Vec::new()));
         for item in read(self.from, parts, cx)? {
             let mut located = item?;
             let number = count as u32;
@@ -53,11 +56,18 @@ impl<'a> Work<'a> {
             if began {
                 self.session(&mut located.value);
             }
+            if let Some(waiting) = lead.as_mut().filter(|lead| !began && lead.len() < LEAD) {
+                waiting.push((number, located));
+                continue;
+            }
+            let lead: Vec<_> = lead.take().into_iter().flatten().collect();
+            let lead = if began { self.own(lead) } else { lead };
             let trace = &mut self.trace;
             let mut pass = |number, record: &Located<Record>| {
                 trace.iter_mut().for_each(|trace| trace.passed(number, &record.value));
                 writer.record(record)
             };
+            lead.iter().try_for_each(|(number, record)| pass(*number, record))?;
             let Some(branch) = &mut self.branch else {
                 pass(number, &located)?;
                 continue;
@@ -70,8 +80,22 @@ impl<'a> Work<'a> {
                 pass(number, &node)?;
             }
         }
+        // Without a session the writer says what is missing.
+        lead.into_iter().flatten().try_for_each(|(_, record)| writer.record(&record))?;
         writer.finish()?;
         Ok(count)
+    }
+
+    /// What of the records before the session the target can take: only files of the format that
+    /// they come from, and streams, may begin with anything else.
+    fn own(&self, lead: Vec<(u32, Located<Record>)>) -> Vec<(u32, Located<Record>)> {
+        let name = self.source.as_deref().unwrap_or_default().split('@').next();
+        if [name, Some(canonical::FORMAT.name)].contains(&Some(self.to.format.name)) {
+            return lead;
+        }
+        let lost = |record: &Record| format!("{} before the session", record.kind.name());
+        lead.iter().for_each(|(_, at)| self.cx.log.count(Fate::Dropped, &lost(&at.value)));
+        Vec::new()
     }
 
     /// Notes what the session comes from. How its file was spelled means nothing in another format.

@@ -67,7 +67,7 @@ impl Json {
         text::decode(&self.0)
     }
 
-    /// The value if this is a number that a double can hold.
+    /// The value if this is a number; infinite, as in JavaScript, where no double can hold it.
     #[must_use]
     pub fn float(&self) -> Option<f64> {
         match self.0.first()? {

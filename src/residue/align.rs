@@ -102,10 +102,14 @@ pub fn spelled(node: &Node) -> Vec<u8> {
     out
 }
 
-/// A message as a file shows it that has no place for all of its blocks.
+/// A message as a file shows it that has no place for all of its blocks, and one for all texts
+/// before all calls.
 pub fn shown(message: &Node) -> Vec<u8> {
     let mut node = message.clone();
     stand_in(&mut node);
+    if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
+        blocks.sort_by_key(|block| !block.is(Field::Type, block::TEXT));
+    }
     plain(&node, false).map(|node| spelled(&node)).unwrap_or_default()
 }
 

@@ -110,8 +110,19 @@ fn escapes(value: &Json) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Whether there is white space where a list or an object may have some first.
+/// How deep a glance goes.
+const GLANCE: usize = 8;
+
+/// Whether there is white space where a list or an object may have some first; there may be where
+/// that is too deep for a glance.
 fn is_spaced(value: &Json) -> bool {
+    is_spaced_within(value, GLANCE)
+}
+
+fn is_spaced_within(value: &Json, deep: usize) -> bool {
+    if deep == 0 {
+        return true;
+    }
     let bytes = value.as_bytes();
     let space = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_whitespace);
     let mut cursor = Cursor::new(bytes);
@@ -125,7 +136,7 @@ fn is_spaced(value: &Json) -> bool {
             let item = cursor.next_element().ok().and_then(|_| cursor.skip_value().ok());
             item.is_some_and(|item| {
                 let first = Json::checked(value.bytes().slice(item.start..item.end));
-                space(item.end) || space(item.end + 1) || is_spaced(&first)
+                space(item.end) || space(item.end + 1) || is_spaced_within(&first, deep - 1)
             })
         }
         _ => false,

@@ -71,7 +71,8 @@ fn said_at(text: &[u8], leaf: Option<String>) -> Option<Vec<String>> {
 }
 
 /// A message without whether a tool failed, which not every format says, and without blocks that
-/// not every format knows, or what stands for them.
+/// not every format knows, or what stands for them; its texts as one before its calls, as formats
+/// have them that keep both apart.
 fn without_outcome(mut value: serde_json::Value) -> serde_json::Value {
     const KNOWN: &[&str] = &["text", "tool_call", "tool_result", "image"];
     match &mut value {
@@ -87,6 +88,14 @@ fn without_outcome(mut value: serde_json::Value) -> serde_json::Value {
             list.retain(|block| block["type"].as_str().is_none_or(known));
             list.iter_mut().for_each(|value| *value = without_outcome(value.take()));
             list.retain(|block| block["text"] != "");
+            list.sort_by_key(|block| block["type"] != "text");
+            list.dedup_by(|behind, before| match (&behind["text"], &mut before["text"]) {
+                (serde_json::Value::String(behind), serde_json::Value::String(before)) => {
+                    before.push_str(behind);
+                    true
+                }
+                _ => false,
+            });
         }
         _ => {}
     }
@@ -218,4 +227,58 @@ fn files_of_the_corpus_come_back_from_every_format() {
     let inputs: Vec<_> = inputs.into_iter().step_by(step).collect();
     let others = all(&inputs);
     assert!(others.is_empty(), "{} of them:\n{}", others.len(), others.join("\n"));
+}
+
+/// Sessions that were met or made, each strange in its own way.
+fn odd_sessions() -> Vec<(&'static str, Vec<String>)> {
+    const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2025-12-01T00:00:00.000Z","cwd":"/"}"#;
+    let entry = |id: &str, parent: &str, rest: &str| {
+        format!(r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"t",{rest}}}"#)
+    };
+    let user = |id: &str, parent: &str, text: &str| {
+        entry(id, parent, &format!(r#""message":{{"role":"user","content":"{text}"}}"#))
+    };
+    let asked = user("a", "null", "Which way?");
+    let answer = |content: &str, rest: &str| {
+        let message = format!(r#""message":{{"role":"assistant","content":[{content}]{rest}}}"#);
+        entry("b", "\"a\"", &message)
+    };
+    let text = r#"{"type":"text","text":"This one."}"#;
+    let call = r#"{"type":"toolCall","id":"c","name":"go","arguments":{}}"#;
+    let compaction = concat!(
+        r#"{"type":"compaction","id":"k","parentId":"a","timestamp":"t","summary":"so far","#,
+        r#""firstKeptEntryIndex":0,"tokensBefore":9}"#
+    );
+    let deep = ["[".repeat(12_000), "]".repeat(12_000)].concat();
+    let deep =
+        entry("a", "null", &format!(r#""d":{deep},"message":{{"role":"user","content":"q"}}"#));
+    let from = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+    let said = |line: &str| from(&[HEADER, &asked, line]);
+    vec![
+        ("a text behind a call", said(&answer(&format!("{text},{call},{text}"), ""))),
+        ("a last entry without an identifier", said(r#"{"type":"wonder"}"#)),
+        ("an entry without members", said("{}")),
+        ("a blank line before the header", from(&["", HEADER, &asked])),
+        ("a line break of YAML 1.1", said(&user("b", "\"a\"", "a\\n\u{2028}b\\n\u{85}c"))),
+        ("a price beyond all numbers", said(&answer(text, r#","usage":{"cost":{"total":1e400}}"#))),
+        ("prices beyond all numbers together", {
+            let dear = answer(text, r#","usage":{"cost":{"total":1e308}}"#);
+            from(&[HEADER, &asked, &dear, &dear.replace("\"b\"", "\"e\"")])
+        }),
+        ("a member that only version 1 knows", said(compaction)),
+        ("more levels than a stack has room for", from(&[HEADER, &deep])),
+    ]
+}
+
+#[test]
+fn odd_sessions_come_back_from_every_format() {
+    let mut tally = Tally::default();
+    for (what, lines) in odd_sessions() {
+        let source = lines.join("\n") + "\n";
+        for to in targets() {
+            there_and_back(Path::new(what), source.as_bytes(), &to, &mut tally);
+        }
+    }
+    assert!(tally.others.is_empty(), "{:#?}", tally.others);
+    assert!(tally.tried > 70, "{}", tally.tried);
 }

@@ -152,3 +152,16 @@ fn a_part_never_takes_the_place_of_another_input() {
     let (_, said) = dir.exit(&[&to[..], &["n/first.jsonl", "p/first.meta.json"]].concat());
     assert_eq!(read(&dir.path("p/first.meta.json")), b"{\"session_name\":\"first\"}", "{said}");
 }
+
+#[test]
+fn a_migration_in_place_repairs_what_is_at_its_version() {
+    let dir = Dir::new();
+    let whole = own("connectonion/v2/harbour");
+    dir.write("whole.yaml", &whole);
+    dir.write("torn.yaml", &whole[..whole.len() - 9]);
+    let (code, said) = dir.exit(&["migrate", "--repair", "--in-place", "whole.yaml", "torn.yaml"]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(read(&dir.path("whole.yaml")), whole);
+    assert_eq!(read(&dir.path("torn.yaml.bak")), whole[..whole.len() - 9]);
+    assert_eq!(dir.exit(&["validate", "torn.yaml"]).0, 0);
+}

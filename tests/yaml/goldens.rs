@@ -99,7 +99,8 @@ pub const PYYAML: &[(&str, &str)] = &[
     ("c1\u{9b}", "\"c1\\x9B\"\n"),
     ("nel\u{85}x", "'nel\u{85}  x'\n"),
     ("ls\u{2028}x", "'ls\u{2028}  x'\n"),
-    ("a\n\u{2028}\nb", "'a\n\n\u{2028}\n  b'\n"),
+    // PyYAML would use single quotes, and nobody else could read it.
+    ("a\n\u{2028}\nb", "\"a\\n\\L\\nb\"\n"),
     ("nbsp\u{a0}x", "nbsp\u{a0}x\n"),
     ("bom\u{feff}x", "\"bom\\uFEFFx\"\n"),
     ("\u{fffe}", "\"\\uFFFE\"\n"),

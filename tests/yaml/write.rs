@@ -31,9 +31,18 @@ fn any_document_is_spelled_as_pyyaml_spells_it() {
     let Some(expected) = python::dump("any_document", &values) else { return };
     assert_eq!(nodes.len(), expected.len());
     for (node, expected) in nodes.iter().zip(expected) {
+        // What only PyYAML could read is spelled otherwise.
+        if breaks_a_line(&expected) {
+            continue;
+        }
         let found = written(node, Style::PyYaml);
         assert_same(&found, expected.as_bytes(), &format!("{node:?}"));
     }
+}
+
+/// Whether a break of YAML 1.1 begins a line: in YAML 1.2 that line is not indented.
+fn breaks_a_line(yaml: &str) -> bool {
+    ["\n\u{85}", "\n\u{2028}", "\n\u{2029}"].iter().any(|found| yaml.contains(found))
 }
 
 #[test]

@@ -273,8 +273,8 @@ impl Turn {
             }
         }
         let cost = usage.node(Field::Cost).and_then(|cost| cost.json(Field::Total)?.float());
-        let cost = cost.filter(|cost| cost.is_finite());
-        self.cost = cost.map(|cost| cost + self.cost.unwrap_or(0.0)).or(self.cost);
+        let sum = cost.map(|cost| cost + self.cost.unwrap_or(0.0));
+        self.cost = sum.map(|sum| sum.clamp(f64::MIN, f64::MAX)).or(self.cost);
     }
 
     fn answered(&mut self, call: &Json) {

@@ -6,7 +6,7 @@
 use crate::error::Result;
 use crate::format::{Carrier, Load, RESIDUE, Took, list, spread, take_noted};
 use crate::json::edit::Edits;
-use crate::json::{Cursor, Span, text};
+use crate::members::Scan;
 use crate::record::Record;
 use std::io::{Read, Write};
 
@@ -23,24 +23,11 @@ fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
     let last = load.lines;
     spread(from, load, (last.min(2), last), to, &mut |line, chunks, out| {
         let text = line.strip_suffix(b"\r").unwrap_or(line);
-        let Some((present, close)) = places(text) else { return false };
+        let Ok(Some(scan)) = Scan::of(text) else { return false };
         let mut edits = Edits::default();
+        let present = scan.note.map(|note| note.value);
         edits.append(text, KEY, present, RESIDUE, list(chunks).as_bytes());
-        edits.apply(line, close, false, out);
+        edits.apply(text, scan.close, scan.members == 0, out);
         true
     })
-}
-
-/// Where the value of the member stands in an entry, if it has it, and where the entry ends.
-fn places(line: &[u8]) -> Option<(Option<Span>, usize)> {
-    let mut cursor = Cursor::new(line);
-    cursor.begin_object().ok()?;
-    let mut present = None;
-    while let Some(key) = cursor.next_key().ok()? {
-        let value = cursor.skip_value().ok()?;
-        if text::is(key.of(line), KEY) {
-            present = Some(value);
-        }
-    }
-    Some((present, cursor.at().checked_sub(1)?))
 }

@@ -72,7 +72,9 @@ impl Analysis {
                 self.plain = false;
                 let before = at.checked_sub(1).and_then(|i| text.get(i));
                 let beside = [before, text.get(at + length)];
-                self.single &= !beside.contains(&Some(&b' '));
+                // In YAML 1.2 such a line would not be indented, so that only PyYAML reads it.
+                let begins_line = length > 1 && before == Some(&b'\n');
+                self.single &= !beside.contains(&Some(&b' ')) && !begins_line;
             }
         }
         length

@@ -22,7 +22,9 @@ use readable::Spelling;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// As PyYAML 6 spells them with `yaml.dump(data, default_flow_style=False,
-    /// allow_unicode=True)`: quotes where YAML 1.1 demands them, lines folded at 80 columns.
+    /// allow_unicode=True)`: quotes where YAML 1.1 demands them, lines folded at 80 columns. One
+    /// text is spelled otherwise, with escapes: one in which U+0085, U+2028 or U+2029 follows a
+    /// `\n`, for no other parser reads what PyYAML makes of that.
     PyYaml,
     /// For people and for any parser of YAML 1.1 or 1.2: without quotes where all agree, literal
     /// blocks for text of several lines, else double quotes with the escapes of JSON. Lines are

@@ -341,7 +341,9 @@ pub struct Summary {
 /// A sum of money as the real software writes it.
 #[must_use]
 pub fn money(sum: f64) -> Json {
+    let sum = sum.clamp(f64::MIN, f64::MAX);
     let rounded = (sum * 10_000.0).round() / 10_000.0;
+    let rounded = if rounded.is_finite() { rounded } else { sum };
     Json::checked(format!("{rounded:?}").into())
 }
 
