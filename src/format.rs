@@ -18,7 +18,7 @@ use crate::ids;
 use crate::json::Json;
 use crate::lines::Line;
 use crate::members::Scan;
-pub use crate::parts::{Change, Parts, Sink, Spool};
+pub use crate::parts::{Change, Parts, Sink, Spool, no_room_for_parts};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::encoding::Encoding;

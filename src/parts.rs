@@ -87,6 +87,13 @@ pub trait Parts {
     }
 }
 
+/// The error for a session of several parts where there is room for the main one only.
+#[must_use]
+pub fn no_room_for_parts() -> Error {
+    let message = "the session takes several files, and there is room for one";
+    Error::request(Code::OutputName, message)
+}
+
 /// Where a session is written.
 pub trait Sink {
     /// Creates a part. The empty name is the main part, which goes to the output that the person

@@ -32,7 +32,7 @@ pub struct Reading {
     #[arg(short = 'f', long = "from", value_name = "FORMAT", value_parser = spec)]
     pub from: Option<Spec>,
     /// What to do with damaged lines: give no output for this input, leave the line out, or carry
-    /// it along as it is
+    /// it along as it is. Without it `migrate` stops, and the others keep
     #[arg(long, value_name = "WHAT", value_enum)]
     pub on_error: Option<Damage>,
     /// The longest line that is read, in bytes

@@ -147,6 +147,9 @@ pub trait Mend {
         true
     }
 
+    /// Looks at a blank line.
+    fn blank(&mut self) {}
+
     /// Looks at bytes that are set aside. What is left of a record may tell where it stood.
     fn aside(&mut self, _bytes: &[u8], _code: Code) {}
 
@@ -167,6 +170,9 @@ pub trait Mend {
     fn blank_end(&self) -> Option<Code> {
         None
     }
+
+    /// Appends the lines that stand before everything else.
+    fn begin(&mut self, _out: &mut Vec<u8>) {}
 
     /// Appends the lines that a record becomes; or says why it is set aside.
     fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code>;

@@ -2,7 +2,7 @@
 
 use super::quarantine::QUARANTINE;
 use crate::error::{Error, Result};
-use crate::format::{Parts, Sink};
+use crate::format::{Parts, Sink, no_room_for_parts};
 use crate::parts::room::{Part, Room};
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -50,6 +50,10 @@ impl Draft {
         source: &mut dyn Parts,
         sink: &mut dyn Sink,
     ) -> Result<()> {
+        let others = self.parts.iter().any(|(name, _)| !name.is_empty());
+        if others && !sink.takes_parts() {
+            return Err(no_room_for_parts());
+        }
         if let Some(aside) = aside {
             copy(&mut aside.reading(0), &mut *sink.create(QUARANTINE)?)?;
         }

@@ -81,6 +81,7 @@ impl<'a> Walk<'a> {
         let mut out = Out { bytes: Vec::with_capacity(2 * CHUNK), file: bench.create(&self.part)? };
         let source = bench.parts().open(&self.part)?;
         let part = &self.part;
+        mend.begin(&mut out.bytes);
         self.pieces.walk(source, &mut |piece| {
             write(part, piece, bench, mend, cut, &mut out)?;
             out.pass(CHUNK).map(|()| true)
@@ -95,6 +96,7 @@ fn look(mend: &mut dyn Mend, part: Part<'_>, blank: &mut Option<Position>) -> bo
     match part {
         Part::Blank(_, at, _) => {
             blank.get_or_insert(at);
+            mend.blank();
             true
         }
         Part::Record(record) => {

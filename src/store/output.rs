@@ -15,7 +15,7 @@ use super::shared::{self, Alone};
 use super::temporary::temporary;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Change, Sink, Spool};
+use crate::format::{Change, Sink, Spool, no_room_for_parts};
 use crate::repair::QUARANTINE;
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -183,10 +183,7 @@ impl Output {
             Destination::Native { folder, .. } => check_part(folder, name).map(Some),
             _ if name == QUARANTINE => self.quarantine().map(Some),
             Destination::InPlace { stem, .. } => check_part(stem, name).map(Some),
-            _ => {
-                let message = "the session takes several files, and there is room for one";
-                Err(Error::request(Code::OutputName, message))
-            }
+            _ => Err(no_room_for_parts()),
         }
     }
 

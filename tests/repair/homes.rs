@@ -1,6 +1,6 @@
 //! Codelia's runs, states and logs, one by one and as homes, with the rules of its readers as judge.
 
-use crate::common::{Dir, corpus, files, files_of, name, read, several};
+use crate::common::{Dir, corpus, files, files_of, name, own, read, several};
 use crate::judge::{holds, repaired, resumable, set_aside};
 use copyist::diagnostic::Code;
 use copyist::format::Wish;
@@ -63,9 +63,9 @@ fn codelia_accepts_every_repaired_file() {
         );
         // What is no run at all or of a version that is not known stays what it is, and blank lines
         // are no damage.
-        let own =
+        let odd =
             ["ops_for_write_ts.jsonl", "schema_version_2.jsonl", "blank_lines_and_garbage.jsonl"];
-        assert!(after == 0 || own.contains(&name.as_str()) && after <= before, "{name}: {after}");
+        assert!(after == 0 || odd.contains(&name.as_str()) && after <= before, "{name}: {after}");
     }
 }
 
@@ -97,6 +97,16 @@ fn the_home_of_oddities_keeps_all_that_is_whole() {
     println!("{aside} bytes set aside");
     assert_eq!(aside, 105);
     assert_eq!(faults(&judge, &dir.path("home/sessions")), [""; 0]);
+}
+
+#[test]
+fn the_header_of_a_run_comes_before_blank_lines() {
+    let run = own("codelia/v1/seed");
+    let source = [&b"\n  \n"[..], &run].concat();
+    let done = holds(&FORMAT, &source, &Wish::default(), "blank lines first").expect("records");
+    assert_eq!(done.findings.counts.get(&Code::HeaderMoved), Some(&1));
+    let (header, rest) = run.split_at(run.iter().position(|b| *b == b'\n').expect("a line") + 1);
+    assert_eq!(done.out, [header, &b"\n  \n"[..], rest].concat());
 }
 
 /// A copy of a home, as `home`.

@@ -1,6 +1,6 @@
 //! The program as it is run.
 
-use crate::common::{Dir, own, read};
+use crate::common::{Dir, files, name, own, read, testdata};
 
 #[test]
 fn the_program_writes_a_quarantine_and_keeps_a_backup() {
@@ -43,6 +43,17 @@ fn without_a_place_for_what_is_set_aside_nothing_is_written() {
     let done = shell("copyist repair -o - s.jsonl");
     assert!(done.status.success() && !done.stdout.is_empty(), "{done:?}");
     assert_eq!(dir.names(), ["q.jsonl", "s.jsonl", "s.quarantine.jsonl"]);
+}
+
+#[test]
+fn a_session_that_needs_two_files_puts_none_into_standard_output() {
+    let dir = Dir::new();
+    let case = testdata().join("damaged/agent-orchestrator/metadata/in");
+    files(&case).iter().for_each(|file| drop(dir.write(&name(file), &read(file))));
+    let done = dir.run(&["repair", "-o", "-", "orchard.jsonl"]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!((done.status.code(), done.stdout.len()), (Some(2), 0), "{said}");
+    assert!(said.contains("CY0706") && said.contains("--out-dir"), "{said}");
 }
 
 #[test]

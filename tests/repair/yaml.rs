@@ -1,6 +1,6 @@
 //! ConnectOnion's files: every known damage, with ConnectOnion's own loader as judge.
 
-use crate::common::{Dir, corpus, files, name, read};
+use crate::common::{Dir, corpus, files, name, own, read};
 use crate::judge::{holds, repaired, resumable, salvaging, set_aside};
 use copyist::format::Wish;
 use copyist::formats::connectonion::FORMAT;
@@ -55,6 +55,15 @@ fn keyed(keys: &[u64]) -> String {
     };
     let messages: String = (1..).zip(keys).map(messages).collect();
     format!("{TURNS}turns:\n{turns}system_prompt: S\nmessages:\n{messages}")
+}
+
+#[test]
+fn a_remark_that_no_reader_passes_over_is_set_aside() {
+    let whole = own("connectonion/v3/lamps");
+    let source = [&b"# by ha\0nd\n"[..], &whole].concat();
+    let done = holds(&FORMAT, &source, &Wish::default(), "NUL in a remark").expect("turns");
+    assert_eq!(done.report.quarantined, 11);
+    assert_eq!(done.out, whole);
 }
 
 #[test]

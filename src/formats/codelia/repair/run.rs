@@ -102,7 +102,8 @@ pub struct Run<'a> {
     copies: Vec<u32>,
     looked: u32,
     written: u32,
-    begun: bool,
+    /// Whether a blank line comes first: Codelia looks for the header in the first line only.
+    led: bool,
     /// What the last answer says, by its messages.
     answer: Vec<u64>,
     ended: bool,
@@ -123,7 +124,7 @@ impl<'a> Run<'a> {
             copies: Vec::new(),
             looked: 0,
             written: 0,
-            begun: false,
+            led: false,
             answer: Vec::new(),
             ended: false,
             before: Reach::default(),
@@ -156,7 +157,7 @@ impl<'a> Run<'a> {
             return;
         }
         self.header.at = record.at;
-        self.header.in_place = place == 0;
+        self.header.in_place = place == 0 && !self.led;
         if is_text(header.member("run_id")) {
             let mut own = Vec::with_capacity(record.bytes.len());
             match record.repaired {
@@ -200,20 +201,6 @@ impl<'a> Run<'a> {
         let mut marked = Vec::new();
         mark(&out, Code::HeaderRebuilt, &mut marked);
         marked
-    }
-
-    /// Writes a header that cannot be left where it is, before everything else.
-    fn begin(&mut self, out: &mut Vec<u8>) {
-        if std::mem::replace(&mut self.begun, true) || self.header.stays() {
-            return;
-        }
-        out.extend_from_slice(&self.header.new);
-        out.push(b'\n');
-        let (code, at) = match self.header.own {
-            Some(_) => (Code::HeaderMoved, self.header.at),
-            None => (Code::HeaderRebuilt, Position { line: 1, ..Position::default() }),
-        };
-        self.report(code, at);
     }
 
     fn report(&self, code: Code, at: Position) {
@@ -262,6 +249,10 @@ impl Mend for Run<'_> {
         true
     }
 
+    fn blank(&mut self) {
+        self.led |= self.looked == 0;
+    }
+
     fn aside(&mut self, bytes: &[u8], code: Code) {
         let torn = (code == Code::TornRecord).then(|| String::from_utf8_lossy(bytes));
         let left = torn.and_then(|torn| salvage(torn.as_bytes()));
@@ -293,8 +284,21 @@ impl Mend for Run<'_> {
             || (self.header.own.is_none() && !self.header.numbers.is_empty())
     }
 
+    /// Writes a header that cannot be left where it is.
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        if self.header.stays() {
+            return;
+        }
+        out.extend_from_slice(&self.header.new);
+        out.push(b'\n');
+        let (code, at) = match self.header.own {
+            Some(_) => (Code::HeaderMoved, self.header.at),
+            None => (Code::HeaderRebuilt, Position { line: 1, ..Position::default() }),
+        };
+        self.report(code, at);
+    }
+
     fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
-        self.begin(out);
         let place = self.written;
         self.written += 1;
         if self.header.numbers.binary_search(&place).is_ok() {
@@ -321,10 +325,6 @@ impl Mend for Run<'_> {
             return Some(Code::DuplicateRemoved);
         }
         self.write_line(record, out)
-    }
-
-    fn finish(&mut self, out: &mut Vec<u8>) {
-        self.begin(out);
     }
 }
 

@@ -114,7 +114,7 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
     if let Some(says) = whole.filter(|says| complete(says)) {
         return Checked::whole(bytes, says);
     }
-    if kind == &Kind::Before && bytes.split(|b| *b == b'\n').all(is_remark) {
+    if kind == &Kind::Before && says_nothing(bytes) {
         return Checked::whole(bytes, Json::constant("{}"));
     }
     if !item {
@@ -211,6 +211,18 @@ fn is_torn(text: &[u8], known: Known<'_>) -> bool {
     let value = line.split_once(": ").map_or(line, |(_, value)| value);
     let closed = value.ends_with(['\'', '"', ']', '}']) && value.len() > 1;
     !(closed || text.ends_with(b"\n") || known(value))
+}
+
+/// Whether there is nothing but remarks, which can be read.
+fn says_nothing(text: &[u8]) -> bool {
+    let mut events = Events::new(text, Limits::default());
+    loop {
+        match events.next() {
+            Ok(Some(event)) if matches!(event.what, What::Comment { .. }) => {}
+            Ok(event) => return event.is_none(),
+            Err(_) => return false,
+        }
+    }
 }
 
 fn is_remark(line: &[u8]) -> bool {

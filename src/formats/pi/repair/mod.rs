@@ -87,7 +87,6 @@ impl Header {
 /// How far writing came.
 #[derive(Debug, Default)]
 struct Written {
-    begun: bool,
     records: u64,
     entries: u32,
     /// Identifiers of entries that others need, in their spelling.
@@ -220,8 +219,27 @@ impl Mend for Mending<'_> {
             || self.resume.as_ref().is_some_and(Resume::removes)
     }
 
+    /// Writes a header that cannot be left where it is.
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        if self.header.stays() {
+            return;
+        }
+        out.extend_from_slice(&self.header.new);
+        out.push(b'\n');
+        let code = if self.header.fits { Code::HeaderMoved } else { Code::HeaderRebuilt };
+        let message = match code {
+            Code::HeaderMoved => format!("{} from line {}", code.title(), self.header.at.line),
+            _ => format!("{}: {}", code.title(), String::from_utf8_lossy(&self.header.new)),
+        };
+        let at = if self.header.own.is_some() {
+            self.header.at
+        } else {
+            Position { line: 1, ..Position::default() }
+        };
+        self.report(code, message, at);
+    }
+
     fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
-        self.begin(out);
         let number = self.written.records;
         self.written.records += 1;
         if self.header.numbers.binary_search(&number).is_ok() {
@@ -230,10 +248,6 @@ impl Mend for Mending<'_> {
         let ordinal = self.written.entries;
         self.written.entries += 1;
         self.write_entry(ordinal, record, out)
-    }
-
-    fn finish(&mut self, out: &mut Vec<u8>) {
-        self.begin(out);
     }
 }
 
@@ -418,26 +432,6 @@ impl Mending<'_> {
         let said = said.filter(|o| plan.is_sent(**o, compaction, kept.copied()));
         let messages = said.count() as u64 + u64::from(compaction.is_some());
         Reach { entries: readable.len() as u64, messages }
-    }
-
-    /// Writes a header that cannot be left where it is, before everything else.
-    fn begin(&mut self, out: &mut Vec<u8>) {
-        if std::mem::replace(&mut self.written.begun, true) || self.header.stays() {
-            return;
-        }
-        out.extend_from_slice(&self.header.new);
-        out.push(b'\n');
-        let code = if self.header.fits { Code::HeaderMoved } else { Code::HeaderRebuilt };
-        let message = match code {
-            Code::HeaderMoved => format!("{} from line {}", code.title(), self.header.at.line),
-            _ => format!("{}: {}", code.title(), String::from_utf8_lossy(&self.header.new)),
-        };
-        let at = if self.header.own.is_some() {
-            self.header.at
-        } else {
-            Position { line: 1, ..Position::default() }
-        };
-        self.report(code, message, at);
     }
 
     fn write_header(
