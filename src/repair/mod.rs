@@ -205,3 +205,51 @@ impl Bench for Work<'_> {
         self.lent.quarantine.take(part, bytes, at, code)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::pi;
+    use crate::memory::{Buffer, Bytes};
+    use std::io::Read;
+
+    /// Never content: takes the first byte off, and says so.
+    fn eats(bench: &mut dyn Bench, _: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+        let mut text = Vec::new();
+        let read = bench.parts().main()?.read_to_end(&mut text);
+        read.map_err(|error| Error::io("cannot read", error))?;
+        let Some((first, rest)) = text.split_first() else { return Err(nothing_back()) };
+        bench.begin(true)?;
+        bench.aside("", &[*first], Position::default(), Code::StraySetAside)?;
+        cx.report(Diagnostic::new(Code::StraySetAside, "eaten"));
+        let written = bench.create("")?.write_all(rest);
+        written.map_err(|error| Error::io("cannot write", error))?;
+        Ok(Repaired { changed: true, ..Repaired::default() })
+    }
+
+    /// What becomes of a text, what was set aside of it, and how often it was said that it has no end.
+    fn eaten(text: &str) -> (String, Vec<String>, u64) {
+        let format = Format { repair: eats, ..pi::FORMAT };
+        let (options, log, mut out) = (Options::default(), Log::default(), Buffer::default());
+        let cx = Cx { options: &options, log: &log };
+        let done = run(&format, &mut Bytes::new(text), &mut out, &Wish::default(), &cx);
+        let aside = String::from_utf8(out.part(QUARANTINE).expect("a quarantine")).expect("text");
+        let aside: Vec<_> = aside.lines().map(str::to_owned).collect();
+        assert_eq!(done.expect("an outcome").quarantined, aside.len() as u64);
+        let left = String::from_utf8(out.main()).expect("text");
+        (left, aside, log.count_of(Code::Unsettled))
+    }
+
+    #[test]
+    fn what_never_settles_ends_and_is_told() {
+        let (left, aside, told) = eaten("0123456789");
+        assert_eq!((left.as_str(), aside.len(), told), ("89", PASSES as usize, 1));
+        assert!(!aside[0].contains("pass") && aside[7].contains("\"pass\":8,"), "{aside:?}");
+    }
+
+    #[test]
+    fn a_later_repair_that_fails_leaves_what_those_before_made() {
+        let (left, aside, told) = eaten("0");
+        assert_eq!((left.as_str(), aside.len(), told), ("", 1, 1));
+    }
+}
