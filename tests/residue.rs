@@ -212,3 +212,39 @@ fn plain_files_carry_nothing_and_what_is_carried_can_be_left_alone() {
     let context = |file: &str| dir.said(&["context", "--as", "canonical", file]).1;
     assert_eq!(context("a.jsonl"), context("b.jsonl"));
 }
+
+#[test]
+fn a_look_at_a_file_says_what_it_carries() {
+    let dir = Dir::new();
+    dir.copy(SOURCE, "in.jsonl");
+    let (_, plain) = dir.exit(&["inspect", "in.jsonl"]);
+    assert!(!plain.contains("residue"), "{plain}");
+    let targets = ["connectonion@1", "connectonion@2", "connectonion@3", "agent-orchestrator@1"];
+    for to in targets.into_iter().chain(["agent-orchestrator@2", "codelia@1", "codelia@2"]) {
+        let seen = |option: &str| -> Vec<serde_json::Value> {
+            let mut ask = vec!["convert", "--force", "--out-dir", "out", "-t", to, "in.jsonl"];
+            ask.extend(Some(option).filter(|option| !option.is_empty()));
+            let (code, said) = dir.exit(&ask);
+            assert_eq!(code, 0, "{said}");
+            let mut files = common::files(&dir.path("out"));
+            files.retain(|file| file.extension().is_some_and(|e| e == "yaml" || e == "jsonl"));
+            let look = |file: &PathBuf| {
+                let file = file.to_str().expect("UTF-8");
+                let seen = dir.run(&["inspect", "--json", file]).stdout;
+                let seen: serde_json::Value = serde_json::from_slice(&seen).expect("JSON");
+                seen["inspection"].clone()
+            };
+            files.iter().map(look).collect()
+        };
+        let (with, without) = (seen(""), seen("--no-residue"));
+        let residue = |seen: &[serde_json::Value]| -> u64 {
+            seen.iter().filter_map(|seen| seen["residue"]["bytes"].as_u64()).sum()
+        };
+        assert!(residue(&with) > 100, "{to}: {with:?}");
+        assert_eq!(residue(&without), 0, "{to}");
+        let kinds = |seen: &[serde_json::Value]| -> Vec<serde_json::Value> {
+            seen.iter().map(|seen| seen["kinds"].clone()).collect()
+        };
+        assert_eq!(kinds(&with), kinds(&without), "{to}");
+    }
+}

@@ -220,7 +220,7 @@ fn pace(bytes: u64, time: Duration) -> String {
 }
 
 /// A number of bytes, in the unit that suits it.
-fn size(mut bytes: f64) -> String {
+pub fn size(mut bytes: f64) -> String {
     for unit in ["B", "kB", "MB", "GB"] {
         if bytes < 999.5 {
             let digits = usize::from(bytes < 9.95 && unit != "B");

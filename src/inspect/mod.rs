@@ -6,7 +6,7 @@ pub mod preview;
 pub use draw::{Item, Row};
 
 use crate::error::Result;
-use crate::format::{Cx, Format, Parts};
+use crate::format::{Carrier, Cx, Format, Parts};
 use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, block};
@@ -61,6 +61,9 @@ pub struct Inspection {
     pub tree: Shape,
     /// The identifier of the entry that the session stands at.
     pub leaf: Option<String>,
+    /// What the file carries of the session that it was converted from, if it carries any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub residue: Option<Residue>,
     /// A person's marks, by entry.
     pub labels: BTreeMap<String, String>,
     /// The tree as it is drawn.
@@ -91,6 +94,15 @@ pub struct Shape {
     pub ends: u64,
     /// Entries that no root leads to: those in a cycle, and what hangs from it.
     pub unreachable: u64,
+}
+
+/// What a file carries that its format cannot express.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Residue {
+    /// Pieces.
+    pub chunks: u64,
+    /// Bytes of them all, packed as they are.
+    pub bytes: u64,
 }
 
 /// Tokens and cost.
@@ -127,7 +139,9 @@ pub fn run(
     let session = Session::open_showing(format, parts, cx, &mut |located| {
         let ordinal = located.value.is_node().then_some(nodes);
         nodes += u32::from(ordinal.is_some());
-        found.record(&located.value);
+        if !found.carries(format.carrier, &located.value) {
+            found.record(&located.value);
+        }
         ordinal.into_iter().for_each(|ordinal| marks.note(ordinal, &located.value));
     })?;
     found.session(&session);
@@ -192,6 +206,18 @@ fn count(names: &mut BTreeMap<String, u64>, name: String) {
 }
 
 impl Inspection {
+    /// Counts what a record carries; true if it is there for nothing else.
+    fn carries(&mut self, carrier: Option<&Carrier>, record: &Record) -> bool {
+        let Some(carrier) = carrier else { return false };
+        let took = (carrier.take)(&mut record.clone());
+        if !took.chunks.is_empty() {
+            let residue = self.residue.get_or_insert_default();
+            residue.chunks += took.chunks.len() as u64;
+            residue.bytes += took.chunks.iter().map(|c| c.as_bytes().len() as u64).sum::<u64>();
+        }
+        took.whole
+    }
+
     fn record(&mut self, record: &Record) {
         let node = &record.node;
         self.entries += u64::from(is_entry(record));
