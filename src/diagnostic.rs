@@ -1,10 +1,12 @@
 //! What the program has to say about an input: findings with permanent codes, and losses.
 
+mod differences;
 mod log;
 
 use crate::position::Position;
 use std::fmt;
 
+pub use differences::Differences;
 pub use log::{Findings, Log};
 
 /// How grave a finding is.

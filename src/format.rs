@@ -348,6 +348,9 @@ pub struct Options {
     pub force_version: bool,
     /// Whether what a target cannot express is put into its files as residue.
     pub residue: bool,
+    /// Whether what was written is read again and compared with the session: what differs is
+    /// [noted](crate::diagnostic::Log::differ).
+    pub compare: bool,
     /// Whether the residue of files that are read is left alone.
     pub ignore_residue: bool,
     /// Paths that sessions are found by, old and new: what stands below the old one moves.
@@ -365,6 +368,7 @@ impl Default for Options {
             ids: ids::Choice::Derived,
             force_version: false,
             residue: true,
+            compare: false,
             ignore_residue: false,
             map_paths: Vec::new(),
             hands: Hands::default(),

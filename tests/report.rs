@@ -132,6 +132,30 @@ fn convert_counts_what_a_linear_version_cannot_hold() {
 }
 
 #[test]
+fn what_convert_predicts_is_what_diff_finds() {
+    let differences = |run: &Run| {
+        let input = run.inputs("pi/v2/branched").next().expect("it was copied");
+        input["differences"].clone()
+    };
+    let convert = ["-t", "connectonion@2", "--no-residue", "--out-dir", "out"];
+    let dry = Run::of("convert", &[&convert[..], &["-n"]].concat());
+    assert!(!dry.folder.path().join("out").exists());
+    let done = Run::of("convert", &convert);
+    let told = differences(&done);
+    assert!(told["removed"]["message.usage.input"].as_u64() > Some(0), "{told:#}");
+    assert_eq!(differences(&dry), told);
+    let input = done.inputs("pi/v2/branched").next().expect("it was copied");
+    let report = done.folder.path().join("diff.json");
+    let mut diff = Command::new(env!("CARGO_BIN_EXE_copyist"));
+    diff.args(["diff", "-q", "--report"]).arg(&report);
+    diff.args([text(input, "path"), text(input, "output")]).current_dir(done.folder.path());
+    assert_eq!(diff.status().expect("it runs").code(), Some(1));
+    let report: Value = serde_json::from_slice(&fs::read(report).expect("a report")).expect("JSON");
+    assert!(VALIDATOR.is_valid(&report), "{report:#}");
+    assert_eq!(report["inputs"][0]["differences"], told);
+}
+
+#[test]
 fn validate_tells_sound_files_from_damaged_ones() {
     let run = Run::of("validate", &[]);
     assert_eq!(run.exit, 3, "one has no header");

@@ -1,6 +1,6 @@
 //! What is told about each input, and about all of them.
 
-use crate::diagnostic::{Code, Diagnostic, Fate, Findings, Severity};
+use crate::diagnostic::{Code, Diagnostic, Differences, Fate, Findings, Severity};
 use crate::error::{Error, ErrorKind};
 use crate::format::Repaired;
 use crate::inspect::Inspection;
@@ -246,6 +246,8 @@ struct FindingsShape<'a> {
     diagnostics: Vec<Finding<'a>>,
     counts: BTreeMap<&'static str, u64>,
     losses: BTreeMap<&'static str, BTreeMap<&'a str, u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differences: Option<&'a Differences>,
 }
 
 fn findings<S: Serializer>(found: &Findings, serializer: S) -> Result<S::Ok, S::Error> {
@@ -257,6 +259,7 @@ fn findings<S: Serializer>(found: &Findings, serializer: S) -> Result<S::Ok, S::
         diagnostics: found.diagnostics.iter().map(Finding::from).collect(),
         counts: found.counts.iter().map(|(code, n)| (code.name(), *n)).collect(),
         losses,
+        differences: found.differences.as_ref(),
     };
     shape.serialize(serializer)
 }

@@ -69,6 +69,7 @@ impl Args {
             // Conversion reads what is there; only migration would promise the new version.
             force_version: true,
             map_paths: self.map_path,
+            compare: self.telling.report.is_some(),
             ..self.reading.options(OnError::Keep)
         };
         let options = self.carrying.options(options);

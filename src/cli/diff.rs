@@ -8,7 +8,7 @@ use super::progress::Progress;
 use super::run::write_report;
 use super::show::Show;
 use crate::batch::{self, FileReport, Found, Job, Outcome, RunReport, Said, Summary};
-use crate::diagnostic::Log;
+use crate::diagnostic::{Differences, Log};
 use crate::diff::{self, Counts, Failed, Request, Side};
 use crate::error::Result;
 use crate::format::{Cx, OnError, Options};
@@ -117,7 +117,12 @@ impl Args {
         let side_a = Side { format: found_a.format, parts: input_a, cx: &cx_a, quiet: &quiet };
         let side_b = Side { format: found_b.format, parts: input_b, cx: &cx_b, quiet: &quiet };
         let mut printer = Printer::new(self, [&a.report, &b.report]);
-        let done = diff::run(side_a, side_b, request, &mut |change| printer.change(&change));
+        let mut differences = Differences::default();
+        let done = diff::run(side_a, side_b, request, &mut |change| {
+            diff::count(&change, &mut differences);
+            printer.change(&change)
+        });
+        logs[0].differ(differences);
         let done =
             done.and_then(|counts| printer.end(&counts).map(|()| counts).map_err(Failed::Show));
         let (report, log, error) = match done {
@@ -151,6 +156,7 @@ impl Opened {
         match opened() {
             Ok(input) => {
                 report.format = input.as_ref().map(|(found, _)| found.name());
+                report.confidence = input.as_ref().map(|(found, _)| found.sniffed.confidence.name());
                 report.outcome = Outcome::Shown;
                 Self { report, input }
             }

@@ -72,6 +72,7 @@ fn plainly(
     let home = source.as_deref() == Some(&to.format.at(target));
     let mut work = Work::of(from, to, parts, cx)?;
     let records = match (carrier, named) {
+        _ if cx.options.compare => work.staged(carrier, named, parts, sink)?,
         (None, None) => work.records(parts, sink)?,
         (Some(carrier), _) if home => work.home(carrier, named, parts, sink)?,
         _ => work.staged(carrier, named, parts, sink)?,

@@ -2,7 +2,8 @@
 
 use super::branch::Branch;
 use super::read;
-use crate::diagnostic::{Fate, Log};
+use crate::diagnostic::{Differences, Fate, Log};
+use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
 use crate::format::{Carrier, Cx, Format, Named, NativeFn, Parts, Sink};
 use crate::formats::{Spec, canonical};
@@ -170,6 +171,9 @@ impl<'a> Work<'a> {
         let mut stage = Stage::before(sink);
         self.trace = carrier.map(|_| Trace::default());
         let count = self.records(parts, &mut stage)?;
+        if self.cx.options.compare && stage.is_whole() {
+            self.compare(parts, &stage)?;
+        }
         let native = self.native(named, &stage)?;
         let (Some(carrier), Some(trace)) = (carrier, self.trace.take()) else {
             return stage.finish(None, native).map(|()| count);
@@ -185,6 +189,24 @@ impl<'a> Work<'a> {
         stage.finish(noted.map(|(count, chunks)| (carrier, count, chunks)), native)?;
         self.cx.log.carried();
         Ok(count)
+    }
+
+    /// Notes what differs between the session and what was written of it.
+    fn compare(&self, parts: &mut dyn Parts, stage: &Stage<'_>) -> Result<()> {
+        let log = Log::default();
+        let cx = &Cx { options: self.cx.options, log: &log };
+        let a = Side { format: self.from, parts, cx, quiet: cx };
+        let b = Side { format: self.to.format, parts: &mut stage.parts(), cx, quiet: cx };
+        let mut differences = Differences::default();
+        let done = diff::run(a, b, Request::default(), &mut |change| {
+            diff::count(&change, &mut differences);
+            Ok(())
+        });
+        match done {
+            Ok(_) => self.cx.log.differ(differences),
+            Err(Failed::A(error) | Failed::B(error) | Failed::Show(error)) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Where the target's software would keep the session, and its ending.

@@ -1,6 +1,6 @@
 //! What was said about one session, put together.
 
-use super::{Code, Diagnostic, Fate, Severity};
+use super::{Code, Diagnostic, Differences, Fate, Severity};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
@@ -23,6 +23,8 @@ pub struct Findings {
     pub counts: BTreeMap<Code, u64>,
     /// How often each field met each fate.
     pub losses: BTreeMap<(Fate, String), u64>,
+    /// What differs between the session and what was written of it, if that was asked for.
+    pub differences: Option<Differences>,
 }
 
 impl Log {
@@ -58,6 +60,11 @@ impl Log {
     #[must_use]
     pub fn count_of(&self, code: Code) -> u64 {
         self.inner.borrow().counts.get(&code).copied().unwrap_or(0)
+    }
+
+    /// Notes what differs between the session and what was written of it.
+    pub fn differ(&self, differences: Differences) {
+        self.inner.borrow_mut().differences = Some(differences);
     }
 
     /// The fields that were dropped, with how often.

@@ -1,15 +1,18 @@
 //! What differs between two sessions, of whatever formats, as records and fields.
 
+mod count;
 mod fields;
 
+pub use count::count;
 pub use fields::FieldChange;
 
 use crate::context;
 use crate::error::{self, Error};
 use crate::format::{Cx, Format, Parts};
 use crate::ids::hash;
+use crate::json::Json;
 use crate::position::Located;
-use crate::record::{Kind, Record};
+use crate::record::{Field, Kind, Record};
 use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
 
@@ -125,7 +128,8 @@ pub fn run(
 
 type Records<'a> = Box<dyn Iterator<Item = error::Result<Located<Record>>> + 'a>;
 
-/// The records that count. The first reading says what is wrong.
+/// The records that count, without the residue that they carry, which tells of another session. The
+/// first reading says what is wrong.
 fn records<'a>(
     side: &'a mut Side<'_>,
     request: Request,
@@ -135,23 +139,35 @@ fn records<'a>(
     if request.context {
         return Ok(Box::new(context::sent(side.format, side.parts, cx, side.quiet)?));
     }
-    let counts = move |item: &error::Result<Located<Record>>| {
-        item.as_ref().map_or(true, |located| !is_nothing(&located.value, &request))
+    let (carrier, mut last) = (side.format.carrier, None);
+    let mut counts = move |item: &mut error::Result<Located<Record>>| {
+        let Ok(Located { value, .. }) = item else { return true };
+        let carries = carrier.is_some_and(|carrier| (carrier.take)(value).whole);
+        if value.is_node() {
+            last = value.node.json(Field::Id).cloned();
+        }
+        !carries && !is_nothing(value, &request) && !stands_last(value, last.as_ref())
     };
-    Ok(Box::new((side.format.read)(side.parts, cx)?.filter(counts)))
+    let records = (side.format.read)(side.parts, cx)?;
+    Ok(Box::new(records.filter_map(move |mut item| counts(&mut item).then_some(item))))
 }
 
 /// Whether a record says nothing: a blank line, or what is known only at the end of a file.
 fn is_nothing(record: &Record, request: &Request) -> bool {
     let fields = fields::of(record, request);
-    let blank = |(_, value): &(String, crate::json::Json)| {
-        value.text().is_some_and(|text| text.trim().is_empty())
-    };
+    let blank =
+        |(_, value): &(String, Json)| value.text().is_some_and(|text| text.trim().is_empty());
     match record.kind {
         Kind::Opaque => fields.iter().all(blank),
         Kind::Session => fields.is_empty(),
         _ => false,
     }
+}
+
+/// Whether a record only says that the session stands at its last entry, where it stands anyway.
+fn stands_last(record: &Record, last: Option<&Json>) -> bool {
+    let fields = record.node.fields().collect::<Vec<_>>();
+    record.kind == Kind::Session && fields == [Field::Leaf] && record.node.json(Field::Leaf) == last
 }
 
 /// The hashes of what the records are told by; those of all that counts go to `whole`.
@@ -234,6 +250,5 @@ impl Pairs<'_> {
 }
 
 fn is_alike(a: &Record, b: &Record) -> bool {
-    use crate::record::Field::Role;
-    a.kind == b.kind && a.node.json(Role) == b.node.json(Role)
+    a.kind == b.kind && a.node.json(Field::Role) == b.node.json(Field::Role)
 }

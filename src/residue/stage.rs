@@ -12,12 +12,19 @@ pub struct Stage<'s> {
     sink: &'s mut dyn Sink,
     room: Option<Room>,
     parts: Vec<(String, Part)>,
+    /// Whether something goes into a file that sessions share, which only its place has.
+    shares: bool,
 }
 
 impl<'s> Stage<'s> {
     /// Before this place.
     pub fn before(sink: &'s mut dyn Sink) -> Self {
-        Self { sink, room: None, parts: Vec::new() }
+        Self { sink, room: None, parts: Vec::new(), shares: false }
+    }
+
+    /// Whether [`parts`](Self::parts) are all that was written.
+    pub fn is_whole(&self) -> bool {
+        !self.shares
     }
 
     /// What was written, to be read.
@@ -116,6 +123,7 @@ impl Sink for Stage<'_> {
     }
 
     fn change(&mut self, name: &str, change: Change) -> Result<()> {
+        self.shares = true;
         self.sink.change(name, change)
     }
 

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod generated;
+mod losses;
 mod pairs;
 
 use bytes::Bytes;
