@@ -166,6 +166,6 @@ pub trait Spool: Read + Write + Seek {}
 
 impl<T: Read + Write + Seek> Spool for T {}
 
-/// Makes new contents of old ones, if there are any. It is told whether the person allows that
-/// anything is written over.
-pub type Change = Box<dyn FnOnce(Option<Vec<u8>>, bool) -> Result<Vec<u8>>>;
+/// Makes new contents of old ones, if there are any; asked again, the same of the same. It is told
+/// whether the person allows that anything is written over.
+pub type Change = Box<dyn Fn(Option<Vec<u8>>, bool) -> Result<Vec<u8>>>;

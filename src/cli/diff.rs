@@ -156,7 +156,8 @@ impl Opened {
         match opened() {
             Ok(input) => {
                 report.format = input.as_ref().map(|(found, _)| found.name());
-                report.confidence = input.as_ref().map(|(found, _)| found.sniffed.confidence.name());
+                report.confidence =
+                    input.as_ref().map(|(found, _)| found.sniffed.confidence.name());
                 report.outcome = Outcome::Shown;
                 Self { report, input }
             }

@@ -10,7 +10,7 @@ use crate::format::{Cx, Format, Parts, Reader, Sink, Target};
 use crate::formats::{Spec, canonical};
 use crate::migrate::{self, Outcome};
 use crate::record::{Field, Kind};
-use crate::residue::merge;
+use crate::residue::{Merged, Stage, merge, refused, says_the_same};
 use std::io::{self, Write};
 use work::Work;
 
@@ -36,8 +36,38 @@ pub fn run(
     let Some(mut merged) = merged else {
         return plainly(from, version, to, parts, sink, cx);
     };
-    let done = plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx)?;
+    let done = match source(&canonical::FORMAT, 1, &mut merged.parts, cx)? {
+        Some(home)
+            if merged.changed && Spec::parse(&home).is_ok_and(|home| home.format == to.format) =>
+        {
+            edited(to, merged, sink, cx)?
+        }
+        _ => plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx)?,
+    };
     Ok(Outcome { from: version, ..done })
+}
+
+/// Brings a session home that was edited while it was away. Writers trust that a session of their own
+/// format hangs together, and an edit from elsewhere may not; so what was written is read again. If
+/// it does not say what the file shows, it is written as that shows it, without the residue.
+fn edited(to: Spec, mut merged: Merged, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Outcome> {
+    let log = Log::default();
+    let inner = Cx { options: cx.options, log: &log };
+    let mut stage = Stage::before(sink);
+    let written = plainly(&canonical::FORMAT, 1, to, &mut merged.parts, &mut stage, &inner);
+    let says = |stage: &mut Stage<'_>, merged: &mut Merged| {
+        says_the_same((to.format, &mut stage.whole()?), (&canonical::FORMAT, &mut merged.parts), cx)
+    };
+    if let Ok(done) = written
+        && says(&mut stage, &mut merged)?
+    {
+        cx.log.take_over(log);
+        return stage.finish(None, None).map(|()| done);
+    }
+    drop(stage);
+    let why = "what was edited or added has no place in the session that the file comes from";
+    cx.report(refused(why).into_diagnostic());
+    plainly(&canonical::FORMAT, 1, to, &mut merged.shown, sink, cx)
 }
 
 /// Whether the target is what the source is, so that residue stays where it is.

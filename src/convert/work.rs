@@ -171,8 +171,8 @@ impl<'a> Work<'a> {
         let mut stage = Stage::before(sink);
         self.trace = carrier.map(|_| Trace::default());
         let count = self.records(parts, &mut stage)?;
-        if self.cx.options.compare && stage.is_whole() {
-            self.compare(parts, &stage)?;
+        if self.cx.options.compare {
+            self.compare(parts, &mut stage)?;
         }
         let native = self.native(named, &stage)?;
         let (Some(carrier), Some(trace)) = (carrier, self.trace.take()) else {
@@ -192,11 +192,11 @@ impl<'a> Work<'a> {
     }
 
     /// Notes what differs between the session and what was written of it.
-    fn compare(&self, parts: &mut dyn Parts, stage: &Stage<'_>) -> Result<()> {
+    fn compare(&self, parts: &mut dyn Parts, stage: &mut Stage<'_>) -> Result<()> {
         let log = Log::default();
         let cx = &Cx { options: self.cx.options, log: &log };
         let a = Side { format: self.from, parts, cx, quiet: cx };
-        let b = Side { format: self.to.format, parts: &mut stage.parts(), cx, quiet: cx };
+        let b = Side { format: self.to.format, parts: &mut stage.whole()?, cx, quiet: cx };
         let mut differences = Differences::default();
         let done = diff::run(a, b, Request::default(), &mut |change| {
             diff::count(&change, &mut differences);

@@ -96,6 +96,20 @@ impl Log {
         self.gave_up.get()
     }
 
+    /// Adds what was said in another log.
+    pub fn take_over(&self, other: Self) {
+        let (mut inner, other) = (self.inner.borrow_mut(), other.into_findings());
+        let room = Self::KEPT.saturating_sub(inner.diagnostics.len());
+        inner.diagnostics.extend(other.diagnostics.into_iter().take(room));
+        for (code, count) in other.counts {
+            *inner.counts.entry(code).or_default() += count;
+        }
+        for (fate, count) in other.losses {
+            *inner.losses.entry(fate).or_default() += count;
+        }
+        inner.differences = other.differences.or(inner.differences.take());
+    }
+
     /// Everything that was said.
     #[must_use]
     pub fn into_findings(self) -> Findings {

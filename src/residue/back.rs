@@ -1,20 +1,21 @@
 //! Item by item from a file's records and its residue to the records of the source.
 
 use super::align::Tag;
+use super::home::{at_home, mend};
 use super::merge::{Fate, Now, named};
 use super::pack::refused;
 use super::print;
+use super::said::{agree, said, say};
 use super::shelf::Shelf;
 use super::template::{fill, members};
-use crate::context::plain;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::Result;
 use crate::format::Cx;
-use crate::formats::canonical;
+use crate::formats::{Spec, canonical};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Position;
-use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
 use std::collections::{BTreeMap, HashMap};
 
@@ -39,7 +40,15 @@ pub struct Back<'n> {
     bent: Option<(Option<Json>, Json)>,
     /// Results of turns that were edited: turn, hash of the old one, and the new one.
     results: Vec<(f64, String, Json)>,
+    /// Questions and answers that only turns tell of in the source, and that were edited: turn, the
+    /// turn's field, and the new text.
+    restored: Vec<(f64, Field, Json)>,
+    /// What the session comes from.
+    home: Option<Spec>,
 }
+
+/// So many new messages are looked at for what one that follows speaks of.
+const LATELY: usize = 16;
 
 /// All records of the source.
 pub struct Done {
@@ -76,17 +85,72 @@ impl<'n> Back<'n> {
             said: BTreeMap::new(),
             bent: None,
             results,
+            restored: Vec::new(),
+            home: None,
         }
+    }
+
+    /// Looks at an item before all are taken: an edit of what a turn tells is one of the turn, which
+    /// stands before it.
+    pub fn look(&mut self, item: &Json) -> Result<()> {
+        let Some(template) = item.member("is") else { return Ok(()) };
+        if template.member(Field::Synthesized.name()).is_none() {
+            return Ok(());
+        }
+        let fates = self.fates(item);
+        if !fates.iter().any(|fate| matches!(fate, Fate::Edited(_))) {
+            return Ok(());
+        }
+        let (bases, ..) = self.bases(&fates)?;
+        let lines: Vec<Json> = bases.iter().map(line).collect();
+        let filled = fill(&template, &lines).and_then(|line| record(line).ok());
+        let Some(mut source) = filled.filter(|record| record.is_restored()) else { return Ok(()) };
+        agree(&mut source, &bases);
+        let turn = source.node.json(Field::Turn).and_then(Json::float);
+        let field = match source.node.text(Field::Role).as_deref() {
+            Some("user") => Field::Input,
+            Some("assistant") => Field::Result,
+            _ => return Ok(()),
+        };
+        if let (Some(turn), Some(text)) = (turn, said(&source.node)) {
+            self.restored.push((turn, field, text));
+        }
+        Ok(())
+    }
+
+    fn fates(&self, item: &Json) -> Vec<Fate> {
+        let numbers = named(item).into_iter().flatten().map(|(number, ..)| number);
+        numbers.map(|number| self.fates.get(&number).copied().unwrap_or(Fate::Deleted)).collect()
+    }
+
+    /// The file's records that an item speaks of, whether one of them is not what it was, and the
+    /// last one's number.
+    fn bases(&mut self, fates: &[Fate]) -> Result<(Vec<Record>, bool, u32)> {
+        let mut bases = Vec::new();
+        let (mut edited, mut last) = (fates.contains(&Fate::Deleted), 0);
+        for fate in fates {
+            let (Fate::Same(number) | Fate::Edited(number)) = *fate else {
+                bases.push(Record::new(Kind::Opaque));
+                continue;
+            };
+            let mut base = canonical::record(&self.now.shelf.line(number)?)?;
+            edited |= matches!(fate, Fate::Edited(_));
+            if self.answer(&mut base) {
+                edited = true;
+                self.said.insert(number, base.clone());
+            }
+            bases.push(base);
+            last = number;
+        }
+        Ok((bases, edited, last))
     }
 
     /// Takes the next item.
     pub fn item(&mut self, item: &Json) -> Result<()> {
-        let names: Vec<_> = named(item).into_iter().flatten().collect();
-        let fates = names.iter().map(|(number, ..)| self.fates.get(number).copied());
-        let fates: Vec<Fate> = fates.map(|fate| fate.unwrap_or(Fate::Deleted)).collect();
+        let fates = self.fates(item);
         if item.member("derived").is_some() {
             let fate = fates.first().copied().unwrap_or(Fate::Deleted);
-            let tag = names.first().map(|(_, tag, _)| *tag);
+            let tag = named(item).into_iter().flatten().next().map(|(_, tag, _)| tag);
             return self.derived(item, fate, tag);
         }
         let template = item.member("is").ok_or_else(|| refused("an item is not understood"))?;
@@ -148,22 +212,7 @@ impl<'n> Back<'n> {
 
     /// A record of the source that the file shows.
     fn told(&mut self, item: &Json, template: &Json, fates: &[Fate]) -> Result<()> {
-        let mut bases = Vec::new();
-        let (mut edited, mut last) = (fates.contains(&Fate::Deleted), 0);
-        for fate in fates {
-            let (Fate::Same(number) | Fate::Edited(number)) = *fate else {
-                bases.push(Record::new(Kind::Opaque));
-                continue;
-            };
-            let mut base = canonical::record(&self.now.shelf.line(number)?)?;
-            edited |= matches!(fate, Fate::Edited(_));
-            if self.answer(&mut base) {
-                edited = true;
-                self.said.insert(number, base.clone());
-            }
-            bases.push(base);
-            last = number;
-        }
+        let (bases, edited, last) = self.bases(fates)?;
         self.flush(last)?;
         let lines: Vec<Json> = bases.iter().map(line).collect();
         let filled = fill(template, &lines).and_then(|line| record(line).ok());
@@ -181,13 +230,28 @@ impl<'n> Back<'n> {
                 _ => drop(source.node.take(*field)),
             }
         }
+        let counted = source.node.get(Field::Usage).is_some();
         for field in [Field::Usage, Field::Raw, Field::RawBytes] {
             source.node.take(field);
         }
-        agree(&mut source, &bases);
+        let says = agree(&mut source, &bases);
+        self.mend(&mut source, says, counted);
         self.edited(&source, last, &edits);
         self.changed = true;
         self.put(source, true)
+    }
+
+    /// Sees to it that the source's software finds in an edited message what it looks for.
+    fn mend(&self, source: &mut Record, says: bool, counted: bool) {
+        let turn = source.node.json(Field::Turn).and_then(Json::float);
+        let is_of_turn = |(of, ..): &(f64, Field, Json)| Some(*of) == turn;
+        if !(source.is_restored() && self.restored.iter().any(is_of_turn)) {
+            source.node.take(Field::Synthesized);
+        }
+        let home = self.home.filter(|_| source.kind == Kind::Message && (says || counted));
+        if let Some(made) = home.and_then(|home| at_home(home, &[], source)) {
+            mend(&mut source.node, &made, says, counted);
+        }
     }
 
     /// Gives an answer what its turn's result was edited to; false if it was not.
@@ -221,6 +285,7 @@ impl<'n> Back<'n> {
 
     /// Puts what is new before record `end` of the file.
     fn flush(&mut self, end: u32) -> Result<()> {
+        let mut lately = Vec::new();
         while let Some(entry) = self.news.first_entry().filter(|entry| *entry.key() < end) {
             let (number, known) = entry.remove_entry();
             let fresh = known.is_none();
@@ -234,6 +299,32 @@ impl<'n> Back<'n> {
             if fresh {
                 let message = format!("{} is new", record.told());
                 self.say(Code::ResidueAdded, &message, Some(number));
+                // The source's software restores nothing of it.
+                [Field::Synthesized, Field::Derived]
+                    .iter()
+                    .for_each(|f| drop(record.node.take(*f)));
+            }
+            let tree = self.home.is_some_and(|home| home.version().tree);
+            let has_place = record.is_node() || matches!(record.kind, Kind::Session | Kind::Turn);
+            if tree && !has_place {
+                self.cx.log.count(diagnostic::Fate::Dropped, record.kind.name());
+                let message = format!("{} has no place in the session's own format", record.told());
+                self.say(Code::Dropped, &message, Some(number));
+                continue;
+            }
+            if let (true, None, Some(time)) =
+                (record.is_node(), record.node.json(Field::Time), &self.time)
+            {
+                record.node.set(Field::Time, time.clone());
+            }
+            if let (Kind::Message, Some(home)) = (record.kind, self.home) {
+                let own = at_home(home, &lately, &record);
+                let own = own.or_else(|| at_home(home, &[], &record));
+                lately.push(record.clone());
+                if lately.len() > LATELY {
+                    lately.remove(0);
+                }
+                record = own.unwrap_or(record);
             }
             if record.is_node() {
                 let line = self.now.shelf.line(number)?;
@@ -244,9 +335,6 @@ impl<'n> Back<'n> {
                 record.node.take(Field::IdMade);
                 record.node.set(Field::Id, id);
                 record.node.set(Field::Parent, parent);
-                if let (None, Some(time)) = (record.node.json(Field::Time), &self.time) {
-                    record.node.set(Field::Time, time.clone());
-                }
             }
             self.changed = true;
             self.shelf.add(&record)?;
@@ -257,6 +345,13 @@ impl<'n> Back<'n> {
     /// Puts a record of the source; `shown` is one that the file shows.
     fn put(&mut self, mut record: Record, shown: bool) -> Result<()> {
         self.time = record.node.json(Field::Time).or(self.time.as_ref()).cloned();
+        if let (Kind::Session, None) = (record.kind, self.home) {
+            let source = record.node.text(Field::Source);
+            self.home = source.and_then(|source| Spec::parse(&source).ok());
+        }
+        if record.kind == Kind::Turn {
+            self.retell(&mut record);
+        }
         if record.is_node() {
             let mut parent = record.node.json(Field::Parent).cloned();
             // No way up is longer, unless the residue leads in a circle.
@@ -278,6 +373,16 @@ impl<'n> Back<'n> {
             }
         }
         self.shelf.add(&record)
+    }
+
+    /// Gives a turn the question and the answer that they were edited to where messages show them.
+    fn retell(&mut self, turn: &mut Record) {
+        let number = turn.node.json(Field::Number).and_then(Json::float);
+        for (_, field, text) in self.restored.iter().filter(|(of, ..)| Some(*of) == number) {
+            turn.node.set(*field, text.clone());
+            [Field::Raw, Field::RawBytes].iter().for_each(|field| drop(turn.node.take(*field)));
+            self.changed = true;
+        }
     }
 
     fn place(&self, number: u32) -> Position {
@@ -340,60 +445,6 @@ fn of_file(template: &Json, base: &Record) -> Record {
         }
     }
     record
-}
-
-/// Sees to it that a message says what the file's messages say.
-fn agree(source: &mut Record, bases: &[Record]) {
-    if source.kind != Kind::Message || bases.iter().any(|base| base.kind == Kind::Compaction) {
-        return;
-    }
-    let mut file = Node::default();
-    let mut blocks = Vec::new();
-    for base in bases.iter().filter(|base| base.kind == Kind::Message) {
-        match base.node.get(Field::Content) {
-            Some(Value::Nodes(nodes)) => blocks.extend(nodes.iter().cloned()),
-            Some(Value::Json(text)) if !text.is_null() => blocks.push(block::text(text.clone())),
-            _ => {}
-        }
-    }
-    file.set(Field::Content, blocks.clone());
-    let said = |node: &Node| {
-        let blocks =
-            plain(node, false).and_then(|node| node.nodes(Field::Content).map(<[_]>::to_vec));
-        blocks.unwrap_or_default().iter().map(super::align::spelled).collect::<Vec<_>>()
-    };
-    let mut own = Node::default();
-    source.node.get(Field::Content).into_iter().for_each(|v| own.set(Field::Content, v.clone()));
-    if said(&own) != said(&file) {
-        source.node.set(Field::Content, blocks);
-    }
-}
-
-/// The text of a message, if it is nothing but text.
-fn said(node: &Node) -> Option<Json> {
-    match node.get(Field::Content)? {
-        Value::Json(text) => Some(text.clone()),
-        Value::Nodes(blocks) => block::all_text(blocks),
-        Value::Node(_) => None,
-    }
-}
-
-/// Gives a message another text.
-fn say(node: &mut Node, text: &Json) {
-    let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else {
-        return node.set(Field::Content, text.clone());
-    };
-    let is_text = |block: &Node| block.is(Field::Type, block::TEXT);
-    if let Some(first) = blocks.iter().position(is_text) {
-        let mut place = 0;
-        blocks.retain(|block| {
-            place += 1;
-            place <= first + 1 || !is_text(block)
-        });
-        if let Some(block) = blocks.get_mut(first) {
-            block.set(Field::Text, text.clone());
-        }
-    }
 }
 
 /// Whether a new record says nothing of the session: a blank line, or how the file ends.

@@ -21,6 +21,8 @@ use std::io::{Read, Write};
 pub struct Merged {
     /// The stream.
     pub parts: Staged,
+    /// The file as it shows itself, without what it carries.
+    pub shown: Staged,
     /// Whether it says anything that its source did not say.
     pub changed: bool,
 }
@@ -58,7 +60,8 @@ pub fn merge(
         Err(error) => return Err(error),
         Ok(None) => {}
     }
-    Ok(Some(Merged { parts: now.shelf.parts()?, changed: true }))
+    let (parts, shown) = (now.shelf.parts()?, now.shelf.parts()?);
+    Ok(Some(Merged { parts, shown, changed: true }))
 }
 
 /// Whether a part holds what every file has that carries residue.
@@ -156,6 +159,10 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     let mut items = items.rewind()?;
     let mut back = Back::new(now, fates, added, Shelf::new(sink.spool()?), cx);
     while let Some(item) = items.next()? {
+        back.look(&item)?;
+    }
+    let mut items = items.rewind()?;
+    while let Some(item) = items.next()? {
         back.item(&item)?;
     }
     let Done { mut shelf, changed, said } = back.finish()?;
@@ -167,7 +174,7 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     if !is_heard(&mut merged, &mut shown, cx)? {
         return Err(refused("with it the session says something else than what the file shows"));
     }
-    Ok(Some(Merged { parts: merged, changed }))
+    Ok(Some(Merged { parts: merged, shown: now.shelf.parts()?, changed }))
 }
 
 /// A file's records, some of them replaced.
@@ -266,6 +273,21 @@ fn is_heard(merged: &mut Staged, plain: &mut Staged, cx: &Cx<'_>) -> Result<bool
     let says = context::sent_to_last_named(format, merged, &other, &quiet);
     Ok(says.is_ok_and(|says| are_same(says.filter(is_told), shows)))
 }
+
+/// Whether a model would be told the same by two sessions, the system's own words apart.
+///
+/// # Errors
+/// If one of them cannot be read.
+pub fn says_the_same(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
+    let logs = [Log::default(), Log::default(), Log::default()];
+    let [cx_a, cx_b, quiet] = logs.each_ref().map(|log| Cx { options: cx.options, log });
+    let a = context::sent(a.0, a.1, &cx_a, &quiet)?.filter(is_told);
+    let b = context::sent(b.0, b.1, &cx_b, &quiet)?.filter(is_told);
+    Ok(are_same(a, b))
+}
+
+/// A session to be read, and its format.
+pub type Source<'s> = (&'static Format, &'s mut dyn Parts);
 
 /// Whether a message counts: the system's own words do not.
 fn is_told(item: &Result<Located<Record>>) -> bool {

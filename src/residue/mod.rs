@@ -15,15 +15,18 @@
 mod align;
 mod back;
 mod forms;
+mod home;
 mod merge;
 mod note;
 mod pack;
 mod places;
 mod print;
+mod said;
 mod shelf;
 mod stage;
 mod template;
 
-pub use merge::{Merged, merge};
+pub use merge::{Merged, merge, says_the_same};
 pub use note::{Trace, note};
+pub use pack::refused;
 pub use stage::{Stage, Staged};

@@ -16,17 +16,21 @@ const APART: &[Field] = &[
     Field::Layout,
     Field::Group,
     Field::Source,
+    // Migration gives entries some.
+    Field::Id,
+    Field::Parent,
 ];
+
+/// Whether a member of a record is part of what it is known again by. Only to such may be referred:
+/// of others nobody would notice that they are not what they were.
+pub fn is_known_by(name: &str) -> bool {
+    !APART.iter().any(|field| field.name() == name)
+}
 
 /// Half of what a record says, its spelling apart: enough to know it again among its neighbours.
 pub fn of(record: &Record) -> u64 {
     let mut node = record.node.clone();
-    let made = node.is_true(Field::IdMade);
     APART.iter().for_each(|field| drop(node.take(*field)));
-    // Where one was made its parent's was, too, and both hang on how the person wants them made.
-    if made || node.json(Field::Id).is_none() {
-        [Field::Id, Field::Parent].iter().for_each(|field| drop(node.take(*field)));
-    }
     let mut line = Vec::new();
     canonical::line(&Record { kind: record.kind, node }, &mut line);
     hash(&Json::checked(line.into()).normal())

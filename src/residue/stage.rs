@@ -3,33 +3,44 @@
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Beginning, Carrier, Change, Load, Parts, Sink, Spool};
+use crate::memory::Bytes;
 use crate::parts::room::{Part, Room};
 use crate::residue::pack::Chunks;
 use std::io::{self, Read, Write};
+use std::path::Path;
 
 /// Keeps the parts of a session outside of memory until it is known what they carry.
 pub struct Stage<'s> {
     sink: &'s mut dyn Sink,
     room: Option<Room>,
     parts: Vec<(String, Part)>,
-    /// Whether something goes into a file that sessions share, which only its place has.
-    shares: bool,
+    /// What goes into files that sessions share.
+    changes: Vec<(String, Change)>,
 }
 
 impl<'s> Stage<'s> {
     /// Before this place.
     pub fn before(sink: &'s mut dyn Sink) -> Self {
-        Self { sink, room: None, parts: Vec::new(), shares: false }
-    }
-
-    /// Whether [`parts`](Self::parts) are all that was written.
-    pub fn is_whole(&self) -> bool {
-        !self.shares
+        Self { sink, room: None, parts: Vec::new(), changes: Vec::new() }
     }
 
     /// What was written, to be read.
     pub fn parts(&self) -> Staged {
         Staged { parts: self.parts.clone() }
+    }
+
+    /// The same with files that sessions share, as if nothing else were in them.
+    ///
+    /// # Errors
+    /// If one cannot be made.
+    pub fn whole(&mut self) -> Result<Staged> {
+        let mut whole = self.parts();
+        for (name, change) in &self.changes {
+            let mut part = room(&mut self.room, self.sink)?.part();
+            part.write_all(&change(None, true)?).map_err(cannot_copy)?;
+            whole.parts.push((name.clone(), part));
+        }
+        Ok(whole)
     }
 
     /// Whether a part was written that can carry.
@@ -80,8 +91,16 @@ impl<'s> Stage<'s> {
             }
             to.flush().map_err(cannot_copy)?;
         }
-        Ok(())
+        let sink = self.sink;
+        self.changes.into_iter().try_for_each(|(name, change)| sink.change(&name, change))
     }
+}
+
+fn room<'r>(room: &'r mut Option<Room>, sink: &mut dyn Sink) -> Result<&'r mut Room> {
+    Ok(match room {
+        Some(room) => room,
+        None => room.insert(Room::of(sink.spool()?)),
+    })
 }
 
 const BUFFER: usize = 256 << 10;
@@ -109,11 +128,7 @@ fn lines(part: &Part) -> Result<u64> {
 
 impl Sink for Stage<'_> {
     fn create(&mut self, name: &str) -> Result<Box<dyn Write>> {
-        let room = match &self.room {
-            Some(room) => room,
-            None => self.room.insert(Room::of(self.sink.spool()?)),
-        };
-        let part = room.part();
+        let part = room(&mut self.room, self.sink)?.part();
         self.parts.push((name.to_owned(), part.clone()));
         Ok(Box::new(part))
     }
@@ -123,8 +138,8 @@ impl Sink for Stage<'_> {
     }
 
     fn change(&mut self, name: &str, change: Change) -> Result<()> {
-        self.shares = true;
-        self.sink.change(name, change)
+        self.changes.push((name.to_owned(), change));
+        Ok(())
     }
 
     fn is_native(&self) -> bool {
@@ -176,5 +191,16 @@ impl Parts for Staged {
 
     fn keep(&mut self) -> Result<()> {
         Ok(())
+    }
+
+    fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {
+        // What sessions share holds nothing of others here, so it is small.
+        let mut small = Bytes::default();
+        for (name, part) in self.parts.iter().filter(|(name, _)| names.contains(&name.as_str())) {
+            let mut contents = Vec::new();
+            part.reading(0).read_to_end(&mut contents).map_err(cannot_copy)?;
+            small = small.with(name, contents);
+        }
+        small.copies(names)
     }
 }

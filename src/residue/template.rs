@@ -9,6 +9,7 @@
 
 use super::forms::Form;
 use super::places::{Place, Places};
+use super::print::is_known_by;
 use crate::json::{Cursor, Json, text};
 use bytes::Bytes;
 
@@ -57,7 +58,7 @@ impl Base {
         depth: usize,
         out: &mut Vec<u8>,
     ) {
-        if NAMES.contains(&key) || depth >= DEEPEST {
+        if NAMES.contains(&key) || depth >= DEEPEST || (depth == 1 && !is_known_by(key)) {
             return out.extend_from_slice(value.as_bytes());
         }
         if let Some(record) = beside.iter().position(|beside| beside.as_ref() == Some(value)) {
@@ -267,6 +268,9 @@ fn step(
             for (key, value) in members(value) {
                 let Some(name) = key.text().filter(|name| !name.contains('/')) else { continue };
                 if seen.contains(&name) {
+                    continue;
+                }
+                if depth == 0 && !is_known_by(&name) {
                     continue;
                 }
                 let path = format!("{path}/{name}");

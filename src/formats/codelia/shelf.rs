@@ -25,16 +25,19 @@ pub struct Shelf {
     places: Vec<Place>,
     /// The number of a message, by the hash of its identifier or label.
     numbers: HashMap<u64, u32>,
+    /// The last message that was put behind another one, or behind none as the first.
+    last: Option<u32>,
 }
 
 impl Shelf {
     /// An empty one.
     #[must_use]
     pub fn new(spool: Box<dyn Spool>) -> Self {
-        Self { spool, end: 0, places: Vec::new(), numbers: HashMap::new() }
+        Self { spool, end: 0, places: Vec::new(), numbers: HashMap::new(), last: None }
     }
 
-    /// Puts a value there under a name, behind the one that `before` names.
+    /// Puts a value there under a name, behind the one that `before` names; if that is not there
+    /// (somebody took it out of a stream), behind the last one that stands behind any.
     ///
     /// # Errors
     /// If there is no room.
@@ -42,8 +45,12 @@ impl Shelf {
         let failed = |error| Error::io("cannot write a temporary file", error);
         self.spool.seek(SeekFrom::Start(self.end)).map_err(failed)?;
         self.spool.write_all(bytes).map_err(failed)?;
-        let before = before.and_then(|before| self.number(before));
-        self.numbers.insert(hash(name.as_bytes()), self.places.len() as u32);
+        let number = self.places.len() as u32;
+        let linked = before.is_some();
+        let before = before.filter(|before| !before.is_null());
+        let before = before.and_then(|before| self.number(before).or(self.last));
+        self.last = if linked { Some(number) } else { self.last };
+        self.numbers.insert(hash(name.as_bytes()), number);
         self.places.push(Place { offset: self.end, length: bytes.len() as u64, before });
         self.end += bytes.len() as u64;
         Ok(())

@@ -10,7 +10,7 @@ use crate::ids::hash;
 use crate::json::Json;
 use crate::mapping::Extra;
 use crate::record::{Field, Kind, Node, Record};
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 
 /// The way of it.
 pub static CARRIER: Carrier = Carrier { take, part: |_| Some(0), put };
@@ -36,12 +36,22 @@ fn take(record: &mut Record) -> Took {
 
 fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
     let failed = |error| Error::io("cannot write", error);
-    io::copy(from, to).map_err(failed)?;
-    to.write_all(format!("{KEY}:\n").as_bytes()).map_err(failed)?;
-    while let Some(chunk) = (load.next)()? {
-        to.write_all(format!("- \"{chunk}\"\n").as_bytes()).map_err(failed)?;
+    let mut last = b'\n';
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        let read = from.read(&mut piece).map_err(failed)?;
+        let Some(bytes) = piece.get(..read).filter(|bytes| !bytes.is_empty()) else { break };
+        to.write_all(bytes).map_err(failed)?;
+        last = bytes.last().copied().unwrap_or(last);
     }
-    Ok(())
+    // What a file says of its end it still says when something stands behind it: the end of a line
+    // that is missing is missing behind the list.
+    let (before, end) = if last == b'\n' { ("", "\n") } else { ("\n", "") };
+    to.write_all(format!("{before}{KEY}:").as_bytes()).map_err(failed)?;
+    while let Some(chunk) = (load.next)()? {
+        to.write_all(format!("\n- \"{chunk}\"").as_bytes()).map_err(failed)?;
+    }
+    to.write_all(end.as_bytes()).map_err(failed)
 }
 
 /// Marks a turn of a converted file with a hash of its text, for each is to have one of its own.

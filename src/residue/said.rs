@@ -1,0 +1,62 @@
+//! What messages say, and how they come to say something else.
+
+use super::align::spelled;
+use crate::context::plain;
+use crate::json::Json;
+use crate::record::{Field, Kind, Node, Record, Value, block};
+
+/// Sees to it that a message says what the file's messages say; whether it did not.
+pub fn agree(source: &mut Record, bases: &[Record]) -> bool {
+    if source.kind != Kind::Message || bases.iter().any(|base| base.kind == Kind::Compaction) {
+        return false;
+    }
+    let mut file = Node::default();
+    let mut blocks = Vec::new();
+    for base in bases.iter().filter(|base| base.kind == Kind::Message) {
+        match base.node.get(Field::Content) {
+            Some(Value::Nodes(nodes)) => blocks.extend(nodes.iter().cloned()),
+            Some(Value::Json(text)) if !text.is_null() => blocks.push(block::text(text.clone())),
+            _ => {}
+        }
+    }
+    file.set(Field::Content, blocks.clone());
+    let said = |node: &Node| {
+        let blocks =
+            plain(node, false).and_then(|node| node.nodes(Field::Content).map(<[_]>::to_vec));
+        blocks.unwrap_or_default().iter().map(spelled).collect::<Vec<_>>()
+    };
+    let mut own = Node::default();
+    source.node.get(Field::Content).into_iter().for_each(|v| own.set(Field::Content, v.clone()));
+    let differs = said(&own) != said(&file);
+    if differs {
+        source.node.set(Field::Content, blocks);
+    }
+    differs
+}
+
+/// The text of a message, if it is nothing but text.
+pub fn said(node: &Node) -> Option<Json> {
+    match node.get(Field::Content)? {
+        Value::Json(text) => Some(text.clone()),
+        Value::Nodes(blocks) => block::all_text(blocks),
+        Value::Node(_) => None,
+    }
+}
+
+/// Gives a message another text.
+pub fn say(node: &mut Node, text: &Json) {
+    let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else {
+        return node.set(Field::Content, text.clone());
+    };
+    let is_text = |block: &Node| block.is(Field::Type, block::TEXT);
+    if let Some(first) = blocks.iter().position(is_text) {
+        let mut place = 0;
+        blocks.retain(|block| {
+            place += 1;
+            place <= first + 1 || !is_text(block)
+        });
+        if let Some(block) = blocks.get_mut(first) {
+            block.set(Field::Text, text.clone());
+        }
+    }
+}

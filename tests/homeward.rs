@@ -1,0 +1,180 @@
+//! Sessions that were edited while they were in another format, on their way home.
+
+mod common;
+
+use common::{Dir, files, own, read, testdata};
+use std::fs;
+
+/// A folder with a session of our own that went to another format, as the file `away`.
+fn away(case: &str, name: &str, to: &str) -> Dir {
+    let dir = Dir::new();
+    dir.copy(case, name);
+    let (code, said) = dir.exit(&["convert", "-t", to, "-o", "away", name]);
+    assert_eq!(code, 0, "{said}");
+    dir
+}
+
+fn edit(dir: &Dir, old: &str, new: &str) {
+    let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
+    assert!(text.contains(old), "{text}");
+    fs::write(dir.path("away"), text.replace(old, new)).expect("a file");
+}
+
+fn append(dir: &Dir, lines: &str) {
+    let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
+    fs::write(dir.path("away"), text + lines).expect("a file");
+}
+
+/// An entry of pi's tree, behind the last one that has an identifier.
+fn entries(dir: &Dir, messages: &[&str]) -> String {
+    let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
+    let last = text.lines().rev().find_map(|line| {
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        line["id"].as_str().map(str::to_owned)
+    });
+    let mut parent = last.expect("an entry");
+    let mut out = String::new();
+    for (n, message) in messages.iter().enumerate() {
+        let id = format!("aa11bb2{n}");
+        let time = format!("2027-03-01T00:00:0{n}.000Z");
+        out += &format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"{time}","message":{message}}}"#
+        );
+        out.push('\n');
+        parent = id;
+    }
+    out
+}
+
+const QUESTION: &str =
+    r#"{"role":"user","content":[{"type":"text","text":"Any more?"}],"timestamp":1803859200000}"#;
+const ANSWER: &str = r#"{"role":"assistant","content":[{"type":"text","text":"No more."}],"api":"a","provider":"p","model":"m","usage":{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1803859201000}"#;
+
+#[test]
+fn an_answer_that_only_a_turn_tells_of_is_edited_there() {
+    for to in ["pi@3", "pi@1", "connectonion@1", "connectonion@3", "canonical"] {
+        let dir = away("connectonion/v2/harbour", "in.yaml", to);
+        edit(&dir, "Notice written.", "Notice sent.");
+        let back = ["convert", "-t", "connectonion@2", "-o", "back.yaml", "away"];
+        let (code, said) = dir.exit(&back);
+        assert_eq!(code, 0, "{to}: {said}");
+        let source = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+        let back = fs::read_to_string(dir.path("back.yaml")).expect("UTF-8");
+        assert_eq!(back, source.replace("Notice written.", "Notice sent."), "{to}");
+    }
+}
+
+#[test]
+fn a_turn_that_was_added_is_not_lost_in_codelia() {
+    for case in ["codelia/v1/state", "codelia/v1/compacted", "codelia/v2/log"] {
+        let dir = away(case, "in", "pi@3");
+        let new = entries(&dir, &[QUESTION, ANSWER]);
+        append(&dir, &new);
+        let to = format!("codelia@{}", &case[9..10]);
+        let (code, said) = dir.exit(&["convert", "-t", &to, "--out-dir", "back", "away"]);
+        let kept = |text: &str| {
+            files(&dir.path("back")).iter().any(|file| {
+                let bytes = read(file);
+                memchr::memmem::find(&bytes, text.as_bytes()).is_some()
+            })
+        };
+        assert!(kept("Any more?") && kept("No more."), "{case}: {said}");
+        assert_eq!(code == 1, said.contains("error[CY0621]"), "{case}: {said}");
+    }
+}
+
+#[test]
+fn a_deleted_message_takes_no_others_along() {
+    let dir = away("codelia/v1/state", "in", "canonical");
+    let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
+    let place = text.lines().position(|line| line.contains("\"assistant\"")).expect("an answer");
+    let lines: Vec<_> = text.lines().enumerate().filter(|(n, _)| *n != place).collect();
+    let lines: String = lines.iter().map(|(_, line)| format!("{line}\n")).collect();
+    fs::write(dir.path("away"), lines).expect("a file");
+    let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "-o", "back", "away"]);
+    let messages = fs::read(dir.path("back")).ok().map(|back| {
+        let back: serde_json::Value = serde_json::from_slice(&back).expect("JSON");
+        back["messages"].as_array().expect("a list").len()
+    });
+    let before: serde_json::Value = serde_json::from_slice(&own("codelia/v1/state")).expect("JSON");
+    let before = before["messages"].as_array().expect("a list").len();
+    assert_eq!((code, messages), (0, Some(before - 1)), "{said}");
+}
+
+#[test]
+fn what_is_new_is_what_pi_looks_for() {
+    let dir = Dir::new();
+    dir.copy("pi/v3/spellings", "in.jsonl");
+    let there = ["convert", "-t", "agent-orchestrator@2", "--out-dir", "there", "in.jsonl"];
+    let (code, said) = dir.exit(&there);
+    assert_eq!(code, 0, "{said}");
+    let log = fs::read_to_string(dir.path("there/in.jsonl")).expect("UTF-8");
+    let new = r#"{"type": "user_message", "content": "List them.", "timestamp": "2027-03-01T00:00:00Z"}
+{"content": [{"text": "I look."}], "model": "claude-opus-4-5", "parent_tool_use_id": null}
+{"content": [{"id": "toolu_9", "name": "Bash", "input": {"command": "ls"}}], "model": "claude-opus-4-5", "parent_tool_use_id": null}
+{"content": [{"tool_use_id": "toolu_9", "content": "a b", "is_error": false}], "parent_tool_use_id": null}
+{"type": "rate_limit_event", "info": {"x": 1}}
+"#;
+    fs::write(dir.path("there/in.jsonl"), log + new).expect("a file");
+    let back = ["convert", "-t", "pi@3", "-o", "back.jsonl", "--whole", "there/in.jsonl"];
+    let (code, said) = dir.exit(&back);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(said.matches("note[CY0625]: message").count(), 4, "{said}");
+    assert!(said.contains("warning[CY0601]: opaque has no place"), "{said}");
+    assert_eq!(dir.exit(&["validate", "back.jsonl"]).0, 0);
+    let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
+    let last: serde_json::Value =
+        serde_json::from_str(back.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(last["message"]["toolName"], "Bash", "{last}");
+    assert_eq!(last["message"]["content"][0]["text"], "a b", "{last}");
+}
+
+#[test]
+fn a_file_without_its_last_line_ending_comes_back_without_it() {
+    for path in files(&testdata().join("connectonion")) {
+        let inside = path.parent().is_some_and(|folder| folder.ends_with("in"));
+        if !inside || path.extension().is_none_or(|ending| ending != "yaml") {
+            continue;
+        }
+        let source = read(&path);
+        let source = source.trim_ascii_end();
+        let dir = Dir::new();
+        dir.write("in.yaml", source);
+        let format = dir.said(&["detect", "in.yaml"]).1;
+        for to in ["connectonion@1", "connectonion@2", "connectonion@3"] {
+            let own = ["connectonion@1", "connectonion@2", "connectonion@3"];
+            let own = own.into_iter().find(|own| format.contains(own)).expect("a version");
+            let there = ["convert", "--force", "-t", to, "-o", "away.yaml", "in.yaml"];
+            let back = ["convert", "--force", "-t", own, "-o", "back.yaml", "away.yaml"];
+            for step in [there, back] {
+                let (code, said) = dir.exit(&step);
+                assert_eq!(code, 0, "{} to {to}: {said}", path.display());
+            }
+            let back = read(&dir.path("back.yaml"));
+            assert!(back == source, "{} to {to}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_session_that_was_migrated_abroad_comes_home_as_it_was() {
+    let cases = [
+        ("agent-orchestrator/v2/orchard", "agent-orchestrator@2"),
+        ("connectonion/v2/harbour", "connectonion@2"),
+        ("connectonion/v1/quay", "connectonion@1"),
+        ("connectonion/v3/tides", "connectonion@3"),
+        ("codelia/v1/compacted", "codelia@1"),
+    ];
+    for (case, home) in cases {
+        let dir = away(case, "in", "pi@1");
+        for step in [
+            ["migrate", "--to", "pi@3", "-o", "new.jsonl", "away"],
+            ["convert", "-t", home, "--out-dir", "back", "new.jsonl"],
+        ] {
+            let (code, said) = dir.exit(&step);
+            assert_eq!(code, 0, "{case}: {said}");
+        }
+        let source = own(case);
+        assert!(files(&dir.path("back")).iter().any(|file| read(file) == source), "{case}");
+    }
+}
