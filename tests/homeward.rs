@@ -178,3 +178,22 @@ fn a_session_that_was_migrated_abroad_comes_home_as_it_was() {
         assert!(files(&dir.path("back")).iter().any(|file| read(file) == source), "{case}");
     }
 }
+
+#[test]
+fn what_is_said_twice_without_times_is_no_block_written_twice() {
+    let session = r#"{"kind":"session","source":"x","id":"s1","created":"2026-03-02T21:40:11Z"}"#;
+    let mut stream = format!("{session}\n");
+    let mut parent = String::from("null");
+    for n in 0..6 {
+        let (role, text) = if n % 2 == 0 { ("user", "Go on.") } else { ("assistant", "Yes.") };
+        stream += &format!(
+            "{{\"kind\":\"message\",\"id\":\"m{n}\",\"parent\":{parent},\"role\":\"{role}\",\"content\":\"{text}\"}}\n"
+        );
+        parent = format!("\"m{n}\"");
+    }
+    let dir = Dir::new();
+    dir.write("s.jsonl", stream.as_bytes());
+    assert_eq!(dir.exit(&["convert", "-t", "pi@1", "-o", "old.jsonl", "s.jsonl"]).0, 0);
+    let (code, said) = dir.exit(&["repair", "-n", "old.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+}

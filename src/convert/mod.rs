@@ -12,7 +12,7 @@ use crate::migrate::{self, Outcome};
 use crate::record::{Field, Kind};
 use crate::residue::{Merged, Stage, merge, refused, says_the_same};
 use std::io::{self, Write};
-use work::Work;
+use work::{Work, native};
 
 /// Converts one session. `version` is the version that the input is of.
 ///
@@ -88,17 +88,25 @@ fn plainly(
     let source = if same { Some(from.at(version)) } else { source(from, version, parts, cx)? };
     let to = as_it_came(to, source.as_deref());
     let target = to.version().number;
+    let named = to.format.native.filter(|_| sink.is_native());
     let moves = !cx.options.map_paths.is_empty();
     if same && from.plane.is_some() && version <= target && !moves {
         let input = parts.main()?;
-        let mut output = sink.create("")?;
-        return migrate::run(from, input, &mut output, Target::Version(target), cx);
+        let target = Target::Version(target);
+        if named.is_none() {
+            return migrate::run(from, input, &mut sink.create("")?, target, cx);
+        }
+        let mut stage = Stage::before(sink);
+        let done = migrate::run(from, input, &mut stage.create("")?, target, cx)?;
+        let name = native(to, named, &stage, cx)?;
+        return stage.finish(None, name).map(|()| done);
     }
+    // Names follow from what records say.
+    let moves = moves || named.is_some();
     if same && version == target && !shares(from, parts) && !moves {
         return copy(from, version, parts, sink, cx);
     }
     let carrier = to.format.carrier.filter(|_| cx.options.residue);
-    let named = to.format.native.filter(|_| sink.is_native());
     let home = source.as_deref() == Some(&to.format.at(target));
     let mut work = Work::of(from, to, parts, cx)?;
     let records = match (carrier, named) {

@@ -142,7 +142,7 @@ impl<'a> Work<'a> {
             let mut stage = Stage::before(sink);
             let count = self.records(parts, &mut stage)?;
             if is_whole(self.cx.log) {
-                let native = self.native(named, &stage)?;
+                let native = native(self.to, named, &stage, self.cx)?;
                 return stage.finish(None, native).map(|()| count);
             }
             count
@@ -174,7 +174,7 @@ impl<'a> Work<'a> {
         if self.cx.options.compare {
             self.compare(parts, &mut stage)?;
         }
-        let native = self.native(named, &stage)?;
+        let native = native(self.to, named, &stage, self.cx)?;
         let (Some(carrier), Some(trace)) = (carrier, self.trace.take()) else {
             return stage.finish(None, native).map(|()| count);
         };
@@ -208,31 +208,34 @@ impl<'a> Work<'a> {
         }
         Ok(())
     }
+}
 
-    /// Where the target's software would keep the session, and its ending.
-    fn native(
-        &self,
-        named: Option<NativeFn>,
-        stage: &Stage<'_>,
-    ) -> Result<Option<(String, &'static str)>> {
-        let Some(named) = named else { return Ok(None) };
-        let log = Log::default();
-        let quiet = Cx { options: self.cx.options, log: &log };
-        let (mut session, mut asked) = (Node::default(), None);
-        for item in (self.to.format.read)(&mut stage.parts(), &quiet)? {
-            let node = item?.value.node;
-            if session.is_empty() {
-                session = node;
-            } else if node.is(Field::Role, "user") {
-                let texts = node.nodes(Field::Content).and_then(block::all_text);
-                asked = node.text(Field::Content).or_else(|| texts?.text());
-                break;
-            }
+/// Where the target's software would keep the session, and its ending.
+///
+/// # Errors
+/// If what was written cannot be read.
+pub fn native(
+    to: Spec,
+    named: Option<NativeFn>,
+    stage: &Stage<'_>,
+    cx: &Cx<'_>,
+) -> Result<Option<(String, &'static str)>> {
+    let Some(named) = named else { return Ok(None) };
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let (mut session, mut asked) = (Node::default(), None);
+    for item in (to.format.read)(&mut stage.parts(), &quiet)? {
+        let node = item?.value.node;
+        if session.is_empty() {
+            session = node;
+        } else if node.is(Field::Role, "user") {
+            let texts = node.nodes(Field::Content).and_then(block::all_text);
+            asked = node.text(Field::Content).or_else(|| texts?.text());
+            break;
         }
-        let stem = stage.stem().unwrap_or_default();
-        let version = self.to.version().number;
-        let path =
-            named(&Named { session: &session, asked: asked.as_deref(), stem: &stem, version });
-        Ok(Some((path, self.to.format.extensions[0])))
     }
+    let stem = stage.stem().unwrap_or_default();
+    let version = to.version().number;
+    let path = named(&Named { session: &session, asked: asked.as_deref(), stem: &stem, version });
+    Ok(Some((path, to.format.extensions[0])))
 }

@@ -6,7 +6,7 @@ use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use crate::times;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use std::collections::HashMap;
 
 /// What is known of a session of another format so far.
@@ -48,7 +48,9 @@ impl Foreign {
     /// Completes a record.
     pub fn complete(&mut self, record: &mut Record) {
         let node = &mut record.node;
-        self.time = node.json(Field::Time).and_then(times::read).unwrap_or(self.time);
+        // Entries of version 1 have nothing else by which two that say the same are told apart.
+        let next = || self.time.checked_add(SignedDuration::from_millis(1)).unwrap_or(self.time);
+        self.time = node.json(Field::Time).and_then(times::read).unwrap_or_else(next);
         node.set(Field::Time, Json::string(&times::with_millis(self.time)));
         if record.kind != Kind::Message {
             return;
