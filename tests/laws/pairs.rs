@@ -89,8 +89,11 @@ fn without_outcome(mut value: serde_json::Value) -> serde_json::Value {
             list.iter_mut().for_each(|value| *value = without_outcome(value.take()));
             list.retain(|block| block["text"] != "");
             list.sort_by_key(|block| block["type"] != "text");
-            list.dedup_by(|behind, before| match (&behind["text"], &mut before["text"]) {
-                (serde_json::Value::String(behind), serde_json::Value::String(before)) => {
+            list.dedup_by(|behind, before| match (behind.get("text"), before.get_mut("text")) {
+                (
+                    Some(serde_json::Value::String(behind)),
+                    Some(serde_json::Value::String(before)),
+                ) => {
                     before.push_str(behind);
                     true
                 }
