@@ -65,6 +65,27 @@ fn an_answer_that_only_a_turn_tells_of_is_edited_there() {
 }
 
 #[test]
+fn an_answer_of_a_summary_of_runs_is_edited_there() {
+    for to in ["pi@3", "connectonion@1"] {
+        let dir = away("connectonion/v3/lamps", "in.yaml", to);
+        edit(&dir, "green one on the pier", "red one on the pier");
+        let back = ["convert", "-t", "connectonion@3", "-o", "back.yaml", "away"];
+        let (code, said) = dir.exit(&back);
+        assert_eq!(code, 0, "{to}: {said}");
+        let source = String::from_utf8(own("connectonion/v3/lamps")).expect("UTF-8");
+        let back = fs::read_to_string(dir.path("back.yaml")).expect("UTF-8");
+        assert!(source.contains("output: 'The green one on the pier") && !back.is_empty());
+        assert_eq!(
+            back,
+            source.replacen("output: 'The green one on", "output: 'The red one on", 1),
+            "{to}"
+        );
+    }
+}
+
+/// Codelia's writer has no place yet for what is added to a run or a state of its own, so the residue
+/// is refused; what matters is that nothing is lost.
+#[test]
 fn a_turn_that_was_added_is_not_lost_in_codelia() {
     for case in ["codelia/v1/state", "codelia/v1/compacted", "codelia/v2/log"] {
         let dir = away(case, "in", "pi@3");
@@ -79,7 +100,9 @@ fn a_turn_that_was_added_is_not_lost_in_codelia() {
             })
         };
         assert!(kept("Any more?") && kept("No more."), "{case}: {said}");
-        assert_eq!(code == 1, said.contains("error[CY0621]"), "{case}: {said}");
+        let refused = i32::from(case != "codelia/v2/log");
+        let told = said.matches("error[CY0621]").count();
+        assert_eq!((code, told), (refused, refused as usize), "{case}: {said}");
     }
 }
 
@@ -196,4 +219,46 @@ fn what_is_said_twice_without_times_is_no_block_written_twice() {
     assert_eq!(dir.exit(&["convert", "-t", "pi@1", "-o", "old.jsonl", "s.jsonl"]).0, 0);
     let (code, said) = dir.exit(&["repair", "-n", "old.jsonl"]);
     assert_eq!(code, 0, "{said}");
+}
+
+#[test]
+fn what_is_new_comes_behind_what_was_there() {
+    let dir = away("pi/v1/feature-work", "in.jsonl", "connectonion@3");
+    let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
+    let (head, rest) = text.rsplit_once("\n  ]").expect("a list");
+    let new = ",\n    {\"role\":\"user\",\"content\":\"Go on.\"},\n    {\"role\":\"assistant\",\"content\":\"Yes.\"}";
+    fs::write(dir.path("away"), format!("{head}{}\n  ]{rest}", new.repeat(3))).expect("a file");
+    let (code, said) = dir.exit(&["convert", "-t", "pi@1", "-o", "back.jsonl", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
+    let times = back.lines().map(|line| {
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        line["timestamp"].as_str().expect("a time").to_owned()
+    });
+    let times: Vec<_> = times.collect();
+    assert!(times.is_sorted(), "{times:?}");
+    let (code, said) = dir.exit(&["repair", "-n", "back.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+}
+
+#[test]
+fn a_result_that_was_added_has_the_name_of_its_tool() {
+    let call = r#"{"role":"assistant","content":[{"type":"toolCall","id":"call_9","name":"bash","arguments":{"command":"ls"}}],"api":"a","provider":"p","model":"m","usage":{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"toolUse","timestamp":1803859201000}"#;
+    let dir = Dir::new();
+    dir.copy("pi/v3/spellings", "away");
+    let new = entries(&dir, &[QUESTION, call]);
+    append(&dir, &new);
+    fs::rename(dir.path("away"), dir.path("in.jsonl")).expect("a file");
+    let there = ["convert", "-t", "agent-orchestrator@2", "--out-dir", "there", "in.jsonl"];
+    assert_eq!(dir.exit(&there).0, 0);
+    let log = fs::read_to_string(dir.path("there/in.jsonl")).expect("UTF-8");
+    let result = r#"{"content": [{"tool_use_id": "call_9", "content": "a b", "is_error": false}], "parent_tool_use_id": null}"#;
+    fs::write(dir.path("there/in.jsonl"), format!("{log}{result}\n")).expect("a file");
+    let back = ["convert", "-t", "pi@3", "-o", "back.jsonl", "--whole", "there/in.jsonl"];
+    let (code, said) = dir.exit(&back);
+    assert_eq!(code, 0, "{said}");
+    let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
+    let last: serde_json::Value =
+        serde_json::from_str(back.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(last["message"]["toolName"], "bash", "{last}");
 }

@@ -53,14 +53,20 @@ pub fn run(
 fn edited(to: Spec, mut merged: Merged, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Outcome> {
     let log = Log::default();
     let inner = Cx { options: cx.options, log: &log };
-    let mut stage = Stage::before(sink);
+    let mut stage = Stage::tentative(sink);
     let written = plainly(&canonical::FORMAT, 1, to, &mut merged.parts, &mut stage, &inner);
     let says = |stage: &mut Stage<'_>, merged: &mut Merged| {
         says_the_same((to.format, &mut stage.whole()?), (&canonical::FORMAT, &mut merged.parts), cx)
     };
-    if let Ok(done) = written
-        && says(&mut stage, &mut merged)?
-    {
+    let kept = match written {
+        Err(error) if is_no_fault_of_the_session(&error) => return Err(error),
+        Err(_) => None,
+        Ok(done) => match says(&mut stage, &mut merged) {
+            Err(error) if is_no_fault_of_the_session(&error) => return Err(error),
+            same => same.unwrap_or(false).then_some(done),
+        },
+    };
+    if let Some(done) = kept {
         cx.log.take_over(log);
         return stage.finish(None, None).map(|()| done);
     }
@@ -68,6 +74,10 @@ fn edited(to: Spec, mut merged: Merged, sink: &mut dyn Sink, cx: &Cx<'_>) -> Res
     let why = "what was edited or added has no place in the session that the file comes from";
     cx.report(refused(why).into_diagnostic());
     plainly(&canonical::FORMAT, 1, to, &mut merged.shown, sink, cx)
+}
+
+fn is_no_fault_of_the_session(error: &Error) -> bool {
+    matches!(error.code(), Code::Io | Code::OutputName | Code::Exists)
 }
 
 /// Whether the target is what the source is, so that residue stays where it is.
@@ -101,10 +111,14 @@ fn plainly(
         let name = native(to, named, &stage, cx)?;
         return stage.finish(None, name).map(|()| done);
     }
-    // Names follow from what records say.
-    let moves = moves || named.is_some();
     if same && version == target && !shares(from, parts) && !moves {
-        return copy(from, version, parts, sink, cx);
+        if named.is_none() {
+            return copy(from, version, parts, sink, cx);
+        }
+        let mut stage = Stage::before(sink);
+        let done = copy(from, version, parts, &mut stage, cx)?;
+        let name = native(to, named, &stage, cx)?;
+        return stage.finish(None, name).map(|()| done);
     }
     let carrier = to.format.carrier.filter(|_| cx.options.residue);
     let home = source.as_deref() == Some(&to.format.at(target));

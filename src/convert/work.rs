@@ -5,7 +5,7 @@ use super::read;
 use crate::diagnostic::{Differences, Fate, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
-use crate::format::{Carrier, Cx, Format, Named, NativeFn, Parts, Sink};
+use crate::format::{Carrier, Cx, Format, Named, NativeFn, Options, Parts, Sink};
 use crate::formats::{Spec, canonical};
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block};
@@ -196,7 +196,13 @@ impl<'a> Work<'a> {
         let log = Log::default();
         let cx = &Cx { options: self.cx.options, log: &log };
         let a = Side { format: self.from, parts, cx, quiet: cx };
-        let b = Side { format: self.to.format, parts: &mut stage.whole()?, cx, quiet: cx };
+        // The stream may spell a line longer than its source did.
+        let options = Options {
+            max_line: self.cx.options.max_line.saturating_mul(16),
+            ..self.cx.options.clone()
+        };
+        let wide = &Cx { options: &options, log: &log };
+        let b = Side { format: self.to.format, parts: &mut stage.whole()?, cx: wide, quiet: wide };
         let mut differences = Differences::default();
         let done = diff::run(a, b, Request::default(), &mut |change| {
             diff::count(&change, &mut differences);

@@ -1,11 +1,11 @@
 //! Item by item from a file's records and its residue to the records of the source.
 
 use super::align::Tag;
-use super::home::{at_home, mend};
+use super::home::{at_home, call_of, calls, mend};
 use super::merge::{Fate, Now, named};
 use super::pack::refused;
 use super::print;
-use super::said::{agree, said, say};
+use super::said::{agree, is_nothing, said, say};
 use super::shelf::Shelf;
 use super::template::{fill, members};
 use crate::diagnostic::{self, Code, Diagnostic};
@@ -16,7 +16,9 @@ use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Kind, Node, Record};
+use crate::times;
 use bytes::Bytes;
+use jiff::SignedDuration;
 use std::collections::{BTreeMap, HashMap};
 
 /// Makes the records of the source.
@@ -38,17 +40,33 @@ pub struct Back<'n> {
     said: BTreeMap<u32, Record>,
     /// Nodes that followed the first follow the second, which is new.
     bent: Option<(Option<Json>, Json)>,
-    /// Results of turns that were edited: turn, hash of the old one, and the new one.
-    results: Vec<(f64, String, Json)>,
-    /// Questions and answers that only turns tell of in the source, and that were edited: turn, the
-    /// turn's field, and the new text.
-    restored: Vec<(f64, Field, Json)>,
+    /// Results of turns that were edited, by the turn: hash of the old one, and the new one.
+    results: HashMap<Turn, (String, Json)>,
+    /// Questions and answers that only turns tell of in the source, and that were edited, by the
+    /// turn: the turn's field, and the new text.
+    restored: HashMap<Turn, Vec<(Field, Json)>>,
+    /// How many turns of the source have each number, how many were looked at, and how many were
+    /// told.
+    turns: HashMap<Turn, u64>,
+    turns_seen: u64,
+    turns_told: u64,
+    /// The tools that were called and did not answer yet, by the hashes of the calls.
+    called: HashMap<u64, Json>,
     /// What the session comes from.
     home: Option<Spec>,
 }
 
-/// So many new messages are looked at for what one that follows speaks of.
-const LATELY: usize = 16;
+/// A turn's number, bit by bit: it need not be a whole one.
+type Turn = u64;
+
+/// The number of a turn that has none: which one it is.
+fn nth(place: u64) -> Turn {
+    (place as f64).to_bits()
+}
+
+fn number(node: &Node, field: Field) -> Option<Turn> {
+    node.json(field).and_then(Json::float).map(f64::to_bits)
+}
 
 /// All records of the source.
 pub struct Done {
@@ -71,7 +89,6 @@ impl<'n> Back<'n> {
     ) -> Self {
         let changed = !added.is_empty();
         let news = added.into_iter().map(|number| (number, None)).collect();
-        let (moved, results) = (HashMap::new(), Vec::new());
         Self {
             now,
             fates,
@@ -79,13 +96,17 @@ impl<'n> Back<'n> {
             shelf,
             cx,
             changed,
-            moved,
+            moved: HashMap::new(),
             tip: None,
             time: None,
             said: BTreeMap::new(),
             bent: None,
-            results,
-            restored: Vec::new(),
+            results: HashMap::new(),
+            restored: HashMap::new(),
+            turns: HashMap::new(),
+            turns_seen: 0,
+            turns_told: 0,
+            called: HashMap::new(),
             home: None,
         }
     }
@@ -94,28 +115,40 @@ impl<'n> Back<'n> {
     /// stands before it.
     pub fn look(&mut self, item: &Json) -> Result<()> {
         let Some(template) = item.member("is") else { return Ok(()) };
-        if template.member(Field::Synthesized.name()).is_none() {
-            return Ok(());
-        }
+        let is_turn = template.member("kind").is_some_and(|kind| kind.as_bytes() == b"\"turn\"");
+        let restored = template.member(Field::Synthesized.name()).is_some();
         let fates = self.fates(item);
-        if !fates.iter().any(|fate| matches!(fate, Fate::Edited(_))) {
+        let edited = fates.iter().any(|fate| matches!(fate, Fate::Edited(_)));
+        if !(is_turn || restored && edited) {
             return Ok(());
         }
         let (bases, ..) = self.bases(&fates)?;
         let lines: Vec<Json> = bases.iter().map(line).collect();
         let filled = fill(&template, &lines).and_then(|line| record(line).ok());
+        if is_turn {
+            self.turns_seen += 1;
+            let turn = filled.and_then(|turn| number(&turn.node, Field::Number));
+            *self.turns.entry(turn.unwrap_or(nth(self.turns_seen))).or_default() += 1;
+            return Ok(());
+        }
         let Some(mut source) = filled.filter(|record| record.is_restored()) else { return Ok(()) };
         agree(&mut source, &bases);
-        let turn = source.node.json(Field::Turn).and_then(Json::float);
+        let turn = number(&source.node, Field::Turn);
         let field = match source.node.text(Field::Role).as_deref() {
             Some("user") => Field::Input,
             Some("assistant") => Field::Result,
             _ => return Ok(()),
         };
         if let (Some(turn), Some(text)) = (turn, said(&source.node)) {
-            self.restored.push((turn, field, text));
+            self.restored.entry(turn).or_default().push((field, text));
         }
         Ok(())
+    }
+
+    /// What a turn's question or answer was edited to, if it is known which turn that is.
+    fn retold(&self, turn: Option<Turn>) -> Option<&Vec<(Field, Json)>> {
+        let turn = turn.filter(|turn| self.turns.get(turn) == Some(&1))?;
+        self.restored.get(&turn)
     }
 
     fn fates(&self, item: &Json) -> Vec<Fate> {
@@ -198,7 +231,8 @@ impl<'n> Back<'n> {
         {
             let was = item.member("was").and_then(|was| was.member("result"));
             let was = was.and_then(|was| was.text()).unwrap_or_default();
-            self.results.push((turn.float().unwrap_or(0.0), was, result.clone()));
+            let turn = turn.float().unwrap_or(0.0).to_bits();
+            self.results.insert(turn, (was, result.clone()));
             record.node.take(Field::Result);
         }
         self.edited(&now, number, &edits);
@@ -243,33 +277,30 @@ impl<'n> Back<'n> {
 
     /// Sees to it that the source's software finds in an edited message what it looks for.
     fn mend(&self, source: &mut Record, says: bool, counted: bool) {
-        let turn = source.node.json(Field::Turn).and_then(Json::float);
-        let is_of_turn = |(of, ..): &(f64, Field, Json)| Some(*of) == turn;
-        if !(source.is_restored() && self.restored.iter().any(is_of_turn)) {
+        if self.retold(number(&source.node, Field::Turn)).is_none() {
             source.node.take(Field::Synthesized);
         }
         let home = self.home.filter(|_| source.kind == Kind::Message && (says || counted));
-        if let Some(made) = home.and_then(|home| at_home(home, &[], source)) {
+        if let Some(made) = home.and_then(|home| at_home(home, None, source)) {
             mend(&mut source.node, &made, says, counted);
         }
     }
 
     /// Gives an answer what its turn's result was edited to; false if it was not.
     fn answer(&self, base: &mut Record) -> bool {
-        let turn = base.node.json(Field::Turn).and_then(Json::float);
-        let Some(turn) = turn.filter(|_| base.node.is(Field::Role, "assistant")) else {
+        let turn = number(&base.node, Field::Turn);
+        let turn = turn.filter(|_| base.node.is(Field::Role, "assistant"));
+        let Some((was, result)) = turn.and_then(|turn| self.results.get(&turn)) else {
             return false;
         };
-        for (number, was, result) in self.results.iter().filter(|(number, ..)| *number == turn) {
-            let text = said(&base.node);
-            let mut node = Node::default();
-            text.into_iter().for_each(|text| node.set(Field::Result, text));
-            if *number == turn && print::of_field(&node, Field::Result).as_ref() == Some(was) {
-                say(&mut base.node, result);
-                return true;
-            }
+        let text = said(&base.node);
+        let mut node = Node::default();
+        text.into_iter().for_each(|text| node.set(Field::Result, text));
+        let same = print::of_field(&node, Field::Result).as_ref() == Some(was);
+        if same {
+            say(&mut base.node, result);
         }
-        false
+        same
     }
 
     fn deleted(&mut self, template: &Json) -> Result<()> {
@@ -285,7 +316,6 @@ impl<'n> Back<'n> {
 
     /// Puts what is new before record `end` of the file.
     fn flush(&mut self, end: u32) -> Result<()> {
-        let mut lately = Vec::new();
         while let Some(entry) = self.news.first_entry().filter(|entry| *entry.key() < end) {
             let (number, known) = entry.remove_entry();
             let fresh = known.is_none();
@@ -312,19 +342,13 @@ impl<'n> Back<'n> {
                 self.say(Code::Dropped, &message, Some(number));
                 continue;
             }
-            if let (true, None, Some(time)) =
-                (record.is_node(), record.node.json(Field::Time), &self.time)
-            {
-                record.node.set(Field::Time, time.clone());
+            if record.is_node() {
+                self.date(&mut record.node);
             }
             if let (Kind::Message, Some(home)) = (record.kind, self.home) {
-                let own = at_home(home, &lately, &record);
-                let own = own.or_else(|| at_home(home, &[], &record));
-                lately.push(record.clone());
-                if lately.len() > LATELY {
-                    lately.remove(0);
-                }
-                record = own.unwrap_or(record);
+                let call = call_of(&record.node, &self.called);
+                record = at_home(home, call, &record).unwrap_or(record);
+                calls(&record.node, &mut self.called);
             }
             if record.is_node() {
                 let line = self.now.shelf.line(number)?;
@@ -342,6 +366,18 @@ impl<'n> Back<'n> {
         Ok(())
     }
 
+    /// Sees to it that a new record has a time of its own, behind the one before.
+    fn date(&mut self, node: &mut Node) {
+        if node.json(Field::Time).is_none() {
+            let last = self.time.as_ref().and_then(times::read);
+            let next = last.and_then(|last| last.checked_add(SignedDuration::from_millis(1)).ok());
+            let next = next.map(|next| Json::string(&times::with_millis(next)));
+            let next = next.or_else(|| self.time.clone());
+            next.into_iter().for_each(|next| node.set(Field::Time, next));
+        }
+        self.time = node.json(Field::Time).or(self.time.as_ref()).cloned();
+    }
+
     /// Puts a record of the source; `shown` is one that the file shows.
     fn put(&mut self, mut record: Record, shown: bool) -> Result<()> {
         self.time = record.node.json(Field::Time).or(self.time.as_ref()).cloned();
@@ -349,8 +385,10 @@ impl<'n> Back<'n> {
             let source = record.node.text(Field::Source);
             self.home = source.and_then(|source| Spec::parse(&source).ok());
         }
-        if record.kind == Kind::Turn {
-            self.retell(&mut record);
+        match record.kind {
+            Kind::Turn => self.retell(&mut record),
+            Kind::Message => calls(&record.node, &mut self.called),
+            _ => {}
         }
         if record.is_node() {
             let mut parent = record.node.json(Field::Parent).cloned();
@@ -377,12 +415,14 @@ impl<'n> Back<'n> {
 
     /// Gives a turn the question and the answer that they were edited to where messages show them.
     fn retell(&mut self, turn: &mut Record) {
-        let number = turn.node.json(Field::Number).and_then(Json::float);
-        for (_, field, text) in self.restored.iter().filter(|(of, ..)| Some(*of) == number) {
-            turn.node.set(*field, text.clone());
-            [Field::Raw, Field::RawBytes].iter().for_each(|field| drop(turn.node.take(*field)));
-            self.changed = true;
+        self.turns_told += 1;
+        let number = number(&turn.node, Field::Number).unwrap_or(nth(self.turns_told));
+        let Some(edits) = self.retold(Some(number)).cloned() else { return };
+        for (field, text) in edits {
+            turn.node.set(field, text);
         }
+        [Field::Raw, Field::RawBytes].iter().for_each(|field| drop(turn.node.take(*field)));
+        self.changed = true;
     }
 
     fn place(&self, number: u32) -> Position {
@@ -445,18 +485,4 @@ fn of_file(template: &Json, base: &Record) -> Record {
         }
     }
     record
-}
-
-/// Whether a new record says nothing of the session: a blank line, or how the file ends.
-fn is_nothing(record: &mut Record) -> bool {
-    match record.kind {
-        Kind::Session => {
-            [Field::File, Field::Leaf, Field::Source]
-                .iter()
-                .for_each(|f| drop(record.node.take(*f)));
-            record.node.is_empty()
-        }
-        Kind::Opaque => record.node.text(Field::Text).is_some_and(|text| text.trim().is_empty()),
-        _ => false,
-    }
 }

@@ -60,3 +60,17 @@ pub fn say(node: &mut Node, text: &Json) {
         }
     }
 }
+
+/// Whether a new record says nothing of the session: a blank line, or how the file ends.
+pub fn is_nothing(record: &mut Record) -> bool {
+    match record.kind {
+        Kind::Session => {
+            [Field::File, Field::Leaf, Field::Source]
+                .iter()
+                .for_each(|f| drop(record.node.take(*f)));
+            record.node.is_empty()
+        }
+        Kind::Opaque => record.node.text(Field::Text).is_some_and(|text| text.trim().is_empty()),
+        _ => false,
+    }
+}

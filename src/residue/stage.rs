@@ -16,12 +16,19 @@ pub struct Stage<'s> {
     parts: Vec<(String, Part)>,
     /// What goes into files that sessions share.
     changes: Vec<(String, Change)>,
+    /// Parts that sessions share and that wait until it is known whether anything is kept.
+    adds: Option<Vec<(String, Part)>>,
 }
 
 impl<'s> Stage<'s> {
     /// Before this place.
     pub fn before(sink: &'s mut dyn Sink) -> Self {
-        Self { sink, room: None, parts: Vec::new(), changes: Vec::new() }
+        Self { sink, room: None, parts: Vec::new(), changes: Vec::new(), adds: None }
+    }
+
+    /// The same, of which perhaps nothing is kept.
+    pub fn tentative(sink: &'s mut dyn Sink) -> Self {
+        Self { adds: Some(Vec::new()), ..Self::before(sink) }
     }
 
     /// What was written, to be read.
@@ -92,6 +99,12 @@ impl<'s> Stage<'s> {
             to.flush().map_err(cannot_copy)?;
         }
         let sink = self.sink;
+        for (name, part) in self.adds.into_iter().flatten() {
+            let mut contents = Vec::new();
+            part.reading(0).read_to_end(&mut contents).map_err(cannot_copy)?;
+            // What stands there was told of when the part was written.
+            sink.add(&name, &contents)?;
+        }
         self.changes.into_iter().try_for_each(|(name, change)| sink.change(&name, change))
     }
 }
@@ -134,7 +147,16 @@ impl Sink for Stage<'_> {
     }
 
     fn add(&mut self, name: &str, contents: &[u8]) -> Result<bool> {
-        self.sink.add(name, contents)
+        let Some(adds) = &mut self.adds else { return self.sink.add(name, contents) };
+        if let Some((_, part)) = adds.iter().find(|(known, _)| known == name) {
+            let mut known = Vec::new();
+            part.reading(0).read_to_end(&mut known).map_err(cannot_copy)?;
+            return Ok(known == contents);
+        }
+        let mut part = room(&mut self.room, self.sink)?.part();
+        part.write_all(contents).map_err(cannot_copy)?;
+        adds.push((name.to_owned(), part));
+        Ok(true)
     }
 
     fn change(&mut self, name: &str, change: Change) -> Result<()> {
