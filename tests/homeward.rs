@@ -262,3 +262,24 @@ fn a_result_that_was_added_has_the_name_of_its_tool() {
         serde_json::from_str(back.lines().last().expect("a line")).expect("JSON");
     assert_eq!(last["message"]["toolName"], "bash", "{last}");
 }
+
+#[test]
+fn the_outcome_of_a_run_repeats_an_edited_answer() {
+    let dir = Dir::new();
+    for path in files(&testdata().join("agent-orchestrator/v2/orchard/in")) {
+        dir.write(&format!("in/{}", common::name(&path)), &read(&path));
+    }
+    let there = ["convert", "-t", "pi@3", "--out-dir", "there", "in"];
+    let back = ["convert", "-t", "agent-orchestrator@2", "--out-dir", "back", "there"];
+    assert_eq!(dir.exit(&there).0, 0);
+    let path = &files(&dir.path("there"))[0];
+    let text = fs::read_to_string(path).expect("UTF-8");
+    fs::write(path, text.replace("No pears.", "Nine pears.")).expect("a file");
+    let (code, said) = dir.exit(&back);
+    assert_eq!(code, 0, "{said}");
+    let source = fs::read_to_string(dir.path("in/orchard.jsonl")).expect("UTF-8");
+    let back = fs::read_to_string(dir.path("back/orchard.jsonl")).expect("UTF-8");
+    let found = source.matches("No pears.").count();
+    assert!(found > 1, "the outcome repeats it");
+    assert_eq!(back.matches("Nine pears.").count(), found, "{back}");
+}

@@ -5,7 +5,7 @@ use super::home::{at_home, call_of, calls, mend};
 use super::merge::{Fate, Now, named};
 use super::pack::refused;
 use super::print;
-use super::said::{agree, is_nothing, said, say};
+use super::said::{Answer, agree, is_nothing, said, say};
 use super::shelf::Shelf;
 use super::template::{fill, members};
 use crate::diagnostic::{self, Code, Diagnostic};
@@ -50,6 +50,8 @@ pub struct Back<'n> {
     turns: HashMap<Turn, u64>,
     turns_seen: u64,
     turns_told: u64,
+    /// The last answer that was edited.
+    answer: Option<Answer>,
     /// The tools that were called and did not answer yet, by the hashes of the calls.
     called: HashMap<u64, Json>,
     /// What the session comes from.
@@ -106,6 +108,7 @@ impl<'n> Back<'n> {
             turns: HashMap::new(),
             turns_seen: 0,
             turns_told: 0,
+            answer: None,
             called: HashMap::new(),
             home: None,
         }
@@ -270,6 +273,7 @@ impl<'n> Back<'n> {
         }
         let says = agree(&mut source, &bases);
         self.mend(&mut source, says, counted);
+        self.answer = Answer::of(item, &bases);
         self.edited(&source, last, &edits);
         self.changed = true;
         self.put(source, true)
@@ -386,6 +390,7 @@ impl<'n> Back<'n> {
             self.home = source.and_then(|source| Spec::parse(&source).ok());
         }
         match record.kind {
+            Kind::Result | Kind::Run => self.answer.iter().for_each(|a| a.repeat(&mut record)),
             Kind::Turn => self.retell(&mut record),
             Kind::Message => calls(&record.node, &mut self.called),
             _ => {}

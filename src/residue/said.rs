@@ -1,6 +1,8 @@
 //! What messages say, and how they come to say something else.
 
 use super::align::spelled;
+use super::merge::named;
+use super::print;
 use crate::context::plain;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};
@@ -57,6 +59,39 @@ pub fn say(node: &mut Node, text: &Json) {
         });
         if let Some(block) = blocks.get_mut(first) {
             block.set(Field::Text, text.clone());
+        }
+    }
+}
+
+/// An answer that was edited, where what follows may repeat what it was.
+pub struct Answer {
+    now: Record,
+    /// By what it was known.
+    was: u64,
+}
+
+impl Answer {
+    /// Of an item that speaks of one answer.
+    pub fn of(item: &Json, bases: &[Record]) -> Option<Self> {
+        let names: Vec<_> = named(item);
+        let ([Some((_, _, was))], [now]) = (names.as_slice(), bases) else { return None };
+        let is_answer = now.kind == Kind::Message && now.node.is(Field::Role, "assistant");
+        is_answer.then(|| Self { now: now.clone(), was: *was })
+    }
+
+    /// Gives the outcome of a run what the answer says now, if it repeats what that said: with that
+    /// in its place the answer is known as it was.
+    pub fn repeat(&self, outcome: &mut Record) {
+        for field in [Field::Result, Field::Final] {
+            let Some(old) = outcome.node.json(field) else { continue };
+            let mut before = self.now.clone();
+            say(&mut before.node, old);
+            if let (true, Some(new)) =
+                (print::kept(print::of(&before)) == self.was, said(&self.now.node))
+            {
+                outcome.node.set(field, new);
+                [Field::Raw, Field::RawBytes].iter().for_each(|f| drop(outcome.node.take(*f)));
+            }
         }
     }
 }
