@@ -283,3 +283,75 @@ fn the_outcome_of_a_run_repeats_an_edited_answer() {
     assert!(found > 1, "the outcome repeats it");
     assert_eq!(back.matches("Nine pears.").count(), found, "{back}");
 }
+
+#[test]
+fn an_edited_command_is_what_the_file_says_of_it() {
+    let dir = away("pi/v1/compacted", "in.jsonl", "connectonion@2");
+    edit(&dir, "127.0.0.1 GET ", "127.0.0.1 PUT ");
+    let (code, said) = dir.exit(&["convert", "-t", "pi@1", "-o", "back.jsonl", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let source = String::from_utf8(own("pi/v1/compacted")).expect("UTF-8");
+    let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
+    // What the turn was edited to has no place in pi's files, and rides on in the last line.
+    let plain = |line: &str| line.split(",\"copyist\":").next().unwrap_or_default().to_owned();
+    let lines = source.lines().zip(back.lines());
+    let differ: Vec<_> = lines.filter(|(a, b)| !a.starts_with(&plain(b))).collect();
+    let [(was, is)] = differ.as_slice() else { panic!("{differ:#?}") };
+    assert!(was.contains("bashExecution") && was.contains("127.0.0.1 GET "), "{was}");
+    assert!(is.contains("\"role\":\"user\"") && is.contains("127.0.0.1 PUT "), "{is}");
+    assert_eq!(dir.exit(&["validate", "back.jsonl"]).0, 0);
+}
+
+#[test]
+fn a_message_that_lost_a_part_keeps_the_others_as_pi_has_them() {
+    let dir = away("pi/v1/feature-work", "in.jsonl", "connectonion@3");
+    edit(&dir, "\"content\": \"I'll look at how formats are wired up.\", ", "");
+    let (code, said) = dir.exit(&["convert", "-t", "pi@1", "-o", "back.jsonl", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let source = String::from_utf8(own("pi/v1/feature-work")).expect("UTF-8");
+    let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
+    let differ: Vec<_> = source.lines().zip(back.lines()).filter(|(a, b)| a != b).collect();
+    let [(_, is)] = differ.as_slice() else { panic!("{differ:#?}") };
+    for kept in ["\"arguments\":{\"command\"", "anthropic-messages", "\"stopReason\":\"toolUse\""] {
+        assert!(is.contains(kept), "{is}");
+    }
+    assert_eq!(dir.exit(&["validate", "back.jsonl"]).0, 0);
+}
+
+#[test]
+fn what_home_has_no_place_for_rides_along_with_what_is_new() {
+    let dir = away("connectonion/v3/tides", "in.yaml", "pi@3");
+    let thought =
+        ANSWER.replace("[{", r#"[{"type":"thinking","thinking":"Hm.","thinkingSignature":"s"},{"#);
+    let new = entries(&dir, &[QUESTION, &thought]);
+    append(&dir, &new);
+    let wanted = fs::read_to_string(dir.path("away")).expect("UTF-8");
+    for step in [
+        ["convert", "-t", "connectonion@3", "-o", "home.yaml", "away"],
+        ["convert", "-t", "pi@3", "-o", "again.jsonl", "home.yaml"],
+    ] {
+        let (code, said) = dir.exit(&step);
+        assert_eq!(code, 0, "{said}");
+    }
+    let again = fs::read_to_string(dir.path("again.jsonl")).expect("UTF-8");
+    let message = |text: &str| {
+        let line = text.lines().last().expect("a line");
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        line["message"].clone()
+    };
+    assert_eq!(message(&again), message(&wanted));
+}
+
+#[test]
+fn what_the_real_software_would_not_find_is_not_left_half() {
+    let dir = away("codelia/v1/seed", "in.jsonl", "connectonion@2");
+    edit(&dir, "  cost: 0.0", "  cost: 3.0");
+    let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
+    assert!(code == 1 && said.contains("CY0621"), "{said}");
+    let runs = files(&dir.path("back"));
+    let asked = runs.iter().any(|run| {
+        let text = String::from_utf8(read(run)).expect("UTF-8");
+        text.contains("\"type\":\"run.start\"") && text.contains("\"input\":")
+    });
+    assert!(asked, "{runs:?}");
+}

@@ -61,6 +61,8 @@ fn edited(to: Spec, mut merged: Merged, sink: &mut dyn Sink, cx: &Cx<'_>) -> Res
     let kept = match written {
         Err(error) if is_no_fault_of_the_session(&error) => return Err(error),
         Err(_) => None,
+        // A line that shows a message which is gone says something else than it did.
+        Ok(_) if log.count_of(Code::MissingTarget) > 0 => None,
         Ok(done) => match says(&mut stage, &mut merged) {
             Err(error) if is_no_fault_of_the_session(&error) => return Err(error),
             same => same.unwrap_or(false).then_some(done),

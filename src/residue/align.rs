@@ -105,12 +105,23 @@ pub fn spelled(node: &Node) -> Vec<u8> {
 /// A message as a file shows it that has no place for all of its blocks, and one for all texts
 /// before all calls.
 pub fn shown(message: &Node) -> Vec<u8> {
+    plain(&sorted(message), false).map(|node| spelled(&node)).unwrap_or_default()
+}
+
+/// The blocks of such a message, each by itself.
+pub fn shown_blocks(message: &Node) -> Vec<Vec<u8>> {
+    let shown = plain(&sorted(message), false);
+    let blocks = shown.as_ref().and_then(|node| node.nodes(Field::Content));
+    blocks.unwrap_or_default().iter().map(spelled).collect()
+}
+
+fn sorted(message: &Node) -> Node {
     let mut node = message.clone();
     stand_in(&mut node);
     if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
         blocks.sort_by_key(|block| !block.is(Field::Type, block::TEXT));
     }
-    plain(&node, false).map(|node| spelled(&node)).unwrap_or_default()
+    node
 }
 
 fn stand_in(node: &mut Node) {

@@ -5,9 +5,9 @@ use super::home::{at_home, call_of, calls, mend};
 use super::merge::{Fate, Now, named};
 use super::pack::refused;
 use super::print;
-use super::said::{Answer, agree, is_nothing, said, say};
+use super::said::{Answer, agree, is_nothing, respelled, said, say};
 use super::shelf::Shelf;
-use super::template::{fill, members};
+use super::template::{fill, fill_rest, members};
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::Result;
 use crate::format::Cx;
@@ -259,11 +259,18 @@ impl<'n> Back<'n> {
         }
         let first = fates.iter().position(|fate| *fate != Fate::Deleted).unwrap_or(0);
         let base = bases.get(first).ok_or_else(|| refused("an item is not understood"))?;
-        let mut source = filled.unwrap_or_else(|| of_file(template, base));
+        let whole = filled.is_some();
+        let mut source = match filled {
+            Some(filled) => filled,
+            None => record(fill_rest(template, &lines))?,
+        };
         let edits = edits(item, &base.node);
         for field in &edits {
             match base.node.get(*field) {
-                Some(value) if source.kind.admits(*field) => source.node.set(*field, value.clone()),
+                Some(value) if source.kind.admits(*field) => {
+                    let value = respelled(value, source.node.get(*field));
+                    source.node.set(*field, value);
+                }
                 _ => drop(source.node.take(*field)),
             }
         }
@@ -272,7 +279,7 @@ impl<'n> Back<'n> {
             source.node.take(field);
         }
         let says = agree(&mut source, &bases);
-        self.mend(&mut source, says, counted);
+        self.mend(&mut source, says || !whole, counted);
         self.answer = Answer::of(item, &bases);
         self.edited(&source, last, &edits);
         self.changed = true;
@@ -285,8 +292,9 @@ impl<'n> Back<'n> {
             source.node.take(Field::Synthesized);
         }
         let home = self.home.filter(|_| source.kind == Kind::Message && (says || counted));
-        if let Some(made) = home.and_then(|home| at_home(home, None, source)) {
-            mend(&mut source.node, &made, says, counted);
+        if let [made] = home.map(|home| at_home(home, None, source)).unwrap_or_default().as_slice()
+        {
+            mend(source, made, says, counted);
         }
     }
 
@@ -338,7 +346,7 @@ impl<'n> Back<'n> {
                     .iter()
                     .for_each(|f| drop(record.node.take(*f)));
             }
-            let tree = self.home.is_some_and(|home| home.version().tree);
+            let tree = self.home.is_some_and(|home| home.format.links());
             let has_place = record.is_node() || matches!(record.kind, Kind::Session | Kind::Turn);
             if tree && !has_place {
                 self.cx.log.count(diagnostic::Fate::Dropped, record.kind.name());
@@ -349,25 +357,33 @@ impl<'n> Back<'n> {
             if record.is_node() {
                 self.date(&mut record.node);
             }
-            if let (Kind::Message, Some(home)) = (record.kind, self.home) {
-                let call = call_of(&record.node, &self.called);
-                record = at_home(home, call, &record).unwrap_or(record);
-                calls(&record.node, &mut self.called);
+            let call = call_of(&record.node, &self.called);
+            let home = self.home.filter(|_| record.kind == Kind::Message);
+            let made = home.map(|home| at_home(home, call, &record)).unwrap_or_default();
+            calls(&record.node, &mut self.called);
+            let all = if made.is_empty() { vec![record] } else { made };
+            for (place, record) in all.into_iter().enumerate() {
+                self.append(record, number, place)?;
             }
-            if record.is_node() {
-                let line = self.now.shelf.line(number)?;
-                let id = Json::string(&format!("{:08x}", hash(&line) >> 32));
-                let before = self.tip.replace(id.clone());
-                let parent = before.clone().unwrap_or(Json::constant("null"));
-                self.bent = Some((self.bent.take().map_or(before, |(from, _)| from), id.clone()));
-                record.node.take(Field::IdMade);
-                record.node.set(Field::Id, id);
-                record.node.set(Field::Parent, parent);
-            }
-            self.changed = true;
-            self.shelf.add(&record)?;
         }
         Ok(())
+    }
+
+    /// Puts what is made of new record `number` behind what the file shows.
+    fn append(&mut self, mut record: Record, number: u32, place: usize) -> Result<()> {
+        if record.is_node() {
+            let mut line = self.now.shelf.line(number)?.to_vec();
+            line.extend(std::iter::repeat_n(b' ', place));
+            let id = Json::string(&format!("{:08x}", hash(&line) >> 32));
+            let before = self.tip.replace(id.clone());
+            let parent = before.clone().unwrap_or(Json::constant("null"));
+            self.bent = Some((self.bent.take().map_or(before, |(from, _)| from), id.clone()));
+            record.node.take(Field::IdMade);
+            record.node.set(Field::Id, id);
+            record.node.set(Field::Parent, parent);
+        }
+        self.changed = true;
+        self.shelf.add(&record)
     }
 
     /// Sees to it that a new record has a time of its own, behind the one before.
@@ -477,17 +493,4 @@ fn edits(item: &Json, now: &Node) -> Vec<Field> {
         }
     }
     edits
-}
-
-/// A record whose template cannot be filled: what the file says, in the place of the source's.
-fn of_file(template: &Json, base: &Record) -> Record {
-    let mut record = base.clone();
-    record.node.take(Field::IdMade);
-    for field in [Field::Id, Field::Parent, Field::Time] {
-        let own = template.member(field.name());
-        if let Some(own) = own.filter(|own| own.as_bytes().first() != Some(&b'{')) {
-            record.node.set(field, own);
-        }
-    }
-    record
 }

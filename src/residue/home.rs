@@ -1,6 +1,6 @@
 //! What was edited or added abroad, in the forms of the format that the session comes from.
 
-use super::align::shown;
+use super::align::shown_blocks;
 use crate::diagnostic::Log;
 use crate::format::{Cx, Options};
 use crate::formats::Spec;
@@ -26,11 +26,38 @@ const PLACE: &[Field] = &[
     Field::Derived,
 ];
 
-/// A message as `home` has one that comes from another format, behind the one with the call that it
-/// answers: its writer knows what its own software wants of one. `None` where it becomes something
-/// else than one message.
-pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Option<Record> {
+/// What a format says in members of its own, which mean nothing in another one.
+const OWN: &[Field] = &[Field::Extra, Field::Layout, Field::Subtype];
+
+/// A message as `home` has one that comes from another format, or as the messages that it takes
+/// there, behind the one with the call that it answers: its writer knows what its own software wants
+/// of one. Empty where it becomes anything else.
+pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Vec<Record> {
     let before = usize::from(call.is_some());
+    let read = read_back(home, call, message).unwrap_or_default();
+    let mut made: Vec<_> = read.into_iter().skip(before).collect();
+    let role = message.node.json(Field::Role);
+    let alike = made.iter().all(|made| made.node.json(Field::Role) == role);
+    if !alike || texts(made.iter()) != texts([message].into_iter()) {
+        return Vec::new();
+    }
+    let single = made.len() == 1;
+    for made in &mut made {
+        PLACE.iter().for_each(|field| drop(made.node.take(*field)));
+        let own = message.node.iter().filter(|(field, _)| !OWN.contains(field));
+        for (field, value) in own {
+            // What the format has no place for its writer carries, or says that it cannot.
+            let poorer = field == Field::Content && single && is_poorer(made, message);
+            if poorer || made.node.get(field).is_none() {
+                made.node.set(field, value.clone());
+            }
+        }
+    }
+    made
+}
+
+/// Writes a message into a session of `home`, and reads what messages are in it.
+fn read_back(home: Spec, call: Option<Record>, message: &Record) -> Option<Vec<Record>> {
     let (options, log) = (Options { residue: false, ..Options::default() }, Log::default());
     let cx = Cx { options: &options, log: &log };
     let mut buffer = Buffer::default();
@@ -47,28 +74,27 @@ pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Option<Rec
     let mut parts = buffer.into_parts();
     let records = (home.format.read)(&mut parts, &cx).ok()?.map_while(Result::ok);
     let messages = records.map(|at| at.value);
-    let messages = messages.filter(|r| r.kind == Kind::Message && !r.is_restored());
-    let mut messages: Vec<_> = messages.collect();
-    let mut made = messages.pop()?;
-    let alike = shown(&made.node) == shown(&message.node)
-        && made.node.json(Field::Role) == message.node.json(Field::Role);
-    if !alike || messages.len() != before {
-        return None;
-    }
-    PLACE.iter().for_each(|field| drop(made.node.take(*field)));
-    for field in PLACE {
-        let own = message.node.get(*field).cloned();
-        own.into_iter().for_each(|value| made.node.set(*field, value));
-    }
-    Some(made)
+    Some(messages.filter(|r| r.kind == Kind::Message && !r.is_restored()).collect())
+}
+
+/// What messages say, as one.
+fn texts<'r>(messages: impl Iterator<Item = &'r Record>) -> Vec<Vec<u8>> {
+    messages.flat_map(|message| shown_blocks(&message.node)).collect()
+}
+
+/// Whether a message lacks blocks that another one has.
+fn is_poorer(made: &Record, message: &Record) -> bool {
+    let count = |record: &Record| record.node.nodes(Field::Content).map_or(0, <[_]>::len);
+    count(made) < count(message)
 }
 
 /// What of an edited message is not the source's any more, as `home` has it: what it says, if that
 /// came from the file, and how many tokens that took, which nobody knows.
-pub fn mend(message: &mut Node, made: &Record, says: bool, usage: bool) {
-    for field in [(Field::Content, says), (Field::Usage, usage)] {
-        if let (Some(value), true) = (made.node.get(field.0), field.1) {
-            message.set(field.0, value.clone());
+pub fn mend(message: &mut Record, made: &Record, says: bool, usage: bool) {
+    let says = says && !is_poorer(made, message);
+    for (field, wanted) in [(Field::Content, says), (Field::Usage, usage)] {
+        if let (Some(value), true) = (made.node.get(field), wanted) {
+            message.node.set(field, value.clone());
         }
     }
 }

@@ -4,7 +4,7 @@ use super::align::Tag;
 use crate::formats::canonical;
 use crate::ids::hash;
 use crate::json::Json;
-use crate::record::{Field, Node, Record, Value};
+use crate::record::{Field, Kind, Node, Record, Value};
 
 /// What says how a file is spelled, or what a reader made up, and so tells nothing of an edit.
 const APART: &[Field] = &[
@@ -16,7 +16,7 @@ const APART: &[Field] = &[
     Field::Layout,
     Field::Group,
     Field::Source,
-    // Migration gives entries some.
+    // Migration gives entries some; that of a session it leaves.
     Field::Id,
     Field::Parent,
 ];
@@ -30,7 +30,8 @@ pub fn is_known_by(name: &str) -> bool {
 /// Half of what a record says, its spelling apart: enough to know it again among its neighbours.
 pub fn of(record: &Record) -> u64 {
     let mut node = record.node.clone();
-    APART.iter().for_each(|field| drop(node.take(*field)));
+    let own = |field: &&Field| record.kind == Kind::Session && **field == Field::Id;
+    APART.iter().filter(|field| !own(field)).for_each(|field| drop(node.take(*field)));
     let mut line = Vec::new();
     canonical::line(&Record { kind: record.kind, node }, &mut line);
     hash(&Json::checked(line.into()).normal())

@@ -6,6 +6,7 @@ use super::print;
 use crate::context::plain;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::times;
 
 /// Sees to it that a message says what the file's messages say; whether it did not.
 pub fn agree(source: &mut Record, bases: &[Record]) -> bool {
@@ -32,6 +33,11 @@ pub fn agree(source: &mut Record, bases: &[Record]) -> bool {
     let differs = said(&own) != said(&file);
     if differs {
         source.node.set(Field::Content, blocks);
+        // Words for a command have no way back into one, so they stay words.
+        if source.node.take(Field::Bash).is_some() {
+            let role = bases.iter().find_map(|base| base.node.json(Field::Role).cloned());
+            role.into_iter().for_each(|role| source.node.set(Field::Role, role));
+        }
     }
     differs
 }
@@ -60,6 +66,21 @@ pub fn say(node: &mut Node, text: &Json) {
         if let Some(block) = blocks.get_mut(first) {
             block.set(Field::Text, text.clone());
         }
+    }
+}
+
+/// A value of the file, a time as the source spelled the one that it takes the place of.
+pub fn respelled(value: &Value, old: Option<&Value>) -> Value {
+    let (Value::Json(new), Some(Value::Json(old))) = (value, old) else { return value.clone() };
+    let spaced = |time: &Json| time.as_bytes().get(11) == Some(&b' ');
+    match (times::read(new), times::read(old)) {
+        (Some(time), Some(_)) if spaced(new) && !spaced(old) => {
+            Value::Json(Json::string(&times::with_millis(time)))
+        }
+        (Some(time), Some(_)) if !spaced(new) && spaced(old) => {
+            Value::Json(Json::string(&times::in_seconds(time)))
+        }
+        _ => value.clone(),
     }
 }
 

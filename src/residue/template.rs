@@ -134,6 +134,47 @@ pub fn fill(template: &Json, base: &[Json]) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// What is left of a record that a template gives: its members, or their elements, as far as what
+/// they refer to is there; else those of the first record that it refers to.
+pub fn fill_rest(template: &Json, base: &[Json]) -> Vec<u8> {
+    let mut out = vec![b'{'];
+    for (key, value) in members(template) {
+        let Some(name) = key.text() else { continue };
+        let held = || base.first().and_then(|first| first.member(&name));
+        let member =
+            fill_at(&value, &format!("/{name}"), base).or_else(|| match Inner::of(&value) {
+                Inner::Items(items) => Some(fill_items(&items, &format!("/{name}"), base)),
+                _ => held().map(|held| held.as_bytes().to_vec()),
+            });
+        if let Some(member) = member {
+            separate(out.len() - 1, &mut out);
+            out.extend_from_slice(key.as_bytes());
+            out.push(b':');
+            out.extend_from_slice(&member);
+        }
+    }
+    out.push(b'}');
+    out
+}
+
+fn fill_at(value: &Json, path: &str, base: &[Json]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    put(value, path, base, 1, &mut out)?;
+    Some(out)
+}
+
+fn fill_items(items: &[Json], path: &str, base: &[Json]) -> Vec<u8> {
+    let there = items.iter().enumerate();
+    let there = there.filter_map(|(i, item)| fill_at(item, &format!("{path}/{i}"), base));
+    let mut out = vec![b'['];
+    for (i, item) in there.enumerate() {
+        separate(i, &mut out);
+        out.extend_from_slice(&item);
+    }
+    out.push(b']');
+    out
+}
+
 fn put(value: &Json, path: &str, base: &[Json], depth: usize, out: &mut Vec<u8>) -> Option<()> {
     match Inner::of(value) {
         _ if depth >= DEEPEST => out.extend_from_slice(value.as_bytes()),
