@@ -346,9 +346,10 @@ impl<'n> Back<'n> {
                     .iter()
                     .for_each(|f| drop(record.node.take(*f)));
             }
-            let tree = self.home.is_some_and(|home| home.format.links());
+            let links = self.home.is_some_and(|home| home.format.links());
             let has_place = record.is_node() || matches!(record.kind, Kind::Session | Kind::Turn);
-            if tree && !has_place {
+            // From a line that is no entry the real pi shows nothing.
+            if links && !has_place {
                 self.cx.log.count(diagnostic::Fate::Dropped, record.kind.name());
                 let message = format!("{} has no place in the session's own format", record.told());
                 self.say(Code::Dropped, &message, Some(number));

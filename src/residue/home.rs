@@ -42,9 +42,11 @@ pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Vec<Record
         return Vec::new();
     }
     let single = made.len() == 1;
-    for made in &mut made {
+    for (number, made) in made.iter_mut().enumerate() {
         PLACE.iter().for_each(|field| drop(made.node.take(*field)));
-        let own = message.node.iter().filter(|(field, _)| !OWN.contains(field));
+        // Of a message that becomes several the first one says what it took.
+        let counts = |field| number == 0 || PLACE.contains(&field);
+        let own = message.node.iter().filter(|(field, _)| !OWN.contains(field) && counts(*field));
         for (field, value) in own {
             // What the format has no place for its writer carries, or says that it cannot.
             let poorer = field == Field::Content && single && is_poorer(made, message);
