@@ -355,3 +355,29 @@ fn what_the_real_software_would_not_find_is_not_left_half() {
     });
     assert!(asked, "{runs:?}");
 }
+
+#[test]
+fn what_is_asked_abroad_is_a_turn_of_its_own_at_home() {
+    for (case, home) in
+        [("connectonion/v2/harbour", "connectonion@2"), ("connectonion/v2/seed", "connectonion@2")]
+    {
+        let dir = away(case, "in.yaml", "pi@3");
+        let new = entries(&dir, &[QUESTION, ANSWER]);
+        append(&dir, &new);
+        let (code, said) = dir.exit(&["convert", "-t", home, "-o", "home.yaml", "away"]);
+        assert_eq!(code, 0, "{case}: {said}");
+        let home = fs::read_to_string(dir.path("home.yaml")).expect("UTF-8");
+        let source = String::from_utf8(own(case)).expect("UTF-8");
+        for line in source.lines() {
+            assert!(home.contains(line), "{case}: {line}\n{home}");
+        }
+        assert!(home.contains("input: Any more?") && home.contains("result: No more."), "{home}");
+        assert!(home.contains("content: Any more?\n"), "{home}");
+        assert_eq!(dir.exit(&["validate", "home.yaml"]).0, 0);
+        let again = ["convert", "-t", "pi@3", "-o", "again.jsonl", "home.yaml"];
+        let (code, said) = dir.exit(&again);
+        assert_eq!(code, 0, "{case}: {said}");
+        let again = fs::read_to_string(dir.path("again.jsonl")).expect("UTF-8");
+        assert!(again.contains("Any more?") && again.contains("\"model\":\"m\""), "{again}");
+    }
+}

@@ -5,9 +5,10 @@ use super::home::{at_home, call_of, calls, mend};
 use super::merge::{Fate, Now, named};
 use super::pack::refused;
 use super::print;
-use super::said::{Answer, agree, is_nothing, respelled, said, say};
+use super::said::{Answer, agree, edits, is_nothing, respelled, said, say};
 use super::shelf::Shelf;
-use super::template::{fill, fill_rest, members};
+use super::template::{fill, fill_rest};
+use super::turns::Turns;
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::Result;
 use crate::format::Cx;
@@ -54,6 +55,8 @@ pub struct Back<'n> {
     answer: Option<Answer>,
     /// The tools that were called and did not answer yet, by the hashes of the calls.
     called: HashMap<u64, Json>,
+    /// Turns of what was asked abroad.
+    asked: Turns,
     /// What the session comes from.
     home: Option<Spec>,
 }
@@ -110,6 +113,7 @@ impl<'n> Back<'n> {
             turns_told: 0,
             answer: None,
             called: HashMap::new(),
+            asked: Turns::default(),
             home: None,
         }
     }
@@ -358,6 +362,8 @@ impl<'n> Back<'n> {
             if record.is_node() {
                 self.date(&mut record.node);
             }
+            let ended = self.asked.take(self.home, &mut record);
+            ended.iter().try_for_each(|turn| self.shelf.add(turn))?;
             let call = call_of(&record.node, &self.called);
             let home = self.home.filter(|_| record.kind == Kind::Message);
             let made = home.map(|home| at_home(home, call, &record)).unwrap_or_default();
@@ -367,7 +373,8 @@ impl<'n> Back<'n> {
                 self.append(record, number, place)?;
             }
         }
-        Ok(())
+        let ended = self.asked.end(self.home);
+        ended.iter().try_for_each(|turn| self.shelf.add(turn))
     }
 
     /// Puts what is made of new record `number` behind what the file shows.
@@ -408,7 +415,10 @@ impl<'n> Back<'n> {
         }
         match record.kind {
             Kind::Result | Kind::Run => self.answer.iter().for_each(|a| a.repeat(&mut record)),
-            Kind::Turn => self.retell(&mut record),
+            Kind::Turn => {
+                self.retell(&mut record);
+                self.asked.told(&record);
+            }
             Kind::Message => calls(&record.node, &mut self.called),
             _ => {}
         }
@@ -477,21 +487,4 @@ fn line(record: &Record) -> Json {
     canonical::line(record, &mut line);
     line.pop();
     Json::checked(line.into())
-}
-
-/// The fields that a person changed: those whose hash is another one, and those that are new.
-fn edits(item: &Json, now: &Node) -> Vec<Field> {
-    let was = item.member("was");
-    let was: Vec<_> = was.iter().flat_map(members).collect();
-    let mut edits = Vec::new();
-    for (name, print) in was {
-        // Fields of one name share their meaning in any one kind of record.
-        let Some(name) = name.text() else { continue };
-        let held = now.fields().find(|field| field.name() == name);
-        let Some(field) = held.or_else(|| Field::named(name.as_bytes()).next()) else { continue };
-        if print::of_field(now, field) != print.text() {
-            edits.push(field);
-        }
-    }
-    edits
 }

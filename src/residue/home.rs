@@ -8,7 +8,7 @@ use crate::ids::hash;
 use crate::json::Json;
 use crate::memory::Buffer;
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record, block};
+use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::HashMap;
 
 /// What says where a record stands, not what it says.
@@ -34,8 +34,9 @@ const OWN: &[Field] = &[Field::Extra, Field::Layout, Field::Subtype];
 /// of one. Empty where it becomes anything else.
 pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Vec<Record> {
     let before = usize::from(call.is_some());
-    let read = read_back(home, call, message).unwrap_or_default();
-    let mut made: Vec<_> = read.into_iter().skip(before).collect();
+    let read = read_back(home, call.into_iter().chain([message.clone()])).unwrap_or_default();
+    let messages = read.into_iter().filter(|r| r.kind == Kind::Message && !r.is_restored());
+    let mut made: Vec<_> = messages.skip(before).collect();
     let role = message.node.json(Field::Role);
     let alike = made.iter().all(|made| made.node.json(Field::Role) == role);
     if !alike || texts(made.iter()) != texts([message].into_iter()) {
@@ -58,8 +59,8 @@ pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Vec<Record
     made
 }
 
-/// Writes a message into a session of `home`, and reads what messages are in it.
-fn read_back(home: Spec, call: Option<Record>, message: &Record) -> Option<Vec<Record>> {
+/// Writes messages into a session of `home`, and reads what is in it.
+pub fn read_back(home: Spec, messages: impl IntoIterator<Item = Record>) -> Option<Vec<Record>> {
     let (options, log) = (Options { residue: false, ..Options::default() }, Log::default());
     let cx = Cx { options: &options, log: &log };
     let mut buffer = Buffer::default();
@@ -70,13 +71,12 @@ fn read_back(home: Spec, call: Option<Record>, message: &Record) -> Option<Vec<R
         let mut session = Record::new(Kind::Session);
         session.node.set(Field::Id, Json::constant("\"s\""));
         put(session).ok()?;
-        call.into_iter().chain([message.clone()]).try_for_each(put).ok()?;
+        messages.into_iter().try_for_each(put).ok()?;
         writer.finish().ok()?;
     }
     let mut parts = buffer.into_parts();
     let records = (home.format.read)(&mut parts, &cx).ok()?.map_while(Result::ok);
-    let messages = records.map(|at| at.value);
-    Some(messages.filter(|r| r.kind == Kind::Message && !r.is_restored()).collect())
+    Some(records.map(|at| at.value).collect())
 }
 
 /// What messages say, as one.
@@ -86,7 +86,11 @@ fn texts<'r>(messages: impl Iterator<Item = &'r Record>) -> Vec<Vec<u8>> {
 
 /// Whether a message lacks blocks that another one has.
 fn is_poorer(made: &Record, message: &Record) -> bool {
-    let count = |record: &Record| record.node.nodes(Field::Content).map_or(0, <[_]>::len);
+    let count = |record: &Record| match record.node.get(Field::Content) {
+        Some(Value::Nodes(blocks)) => blocks.len(),
+        Some(Value::Json(text)) => usize::from(!text.is_null()),
+        _ => 0,
+    };
     count(made) < count(message)
 }
 

@@ -25,6 +25,7 @@ mod said;
 mod shelf;
 mod stage;
 mod template;
+mod turns;
 
 pub use merge::{Merged, merge, says_the_same};
 pub use note::{Trace, note};

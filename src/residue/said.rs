@@ -3,6 +3,7 @@
 use super::align::spelled;
 use super::merge::named;
 use super::print;
+use super::template::members;
 use crate::context::plain;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};
@@ -129,4 +130,21 @@ pub fn is_nothing(record: &mut Record) -> bool {
         Kind::Opaque => record.node.text(Field::Text).is_some_and(|text| text.trim().is_empty()),
         _ => false,
     }
+}
+
+/// The fields that a person changed: those whose hash is another one, and those that are new.
+pub fn edits(item: &Json, now: &Node) -> Vec<Field> {
+    let was = item.member("was");
+    let was: Vec<_> = was.iter().flat_map(members).collect();
+    let mut edits = Vec::new();
+    for (name, print) in was {
+        // Fields of one name share their meaning in any one kind of record.
+        let Some(name) = name.text() else { continue };
+        let held = now.fields().find(|field| field.name() == name);
+        let Some(field) = held.or_else(|| Field::named(name.as_bytes()).next()) else { continue };
+        if print::of_field(now, field) != print.text() {
+            edits.push(field);
+        }
+    }
+    edits
 }
