@@ -81,7 +81,8 @@ fn payload(record: &[u8]) -> Option<String> {
     // Half characters are no text, and some of them are replaced.
     let mut text = record.to_vec();
     let mut at = 0;
-    while let Some(next) = memchr::memchr(b'\\', &text[at..]) {
+    // A line of YAML may end with one.
+    while let Some(next) = text.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
         at += next;
         if text.len() > at + 6 && text[at + 1] == b'u' && text[at + 2].eq_ignore_ascii_case(&b'd') {
             text[at..at + 6].copy_from_slice(b"\\ufffd");

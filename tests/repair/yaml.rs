@@ -58,6 +58,15 @@ fn keyed(keys: &[u64]) -> String {
 }
 
 #[test]
+fn what_the_software_reads_of_a_healthy_file_is_told() {
+    let source = own("connectonion/v2/harbour");
+    let report = holds(&FORMAT, &source, &Wish::default(), "healthy").expect("turns").report;
+    // Of its messages seven stand in the file; of four more only turns tell.
+    assert_eq!((report.entries, report.messages), (16, 7));
+    assert_eq!((report.entries_before, report.messages_before), (16, 7));
+}
+
+#[test]
 fn a_remark_that_no_reader_passes_over_is_set_aside() {
     let whole = own("connectonion/v3/lamps");
     let source = [&b"# by ha\0nd\n"[..], &whole].concat();

@@ -19,7 +19,7 @@ mod turns;
 use super::{Made, beginning, read};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Bench, Cx, OnError, Options, Repaired, Wish};
+use crate::format::{Bench, Cx, OnError, Options, Reach, Repaired, Wish};
 use crate::lines::BOM;
 use crate::position::Position;
 use crate::record::Kind;
@@ -103,6 +103,14 @@ impl State {
         let alone = calls.left().filter(|_| reads);
         Ok(Self { reads, unfinished, marked, foreign, records, messages, alone })
     }
+
+    /// What the software reads of the file as it is.
+    fn reach(&self) -> Reach {
+        if !self.reads {
+            return Reach::default();
+        }
+        Reach { entries: self.records, messages: self.messages }
+    }
 }
 
 /// The encoding that a text seems to be in, if that is another than UTF-8.
@@ -139,14 +147,15 @@ fn as_it_is(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) -> R
     if let (Some(at), true) = (state.alone, wish.resumable) {
         say(Code::CallsLeft, at, cx);
     }
-    if state.unfinished { finish(bench, state, cx) } else { healthy(bench, state.records) }
+    if state.unfinished { finish(bench, state, cx) } else { healthy(bench, state) }
 }
 
 /// Leaves the session as it is.
-fn healthy(bench: &mut dyn Bench, records: u64) -> Result<Repaired> {
+fn healthy(bench: &mut dyn Bench, state: &State) -> Result<Repaired> {
     bench.begin(false)?;
     bench.keep("")?;
-    Ok(Repaired { records, ..Repaired::default() })
+    let reach = state.reach();
+    Ok(Repaired { records: state.records, ..Repaired::default() }.reaching(reach, reach))
 }
 
 /// Takes the mark off and ends the last line of a file that nothing else is wrong with.
@@ -170,8 +179,8 @@ fn finish(bench: &mut dyn Bench, state: &State, cx: &Cx<'_>) -> Result<Repaired>
         ended.map_err(|error| Error::io("cannot write", error))?;
     }
     out.flush().map_err(|error| Error::io("cannot write", error))?;
-    let records = state.records;
-    Ok(Repaired { changed: true, records, ..Repaired::default() })
+    let (records, reach) = (state.records, state.reach());
+    Ok(Repaired { changed: true, records, ..Repaired::default() }.reaching(reach, reach))
 }
 
 /// An output that knows its last byte.
