@@ -1,9 +1,9 @@
 //! Times as formats spell them, all in UTC.
 
 use crate::json::Json;
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 /// The time that a string names; one without a zone is taken for UTC.
 ///
@@ -19,6 +19,12 @@ pub fn read(time: &Json) -> Option<Timestamp> {
     let text = time.text()?;
     let plain = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
     text.parse().ok().or_else(|| plain().map(|plain| plain.timestamp()))
+}
+
+/// The next time: the same a millisecond later.
+#[must_use]
+pub fn after(time: Timestamp) -> Timestamp {
+    time.checked_add(SignedDuration::from_millis(1)).unwrap_or(time)
 }
 
 /// As JavaScript's `toISOString` does.

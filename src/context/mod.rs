@@ -120,9 +120,7 @@ pub fn sent<'a>(
     cx: &Cx<'_>,
     quiet: &'a Cx<'a>,
 ) -> Result<impl Iterator<Item = Result<Located<Record>>> + use<'a>> {
-    let session = Session::open(format, parts, cx)?;
-    let route = Route::of(&session, None)?;
-    along(session, route, quiet)
+    along(Session::open(format, parts, cx)?, |session| Route::of(session, None), quiet)
 }
 
 /// The same as if entries behind the last one that has an identifier were not there: an agent that
@@ -136,16 +134,15 @@ pub fn sent_to_last_named<'a>(
     cx: &Cx<'_>,
     quiet: &'a Cx<'a>,
 ) -> Result<impl Iterator<Item = Result<Located<Record>>> + use<'a>> {
-    let session = Session::open(format, parts, cx)?;
-    let route = Route::to_last_named(&session)?;
-    along(session, route, quiet)
+    along(Session::open(format, parts, cx)?, Route::to_last_named, quiet)
 }
 
 fn along<'a>(
     mut session: Session<'a>,
-    route: Route,
+    route: fn(&Session<'a>) -> Result<Route>,
     quiet: &'a Cx<'a>,
 ) -> Result<impl Iterator<Item = Result<Located<Record>>> + use<'a>> {
+    let route = route(&session)?;
     let (context, route) = look(&mut session, route, quiet, &mut |_| {})?;
     let mut messages = Messages::open(session, context, route, quiet)?;
     let mut joined = Joined::default();

@@ -1,7 +1,8 @@
 //! Parts that share room outside of memory: a session may have more of them than a process may have
 //! files.
 
-use super::Spool;
+use super::{Sink, Spool};
+use crate::error::Result;
 use std::cell::RefCell;
 use std::io::{self, Read, SeekFrom, Write};
 use std::rc::Rc;
@@ -19,6 +20,17 @@ impl Room {
     /// In this spool.
     pub fn of(spool: Box<dyn Spool>) -> Self {
         Self(Rc::new(RefCell::new(Store { spool, end: 0 })))
+    }
+
+    /// The room that is there, or one in a spool of the sink.
+    ///
+    /// # Errors
+    /// If that has none.
+    pub fn within<'r>(room: &'r mut Option<Self>, sink: &mut dyn Sink) -> Result<&'r Self> {
+        Ok(match room {
+            Some(room) => room,
+            empty => empty.insert(Self::of(sink.spool()?)),
+        })
     }
 
     /// A new part.
@@ -54,6 +66,16 @@ impl Part {
     /// Reads from this place on.
     pub fn reading(&self, at: u64) -> Reading {
         Reading { part: self.clone(), at }
+    }
+
+    /// All of it, for what is known to be small.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn contents(&self) -> io::Result<Vec<u8>> {
+        let mut contents = Vec::new();
+        self.reading(0).read_to_end(&mut contents)?;
+        Ok(contents)
     }
 
     /// How much was written.

@@ -15,10 +15,12 @@
 //! assert_eq!(hello.node.text(Field::Content).as_deref(), Some("Hello"));
 //! ```
 
+mod called;
 mod field;
 mod kind;
 mod node;
 
+pub use called::Called;
 pub use field::{Field, Shape};
 pub use kind::{BLOCKS, COMMON, GROUPS, Kind};
 pub use node::{Node, Value};

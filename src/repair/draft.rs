@@ -26,11 +26,7 @@ impl Draft {
     /// # Errors
     /// If there is no room.
     pub fn create(&mut self, name: &str, sink: &mut dyn Sink) -> Result<Part> {
-        let room = match &mut self.room {
-            Some(room) => room,
-            empty => empty.insert(Room::of(sink.spool()?)),
-        };
-        let part = room.part();
+        let part = Room::within(&mut self.room, sink)?.part();
         self.parts.push((name.to_owned(), Some(part.clone())));
         Ok(part)
     }

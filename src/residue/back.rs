@@ -1,7 +1,7 @@
 //! Item by item from a file's records and its residue to the records of the source.
 
 use super::align::Tag;
-use super::home::{at_home, call_of, calls, mend};
+use super::home::{at_home, call_of, mend, pass};
 use super::merge::{Fate, Now, named};
 use super::pack::refused;
 use super::print;
@@ -16,10 +16,9 @@ use crate::formats::{Spec, canonical};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Position;
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::{Called, Field, Kind, Node, Record};
 use crate::times;
 use bytes::Bytes;
-use jiff::SignedDuration;
 use std::collections::{BTreeMap, HashMap};
 
 /// Makes the records of the source.
@@ -53,8 +52,7 @@ pub struct Back<'n> {
     turns_told: u64,
     /// The last answer that was edited.
     answer: Option<Answer>,
-    /// The tools that were called and did not answer yet, by the hashes of the calls.
-    called: HashMap<u64, Json>,
+    called: Called,
     /// Turns of what was asked abroad.
     asked: Turns,
     /// What the session comes from.
@@ -112,7 +110,7 @@ impl<'n> Back<'n> {
             turns_seen: 0,
             turns_told: 0,
             answer: None,
-            called: HashMap::new(),
+            called: Called::default(),
             asked: Turns::default(),
             home: None,
         }
@@ -367,7 +365,7 @@ impl<'n> Back<'n> {
             let call = call_of(&record.node, &self.called);
             let home = self.home.filter(|_| record.kind == Kind::Message);
             let made = home.map(|home| at_home(home, call, &record)).unwrap_or_default();
-            calls(&record.node, &mut self.called);
+            pass(&record.node, &mut self.called);
             let all = if made.is_empty() { vec![record] } else { made };
             for (place, record) in all.into_iter().enumerate() {
                 self.append(record, number, place)?;
@@ -398,8 +396,7 @@ impl<'n> Back<'n> {
     fn date(&mut self, node: &mut Node) {
         if node.json(Field::Time).is_none() {
             let last = self.time.as_ref().and_then(times::read);
-            let next = last.and_then(|last| last.checked_add(SignedDuration::from_millis(1)).ok());
-            let next = next.map(|next| Json::string(&times::with_millis(next)));
+            let next = last.map(|last| Json::string(&times::with_millis(times::after(last))));
             let next = next.or_else(|| self.time.clone());
             next.into_iter().for_each(|next| node.set(Field::Time, next));
         }
@@ -419,7 +416,7 @@ impl<'n> Back<'n> {
                 self.retell(&mut record);
                 self.asked.told(&record);
             }
-            Kind::Message => calls(&record.node, &mut self.called),
+            Kind::Message => pass(&record.node, &mut self.called),
             _ => {}
         }
         if record.is_node() {

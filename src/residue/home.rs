@@ -4,12 +4,10 @@ use super::align::shown_blocks;
 use crate::diagnostic::Log;
 use crate::format::{Cx, Options};
 use crate::formats::Spec;
-use crate::ids::hash;
 use crate::json::Json;
 use crate::memory::Buffer;
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record, Value, block};
-use std::collections::HashMap;
+use crate::record::{Called, Field, Kind, Node, Record, Value, block};
 
 /// What says where a record stands, not what it says.
 const PLACE: &[Field] = &[
@@ -105,25 +103,20 @@ pub fn mend(message: &mut Record, made: &Record, says: bool, usage: bool) {
     }
 }
 
-/// Notes the tools that a message calls, by the hashes of the calls, and forgets those that answered.
-pub fn calls(message: &Node, open: &mut HashMap<u64, Json>) {
+/// Notes what a message calls and what it answers.
+pub fn pass(message: &Node, called: &mut Called) {
+    called.note(message);
     for block in message.nodes(Field::Content).unwrap_or_default() {
-        if let (Some(call), Some(name)) = (block.json(Field::Id), block.json(Field::Name)) {
-            // A copy, for the value itself would keep its line in memory.
-            let name = Json::checked(name.as_bytes().to_vec().into());
-            open.insert(hash(call.as_bytes()), name);
-        } else if let Some(call) = block.json(Field::Call) {
-            open.remove(&hash(call.as_bytes()));
-        }
+        block.json(Field::Call).into_iter().for_each(|call| drop(called.answered(call)));
     }
 }
 
 /// A message with the call that this one answers, if that is open.
-pub fn call_of(message: &Node, open: &HashMap<u64, Json>) -> Option<Record> {
+pub fn call_of(message: &Node, called: &Called) -> Option<Record> {
     let mut blocks = message.nodes(Field::Content)?.iter();
     let (call, name) = blocks.find_map(|block| {
         let call = block.json(Field::Call)?;
-        Some((call.clone(), open.get(&hash(call.as_bytes()))?.clone()))
+        Some((call.clone(), called.name(call)?.clone()))
     })?;
     let mut block = Node::default();
     block.set(Field::Type, Json::string(block::TOOL_CALL));

@@ -43,7 +43,7 @@ impl<'s> Stage<'s> {
     pub fn whole(&mut self) -> Result<Staged> {
         let mut whole = self.parts();
         for (name, change) in &self.changes {
-            let mut part = room(&mut self.room, self.sink)?.part();
+            let mut part = Room::within(&mut self.room, self.sink)?.part();
             part.write_all(&change(None, true)?).map_err(cannot_copy)?;
             whole.parts.push((name.clone(), part));
         }
@@ -100,20 +100,12 @@ impl<'s> Stage<'s> {
         }
         let sink = self.sink;
         for (name, part) in self.adds.into_iter().flatten() {
-            let mut contents = Vec::new();
-            part.reading(0).read_to_end(&mut contents).map_err(cannot_copy)?;
+            let contents = part.contents().map_err(cannot_copy)?;
             // What stands there was told of when the part was written.
             sink.add(&name, &contents)?;
         }
         self.changes.into_iter().try_for_each(|(name, change)| sink.change(&name, change))
     }
-}
-
-fn room<'r>(room: &'r mut Option<Room>, sink: &mut dyn Sink) -> Result<&'r mut Room> {
-    Ok(match room {
-        Some(room) => room,
-        None => room.insert(Room::of(sink.spool()?)),
-    })
 }
 
 const BUFFER: usize = 256 << 10;
@@ -141,7 +133,7 @@ fn lines(part: &Part) -> Result<u64> {
 
 impl Sink for Stage<'_> {
     fn create(&mut self, name: &str) -> Result<Box<dyn Write>> {
-        let part = room(&mut self.room, self.sink)?.part();
+        let part = Room::within(&mut self.room, self.sink)?.part();
         self.parts.push((name.to_owned(), part.clone()));
         Ok(Box::new(part))
     }
@@ -149,11 +141,10 @@ impl Sink for Stage<'_> {
     fn add(&mut self, name: &str, contents: &[u8]) -> Result<bool> {
         let Some(adds) = &mut self.adds else { return self.sink.add(name, contents) };
         if let Some((_, part)) = adds.iter().find(|(known, _)| known == name) {
-            let mut known = Vec::new();
-            part.reading(0).read_to_end(&mut known).map_err(cannot_copy)?;
+            let known = part.contents().map_err(cannot_copy)?;
             return Ok(known == contents);
         }
-        let mut part = room(&mut self.room, self.sink)?.part();
+        let mut part = Room::within(&mut self.room, self.sink)?.part();
         part.write_all(contents).map_err(cannot_copy)?;
         adds.push((name.to_owned(), part));
         Ok(true)
@@ -219,8 +210,7 @@ impl Parts for Staged {
         // What sessions share holds nothing of others here, so it is small.
         let mut small = Bytes::default();
         for (name, part) in self.parts.iter().filter(|(name, _)| names.contains(&name.as_str())) {
-            let mut contents = Vec::new();
-            part.reading(0).read_to_end(&mut contents).map_err(cannot_copy)?;
+            let contents = part.contents().map_err(cannot_copy)?;
             small = small.with(name, contents);
         }
         small.copies(names)

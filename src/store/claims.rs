@@ -71,14 +71,16 @@ pub fn is_backup_of(path: &Path, original: &Path, suffix: &str) -> bool {
 
 /// The first of a path, and the same with a number behind it, that `fits`.
 pub fn numbered(path: &Path, fits: impl Fn(&Path) -> bool) -> PathBuf {
-    let name = |n: u32| {
-        let mut name = path.as_os_str().to_owned();
-        if n > 1 {
-            name.push(format!(".{n}"));
-        }
-        PathBuf::from(name)
-    };
-    (1..).map(name).find(|path| fits(path)).unwrap_or_else(|| path.to_owned())
+    (1..).map(|n| nth(path, n)).find(|path| fits(path)).unwrap_or_else(|| path.to_owned())
+}
+
+/// A path with a number behind it, but for the first.
+pub fn nth(path: &Path, n: u64) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    if n > 1 {
+        name.push(format!(".{n}"));
+    }
+    name.into()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What is kept of the old file when a new one takes its place.
 
 use super::check::exists;
+use super::claims::nth;
 use super::output::folder_of;
 use super::temporary::temporary;
 use crate::error::{Error, Result};
@@ -45,14 +46,11 @@ pub fn keep_owner(_: &Path, _: &File) -> Result<()> {
 /// Gives the original a second name, so that it is there at every moment. An older backup is
 /// never replaced: it may be the only copy of what an earlier run found. Gives the second name.
 pub fn keep_original(path: &Path, suffix: &str) -> Result<PathBuf> {
-    let mut n = 1u64;
+    let mut first = path.as_os_str().to_owned();
+    first.push(suffix);
+    let mut n = 1;
     loop {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        if n > 1 {
-            name.push(format!(".{n}"));
-        }
-        let backup = PathBuf::from(name);
+        let backup = nth(first.as_ref(), n);
         match fs::hard_link(path, &backup) {
             Ok(()) => return Ok(backup),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

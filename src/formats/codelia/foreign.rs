@@ -13,12 +13,10 @@ use crate::diagnostic::{Code, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Writer};
 use crate::frame::Pen;
-use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Located;
-use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::record::{Called, Field, Kind, Node, Record, Value, block};
 use crate::times;
-use std::collections::HashMap;
 use told::Told;
 
 /// Opens runs and a state for writing, of the session that this record is of.
@@ -52,7 +50,7 @@ pub fn open<'a>(
         runs: 0,
         told,
         answers: 0,
-        called: HashMap::new(),
+        called: Called::default(),
     }))
 }
 
@@ -70,8 +68,7 @@ struct Runs<'a> {
     runs: u64,
     told: Told,
     answers: u64,
-    /// The tools that were called and did not answer yet, by the hashes of the calls.
-    called: HashMap<u64, Json>,
+    called: Called,
 }
 
 struct Run {
@@ -204,13 +201,7 @@ impl Runs<'_> {
             blocks.retain(|block| !thought(block));
         }
         rest.node.take(Field::Layout);
-        for block in rest.node.nodes(Field::Content).unwrap_or_default() {
-            if let (Some(call), Some(name)) = (block.json(Field::Id), block.json(Field::Name)) {
-                // A copy, for the value itself would keep its line in memory.
-                let name = Json::checked(name.as_bytes().to_vec().into());
-                self.called.insert(key(call), name);
-            }
-        }
+        self.called.note(&rest.node);
         let blocks = rest.node.nodes(Field::Content).map(<[Node]>::len);
         if blocks != Some(0) || list.is_empty() {
             let mut spelling = Vec::new();
@@ -251,7 +242,7 @@ impl Runs<'_> {
         if let Some(Value::Nodes(blocks)) = record.node.get_mut(Field::Content)
             && let Some(result) = blocks.first_mut()
         {
-            let name = result.json(Field::Call).and_then(|call| self.called.remove(&key(call)));
+            let name = result.json(Field::Call).and_then(|call| self.called.answered(call));
             if result.json(Field::Name).is_none() {
                 let name = name.unwrap_or(Json::constant("\"\""));
                 result.set(Field::Name, name);
@@ -324,10 +315,6 @@ fn behind(first: &str, second: &str) -> Option<String> {
 
 fn is_null(value: &Value) -> bool {
     matches!(value, Value::Json(json) if json.is_null())
-}
-
-fn key(call: &Json) -> u64 {
-    hash(call.as_bytes())
 }
 
 /// Whether a message was sent again by the software that it comes from: not what was broken off, and

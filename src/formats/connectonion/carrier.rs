@@ -4,13 +4,14 @@
 //! not those of a turn. So each turn of a converted file has a member of the same name, and what
 //! was dropped is missed.
 
+use super::ending::Ending;
 use crate::error::{Error, Result};
 use crate::format::{Carrier, Load, Took, chunks, take_extra};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::mapping::Extra;
 use crate::record::{Field, Kind, Node, Record};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 
 /// The way of it.
 pub static CARRIER: Carrier = Carrier { take, part: |_| Some(0), put };
@@ -36,17 +37,11 @@ fn take(record: &mut Record) -> Took {
 
 fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
     let failed = |error| Error::io("cannot write", error);
-    let mut last = b'\n';
-    let mut piece = vec![0; 64 << 10];
-    loop {
-        let read = from.read(&mut piece).map_err(failed)?;
-        let Some(bytes) = piece.get(..read).filter(|bytes| !bytes.is_empty()) else { break };
-        to.write_all(bytes).map_err(failed)?;
-        last = bytes.last().copied().unwrap_or(last);
-    }
+    let mut to = Ending::of(to);
+    io::copy(from, &mut to).map_err(failed)?;
     // What a file says of its end it still says when something stands behind it: the end of a line
     // that is missing is missing behind the list.
-    let (before, end) = if last == b'\n' { ("", "\n") } else { ("\n", "") };
+    let (before, end) = if to.ends() { ("", "\n") } else { ("\n", "") };
     to.write_all(format!("{before}{KEY}:").as_bytes()).map_err(failed)?;
     while let Some(chunk) = (load.next)()? {
         to.write_all(format!("\n- \"{chunk}\"").as_bytes()).map_err(failed)?;

@@ -6,6 +6,7 @@
 mod carrier;
 mod chain;
 mod context;
+mod ending;
 mod file;
 mod media;
 mod message;

@@ -2,12 +2,10 @@
 //!
 //! pi reads the time, the model and the usage of messages without asking whether they are there.
 
-use crate::ids::hash;
 use crate::json::Json;
-use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::record::{Called, Field, Kind, Node, Record, Value, block};
 use crate::times;
-use jiff::{SignedDuration, Timestamp};
-use std::collections::HashMap;
+use jiff::Timestamp;
 
 /// What is known of a session of another format so far.
 #[derive(Debug)]
@@ -16,8 +14,7 @@ pub struct Foreign {
     time: Timestamp,
     provider: Option<Json>,
     model: Option<Json>,
-    /// The tools that were called and did not answer yet, by the hashes of the calls.
-    called: HashMap<u64, Json>,
+    called: Called,
 }
 
 const UNKNOWN: Json = Json::constant("\"unknown\"");
@@ -36,7 +33,7 @@ impl Foreign {
             time: time.unwrap_or(Timestamp::UNIX_EPOCH),
             provider: own(Field::Provider),
             model: own(Field::Model),
-            called: HashMap::new(),
+            called: Called::default(),
         }
     }
 
@@ -49,8 +46,8 @@ impl Foreign {
     pub fn complete(&mut self, record: &mut Record) {
         let node = &mut record.node;
         // Entries of version 1 have nothing else by which two that say the same are told apart.
-        let next = || self.time.checked_add(SignedDuration::from_millis(1)).unwrap_or(self.time);
-        self.time = node.json(Field::Time).and_then(times::read).unwrap_or_else(next);
+        let told = node.json(Field::Time).and_then(times::read);
+        self.time = told.unwrap_or_else(|| times::after(self.time));
         node.set(Field::Time, Json::string(&times::with_millis(self.time)));
         if record.kind != Kind::Message {
             return;
@@ -67,15 +64,7 @@ impl Foreign {
     }
 
     fn answer(&mut self, node: &mut Node) {
-        let mut calls = false;
-        for block in node.nodes(Field::Content).unwrap_or_default() {
-            if let (Some(call), Some(name)) = (block.json(Field::Id), block.json(Field::Name)) {
-                // A copy, for the value itself would keep its line in memory.
-                let name = Json::checked(name.as_bytes().to_vec().into());
-                self.called.insert(hash(call.as_bytes()), name);
-                calls = true;
-            }
-        }
+        let calls = self.called.note(node);
         // A string is a user's way to speak.
         if let Some(text) = node.json(Field::Content).cloned() {
             let blocks = if text.is_null() { Vec::new() } else { vec![block::text(text)] };
@@ -109,8 +98,7 @@ impl Foreign {
     fn output(&mut self, node: &mut Node) {
         let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else { return };
         let Some(result) = blocks.first_mut() else { return };
-        let name =
-            result.json(Field::Call).and_then(|call| self.called.remove(&hash(call.as_bytes())));
+        let name = result.json(Field::Call).and_then(|call| self.called.answered(call));
         if result.json(Field::Name).is_none() {
             result.set(Field::Name, name.unwrap_or(UNKNOWN));
         }

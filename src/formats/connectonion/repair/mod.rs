@@ -16,6 +16,7 @@ mod run;
 mod spell;
 mod turns;
 
+use super::ending::Ending;
 use super::{Made, beginning, read};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
@@ -170,10 +171,10 @@ fn finish(bench: &mut dyn Bench, state: &State, cx: &Cx<'_>) -> Result<Repaired>
         let passed = part.read_exact(&mut [0; BOM.len()]);
         passed.map_err(|error| Error::io("cannot read", error))?;
     }
-    let mut out = Ending { out: bench.create("")?, last: b'\n' };
+    let mut out = Ending::of(bench.create("")?);
     let copied = std::io::copy(&mut part, &mut out);
     copied.map_err(|error| Error::io("cannot write", error))?;
-    if out.last != b'\n' {
+    if !out.ends() {
         say(Code::LineEnded, at, cx);
         let ended = out.write_all(b"\n");
         ended.map_err(|error| Error::io("cannot write", error))?;
@@ -181,25 +182,6 @@ fn finish(bench: &mut dyn Bench, state: &State, cx: &Cx<'_>) -> Result<Repaired>
     out.flush().map_err(|error| Error::io("cannot write", error))?;
     let (records, reach) = (state.records, state.reach());
     Ok(Repaired { changed: true, records, ..Repaired::default() }.reaching(reach, reach))
-}
-
-/// An output that knows its last byte.
-struct Ending {
-    out: Box<dyn Write>,
-    last: u8,
-}
-
-impl Write for Ending {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let written = self.out.write(bytes)?;
-        let last = written.checked_sub(1).and_then(|last| bytes.get(last));
-        self.last = last.copied().unwrap_or(self.last);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.out.flush()
-    }
 }
 
 /// Whether a fix was told of.

@@ -1,0 +1,37 @@
+//! Tools that were called and did not answer yet.
+
+use super::{Field, Node};
+use crate::ids::hash;
+use crate::json::Json;
+use std::collections::HashMap;
+
+/// The names of tools, by the hashes of the calls.
+#[derive(Debug, Default)]
+pub struct Called(HashMap<u64, Json>);
+
+impl Called {
+    /// Notes the calls of a message; false if it has none.
+    pub fn note(&mut self, message: &Node) -> bool {
+        let mut any = false;
+        for block in message.nodes(Field::Content).unwrap_or_default() {
+            if let (Some(call), Some(name)) = (block.json(Field::Id), block.json(Field::Name)) {
+                // A copy, for the value itself would keep its line in memory.
+                let name = Json::checked(name.as_bytes().to_vec().into());
+                self.0.insert(hash(call.as_bytes()), name);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// The name of the tool that a call was of, if that is open.
+    #[must_use]
+    pub fn name(&self, call: &Json) -> Option<&Json> {
+        self.0.get(&hash(call.as_bytes()))
+    }
+
+    /// The same of a call that is answered now.
+    pub fn answered(&mut self, call: &Json) -> Option<Json> {
+        self.0.remove(&hash(call.as_bytes()))
+    }
+}
