@@ -83,6 +83,8 @@ pub struct Format {
     /// Where its software keeps a session, for formats whose writers do not name the parts so
     /// themselves.
     pub native: Option<NativeFn>,
+    /// The layout of files that hold one run, where the next one is another file.
+    pub one_run: Option<&'static str>,
     /// Where its files have room for what they cannot express; `None` where they express all.
     pub carrier: Option<&'static Carrier>,
 }

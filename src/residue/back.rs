@@ -1,14 +1,16 @@
 //! Item by item from a file's records and its residue to the records of the source.
 
 use super::align::Tag;
+use super::asked::{Asked, is_question};
 use super::home::{at_home, call_of, mend, pass};
 use super::merge::{Fate, Now, named};
 use super::pack::refused;
 use super::print;
+use super::retold::{Retold, Turn, number};
 use super::said::{Answer, agree, edits, is_nothing, respelled, said, say};
 use super::shelf::Shelf;
+use super::tail::Tail;
 use super::template::{fill, fill_rest};
-use super::turns::Turns;
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::Result;
 use crate::format::Cx;
@@ -42,33 +44,14 @@ pub struct Back<'n> {
     bent: Option<(Option<Json>, Json)>,
     /// Results of turns that were edited, by the turn: hash of the old one, and the new one.
     results: HashMap<Turn, (String, Json)>,
-    /// Questions and answers that only turns tell of in the source, and that were edited, by the
-    /// turn: the turn's field, and the new text.
-    restored: HashMap<Turn, Vec<(Field, Json)>>,
-    /// How many turns of the source have each number, how many were looked at, and how many were
-    /// told.
-    turns: HashMap<Turn, u64>,
-    turns_seen: u64,
-    turns_told: u64,
+    retold: Retold,
     /// The last answer that was edited.
     answer: Option<Answer>,
     called: Called,
-    /// Turns of what was asked abroad.
-    asked: Turns,
+    asked: Asked,
+    tail: Tail,
     /// What the session comes from.
     home: Option<Spec>,
-}
-
-/// A turn's number, bit by bit: it need not be a whole one.
-type Turn = u64;
-
-/// The number of a turn that has none: which one it is.
-fn nth(place: u64) -> Turn {
-    (place as f64).to_bits()
-}
-
-fn number(node: &Node, field: Field) -> Option<Turn> {
-    node.json(field).and_then(Json::float).map(f64::to_bits)
 }
 
 /// All records of the source.
@@ -105,13 +88,11 @@ impl<'n> Back<'n> {
             said: BTreeMap::new(),
             bent: None,
             results: HashMap::new(),
-            restored: HashMap::new(),
-            turns: HashMap::new(),
-            turns_seen: 0,
-            turns_told: 0,
+            retold: Retold::default(),
             answer: None,
             called: Called::default(),
-            asked: Turns::default(),
+            asked: Asked::default(),
+            tail: Tail::default(),
             home: None,
         }
     }
@@ -131,29 +112,12 @@ impl<'n> Back<'n> {
         let lines: Vec<Json> = bases.iter().map(line).collect();
         let filled = fill(&template, &lines).and_then(|line| record(line).ok());
         if is_turn {
-            self.turns_seen += 1;
-            let turn = filled.and_then(|turn| number(&turn.node, Field::Number));
-            *self.turns.entry(turn.unwrap_or(nth(self.turns_seen))).or_default() += 1;
-            return Ok(());
-        }
-        let Some(mut source) = filled.filter(|record| record.is_restored()) else { return Ok(()) };
-        agree(&mut source, &bases);
-        let turn = number(&source.node, Field::Turn);
-        let field = match source.node.text(Field::Role).as_deref() {
-            Some("user") => Field::Input,
-            Some("assistant") => Field::Result,
-            _ => return Ok(()),
-        };
-        if let (Some(turn), Some(text)) = (turn, said(&source.node)) {
-            self.restored.entry(turn).or_default().push((field, text));
+            self.retold.look(filled.as_ref());
+        } else if let Some(mut source) = filled.filter(Record::is_restored) {
+            agree(&mut source, &bases);
+            self.retold.edited(&source);
         }
         Ok(())
-    }
-
-    /// What a turn's question or answer was edited to, if it is known which turn that is.
-    fn retold(&self, turn: Option<Turn>) -> Option<&Vec<(Field, Json)>> {
-        let turn = turn.filter(|turn| self.turns.get(turn) == Some(&1))?;
-        self.restored.get(&turn)
     }
 
     fn fates(&self, item: &Json) -> Vec<Fate> {
@@ -205,6 +169,8 @@ impl<'n> Back<'n> {
     /// What is left when all items are done.
     pub fn finish(mut self) -> Result<Done> {
         self.flush(u32::MAX)?;
+        let tail = self.tail.end(&self.asked, self.time.as_ref());
+        tail.iter().try_for_each(|record| self.shelf.add(record))?;
         Ok(Done { shelf: self.shelf, changed: self.changed, said: self.said })
     }
 
@@ -290,7 +256,7 @@ impl<'n> Back<'n> {
 
     /// Sees to it that the source's software finds in an edited message what it looks for.
     fn mend(&self, source: &mut Record, says: bool, counted: bool) {
-        if self.retold(number(&source.node, Field::Turn)).is_none() {
+        if !self.retold.tells(source) {
             source.node.take(Field::Synthesized);
         }
         let home = self.home.filter(|_| source.kind == Kind::Message && (says || counted));
@@ -302,7 +268,7 @@ impl<'n> Back<'n> {
 
     /// Gives an answer what its turn's result was edited to; false if it was not.
     fn answer(&self, base: &mut Record) -> bool {
-        let turn = number(&base.node, Field::Turn);
+        let turn = number(base, Field::Turn);
         let turn = turn.filter(|_| base.node.is(Field::Role, "assistant"));
         let Some((was, result)) = turn.and_then(|turn| self.results.get(&turn)) else {
             return false;
@@ -357,39 +323,60 @@ impl<'n> Back<'n> {
                 self.say(Code::Dropped, &message, Some(number));
                 continue;
             }
-            if record.is_node() {
-                self.date(&mut record.node);
-            }
-            let ended = self.asked.take(self.home, &mut record);
-            ended.iter().try_for_each(|turn| self.shelf.add(turn))?;
-            let call = call_of(&record.node, &self.called);
-            let home = self.home.filter(|_| record.kind == Kind::Message);
-            let made = home.map(|home| at_home(home, call, &record)).unwrap_or_default();
-            pass(&record.node, &mut self.called);
-            let all = if made.is_empty() { vec![record] } else { made };
-            for (place, record) in all.into_iter().enumerate() {
-                self.append(record, number, place)?;
-            }
+            self.take_in(record, number)?;
         }
-        let ended = self.asked.end(self.home);
-        ended.iter().try_for_each(|turn| self.shelf.add(turn))
+        self.settle()
     }
 
-    /// Puts what is made of new record `number` behind what the file shows.
-    fn append(&mut self, mut record: Record, number: u32, place: usize) -> Result<()> {
+    /// Takes in what is new.
+    fn take_in(&mut self, mut record: Record, number: u32) -> Result<()> {
+        let before = self.time.clone();
         if record.is_node() {
-            let mut line = self.now.shelf.line(number)?.to_vec();
-            line.extend(std::iter::repeat_n(b' ', place));
-            let id = Json::string(&format!("{:08x}", hash(&line) >> 32));
-            let before = self.tip.replace(id.clone());
-            let parent = before.clone().unwrap_or(Json::constant("null"));
-            self.bent = Some((self.bent.take().map_or(before, |(from, _)| from), id.clone()));
-            record.node.take(Field::IdMade);
-            record.node.set(Field::Id, id);
-            record.node.set(Field::Parent, parent);
+            self.date(&mut record.node);
+        }
+        let call = call_of(&record.node, &self.called);
+        let home = self.home.filter(|_| record.kind == Kind::Message);
+        let made = home.map(|home| at_home(home, call, &record)).unwrap_or_default();
+        pass(&record.node, &mut self.called);
+        let is_told = record.kind == Kind::Message && record.node.get(Field::Turn).is_none();
+        if !is_told || self.asked.ends_before(&record) {
+            self.settle()?;
+        }
+        let mut all = if made.is_empty() { vec![record.clone()] } else { made };
+        for (place, record) in all.iter_mut().enumerate() {
+            self.identify(record, number, place)?;
         }
         self.changed = true;
-        self.shelf.add(&record)
+        if !is_told {
+            all.iter().for_each(|record| self.asked.told(record));
+            return all.iter().try_for_each(|record| self.shelf.add(record));
+        }
+        self.asked.add(record, all, before);
+        Ok(())
+    }
+
+    /// Puts the new messages that are open, and what the source's format says around them.
+    fn settle(&mut self) -> Result<()> {
+        let all = self.asked.settle(self.home);
+        all.iter().try_for_each(|record| self.shelf.add(record))
+    }
+
+    /// Gives what is made of new record `number` its place behind what the file shows.
+    fn identify(&mut self, record: &mut Record, number: u32, place: usize) -> Result<()> {
+        if !record.is_node() {
+            return Ok(());
+        }
+        let mut line = self.now.shelf.line(number)?.to_vec();
+        line.extend(std::iter::repeat_n(b' ', place));
+        let id = Json::string(&format!("{:08x}", hash(&line) >> 32));
+        self.tail.said(&id);
+        let before = self.tip.replace(id.clone());
+        let parent = before.clone().unwrap_or(Json::constant("null"));
+        self.bent = Some((self.bent.take().map_or(before, |(from, _)| from), id.clone()));
+        record.node.take(Field::IdMade);
+        record.node.set(Field::Id, id);
+        record.node.set(Field::Parent, parent);
+        Ok(())
     }
 
     /// Sees to it that a new record has a time of its own, behind the one before.
@@ -409,13 +396,11 @@ impl<'n> Back<'n> {
         if let (Kind::Session, None) = (record.kind, self.home) {
             let source = record.node.text(Field::Source);
             self.home = source.and_then(|source| Spec::parse(&source).ok());
+            self.open_up(&mut record.node)?;
         }
         match record.kind {
             Kind::Result | Kind::Run => self.answer.iter().for_each(|a| a.repeat(&mut record)),
-            Kind::Turn => {
-                self.retell(&mut record);
-                self.asked.told(&record);
-            }
+            Kind::Turn => self.changed |= self.retold.retell(&mut record),
             Kind::Message => pass(&record.node, &mut self.called),
             _ => {}
         }
@@ -437,21 +422,27 @@ impl<'n> Back<'n> {
             parent.into_iter().for_each(|parent| record.node.set(Field::Parent, parent));
             if shown {
                 self.tip = record.node.json(Field::Id).cloned();
+                self.tail.shown();
             }
         }
-        self.shelf.add(&record)
+        self.asked.told(&record);
+        let ready = self.tail.take(record);
+        ready.iter().try_for_each(|record| self.shelf.add(record))
     }
 
-    /// Gives a turn the question and the answer that they were edited to where messages show them.
-    fn retell(&mut self, turn: &mut Record) {
-        self.turns_told += 1;
-        let number = number(&turn.node, Field::Number).unwrap_or(nth(self.turns_told));
-        let Some(edits) = self.retold(Some(number)).cloned() else { return };
-        for (field, text) in edits {
-            turn.node.set(field, text);
+    /// What was asked abroad has no place in a file of one run, but in a session of several.
+    fn open_up(&mut self, session: &mut Node) -> Result<()> {
+        let one = self.home.and_then(|home| home.format.one_run);
+        if !one.is_some_and(|layout| session.is(Field::Layout, layout)) {
+            return Ok(());
         }
-        [Field::Raw, Field::RawBytes].iter().for_each(|field| drop(turn.node.take(*field)));
-        self.changed = true;
+        for number in self.news.keys() {
+            if is_question(&canonical::record(&self.now.shelf.line(*number)?)?) {
+                session.take(Field::Layout);
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn place(&self, number: u32) -> Position {

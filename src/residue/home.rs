@@ -32,7 +32,10 @@ const OWN: &[Field] = &[Field::Extra, Field::Layout, Field::Subtype];
 /// of one. Empty where it becomes anything else.
 pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Vec<Record> {
     let before = usize::from(call.is_some());
-    let read = read_back(home, call.into_iter().chain([message.clone()])).unwrap_or_default();
+    let mut session = Record::new(Kind::Session);
+    session.node.set(Field::Id, Json::constant("\"s\""));
+    let messages = call.into_iter().chain([message.clone()]);
+    let read = read_back(home, session, messages).unwrap_or_default();
     let messages = read.into_iter().filter(|r| r.kind == Kind::Message && !r.is_restored());
     let mut made: Vec<_> = messages.skip(before).collect();
     let role = message.node.json(Field::Role);
@@ -57,8 +60,12 @@ pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Vec<Record
     made
 }
 
-/// Writes messages into a session of `home`, and reads what is in it.
-pub fn read_back(home: Spec, messages: impl IntoIterator<Item = Record>) -> Option<Vec<Record>> {
+/// Writes messages into this session of `home`, and reads what is in it.
+pub fn read_back(
+    home: Spec,
+    session: Record,
+    messages: impl IntoIterator<Item = Record>,
+) -> Option<Vec<Record>> {
     let (options, log) = (Options { residue: false, ..Options::default() }, Log::default());
     let cx = Cx { options: &options, log: &log };
     let mut buffer = Buffer::default();
@@ -66,8 +73,6 @@ pub fn read_back(home: Spec, messages: impl IntoIterator<Item = Record>) -> Opti
         let mut writer = (home.format.write)(&mut buffer, home.version(), &cx).ok()?;
         let mut put =
             |value| writer.record(&Located { value, at: Position::default() }).map_err(drop);
-        let mut session = Record::new(Kind::Session);
-        session.node.set(Field::Id, Json::constant("\"s\""));
         put(session).ok()?;
         messages.into_iter().try_for_each(put).ok()?;
         writer.finish().ok()?;

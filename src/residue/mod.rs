@@ -13,6 +13,7 @@
 //! it, so nothing may hide in it.
 
 mod align;
+mod asked;
 mod back;
 mod forms;
 mod home;
@@ -21,11 +22,12 @@ mod note;
 mod pack;
 mod places;
 mod print;
+mod retold;
 mod said;
 mod shelf;
 mod stage;
+mod tail;
 mod template;
-mod turns;
 
 pub use merge::{Merged, merge, says_the_same};
 pub use note::{Trace, note};

@@ -4,6 +4,7 @@
 mod common;
 mod generated;
 mod losses;
+mod onward;
 mod pairs;
 
 use bytes::Bytes;

@@ -82,6 +82,7 @@ pub static FORMAT: Format = Format {
     prompt: None,
     repair: repair::repair,
     native: Some(|named| format!("/{}", stem(named.stem))),
+    one_run: None,
     carrier: Some(&carrier::CARRIER),
 };
 

@@ -84,6 +84,11 @@ impl Writer for Pair<'_> {
         if !self.group.first().is_some_and(|first| is_joined(&first.value, record)) {
             self.flush_group();
         }
+        let is_of_log = record.kind != Kind::Session && !record.node.is(Field::Layout, "meta");
+        if is_of_log && self.log.to.is_none() {
+            // Metadata that stood alone get a log when something is said.
+            self.log.to = Some(self.sink.create("")?);
+        }
         match record.kind {
             Kind::Session => self.later_session(&record.node),
             Kind::Opaque if is_line(record) && same => self.kept_line(&record.node),

@@ -55,6 +55,7 @@ pub static FORMAT: Format = Format {
     prompt: None,
     repair: repair::repair,
     native: None,
+    one_run: None,
     carrier: None,
 };
 

@@ -97,6 +97,7 @@ pub static FORMAT: Format = Format {
     prompt: Some(prompt::open),
     repair: repair::repair,
     native: None,
+    one_run: Some("run"),
     carrier: Some(&carrier::CARRIER),
 };
 

@@ -98,6 +98,7 @@ pub static FORMAT: Format = Format {
     prompt: None,
     repair: repair::repair,
     native: Some(native),
+    one_run: None,
     carrier: Some(&carrier::CARRIER),
 };
 
