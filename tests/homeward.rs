@@ -341,17 +341,22 @@ fn what_home_has_no_place_for_rides_along_with_what_is_new() {
 }
 
 #[test]
-fn what_the_real_software_would_not_find_is_not_left_half() {
+fn what_only_a_turn_says_rides_home_and_leaves_runs_whole() {
     let dir = away("codelia/v1/seed", "in.jsonl", "connectonion@2");
     edit(&dir, "  cost: 0.0", "  cost: 3.0");
     let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
-    assert!(code == 1 && said.contains("CY0621"), "{said}");
+    assert_eq!(code, 0, "{said}");
     let runs = files(&dir.path("back"));
     let asked = runs.iter().any(|run| {
         let text = String::from_utf8(read(run)).expect("UTF-8");
         text.contains("\"type\":\"run.start\"") && text.contains("\"input\":")
     });
     assert!(asked, "{runs:?}");
+    let run = runs[0].display().to_string();
+    let (code, said) = dir.exit(&["convert", "-t", "canonical", "-o", "again", &run]);
+    assert_eq!(code, 0, "{said}");
+    let again = fs::read_to_string(dir.path("again")).expect("UTF-8");
+    assert!(again.contains(r#""total_cost":3.0"#), "{again}");
 }
 
 #[test]
@@ -472,4 +477,15 @@ fn a_run_that_was_broken_off_goes_on_abroad() {
     );
     assert!(back.trim_end().ends_with(r#""outcome":"completed","final":"No more."}"#), "{back}");
     assert_eq!(dir.exit(&["validate", "back.jsonl"]).0, 0);
+}
+
+#[test]
+fn a_question_that_is_edited_in_its_turn_is_edited_at_home() {
+    let dir = away("pi/v3/no-final-newline", "in.jsonl", "connectonion@2");
+    edit(&dir, "- input: Is the moss", "- input: Is the fern");
+    let (code, said) = dir.exit(&["convert", "-t", "pi@3", "-o", "back.jsonl", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
+    assert!(back.contains("Is the fern crawler") && !back.contains("Is the moss"), "{back}");
+    assert!(!back.contains("copyist"), "{back}");
 }

@@ -5,12 +5,12 @@ use super::asked::{Asked, is_question};
 use super::home::{at_home, call_of, mend, pass};
 use super::merge::{Fate, Now, named};
 use super::pack::refused;
-use super::print;
-use super::retold::{Retold, Turn, number};
-use super::said::{Answer, agree, edits, is_nothing, respelled, said, say};
+use super::retold::{self, Retold, Turn, nth};
+use super::said::{Answer, agree, edits, is_nothing, respelled};
 use super::shelf::Shelf;
 use super::tail::Tail;
 use super::template::{fill, fill_rest};
+use super::turned::Turned;
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::Result;
 use crate::format::Cx;
@@ -42,8 +42,7 @@ pub struct Back<'n> {
     said: BTreeMap<u32, Record>,
     /// Nodes that followed the first follow the second, which is new.
     bent: Option<(Option<Json>, Json)>,
-    /// Results of turns that were edited, by the turn: hash of the old one, and the new one.
-    results: HashMap<Turn, (String, Json)>,
+    turned: Turned,
     retold: Retold,
     /// The last answer that was edited.
     answer: Option<Answer>,
@@ -87,7 +86,7 @@ impl<'n> Back<'n> {
             time: None,
             said: BTreeMap::new(),
             bent: None,
-            results: HashMap::new(),
+            turned: Turned::default(),
             retold: Retold::default(),
             answer: None,
             called: Called::default(),
@@ -137,7 +136,7 @@ impl<'n> Back<'n> {
             };
             let mut base = canonical::record(&self.now.shelf.line(number)?)?;
             edited |= matches!(fate, Fate::Edited(_));
-            if self.answer(&mut base) {
+            if self.turned.edit(&mut base) {
                 edited = true;
                 self.said.insert(number, base.clone());
             }
@@ -170,7 +169,8 @@ impl<'n> Back<'n> {
     pub fn finish(mut self) -> Result<Done> {
         self.flush(u32::MAX)?;
         let tail = self.tail.end(&self.asked, self.time.as_ref());
-        tail.iter().try_for_each(|record| self.shelf.add(record))?;
+        let left = self.turned.left();
+        tail.iter().chain(&left).try_for_each(|record| self.shelf.add(record))?;
         Ok(Done { shelf: self.shelf, changed: self.changed, said: self.said })
     }
 
@@ -196,15 +196,11 @@ impl<'n> Back<'n> {
         {
             now.node.get(*field).into_iter().for_each(|v| record.node.set(*field, v.clone()));
         }
-        if let (Kind::Turn, Some(turn)) = (now.kind, now.node.json(Field::Number))
-            && edits.contains(&Field::Result)
-            && let Some(result) = now.node.json(Field::Result)
-        {
-            let was = item.member("was").and_then(|was| was.member("result"));
-            let was = was.and_then(|was| was.text()).unwrap_or_default();
-            let turn = turn.float().unwrap_or(0.0).to_bits();
-            self.results.insert(turn, (was, result.clone()));
-            record.node.take(Field::Result);
+        if now.kind == Kind::Turn {
+            let turn = self.turn(&now, number);
+            self.turned.take(turn, item, &mut record);
+            // A turn shows its calls in short; the messages hold them.
+            record.node.take(Field::ToolsCalled);
         }
         self.edited(&now, number, &edits);
         let told = record.node.fields().any(|field| !matches!(field, Field::Number | Field::Turn));
@@ -266,21 +262,13 @@ impl<'n> Back<'n> {
         }
     }
 
-    /// Gives an answer what its turn's result was edited to; false if it was not.
-    fn answer(&self, base: &mut Record) -> bool {
-        let turn = number(base, Field::Turn);
-        let turn = turn.filter(|_| base.node.is(Field::Role, "assistant"));
-        let Some((was, result)) = turn.and_then(|turn| self.results.get(&turn)) else {
-            return false;
+    /// The number of a turn of the file, or else which one it is.
+    fn turn(&self, turn: &Record, number: u32) -> Turn {
+        let place = || {
+            let turns = self.now.prints.iter().take(number as usize + 1);
+            nth(turns.filter(|(tag, _)| *tag == Tag('T')).count() as u64)
         };
-        let text = said(&base.node);
-        let mut node = Node::default();
-        text.into_iter().for_each(|text| node.set(Field::Result, text));
-        let same = print::of_field(&node, Field::Result).as_ref() == Some(was);
-        if same {
-            say(&mut base.node, result);
-        }
-        same
+        retold::number(turn, Field::Number).unwrap_or_else(place)
     }
 
     fn deleted(&mut self, template: &Json) -> Result<()> {

@@ -28,6 +28,7 @@ mod shelf;
 mod stage;
 mod tail;
 mod template;
+mod turned;
 
 pub use merge::{Merged, merge, says_the_same};
 pub use note::{Trace, note};

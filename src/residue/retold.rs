@@ -10,7 +10,7 @@ use std::collections::HashMap;
 pub type Turn = u64;
 
 /// The number of a turn that has none: which one it is.
-fn nth(place: u64) -> Turn {
+pub fn nth(place: u64) -> Turn {
     (place as f64).to_bits()
 }
 

@@ -6,6 +6,7 @@ mod generated;
 mod losses;
 mod onward;
 mod pairs;
+mod words;
 
 use bytes::Bytes;
 use common::{

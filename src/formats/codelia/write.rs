@@ -83,6 +83,11 @@ impl Writer for Run<'_> {
             self.date(&record.node);
             return Ok(());
         }
+        let is_line = matches!(record.kind, Kind::Opaque | Kind::Snapshot);
+        if self.begun && !is_line && wire::type_of(record).is_none() {
+            self.cx.log.count(Fate::Dropped, record.kind.name());
+            return Ok(());
+        }
         self.flush()?;
         if let Some(pen) = &mut self.pen
             && pen.kept(record)?
@@ -203,10 +208,7 @@ impl Run<'_> {
         if value.kind == Kind::Snapshot {
             return self.snapshot(&value.node, at);
         }
-        let Some(of) = wire::type_of(&value) else {
-            self.cx.log.count(Fate::Dropped, value.kind.name());
-            return Ok(());
-        };
+        let Some(of) = wire::type_of(&value) else { return Ok(()) };
         let (node, said) = self.filled(of, &value.node, at)?;
         if of.wire == "header" {
             self.create(&run_part(&node))?;

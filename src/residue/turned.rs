@@ -1,0 +1,86 @@
+//! Questions and answers that turns of the file repeat, and that were edited there.
+
+use super::print;
+use super::retold::{Turn, number};
+use super::said::{said, say};
+use crate::json::Json;
+use crate::record::{Field, Kind, Node, Record, Value, block};
+use std::collections::BTreeMap;
+
+/// What turns were edited to.
+#[derive(Default)]
+pub struct Turned(BTreeMap<(Turn, Field), Edit>);
+
+struct Edit {
+    /// By what the text was known.
+    was: String,
+    now: Json,
+    /// Whether a message of the turn says it.
+    found: bool,
+}
+
+/// The texts that turns repeat of messages.
+const REPEATED: [Field; 2] = [Field::Input, Field::Result];
+
+impl Turned {
+    /// Takes out of a record with the edits of a turn what messages say, too: theirs count.
+    pub fn take(&mut self, turn: Turn, item: &Json, record: &mut Record) {
+        let was = item.member("was");
+        for field in REPEATED {
+            let Some(Value::Json(now)) = record.node.take(field) else { continue };
+            let was = was.as_ref().and_then(|was| was.member(field.name()));
+            let was = was.and_then(|was| was.text()).unwrap_or_default();
+            self.0.insert((turn, field), Edit { was, now, found: false });
+        }
+    }
+
+    /// Gives a message what its turn was edited to. Says whether it said something else.
+    pub fn edit(&mut self, message: &mut Record) -> bool {
+        let field = match message.node.text(Field::Role).as_deref() {
+            Some("user") => Field::Input,
+            Some("assistant") => Field::Result,
+            _ => return false,
+        };
+        let edit = number(message, Field::Turn).and_then(|turn| self.0.get_mut(&(turn, field)));
+        let Some(edit) = edit else { return false };
+        let own = known(field, said(&message.node));
+        if own.as_ref() == Some(&edit.was) {
+            say(&mut message.node, &edit.now);
+            edit.found = true;
+            return true;
+        }
+        let now = known(field, Some(edit.now.clone()));
+        edit.found |= own == now || known(field, shown(&message.node)) == now;
+        false
+    }
+
+    /// The edits that no message says, as turns with nothing else.
+    pub fn left(self) -> Vec<Record> {
+        let mut turns: BTreeMap<Turn, Record> = BTreeMap::new();
+        for ((turn, field), edit) in self.0.into_iter().filter(|(_, edit)| !edit.found) {
+            let record = turns.entry(turn).or_insert_with(|| {
+                let mut record = Record::new(Kind::Turn);
+                record.node.set(Field::Number, Json::number(f64::from_bits(turn) as u64));
+                record
+            });
+            record.node.set(field, edit.now);
+        }
+        turns.into_values().collect()
+    }
+}
+
+/// By what a text is known in a turn.
+fn known(field: Field, text: Option<Json>) -> Option<String> {
+    let mut node = Node::default();
+    node.set(field, text?);
+    print::of_field(&node, field)
+}
+
+/// The texts of a message, with what turns have for images.
+fn shown(message: &Node) -> Option<Json> {
+    let text = |block: &Node| match block.is(Field::Type, block::IMAGE) {
+        true => Some(Json::constant("\"[image]\"")),
+        false => block.json(Field::Text).cloned(),
+    };
+    message.nodes(Field::Content)?.iter().filter_map(text).reduce(|a, b| a.joined(&b))
+}

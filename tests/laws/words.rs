@@ -1,0 +1,166 @@
+//! A word that a person replaces while a session is abroad is replaced at home, and nothing else.
+
+use crate::common::{converted, corpus, files, files_of, options, own_inputs, recognise, session};
+use crate::pairs::{said, targets};
+use copyist::diagnostic::Code;
+use copyist::format::{Format, OnError};
+use copyist::formats::FORMATS;
+use copyist::ids::{Choice, hash};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// What does not hold, and why.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    ("v1/seed-state/in/", "a state that a person laid out; what is edited is spelled anew"),
+    ("connectonion/v1/seed/in/", "the same"),
+    ("connectonion/v2/seed/in/", "the same"),
+    ("connectonion/v3/checks/in/", "the same"),
+    ("following", "a word that pi puts before a summary itself"),
+];
+
+/// Words that a file has of its format's own.
+fn reserved() -> BTreeSet<String> {
+    let schemas = FORMATS.iter().flat_map(|format| format.versions).map(|version| version.schema);
+    schemas.flat_map(words).collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let split = text.split(|c: char| !c.is_alphanumeric());
+    split.filter(|word| (5..12).contains(&word.len())).map(str::to_owned)
+}
+
+/// A word of the same length that says nothing.
+fn other(word: &str) -> String {
+    let turned = |c: char| char::from((c as u8 - b'a' + 13) % 26 + b'a');
+    word.chars().map(turned).collect()
+}
+
+/// What is said in texts, and nowhere else.
+fn texts(value: &Value, key: &str, out: &mut Vec<String>) {
+    match value {
+        Value::String(text) if ["text", "content"].contains(&key) => out.push(text.clone()),
+        Value::Array(list) => list.iter().for_each(|value| texts(value, key, out)),
+        Value::Object(map) => map.iter().for_each(|(key, value)| texts(value, key, out)),
+        _ => {}
+    }
+}
+
+/// A word that is said in a session and that its target has too, another one for each target.
+fn choice(said: &[String], target: &str, to: &str) -> Option<String> {
+    let (reserved, mut all) = (reserved(), Vec::new());
+    for said in said {
+        texts(&serde_json::from_str(said).expect("JSON"), "", &mut all);
+    }
+    let plain = |word: &String| word.bytes().all(|b| b.is_ascii_lowercase());
+    let all: BTreeSet<String> = all.iter().flat_map(|said| words(said)).filter(plain).collect();
+    let free = |word: &&String| {
+        !reserved.contains(*word) && target.contains(*word) && !target.contains(&other(word))
+    };
+    let all: Vec<_> = all.iter().filter(free).collect();
+    let place = hash([to.as_bytes(), target.as_bytes()].concat().as_slice()) as usize;
+    all.get(place % all.len().max(1)).map(|word| (*word).clone())
+}
+
+/// Replaces a word wherever a person sees it.
+fn replaced(target: &str, word: &str) -> String {
+    // Only what stands before a place that carries is for people.
+    let (seen, carried) = match target.rfind("\nx_copyist:") {
+        Some(place) => target.split_at(place),
+        None => (target, ""),
+    };
+    let line = |line: &str| {
+        let (seen, carried) = line.split_at(line.find("copyist").unwrap_or(line.len()));
+        seen.replace(word, &other(word)) + carried
+    };
+    seen.split('\n').map(line).collect::<Vec<_>>().join("\n") + carried
+}
+
+/// The lines of all files.
+fn lines(text: &[u8]) -> Vec<Vec<u8>> {
+    let files = files_of(text).into_iter();
+    files
+        .flat_map(|(_, text)| text.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Takes a session to a format, replaces a word there, and takes it home.
+fn home(source: &[u8], of: (&'static Format, u32), to: &str) -> Option<Result<(), String>> {
+    let keep = options(OnError::Keep, Choice::Derived);
+    let away = converted(source, of.0, of.1, to, &keep).0.ok()?;
+    let (format, version) = recognise(&away)?;
+    let away = String::from_utf8(away).ok().filter(|text| !text.starts_with('\0'))?;
+    let word = choice(&said(source)?, &away, to)?;
+    let away = replaced(&away, &word).into_bytes();
+    let (back, found) = converted(&away, format, version, &of.0.at(of.1), &keep);
+    let tell = |why: String| Some(Err(format!("{word}: {why}")));
+    let back = match back {
+        Ok(back) => back,
+        Err(error) => return tell(error.to_string()),
+    };
+    if let Some(refused) = found.diagnostics.iter().find(|d| d.code == Code::ResidueRefused) {
+        return tell(refused.message.clone());
+    }
+    if said(&back) != said(&away) {
+        return tell("says something else".to_owned());
+    }
+    let (before, after) = (lines(source), lines(&back));
+    let new = other(&word);
+    let is_edited = |line: &[u8]| memchr::memmem::find(line, new.as_bytes()).is_some();
+    let mut pairs = before.iter().zip(&after);
+    if let Some((was, is)) = pairs.find(|(was, is)| was != is && !is_edited(is)) {
+        let show =
+            |line: &[u8]| String::from_utf8_lossy(line).chars().take(200).collect::<String>();
+        return tell(format!("{} for {}", show(is), show(was)));
+    }
+    if before.len() != after.len() {
+        return tell(format!("{} lines for {}", after.len(), before.len()));
+    }
+    Some(Ok(()))
+}
+
+fn all(inputs: &[PathBuf]) {
+    let mut tried: BTreeMap<(String, String), u64> = BTreeMap::new();
+    let mut others = Vec::new();
+    for file in inputs {
+        let source = session(file);
+        let Some((format, version)) = recognise(&source) else { continue };
+        let own = format.at(version);
+        for to in targets().iter().filter(|to| to.split('@').next() != Some(format.name)) {
+            match home(&source, (format, version), to) {
+                None => continue,
+                Some(Err(why)) => others.push(format!("{} to {to}: {why}", file.display())),
+                Some(Ok(())) => *tried.entry((own.clone(), to.clone())).or_default() += 1,
+            }
+        }
+    }
+    println!("| home | abroad | came home with the word |\n|---|---|---|");
+    tried.iter().for_each(|((own, to), count)| println!("| {own} | {to} | {count} |"));
+    let is_known = |other: &&String| EXCEPTIONS.iter().any(|(part, _)| other.contains(part));
+    let unknown: Vec<_> = others.iter().filter(|other| !is_known(other)).collect();
+    assert!(unknown.is_empty(), "{} of them: {unknown:#?}", unknown.len());
+}
+
+#[test]
+fn a_word_that_is_replaced_abroad_is_replaced_at_home() {
+    all(&own_inputs());
+}
+
+#[test]
+fn a_word_that_is_replaced_abroad_is_replaced_at_home_in_the_corpus() {
+    let Some(root) = corpus("words that are replaced abroad") else { return };
+    let step = std::env::var("COPYIST_STEP").ok().and_then(|n| n.parse().ok()).unwrap_or(17);
+    let sets = ["pi/generated", "connectonion", "agent-orchestrator", "codelia"];
+    let undamaged = |file: &PathBuf| {
+        let text = file.to_string_lossy();
+        let other = ["/mut/", "/edge", "/truth/", "/cache/", "/state", ".meta.json"];
+        !other.iter().any(|part| text.contains(part))
+    };
+    let inputs: Vec<_> = sets
+        .iter()
+        .flat_map(|set| files(&root.join(set)))
+        .filter(undamaged)
+        .step_by(step)
+        .collect();
+    all(&inputs);
+}
