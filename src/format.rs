@@ -355,6 +355,9 @@ pub struct Options {
     pub compare: bool,
     /// Whether the residue of files that are read is left alone.
     pub ignore_residue: bool,
+    /// Whether records keep how their source spells them, where their format's own writer would
+    /// spell them otherwise. In another format it means nothing.
+    pub spelling: bool,
     /// Paths that sessions are found by, old and new: what stands below the old one moves.
     pub map_paths: Vec<(String, String)>,
     /// The threads that work on a large input may borrow.
@@ -372,6 +375,7 @@ impl Default for Options {
             residue: true,
             compare: false,
             ignore_residue: false,
+            spelling: true,
             map_paths: Vec::new(),
             hands: Hands::default(),
         }

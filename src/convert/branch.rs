@@ -3,7 +3,7 @@
 
 use crate::diagnostic::{Fate, Log};
 use crate::error::Result;
-use crate::format::{Context, ContextFn, Cx, Format, Parts};
+use crate::format::{Context, ContextFn, Cx, Format, Options, Parts};
 use crate::formats::Spec;
 use crate::json::Json;
 use crate::position::{Located, Position};
@@ -37,64 +37,69 @@ impl Branch {
         let same = to.format.at(to.version().number);
         // The last reading says what there is to say.
         let log = Log::default();
-        let quiet = Cx { options: cx.options, log: &log };
-        let mut shape = Shape::default();
-        let (mut session, mut leaf) = (None, None);
-        for item in (from.read)(parts, &quiet)? {
+        let options = Options { spelling: false, ..cx.options.clone() };
+        let quiet = Cx { options: &options, log: &log };
+        let (mut shape, mut nodes) = (Shape::default(), 0);
+        let (mut look, mut leaf) = (None::<Look>, None);
+        for (number, item) in (0..).zip((from.read)(parts, &quiet)?) {
             let located = item?;
             if located.value.is_node() {
                 shape.record(&located);
+                look.iter_mut().for_each(|look| look.at(number, Some(nodes), &located));
+                nodes += 1;
             } else if located.value.kind == Kind::Session {
                 let node = &located.value.node;
                 if node.is(Field::Source, &same) || is_as_linear(node, to) {
                     return Ok(None);
                 }
                 leaf = node.json(Field::Leaf).cloned().or(leaf);
-                session.get_or_insert(located.value);
+                look.get_or_insert_with(|| Look::new(located.value, to));
             }
         }
         let tree = shape.finish();
         let Some(path) = tree.path(leaf.as_ref()) else { return Ok(None) };
-        let cycle = path.cycle();
         let mut branch =
             Self { path, context: None, before: Vec::new(), summed_up: 0, nodes: 0, kinds: &[] };
-        match (cycle, session) {
-            (Some(found), _) => cx.report(found),
-            (None, Some(session)) => branch.look(&session, from, to, parts, &quiet, &tree)?,
-            (None, None) => {}
+        if let Some(found) = branch.path.cycle() {
+            cx.report(found);
+            return Ok(Some(branch));
         }
+        // Mostly all nodes are on the way, in their order, and were looked at as they came.
+        let straight = (0..nodes).all(|node| branch.path.position(node) == Some(node));
+        if let (Some(seen), false) = (&look, straight) {
+            look = Some(branch.look(Look::new(seen.session.clone(), to), from, parts, &quiet)?);
+        }
+        look.into_iter().for_each(|look| branch.begin(look, &tree));
         Ok(Some(branch))
     }
 
-    /// Shows the branch to the rules of its source, if the target has others.
+    /// Shows the branch to the rules of its source.
     fn look(
-        &mut self,
-        session: &Record,
+        &self,
+        mut look: Look,
         from: &Format,
-        to: Spec,
         parts: &mut dyn Parts,
         quiet: &Cx<'_>,
-        tree: &Tree,
-    ) -> Result<()> {
-        let Some((open, other)) = rules(session, to) else { return Ok(()) };
-        self.kinds = if other { &[] } else { to.version().kinds };
-        let mut context = open(session);
+    ) -> Result<Look> {
         let mut nodes = 0;
         for (number, item) in (0..).zip((from.read)(parts, quiet)?) {
             let located = item?;
-            if located.value.kind == Kind::Compaction {
-                self.summed_up = number;
+            if look.rules.is_none() {
+                break;
             }
-            if !located.value.is_node() {
-                continue;
-            }
-            let position = self.path.position(nodes);
-            nodes += 1;
-            // Where the source's software could build no context, all that is said is written.
-            if position.is_some_and(|position| context.look(position, &located).is_err()) {
-                return Ok(());
+            if located.value.is_node() {
+                look.at(number, self.path.position(nodes), &located);
+                nodes += 1;
             }
         }
+        Ok(look)
+    }
+
+    /// Begins with what the rules of the source say of the branch.
+    fn begin(&mut self, look: Look, tree: &Tree) {
+        let Some((mut context, other)) = look.rules else { return };
+        self.kinds = look.kinds;
+        self.summed_up = look.summed_up;
         let place = |id: &Json| self.path.position(tree.ordinal(id)?);
         for record in context.begin(&place).into_iter().filter(|_| other) {
             let sent = context.sent(&record).filter(|node| !node.is(Field::Role, "system"));
@@ -103,7 +108,6 @@ impl Branch {
             self.before.extend(value.map(|value| Located { value, at }));
         }
         self.context = Some(context);
-        Ok(())
     }
 
     /// What comes before the nodes, and the number of the record that says it.
@@ -144,6 +148,37 @@ impl Branch {
                 dropped("that is not sent");
                 None
             }
+        }
+    }
+}
+
+/// A branch under the rules of its source, if the target has others.
+struct Look {
+    session: Record,
+    /// The rules, and whether the source is of another format. `None` where its software could build
+    /// no context; all that is said is written then.
+    rules: Option<(Box<dyn Context>, bool)>,
+    kinds: &'static [Kind],
+    summed_up: u32,
+}
+
+impl Look {
+    fn new(session: Record, to: Spec) -> Self {
+        let rules = rules(&session, to).map(|(open, other)| (open(&session), other));
+        let kinds =
+            if rules.as_ref().is_some_and(|(_, other)| !other) { to.version().kinds } else { &[] };
+        Self { session, rules, kinds, summed_up: 0 }
+    }
+
+    /// Looks at node `number` of all records, which stands at this position of the branch.
+    fn at(&mut self, number: u32, position: Option<u32>, node: &Located<Record>) {
+        if node.value.kind == Kind::Compaction {
+            self.summed_up = number;
+        }
+        if let (Some((context, _)), Some(position)) = (&mut self.rules, position)
+            && context.look(position, node).is_err()
+        {
+            self.rules = None;
         }
     }
 }

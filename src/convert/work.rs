@@ -49,7 +49,12 @@ impl<'a> Work<'a> {
         let (to, cx) = (self.to, self.cx);
         let mut writer = (to.format.write)(sink, to.version(), cx)?;
         let (mut count, mut lead) = (0, Some(Vec::new()));
-        for item in read(self.from, parts, cx)? {
+        // How the source spells its lines means nothing in another format.
+        let abroad = ![self.from.name, to.format.name].contains(&canonical::FORMAT.name)
+            && self.from.name != to.format.name;
+        let options = Options { spelling: !abroad, ..cx.options.clone() };
+        let reading = Cx { options: &options, log: cx.log };
+        for item in read(self.from, parts, &reading)? {
             let mut located = item?;
             let number = count as u32;
             count += 1;
