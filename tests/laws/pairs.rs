@@ -54,7 +54,8 @@ pub fn said(text: &[u8]) -> Option<Vec<String>> {
     // pi stands at its last entry, and from one without an identifier no way leads to others. What
     // is written of such a session is what leads to the last entry that has one.
     let values = || text.split(|b| *b == b'\n').flat_map(serde_json::from_slice);
-    let ids = values().map(|value: serde_json::Value| value["id"].as_str().map(str::to_owned));
+    let entries = values().filter(|value: &serde_json::Value| value["type"] != "session");
+    let ids = entries.map(|value| value["id"].as_str().map(str::to_owned));
     match ids.collect::<Vec<_>>().as_slice() {
         [.., Some(named), None] if all.is_empty() => said_at(text, Some(named.clone())),
         _ => Some(all),
@@ -261,6 +262,7 @@ fn odd_sessions() -> Vec<(&'static str, Vec<String>)> {
         ("a text behind a call", said(&answer(&format!("{text},{call},{text}"), ""))),
         ("a last entry without an identifier", said(r#"{"type":"wonder"}"#)),
         ("an entry without members", said("{}")),
+        ("a second root that says nothing", said(&user("b", "null", ""))),
         ("a blank line before the header", from(&["", HEADER, &asked])),
         ("a line break of YAML 1.1", said(&user("b", "\"a\"", "a\\n\u{2028}b\\n\u{85}c"))),
         ("a price beyond all numbers", said(&answer(text, r#","usage":{"cost":{"total":1e400}}"#))),
