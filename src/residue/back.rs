@@ -1,25 +1,26 @@
 //! Item by item from a file's records and its residue to the records of the source.
 
+mod new;
+
 use super::align::Tag;
-use super::asked::{Asked, is_question};
-use super::home::{at_home, call_of, mend, pass};
+use super::asked::Asked;
+use super::home::{at_home, mend, pass};
+use super::kin::Kin;
 use super::merge::{Fate, Now, named};
 use super::pack::refused;
 use super::retold::{self, Retold, Turn, nth};
-use super::said::{Answer, agree, edits, is_nothing, respelled};
+use super::said::{Answer, agree, edits, respelled};
 use super::shelf::Shelf;
 use super::tail::Tail;
 use super::template::{fill, fill_rest};
 use super::turned::Turned;
-use crate::diagnostic::{self, Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::Cx;
 use crate::formats::{Spec, canonical};
-use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Position;
-use crate::record::{Called, Field, Kind, Node, Record};
-use crate::times;
+use crate::record::{Called, Field, Kind, Record};
 use bytes::Bytes;
 use std::collections::{BTreeMap, HashMap};
 
@@ -49,6 +50,9 @@ pub struct Back<'n> {
     called: Called,
     asked: Asked,
     tail: Tail,
+    kin: Kin,
+    /// What the file calls what is put next, and what is new before that.
+    shown: (Vec<Json>, Option<Json>),
     /// What the session comes from.
     home: Option<Spec>,
 }
@@ -67,8 +71,8 @@ impl<'n> Back<'n> {
     /// Before the first item.
     pub fn new(
         now: &'n mut Now,
-        fates: BTreeMap<u32, Fate>,
-        added: Vec<u32>,
+        kin: Kin,
+        (fates, added): (BTreeMap<u32, Fate>, Vec<u32>),
         shelf: Shelf,
         cx: &'n Cx<'n>,
     ) -> Self {
@@ -91,6 +95,8 @@ impl<'n> Back<'n> {
             answer: None,
             called: Called::default(),
             asked: Asked::default(),
+            kin,
+            shown: (Vec::new(), None),
             tail: Tail::default(),
             home: None,
         }
@@ -177,7 +183,7 @@ impl<'n> Back<'n> {
     /// A record that the target computed: nothing of the source, unless it was edited.
     fn derived(&mut self, item: &Json, fate: Fate, tag: Option<Tag>) -> Result<()> {
         let number = match fate {
-            Fate::Same(_) => return Ok(()),
+            Fate::Same(number) => return self.pass(number),
             Fate::Edited(number) => number,
             Fate::Deleted => {
                 if tag == Some(Tag('T')) {
@@ -211,12 +217,29 @@ impl<'n> Back<'n> {
         Ok(())
     }
 
+    /// What the target computed is nothing of the source, but a new entry may follow it.
+    fn pass(&mut self, number: u32) -> Result<()> {
+        if self.kin.tree {
+            self.kin.pass(&canonical::record(&self.now.shelf.line(number)?)?);
+        }
+        Ok(())
+    }
+
     /// A record of the source that the file shows.
     fn told(&mut self, item: &Json, template: &Json, fates: &[Fate]) -> Result<()> {
         let (bases, edited, last) = self.bases(fates)?;
         self.flush(last)?;
+        self.shown = (Vec::new(), None);
+        if self.kin.tree {
+            let names = bases.iter().filter_map(|base| base.node.json(Field::Id).cloned());
+            let before = bases.first().and_then(|base| self.kin.new_before(base));
+            self.shown = (names.collect(), before.cloned());
+        }
         let lines: Vec<Json> = bases.iter().map(line).collect();
         let filled = fill(template, &lines).and_then(|line| record(line).ok());
+        if self.kin.tree && filled.as_ref().is_some_and(|record| !record.is_node()) {
+            bases.iter().for_each(|base| self.kin.pass(base));
+        }
         if !edited {
             let filled = filled.ok_or_else(|| refused("an item is not understood"))?;
             return self.put(filled, true);
@@ -282,102 +305,6 @@ impl<'n> Back<'n> {
         Ok(())
     }
 
-    /// Puts what is new before record `end` of the file.
-    fn flush(&mut self, end: u32) -> Result<()> {
-        while let Some(entry) = self.news.first_entry().filter(|entry| *entry.key() < end) {
-            let (number, known) = entry.remove_entry();
-            let fresh = known.is_none();
-            let mut record = match known {
-                Some(record) => record,
-                None => canonical::record(&self.now.shelf.line(number)?)?,
-            };
-            if is_nothing(&mut record) {
-                continue;
-            }
-            if fresh {
-                let message = format!("{} is new", record.told());
-                self.say(Code::ResidueAdded, &message, Some(number));
-                // The source's software restores nothing of it.
-                [Field::Synthesized, Field::Derived]
-                    .iter()
-                    .for_each(|f| drop(record.node.take(*f)));
-            }
-            let links = self.home.is_some_and(|home| home.format.links());
-            let has_place = record.is_node() || matches!(record.kind, Kind::Session | Kind::Turn);
-            // From a line that is no entry the real pi shows nothing.
-            if links && !has_place {
-                self.cx.log.count(diagnostic::Fate::Dropped, record.kind.name());
-                let message = format!("{} has no place in the session's own format", record.told());
-                self.say(Code::Dropped, &message, Some(number));
-                continue;
-            }
-            self.take_in(record, number)?;
-        }
-        self.settle()
-    }
-
-    /// Takes in what is new.
-    fn take_in(&mut self, mut record: Record, number: u32) -> Result<()> {
-        let before = self.time.clone();
-        if record.is_node() {
-            self.date(&mut record.node);
-        }
-        let call = call_of(&record.node, &self.called);
-        let home = self.home.filter(|_| record.kind == Kind::Message);
-        let made = home.map(|home| at_home(home, call, &record)).unwrap_or_default();
-        pass(&record.node, &mut self.called);
-        let is_told = record.kind == Kind::Message && record.node.get(Field::Turn).is_none();
-        if !is_told || self.asked.ends_before(&record) {
-            self.settle()?;
-        }
-        let mut all = if made.is_empty() { vec![record.clone()] } else { made };
-        for (place, record) in all.iter_mut().enumerate() {
-            self.identify(record, number, place)?;
-        }
-        self.changed = true;
-        if !is_told {
-            all.iter().for_each(|record| self.asked.told(record));
-            return all.iter().try_for_each(|record| self.shelf.add(record));
-        }
-        self.asked.add(record, all, before);
-        Ok(())
-    }
-
-    /// Puts the new messages that are open, and what the source's format says around them.
-    fn settle(&mut self) -> Result<()> {
-        let all = self.asked.settle(self.home);
-        all.iter().try_for_each(|record| self.shelf.add(record))
-    }
-
-    /// Gives what is made of new record `number` its place behind what the file shows.
-    fn identify(&mut self, record: &mut Record, number: u32, place: usize) -> Result<()> {
-        if !record.is_node() {
-            return Ok(());
-        }
-        let mut line = self.now.shelf.line(number)?.to_vec();
-        line.extend(std::iter::repeat_n(b' ', place));
-        let id = Json::string(&format!("{:08x}", hash(&line) >> 32));
-        self.tail.said(&id);
-        let before = self.tip.replace(id.clone());
-        let parent = before.clone().unwrap_or(Json::constant("null"));
-        self.bent = Some((self.bent.take().map_or(before, |(from, _)| from), id.clone()));
-        record.node.take(Field::IdMade);
-        record.node.set(Field::Id, id);
-        record.node.set(Field::Parent, parent);
-        Ok(())
-    }
-
-    /// Sees to it that a new record has a time of its own, behind the one before.
-    fn date(&mut self, node: &mut Node) {
-        if node.json(Field::Time).is_none() {
-            let last = self.time.as_ref().and_then(times::read);
-            let next = last.map(|last| Json::string(&times::with_millis(times::after(last))));
-            let next = next.or_else(|| self.time.clone());
-            next.into_iter().for_each(|next| node.set(Field::Time, next));
-        }
-        self.time = node.json(Field::Time).or(self.time.as_ref()).cloned();
-    }
-
     /// Puts a record of the source; `shown` is one that the file shows.
     fn put(&mut self, mut record: Record, shown: bool) -> Result<()> {
         self.time = record.node.json(Field::Time).or(self.time.as_ref()).cloned();
@@ -407,8 +334,11 @@ impl<'n> Back<'n> {
                 parent = Some(to.clone());
                 self.bent = None;
             }
+            let (names, new) = std::mem::take(&mut self.shown);
+            let parent = new.filter(|_| shown).or(parent);
             parent.into_iter().for_each(|parent| record.node.set(Field::Parent, parent));
             if shown {
+                record.node.json(Field::Id).into_iter().for_each(|id| self.kin.place(&names, id));
                 self.tip = record.node.json(Field::Id).cloned();
                 self.tail.shown();
             }
@@ -416,21 +346,6 @@ impl<'n> Back<'n> {
         self.asked.told(&record);
         let ready = self.tail.take(record);
         ready.iter().try_for_each(|record| self.shelf.add(record))
-    }
-
-    /// What was asked abroad has no place in a file of one run, but in a session of several.
-    fn open_up(&mut self, session: &mut Node) -> Result<()> {
-        let one = self.home.and_then(|home| home.format.one_run);
-        if !one.is_some_and(|layout| session.is(Field::Layout, layout)) {
-            return Ok(());
-        }
-        for number in self.news.keys() {
-            if is_question(&canonical::record(&self.now.shelf.line(*number)?)?) {
-                session.take(Field::Layout);
-                break;
-            }
-        }
-        Ok(())
     }
 
     fn place(&self, number: u32) -> Position {

@@ -2,6 +2,7 @@
 
 use super::align::{Tag, matched, shown};
 use super::back::{Back, Done};
+use super::kin::Kin;
 use super::pack::{Chunks, Items, refused};
 use super::print;
 use super::shelf::Shelf;
@@ -157,7 +158,8 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     let names = names(&mut items)?;
     let (fates, added) = aligned(&names, &now.prints);
     let mut items = items.rewind()?;
-    let mut back = Back::new(now, fates, added, Shelf::new(sink.spool()?), cx);
+    let kin = Kin::of(now, &added)?;
+    let mut back = Back::new(now, kin, (fates, added), Shelf::new(sink.spool()?), cx);
     while let Some(item) = items.next()? {
         back.look(&item)?;
     }

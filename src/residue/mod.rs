@@ -17,6 +17,7 @@ mod asked;
 mod back;
 mod forms;
 mod home;
+mod kin;
 mod merge;
 mod note;
 mod pack;

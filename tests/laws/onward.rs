@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("/v3/checks/in/", "an evaluation tells of questions and answers in turns only"),
     ("/v3/lamps/in/", "a summary of runs, too"),
-    ("3ff2933e", "its state does not stand at the last message, but pi does"),
 ];
 
 /// Whether this is a summary of runs or an evaluation of the corpus.

@@ -2,10 +2,12 @@
 //!
 //! pi reads the time, the model and the usage of messages without asking whether they are there.
 
+use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Called, Field, Kind, Node, Record, Value, block};
 use crate::times;
 use jiff::Timestamp;
+use std::collections::HashSet;
 
 /// What is known of a session of another format so far.
 #[derive(Debug)]
@@ -15,6 +17,11 @@ pub struct Foreign {
     provider: Option<Json>,
     model: Option<Json>,
     called: Called,
+    /// Hashes of the entries' identifiers, and the last one.
+    entries: HashSet<u64>,
+    last: Option<Json>,
+    /// Where the session stands, if it says so.
+    leaf: Option<Json>,
 }
 
 const UNKNOWN: Json = Json::constant("\"unknown\"");
@@ -34,7 +41,38 @@ impl Foreign {
             provider: own(Field::Provider),
             model: own(Field::Model),
             called: Called::default(),
+            entries: HashSet::new(),
+            last: None,
+            leaf: session.json(Field::Leaf).cloned(),
         }
+    }
+
+    /// An entry was written.
+    pub fn written(&mut self, entry: &Node) {
+        let Some(id) = entry.json(Field::Id) else { return };
+        self.entries.insert(hash(id.as_bytes()));
+        self.last = Some(id.clone());
+    }
+
+    /// The session stands at this entry.
+    pub fn stands_at(&mut self, leaf: Option<&Json>) {
+        self.leaf = leaf.cloned().or(self.leaf.take());
+    }
+
+    /// What has to be written last, for pi stands at the last entry: one that nobody is shown, behind
+    /// the one that the session stands at. `None` if that is the last one, or none.
+    #[must_use]
+    pub fn stand(&self) -> Option<Record> {
+        let leaf = self.leaf.as_ref().filter(|leaf| self.last.as_ref() != Some(leaf))?;
+        if !self.entries.contains(&hash(leaf.as_bytes())) {
+            return None;
+        }
+        let mut record = Record::new(Kind::Extension);
+        let id = format!("{:08x}", hash(&[leaf.as_bytes(), b" leaf"].concat()) >> 32);
+        record.node.set(Field::Id, Json::string(&id));
+        record.node.set(Field::Parent, leaf.clone());
+        record.node.set(Field::CustomType, Json::constant("\"copyist\""));
+        Some(record)
     }
 
     /// The session's own record with a time as pi writes it.

@@ -13,7 +13,7 @@ use crate::json::Json;
 use crate::json::text::{self, from_base64};
 use crate::lines::BOM;
 use crate::mapping::{can_write, without};
-use crate::position::Located;
+use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 use std::io::Write;
@@ -113,6 +113,7 @@ impl Writer for Entries<'_> {
         if self.session.is_none() {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         }
+        self.stand()?;
         if let Some(eol) = self.pending.take().filter(|_| self.final_newline) {
             self.out.extend_from_slice(eol);
         }
@@ -146,6 +147,15 @@ impl Entries<'_> {
         }
     }
 
+    /// Sees to it that a session of another format stands in pi where it stood there.
+    fn stand(&mut self) -> Result<()> {
+        let session = self.session.as_ref().filter(|session| !session.own && self.version.tree);
+        let Some(value) = session.and_then(|session| session.foreign.stand()) else {
+            return Ok(());
+        };
+        self.entry(&Located { value, at: Position::default() })
+    }
+
     fn kept_line(&mut self, node: &Node) {
         self.begin_line(node);
         if let Some(text) = node.text(Field::Text) {
@@ -173,11 +183,17 @@ impl Entries<'_> {
             let own = node.text(Field::Source).is_some_and(|source| source.starts_with(NAME));
             let held = if first { HEADER_FIELDS.contains(&field) } else { field == Field::File };
             let held = held && (own || field != Field::Extra);
+            let held = held || (self.version.tree && field == Field::Leaf);
             if !held {
                 self.cx.log.count(Fate::Dropped, &format!("session.{}", field.name()));
             }
         }
-        if first { self.header(located) } else { Ok(()) }
+        if first {
+            return self.header(located);
+        }
+        let leaf = node.json(Field::Leaf);
+        self.session.iter_mut().for_each(|session| session.foreign.stands_at(leaf));
+        Ok(())
     }
 
     fn header(&mut self, located: &Located<Record>) -> Result<()> {
@@ -250,6 +266,9 @@ impl Entries<'_> {
             return Ok(());
         }
         self.number(Some(record));
+        if let Some(session) = self.session.as_mut().filter(|session| !session.own) {
+            session.foreign.written(&record.node);
+        }
         self.losses(record, index);
         Ok(())
     }

@@ -1,0 +1,135 @@
+//! What is new in a file, put into the session that it comes from.
+
+use super::Back;
+use crate::diagnostic::{Code, Fate};
+use crate::error::Result;
+use crate::formats::canonical;
+use crate::ids::hash;
+use crate::json::Json;
+use crate::record::{Field, Kind, Node, Record};
+use crate::residue::asked::is_question;
+use crate::residue::home::{at_home, call_of, pass};
+use crate::residue::said::is_nothing;
+use crate::times;
+
+impl Back<'_> {
+    /// Puts what is new before record `end` of the file.
+    pub(super) fn flush(&mut self, end: u32) -> Result<()> {
+        while let Some(entry) = self.news.first_entry().filter(|entry| *entry.key() < end) {
+            let (number, known) = entry.remove_entry();
+            let fresh = known.is_none();
+            let mut record = match known {
+                Some(record) => record,
+                None => canonical::record(&self.now.shelf.line(number)?)?,
+            };
+            if is_nothing(&mut record) {
+                continue;
+            }
+            if fresh {
+                let message = format!("{} is new", record.told());
+                self.say(Code::ResidueAdded, &message, Some(number));
+                // The source's software restores nothing of it.
+                [Field::Synthesized, Field::Derived]
+                    .iter()
+                    .for_each(|f| drop(record.node.take(*f)));
+            }
+            let links = self.home.is_some_and(|home| home.format.links());
+            let has_place = record.is_node() || matches!(record.kind, Kind::Session | Kind::Turn);
+            // From a line that is no entry the real pi shows nothing.
+            if links && !has_place {
+                self.cx.log.count(Fate::Dropped, record.kind.name());
+                let message = format!("{} has no place in the session's own format", record.told());
+                self.say(Code::Dropped, &message, Some(number));
+                continue;
+            }
+            self.take_in(record, number)?;
+        }
+        self.settle()
+    }
+
+    /// Takes in what is new.
+    fn take_in(&mut self, mut record: Record, number: u32) -> Result<()> {
+        let before = self.time.clone();
+        if record.is_node() {
+            self.date(&mut record.node);
+        }
+        let call = call_of(&record.node, &self.called);
+        let home = self.home.filter(|_| record.kind == Kind::Message);
+        let made = home.map(|home| at_home(home, call, &record)).unwrap_or_default();
+        pass(&record.node, &mut self.called);
+        let is_told = record.kind == Kind::Message && record.node.get(Field::Turn).is_none();
+        let before_it = self.kin.before(&record).cloned();
+        let branches = before_it.is_some() && before_it != self.tip;
+        if !is_told || branches || self.asked.ends_before(&record) {
+            self.settle()?;
+        }
+        if branches {
+            self.tail.shown();
+            self.tip = before_it;
+        }
+        let mut all = if made.is_empty() { vec![record.clone()] } else { made };
+        for (place, record) in all.iter_mut().enumerate() {
+            self.identify(record, number, place)?;
+        }
+        self.tip.iter().for_each(|id| self.kin.add(&record, id));
+        self.changed = true;
+        if !is_told {
+            all.iter().for_each(|record| self.asked.told(record));
+            return all.iter().try_for_each(|record| self.shelf.add(record));
+        }
+        self.asked.add(record, all, before);
+        Ok(())
+    }
+
+    /// Puts the new messages that are open, and what the source's format says around them.
+    fn settle(&mut self) -> Result<()> {
+        let all = self.asked.settle(self.home);
+        all.iter().try_for_each(|record| self.shelf.add(record))
+    }
+
+    /// Gives what is made of new record `number` its place behind what the file shows.
+    fn identify(&mut self, record: &mut Record, number: u32, place: usize) -> Result<()> {
+        if !record.is_node() {
+            return Ok(());
+        }
+        let mut line = self.now.shelf.line(number)?.to_vec();
+        line.extend(std::iter::repeat_n(b' ', place));
+        let id = Json::string(&format!("{:08x}", hash(&line) >> 32));
+        self.tail.said(&id);
+        let before = self.tip.replace(id.clone());
+        let parent = before.clone().unwrap_or(Json::constant("null"));
+        if !self.kin.tree {
+            self.bent = Some((self.bent.take().map_or(before, |(from, _)| from), id.clone()));
+        }
+        record.node.take(Field::IdMade);
+        record.node.set(Field::Id, id);
+        record.node.set(Field::Parent, parent);
+        Ok(())
+    }
+
+    /// Sees to it that a new record has a time of its own, behind the one before.
+    fn date(&mut self, node: &mut Node) {
+        if node.json(Field::Time).is_none() {
+            let last = self.time.as_ref().and_then(times::read);
+            let next = last.map(|last| Json::string(&times::with_millis(times::after(last))));
+            let next = next.or_else(|| self.time.clone());
+            next.into_iter().for_each(|next| node.set(Field::Time, next));
+        }
+        self.time = node.json(Field::Time).or(self.time.as_ref()).cloned();
+    }
+
+    /// What was asked abroad has no place in a file of one run, but in a session of several.
+    pub(super) fn open_up(&mut self, session: &mut Node) -> Result<()> {
+        let one = self.home.and_then(|home| home.format.one_run);
+        if !one.is_some_and(|layout| session.is(Field::Layout, layout)) {
+            return Ok(());
+        }
+        for number in self.news.keys() {
+            if is_question(&canonical::record(&self.now.shelf.line(*number)?)?) {
+                session.take(Field::Layout);
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! Which entries new ones follow, where the file is a tree.
+
+use super::merge::Now;
+use crate::error::Result;
+use crate::formats::{Spec, canonical};
+use crate::json::Json;
+use crate::record::{Field, Record};
+use std::collections::HashMap;
+
+/// The entries of a tree that new ones follow.
+#[derive(Default)]
+pub struct Kin {
+    /// Whether the file is a tree.
+    pub tree: bool,
+    /// By what the file calls an entry that a new one follows: what the source calls it, once that
+    /// is known.
+    wanted: HashMap<Json, Option<Json>>,
+    /// Entries of the file that the source has none for, and what they follow.
+    passed: HashMap<Json, Json>,
+    /// What the file and the source call new entries.
+    new: HashMap<Json, Json>,
+}
+
+impl Kin {
+    /// Of a file with these new records.
+    ///
+    /// # Errors
+    /// If the records cannot be read back.
+    pub fn of(now: &mut Now, new: &[u32]) -> Result<Self> {
+        let mut kin = Self::default();
+        if new.is_empty() || now.prints.is_empty() {
+            return Ok(kin);
+        }
+        let session = canonical::record(&now.shelf.line(0)?)?;
+        let source = session.node.text(Field::Source);
+        let spec = source.and_then(|source| Spec::parse(&source).ok());
+        kin.tree = spec.is_some_and(|spec| spec.version().tree);
+        for number in new.iter().filter(|_| kin.tree) {
+            let record = canonical::record(&now.shelf.line(*number)?)?;
+            let parent = record.node.json(Field::Parent).filter(|_| record.is_node());
+            parent.into_iter().for_each(|parent| drop(kin.wanted.insert(parent.clone(), None)));
+        }
+        Ok(kin)
+    }
+
+    /// An entry that the source has none for.
+    pub fn pass(&mut self, record: &Record) {
+        let Some((id, parent)) = ends(record) else { return };
+        if self.wanted.contains_key(id) {
+            self.passed.insert(id.clone(), parent.clone());
+            self.wanted.entry(parent.clone()).or_default();
+        }
+    }
+
+    /// These entries of the file are this one of the source.
+    pub fn place(&mut self, shown: &[Json], id: &Json) {
+        for name in shown {
+            self.wanted.get_mut(name).into_iter().for_each(|known| *known = Some(id.clone()));
+        }
+    }
+
+    /// A new entry is this one in the source.
+    pub fn add(&mut self, shown: &Record, id: &Json) {
+        if let Some((name, _)) = ends(shown).filter(|_| self.tree) {
+            self.new.insert(name.clone(), id.clone());
+            self.place(std::slice::from_ref(name), id);
+        }
+    }
+
+    /// What an entry of the file follows in the source, as far as it is asked for.
+    pub fn before(&self, record: &Record) -> Option<&Json> {
+        let (_, mut parent) = ends(record)?;
+        // No way is longer, unless it leads in a circle.
+        for _ in 0..=self.passed.len() {
+            match self.passed.get(parent) {
+                Some(further) => parent = further,
+                None => break,
+            }
+        }
+        self.wanted.get(parent)?.as_ref()
+    }
+
+    /// What is new, and followed by this entry of the file.
+    pub fn new_before(&self, record: &Record) -> Option<&Json> {
+        self.new.get(ends(record)?.1)
+    }
+}
+
+/// What an entry is called, and what it follows.
+fn ends(record: &Record) -> Option<(&Json, &Json)> {
+    record.node.json(Field::Id).zip(record.node.json(Field::Parent))
+}
