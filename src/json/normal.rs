@@ -1,6 +1,6 @@
 //! One spelling for values that mean the same.
 
-use super::{Json, Spelling, text};
+use super::{Json, Spelling, strings, text};
 
 impl Json {
     /// This string and another one as one, in their own spelling.
@@ -28,21 +28,31 @@ impl Json {
     /// ```
     #[must_use]
     pub fn normal(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.as_bytes().len());
-        let mut rest = self.as_bytes();
-        while let Some((&first, after)) = rest.split_first() {
+        let bytes = self.as_bytes();
+        let odd = !text::is_simple(bytes);
+        let mut out = Vec::with_capacity(bytes.len());
+        let (mut at, mut copied) = (0, 0);
+        let copy = |from: usize, to: usize, out: &mut Vec<u8>| {
+            out.extend_from_slice(bytes.get(from..to).unwrap_or_default());
+        };
+        while let Some(&first) = bytes.get(at) {
+            let start = at;
             if first == b'"' {
-                let length = string_length(rest);
-                let (string, behind) = rest.split_at_checked(length).unwrap_or((rest, b""));
-                string_normal(string, &mut out);
-                rest = behind;
-            } else {
-                if !first.is_ascii_whitespace() {
-                    out.push(first);
+                at = string_end(bytes, at);
+                if odd {
+                    copy(copied, start, &mut out);
+                    string_normal(bytes.get(start..at).unwrap_or_default(), &mut out);
+                    copied = at;
                 }
-                rest = after;
+                continue;
+            }
+            at += 1;
+            if first.is_ascii_whitespace() {
+                copy(copied, start, &mut out);
+                copied = at;
             }
         }
+        copy(copied, at, &mut out);
         out
     }
 
@@ -63,17 +73,18 @@ impl Json {
     }
 }
 
-/// The bytes of the string that begins here, its quotes included.
-fn string_length(text: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(found) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
-        at += found;
-        if text.get(at) == Some(&b'"') {
-            return at + 1;
+/// The place behind the string that begins at `at`.
+fn string_end(text: &[u8], mut at: usize) -> usize {
+    at += 1;
+    loop {
+        at = strings::stop(text, at);
+        match text.get(at) {
+            Some(b'"') => return at + 1,
+            Some(b'\\') => at = (at + 2).min(text.len()),
+            Some(_) => at += 1,
+            None => return text.len(),
         }
-        at += 2;
     }
-    text.len()
 }
 
 fn string_normal(string: &[u8], out: &mut Vec<u8>) {

@@ -2,6 +2,8 @@
 
 use super::scan::{first, hits, next_special};
 use base64::Engine;
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
 
 /// Decodes a JSON string with its quotes; `None` if the bytes are no JSON string.
 ///
@@ -213,6 +215,30 @@ pub fn is(spelling: &[u8], name: &str) -> bool {
             && memchr::memchr(b'\\', inner).is_some()
             && decode(spelling).as_deref() == Some(name))
 }
+
+/// Whether no string of a JSON text has another spelling with fewer escapes, as far as a quick look
+/// tells: true is certain.
+///
+/// ```
+/// use copyist::json::text::is_simple;
+/// assert!(is_simple(br#"["a\n","\u001b[0m"]"#));
+/// assert!(!is_simple(br#""\u00e9""#));
+/// assert!(!is_simple(br#""a\/b""#));
+/// ```
+#[must_use]
+pub fn is_simple(json: &[u8]) -> bool {
+    // Control characters have no other spelling, but for those that an escape of two has.
+    let mut codes = CODE.find_iter(json).map(|at| json.get(at + 2..at + 6).unwrap_or_default());
+    let needed = |code: &[u8]| match code {
+        [b'0', b'0', b'0', low] => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
+        [b'0', b'0', b'1', low] => matches!(low, b'0'..=b'9' | b'a'..=b'f'),
+        _ => false,
+    };
+    codes.all(needed) && SLASH.find(json).is_none()
+}
+
+static CODE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\u"));
+static SLASH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\/"));
 
 /// Bytes that are no text, as text.
 #[must_use]

@@ -9,6 +9,7 @@ use crate::ids::fingerprint;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use imara_diff::{Algorithm, Diff, InternedInput};
+use std::borrow::Cow;
 
 /// Something that a record tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,12 +71,15 @@ pub fn atoms(record: &Record, number: u32, list: &mut Vec<Atom>) {
             let before = record.node.nodes(Field::Content).unwrap_or_default();
             let thoughts = before.iter().filter_map(|block| block.json(Field::Thinking));
             thoughts.for_each(|thought| add(print_of(tag, &thought.normal())));
-            let mut seen = record.node.clone();
-            stand_in(&mut seen);
+            let seen = seen(&record.node);
             let said = plain(&seen, false);
             let blocks = said.as_ref().and_then(|node| node.nodes(Field::Content));
-            let blocks = blocks.unwrap_or_default();
-            blocks.iter().for_each(|block| add(print_of(tag, &spelled(block))));
+            let (blocks, mut text) = (blocks.unwrap_or_default(), Vec::new());
+            for block in blocks {
+                text.clear();
+                spell(block, &mut text);
+                add(print_of(tag, &text));
+            }
             if blocks.is_empty() && before.is_empty() {
                 add(print_of(tag, b""));
             }
@@ -91,15 +95,19 @@ fn print_of(tag: Tag, text: &[u8]) -> u64 {
 /// A message or block as one spelling.
 pub fn spelled(node: &Node) -> Vec<u8> {
     let mut out = Vec::new();
+    spell(node, &mut out);
+    out
+}
+
+fn spell(node: &Node, out: &mut Vec<u8>) {
     for (field, value) in node.iter().filter(|(field, _)| *field != Field::IsError) {
         out.extend_from_slice(field.name().as_bytes());
         match value {
             Value::Json(json) => out.extend_from_slice(&json.normal()),
-            Value::Node(node) => out.extend_from_slice(&spelled(node)),
-            Value::Nodes(nodes) => nodes.iter().for_each(|node| out.extend(spelled(node))),
+            Value::Node(node) => spell(node, out),
+            Value::Nodes(nodes) => nodes.iter().for_each(|node| spell(node, out)),
         }
     }
-    out
 }
 
 /// A message as a file shows it that has no place for all of its blocks, and one for all texts
@@ -127,12 +135,30 @@ fn sorted(message: &Node) -> Node {
 fn stand_in(node: &mut Node) {
     let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else { return };
     for block in blocks {
-        let odd = [block::DOCUMENT, block::OPAQUE].iter().any(|name| block.is(Field::Type, name));
-        if odd {
+        if is_odd(block) {
             *block = block::stand_in(block);
         }
         stand_in(block);
     }
+}
+
+/// Whether a block has no place in every format.
+fn is_odd(block: &Node) -> bool {
+    [block::DOCUMENT, block::OPAQUE].iter().any(|name| block.is(Field::Type, name))
+}
+
+/// A message with what stands for its odd blocks; few have any.
+fn seen(message: &Node) -> Cow<'_, Node> {
+    fn has_odd(node: &Node) -> bool {
+        let blocks = node.nodes(Field::Content).unwrap_or_default();
+        blocks.iter().any(|block| is_odd(block) || has_odd(block))
+    }
+    if !has_odd(message) {
+        return Cow::Borrowed(message);
+    }
+    let mut seen = message.clone();
+    stand_in(&mut seen);
+    Cow::Owned(seen)
 }
 
 /// What a record of another kind tells, but for what formats spell differently.
@@ -148,10 +174,8 @@ fn told(record: &Record) -> Vec<u8> {
         Field::Layout,
         Field::Synthesized,
     ];
-    let mut record = record.clone();
-    APART.iter().for_each(|field| drop(record.node.take(*field)));
     let mut out = Vec::new();
-    canonical::line(&record, &mut out);
+    canonical::line_of(record, &|field| !APART.contains(&field), &mut out);
     out
 }
 

@@ -4,6 +4,7 @@ mod new;
 
 use super::align::Tag;
 use super::asked::Asked;
+use super::fill::{fill, fill_rest};
 use super::home::{at_home, mend, pass};
 use super::kin::Kin;
 use super::merge::{Fate, Now, named};
@@ -12,7 +13,6 @@ use super::retold::{self, Retold, Turn, nth};
 use super::said::{Answer, agree, edits, respelled};
 use super::shelf::Shelf;
 use super::tail::Tail;
-use super::template::{fill, fill_rest};
 use super::turned::Turned;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;

@@ -15,11 +15,13 @@
 mod align;
 mod asked;
 mod back;
+mod fill;
 mod forms;
 mod home;
 mod kin;
 mod merge;
 mod note;
+mod outline;
 mod pack;
 mod places;
 mod print;

@@ -1,18 +1,18 @@
 //! Noting what of a session its target does not tell.
 
 use super::align::{Atom, Tag, atoms, pairs};
+use super::outline::Outline;
 use super::pack::{Chunks, Packer};
 use super::print;
 use super::shelf::Shelf;
 use super::stage::Stage;
-use super::template::Base;
+use super::template::{Base, inside};
 use crate::error::Result;
 use crate::format::{Carrier, Cx, Reader, Took};
 use crate::formats::{Spec, canonical};
 use crate::json::text;
 use crate::mapping::Object;
-use crate::record::{Field, Record};
-use bytes::Bytes;
+use crate::record::{Field, Kind, Node, Record, Value};
 
 /// What was written of a session, as far as its records can be found in it again.
 #[derive(Default)]
@@ -26,6 +26,9 @@ impl Trace {
         atoms(record, number, &mut self.atoms);
     }
 }
+
+/// Most lines are not longer.
+const USUAL: usize = 2 << 10;
 
 /// The records of a target as they are read.
 struct Target {
@@ -57,13 +60,15 @@ pub fn note(
     let mut packer = Packer::new(stage.room()?);
     derived(&mut target, &pairs, &mut packer)?;
     let mut pairs = pairs.into_iter().peekable();
+    let (mut bases, mut told) = (Vec::new(), Vec::new());
     for (number, item) in (0..).zip(source) {
-        let mut bases = Vec::new();
+        bases.clear();
+        told.clear();
         while let Some((_, base)) = pairs.next_if(|(record, _)| *record == number) {
             bases.push(base);
         }
-        let item = target.told(&item?.value, &bases)?;
-        packer.item(&item)?;
+        target.told(&item?.value, &bases, &mut told)?;
+        packer.item(&told)?;
     }
     packer.finish().map(Some)
 }
@@ -88,13 +93,13 @@ fn derived(target: &mut Target, pairs: &[(u32, u32)], packer: &mut Packer) -> Re
     for (_, base) in pairs {
         claimed.get_mut(*base as usize).into_iter().for_each(|claimed| *claimed = true);
     }
+    let mut item = Vec::new();
     for (number, _) in (0..).zip(&claimed).filter(|(_, claimed)| !**claimed) {
-        let line = target.shelf.line(number)?;
-        let record = canonical::record(&line)?;
-        let mut item = Vec::new();
+        let line = Outline::of(target.shelf.line(number)?);
+        item.clear();
         let mut object = Object::open(&mut item);
         target.name(number, object.key("derived"));
-        was(&record, &|_| true, &mut object);
+        was(&line, &|_, _| true, &mut object);
         object.close();
         packer.item(&item)?;
     }
@@ -121,51 +126,68 @@ impl Target {
     }
 
     /// A record of the source as what these of the target do not tell of it.
-    fn told(&mut self, record: &Record, bases: &[u32]) -> Result<Vec<u8>> {
-        let mut line = Vec::new();
+    fn told(&mut self, record: &Record, bases: &[u32], item: &mut Vec<u8>) -> Result<()> {
+        let mut line = Vec::with_capacity(USUAL);
         canonical::line(record, &mut line);
         line.pop();
-        let line = Bytes::from(line);
-        let mut item = Vec::new();
-        let mut object = Object::open(&mut item);
-        if bases.is_empty() {
-            object.member("is", &Base::new(Vec::new()).template(&line));
-            object.close();
-            return Ok(item);
-        }
+        let line = Outline::of(line.into());
         let lines = bases.iter().map(|base| self.shelf.line(*base));
-        let lines: Vec<_> = lines.collect::<Result<_>>()?;
-        let list = object.key("by");
-        for (i, base) in bases.iter().enumerate() {
-            list.push(if i == 0 { b'[' } else { b',' });
-            self.name(*base, list);
+        let base = Base::new(lines.collect::<Result<_>>()?);
+        let mut object = Object::open(item);
+        if let Some(first) = base.first() {
+            let list = object.key("by");
+            for (i, base) in bases.iter().enumerate() {
+                list.push(if i == 0 { b'[' } else { b',' });
+                self.name(*base, list);
+            }
+            list.push(b']');
+            was(first, &|field, bytes| differs(record, &line, field, bytes), &mut object);
         }
-        list.push(b']');
-        if let Some(first) = lines.first() {
-            let first = canonical::record(first)?;
-            let differs = |field| {
-                record.node.get(field).is_some_and(|own| first.node.get(field) != Some(own))
-            };
-            was(&first, &differs, &mut object);
-        }
-        object.member("is", &Base::new(lines).template(&line));
+        base.template(&line, object.key("is"));
         object.close();
-        Ok(item)
+        Ok(())
+    }
+}
+
+/// Whether a record, whose line this is, has the field with another value than the one that is
+/// spelled so.
+fn differs(record: &Record, line: &Outline, field: Field, bytes: &[u8]) -> bool {
+    // A line begins with what the record is.
+    let mut fields = record.node.iter().zip(line.inside(0).skip(1));
+    let own = fields.find(|((own, _), _)| *own == field);
+    own.is_some_and(|((_, value), at)| line.bytes(at) != bytes || !is_read_so(field, value))
+}
+
+/// Whether a field's value is of the kind that is read from its spelling.
+fn is_read_so(field: Field, value: &Value) -> bool {
+    let all = |node: &Node| node.iter().all(|(field, value)| is_read_so(field, value));
+    match value {
+        Value::Json(json) => !field.shape().is_group(json.as_bytes()),
+        Value::Node(node) => all(node),
+        Value::Nodes(nodes) => nodes.iter().all(all),
     }
 }
 
 /// Notes what fields of the target's record were, so that an edit of them is seen.
-fn was(record: &Record, counts: &dyn Fn(Field) -> bool, object: &mut Object<'_>) {
-    let fields = record.node.fields().filter(|field| !NOT_EDITED.contains(field));
-    let fields: Vec<_> = fields.filter(|field| counts(*field)).collect();
-    if fields.is_empty() {
+fn was(line: &Outline, counts: &dyn Fn(Field, &[u8]) -> bool, object: &mut Object<'_>) {
+    let mut members = line.inside(0);
+    let kind = members.next().and_then(|kind| Kind::named(inside(line.bytes(kind))));
+    let Some(kind) = kind else { return };
+    let fields = members.filter_map(|member| {
+        let name = line.name(member);
+        let field = Field::named(name.as_bytes()).find(|field| kind.admits(*field))?;
+        Some((field, member))
+    });
+    let mut fields = fields
+        .filter(|(field, _)| !NOT_EDITED.contains(field))
+        .filter(|(field, member)| counts(*field, line.bytes(*member)))
+        .peekable();
+    if fields.peek().is_none() {
         return;
     }
     let mut was = Object::open(object.key("was"));
-    for field in fields {
-        if let Some(print) = print::of_field(&record.node, field) {
-            text::quote(&print, was.key(field.name()));
-        }
+    for (field, member) in fields {
+        text::quote(&print::of_spelled(field, &line.json(member)), was.key(field.name()));
     }
     was.close();
 }

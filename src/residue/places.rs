@@ -1,17 +1,20 @@
 //! The values of a target's records, to be found by what they are.
 
 use super::forms::{self, FORMS, Form, TEXTS};
-use super::template::{inside, walk};
+use super::outline::{DEEPEST, Outline};
+use super::print::is_known_by;
+use super::template::inside;
 use crate::ids::fingerprint;
 use crate::json::Json;
 use bytes::Bytes;
 use std::cell::OnceCell;
-use std::collections::HashMap;
 
 /// Values shorter than this are referred to only where what they say is content.
 const LONG: usize = 24;
 /// Contents shorter than this are not.
 const SHORT: usize = 4;
+/// So many places are looked through as fast as they are sorted.
+const FEW: usize = 48;
 /// The members that hold what is said. Others of the same value may mean something else.
 const SAID: &[&str] =
     &["text", "thinking", "content", "output", "input", "result", "summary", "command", "final"];
@@ -20,120 +23,198 @@ const SAID: &[&str] =
 pub struct Place {
     /// The number of its record.
     pub record: usize,
-    /// The way to it.
-    pub path: String,
-    value: Json,
+    /// Its number in the outline of that.
+    pub at: usize,
     said: bool,
     normal: OnceCell<Bytes>,
-}
-
-impl Place {
-    /// The text here in its simplest spelling.
-    fn simple(&self) -> &Bytes {
-        self.normal.get_or_init(|| {
-            FORMS[1].other(&self.value).unwrap_or_else(|| self.value.clone()).bytes().clone()
-        })
-    }
 }
 
 /// The places of all values, in their order.
 pub struct Places {
     list: Vec<Place>,
-    /// The first place of each value in each of the forms, by its hash.
-    found: [OnceCell<HashMap<u64, usize>>; FORMS.len()],
+    /// The places of all values in each of the forms, by their hashes.
+    found: [OnceCell<Vec<(u64, usize)>>; FORMS.len()],
+}
+
+/// A value that is looked for.
+pub struct Sought<'a> {
+    /// The record that it is in.
+    pub record: &'a Outline,
+    /// Its number there.
+    pub at: usize,
+    /// The member that it is in.
+    pub key: &'a str,
+}
+
+impl Sought<'_> {
+    /// Whether it is long enough to be referred to wherever it stands; `None` if nothing can be
+    /// said of it but itself.
+    pub fn is_long(&self) -> Option<bool> {
+        let bytes = self.record.bytes(self.at);
+        let long = bytes.len() >= LONG;
+        let told = long || bytes.len() >= SHORT && SAID.contains(&self.key);
+        (told && matches!(bytes.first(), Some(b'"' | b'{' | b'['))).then_some(long)
+    }
 }
 
 impl Places {
     /// Those of these records.
-    pub fn of(lines: &[Json]) -> Self {
+    pub fn of(lines: &[Outline]) -> Self {
         let mut list = Vec::new();
         for (record, line) in lines.iter().enumerate() {
-            walk(line, &mut |path, key, value| {
-                let said = SAID.contains(&key);
-                if value.as_bytes().len() >= if said { SHORT } else { LONG } {
-                    let (path, value) = (path.to_owned(), value.clone());
-                    list.push(Place { record, path, value, said, normal: OnceCell::new() });
-                }
-            });
+            let mut add = |at, said| {
+                list.push(Place { record, at, said, normal: OnceCell::new() });
+            };
+            step(line, 0, "", 0, &mut add);
         }
         Self { list, found: Default::default() }
     }
 
-    /// Where a value stands under this member, or another form of it, and the form's name.
-    pub fn find(&self, value: &Json, key: &str) -> Option<(&Place, &'static str)> {
-        let bytes = value.as_bytes();
-        let long = bytes.len() >= LONG;
-        if !long && (bytes.len() < SHORT || !SAID.contains(&key))
-            || !matches!(bytes.first(), Some(b'"' | b'{' | b'['))
-        {
-            return None;
-        }
-        let (container, python) = (forms::is_container(value), OnceCell::new());
+    /// Where a value stands, or another form of it, and the form's name.
+    pub fn find(&self, lines: &[Outline], sought: &Sought<'_>) -> Option<(&Place, &'static str)> {
+        let long = sought.is_long()?;
+        let value = sought.record.json(sought.at);
+        let (container, python) = (forms::is_container(&value), OnceCell::new());
+        let is_python = || !sought.record.is_plain() && forms::is_python(&value);
         for (number, form) in FORMS.iter().enumerate() {
             if forms::is_of_containers(number) && !container
-                || forms::is_of_python(number) && !*python.get_or_init(|| forms::is_python(value))
+                || forms::is_of_python(number) && !*python.get_or_init(is_python)
             {
                 continue;
             }
-            if let Some(place) = self.made(number, value, form, long, value) {
+            if let Some(place) = self.made(lines, (number, &value), form, long, &value) {
                 return Some((place, form.name));
             }
         }
-        let held = forms::parsed(value)?;
+        let held = forms::parsed(&value)?;
         TEXTS.iter().find_map(|(number, form)| {
             if forms::is_of_python(*number) && !forms::is_python(&held) {
                 return None;
             }
-            Some((self.made(*number, &held, form, long, value)?, form.name))
+            Some((self.made(lines, (*number, &held), form, long, &value)?, form.name))
         })
     }
 
-    /// The place of what is `sought` in the form of this number, if `form` of that is the value.
+    /// The place of what is sought in the form of this number, if `form` of that is the value.
     fn made(
         &self,
-        number: usize,
-        sought: &Json,
+        lines: &[Outline],
+        (number, sought): (usize, &Json),
         form: &Form,
         long: bool,
         value: &Json,
     ) -> Option<&Place> {
-        let found = self.found.get(number)?.get_or_init(|| self.all(number));
-        let place = self.list.get(*found.get(&fingerprint(sought.as_bytes()))?)?;
-        let right = (long || place.said) && (form.make)(&place.value).as_ref() == Some(value);
+        let bytes = |place: &Place| lines.get(place.record).map(|line| line.bytes(place.at));
+        if number == 0 && self.list.len() <= FEW {
+            let place = self.list.iter().find(|place| bytes(place) == Some(sought.as_bytes()))?;
+            return self.right(lines, place, form, long, value);
+        }
+        let found = self.found.get(number)?.get_or_init(|| self.all(lines, number));
+        if found.is_empty() {
+            return None;
+        }
+        let print = fingerprint(sought.as_bytes());
+        let first = found.partition_point(|(other, _)| *other < print);
+        let (_, place) = found.get(first).filter(|(other, _)| *other == print)?;
+        self.right(lines, self.list.get(*place)?, form, long, value)
+    }
+
+    /// This place if what stands there may be referred to, and gives the value in this form.
+    fn right<'a>(
+        &self,
+        lines: &[Outline],
+        place: &'a Place,
+        form: &Form,
+        long: bool,
+        value: &Json,
+    ) -> Option<&'a Place> {
+        let line = lines.get(place.record).filter(|_| long || place.said)?;
+        let right = match form.name {
+            "" => line.bytes(place.at) == value.as_bytes(),
+            _ => (form.make)(&line.json(place.at)).as_ref() == Some(value),
+        };
         right.then_some(place)
     }
 
-    /// All values in one form.
-    fn all(&self, number: usize) -> HashMap<u64, usize> {
-        let mut found = HashMap::new();
-        for (at, place) in self.list.iter().enumerate() {
-            let made = match FORMS.get(number) {
-                Some(form) if number > 0 => form.other(&place.value),
-                _ => Some(place.value.clone()),
+    /// All values in one form, sorted by their hashes, those of one hash in their order.
+    fn all(&self, lines: &[Outline], number: usize) -> Vec<(u64, usize)> {
+        let mut found = Vec::new();
+        for (number_of_place, place) in self.list.iter().enumerate() {
+            let Some(line) = lines.get(place.record) else { continue };
+            let print = match FORMS.get(number) {
+                Some(form) if number > 0 => {
+                    // What is plain is its own simplest spelling.
+                    let other = number > 1 || !line.is_plain();
+                    let made = other.then(|| form.other(&line.json(place.at))).flatten();
+                    made.map(|made| fingerprint(made.as_bytes()))
+                }
+                _ => Some(fingerprint(line.bytes(place.at))),
             };
-            if let Some(made) = made {
-                found.entry(fingerprint(made.as_bytes())).or_insert(at);
-            }
+            found.extend(print.map(|print| (print, number_of_place)));
         }
+        found.sort_unstable();
         found
     }
 
-    /// A text that holds this one, and how many bytes of its simplest spelling stand before and
+    /// A text that holds this one of a record, and how many bytes of its simplest spelling stand before and
     /// behind that.
-    pub fn holding(&self, value: &Json) -> Option<(&Place, (usize, usize))> {
-        let bytes = value.as_bytes();
-        if bytes.first() != Some(&b'"') || FORMS[1].other(value).is_some() {
+    pub fn holding(
+        &self,
+        lines: &[Outline],
+        record: &Outline,
+        at: usize,
+    ) -> Option<(&Place, (usize, usize))> {
+        let bytes = record.bytes(at);
+        if !record.is_plain() && FORMS[1].other(&record.json(at)).is_some() {
             return None;
         }
         let sought = memchr::memmem::Finder::new(inside(bytes));
         self.list.iter().find_map(|place| {
-            let text = place.value.as_bytes();
+            let line = lines.get(place.record)?;
+            let text = line.bytes(place.at);
             if text.first() != Some(&b'"') || text.len() <= bytes.len() {
                 return None;
             }
-            let whole = inside(place.simple());
+            let whole = inside(simple(line, place));
             let at = sought.find(whole)?;
             Some((place, (at, whole.len() - at - (bytes.len() - 2))))
         })
+    }
+}
+
+/// The text at a place in its simplest spelling.
+fn simple<'a>(line: &'a Outline, place: &'a Place) -> &'a [u8] {
+    if line.is_plain() {
+        return line.bytes(place.at);
+    }
+    place.normal.get_or_init(|| {
+        let value = line.json(place.at);
+        FORMS[1].other(&value).unwrap_or(value).bytes().clone()
+    })
+}
+
+/// Shows every value below this one that has a place of its own and is long enough to be referred
+/// to, and whether it is what is said.
+fn step(line: &Outline, at: usize, key: &str, depth: usize, show: &mut dyn FnMut(usize, bool)) {
+    if depth >= DEEPEST {
+        return;
+    }
+    let mut add = |inside: usize, key: &str| {
+        let said = SAID.contains(&key);
+        if line.bytes(inside).len() >= if said { SHORT } else { LONG } {
+            show(inside, said);
+        }
+        step(line, inside, key, depth + 1, show);
+    };
+    if line.bytes(at).first() != Some(&b'{') {
+        return line.inside(at).for_each(|inside| add(inside, key));
+    }
+    for inside in line.inside(at) {
+        let name = line.name(inside);
+        // A way cannot say such a name, and it leads to the first of those that are equal.
+        let hidden = name.contains('/') || line.is_again(at, inside);
+        if !hidden && (depth > 0 || is_known_by(&name)) {
+            add(inside, &name);
+        }
     }
 }

@@ -29,11 +29,9 @@ pub fn is_known_by(name: &str) -> bool {
 
 /// Half of what a record says, its spelling apart: enough to know it again among its neighbours.
 pub fn of(record: &Record) -> u64 {
-    let mut node = record.node.clone();
-    let own = |field: &&Field| record.kind == Kind::Session && **field == Field::Id;
-    APART.iter().filter(|field| !own(field)).for_each(|field| drop(node.take(*field)));
-    let mut line = Vec::new();
-    canonical::line(&Record { kind: record.kind, node }, &mut line);
+    let own = |field| record.kind == Kind::Session && field == Field::Id;
+    let mut line = Vec::with_capacity(1 << 10);
+    canonical::line_of(record, &|field| own(field) || !APART.contains(&field), &mut line);
     hash(&Json::checked(line.into()).normal())
 }
 
@@ -57,16 +55,29 @@ pub fn kept(print: u64) -> u64 {
 
 /// A short hash of a field, to see whether a person changed it.
 pub fn of_field(node: &Node, field: Field) -> Option<String> {
-    let bytes = match node.get(field)? {
-        Value::Json(json) => json.normal(),
+    match node.get(field)? {
+        Value::Json(json) => Some(short(json)),
         _ => {
             let mut only = Node::default();
             only.set(field, node.get(field)?.clone());
             let mut line = Vec::new();
-            let record = Record { kind: crate::record::Kind::Message, node: only };
-            canonical::line(&record, &mut line);
-            Json::checked(line.into()).normal()
+            canonical::line(&Record { kind: Kind::Message, node: only }, &mut line);
+            Some(short(&Json::checked(line.into())))
         }
-    };
-    Some(format!("{:08x}", hash(&bytes) >> 32))
+    }
+}
+
+/// The same of a field as a line of the canonical stream spells it.
+pub fn of_spelled(field: Field, value: &Json) -> String {
+    if !field.shape().is_group(value.as_bytes()) {
+        return short(value);
+    }
+    let mut line = format!("{{\"kind\":\"message\",\"{}\":", field.name()).into_bytes();
+    line.extend_from_slice(value.as_bytes());
+    line.push(b'}');
+    short(&Json::checked(line.into()))
+}
+
+fn short(value: &Json) -> String {
+    format!("{:08x}", hash(&value.normal()) >> 32)
 }

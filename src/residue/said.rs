@@ -1,9 +1,9 @@
 //! What messages say, and how they come to say something else.
 
 use super::align::spelled;
+use super::fill::members;
 use super::merge::named;
 use super::print;
-use super::template::members;
 use crate::context::plain;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};

@@ -9,7 +9,7 @@ mod read;
 mod repair;
 mod write;
 
-pub use write::line;
+pub use write::{line, line_of};
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer};
 use crate::position::Located;
-use crate::record::{Node, Record, Value};
+use crate::record::{Field, Node, Record, Value};
 use std::io::Write;
 
 /// Opens a stream for writing.
@@ -48,41 +48,45 @@ impl Writer for Stream {
 
 /// Appends one record and its line ending.
 pub fn line(record: &Record, out: &mut Vec<u8>) {
+    line_of(record, &|_| true, out);
+}
+
+/// The same with no other fields than those that count.
+pub fn line_of(record: &Record, counts: &dyn Fn(Field) -> bool, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"kind\":\"");
     out.extend_from_slice(record.kind.name().as_bytes());
     out.push(b'"');
-    members(&record.node, b',', out);
+    for (field, value) in record.node.iter().filter(|(field, _)| counts(*field)) {
+        out.push(b',');
+        member(field, value, out);
+    }
     out.extend_from_slice(b"}\n");
 }
 
-/// Writes members, the first behind `before`.
-fn members(node: &Node, before: u8, out: &mut Vec<u8>) {
-    let mut separator = before;
-    for (field, value) in node.iter() {
-        out.push(separator);
-        separator = b',';
-        out.push(b'"');
-        out.extend_from_slice(field.name().as_bytes());
-        out.extend_from_slice(b"\":");
-        match value {
-            Value::Json(json) => out.extend_from_slice(json.as_bytes()),
-            Value::Node(node) => object(node, out),
-            Value::Nodes(nodes) => {
-                for (i, node) in nodes.iter().enumerate() {
-                    out.push(if i == 0 { b'[' } else { b',' });
-                    object(node, out);
-                }
-                out.extend_from_slice(if nodes.is_empty() { b"[]" } else { b"]" });
+fn member(field: Field, value: &Value, out: &mut Vec<u8>) {
+    out.push(b'"');
+    out.extend_from_slice(field.name().as_bytes());
+    out.extend_from_slice(b"\":");
+    match value {
+        Value::Json(json) => out.extend_from_slice(json.as_bytes()),
+        Value::Node(node) => object(node, out),
+        Value::Nodes(nodes) => {
+            for (i, node) in nodes.iter().enumerate() {
+                out.push(if i == 0 { b'[' } else { b',' });
+                object(node, out);
             }
+            out.extend_from_slice(if nodes.is_empty() { b"[]" } else { b"]" });
         }
     }
 }
 
 fn object(node: &Node, out: &mut Vec<u8>) {
-    if node.is_empty() {
-        out.push(b'{');
-    } else {
-        members(node, b'{', out);
+    out.push(b'{');
+    for (i, (field, value)) in node.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        member(field, value, out);
     }
     out.push(b'}');
 }

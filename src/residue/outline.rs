@@ -1,0 +1,249 @@
+//! A JSON text as a list of its values, each found once.
+//!
+//! Values stand in the order of the text, a list or an object before what is in it. So what is
+//! inside of a value are the entries right behind its own, and nothing is kept for a value but
+//! where it stands.
+
+use crate::json::{Cursor, Fault, Json, Span, text};
+use bytes::Bytes;
+use std::borrow::Cow;
+
+/// How deep values are looked into.
+pub const DEEPEST: usize = 24;
+
+/// A text and where its values stand.
+pub struct Outline {
+    text: Bytes,
+    list: Vec<Entry>,
+    plain: bool,
+    names_plain: bool,
+}
+
+/// Where a value stands.
+#[derive(Clone, Copy)]
+struct Entry {
+    /// Its name, quotes included; empty for what has none.
+    key: Span,
+    value: Span,
+    /// The entry behind the last one that is inside of it.
+    after: usize,
+    /// Whether there is no white space between its parts.
+    tight: bool,
+}
+
+impl Outline {
+    /// That of a text which was checked.
+    pub fn of(text: Bytes) -> Self {
+        let mut walk = Walk { cursor: Cursor::new(&text), list: Vec::new(), tight: true };
+        // The bytes are known to be JSON, so the walk ends where the value does.
+        walk.value(Span { start: 0, end: 0 }, 0).unwrap_or_default();
+        let Walk { list, tight, .. } = walk;
+        let plain = tight && text::is_simple(&text);
+        let odd = |entry: &Entry| match entry.key.of(&text) {
+            b"\"\"" => true,
+            key => key.contains(&b'\\'),
+        };
+        Self { names_plain: !list.iter().any(odd), list, plain, text }
+    }
+
+    /// Whether every value that is looked into has its simplest spelling.
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// Whether every name is spelled as it is, and is not empty.
+    pub fn has_plain_names(&self) -> bool {
+        self.names_plain
+    }
+
+    /// The text.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The spelling of a value; that of the whole text is the first.
+    pub fn bytes(&self, at: usize) -> &[u8] {
+        self.list.get(at).map(|entry| entry.value.of(&self.text)).unwrap_or_default()
+    }
+
+    /// A value.
+    pub fn json(&self, at: usize) -> Json {
+        let span = self.list.get(at).map_or(Span { start: 0, end: 0 }, |entry| entry.value);
+        Json::checked(self.text.slice(span.start..span.end))
+    }
+
+    /// The spelling of a member's name, quotes included.
+    pub fn key(&self, at: usize) -> &[u8] {
+        self.list.get(at).map(|entry| entry.key.of(&self.text)).unwrap_or_default()
+    }
+
+    /// A member's name.
+    pub fn name(&self, at: usize) -> Cow<'_, str> {
+        let key = self.key(at);
+        let inner = key.get(1..key.len().saturating_sub(1)).unwrap_or_default();
+        match std::str::from_utf8(inner) {
+            Ok(name) if !inner.contains(&b'\\') => Cow::Borrowed(name),
+            _ => Cow::Owned(text::decode(key).unwrap_or_default()),
+        }
+    }
+
+    /// Whether a value has no white space between its own parts.
+    pub fn is_tight(&self, at: usize) -> bool {
+        self.list.get(at).is_some_and(|entry| entry.tight)
+    }
+
+    /// The entry behind a value and all that is inside of it.
+    pub fn after(&self, at: usize) -> usize {
+        self.list.get(at).map_or(at + 1, |entry| entry.after)
+    }
+
+    /// What stands inside of a value, one level below it.
+    pub fn inside(&self, at: usize) -> impl Iterator<Item = usize> {
+        let (mut next, end) = (at + 1, self.after(at));
+        std::iter::from_fn(move || {
+            let inside = (next < end).then_some(next)?;
+            next = self.after(next);
+            Some(inside)
+        })
+    }
+
+    /// The first member of an object whose name is spelled so.
+    pub fn member(&self, at: usize, key: &[u8]) -> Option<usize> {
+        self.inside(at).find(|member| self.key(*member) == key)
+    }
+
+    /// Whether a member of an object has the name of one before it.
+    pub fn is_again(&self, object: usize, member: usize) -> bool {
+        let mut before = self.inside(object).take_while(|before| *before < member);
+        if self.names_plain {
+            let key = self.key(member);
+            return before.any(|before| self.key(before) == key);
+        }
+        let name = self.name(member);
+        before.any(|before| self.name(before) == name)
+    }
+
+    /// The way from the whole text to a value in it.
+    pub fn way(&self, to: usize) -> String {
+        let (mut way, mut at) = (String::new(), 0);
+        while at < to {
+            let mut inside = self.inside(at).enumerate();
+            let step = inside.find(|(_, inside)| (*inside..self.after(*inside)).contains(&to));
+            let Some((number, inside)) = step else { break };
+            way.push('/');
+            if self.key(inside).is_empty() {
+                way.push_str(&number.to_string());
+            } else {
+                way.push_str(&self.name(inside));
+            }
+            at = inside;
+        }
+        way
+    }
+}
+
+struct Walk<'a> {
+    cursor: Cursor<'a>,
+    list: Vec<Entry>,
+    /// Whether all that was walked through is.
+    tight: bool,
+}
+
+impl Walk<'_> {
+    /// Walks over the value that begins here, and gives its length.
+    fn value(&mut self, key: Span, depth: usize) -> Result<usize, Fault> {
+        let first = self.cursor.peek();
+        let (place, start) = (self.list.len(), self.cursor.at());
+        let (value, after) = (Span { start, end: start }, place + 1);
+        self.list.push(Entry { key, value, after, tight: true });
+        let inside = match first {
+            Some(b'{') if depth < DEEPEST => self.members(depth),
+            Some(b'[') if depth < DEEPEST => self.items(depth),
+            Some(b'{' | b'[') => self.cursor.skip_value().map(|_| None),
+            _ => {
+                let end = self.cursor.skip_value()?.end;
+                self.ended(place, end, true);
+                return Ok(end - start);
+            }
+        };
+        let length = self.cursor.at() - start;
+        self.ended(place, self.cursor.at(), inside.ok() == Some(Some(length)));
+        Ok(length)
+    }
+
+    fn ended(&mut self, place: usize, end: usize, tight: bool) {
+        let after = self.list.len();
+        self.tight &= tight;
+        let Some(entry) = self.list.get_mut(place) else { return };
+        (entry.value.end, entry.after, entry.tight) = (end, after, tight);
+    }
+
+    /// Walks through an object. Gives the length that it has without white space between its parts.
+    fn members(&mut self, depth: usize) -> Result<Option<usize>, Fault> {
+        self.cursor.begin_object()?;
+        let mut length: usize = 0;
+        while let Some(key) = self.cursor.next_key()? {
+            length += key.end - key.start + self.value(key, depth + 1)? + 2;
+        }
+        Ok(Some(length.max(1) + 1))
+    }
+
+    /// The same for a list.
+    fn items(&mut self, depth: usize) -> Result<Option<usize>, Fault> {
+        self.cursor.begin_array()?;
+        let mut length: usize = 0;
+        while self.cursor.next_element()? {
+            length += self.value(Span { start: 0, end: 0 }, depth + 1)? + 1;
+        }
+        Ok(Some(length.max(1) + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outline(text: &str) -> Outline {
+        Outline::of(Bytes::from(text.to_owned()))
+    }
+
+    #[test]
+    fn every_value_is_found_where_it_stands() {
+        let outline = outline(r#"{"a":[1,{"b":"x"},[]],"c": null}"#);
+        let found: Vec<_> = (1..7).map(|at| outline.bytes(at)).collect();
+        let wanted: [&[u8]; 6] =
+            [br#"[1,{"b":"x"},[]]"#, b"1", br#"{"b":"x"}"#, b"\"x\"", b"[]", b"null"];
+        assert_eq!(found, wanted);
+        assert_eq!(outline.bytes(0), outline.text());
+        assert_eq!(outline.inside(0).collect::<Vec<_>>(), [1, 6]);
+        assert_eq!(outline.inside(1).collect::<Vec<_>>(), [2, 3, 5]);
+        assert_eq!(outline.member(0, b"\"c\""), Some(6));
+        let ways: Vec<_> = (0..7).map(|at| outline.way(at)).collect();
+        assert_eq!(ways, ["", "/a", "/a/0", "/a/1", "/a/1/b", "/a/2", "/c"]);
+        assert!(!outline.is_tight(0) && outline.is_tight(1) && outline.is_tight(5));
+    }
+
+    #[test]
+    fn what_is_plain_has_its_simplest_spelling() {
+        for text in [r#"{"a":"\n\"","b":[{},[]]}"#, "12", r#""é""#, r#""\u001b[0m""#] {
+            assert!(outline(text).is_plain(), "{text}");
+            assert_eq!(outline(text).json(0).normal(), text.as_bytes());
+        }
+        let deep = format!("{}{}", "[".repeat(30), "]".repeat(30));
+        for text in [
+            r#"{"a": 1}"#,
+            r#"["\u00e9"]"#,
+            r#""a\/b""#,
+            r#""\u001B""#,
+            r#""\u0009""#,
+            "[ ]",
+            "{ }",
+            &deep,
+        ] {
+            assert!(!outline(text).is_plain(), "{text}");
+        }
+        assert!(outline(r#"{"a":"\n"}"#).has_plain_names());
+        assert!(!outline(r#"{"a\n":1}"#).has_plain_names());
+        assert!(!outline(r#"[{"":1}]"#).has_plain_names());
+    }
+}
