@@ -88,7 +88,7 @@ fn string_end(text: &[u8], mut at: usize) -> usize {
 }
 
 fn string_normal(string: &[u8], out: &mut Vec<u8>) {
-    if memchr::memchr(b'\\', string).is_none() {
+    if text::is_simple(string) {
         out.extend_from_slice(string);
         return;
     }

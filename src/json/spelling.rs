@@ -1,6 +1,6 @@
 //! The spellings that producers give to JSON, and the words that Python adds to it.
 
-use super::text::{decode_wtf8, quote_wtf8};
+use super::text::{decode_wtf8, is_simple, quote_wtf8};
 
 /// How a producer spells JSON. Numbers and the order of members are the value's own.
 ///
@@ -84,11 +84,18 @@ impl Spelling {
 
     /// Appends a string, given without its quotes.
     fn string(self, inner: &[u8], out: &mut Vec<u8>) {
-        let plain = |b: &u8| matches!(b, b' '..=b'~') && *b != b'\\';
         let start = out.len();
-        if inner.iter().all(plain) {
+        // Mostly there is nothing to be spelled otherwise but what is not ASCII.
+        if let Ok(text) = std::str::from_utf8(inner)
+            && inner.iter().all(|b| *b >= b' ')
+            && is_simple(inner)
+        {
             out.push(b'"');
-            out.extend_from_slice(inner);
+            if self.ascii {
+                escape(text, out)
+            } else {
+                out.extend_from_slice(inner)
+            }
             out.push(b'"');
             return;
         }
@@ -103,16 +110,20 @@ impl Spelling {
     }
 }
 
-/// Appends a quoted string with an escape for each character that is not printable ASCII.
-fn escape(quoted: &str, out: &mut Vec<u8>) {
-    for c in quoted.chars() {
-        if let ' '..='~' = c {
-            out.push(c as u8);
-        } else {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
-            }
+/// Appends text with an escape for each character that is not printable ASCII.
+fn escape(text: &str, out: &mut Vec<u8>) {
+    let mut rest = text;
+    loop {
+        let odd = rest.bytes().position(|b| !matches!(b, b' '..=b'~'));
+        let (plain, behind) = rest.split_at(odd.unwrap_or(rest.len()));
+        out.extend_from_slice(plain.as_bytes());
+        let mut chars = behind.chars();
+        let Some(c) = chars.next() else { return };
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            let digit = |shift: u32| b"0123456789abcdef"[usize::from(*unit >> shift & 0xf)];
+            out.extend([b'\\', b'u', digit(12), digit(8), digit(4), digit(0)]);
         }
+        rest = chars.as_str();
     }
 }
 

@@ -15,6 +15,8 @@ pub const DEEPEST: usize = 24;
 pub struct Outline {
     text: Bytes,
     list: Vec<Entry>,
+    /// Whether there is no white space anywhere between values.
+    tight: bool,
     plain: bool,
     names_plain: bool,
 }
@@ -43,12 +45,17 @@ impl Outline {
             b"\"\"" => true,
             key => key.contains(&b'\\'),
         };
-        Self { names_plain: !list.iter().any(odd), list, plain, text }
+        Self { names_plain: !list.iter().any(odd), list, tight, plain, text }
     }
 
     /// Whether every value that is looked into has its simplest spelling.
     pub fn is_plain(&self) -> bool {
         self.plain
+    }
+
+    /// Whether this one has.
+    pub fn is_simple(&self, at: usize) -> bool {
+        self.plain || self.tight && text::is_simple(self.bytes(at))
     }
 
     /// Whether every name is spelled as it is, and is not empty.

@@ -75,7 +75,7 @@ impl Places {
         let long = sought.is_long()?;
         let value = sought.record.json(sought.at);
         let (container, python) = (forms::is_container(&value), OnceCell::new());
-        let is_python = || !sought.record.is_plain() && forms::is_python(&value);
+        let is_python = || !sought.record.is_simple(sought.at) && forms::is_python(&value);
         for (number, form) in FORMS.iter().enumerate() {
             if forms::is_of_containers(number) && !container
                 || forms::is_of_python(number) && !*python.get_or_init(is_python)
@@ -143,8 +143,7 @@ impl Places {
             let Some(line) = lines.get(place.record) else { continue };
             let print = match FORMS.get(number) {
                 Some(form) if number > 0 => {
-                    // What is plain is its own simplest spelling.
-                    let other = number > 1 || !line.is_plain();
+                    let other = number > 1 || !line.is_simple(place.at);
                     let made = other.then(|| form.other(&line.json(place.at))).flatten();
                     made.map(|made| fingerprint(made.as_bytes()))
                 }
@@ -165,7 +164,7 @@ impl Places {
         at: usize,
     ) -> Option<(&Place, (usize, usize))> {
         let bytes = record.bytes(at);
-        if !record.is_plain() && FORMS[1].other(&record.json(at)).is_some() {
+        if !record.is_simple(at) && FORMS[1].other(&record.json(at)).is_some() {
             return None;
         }
         let sought = memchr::memmem::Finder::new(inside(bytes));
