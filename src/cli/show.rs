@@ -95,7 +95,13 @@ impl Show {
         let least = if self.quiet { Severity::Error } else { Severity::Note };
         let wanted = |code: &Code| code.severity() >= least;
         let mut told = 0;
-        for found in report.findings.diagnostics.iter().filter(|d| wanted(&d.code)).take(shown) {
+        let mut list: Vec<_> =
+            report.findings.diagnostics.iter().filter(|d| wanted(&d.code)).collect();
+        if list.len() > shown {
+            // What matters most must not be among those that are left out.
+            list.sort_by_key(|found| std::cmp::Reverse(found.code.severity()));
+        }
+        for found in list.into_iter().take(shown) {
             let _ = writeln!(
                 out,
                 "{}",

@@ -22,7 +22,7 @@ use crate::session::Session;
 pub use form::Form;
 use form::{Forming, List};
 use joined::Joined;
-pub use plain::plain;
+pub use plain::{as_message, is_plain, plain};
 use route::{Route, Walk};
 use std::io::Write;
 use std::ops::ControlFlow;

@@ -2,7 +2,7 @@
 
 use crate::json::Json;
 use crate::mapping::Object;
-use crate::record::{Field, Node, Value, block};
+use crate::record::{Field, Kind, Node, Record, Value, block};
 
 /// A message as role and blocks: texts that stand side by side are one, a string is a block, the
 /// arguments of calls are values. `None` if nothing is said. With `thinking`, signed thoughts
@@ -19,6 +19,25 @@ pub fn plain(message: &Node, thinking: bool) -> Option<Node> {
     }
     out.set(Field::Content, content);
     Some(out)
+}
+
+/// Whether every format has the roles of a message.
+#[must_use]
+pub fn is_plain(message: &Record) -> bool {
+    let roles = ["system", "user", "assistant", "tool"];
+    message.kind == Kind::Message && roles.iter().any(|role| message.node.is(Field::Role, role))
+}
+
+/// What is sent in place of a record that only its source knows, as a message.
+#[must_use]
+pub fn as_message(sent: Node, record: &Node) -> Record {
+    let mut node = Node::with_capacity(6);
+    let own = [Field::Id, Field::Parent, Field::IdMade, Field::Time].map(|field| (field, record));
+    let told = [Field::Role, Field::Content].map(|field| (field, &sent));
+    for (field, from) in own.into_iter().chain(told) {
+        from.get(field).into_iter().for_each(|value| node.set(field, value.clone()));
+    }
+    Record { kind: Kind::Message, node }
 }
 
 fn contents(content: Option<&Value>, thinking: bool) -> Vec<Node> {

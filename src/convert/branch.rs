@@ -1,6 +1,7 @@
 //! What of a session a linear target gets: the branch that it stands on, as the source's own
 //! software would send it to a model.
 
+use crate::context::{as_message, is_plain};
 use crate::diagnostic::{Fate, Log};
 use crate::error::Result;
 use crate::format::{Context, ContextFn, Cx, Format, Options, Parts};
@@ -138,7 +139,7 @@ impl Branch {
         let message = context.message(position, &located.value);
         let sent = message.and_then(|message| {
             let sent = context.sent(&message)?;
-            Some(if is_plain(&message) { message } else { said(sent, &located.value.node) })
+            Some(if is_plain(&message) { message } else { as_message(sent, &located.value.node) })
         });
         match sent {
             Some(value) => Some(Located { value, at: located.at }),
@@ -194,21 +195,4 @@ fn rules(session: &Record, to: Spec) -> Option<(ContextFn, bool)> {
 fn is_as_linear(session: &Node, to: Spec) -> bool {
     let source = session.text(Field::Source).and_then(|source| Spec::parse(&source).ok());
     source.is_some_and(|from| from.format.name == to.format.name && !from.version().tree)
-}
-
-/// Whether every format has the roles of a message.
-fn is_plain(message: &Record) -> bool {
-    let roles = ["system", "user", "assistant", "tool"];
-    message.kind == Kind::Message && roles.iter().any(|role| message.node.is(Field::Role, role))
-}
-
-/// What is sent in place of a record that only its source knows, as a message.
-fn said(sent: Node, record: &Node) -> Record {
-    let mut node = Node::with_capacity(6);
-    let own = [Field::Id, Field::Parent, Field::IdMade, Field::Time].map(|field| (field, record));
-    let told = [Field::Role, Field::Content].map(|field| (field, &sent));
-    for (field, from) in own.into_iter().chain(told) {
-        from.get(field).into_iter().for_each(|value| node.set(field, value.clone()));
-    }
-    Record { kind: Kind::Message, node }
 }

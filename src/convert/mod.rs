@@ -36,46 +36,68 @@ pub fn run(
     let Some(mut merged) = merged else {
         return plainly(from, version, to, parts, sink, cx);
     };
-    let done = match source(&canonical::FORMAT, 1, &mut merged.parts, cx)? {
-        Some(home)
-            if merged.changed && Spec::parse(&home).is_ok_and(|home| home.format == to.format) =>
-        {
-            edited(to, merged, sink, cx)?
-        }
-        _ => plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx)?,
+    let home = source(&canonical::FORMAT, 1, &mut merged.parts, cx)?;
+    let home = home.and_then(|home| Spec::parse(&home).ok());
+    // The stream holds whatever there is.
+    let home = home.filter(|_| merged.changed && to.format.name != canonical::FORMAT.name);
+    let done = match home {
+        Some(home) => edited(home, to, merged, sink, cx)?,
+        None => plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx)?,
     };
     Ok(Outcome { from: version, ..done })
 }
 
-/// Brings a session home that was edited while it was away. Writers trust that a session of their own
-/// format hangs together, and an edit from elsewhere may not; so what was written is read again. If
-/// it does not say what the file shows, it is written as that shows it, without the residue.
-fn edited(to: Spec, mut merged: Merged, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Outcome> {
+/// Takes a session further, or home, that was edited while it was away from `home`. Writers trust
+/// that a session of their own format hangs together, and an edit from elsewhere may not; so what is
+/// written at home is read again. If it does not say what the file shows, that is written as it shows
+/// itself, without the residue.
+fn edited(
+    home: Spec,
+    to: Spec,
+    mut merged: Merged,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Outcome> {
     let log = Log::default();
     let inner = Cx { options: cx.options, log: &log };
-    let mut stage = Stage::tentative(sink);
-    let written = plainly(&canonical::FORMAT, 1, to, &mut merged.parts, &mut stage, &inner);
-    let says = |stage: &mut Stage<'_>, merged: &mut Merged| {
-        says_the_same((to.format, &mut stage.whole()?), (&canonical::FORMAT, &mut merged.parts), cx)
-    };
-    let kept = match written {
-        Err(error) if is_no_fault_of_the_session(&error) => return Err(error),
-        Err(_) => None,
-        // A line that shows a message which is gone says something else than it did.
-        Ok(_) if log.count_of(Code::MissingTarget) > 0 => None,
-        Ok(done) => match says(&mut stage, &mut merged) {
-            Err(error) if is_no_fault_of_the_session(&error) => return Err(error),
-            same => same.unwrap_or(false).then_some(done),
-        },
-    };
-    if let Some(done) = kept {
+    let is_home = home.format.name == to.format.name;
+    let mut stage = if is_home { Stage::tentative(sink) } else { Stage::trial(sink) };
+    let target = if is_home { to } else { home };
+    let kept = says_at_home(target, &mut merged, &mut stage, &inner)?;
+    if let Some(done) = kept.filter(|_| is_home) {
         cx.log.take_over(log);
         return stage.finish(None, None).map(|()| done);
     }
     drop(stage);
+    if kept.is_some() {
+        return plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx);
+    }
     let why = "what was edited or added has no place in the session that the file comes from";
     cx.report(refused(why).into_diagnostic());
     plainly(&canonical::FORMAT, 1, to, &mut merged.shown, sink, cx)
+}
+
+/// Writes a session at home. `None` if it does not say there what the file shows.
+fn says_at_home(
+    home: Spec,
+    merged: &mut Merged,
+    stage: &mut Stage<'_>,
+    cx: &Cx<'_>,
+) -> Result<Option<Outcome>> {
+    let done = match plainly(&canonical::FORMAT, 1, home, &mut merged.parts, stage, cx) {
+        Err(error) if is_no_fault_of_the_session(&error) => return Err(error),
+        Err(_) => return Ok(None),
+        Ok(done) => done,
+    };
+    // A line that shows a message which is gone says something else than it did.
+    if cx.log.count_of(Code::MissingTarget) > 0 {
+        return Ok(None);
+    }
+    let mut written = stage.whole()?;
+    match says_the_same((home.format, &mut written), (&canonical::FORMAT, &mut merged.parts), cx) {
+        Err(error) if is_no_fault_of_the_session(&error) => Err(error),
+        same => Ok(same.unwrap_or(false).then_some(done)),
+    }
 }
 
 fn is_no_fault_of_the_session(error: &Error) -> bool {

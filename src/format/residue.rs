@@ -60,7 +60,8 @@ pub struct Load<'l> {
 }
 
 /// Copies lines, and gives chunks to `put` with the line that is to carry them: as evenly spread
-/// as can be, none before line `first`, counted from 1, and from line `last` on all that are left.
+/// as can be, none before line `first`, counted from 1, and at line `last` all that are left. They
+/// come early, for people delete what stands at the end.
 /// A line that `put` refuses is written as it is, and the next one gets its chunks.
 ///
 /// # Errors
@@ -79,7 +80,7 @@ pub fn spread(
     while let Some(line) = lines.next()? {
         number += 1;
         let passed = (number + 1).saturating_sub(first).min(room);
-        let due = if number < first { 0 } else { load.count * passed / room };
+        let due = if number < first { 0 } else { (load.count * passed).div_ceil(room) };
         while taken < due {
             chunks.extend((load.next)()?);
             taken += 1;

@@ -1,10 +1,11 @@
 //! What was asked abroad, as the format that the session comes from tells of a question.
 
 use super::home::read_back;
+use super::retold::Turn;
 use crate::formats::Spec;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// So many messages make one question and its answers at most; what is more is one without a
 /// question.
@@ -23,13 +24,41 @@ pub struct Asked {
     numbers: HashMap<Kind, f64>,
     /// When what stands before the open question was said.
     before: Option<Json>,
-    /// The open question and its answers, as the file shows them and as they are at home.
-    open: Vec<(Record, Vec<Record>)>,
+    /// The open question and its answers.
+    open: Vec<Said>,
+    /// What stands behind messages while they are settled.
+    waiting: Vec<Record>,
+    /// What turns of the file tell that are new, by their numbers, and what the open question's does.
+    abroad: BTreeMap<Turn, Record>,
+    turn: Option<Record>,
+    /// Whether the file is of the source's own format, and says around a question what that does.
+    pub native: bool,
     /// What the state of the session says of the new runs.
     state: Node,
     /// How many answers they have.
     answers: u64,
 }
+
+/// A new message.
+struct Said {
+    /// As the file shows it.
+    shown: Record,
+    /// As it is at home.
+    made: Vec<Record>,
+    /// What stands behind it, and is no message.
+    behind: Vec<Record>,
+}
+
+/// What a turn of another format tells better than what it is made of.
+const TOLD: &[Field] = &[
+    Field::Time,
+    Field::Model,
+    Field::Duration,
+    Field::Tokens,
+    Field::TotalCost,
+    Field::Eval,
+    Field::Attempt,
+];
 
 fn whole(json: &Json) -> Option<u64> {
     json.float().filter(|number| *number >= 0.0).map(|number| number as u64)
@@ -70,20 +99,73 @@ impl Asked {
         is_question(message) || self.open.len() >= MOST
     }
 
-    /// Takes a new message, and what it is at home, said after `before`.
-    pub fn add(&mut self, shown: Record, made: Vec<Record>, before: Option<Json>) {
+    /// A new turn of the file, which is number `turn` there.
+    pub fn keep(&mut self, turn: Turn, record: Record) {
+        self.abroad.insert(turn, record);
+    }
+
+    /// When a turn of the file was, if that is new.
+    pub fn time_of(&self, turn: Option<Turn>) -> Option<&Json> {
+        let kept = turn.and_then(|turn| self.abroad.get(&turn)).or(self.turn.as_ref());
+        kept?.node.json(Field::Time)
+    }
+
+    /// Takes a new message of this turn, and what it is at home, said after `before`.
+    pub fn add(
+        &mut self,
+        turn: Option<Turn>,
+        shown: Record,
+        made: Vec<Record>,
+        before: Option<Json>,
+    ) {
         if self.open.is_empty() {
             self.before = before;
+            self.turn = turn.and_then(|turn| self.abroad.remove(&turn));
         }
-        self.open.push((shown, made));
+        self.open.push(Said { shown, made, behind: Vec::new() });
+    }
+
+    /// Takes what stands behind the last message and is none. Gives it back where none is open.
+    pub fn behind(&mut self, record: Record) -> Option<Record> {
+        match self.open.last_mut() {
+            Some(said) => {
+                said.behind.push(record);
+                None
+            }
+            None => Some(record),
+        }
+    }
+
+    /// New turns of the file without messages of their own.
+    pub fn left(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.abroad).into_values().collect()
     }
 
     /// What is open, with all that `home` says of it.
     pub fn settle(&mut self, home: Option<Spec>) -> Vec<Record> {
         let open = std::mem::take(&mut self.open);
-        let (shown, made): (Vec<_>, Vec<_>) = open.into_iter().unzip();
-        let made: Vec<_> = made.into_iter().flatten().collect();
-        home.and_then(|home| self.at_home(home, shown, &made)).unwrap_or(made)
+        let told = self.turn.take();
+        let (mut shown, mut made) = (Vec::new(), Vec::new());
+        for said in open {
+            shown.push(said.shown);
+            // What stands behind a message goes with its last part.
+            let last = said.made.len().saturating_sub(1);
+            let parts = said.made.into_iter().enumerate();
+            made.extend(
+                parts.map(|(n, part)| (part, if n == last { said.behind.len() } else { 0 })),
+            );
+            self.waiting.extend(said.behind);
+        }
+        let home = home.filter(|_| !self.native);
+        let all = home.and_then(|home| self.at_home(home, shown, &made, told.as_ref()));
+        let mut waiting = std::mem::take(&mut self.waiting).into_iter();
+        // A turn that has no place at home rides on.
+        let mut out: Vec<_> = told.into_iter().filter(|_| self.turns.is_none()).collect();
+        for (record, behind) in all.unwrap_or(made) {
+            out.push(record);
+            out.extend(waiting.by_ref().take(behind));
+        }
+        out
     }
 
     /// Adds to the state of the session what the new runs have.
@@ -107,13 +189,19 @@ impl Asked {
 
     /// Messages with what `home` says around them. Its own writer is asked: it is given them behind
     /// another question, as a session begins in other ways than it goes on.
-    fn at_home(&mut self, home: Spec, shown: Vec<Record>, made: &[Record]) -> Option<Vec<Record>> {
+    fn at_home(
+        &mut self,
+        home: Spec,
+        shown: Vec<Record>,
+        made: &[(Record, usize)],
+        told: Option<&Record>,
+    ) -> Option<Vec<(Record, usize)>> {
         let asks = is_question(shown.first()?);
         let tells = [Kind::Turn, Kind::Run].iter().any(|kind| self.tells_of(*kind, home));
         if !tells || (!asks && self.over == Some(true)) {
             return None;
         }
-        let session = self.session(made.first()?);
+        let session = self.session(&made.first()?.0);
         let first = self.before(asks);
         let alone = read_back(home, session.clone(), first.clone())?;
         let all = read_back(home, session, first.into_iter().chain(shown))?;
@@ -123,7 +211,7 @@ impl Asked {
             records.filter_map(|record| record.node.json(Field::Id).cloned()).collect()
         };
         let old = ids(&mut new.iter().filter(|record| is_said(record)));
-        let own = ids(&mut made.iter());
+        let own = ids(&mut made.iter().map(|(record, _)| record));
         if old.len() != made.len() || own.len() != made.len() {
             return None;
         }
@@ -133,18 +221,20 @@ impl Asked {
         let mut made = made.iter();
         let mut out = Vec::new();
         for mut record in new {
+            let mut behind = 0;
             if is_said(&record) {
                 let turn = record.node.take(Field::Turn);
-                record = made.next()?.clone();
+                (record, behind) = made.next()?.clone();
                 turn.into_iter().for_each(|turn| record.node.set(Field::Turn, turn));
             } else if !self.tells_of(record.kind, home) {
                 continue;
             } else {
                 self.adopt(&mut record, &names);
+                told.into_iter().for_each(|told| tell(&mut record, told));
             }
             number(&mut record.node, before);
             self.told(&record);
-            out.push(record);
+            out.push((record, behind));
         }
         self.remember(from, to, asks);
         Some(out)
@@ -185,8 +275,8 @@ impl Asked {
             node.set(Field::Messages, list);
         }
         if node.take(Field::Session).is_some() {
+            // A run that names no session is one by its own name.
             let id = self.session.json(Field::Id);
-            let id = id.filter(|_| !self.session.is_true(Field::IdMade));
             id.into_iter().for_each(|id| node.set(Field::Session, id.clone()));
         }
         let last = self.numbers.get(&record.kind);
@@ -204,6 +294,13 @@ impl Asked {
         }
         let answers = |node: &Node| node.json(Field::Seq).and_then(whole).unwrap_or_default();
         self.answers += answers(&to).saturating_sub(answers(&from));
+    }
+}
+
+/// Gives a turn what another format told of it.
+fn tell(turn: &mut Record, told: &Record) {
+    for field in TOLD.iter().filter(|_| turn.kind == Kind::Turn) {
+        told.node.get(*field).into_iter().for_each(|v| turn.node.set(*field, v.clone()));
     }
 }
 

@@ -141,8 +141,9 @@ impl<'n> Back<'n> {
                 continue;
             };
             let mut base = canonical::record(&self.now.shelf.line(number)?)?;
-            edited |= matches!(fate, Fate::Edited(_));
-            if self.turned.edit(&mut base) {
+            let own = matches!(fate, Fate::Edited(_));
+            edited |= own;
+            if self.turned.edit(&mut base, own) {
                 edited = true;
                 self.said.insert(number, base.clone());
             }
@@ -175,7 +176,8 @@ impl<'n> Back<'n> {
     pub fn finish(mut self) -> Result<Done> {
         self.flush(u32::MAX)?;
         let tail = self.tail.end(&self.asked, self.time.as_ref());
-        let left = self.turned.left();
+        let mut left = self.asked.left();
+        left.extend(self.turned.left());
         tail.iter().chain(&left).try_for_each(|record| self.shelf.add(record))?;
         Ok(Done { shelf: self.shelf, changed: self.changed, said: self.said })
     }
@@ -311,7 +313,9 @@ impl<'n> Back<'n> {
         if let (Kind::Session, None) = (record.kind, self.home) {
             let source = record.node.text(Field::Source);
             self.home = source.and_then(|source| Spec::parse(&source).ok());
-            self.open_up(&mut record.node)?;
+            self.look_ahead(&mut record.node)?;
+            let created = record.node.json(Field::Created).filter(|_| self.time.is_none());
+            self.time = created.cloned().or(self.time.take());
         }
         match record.kind {
             Kind::Result | Kind::Run => self.answer.iter().for_each(|a| a.repeat(&mut record)),

@@ -1,17 +1,23 @@
 //! Which entries new ones follow, where the file is a tree.
 
 use super::merge::Now;
+use crate::context::{as_message, is_plain};
 use crate::error::Result;
+use crate::format::Context;
 use crate::formats::{Spec, canonical};
 use crate::json::Json;
-use crate::record::{Field, Record};
+use crate::record::{Field, Kind, Record};
 use std::collections::HashMap;
 
 /// The entries of a tree that new ones follow.
 #[derive(Default)]
 pub struct Kin {
+    /// What the file is.
+    pub abroad: Option<Spec>,
     /// Whether the file is a tree.
     pub tree: bool,
+    /// What the file's software tells a model of a record.
+    rules: Option<Box<dyn Context>>,
     /// By what the file calls an entry that a new one follows: what the source calls it, once that
     /// is known.
     wanted: HashMap<Json, Option<Json>>,
@@ -33,14 +39,24 @@ impl Kin {
         }
         let session = canonical::record(&now.shelf.line(0)?)?;
         let source = session.node.text(Field::Source);
-        let spec = source.and_then(|source| Spec::parse(&source).ok());
-        kin.tree = spec.is_some_and(|spec| spec.version().tree);
+        kin.abroad = source.and_then(|source| Spec::parse(&source).ok());
+        kin.tree = kin.abroad.is_some_and(|spec| spec.version().tree);
+        kin.rules = kin.abroad.and_then(|spec| spec.format.context).map(|open| open(&session));
         for number in new.iter().filter(|_| kin.tree) {
             let record = canonical::record(&now.shelf.line(*number)?)?;
             let parent = record.node.json(Field::Parent).filter(|_| record.is_node());
             parent.into_iter().for_each(|parent| drop(kin.wanted.insert(parent.clone(), None)));
         }
         Ok(kin)
+    }
+
+    /// A new record of the file as other formats know one, by what its software tells a model of it;
+    /// `None` if that is nothing.
+    pub fn plain(&mut self, record: Record) -> Option<Record> {
+        let speaks = matches!(record.kind, Kind::Message | Kind::BranchSummary);
+        let Some(rules) = self.rules.as_mut().filter(|_| speaks) else { return Some(record) };
+        let sent = rules.sent(&record)?;
+        Some(if is_plain(&record) { record } else { as_message(sent, &record.node) })
     }
 
     /// An entry that the source has none for.

@@ -18,17 +18,24 @@ pub struct Stage<'s> {
     changes: Vec<(String, Change)>,
     /// Parts that sessions share and that wait until it is known whether anything is kept.
     adds: Option<Vec<(String, Part)>>,
+    /// Whether parts are written nowhere else.
+    free: bool,
 }
 
 impl<'s> Stage<'s> {
     /// Before this place.
     pub fn before(sink: &'s mut dyn Sink) -> Self {
-        Self { sink, room: None, parts: Vec::new(), changes: Vec::new(), adds: None }
+        Self { sink, room: None, parts: Vec::new(), changes: Vec::new(), adds: None, free: false }
     }
 
     /// The same, of which perhaps nothing is kept.
     pub fn tentative(sink: &'s mut dyn Sink) -> Self {
         Self { adds: Some(Vec::new()), ..Self::before(sink) }
+    }
+
+    /// The same, of which nothing is kept: there is room for whatever is written.
+    pub fn trial(sink: &'s mut dyn Sink) -> Self {
+        Self { free: true, ..Self::tentative(sink) }
     }
 
     /// What was written, to be read.
@@ -156,11 +163,11 @@ impl Sink for Stage<'_> {
     }
 
     fn is_native(&self) -> bool {
-        self.sink.is_native()
+        !self.free && self.sink.is_native()
     }
 
     fn takes_parts(&self) -> bool {
-        self.sink.takes_parts()
+        self.free || self.sink.takes_parts()
     }
 
     fn stem(&self) -> Option<String> {

@@ -34,8 +34,9 @@ impl Turned {
         }
     }
 
-    /// Gives a message what its turn was edited to. Says whether it said something else.
-    pub fn edit(&mut self, message: &mut Record) -> bool {
+    /// Gives a message what its turn was edited to, unless it was `edited` itself. Says whether it
+    /// said something else.
+    pub fn edit(&mut self, message: &mut Record, edited: bool) -> bool {
         let field = match message.node.text(Field::Role).as_deref() {
             Some("user") => Field::Input,
             Some("assistant") => Field::Result,
@@ -44,13 +45,14 @@ impl Turned {
         let edit = number(message, Field::Turn).and_then(|turn| self.0.get_mut(&(turn, field)));
         let Some(edit) = edit else { return false };
         let own = known(field, said(&message.node));
-        if own.as_ref() == Some(&edit.was) {
+        let is_empty = own.as_ref() == known(field, Some(Json::constant("\"\""))).as_ref();
+        if own.as_ref() == Some(&edit.was) && !is_empty {
             say(&mut message.node, &edit.now);
             edit.found = true;
             return true;
         }
         let now = known(field, Some(edit.now.clone()));
-        edit.found |= own == now || known(field, shown(&message.node)) == now;
+        edit.found |= edited || own == now || known(field, shown(&message.node)) == now;
         false
     }
 

@@ -231,6 +231,11 @@ impl Runs<'_> {
         let model = answer.node.json(Field::Model).or(self.session.json(Field::Model));
         let model = model.filter(|model| model.text().is_some());
         let model = model.map_or(&b"\"\""[..], Json::as_bytes);
+        if usage.json(Field::Total).is_none() {
+            let parts = [Field::InputTokens, Field::OutputTokens];
+            let parts = parts.iter().filter_map(|field| usage.json(*field)?.float());
+            usage.set(Field::Total, Json::number(parts.sum::<f64>().max(0.0) as u64));
+        }
         let extra = [b"{\"model\":", model, b"}"].concat();
         usage.set(Field::Extra, Json::checked(extra.into()));
         Value::Node(usage)

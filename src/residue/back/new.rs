@@ -9,6 +9,7 @@ use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
 use crate::residue::asked::is_question;
 use crate::residue::home::{at_home, call_of, pass};
+use crate::residue::retold::{self, Turn};
 use crate::residue::said::is_nothing;
 use crate::times;
 
@@ -42,25 +43,53 @@ impl Back<'_> {
                 self.say(Code::Dropped, &message, Some(number));
                 continue;
             }
-            self.take_in(record, number)?;
+            if fresh && record.kind == Kind::Turn {
+                let turn = self.turn(&record, number);
+                self.asked.keep(turn, record);
+                self.changed = true;
+                continue;
+            }
+            match self.plain(record) {
+                Ok(record) => self.take_in(record, number)?,
+                Err(what) => {
+                    self.cx.log.count(Fate::Dropped, "message that is not sent");
+                    let message = format!("{what} is not sent, and has no place at home");
+                    self.say(Code::Dropped, &message, Some(number));
+                }
+            }
         }
         self.settle()
+    }
+
+    /// A new record as formats other than the file's know it; what it was, if it is nothing there.
+    fn plain(&mut self, record: Record) -> std::result::Result<Record, String> {
+        let (home, abroad) = (self.home, self.kin.abroad);
+        if home.map(|spec| spec.format.name) == abroad.map(|spec| spec.format.name) {
+            return Ok(record);
+        }
+        let what = record.told();
+        self.kin.plain(record).ok_or(what)
     }
 
     /// Takes in what is new.
     fn take_in(&mut self, mut record: Record, number: u32) -> Result<()> {
         let before = self.time.clone();
+        let is_said = record.kind == Kind::Message;
+        let mut turn = None;
+        if is_said && !self.asked.native {
+            turn = retold::number(&record, Field::Turn);
+            record.node.take(Field::Turn);
+        }
         if record.is_node() {
-            self.date(&mut record.node);
+            self.date(&mut record.node, turn);
         }
         let call = call_of(&record.node, &self.called);
-        let home = self.home.filter(|_| record.kind == Kind::Message);
+        let home = self.home.filter(|_| is_said);
         let made = home.map(|home| at_home(home, call, &record)).unwrap_or_default();
         pass(&record.node, &mut self.called);
-        let is_told = record.kind == Kind::Message && record.node.get(Field::Turn).is_none();
         let before_it = self.kin.before(&record).cloned();
         let branches = before_it.is_some() && before_it != self.tip;
-        if !is_told || branches || self.asked.ends_before(&record) {
+        if branches || (is_said && self.asked.ends_before(&record)) {
             self.settle()?;
         }
         if branches {
@@ -73,11 +102,14 @@ impl Back<'_> {
         }
         self.tip.iter().for_each(|id| self.kin.add(&record, id));
         self.changed = true;
-        if !is_told {
-            all.iter().for_each(|record| self.asked.told(record));
-            return all.iter().try_for_each(|record| self.shelf.add(record));
+        if is_said {
+            self.asked.add(turn, record, all, before);
+            return Ok(());
         }
-        self.asked.add(record, all, before);
+        for record in all {
+            let alone = self.asked.behind(record);
+            alone.iter().try_for_each(|record| self.shelf.add(record))?;
+        }
         Ok(())
     }
 
@@ -94,8 +126,12 @@ impl Back<'_> {
         }
         let mut line = self.now.shelf.line(number)?.to_vec();
         line.extend(std::iter::repeat_n(b' ', place));
-        let id = Json::string(&format!("{:08x}", hash(&line) >> 32));
-        self.tail.said(&id);
+        let own = record.node.json(Field::Id).filter(|_| self.asked.native).cloned();
+        let id = own.unwrap_or_else(|| Json::string(&format!("{:08x}", hash(&line) >> 32)));
+        // In its own format the state tells of new messages, too.
+        if !self.asked.native {
+            self.tail.said(&id);
+        }
         let before = self.tip.replace(id.clone());
         let parent = before.clone().unwrap_or(Json::constant("null"));
         if !self.kin.tree {
@@ -107,27 +143,33 @@ impl Back<'_> {
         Ok(())
     }
 
-    /// Sees to it that a new record has a time of its own, behind the one before.
-    fn date(&mut self, node: &mut Node) {
+    /// Sees to it that a new record has a time of its own, behind the one before: that of its turn,
+    /// if the file tells of that.
+    fn date(&mut self, node: &mut Node, turn: Option<Turn>) {
         if node.json(Field::Time).is_none() {
             let last = self.time.as_ref().and_then(times::read);
-            let next = last.map(|last| Json::string(&times::with_millis(times::after(last))));
+            let own = self.asked.time_of(turn).and_then(times::read);
+            let next = last.map(times::after);
+            let next = own.filter(|own| next.is_none_or(|next| *own > next)).or(next);
+            let next = next.map(|next| Json::string(&times::with_millis(next)));
             let next = next.or_else(|| self.time.clone());
             next.into_iter().for_each(|next| node.set(Field::Time, next));
         }
         self.time = node.json(Field::Time).or(self.time.as_ref()).cloned();
     }
 
-    /// What was asked abroad has no place in a file of one run, but in a session of several.
-    pub(super) fn open_up(&mut self, session: &mut Node) -> Result<()> {
-        let one = self.home.and_then(|home| home.format.one_run);
-        if !one.is_some_and(|layout| session.is(Field::Layout, layout)) {
-            return Ok(());
-        }
+    /// Looks at what is new before the first of it is put. A question from abroad has no place in a
+    /// file of one run, but in a session of several; and a file of the source's own format says
+    /// around a question what that does.
+    pub(super) fn look_ahead(&mut self, session: &mut Node) -> Result<()> {
+        let Some(home) = self.home else { return Ok(()) };
+        let same = self.kin.abroad.is_some_and(|abroad| abroad.format.name == home.format.name);
         for number in self.news.keys() {
-            if is_question(&canonical::record(&self.now.shelf.line(*number)?)?) {
+            let record = canonical::record(&self.now.shelf.line(*number)?)?;
+            self.asked.native |= same && matches!(record.kind, Kind::Run | Kind::Result);
+            let one = home.format.one_run.is_some_and(|one| session.is(Field::Layout, one));
+            if one && is_question(&record) {
                 session.take(Field::Layout);
-                break;
             }
         }
         Ok(())
