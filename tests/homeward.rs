@@ -489,3 +489,67 @@ fn a_question_that_is_edited_in_its_turn_is_edited_at_home() {
     assert!(back.contains("Is the fern crawler") && !back.contains("Is the moss"), "{back}");
     assert!(!back.contains("copyist"), "{back}");
 }
+
+#[test]
+fn who_deletes_the_last_answer_loses_nothing_else() {
+    let dir = away("connectonion/v2/harbour", "in.yaml", "pi@3");
+    let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
+    let end = text.trim_end().rfind('\n').expect("lines") + 1;
+    fs::write(dir.path("away"), &text[..end]).expect("a file");
+    let (code, said) = dir.exit(&["convert", "-t", "connectonion@2", "-o", "home.yaml", "away"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("was deleted"), "{said}");
+    let home = fs::read_to_string(dir.path("home.yaml")).expect("UTF-8");
+    let source = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    assert_eq!(home, source.replace("  result: Then it goes out at 0900. 😀\n", "  result: ''\n"));
+}
+
+/// A question and its answer behind a file of ConnectOnion @2, as its software adds a turn.
+fn ask_in_yaml(dir: &Dir, file: &str) {
+    let text = fs::read_to_string(dir.path(file)).expect("UTF-8");
+    let turn = 1 + text.matches("\n  timestamp:").count();
+    let turns = format!(
+        "- input: Q-two?\n  expected: ''\n  model: m\n  duration_ms: 7\n  tokens: 12\n  cost: 0.5\n  \
+         tools_called: []\n  result: A-two.\n  evaluation: ''\n  turn: {turn}\n  \
+         timestamp: '2027-03-01 00:00:01'\n"
+    );
+    let messages = format!(
+        "  {turn}:\n  - role: user\n    content: Q-two?\n  - role: assistant\n    content: A-two.\n"
+    );
+    let behind = |text: &str, from: usize| {
+        let rest = &text[from..];
+        let end = rest.match_indices('\n').find(|(at, _)| {
+            rest.as_bytes().get(at + 1).is_none_or(|b| !matches!(b, b' ' | b'-' | b'\n'))
+        });
+        from + end.map_or(rest.len(), |(at, _)| at + 1)
+    };
+    let at = behind(&text, text.find("\nturns:").expect("turns") + 1);
+    let text = [&text[..at], &turns, &text[at..]].concat();
+    let at = behind(&text, text.find("\nmessages:").expect("messages") + 1);
+    let text = [&text[..at], &messages, &text[at..]].concat();
+    fs::write(dir.path(file), text).expect("a file");
+}
+
+#[test]
+fn what_is_asked_in_a_third_format_comes_home() {
+    for (case, name, home) in [
+        ("codelia/v1/lamp", "in.jsonl", "codelia@1"),
+        ("connectonion/v1/quay", "in.yaml", "connectonion@1"),
+    ] {
+        let dir = away(case, name, "pi@3");
+        let (code, said) = dir.exit(&["convert", "-t", "connectonion@2", "-o", "b.yaml", "away"]);
+        assert_eq!(code, 0, "{case}: {said}");
+        ask_in_yaml(&dir, "b.yaml");
+        let (code, said) = dir.exit(&["convert", "-t", "pi@3", "-o", "c.jsonl", "b.yaml"]);
+        assert_eq!(code, 0, "{case}: {said}");
+        let (code, said) = dir.exit(&["convert", "-t", home, "--out-dir", "home", "c.jsonl"]);
+        assert_eq!(code, 0, "{case}: {said}");
+        let asked = holding(&dir.path("home"), "Q-two?");
+        assert!(!asked.is_empty(), "{case}");
+        let text = String::from_utf8_lossy(&read(&asked[0])).into_owned();
+        let answered = text.find("A-two.") > text.find("Q-two?");
+        assert!(answered && text.contains("2027"), "{case}: {text}");
+        let home = dir.path("home").display().to_string();
+        assert_eq!(dir.exit(&["validate", &home]).0, 0, "{case}");
+    }
+}

@@ -4,7 +4,7 @@ use super::home::read_back;
 use super::retold::Turn;
 use crate::formats::Spec;
 use crate::json::Json;
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::{Field, Kind, Node, Record, Value};
 use std::collections::{BTreeMap, HashMap};
 
 /// So many messages make one question and its answers at most; what is more is one without a
@@ -300,7 +300,17 @@ impl Asked {
 /// Gives a turn what another format told of it.
 fn tell(turn: &mut Record, told: &Record) {
     for field in TOLD.iter().filter(|_| turn.kind == Kind::Turn) {
-        told.node.get(*field).into_iter().for_each(|v| turn.node.set(*field, v.clone()));
+        let value = told.node.get(*field).filter(|value| !says_nothing(value));
+        value.into_iter().for_each(|value| turn.node.set(*field, value.clone()));
+    }
+}
+
+/// Whether a value is an empty text, or holds nothing else.
+fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Json(json) => json.as_bytes() == b"\"\"",
+        Value::Node(node) => node.iter().all(|(_, value)| says_nothing(value)),
+        Value::Nodes(nodes) => nodes.is_empty(),
     }
 }
 

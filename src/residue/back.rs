@@ -110,6 +110,15 @@ impl<'n> Back<'n> {
         let restored = template.member(Field::Synthesized.name()).is_some();
         let fates = self.fates(item);
         let edited = fates.iter().any(|fate| matches!(fate, Fate::Edited(_)));
+        let gone = !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Deleted);
+        if restored && gone {
+            let tag = named(item).into_iter().flatten().next().map(|(_, tag, _)| tag);
+            let turn = template
+                .member(Field::Turn.name())
+                .filter(|_| [Some(Tag('u')), Some(Tag('a'))].contains(&tag));
+            turn.iter().for_each(|turn| self.retold.erase(turn, tag == Some(Tag('u'))));
+            return Ok(());
+        }
         if !(is_turn || restored && edited) {
             return Ok(());
         }

@@ -51,6 +51,15 @@ impl Retold {
         }
     }
 
+    /// A message that stood for what a turn tells is gone: one of a person, or an answer.
+    pub fn erase(&mut self, turn: &Json, asked: bool) {
+        let field = if asked { Field::Input } else { Field::Result };
+        if let Some(turn) = turn.float() {
+            let edits = self.edits.entry(turn.to_bits()).or_default();
+            edits.push((field, Json::constant("\"\"")));
+        }
+    }
+
     /// What a turn's question or answer was edited to, if it is known which turn that is.
     fn of(&self, turn: Option<Turn>) -> Option<&Vec<(Field, Json)>> {
         let turn = turn.filter(|turn| self.turns.get(turn) == Some(&1))?;
