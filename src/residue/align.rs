@@ -38,6 +38,13 @@ impl Tag {
             Kind::Message if role("tool") => 't',
             Kind::Message if role("system") => 's',
             Kind::Message => 'm',
+            Kind::Run => 'r',
+            Kind::Snapshot => 'n',
+            Kind::Request => 'q',
+            Kind::Response => 'p',
+            Kind::Event => 'e',
+            Kind::Result => 'R',
+            Kind::Extension => 'E',
             _ => 'o',
         })
     }
@@ -48,8 +55,8 @@ impl Tag {
         match self.0 {
             'S' => 0,
             'T' => 1,
-            'o' => 2,
-            _ => 3,
+            'u' | 'a' | 't' | 's' | 'm' => 3,
+            _ => 2,
         }
     }
 }

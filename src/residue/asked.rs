@@ -159,10 +159,14 @@ impl Asked {
         let home = home.filter(|_| !self.native);
         let all = home.and_then(|home| self.at_home(home, shown, &made, told.as_ref()));
         let mut waiting = std::mem::take(&mut self.waiting).into_iter();
+        let ended = waiting.as_slice().iter().any(|record| record.kind == Kind::Result);
         // A turn that has no place at home rides on.
         let mut out: Vec<_> = told.into_iter().filter(|_| self.turns.is_none()).collect();
         for (record, behind) in all.unwrap_or(made) {
-            out.push(record);
+            // The file tells itself how the prompt ended.
+            if record.kind != Kind::Result || !ended {
+                out.push(record);
+            }
             out.extend(waiting.by_ref().take(behind));
         }
         out

@@ -166,7 +166,7 @@ impl Back<'_> {
         let same = self.kin.abroad.is_some_and(|abroad| abroad.format.name == home.format.name);
         for number in self.news.keys() {
             let record = canonical::record(&self.now.shelf.line(*number)?)?;
-            self.asked.native |= same && matches!(record.kind, Kind::Run | Kind::Result);
+            self.asked.native |= same && record.kind == Kind::Run;
             let one = home.format.one_run.is_some_and(|one| session.is(Field::Layout, one));
             if one && is_question(&record) {
                 session.take(Field::Layout);
