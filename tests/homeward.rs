@@ -553,3 +553,54 @@ fn what_is_asked_in_a_third_format_comes_home() {
         assert_eq!(dir.exit(&["validate", &home]).0, 0, "{case}");
     }
 }
+
+#[test]
+fn what_codelia_itself_adds_in_its_other_store_comes_home_as_it_is() {
+    let dir = codelia_home();
+    let (code, said) = dir.exit(&["convert", "-t", "codelia@2", "--out-dir", "away", "home"]);
+    assert_eq!(code, 0, "{said}");
+    let session = "b1d0a7e4-6c55-4d0b-9a57-5a8f8e0c9d22";
+    let log = holding(&dir.path("away"), "Which lamps are there?");
+    let log = log.iter().find(|file| file.to_string_lossy().contains("/messages/")).expect("a log");
+    let asked = "{\"role\":\"user\",\"content\":\"Any more?\"}\n";
+    let answered = "{\"role\":\"assistant\",\"content\":\"No more.\"}\n";
+    let text = String::from_utf8(read(log)).expect("UTF-8") + asked + answered;
+    fs::write(log, text).expect("a file");
+    let run = "0a0b0c0d-0000-4000-8000-00000000000a";
+    let line = |kind: &str, rest: &str| {
+        format!(
+            "{{\"type\":\"{kind}\",\"run_id\":\"{run}\",\"ts\":\"2027-03-01T00:00:01.000Z\",{rest}}}\n"
+        )
+    };
+    let lines = [
+        format!(
+            "{{\"type\":\"header\",\"schema_version\":1,\"run_id\":\"{run}\",\"session_id\":\"{session}\",\"started_at\":\"2027-03-01T00:00:00.000Z\"}}\n"
+        ),
+        line("run.start", "\"input\":{\"type\":\"text\",\"text\":\"Any more?\"}")
+            .replace("\"ts\"", &format!("\"session_id\":\"{session}\",\"ts\"")),
+        line("run.status", "\"status\":\"running\""),
+        line(
+            "llm.response",
+            "\"seq\":6,\"output\":{\"messages\":[{\"role\":\"assistant\",\"content\":\"No more.\"}],\"usage\":null,\"stop_reason\":\"end_turn\"}",
+        ),
+        line("agent.event", "\"seq\":0,\"event\":{\"type\":\"final\",\"content\":\"No more.\"}"),
+        line("run.status", "\"status\":\"completed\""),
+        line("run.end", "\"outcome\":\"completed\",\"final\":\"No more.\""),
+    ];
+    let folder = log.parent().and_then(|p| p.parent()).expect("sessions").join("2027/03/01");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join(format!("{run}.jsonl")), lines.concat()).expect("a file");
+    let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let back = holding(&dir.path("back"), run);
+    let back = back.iter().find(|file| file.to_string_lossy().contains("/2027/")).expect("the run");
+    assert_eq!(String::from_utf8(read(back)).expect("UTF-8"), lines.concat());
+    let state = holding(&dir.path("back"), "No more.");
+    let state = state.iter().find(|file| file.to_string_lossy().contains("/state/"));
+    let state: serde_json::Value =
+        serde_json::from_slice(&read(state.expect("the state"))).expect("JSON");
+    let told = state["messages"].as_array().expect("messages");
+    assert_eq!(told.iter().filter(|message| message["content"] == "No more.").count(), 1);
+    let back = dir.path("back").display().to_string();
+    assert_eq!(dir.exit(&["validate", &back]).0, 0);
+}

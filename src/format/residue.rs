@@ -176,7 +176,8 @@ mod tests {
 
     #[test]
     fn chunks_are_spread_evenly() {
-        assert_eq!(spread_over(6, 2, (2, 6)), [0, 0, 0, 1, 0, 1]);
+        assert_eq!(spread_over(6, 2, (2, 6)), [0, 1, 0, 1, 0, 0]);
+        assert_eq!(spread_over(5, 1, (2, 5)), [0, 1, 0, 0, 0]);
         assert_eq!(spread_over(3, 5, (2, 2)), [0, 5, 0]);
         assert_eq!(spread_over(1, 1, (1, 1)), [1]);
     }
