@@ -26,8 +26,6 @@ pub struct Asked {
     before: Option<Json>,
     /// The open question and its answers.
     open: Vec<Said>,
-    /// What stands behind messages while they are settled.
-    waiting: Vec<Record>,
     /// What turns of the file tell that are new, by their numbers, and what the open question's does.
     abroad: BTreeMap<Turn, Record>,
     turn: Option<Record>,
@@ -145,7 +143,7 @@ impl Asked {
     pub fn settle(&mut self, home: Option<Spec>) -> Vec<Record> {
         let open = std::mem::take(&mut self.open);
         let told = self.turn.take();
-        let (mut shown, mut made) = (Vec::new(), Vec::new());
+        let (mut shown, mut made, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
         for said in open {
             shown.push(said.shown);
             // What stands behind a message goes with its last part.
@@ -154,12 +152,12 @@ impl Asked {
             made.extend(
                 parts.map(|(n, part)| (part, if n == last { said.behind.len() } else { 0 })),
             );
-            self.waiting.extend(said.behind);
+            waiting.extend(said.behind);
         }
         let home = home.filter(|_| !self.native);
         let all = home.and_then(|home| self.at_home(home, shown, &made, told.as_ref()));
-        let mut waiting = std::mem::take(&mut self.waiting).into_iter();
-        let ended = waiting.as_slice().iter().any(|record| record.kind == Kind::Result);
+        let ended = waiting.iter().any(|record: &Record| record.kind == Kind::Result);
+        let mut waiting = waiting.into_iter();
         // A turn that has no place at home rides on.
         let mut out: Vec<_> = told.into_iter().filter(|_| self.turns.is_none()).collect();
         for (record, behind) in all.unwrap_or(made) {
