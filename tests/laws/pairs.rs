@@ -262,6 +262,7 @@ fn odd_sessions() -> Vec<(&'static str, Vec<String>)> {
         ("a text behind a call", said(&answer(&format!("{text},{call},{text}"), ""))),
         ("a last entry without an identifier", said(r#"{"type":"wonder"}"#)),
         ("an entry without members", said("{}")),
+        ("a further header at once", from(&[HEADER, HEADER, &asked])),
         ("a second root that says nothing", said(&user("b", "null", ""))),
         ("a blank line before the header", from(&["", HEADER, &asked])),
         ("a line break of YAML 1.1", said(&user("b", "\"a\"", "a\\n\u{2028}b\\n\u{85}c"))),

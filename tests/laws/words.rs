@@ -16,7 +16,9 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("connectonion/v1/seed/in/", "the same"),
     ("connectonion/v2/seed/in/", "the same"),
     ("connectonion/v3/checks/in/", "the same"),
-    ("following", "a word that pi puts before a summary itself"),
+    (": following: ", "a word that pi puts before a summary itself"),
+    (": compacted: ", "the same"),
+    ("/surrogate/.co/evals/", "torn by its own program"),
 ];
 
 /// Words that a file has of its format's own.
@@ -55,7 +57,9 @@ fn choice(said: &[String], target: &str, to: &str) -> Option<String> {
     let plain = |word: &String| word.bytes().all(|b| b.is_ascii_lowercase());
     let all: BTreeSet<String> = all.iter().flat_map(|said| words(said)).filter(plain).collect();
     let free = |word: &&String| {
-        !reserved.contains(*word) && target.contains(*word) && !target.contains(&other(word))
+        !reserved.iter().any(|own| own.contains(word.as_str()))
+            && target.contains(*word)
+            && !target.contains(&other(word))
     };
     let all: Vec<_> = all.iter().filter(free).collect();
     let place = hash([to.as_bytes(), target.as_bytes()].concat().as_slice()) as usize;

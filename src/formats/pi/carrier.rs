@@ -6,6 +6,7 @@
 use crate::error::Result;
 use crate::format::{Carrier, Load, RESIDUE, Took, list, spread, take_noted};
 use crate::json::edit::Edits;
+use crate::json::text::is;
 use crate::members::Scan;
 use crate::record::Record;
 use std::io::{Read, Write};
@@ -20,10 +21,15 @@ fn take(record: &mut Record) -> Took {
 }
 
 fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
-    let last = load.lines;
+    let (last, several) = (load.lines, load.lines > 1);
     spread(from, load, (last.min(2), last), to, &mut |line, chunks, out| {
         let text = line.strip_suffix(b"\r").unwrap_or(line);
         let Ok(Some(scan)) = Scan::of(text) else { return false };
+        // From a further header nothing is read.
+        let kind = scan.kind.as_ref().and_then(|kind| text.get(kind.value.start..kind.value.end));
+        if several && kind.is_some_and(|kind| is(kind, "session")) {
+            return false;
+        }
         let mut edits = Edits::default();
         let present = scan.note.map(|note| note.value);
         edits.append(text, KEY, present, RESIDUE, list(chunks).as_bytes());
