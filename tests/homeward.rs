@@ -604,3 +604,18 @@ fn what_codelia_itself_adds_in_its_other_store_comes_home_as_it_is() {
     let back = dir.path("back").display().to_string();
     assert_eq!(dir.exit(&["validate", &back]).0, 0);
 }
+
+#[test]
+fn what_pi_does_not_send_again_is_not_said_at_home_and_commands_are_words() {
+    let dir = away("connectonion/v2/harbour", "in.yaml", "pi@3");
+    let aborted = ANSWER.replace("No more.", "Well, I").replace("\"stop\"", "\"aborted\"");
+    let bash = r#"{"role":"bashExecution","command":"ls quay","output":"nine boats","exitCode":0,"cancelled":false,"truncated":false,"timestamp":1803859202000}"#;
+    let new = entries(&dir, &[QUESTION, &aborted, bash, ANSWER]);
+    append(&dir, &new);
+    let (code, said) = dir.exit(&["convert", "-t", "connectonion@2", "-o", "home.yaml", "away"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("warning[CY0601]") && said.contains("is not sent"), "{said}");
+    let home = fs::read_to_string(dir.path("home.yaml")).expect("UTF-8");
+    assert!(!home.contains("Well, I") && home.contains("Ran `ls quay`"), "{home}");
+    assert!(home.contains("nine boats") && home.contains("result: No more."), "{home}");
+}
