@@ -112,6 +112,11 @@ impl Writer for Runs<'_> {
     fn finish(mut self: Box<Self>) -> Result<()> {
         let last = self.run.as_ref().map(|run| run.id.clone());
         self.end()?;
+        if self.runs == 0 {
+            // A state alone tells nothing of what headers hold.
+            let told = HEADERS.iter().filter(|field| self.session.json(**field).is_some());
+            told.for_each(|field| self.lost(&format!("session.{}", field.name())));
+        }
         self.state(last)
     }
 }
@@ -150,8 +155,7 @@ impl Runs<'_> {
         header.set(Field::Created, Json::string(&self.time));
         let pen = Pen::to(self.sink.create(&run_part(&header))?);
         self.run = Some(Run { pen, id, last: None });
-        for field in [Field::Cwd, Field::Provider, Field::Model, Field::SystemPrompt, Field::Tools]
-        {
+        for &field in HEADERS {
             let value = self.session.json(field).filter(|value| !value.is_null());
             value.into_iter().for_each(|value| header.set(field, value.clone()));
         }
@@ -309,6 +313,10 @@ impl Runs<'_> {
         self.told.write(self.sink, &node)
     }
 }
+
+/// What the headers of runs hold of a session, as it is.
+const HEADERS: &[Field] =
+    &[Field::Cwd, Field::Provider, Field::Model, Field::SystemPrompt, Field::Tools];
 
 /// A time right behind the first, if the second is not behind it.
 fn behind(first: &str, second: &str) -> Option<String> {
