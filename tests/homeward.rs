@@ -619,3 +619,32 @@ fn what_pi_does_not_send_again_is_not_said_at_home_and_commands_are_words() {
     assert!(!home.contains("Well, I") && home.contains("Ran `ls quay`"), "{home}");
     assert!(home.contains("nine boats") && home.contains("result: No more."), "{home}");
 }
+
+#[test]
+fn what_pi_summed_up_is_whole_at_home_and_the_summary_is_told_as_lost() {
+    let dir = away("connectonion/v2/harbour", "in.yaml", "pi@3");
+    let asked = entries(&dir, &[QUESTION, ANSWER]);
+    append(&dir, &asked);
+    append(
+        &dir,
+        "{\"type\":\"compaction\",\"id\":\"cc000001\",\"parentId\":\"aa11bb21\",\
+         \"timestamp\":\"2027-03-01T00:01:00.000Z\",\"summary\":\"All is well.\",\
+         \"firstKeptEntryId\":\"aa11bb20\",\"tokensBefore\":1000}\n",
+    );
+    let again = QUESTION.replace("Any more?", "And now?");
+    let said = ANSWER.replace("No more.", "Nor now.");
+    let more = entries(&dir, &[&again, &said]).replace("aa11bb2", "dd11bb2");
+    append(&dir, &more);
+    let (code, said) = dir.exit(&["convert", "-t", "connectonion@2", "-o", "home.yaml", "away"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("warning[CY0601]: a compaction has no place"), "{said}");
+    let home = fs::read_to_string(dir.path("home.yaml")).expect("UTF-8");
+    assert!(home.contains("Which berths are free?") && !home.contains("All is well."), "{home}");
+    assert!(home.contains("result: No more.") && home.contains("result: Nor now."), "{home}");
+    // On the way to a third format the whole conversation goes on, too.
+    let (code, said) = dir.exit(&["convert", "-t", "codelia@2", "--out-dir", "third", "away"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(!said.contains("CY0621"), "{said}");
+    let state = holding(&dir.path("third"), "Nor now.");
+    assert!(state.iter().any(|file| file.to_string_lossy().contains("/messages/")), "{state:?}");
+}

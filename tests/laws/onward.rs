@@ -46,6 +46,11 @@ const DEEDS: &[(&str, Deed)] = &[
         append(lines, &said);
     }),
     ("asked without an answer", |lines| append(lines, &[question("Any more?")])),
+    ("summed up", |lines| {
+        append(lines, &[question("Any more?"), answer(&[text("No more.")])]);
+        compact(lines);
+        append(lines, &[question("And now?"), answer(&[text("Nor now.")])]);
+    }),
 ];
 
 fn text(text: &str) -> Value {
@@ -66,14 +71,50 @@ fn answer(blocks: &[Value]) -> Value {
 
 /// Appends messages as the real pi does.
 fn append(lines: &mut Vec<Value>, messages: &[Value]) {
-    for (n, message) in messages.iter().enumerate() {
-        let last = lines.iter().rev().find(|line| line["type"] != "session");
-        let parent = last.map_or(Value::Null, |line| line["id"].clone());
+    for message in messages {
         let mut message = message.clone();
-        message["timestamp"] = json!(1_803_859_200_000_u64 + n as u64 * 1000);
-        lines.push(json!({"type": "message", "id": format!("aa11bb2{n}"), "parentId": parent,
-            "timestamp": format!("2027-03-01T00:00:0{n}.000Z"), "message": message}));
+        message["timestamp"] = json!(1_803_859_200_000_u64 + lines.len() as u64 * 1000);
+        push(lines, json!({"type": "message", "message": message}));
     }
+}
+
+/// Appends what pi writes where it sums up all but the last two messages.
+fn compact(lines: &mut Vec<Value>) {
+    let messages = lines.iter().rev().filter(|line| line["type"] == "message");
+    let kept = messages.take(2).last().map_or(Value::Null, |line| line["id"].clone());
+    push(
+        lines,
+        json!({"type": "compaction", "summary": "They talked.", "firstKeptEntryId": kept,
+            "tokensBefore": 1000}),
+    );
+}
+
+/// Appends an entry.
+fn push(lines: &mut Vec<Value>, mut entry: Value) {
+    let last = lines.iter().rev().find(|line| line["type"] != "session");
+    let number = lines.len();
+    entry["parentId"] = last.map_or(Value::Null, |line| line["id"].clone());
+    entry["id"] = json!(format!("aa{number:06x}"));
+    entry["timestamp"] = json!(format!(
+        "2027-03-01T{:02}:{:02}:{:02}.000Z",
+        number / 3600 % 24,
+        number / 60 % 60,
+        number % 60
+    ));
+    lines.push(entry);
+}
+
+/// A session of pi's as if what was summed up there had not been.
+fn uncompacted(away: &[u8]) -> Vec<u8> {
+    let lines = away.split_inclusive(|b| *b == b'\n').map(|line| {
+        let mut value: Value = serde_json::from_slice(line).unwrap_or_default();
+        if value["summary"] != "They talked." {
+            return line.to_vec();
+        }
+        value["type"] = json!("custom");
+        format!("{value}\n").into_bytes()
+    });
+    lines.flatten().collect()
 }
 
 /// A session of pi's with something done to it; `None` if it is not plain lines.
@@ -112,7 +153,7 @@ fn home(source: &[u8], deed: Deed) -> Option<Result<(), String>> {
     if let Some(refused) = refused {
         return Some(Err(refused.message.clone()));
     }
-    if said(&back) != said(&away) {
+    if said(&back) != said(&uncompacted(&away)) {
         return Some(Err("says something else".to_owned()));
     }
     // What was there stays there: each line of the source that is not about the whole.

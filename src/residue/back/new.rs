@@ -3,7 +3,7 @@
 use super::Back;
 use crate::diagnostic::{Code, Fate};
 use crate::error::Result;
-use crate::formats::canonical;
+use crate::formats::{Spec, canonical};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
@@ -34,6 +34,10 @@ impl Back<'_> {
                     .iter()
                     .for_each(|f| drop(record.node.take(*f)));
             }
+            if self.is_only_abroad(&record) {
+                self.leave(&record, number);
+                continue;
+            }
             let links = self.home.is_some_and(|home| home.format.links());
             let has_place = record.is_node() || matches!(record.kind, Kind::Session | Kind::Turn);
             // From a line that is no entry the real pi shows nothing.
@@ -59,6 +63,26 @@ impl Back<'_> {
             }
         }
         self.settle()
+    }
+
+    /// Whether a record sums up what the session's own format goes on telling in full.
+    fn is_only_abroad(&self, record: &Record) -> bool {
+        let holds = |home: Spec| home.version().kinds.contains(&Kind::Compaction);
+        record.kind == Kind::Compaction && self.home.is_some_and(|home| !holds(home))
+    }
+
+    /// Leaves such a record out, and reads the file as one in which all is said that stands in it.
+    fn leave(&mut self, record: &Record, number: u32) {
+        self.cx.log.count(Fate::Dropped, record.kind.name());
+        let message = "a compaction has no place at home, where all that it sums up stands";
+        self.say(Code::Dropped, message, Some(number));
+        self.kin.pass(record);
+        let mut passed = Record::new(Kind::Extension);
+        for field in [Field::Id, Field::Parent, Field::Time] {
+            record.node.json(field).into_iter().for_each(|v| passed.node.set(field, v.clone()));
+        }
+        self.said.insert(number, passed);
+        self.changed = true;
     }
 
     /// A new record as formats other than the file's know it; what it was, if it is nothing there.
