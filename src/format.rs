@@ -382,6 +382,14 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// The same for records of which nobody asks how their source spells them.
+    #[must_use]
+    pub fn unspelled(&self) -> Self {
+        Self { spelling: false, ..self.clone() }
+    }
+}
+
 /// Work on one session: what was asked for, and what is said about it.
 #[derive(Debug)]
 pub struct Cx<'a> {

@@ -4,7 +4,7 @@
 use crate::context::{as_message, is_plain};
 use crate::diagnostic::{Fate, Log};
 use crate::error::Result;
-use crate::format::{Context, ContextFn, Cx, Format, Options, Parts};
+use crate::format::{Context, ContextFn, Cx, Format, Parts};
 use crate::formats::Spec;
 use crate::json::Json;
 use crate::position::{Located, Position};
@@ -38,7 +38,7 @@ impl Branch {
         let same = to.format.at(to.version().number);
         // The last reading says what there is to say.
         let log = Log::default();
-        let options = Options { spelling: false, ..cx.options.clone() };
+        let options = cx.options.unspelled();
         let quiet = Cx { options: &options, log: &log };
         let (mut shape, mut nodes) = (Shape::default(), 0);
         let (mut look, mut leaf) = (None::<Look>, None);

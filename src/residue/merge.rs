@@ -43,7 +43,8 @@ pub fn merge(
         return Ok(None);
     }
     let log = Log::default();
-    let quiet = Cx { options: cx.options, log: &log };
+    let options = cx.options.unspelled();
+    let quiet = Cx { options: &options, log: &log };
     let Some((mut now, chunks)) = now(from, carrier, parts, sink, &quiet)? else {
         return Ok(None);
     };
@@ -122,7 +123,6 @@ fn now(
         carries |= !took.chunks.is_empty();
         marked |= took.marked;
         if !took.whole {
-            // Of a line that carries it is the spelling with what it carries.
             located.value.node.take(Field::Raw);
             now.prints.push((Tag::of(&located.value), print::kept(print::of(&located.value))));
             now.places.push(located.at);

@@ -77,10 +77,10 @@ fn target(to: Spec, carrier: &Carrier, stage: &mut Stage<'_>, quiet: &Cx<'_>) ->
     let shelf = Shelf::new(stage.room()?);
     let mut target = Target { source: None, shelf, prints: Vec::new(), atoms: Vec::new() };
     let mut parts = stage.parts();
-    for item in (to.format.read)(&mut parts, quiet)? {
+    let options = quiet.options.unspelled();
+    for item in (to.format.read)(&mut parts, &Cx { options: &options, log: quiet.log })? {
         let mut record = item?.value;
         let Took { whole: false, .. } = (carrier.take)(&mut record) else { continue };
-        // What carries is spelled otherwise in the end.
         record.node.take(Field::Raw);
         target.add(&record)?;
     }

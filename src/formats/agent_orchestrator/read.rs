@@ -337,6 +337,9 @@ impl<'a> Records<'a> {
             }
             Err(fault) => return Err(Error::json(fault, bytes, line.at)),
         };
+        if !self.cx.options.spelling {
+            return Ok(records);
+        }
         self.scratch.clear();
         line::write(&records, self.shape, &mut self.scratch);
         if let Some(first) = records.first_mut().filter(|_| self.scratch != bytes.as_ref()) {

@@ -213,7 +213,7 @@ impl Records<'_> {
             }
             self.cx.report(error.into_diagnostic());
         }
-        if !self.is_as_written(&parsed, frame) {
+        if self.cx.options.spelling && !self.is_as_written(&parsed, frame) {
             let spelling = String::from_utf8_lossy(&frame.bytes);
             parsed.record.node.set(Field::Raw, Json::string(&spelling));
         }

@@ -357,9 +357,11 @@ impl Records<'_> {
         let json = self.json(event, Scalars::TextOf(table.texts))?;
         self.say_twice(&json, at);
         let (mut record, _) = table.read(&json).map_err(|fault| Error::json(fault, &json, at))?;
-        self.written.clear();
-        table.write(&record, None, &mut self.written);
-        put(&self.written, &mut self.shadow.yaml);
+        if self.cx.options.spelling {
+            self.written.clear();
+            table.write(&record, None, &mut self.written);
+            put(&self.written, &mut self.shadow.yaml);
+        }
         self.own_spelling(&mut record, gap);
         self.turns_seen += 1;
         let told = (self.shape.lists == Lists::Elsewhere).then(|| Told::of(&record));
@@ -391,7 +393,7 @@ impl Records<'_> {
             // An alias means nothing without its anchor.
             let found = Diagnostic::new(Code::YamlBeyondJson, Code::YamlBeyondJson.title());
             self.cx.report(found.at(self.nodes.end));
-        } else if let Some(Some(own)) = differs {
+        } else if let Some(Some(own)) = differs.filter(|_| self.cx.options.spelling) {
             record.node.set(Field::Raw, Json::string(&own));
         }
     }
@@ -451,9 +453,11 @@ impl Records<'_> {
         if !turn.begun && !record.node.is(Field::Role, "user") {
             self.restore_question(turn, at)?;
         }
-        self.written.clear();
-        message::write(&record, Spacing::None, true, &mut self.written);
-        put(&self.written, &mut self.shadow.yaml);
+        if self.cx.options.spelling {
+            self.written.clear();
+            message::write(&record, Spacing::None, true, &mut self.written);
+            put(&self.written, &mut self.shadow.yaml);
+        }
         self.own_spelling(&mut record, gap);
         let answered = turn::is_answer(&record.node);
         self.node(&mut record, turn);

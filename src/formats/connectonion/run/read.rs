@@ -218,6 +218,9 @@ impl Records<'_> {
             let found = Diagnostic::new(Code::PythonNumber, Code::PythonNumber.title());
             self.cx.report(found.at(line.at));
         }
+        if !self.cx.options.spelling {
+            return Ok(record);
+        }
         self.scratch.clear();
         self.scratch.extend_from_slice(INDENT.as_bytes());
         message::write(&record, Spacing::Python, true, &mut self.scratch);

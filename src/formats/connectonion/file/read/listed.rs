@@ -35,10 +35,12 @@ impl Records<'_> {
         let is_turn = record.kind == Kind::Turn;
         let layout = begin.layout().filter(|_| is_turn);
         layout.into_iter().for_each(|layout| record.node.set(Field::Layout, layout));
-        let text = (begin != Begin::Missing).then(|| self.list.text());
-        let mut written = Vec::new();
-        self.shape.turns.write(&record, text.as_deref(), &mut written);
-        put(&written, &mut self.shadow.yaml);
+        if self.cx.options.spelling {
+            let text = (begin != Begin::Missing).then(|| self.list.text());
+            let mut written = Vec::new();
+            self.shape.turns.write(&record, text.as_deref(), &mut written);
+            put(&written, &mut self.shadow.yaml);
+        }
         self.own_spelling(&mut record, gap);
         let told = Told::of(&record);
         self.push(record, at);
