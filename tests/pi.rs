@@ -272,6 +272,32 @@ fn a_downgrade_keeps_the_active_branch() {
 }
 
 #[test]
+fn an_entry_before_its_parent_is_said_behind_it_in_every_linear_format() {
+    let header = HEADER.replace('}', r#","version":3}"#);
+    let entry = |id: &str, parent: &str, text: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"t","message":{{"role":"user","content":"{text}"}}}}"#
+        )
+    };
+    let (one, two) = (entry("a", "null", "one"), entry("b", "\"a\"", "two"));
+    let (three, four) = (entry("c", "\"b\"", "three"), entry("d", "\"c\"", "four"));
+    let source = lines(&[&header, &three, &two, &one, &four]);
+    let (format, version) = recognise(&source).expect("a pi file");
+    for to in ["pi@1", "connectonion@1", "connectonion@3", "agent-orchestrator@2", "codelia@1"] {
+        let plain = Options { residue: false, ..Options::default() };
+        let target = converted(&source, format, version, to, &plain).0.expect("undamaged");
+        let text = String::from_utf8(target).expect("UTF-8");
+        let places = ["one", "two", "three", "four"].map(|said| text.rfind(&format!("{said}\"")));
+        assert!(places.is_sorted() && places[0].is_some(), "{to}: {text}");
+        let target = converted(&source, format, version, to, &Options::default()).0;
+        let target = target.expect("undamaged");
+        let (seen, number) = recognise(&target).expect("a known format");
+        let back = converted(&target, seen, number, "pi@3", &Options::default()).0;
+        assert_eq!(back.expect("residue"), source, "{to}");
+    }
+}
+
+#[test]
 fn a_key_without_its_quote_is_damage_everywhere() {
     let source = lines(&[HEADER, r#"{"type":"message",x":1}"#]);
     let error = migrated(&source, "pi@3", &Options::default()).0.expect_err("no JSON");

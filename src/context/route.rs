@@ -6,7 +6,7 @@ use crate::json::Json;
 use crate::position::Located;
 use crate::record::Record;
 use crate::session::{Session, is_entry};
-use crate::tree::Path;
+use crate::tree::{InOrder, Path};
 
 /// Which entries of a session count.
 #[derive(Debug)]
@@ -41,6 +41,9 @@ impl Route {
 /// A place on the route, and the record that stands there.
 type Step = (u32, Located<Record>);
 
+/// Where an entry stands that is the context alone, once the file is at its end.
+const LAST: u32 = u32::MAX;
+
 /// Gives the records of a route in its order.
 pub struct Walk<'a> {
     reader: Reader<'a>,
@@ -48,23 +51,20 @@ pub struct Walk<'a> {
     pub route: Route,
     /// The ordinal of the next node.
     ordinal: u32,
-    /// Where parents stand behind their children, the route has another order than the file.
-    waiting: Vec<Step>,
-    /// What waited, in order, once the file is at its end.
-    sorted: Option<std::vec::IntoIter<Step>>,
+    order: InOrder<Located<Record>>,
 }
 
 impl<'a> Walk<'a> {
     /// Over what the reader gives.
     pub fn over(reader: Reader<'a>, route: Route) -> Self {
-        Self { reader, route, ordinal: 0, waiting: Vec::new(), sorted: None }
+        Self { reader, route, ordinal: 0, order: InOrder::default() }
     }
 
     /// Where a record stands on the route.
     fn position(&mut self, record: &Record) -> Option<u32> {
-        if self.route.lost_leaf && is_entry(record) {
-            self.waiting.clear();
-            return Some(0);
+        if self.route.lost_leaf {
+            // The last entry takes the place of those before it.
+            return is_entry(record).then_some(LAST);
         }
         if !record.is_node() {
             return None;
@@ -78,22 +78,22 @@ impl Iterator for Walk<'_> {
     type Item = Result<Step>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let waits = self.route.lost_leaf || !self.route.path.is_in_file_order();
-        while self.sorted.is_none() {
+        loop {
+            if let Some(step) = self.order.next() {
+                return Some(Ok(step));
+            }
             match self.reader.next() {
                 Some(Err(error)) => return Some(Err(error)),
-                Some(Ok(located)) => match self.position(&located.value) {
-                    Some(position) if waits => self.waiting.push((position, located)),
-                    Some(position) => return Some(Ok((position, located))),
-                    None => {}
-                },
+                Some(Ok(located)) => {
+                    if let Some(position) = self.position(&located.value) {
+                        self.order.add(position, located);
+                    }
+                }
                 None => {
-                    let mut waiting = std::mem::take(&mut self.waiting);
-                    waiting.sort_by_key(|(position, _)| *position);
-                    self.sorted = Some(waiting.into_iter());
+                    let (position, last) = self.order.rest()?;
+                    return Some(Ok((if self.route.lost_leaf { 0 } else { position }, last)));
                 }
             }
         }
-        self.sorted.as_mut()?.next().map(Ok)
     }
 }

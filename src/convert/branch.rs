@@ -9,7 +9,7 @@ use crate::formats::Spec;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
-use crate::tree::{Path, Shape, Tree};
+use crate::tree::{InOrder, Path, Shape, Tree};
 
 /// The nodes on the way from the root to the leaf.
 pub struct Branch {
@@ -20,8 +20,10 @@ pub struct Branch {
     before: Vec<Located<Record>>,
     /// The number of the last compaction among all records.
     summed_up: u32,
-    /// How many nodes were passed.
+    /// How many nodes were taken.
     nodes: u32,
+    /// Those whose turn has not come.
+    order: InOrder<(u32, Located<Record>)>,
     /// What the target holds as its source does, where that is an older version of it.
     kinds: &'static [Kind],
 }
@@ -46,7 +48,7 @@ impl Branch {
             let located = item?;
             if located.value.is_node() {
                 shape.record(&located);
-                look.iter_mut().for_each(|look| look.at(number, Some(nodes), &located));
+                look.iter_mut().for_each(|look| look.at(number, nodes, &located));
                 nodes += 1;
             } else if located.value.kind == Kind::Session {
                 let node = &located.value.node;
@@ -59,8 +61,15 @@ impl Branch {
         }
         let tree = shape.finish();
         let Some(path) = tree.path(leaf.as_ref()) else { return Ok(None) };
-        let mut branch =
-            Self { path, context: None, before: Vec::new(), summed_up: 0, nodes: 0, kinds: &[] };
+        let mut branch = Self {
+            path,
+            context: None,
+            before: Vec::new(),
+            summed_up: 0,
+            nodes: 0,
+            order: InOrder::default(),
+            kinds: &[],
+        };
         if let Some(found) = branch.path.cycle() {
             cx.report(found);
             return Ok(Some(branch));
@@ -82,15 +91,20 @@ impl Branch {
         parts: &mut dyn Parts,
         quiet: &Cx<'_>,
     ) -> Result<Look> {
-        let mut nodes = 0;
+        let (mut nodes, mut order) = (0, InOrder::default());
         for (number, item) in (0..).zip((from.read)(parts, quiet)?) {
             let located = item?;
             if look.rules.is_none() {
                 break;
             }
             if located.value.is_node() {
-                look.at(number, self.path.position(nodes), &located);
+                if let Some(position) = self.path.position(nodes) {
+                    order.add(position, (number, located));
+                }
                 nodes += 1;
+            }
+            for (position, (number, located)) in order.by_ref() {
+                look.at(number, position, &located);
             }
         }
         Ok(look)
@@ -122,15 +136,33 @@ impl Branch {
         self.kinds.contains(&record.kind) && !record.node.is(Field::Subtype, "custom_message")
     }
 
-    /// What a node is to the target; `None` if it is nothing, which is counted.
-    pub fn pass(&mut self, located: Located<Record>, log: &Log) -> Option<Located<Record>> {
-        let kind = located.value.kind;
-        let dropped = |why: &str| log.count(Fate::Dropped, &format!("{} {why}", kind.name()));
+    /// Takes the next node of the file, record `number`; one that is not on the way is counted.
+    pub fn take(&mut self, number: u32, located: Located<Record>, log: &Log) {
         self.nodes += 1;
-        let Some(position) = self.path.position(self.nodes - 1) else {
-            dropped("off the active branch");
-            return None;
-        };
+        match self.path.position(self.nodes - 1) {
+            Some(position) => self.order.add(position, (number, located)),
+            None => dropped(located.value.kind, "off the active branch", log),
+        }
+    }
+
+    /// The next node on the way, as what it is to the target; `None` if its turn has not come.
+    pub fn ready(&mut self, log: &Log) -> Option<(u32, Located<Record>)> {
+        loop {
+            let (position, (number, located)) = self.order.next()?;
+            if let Some(node) = self.pass(position, located, log) {
+                return Some((number, node));
+            }
+        }
+    }
+
+    /// What a node is to the target; `None` if it is nothing, which is counted.
+    fn pass(
+        &mut self,
+        position: u32,
+        located: Located<Record>,
+        log: &Log,
+    ) -> Option<Located<Record>> {
+        let kind = located.value.kind;
         let spoken = [Kind::Message, Kind::Compaction, Kind::BranchSummary].contains(&kind);
         let spoken = spoken && !self.holds(&located.value);
         let Some(context) = self.context.as_mut().filter(|_| spoken) else {
@@ -146,11 +178,16 @@ impl Branch {
             // A summary was said before.
             None if kind == Kind::Compaction => None,
             None => {
-                dropped("that is not sent");
+                dropped(kind, "that is not sent", log);
                 None
             }
         }
     }
+}
+
+/// Counts a node that the target does not get.
+fn dropped(kind: Kind, why: &str, log: &Log) {
+    log.count(Fate::Dropped, &format!("{} {why}", kind.name()));
 }
 
 /// A branch under the rules of its source, if the target has others.
@@ -172,11 +209,11 @@ impl Look {
     }
 
     /// Looks at node `number` of all records, which stands at this position of the branch.
-    fn at(&mut self, number: u32, position: Option<u32>, node: &Located<Record>) {
+    fn at(&mut self, number: u32, position: u32, node: &Located<Record>) {
         if node.value.kind == Kind::Compaction {
             self.summed_up = number;
         }
-        if let (Some((context, _)), Some(position)) = (&mut self.rules, position)
+        if let Some((context, _)) = &mut self.rules
             && context.look(position, node).is_err()
         {
             self.rules = None;

@@ -82,8 +82,11 @@ impl<'a> Work<'a> {
                 pass(number, &located)?;
                 let (number, before) = if began { branch.before() } else { (0, Vec::new()) };
                 before.iter().try_for_each(|said| pass(number, said))?;
-            } else if let Some(node) = branch.pass(located, cx.log) {
-                pass(number, &node)?;
+            } else {
+                branch.take(number, located, cx.log);
+                while let Some((number, node)) = branch.ready(cx.log) {
+                    pass(number, &node)?;
+                }
             }
         }
         // Without a session the writer says what is missing.

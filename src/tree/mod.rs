@@ -6,12 +6,14 @@
 
 mod bits;
 mod branches;
+mod order;
 mod path;
 mod plan;
 mod skeleton;
 
 pub use bits::Bits;
 pub use branches::{Branches, Stop};
+pub use order::InOrder;
 pub use path::Path;
 pub use plan::Plan;
 pub use skeleton::{Aim, Seen, Skeleton, key_of, marks, parent_of};
