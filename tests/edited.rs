@@ -279,3 +279,17 @@ fn a_run_that_was_cut_before_its_messages_is_a_session() {
     assert_eq!(stream.lines().count(), 1, "{stream}");
     assert!(found.counts.contains_key(&Code::CutShort), "{:?}", found.counts);
 }
+
+#[test]
+fn what_follows_a_message_that_is_none_in_pi_follows_what_that_follows() {
+    let harbour = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    let odd = harbour.replacen("  - role: tool\n", "  - role: tool\n    content: ''\n", 1);
+    let (format, version) = recognise(odd.as_bytes()).expect("a known format");
+    for to in ["pi@3", "pi@1"] {
+        let plain = Options { residue: false, ..keep() };
+        let target = converted(odd.as_bytes(), format, version, to, &plain).0.expect("readable");
+        let shown = context(&target, &Request::default());
+        assert_eq!(shown.len(), context(odd.as_bytes(), &Request::default()).len() - 1, "{to}");
+        assert!(shown[0].to_string().contains("Which berths are free?"), "{to}: {shown:?}");
+    }
+}

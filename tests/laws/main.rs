@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod deeds;
 mod generated;
 mod losses;
 mod onward;

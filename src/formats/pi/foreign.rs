@@ -7,7 +7,7 @@ use crate::json::Json;
 use crate::record::{Called, Field, Kind, Node, Record, Value, block};
 use crate::times;
 use jiff::Timestamp;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What is known of a session of another format so far.
 #[derive(Debug)]
@@ -22,6 +22,8 @@ pub struct Foreign {
     last: Option<Json>,
     /// Where the session stands, if it says so.
     leaf: Option<Json>,
+    /// Entries that have no place in pi's files, and what they follow.
+    left_out: HashMap<Json, Json>,
 }
 
 const UNKNOWN: Json = Json::constant("\"unknown\"");
@@ -44,6 +46,7 @@ impl Foreign {
             entries: HashSet::new(),
             last: None,
             leaf: session.json(Field::Leaf).cloned(),
+            left_out: HashMap::new(),
         }
     }
 
@@ -52,6 +55,23 @@ impl Foreign {
         let Some(id) = entry.json(Field::Id) else { return };
         self.entries.insert(hash(id.as_bytes()));
         self.last = Some(id.clone());
+    }
+
+    /// An entry was left out: what follows it follows what it does.
+    pub fn left_out(&mut self, entry: &Node) {
+        let Some(id) = entry.json(Field::Id) else { return };
+        let parent = entry.json(Field::Parent).cloned().unwrap_or(Json::constant("null"));
+        self.left_out.insert(id.clone(), parent);
+    }
+
+    /// This entry, or the nearest one above it that was not left out.
+    fn written_above<'s>(&'s self, mut id: &'s Json) -> &'s Json {
+        // No way up is longer, unless it leads in a circle.
+        for _ in 0..self.left_out.len() {
+            let Some(parent) = self.left_out.get(id) else { break };
+            id = parent;
+        }
+        id
     }
 
     /// The session stands at this entry.
@@ -63,7 +83,8 @@ impl Foreign {
     /// the one that the session stands at. `None` if that is the last one, or none.
     #[must_use]
     pub fn stand(&self) -> Option<Record> {
-        let leaf = self.leaf.as_ref().filter(|leaf| self.last.as_ref() != Some(leaf))?;
+        let leaf = self.leaf.as_ref().map(|leaf| self.written_above(leaf));
+        let leaf = leaf.filter(|leaf| self.last.as_ref() != Some(leaf))?;
         if !self.entries.contains(&hash(leaf.as_bytes())) {
             return None;
         }
@@ -87,6 +108,9 @@ impl Foreign {
         let told = node.json(Field::Time).and_then(times::read);
         self.time = told.unwrap_or_else(|| times::after(self.time));
         node.set(Field::Time, Json::string(&times::with_millis(self.time)));
+        if let Some(parent) = node.json(Field::Parent).cloned() {
+            node.set(Field::Parent, self.written_above(&parent).clone());
+        }
         if record.kind != Kind::Message {
             return;
         }

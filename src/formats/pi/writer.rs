@@ -96,7 +96,7 @@ impl Writer for Entries<'_> {
         match record.kind {
             Kind::Session => self.session_record(located)?,
             // What is no node there is no entry here: one without an identifier hides the others.
-            Kind::Opaque if foreign => self.cx.log.count(Fate::Dropped, record.kind.name()),
+            Kind::Opaque if foreign => self.leave_out(record),
             _ if foreign && !record.is_node() => {
                 self.cx.log.count(Fate::Dropped, record.kind.name());
             }
@@ -243,7 +243,7 @@ impl Entries<'_> {
         let unnamed = if same { None } else { self.without_index(record) };
         let record = unnamed.as_ref().unwrap_or(record);
         if !same && !self.holds(record) {
-            self.cx.log.count(Fate::Dropped, record.kind.name());
+            self.leave_out(record);
             return Ok(());
         }
         let index = self.index(record);
@@ -262,7 +262,7 @@ impl Entries<'_> {
         if !write::entry(record, self.version.number, index, &mut self.out) {
             self.out.truncate(start);
             self.pending = pending;
-            self.cx.log.count(Fate::Dropped, record.kind.name());
+            self.leave_out(record);
             return Ok(());
         }
         self.number(Some(record));
@@ -271,6 +271,12 @@ impl Entries<'_> {
         }
         self.losses(record, index);
         Ok(())
+    }
+
+    /// Leaves a record out that has no place.
+    fn leave_out(&mut self, record: &Record) {
+        self.cx.log.count(Fate::Dropped, record.kind.name());
+        self.session.iter_mut().for_each(|session| session.foreign.left_out(&record.node));
     }
 
     /// A compaction without the member by which version 1 names the first entry that it keeps, if

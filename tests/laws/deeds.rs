@@ -1,0 +1,162 @@
+//! Whatever is done to the lines of a session abroad, home says what the file says then, or the
+//! residue is refused.
+
+use crate::common::{converted, corpus, files, options, own_inputs, recognise, session};
+use crate::pairs::{said, targets};
+use copyist::diagnostic::{Code, Diagnostic, Severity};
+use copyist::format::{Format, OnError};
+use copyist::formats::connectonion;
+use copyist::ids::{Choice, hash};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What does not hold, and why.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    ("/v2/killed/in/killed.jsonl to connectonion@2", "a call without a name is none at home"),
+    ("/v2/orchard/in/orchard.jsonl to connectonion@2", "nor is a result that names no call"),
+    ("/lamp/in/3f0c5a52-9d0e-4c0a-8f3e-0b7f6f1c2d11.jsonl to connectonion@2", "nor an empty text"),
+    ("/log/in/b1d0a7e4-6c55-4d0b-9a57-5a8f8e0c9d22.jsonl to connectonion@2", "the same"),
+    ("10570381-e089-450a-a738-242aea66bd94.jsonl to connectonion@2", "a turn's question is edited"),
+];
+
+/// Something that is done to lines at one place.
+type Deed = fn(&mut Vec<&[u8]>, usize);
+
+/// What is done.
+const DEEDS: &[(&str, Deed)] = &[
+    ("deleted", |lines, at| {
+        lines.remove(at);
+    }),
+    ("doubled", |lines, at| lines.insert(at, lines[at])),
+    ("said again", |lines, at| lines.push(lines[at])),
+    ("moved to the end", |lines, at| {
+        let line = lines.remove(at);
+        lines.push(line);
+    }),
+    ("swapped", |lines, at| {
+        let next = (at + 1).min(lines.len() - 1);
+        lines.swap(at, next);
+    }),
+    ("cut behind", |lines, at| lines.truncate(at + 1)),
+];
+
+/// How often each is done to a file, at places that it chooses itself.
+const TIMES: u64 = 3;
+
+/// What came of a deed.
+#[derive(Default, Debug)]
+struct Tally {
+    tried: u64,
+    told: u64,
+    refused: u64,
+    failed: u64,
+}
+
+/// Takes a file home to which something was done; says what was said there and is lost.
+fn home(
+    away: &[u8],
+    (format, version): (&'static Format, u32),
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let keep = options(OnError::Keep, Choice::Derived);
+    let Some((seen, number)) = recognise(away) else { return Ok(()) };
+    let Some(says) = said(away) else { return Ok(()) };
+    tally.tried += 1;
+    let (back, found) = converted(away, seen, number, &format.at(version), &keep);
+    let Ok(back) = back else {
+        tally.failed += 1;
+        return Ok(());
+    };
+    let is_damage =
+        |d: &Diagnostic| d.code.severity() == Severity::Error && d.code != Code::ResidueRefused;
+    if found.diagnostics.iter().any(is_damage) {
+        tally.failed += 1;
+        return Ok(());
+    }
+    let in_turns = seen.name == connectonion::FORMAT.name && number < 3;
+    let refused = found.diagnostics.iter().any(|d| d.code == Code::ResidueRefused);
+    *(if refused { &mut tally.refused } else { &mut tally.told }) += 1;
+    match recognise(&back).and_then(|_| said(&back)) {
+        Some(said) if said == says => Ok(()),
+        // A turn of these tells the question and the answer once more, and is edited by that.
+        Some(said) if !refused && in_turns && said.len() == says.len() => Ok(()),
+        None if says.is_empty() => Ok(()),
+        other => {
+            let other = other.unwrap_or_default();
+            let place = says.iter().zip(&other).take_while(|(a, b)| a == b).count();
+            let show = |list: &[String]| {
+                list.get(place).map_or("(end)".to_owned(), |t| t.chars().take(150).collect())
+            };
+            Err(format!(
+                "refused {refused}: message {place} of {} and {}: {} for {}",
+                says.len(),
+                other.len(),
+                show(&other),
+                show(&says)
+            ))
+        }
+    }
+}
+
+fn all(inputs: &[PathBuf]) {
+    let keep = options(OnError::Keep, Choice::Derived);
+    let mut tallies: BTreeMap<(String, String, &str), Tally> = BTreeMap::new();
+    let mut others = Vec::new();
+    for file in inputs {
+        let source = session(file);
+        let Some((format, version)) = recognise(&source) else { continue };
+        for to in targets().iter().filter(|to| to.split('@').next() != Some(format.name)) {
+            let Ok(away) = converted(&source, format, version, to, &keep).0 else { continue };
+            if away.starts_with(b"\0") {
+                continue;
+            }
+            for (name, deed) in DEEDS {
+                let key = (format.at(version), to.clone(), *name);
+                let tally = tallies.entry(key).or_default();
+                for time in 0..TIMES {
+                    let mut lines: Vec<_> = away.split_inclusive(|b| *b == b'\n').collect();
+                    let seed = format!("{name} {time} {to} {}", source.len());
+                    let place = hash(seed.as_bytes()) as usize % lines.len();
+                    deed(&mut lines, place);
+                    if let Err(why) = home(&lines.concat(), (format, version), tally) {
+                        let file = file.display();
+                        others.push(format!("{file} to {to}, line {} {name}: {why}", place + 1));
+                    }
+                }
+            }
+        }
+    }
+    println!(
+        "| home | abroad | done | files | told | refused | failed |\n|---|---|---|---|---|---|---|"
+    );
+    for ((own, to, name), Tally { tried, told, refused, failed }) in &tallies {
+        println!("| {own} | {to} | {name} | {tried} | {told} | {refused} | {failed} |");
+    }
+    let is_known = |other: &&String| EXCEPTIONS.iter().any(|(part, _)| other.contains(part));
+    let unknown: Vec<_> = others.iter().filter(|other| !is_known(other)).collect();
+    assert!(unknown.is_empty(), "{} of them: {unknown:#?}", unknown.len());
+}
+
+#[test]
+fn what_is_done_abroad_is_done_at_home_or_refused() {
+    all(&own_inputs());
+}
+
+#[test]
+fn what_is_done_abroad_is_done_at_home_or_refused_in_the_corpus() {
+    let Some(root) = corpus("deeds abroad") else { return };
+    let step = std::env::var("COPYIST_STEP").ok().and_then(|n| n.parse().ok()).unwrap_or(97);
+    let sets = ["pi/generated", "connectonion", "agent-orchestrator", "codelia"];
+    let undamaged = |file: &PathBuf| {
+        let text = file.to_string_lossy();
+        let other = ["/mut/", "/edge", "/truth/", "/cache/", "/state", ".meta.json"];
+        !other.iter().any(|part| text.contains(part))
+    };
+    let inputs: Vec<_> = sets
+        .iter()
+        .flat_map(|set| files(&root.join(set)))
+        .filter(undamaged)
+        .step_by(step)
+        .collect();
+    all(&inputs);
+}
