@@ -648,3 +648,28 @@ fn what_pi_summed_up_is_whole_at_home_and_the_summary_is_told_as_lost() {
     let state = holding(&dir.path("third"), "Nor now.");
     assert!(state.iter().any(|file| file.to_string_lossy().contains("/messages/")), "{state:?}");
 }
+
+#[test]
+fn who_goes_back_abroad_goes_back_at_home() {
+    let dir = codelia_home();
+    for (home, last) in [("codelia@1", "/state/"), ("codelia@2", "/messages/")] {
+        let (code, said) =
+            dir.exit(&["convert", "-t", "pi@3", "--out-dir", "pi", "home", "--force"]);
+        assert_eq!(code, 0, "{said}");
+        let away = holding(&dir.path("pi"), "Which lamps are there?");
+        let text = String::from_utf8(read(&away[0])).expect("UTF-8");
+        let asked = text.find("Is the lamp lit?").expect("the last question");
+        let start = text[..asked].rfind('\n').expect("a line before") + 1;
+        fs::write(dir.path("away"), &text[..start]).expect("a file");
+        let new = entries(&dir, &[QUESTION, ANSWER]);
+        append(&dir, &new);
+        let (code, said) = dir.exit(&["convert", "-t", home, "--out-dir", &last[1..], "away"]);
+        assert_eq!(code, 0, "{home}: {said}");
+        assert!(!said.contains("CY0621") && said.contains("a response was deleted"), "{said}");
+        assert!(holding(&dir.path(&last[1..]), "Is the lamp lit?").is_empty(), "{home}");
+        let now = holding(&dir.path(&last[1..]), "No more.");
+        assert!(now.iter().any(|file| file.to_string_lossy().contains(last)), "{now:?}");
+        let valid = dir.path(&last[1..]).display().to_string();
+        assert_eq!(dir.exit(&["validate", &valid]).0, 0, "{home}");
+    }
+}

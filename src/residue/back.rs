@@ -4,10 +4,12 @@ mod new;
 
 use super::align::Tag;
 use super::asked::Asked;
+use super::cut::Cut;
+use super::fates::{Fate, named};
 use super::fill::{fill, fill_rest};
 use super::home::{at_home, mend, pass};
 use super::kin::Kin;
-use super::merge::{Fate, Now, named};
+use super::merge::Now;
 use super::pack::refused;
 use super::retold::{self, Retold, Turn, nth};
 use super::said::{Answer, agree, edits, respelled};
@@ -50,6 +52,7 @@ pub struct Back<'n> {
     called: Called,
     asked: Asked,
     tail: Tail,
+    cut: Cut,
     kin: Kin,
     /// What the file calls what is put next, and what is new before that.
     shown: (Vec<Json>, Option<Json>),
@@ -98,6 +101,7 @@ impl<'n> Back<'n> {
             kin,
             shown: (Vec::new(), None),
             tail: Tail::default(),
+            cut: Cut::default(),
             home: None,
         }
     }
@@ -109,10 +113,11 @@ impl<'n> Back<'n> {
         let is_turn = template.member("kind").is_some_and(|kind| kind.as_bytes() == b"\"turn\"");
         let restored = template.member(Field::Synthesized.name()).is_some();
         let fates = self.fates(item);
+        let tag = named(item).into_iter().flatten().next().map(|(_, tag, _)| tag);
+        self.cut.look(&template, tag, &fates);
         let edited = fates.iter().any(|fate| matches!(fate, Fate::Edited(_)));
         let gone = !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Deleted);
         if restored && gone {
-            let tag = named(item).into_iter().flatten().next().map(|(_, tag, _)| tag);
             let turn = template
                 .member(Field::Turn.name())
                 .filter(|_| [Some(Tag('u')), Some(Tag('a'))].contains(&tag));
@@ -171,9 +176,16 @@ impl<'n> Back<'n> {
             return self.derived(item, fate, tag);
         }
         let template = item.member("is").ok_or_else(|| refused("an item is not understood"))?;
+        self.cut.next();
         if fates.is_empty() {
             let line = fill(&template, &[]).ok_or_else(|| refused("an item is not understood"))?;
-            return self.put(record(line)?, false);
+            let record = record(line)?;
+            let tree = self.home.is_some_and(|home| home.format.links());
+            if !self.cut.takes(&record, tree) {
+                return self.put(record, false);
+            }
+            self.move_up(record.node.json(Field::Id).cloned(), record.node.json(Field::Parent));
+            return self.lost(record.kind.name());
         }
         if fates.iter().all(|fate| *fate == Fate::Deleted) {
             return self.deleted(&template);
@@ -299,18 +311,27 @@ impl<'n> Back<'n> {
     /// The number of a turn of the file, or else which one it is.
     fn turn(&self, turn: &Record, number: u32) -> Turn {
         let place = || {
-            let turns = self.now.prints.iter().take(number as usize + 1);
-            nth(turns.filter(|(tag, _)| *tag == Tag('T')).count() as u64)
+            let turns = self.now.names.iter().take(number as usize + 1);
+            nth(turns.filter(|name| name.tag == Tag('T')).count() as u64)
         };
         retold::number(turn, Field::Number).unwrap_or_else(place)
     }
 
     fn deleted(&mut self, template: &Json) -> Result<()> {
         let own = |name| template.member(name).filter(|id| id.as_bytes().first() == Some(&b'"'));
-        if let Some(id) = own("id") {
-            self.moved.insert(id, own("parent"));
+        self.move_up(own("id"), own("parent").as_ref());
+        self.cut.lose();
+        self.lost(&template.member("kind").and_then(|kind| kind.text()).unwrap_or_default())
+    }
+
+    /// What follows a node that is gone follows what it did.
+    fn move_up(&mut self, id: Option<Json>, parent: Option<&Json>) {
+        if let Some(id) = id {
+            self.moved.insert(id, parent.filter(|parent| !parent.is_null()).cloned());
         }
-        let kind = template.member("kind").and_then(|kind| kind.text()).unwrap_or_default();
+    }
+
+    fn lost(&mut self, kind: &str) -> Result<()> {
         self.say(Code::ResidueDeleted, &format!("a {kind} was deleted"), None);
         self.changed = true;
         Ok(())
@@ -333,13 +354,8 @@ impl<'n> Back<'n> {
             _ => {}
         }
         if record.is_node() {
-            let mut parent = record.node.json(Field::Parent).cloned();
-            // No way up is longer, unless the residue leads in a circle.
-            for _ in 0..self.moved.len() {
-                let above = parent.as_ref().and_then(|id| self.moved.get(id));
-                let Some(above) = above else { break };
-                parent = Some(above.clone().unwrap_or(Json::constant("null")));
-            }
+            let parent = record.node.json(Field::Parent);
+            let mut parent = parent.map(|parent| self.left_above(parent));
             if shown
                 && let Some((from, to)) = &self.bent
                 && parent.as_ref().filter(|id| !id.is_null()) == from.as_ref()
@@ -356,9 +372,25 @@ impl<'n> Back<'n> {
                 self.tail.shown();
             }
         }
+        self.cut.mend(&mut record, &|id| self.left_above(id));
+        if let Some(leaf) = record.node.json(Field::Leaf).filter(|_| record.kind == Kind::Session) {
+            let leaf = self.left_above(leaf);
+            record.node.set(Field::Leaf, leaf);
+        }
         self.asked.told(&record);
         let ready = self.tail.take(record);
         ready.iter().try_for_each(|record| self.shelf.add(record))
+    }
+
+    /// This node of the source, or the nearest one above it that was not deleted.
+    fn left_above(&self, id: &Json) -> Json {
+        let mut id = id.clone();
+        // No way up is longer, unless the residue leads in a circle.
+        for _ in 0..self.moved.len() {
+            let Some(above) = self.moved.get(&id) else { break };
+            id = above.clone().unwrap_or(Json::constant("null"));
+        }
+        id
     }
 
     fn place(&self, number: u32) -> Position {

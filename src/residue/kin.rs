@@ -34,7 +34,7 @@ impl Kin {
     /// If the records cannot be read back.
     pub fn of(now: &mut Now, new: &[u32]) -> Result<Self> {
         let mut kin = Self::default();
-        if new.is_empty() || now.prints.is_empty() {
+        if new.is_empty() || now.names.is_empty() {
             return Ok(kin);
         }
         let session = canonical::record(&now.shelf.line(0)?)?;

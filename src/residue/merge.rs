@@ -1,10 +1,10 @@
 //! A file that carries residue as the session that it was made of.
 
-use super::align::{Tag, matched, shown};
+use super::align::shown;
 use super::back::{Back, Done};
+use super::fates::{Name, aligned, names};
 use super::kin::Kin;
 use super::pack::{Chunks, Items, refused};
-use super::print;
 use super::shelf::Shelf;
 use super::stage::Staged;
 use crate::context;
@@ -12,7 +12,6 @@ use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Carrier, Cx, Format, MARK, Parts, Sink, Took};
 use crate::formats::canonical;
-use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Record};
 use std::collections::BTreeMap;
@@ -95,8 +94,8 @@ fn is_marked(parts: &mut dyn Parts) -> Result<bool> {
 pub struct Now {
     /// The records.
     pub shelf: Shelf,
-    /// By what each is known, and where it stands.
-    pub prints: Vec<(Tag, u64)>,
+    /// By what each is known.
+    pub names: Vec<Name>,
     /// Where each stands.
     pub places: Vec<Position>,
 }
@@ -110,7 +109,7 @@ fn now(
     cx: &Cx<'_>,
 ) -> Result<Option<(Now, Option<Chunks>)>> {
     let (shelf, mut chunks) = (Shelf::new(sink.spool()?), sink.spool()?);
-    let mut now = Now { shelf, prints: Vec::new(), places: Vec::new() };
+    let mut now = Now { shelf, names: Vec::new(), places: Vec::new() };
     let (mut carries, mut marked) = (false, false);
     for item in (from.read)(parts, cx)? {
         let mut located = item?;
@@ -124,7 +123,7 @@ fn now(
         marked |= took.marked;
         if !took.whole {
             located.value.node.take(Field::Raw);
-            now.prints.push((Tag::of(&located.value), print::kept(print::of(&located.value))));
+            now.names.push(Name::of(&located.value, from.links()));
             now.places.push(located.at);
             now.shelf.add(&located.value)?;
         }
@@ -141,22 +140,11 @@ fn now(
     Ok(Some((now, chunks)))
 }
 
-/// What became of a record that the file had when it was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It is this one, as it was.
-    Same(u32),
-    /// It is probably this one, edited.
-    Edited(u32),
-    /// It is gone.
-    Deleted,
-}
-
 /// Merges a file with its residue.
 fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Option<Merged>> {
     let mut items = Items::of(chunks);
     let names = names(&mut items)?;
-    let (fates, added) = aligned(&names, &now.prints);
+    let (fates, added) = aligned(&names, &now.names);
     let mut items = items.rewind()?;
     let kin = Kin::of(now, &added)?;
     let mut back = Back::new(now, kin, (fates, added), Shelf::new(sink.spool()?), cx);
@@ -171,7 +159,7 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     let mut merged = shelf.parts()?;
     let mut shown = match said.is_empty() {
         true => now.shelf.parts()?,
-        false => replaced(&mut now.shelf, now.prints.len(), &said, Shelf::new(sink.spool()?))?,
+        false => replaced(&mut now.shelf, now.names.len(), &said, Shelf::new(sink.spool()?))?,
     };
     if !is_heard(&mut merged, &mut shown, cx)? {
         return Err(refused("with it the session says something else than what the file shows"));
@@ -193,65 +181,6 @@ fn replaced(
         }
     }
     to.parts()
-}
-
-/// By what the records of the file were known when it was made.
-fn names(items: &mut Items) -> Result<BTreeMap<u32, (Tag, u64)>> {
-    let mut names = BTreeMap::new();
-    let damaged = || refused("an item is not understood");
-    while let Some(item) = items.next()? {
-        for name in named(&item) {
-            let (number, tag, print) = name.ok_or_else(damaged)?;
-            names.insert(number, (tag, print));
-        }
-    }
-    Ok(names)
-}
-
-/// The records of the file that an item speaks of: number, tag and hash of each.
-pub fn named(item: &Json) -> Vec<Option<(u32, Tag, u64)>> {
-    let one = |json: Json| {
-        let list: Vec<_> = json.elements().collect();
-        let [number, print] = list.as_slice() else { return None };
-        let (tag, print) = print::parsed(&print.text()?)?;
-        Some((number.float()? as u32, tag, print))
-    };
-    match (item.member("derived"), item.member("by")) {
-        (Some(name), _) => vec![one(name)],
-        (None, Some(names)) => names.elements().map(one).collect(),
-        (None, None) => Vec::new(),
-    }
-}
-
-/// What became of each record, and which of the file's are new.
-fn aligned(
-    names: &BTreeMap<u32, (Tag, u64)>,
-    now: &[(Tag, u64)],
-) -> (BTreeMap<u32, Fate>, Vec<u32>) {
-    let old: Vec<_> = names.iter().map(|(number, (tag, print))| (*number, *tag, *print)).collect();
-    let mut fates: BTreeMap<u32, Fate> =
-        old.iter().map(|(number, ..)| (*number, Fate::Deleted)).collect();
-    let mut added = Vec::new();
-    let prints = |list: &[(Tag, u64)]| -> Vec<u64> { list.iter().map(|(_, p)| *p).collect() };
-    let before: Vec<u64> = old.iter().map(|(.., print)| *print).collect();
-    matched(&before, &prints(now), &mut |same, a, b| {
-        let a = old.get(a).unwrap_or_default();
-        let mut new: Vec<u32> = b.map(|n| n as u32).collect();
-        for (place, (number, tag, _)) in a.iter().enumerate() {
-            if same {
-                let found = new.get(place).map_or(Fate::Deleted, |new| Fate::Same(*new));
-                fates.insert(*number, found);
-            } else if let Some(place) =
-                new.iter().position(|n| now.get(*n as usize).is_some_and(|(other, _)| other == tag))
-            {
-                fates.insert(*number, Fate::Edited(new.remove(place)));
-            }
-        }
-        if !same {
-            added.extend(new);
-        }
-    });
-    (fates, added)
 }
 
 /// Whether a model would be told the same by both, the system's own words apart.

@@ -15,6 +15,8 @@
 mod align;
 mod asked;
 mod back;
+mod cut;
+mod fates;
 mod fill;
 mod forms;
 mod home;

@@ -58,7 +58,7 @@ pub fn note(
     }
     let pairs = pairs(&trace.atoms, &target.atoms);
     let mut packer = Packer::new(stage.room()?);
-    derived(&mut target, &pairs, &mut packer)?;
+    derived(&mut target, to.format.links(), &pairs, &mut packer)?;
     let mut pairs = pairs.into_iter().peekable();
     let (mut bases, mut told) = (Vec::new(), Vec::new());
     for (number, item) in (0..).zip(source) {
@@ -88,7 +88,12 @@ fn target(to: Spec, carrier: &Carrier, stage: &mut Stage<'_>, quiet: &Cx<'_>) ->
 }
 
 /// Notes the records of the target that none of the source stands behind.
-fn derived(target: &mut Target, pairs: &[(u32, u32)], packer: &mut Packer) -> Result<()> {
+fn derived(
+    target: &mut Target,
+    links: bool,
+    pairs: &[(u32, u32)],
+    packer: &mut Packer,
+) -> Result<()> {
     let mut claimed = vec![false; target.prints.len()];
     for (_, base) in pairs {
         claimed.get_mut(*base as usize).into_iter().for_each(|claimed| *claimed = true);
@@ -99,6 +104,11 @@ fn derived(target: &mut Target, pairs: &[(u32, u32)], packer: &mut Packer) -> Re
         item.clear();
         let mut object = Object::open(&mut item);
         target.name(number, object.key("derived"));
+        // An entry with another one is another entry.
+        let id = line.inside(0).find(|member| line.name(*member) == Field::Id.name());
+        if let Some(id) = id.filter(|_| links) {
+            object.key("id").extend_from_slice(line.bytes(id));
+        }
         was(&line, &|_, _| true, &mut object);
         object.close();
         packer.item(&item)?;

@@ -1,8 +1,8 @@
 //! What messages say, and how they come to say something else.
 
 use super::align::spelled;
+use super::fates::named;
 use super::fill::members;
-use super::merge::named;
 use super::print;
 use crate::context::plain;
 use crate::json::Json;

@@ -1,0 +1,109 @@
+//! What became of the records that a file had when it was made.
+
+use super::align::{Tag, matched};
+use super::pack::{Items, refused};
+use super::print;
+use crate::error::Result;
+use crate::ids::hash;
+use crate::json::Json;
+use crate::record::{Field, Record};
+use std::collections::BTreeMap;
+
+/// What became of a record that the file had when it was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is this one, as it was.
+    Same(u32),
+    /// It is probably this one, edited.
+    Edited(u32),
+    /// It is gone.
+    Deleted,
+}
+
+/// By what a record of the file is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Name {
+    pub tag: Tag,
+    print: u64,
+    /// A hash of its identifier, where the file has one for each entry; 0 where not.
+    id: u64,
+}
+
+impl Name {
+    /// That of a record, of a file whose entries have identifiers or not.
+    pub fn of(record: &Record, named: bool) -> Self {
+        let id = record.node.json(Field::Id).filter(|_| named && record.is_node());
+        let own = id.filter(|_| record.node.get(Field::IdMade).is_none());
+        let id = own.map_or(0, |id| hash(id.as_bytes()));
+        Self { tag: Tag::of(record), print: print::kept(print::of(record)), id }
+    }
+
+    /// Whether a record with this name may be the one of that name, edited.
+    fn may_be(&self, other: &Self, ids: bool) -> bool {
+        self.tag == other.tag && !(ids && self.id != 0 && other.id != 0 && self.id != other.id)
+    }
+}
+
+/// By what the records of the file were known when it was made.
+pub fn names(items: &mut Items) -> Result<BTreeMap<u32, Name>> {
+    let mut names = BTreeMap::new();
+    let damaged = || refused("an item is not understood");
+    while let Some(item) = items.next()? {
+        let named = named(&item);
+        // One that is told by several is called like none of them.
+        let told = item.member("is").filter(|_| named.len() == 1).and_then(|is| is.member("id"));
+        let id = told.or_else(|| item.member("id"));
+        let id = id.filter(|id| id.as_bytes().first() == Some(&b'"'));
+        let id = id.map_or(0, |id| hash(id.as_bytes()));
+        for name in named {
+            let (number, tag, print) = name.ok_or_else(damaged)?;
+            names.insert(number, Name { tag, print, id });
+        }
+    }
+    Ok(names)
+}
+
+/// The records of the file that an item speaks of: number, tag and hash of each.
+pub fn named(item: &Json) -> Vec<Option<(u32, Tag, u64)>> {
+    let one = |json: Json| {
+        let list: Vec<_> = json.elements().collect();
+        let [number, print] = list.as_slice() else { return None };
+        let (tag, print) = print::parsed(&print.text()?)?;
+        Some((number.float()? as u32, tag, print))
+    };
+    match (item.member("derived"), item.member("by")) {
+        (Some(name), _) => vec![one(name)],
+        (None, Some(names)) => names.elements().map(one).collect(),
+        (None, None) => Vec::new(),
+    }
+}
+
+/// What became of each record, and which of the file's are new.
+pub fn aligned(names: &BTreeMap<u32, Name>, now: &[Name]) -> (BTreeMap<u32, Fate>, Vec<u32>) {
+    let old: Vec<_> = names.iter().map(|(number, name)| (*number, *name)).collect();
+    let mut fates: BTreeMap<u32, Fate> =
+        old.iter().map(|(number, _)| (*number, Fate::Deleted)).collect();
+    let (mut added, mut apart, mut ids) = (Vec::new(), Vec::new(), false);
+    let before: Vec<u64> = old.iter().map(|(_, name)| name.print).collect();
+    let after: Vec<u64> = now.iter().map(|name| name.print).collect();
+    matched(&before, &after, &mut |same, a, b| {
+        if !same {
+            return apart.push((a, b));
+        }
+        for ((number, was), at) in old.get(a).unwrap_or_default().iter().zip(b) {
+            fates.insert(*number, Fate::Same(at as u32));
+            ids |= was.id != 0 && now.get(at).is_some_and(|is| is.id == was.id);
+        }
+    });
+    for (a, b) in apart {
+        let mut new: Vec<u32> = b.map(|at| at as u32).collect();
+        for (number, was) in old.get(a).unwrap_or_default() {
+            let is = |at: &u32| now.get(*at as usize).is_some_and(|is| is.may_be(was, ids));
+            if let Some(place) = new.iter().position(is) {
+                fates.insert(*number, Fate::Edited(new.remove(place)));
+            }
+        }
+        added.extend(new);
+    }
+    (fates, added)
+}
