@@ -53,6 +53,11 @@ impl Checked {
         })
     }
 
+    /// How many bytes the lines have.
+    pub fn size(&self) -> usize {
+        self.block.bytes().len()
+    }
+
     /// How many lines there are.
     pub fn len(&self) -> u64 {
         self.lines.len() as u64
@@ -126,8 +131,16 @@ impl Ahead {
         let mut state = self.lock();
         let lines = state.spare.pop().unwrap_or_default();
         state.blocks.push_back(Stage::Waiting(Checked { block, lines }));
+        self.wake(state);
+    }
+
+    /// Wakes the helpers. Most inputs have none, and the system would be asked all the same.
+    fn wake(&self, state: MutexGuard<'_, State>) {
+        let helped = state.helpers > 0;
         drop(state);
-        self.changed.notify_all();
+        if helped {
+            self.changed.notify_all();
+        }
     }
 
     /// Gets the help of a thread that would stand idle.
@@ -200,7 +213,8 @@ pub struct Over<'a>(pub &'a Ahead);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
-        self.0.lock().over = true;
-        self.0.changed.notify_all();
+        let mut state = self.0.lock();
+        state.over = true;
+        self.0.wake(state);
     }
 }

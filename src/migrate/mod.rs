@@ -91,6 +91,7 @@ pub fn run(
             }
             if let Some(block) = ahead.next() {
                 let number = lines.position().line;
+                work.out.reserve(block.size());
                 block.lines(number).try_for_each(|(line, scan)| work.line(&line, scan))?;
                 lines.passed(block.len());
                 spare = ahead.recycle(block);
