@@ -7,6 +7,7 @@ use common::{Dir, read, untimed};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 const OLD: &str = "pi/v1/feature-work";
 const NEW: &str = "pi/v3/everything";
@@ -292,8 +293,9 @@ fn an_input_that_changes_meanwhile_is_left_alone() {
     let in_place =
         Destination::InPlace { backup: Backup::None, stem: dir.path("a"), aside: dir.path("a") };
     for place in [in_place, Destination::File(dir.path("b.jsonl"))] {
-        let mut output =
-            Output::prepare(place, &[PathBuf::from(&file)], Policy::default()).unwrap();
+        let source = (PathBuf::from(&file), fs::metadata(&file).unwrap());
+        let policy = Policy::default();
+        let mut output = Output::prepare(place, vec![source], policy, Arc::default()).unwrap();
         std::io::Write::write_all(&mut output.create("").unwrap(), b"new").unwrap();
         let grown = [read(&file), b"{}\n".to_vec()].concat();
         fs::write(&file, &grown).unwrap();

@@ -6,6 +6,7 @@ use common::{Dir, own, read};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 #[test]
 fn an_output_never_replaces_another_input() {
@@ -195,7 +196,8 @@ fn several_parts_come_in_their_order_or_not_at_all() {
         Ok::<_, copyist::error::Error>(())
     };
     let place = || Destination::Files { main: dir.path("s.jsonl"), stem: dir.path("s") };
-    let begin = || Output::prepare(place(), &[], Policy::default()).expect("free");
+    let prepare = |place| Output::prepare(place, vec![], Policy::default(), Arc::default());
+    let begin = || prepare(place()).expect("free");
     let mut output = begin();
     for name in ["", ".meta.json", "/deep/er.jsonl"] {
         write(&mut output, name).expect("room");
@@ -210,11 +212,11 @@ fn several_parts_come_in_their_order_or_not_at_all() {
     assert_eq!(dir.names(), ["s/deep/er.jsonl", "s.jsonl", "s.meta.json"]);
     assert_eq!(read(&dir.path("s/deep/er.jsonl")), b"/deep/er.jsonl");
     let other = Destination::Files { main: dir.path("t.jsonl"), stem: dir.path("s") };
-    let mut output = Output::prepare(other, &[], Policy::default()).expect("free");
+    let mut output = prepare(other).expect("free");
     let error = write(&mut output, ".meta.json").expect_err("it is there");
     assert_eq!(error.code().name(), "CY0701");
     let one = Destination::File(dir.path("u.jsonl"));
-    let mut output = Output::prepare(one, &[], Policy::default()).expect("free");
+    let mut output = prepare(one).expect("free");
     let error = write(&mut output, ".meta.json").expect_err("there is no room");
     assert_eq!(error.code().name(), "CY0706");
 }

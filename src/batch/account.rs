@@ -4,7 +4,7 @@ use super::inputs::{Job, Origin};
 use super::report::{FileReport, Outcome};
 use crate::error::Result;
 use crate::store::{Entry, Fingerprint, Header, Journal, Name, Placed, State, folder_of, hash};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -175,19 +175,6 @@ pub fn real(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default();
     let folder = folder_of(path).canonicalize();
     folder.map_or_else(|_| path.to_owned(), |folder| folder.join(name))
-}
-
-/// The real paths of files, links followed. Each folder is asked for its own only once.
-pub fn real_paths<'p>(files: impl Iterator<Item = &'p Path>) -> HashSet<PathBuf> {
-    let mut folders: HashMap<&Path, Option<PathBuf>> = HashMap::new();
-    let real = |path: &'p Path| {
-        let link = path.symlink_metadata().ok()?.is_symlink();
-        let (Some(name), false) = (path.file_name(), link) else { return path.canonicalize().ok() };
-        let folder = folder_of(path);
-        let folder = folders.entry(folder).or_insert_with(|| folder.canonicalize().ok());
-        folder.as_ref().map(|folder| folder.join(name))
-    };
-    files.filter_map(real).collect()
 }
 
 /// The folder that holds everything that was named; `None` if nothing does.

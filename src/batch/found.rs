@@ -128,8 +128,9 @@ impl Opened {
 
 /// The file that tells more of the session at `path`, if there is one, and what that calls it.
 fn index(format: &Format, path: &Path) -> Option<(String, PathBuf)> {
+    let index = format.index?;
     let path = std::path::absolute(path).ok()?;
-    let index = PathBuf::from(format.index?(&path.to_str()?.replace('\\', "/"))?);
+    let index = PathBuf::from(index(&path.to_str()?.replace('\\', "/"))?);
     let name = path.file_stem()?.to_str()?.to_owned();
     (index.is_file() && !is_link(&index)).then_some((name, index))
 }
@@ -197,7 +198,7 @@ impl Found {
     ) -> Result<Option<Self>> {
         let (bytes, whole) = input.head()?;
         let name = path.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-        let head = Head { name: plain_name(&name), bytes: &bytes, whole, encoding: said.encoding };
+        let head = Head { name: plain_name(&name), bytes, whole, encoding: said.encoding };
         let found = match said.from {
             _ if whole && bytes.trim_ascii().is_empty() => {
                 Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())))

@@ -57,8 +57,8 @@ impl Placed {
     fn of(path: &Path) -> Option<Self> {
         let text = format!("/{}", path.to_string_lossy().replace('\\', "/"));
         let mut head = || {
-            let head = Input::file(path).and_then(|mut input| input.head());
-            head.map_or_else(|_| Vec::new(), |(bytes, _)| bytes)
+            let head = |mut input: Input| input.head().map(|(bytes, _)| bytes.to_vec());
+            Input::file(path).and_then(head).unwrap_or_default()
         };
         FORMATS.iter().find_map(|&format| {
             let member = format.member?(&text, &mut head)?;

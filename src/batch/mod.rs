@@ -14,7 +14,7 @@ mod task;
 mod undo;
 mod workers;
 
-pub use account::{Account, Earlier, real_paths, root};
+pub use account::{Account, Earlier, root};
 pub use commit::{Commit, Done, Over};
 pub use filter::{Filter, Pattern};
 pub use found::{Found, Opened, Said};

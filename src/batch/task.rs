@@ -17,6 +17,7 @@ use crate::store::{
 use crate::{convert, inspect, join, migrate, repair, validate};
 use jsonschema::Validator;
 use std::collections::HashMap;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -273,7 +274,7 @@ impl Task {
                 destination = Destination::Nowhere;
             }
         }
-        let mut output = self.output(destination, files, to, report)?;
+        let mut output = self.output(destination, files, input.sources(), to, report)?;
         let done = self.perform((&mut input, files), &mut output, found, to, cx, report);
         let done = match done {
             // What looks like damage may be a line that another program is just writing.
@@ -367,10 +368,12 @@ impl Task {
             if let Some(opened) = Opened::new(&Origin::File(file.clone()), self.said(), true)? {
                 report.format = Some(opened.found.name());
                 formats.push(opened.found.format);
-                inputs.push(opened.input.counted(tally.clone()));
+                inputs.push(opened.input.closed().counted(tally.clone()));
             }
         }
-        let mut output = self.output(self.destination(name, files, None), files, to, report)?;
+        let sources = inputs.iter().flat_map(Input::sources).collect();
+        let destination = self.destination(name, files, None);
+        let mut output = self.output(destination, files, sources, to, report)?;
         let pieces = formats.into_iter().zip(&mut inputs);
         let mut pieces: Vec<_> =
             pieces.map(|(format, parts)| join::Piece { format, parts }).collect();
@@ -384,6 +387,7 @@ impl Task {
         &self,
         destination: Destination,
         files: &[PathBuf],
+        sources: Vec<(PathBuf, Metadata)>,
         to: Spec,
         report: &mut FileReport,
     ) -> Result<Output> {
@@ -395,15 +399,12 @@ impl Task {
             _ => target.map(|path| path.display().to_string()),
         };
         self.sweep(&destination, target);
-        let in_place = matches!(destination, Destination::InPlace { .. });
-        target.filter(|_| !in_place).map_or(Ok(()), |path| self.claims.check(path))?;
-        let regular: Vec<_> = files.iter().filter(|path| path.is_file()).cloned().collect();
         let quarantine = match (&self.action, &self.mending) {
             (Action::Repair(mending), _) | (_, Some(mending)) => mending.quarantine.clone(),
             _ => None,
         };
-        let output = Output::prepare(destination, &regular, self.policy)?;
-        Ok(output.quarantined(quarantine)?.among(Arc::clone(&self.claims)))
+        let claims = Arc::clone(&self.claims);
+        Output::prepare(destination, sources, self.policy, claims)?.quarantined(quarantine)
     }
 
     /// Removes what killed runs left where the output of this input goes.

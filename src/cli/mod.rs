@@ -37,6 +37,7 @@ use clap::{Parser, Subcommand};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Migrate, convert, check and repair the session files of AI coding agents.
 ///
@@ -100,7 +101,8 @@ fn print(text: &[u8]) -> Result<u8, Stop> {
 /// Writes a file that is there whole or not at all.
 fn save(path: &Path, text: &[u8], force: bool) -> Result<(), Stop> {
     let policy = Policy { force, dry: false };
-    let written = Output::prepare(Destination::from(path), &[], policy).and_then(|mut output| {
+    let output = Output::prepare(Destination::from(path), vec![], policy, Arc::default());
+    let written = output.and_then(|mut output| {
         let written = output.create("")?.write_all(text);
         written.map_err(|error| Error::io("cannot write", error))?;
         output.commit()

@@ -41,7 +41,7 @@ pub fn run_accountably(
         check_report(report)?;
     }
     let kept = jobs.iter().flat_map(Job::files).chain(account.map(Account::path));
-    task.claims = Arc::new(Claims::of(batch::real_paths(kept)));
+    task.claims = Arc::new(Claims::of(kept.map(Path::to_owned).collect()));
     let threads = batch::threads(inputs.jobs);
     task.options.hands = Hands::new(threads);
     let task = &task;

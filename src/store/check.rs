@@ -3,7 +3,7 @@
 use super::destination::Policy;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// The path of a part whose name is put behind `stem`. Names can come from what a file holds, so
@@ -32,35 +32,54 @@ pub fn check_part(stem: &Path, name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Whether the target is something that is written to, never replaced: a device or a pipe.
-pub fn is_special(target: &Path) -> bool {
-    fs::metadata(target).is_ok_and(|meta| is_device(&meta))
+/// What stands at a place where an output is to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stands {
+    /// Nothing at all.
+    Nothing,
+    /// A file, or a link that leads to one or nowhere.
+    File,
+    /// A folder.
+    Folder,
+    /// A device or a pipe, which is written to, never replaced.
+    Special,
 }
 
-/// Whether it is a device or a pipe.
-fn is_device(meta: &Metadata) -> bool {
-    !meta.is_file() && !meta.is_dir()
+impl Stands {
+    /// Looks. Most places are free, which the system is asked only once.
+    pub fn at(target: &Path) -> Self {
+        let Ok(own) = fs::symlink_metadata(target) else { return Self::Nothing };
+        let meta = if own.is_symlink() { fs::metadata(target).ok() } else { Some(own) };
+        match meta {
+            Some(meta) if meta.is_dir() => Self::Folder,
+            Some(meta) if !meta.is_file() => Self::Special,
+            _ => Self::File,
+        }
+    }
 }
 
-/// Whether an output may go there.
+/// Whether an output may go where this stands.
 ///
 /// # Errors
 /// If it is one of the inputs, is a folder, or exists and may not be written over.
-pub fn check_target(target: &Path, inputs: &[PathBuf], policy: Policy) -> Result<()> {
-    let there = fs::metadata(target).ok();
-    if there.as_ref().is_some_and(is_device) {
+pub fn check_target<'p>(
+    target: &Path,
+    stands: Stands,
+    mut inputs: impl Iterator<Item = &'p Path>,
+    policy: Policy,
+) -> Result<()> {
+    if stands == Stands::Special {
         return Ok(());
     }
-    let same = |input: &PathBuf| same_file::is_same_file(input, target).unwrap_or(false);
-    if there.is_some() && inputs.iter().any(same) {
+    let same = |input| same_file::is_same_file(input, target).unwrap_or(false);
+    if stands != Stands::Nothing && inputs.any(same) {
         return Err(Error::request(Code::SameFile, Code::SameFile.title()));
     }
-    let folder = there.is_some_and(|meta| meta.is_dir());
-    if folder || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
+    if stands == Stands::Folder || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
         let message = format!("{} is a folder", target.display());
         return Err(Error::request(Code::OutputFolder, message));
     }
-    if !policy.force && fs::symlink_metadata(target).is_ok() {
+    if !policy.force && stands != Stands::Nothing {
         return Err(exists(target));
     }
     Ok(())

@@ -4,24 +4,33 @@
 use super::output::folder_of;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The places of one run.
 #[derive(Debug, Default)]
 pub struct Claims {
-    /// The real paths of all inputs.
-    inputs: HashSet<PathBuf>,
-    taken: Mutex<HashSet<PathBuf>>,
+    inputs: Vec<PathBuf>,
+    /// Their real paths. Nobody asks for them as long as all places are free.
+    real: OnceLock<HashSet<PathBuf>>,
+    taken: Mutex<Taken>,
+}
+
+/// The places of outputs.
+#[derive(Debug, Default)]
+struct Taken {
+    places: HashSet<PathBuf>,
+    /// The real paths of their folders, by the paths under which they were named.
+    folders: HashMap<PathBuf, PathBuf>,
 }
 
 impl Claims {
-    /// Of a run with these inputs, by their real paths.
+    /// Of a run with these inputs.
     #[must_use]
-    pub fn of(inputs: HashSet<PathBuf>) -> Self {
-        Self { inputs, taken: Mutex::default() }
+    pub fn of(inputs: Vec<PathBuf>) -> Self {
+        Self { inputs, ..Self::default() }
     }
 
     /// Sees to it that a file is none of the inputs.
@@ -30,7 +39,8 @@ impl Claims {
     /// If it is.
     pub fn check(&self, path: &Path) -> Result<()> {
         let there = fs::symlink_metadata(path).is_ok();
-        if there && path.canonicalize().is_ok_and(|path| self.inputs.contains(&path)) {
+        let real = || self.real.get_or_init(|| real_paths(&self.inputs));
+        if there && path.canonicalize().is_ok_and(|path| real().contains(&path)) {
             let message = format!("{} is an input of this run", path.display());
             return Err(Error::request(Code::SameFile, message));
         }
@@ -40,8 +50,31 @@ impl Claims {
     /// Takes a place for an output; false if another one has it.
     pub fn take(&self, path: &Path) -> bool {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.insert(place(path))
+        let folder = folder_of(path);
+        let place = match taken.folders.get(folder) {
+            Some(real) => real.join(path.file_name().unwrap_or_default()),
+            None => {
+                // One that is not there yet may turn out to be called something else.
+                let real = folder.canonicalize().ok();
+                real.map(|real| taken.folders.insert(folder.to_owned(), real));
+                place(path)
+            }
+        };
+        taken.places.insert(place)
     }
+}
+
+/// The real paths of files, links followed. Each folder is asked for its own only once.
+fn real_paths<'p>(files: &'p [PathBuf]) -> HashSet<PathBuf> {
+    let mut folders: HashMap<&Path, Option<PathBuf>> = HashMap::new();
+    let real = |path: &'p PathBuf| {
+        let link = path.symlink_metadata().ok()?.is_symlink();
+        let (Some(name), false) = (path.file_name(), link) else { return path.canonicalize().ok() };
+        let folder = folder_of(path);
+        let folder = folders.entry(folder).or_insert_with(|| folder.canonicalize().ok());
+        folder.as_ref().map(|folder| folder.join(name))
+    };
+    files.iter().filter_map(real).collect()
 }
 
 /// A path by which a file is known that may not be there yet.

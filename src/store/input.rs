@@ -2,7 +2,7 @@
 
 use super::copies::Copies;
 use super::meter::{Reach, Tally};
-use super::packed::{Packing, Unpacked, plain_name, unpacked};
+use super::packed::{Packing, Unpacked, fill, plain_name};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Head, Parts};
@@ -15,8 +15,8 @@ use std::time::SystemTime;
 
 /// A session that is read: files, or standard input.
 pub struct Input {
-    /// By name, the main part first.
-    parts: Vec<(String, Source)>,
+    /// The main part first.
+    parts: Vec<Part>,
     /// What tells more of the session, and what that calls it.
     index: Option<(String, PathBuf)>,
     /// Where the session stands among others.
@@ -37,19 +37,28 @@ pub struct Among {
     pub copies: Copies,
 }
 
+struct Part {
+    name: String,
+    source: Source,
+    /// What was opened for a look at the first bytes; whoever reads the part goes on with it.
+    begun: Option<Begun>,
+}
+
 enum Source {
-    File(PathBuf),
-    /// What can be read only once: standard input, a named pipe, a device.
-    Pipe(Pipe),
+    /// A regular file, and what it was like before anything was read of it.
+    File(PathBuf, Metadata),
+    /// What can be read only once: standard input, a named pipe, a device. `None` once it was
+    /// opened.
+    Pipe(Option<Box<dyn Read>>),
     /// A pipe's contents, copied to a temporary file that has no name.
     Spooled(File),
 }
 
-struct Pipe {
-    /// `None` once it was handed out.
-    reader: Option<Box<dyn Read>>,
-    /// What was read of it ahead.
+/// A text whose first bytes were read.
+struct Begun {
     ahead: Vec<u8>,
+    /// What follows; `None` if that was all.
+    rest: Option<Box<dyn Read>>,
 }
 
 impl Input {
@@ -66,7 +75,7 @@ impl Input {
     /// # Errors
     /// If one of them cannot be opened.
     pub fn files(files: impl IntoIterator<Item = (String, PathBuf)>) -> Result<Self> {
-        let open = |(name, path)| Source::file(path).map(|source| (name, source));
+        let open = |(name, path)| Source::file(path).map(|source| Part::new(name, source));
         let parts = files.into_iter().map(open).collect::<Result<_>>()?;
         Ok(Self::of(parts))
     }
@@ -74,11 +83,11 @@ impl Input {
     /// Standard input.
     #[must_use]
     pub fn stdin() -> Self {
-        let source = Source::pipe(Box::new(io::stdin()));
-        Self::of(vec![(String::new(), source)])
+        let source = Source::Pipe(Some(Box::new(io::stdin())));
+        Self::of(vec![Part::new(String::new(), source)])
     }
 
-    fn of(parts: Vec<(String, Source)>) -> Self {
+    fn of(parts: Vec<Part>) -> Self {
         let (tally, reaches) = (Tally::default(), HashMap::new());
         Self { parts, index: None, among: None, tally, reaches }
     }
@@ -107,6 +116,26 @@ impl Input {
         self.among.as_ref().map(|among| among.home.as_path())
     }
 
+    /// The regular files that are read, and what they were like before.
+    #[must_use]
+    pub fn sources(&self) -> Vec<(PathBuf, Metadata)> {
+        let regular = |part: &Part| match &part.source {
+            Source::File(path, meta) => Some((path.clone(), meta.clone())),
+            Source::Pipe(_) | Source::Spooled(_) => None,
+        };
+        self.parts.iter().filter_map(regular).collect()
+    }
+
+    /// The same, with no file open and none of its bytes in memory: for one of many that wait to
+    /// be read.
+    #[must_use]
+    pub fn closed(mut self) -> Self {
+        for part in &mut self.parts {
+            part.begun.take_if(|_| matches!(part.source, Source::File(..)));
+        }
+        self
+    }
+
     /// The same, counted by `tally`.
     #[must_use]
     pub fn counted(self, tally: Tally) -> Self {
@@ -118,26 +147,23 @@ impl Input {
     ///
     /// # Errors
     /// If the input cannot be read.
-    pub fn head(&mut self) -> Result<(Vec<u8>, bool)> {
-        let Some((_, source)) = self.parts.first_mut() else { return Ok((Vec::new(), true)) };
-        let (mut bytes, whole) = source.head()?;
-        if bytes.starts_with(BOM) {
-            bytes.drain(..BOM.len());
-        }
-        Ok((bytes, whole))
+    pub fn head(&mut self) -> Result<(&[u8], bool)> {
+        let Some(part) = self.parts.first_mut() else { return Ok((&[], true)) };
+        let Begun { ahead, rest } = part.begin()?;
+        Ok((ahead.strip_prefix(BOM).unwrap_or(ahead), rest.is_none()))
     }
 
     /// Reads a part from this file from now on, which has no name.
     pub fn put(&mut self, name: &str, file: File) {
-        match self.parts.iter_mut().find(|(part, _)| part == name) {
-            Some((_, source)) => *source = Source::Spooled(file),
-            None => self.parts.push((name.to_owned(), Source::Spooled(file))),
+        let part = Part::new(name.to_owned(), Source::Spooled(file));
+        match self.part(name) {
+            Ok(old) => *old = part,
+            Err(_) => self.parts.push(part),
         }
     }
 
-    fn part(&mut self, name: &str) -> Result<&mut Source> {
-        let part = self.parts.iter_mut().find(|(part, _)| part == name);
-        part.map(|(_, source)| source).ok_or_else(not_there)
+    fn part(&mut self, name: &str) -> Result<&mut Part> {
+        self.parts.iter_mut().find(|part| part.name == name).ok_or_else(not_there)
     }
 }
 
@@ -145,17 +171,28 @@ fn not_there() -> Error {
     Error::io("cannot open", io::Error::from(io::ErrorKind::NotFound))
 }
 
-impl Source {
-    fn file(path: PathBuf) -> Result<Self> {
-        if std::fs::metadata(&path).is_ok_and(|meta| meta.is_file()) {
-            return Ok(Self::File(path));
-        }
-        Ok(Self::pipe(Box::new(opened(&path)?)))
+impl Part {
+    fn new(name: String, source: Source) -> Self {
+        Self { name, source, begun: None }
     }
 
-    fn pipe(reader: Box<dyn Read>) -> Self {
-        let reader = Box::new(Unpacked::new(reader));
-        Self::Pipe(Pipe { reader: Some(reader), ahead: Vec::new() })
+    /// Reads the first bytes, if nobody did.
+    fn begin(&mut self) -> Result<&mut Begun> {
+        let begun = match self.begun.take() {
+            Some(begun) => begun,
+            None => Begun::new(self.source.open()?, self.source.size())?,
+        };
+        Ok(self.begun.insert(begun))
+    }
+
+    /// The whole of it; a pipe only once.
+    fn read(&mut self) -> Result<Box<dyn Read>> {
+        let Some(Begun { ahead, rest }) = self.begun.take() else { return self.source.open() };
+        let ahead = io::Cursor::new(ahead);
+        Ok(match rest {
+            Some(rest) => Box::new(ahead.chain(rest)),
+            None => Box::new(ahead),
+        })
     }
 
     /// Makes it one that can be read again, at any place.
@@ -166,65 +203,67 @@ impl Source {
         let mut spool = tempfile::tempfile().map_err(failed)?;
         io::copy(&mut from, &mut spool).map_err(failed)?;
         spool.flush().map_err(failed)?;
-        *self = Self::Spooled(spool);
+        self.source = Source::Spooled(spool);
         Ok(())
     }
+}
 
-    fn head(&mut self) -> Result<(Vec<u8>, bool)> {
-        match self {
-            Self::File(path) => head(&mut text_of(path)?),
-            Self::Pipe(pipe) => {
-                let mut whole = false;
-                if let Some(reader) = pipe.reader.as_mut().filter(|_| pipe.ahead.is_empty()) {
-                    (pipe.ahead, whole) = head(reader)?;
-                }
-                Ok((pipe.ahead.clone(), whole))
-            }
-            Self::Spooled(file) => head(&mut rewound(file)?),
+impl Source {
+    fn file(path: PathBuf) -> Result<Self> {
+        match std::fs::metadata(&path) {
+            Ok(meta) if meta.is_file() => Ok(Self::File(path, meta)),
+            _ => Ok(Self::Pipe(Some(Box::new(opened(&path)?)))),
         }
     }
 
-    /// The whole of it; a pipe only once.
-    fn read(&mut self) -> Result<Box<dyn Read>> {
+    /// The text, compressed or not, from its beginning; that of a pipe only once.
+    fn open(&mut self) -> Result<Box<dyn Read>> {
         Ok(match self {
-            Self::File(path) => text_of(path)?,
-            Self::Pipe(pipe) => {
-                let reader = pipe.reader.take().ok_or_else(not_there)?;
-                Box::new(io::Cursor::new(std::mem::take(&mut pipe.ahead)).chain(reader))
-            }
+            Self::File(path, _) => Box::new(Unpacked::new(Box::new(opened(path)?))),
+            Self::Pipe(reader) => Box::new(Unpacked::new(reader.take().ok_or_else(not_there)?)),
             Self::Spooled(file) => Box::new(rewound(file)?),
         })
+    }
+
+    /// How many bytes it seems to have.
+    fn size(&self) -> u64 {
+        match self {
+            Self::File(_, meta) => meta.len(),
+            Self::Pipe(_) | Self::Spooled(_) => u64::MAX,
+        }
     }
 }
 
 /// The longest first line that is looked at whole.
 const LONGEST_HEAD: usize = 16 << 20;
 
-/// Reads [`Head::SIZE`] bytes, or more until there is a whole line: headers of old releases carry
-/// the system prompt. Says whether that is all there is.
-fn head(source: &mut dyn Read) -> Result<(Vec<u8>, bool)> {
-    let mut bytes = Vec::with_capacity(Head::SIZE);
-    loop {
-        let before = bytes.len();
-        let read = Read::take(&mut *source, Head::SIZE as u64).read_to_end(&mut bytes);
-        let read = read.map_err(|error| Error::io("cannot read", error))?;
-        if read < Head::SIZE {
-            return Ok((bytes, true));
-        }
-        let new = bytes.get(before..).unwrap_or_default();
-        if memchr::memchr(b'\n', new).is_some() || bytes.len() >= LONGEST_HEAD {
-            return Ok((bytes, false));
+impl Begun {
+    /// Reads [`Head::SIZE`] bytes, or more until there is a whole line: headers of old releases
+    /// carry the system prompt. A file of `size` bytes, if that is less, is read at one go.
+    fn new(mut reader: Box<dyn Read>, size: u64) -> Result<Self> {
+        let (mut ahead, mut end) = (Vec::new(), 0);
+        // The end shows where there is room for more.
+        let size = usize::try_from(size).unwrap_or(Head::SIZE);
+        let mut room = Head::SIZE.min(size.saturating_add(1));
+        loop {
+            ahead.resize(end + room, 0);
+            let new = ahead.get_mut(end..).unwrap_or_default();
+            let read = fill(&mut *reader, new, room);
+            let read = read.map_err(|error| Error::io("cannot read", error))?;
+            let ended = read < room;
+            let line = memchr::memchr(b'\n', new.get(..read).unwrap_or_default()).is_some();
+            end += read;
+            if ended || (end >= Head::SIZE && line) || end >= LONGEST_HEAD {
+                ahead.truncate(end);
+                return Ok(Self { ahead, rest: (!ended).then_some(reader) });
+            }
+            room = Head::SIZE;
         }
     }
 }
 
 fn opened(path: &Path) -> Result<File> {
     File::open(path).map_err(|error| Error::io("cannot open", error))
-}
-
-/// A file's text, compressed or not.
-fn text_of(path: &Path) -> Result<Box<dyn Read>> {
-    unpacked(opened(path)?).map_err(|error| Error::io("cannot read", error))
 }
 
 fn rewound(file: &File) -> Result<File> {
@@ -235,12 +274,12 @@ fn rewound(file: &File) -> Result<File> {
 
 impl Parts for Input {
     fn names(&self) -> Vec<String> {
-        self.parts.iter().map(|(name, _)| name.clone()).collect()
+        self.parts.iter().map(|part| part.name.clone()).collect()
     }
 
     fn file_name(&self) -> Option<String> {
-        match self.parts.first() {
-            Some((_, Source::File(path))) => {
+        match self.parts.first().map(|part| &part.source) {
+            Some(Source::File(path, _)) => {
                 Some(plain_name(&path.file_name()?.to_string_lossy()).to_owned())
             }
             _ => None,
@@ -258,15 +297,13 @@ impl Parts for Input {
     }
 
     fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
-        let packed = |source: &&mut Source| matches!(source, Source::File(path) if Packing::of_file(path).is_some());
-        if let Some((name, source)) = self.parts.iter_mut().find(|(part, _)| part == name)
-            && packed(&source)
-        {
+        let packed = |part: &&mut Part| matches!(&part.source, Source::File(path, _) if Packing::of_file(path).is_some());
+        if let Some(part) = self.parts.iter_mut().find(|part| part.name == name).filter(packed) {
             // There is no place in it to go to.
-            source.spool(&self.tally, self.reaches.entry(name.clone()).or_default())?;
+            part.spool(&self.tally, self.reaches.entry(name.to_owned()).or_default())?;
         }
-        let mut file = match self.part(name)? {
-            Source::File(path) => opened(path)?,
+        let mut file = match &self.part(name)?.source {
+            Source::File(path, _) => opened(path)?,
             Source::Spooled(file) => rewound(file)?,
             Source::Pipe(_) => return self.open(name),
         };
@@ -275,8 +312,8 @@ impl Parts for Input {
     }
 
     fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {
-        let path = |name: &&str| match self.part(name)? {
-            Source::File(path) => Ok(path.clone()),
+        let path = |name: &&str| match &self.part(name)?.source {
+            Source::File(path, _) => Ok(path.clone()),
             _ => Err(not_there()),
         };
         let files: Vec<_> = names.iter().map(path).collect::<Result<_>>()?;
@@ -308,9 +345,9 @@ impl Parts for Input {
 
     fn keep(&mut self) -> Result<()> {
         self.tally.again(1);
-        for (name, source) in &mut self.parts {
-            if matches!(source, Source::Pipe(_)) {
-                source.spool(&self.tally, self.reaches.entry(name.clone()).or_default())?;
+        for part in &mut self.parts {
+            if matches!(part.source, Source::Pipe(_)) {
+                part.spool(&self.tally, self.reaches.entry(part.name.clone()).or_default())?;
             }
         }
         Ok(())
@@ -332,7 +369,16 @@ impl Fingerprint {
     /// If it is not there.
     pub fn of(path: &Path) -> Result<Self> {
         let meta = std::fs::metadata(path).map_err(|error| Error::io("cannot open", error))?;
-        Ok(Self { size: meta.len(), modified: meta.modified().ok(), inode: inode(&meta) })
+        Ok(Self::from(&meta))
+    }
+
+    /// Of an open file, whatever its name is.
+    ///
+    /// # Errors
+    /// If the system does not tell.
+    pub fn of_open(file: &File) -> Result<Self> {
+        let meta = file.metadata().map_err(|error| Error::io("cannot read", error))?;
+        Ok(Self::from(&meta))
     }
 
     /// Whether the file at `path` is still like that.
@@ -357,6 +403,12 @@ impl Fingerprint {
     #[must_use]
     pub fn modified(&self) -> Option<String> {
         Some(jiff::Timestamp::try_from(self.modified?).ok()?.to_string())
+    }
+}
+
+impl From<&Metadata> for Fingerprint {
+    fn from(meta: &Metadata) -> Self {
+        Self { size: meta.len(), modified: meta.modified().ok(), inode: inode(meta) }
     }
 }
 

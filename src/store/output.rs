@@ -4,7 +4,7 @@
 //! all there the files are flushed to the disk and renamed to their places, and the folders are
 //! flushed. Whatever happens before that leaves the target as it was.
 
-use super::check::{check_in_place, check_part, check_target, is_special};
+use super::check::{Stands, check_in_place, check_part, check_target};
 use super::claims::{Claims, is_backup_of, is_one_place, numbered};
 use super::destination::{Backup, Destination, Policy};
 use super::input::Fingerprint;
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::format::{Change, Sink, Spool, no_room_for_parts};
 use crate::repair::QUARANTINE;
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,8 +27,10 @@ use std::sync::Arc;
 pub struct Output {
     destination: Destination,
     /// The input's files, and what they were like before they were read.
-    sources: Vec<(PathBuf, Fingerprint)>,
+    sources: Vec<(PathBuf, Metadata)>,
     policy: Policy,
+    /// What stood at the place of the main part before the work.
+    stands: Stands,
     /// Where the quarantine goes, if a person said so.
     quarantine: Option<PathBuf>,
     /// The parts that are to be put in their places, as they were created.
@@ -52,30 +54,41 @@ const IN_MEMORY: usize = 1 << 20;
 
 impl Output {
     /// Checks what can be checked before the work: that nothing is written over that must not be.
-    /// `sources` are the regular files that are read, the main part's first.
+    /// `sources` are the regular files that are read, the main part's first, as they were before;
+    /// `claims` is what belongs to whom in the run.
     ///
     /// # Errors
-    /// If the target exists, is the input, or is a symbolic link to be changed in place.
-    pub fn prepare(destination: Destination, sources: &[PathBuf], policy: Policy) -> Result<Self> {
-        let before = |path: &PathBuf| Ok((path.clone(), Fingerprint::of(path)?));
-        let output = Self {
-            sources: sources.iter().map(before).collect::<Result<_>>()?,
+    /// If the target exists, is an input, or is a symbolic link to be changed in place.
+    pub fn prepare(
+        destination: Destination,
+        sources: Vec<(PathBuf, Metadata)>,
+        policy: Policy,
+        claims: Arc<Claims>,
+    ) -> Result<Self> {
+        let mut output = Self {
+            sources,
             destination,
             policy,
+            stands: Stands::Nothing,
             quarantine: None,
             staged: Vec::new(),
             changes: Vec::new(),
             created: Vec::new(),
             packed: Vec::new(),
-            claims: Arc::default(),
+            claims,
             claimed: HashSet::new(),
             mark: None,
         };
-        match (&output.destination, sources) {
+        match (&output.destination, output.source()) {
             (Destination::File(target) | Destination::Files { main: target, .. }, _) => {
-                check_target(target, sources, policy)?;
+                let stands = Stands::at(target);
+                if stands != Stands::Nothing {
+                    output.claims.check(target)?;
+                }
+                check_target(target, stands, output.sources(), policy)?;
+                output.stands = stands;
             }
-            (Destination::InPlace { .. }, [source, ..]) => check_in_place(source)?,
+            (Destination::InPlace { .. }, Some(source)) => check_in_place(source)?,
             _ => {}
         }
         Ok(output)
@@ -87,15 +100,14 @@ impl Output {
     /// If that is the place of something else.
     pub fn quarantined(self, quarantine: Option<PathBuf>) -> Result<Self> {
         if let Some(path) = &quarantine {
-            let sources = self.sources.iter().map(|(source, _)| source.as_path());
-            let others = sources.clone().chain(self.target());
-            let one = others.into_iter().any(|other| is_one_place(path, other));
+            let mut others = self.sources().chain(self.target());
+            let one = others.any(|other| is_one_place(path, other));
             let backup = match &self.destination {
                 Destination::InPlace { backup: Backup::Suffix(suffix), .. } => Some(suffix),
                 _ => None,
             };
             let kept =
-                |suffix: &String| sources.clone().any(|source| is_backup_of(path, source, suffix));
+                |suffix: &String| self.sources().any(|source| is_backup_of(path, source, suffix));
             if one || backup.is_some_and(kept) {
                 let message = format!("{} is the place of something else", path.display());
                 return Err(Error::request(Code::SameFile, message));
@@ -104,18 +116,15 @@ impl Output {
         Ok(Self { quarantine, ..self })
     }
 
-    /// Says what belongs to whom in the run.
-    #[must_use]
-    pub fn among(self, claims: Arc<Claims>) -> Self {
-        Self { claims, ..self }
-    }
-
     /// Takes a place for this output.
-    fn claim(&mut self, target: &Path) -> Result<()> {
-        if self.replaces(target) || is_special(target) || self.claimed.contains(target) {
+    fn claim(&mut self, target: &Path, stands: Stands) -> Result<()> {
+        let special = stands == Stands::Special;
+        if special || self.replaces(target) || self.claimed.contains(target) {
             return Ok(());
         }
-        self.claims.check(target)?;
+        if stands != Stands::Nothing {
+            self.claims.check(target)?;
+        }
         if !self.claims.take(target) {
             let message = format!("{} is another output of this run", target.display());
             return Err(Error::request(Code::Exists, message));
@@ -129,7 +138,7 @@ impl Output {
     /// takes the place of one.
     fn claim_quarantine(&mut self, path: &Path) -> PathBuf {
         let beside_output = match &self.destination {
-            Destination::File(target) => !is_special(target),
+            Destination::File(_) => self.stands != Stands::Special,
             destination => {
                 matches!(destination, Destination::Files { .. } | Destination::Native { .. })
             }
@@ -155,7 +164,9 @@ impl Output {
         match (&self.quarantine, &self.destination) {
             (Some(path), _) => Ok(path.clone()),
             (None, Destination::InPlace { aside, .. }) => check_part(aside, QUARANTINE),
-            (None, Destination::File(target)) if !is_special(target) => Ok(beside(target)),
+            (None, Destination::File(target)) if self.stands != Stands::Special => {
+                Ok(beside(target))
+            }
             (None, _) => match self.source() {
                 Some(source) => Ok(beside(source)),
                 None => Err(Error::request(Code::NoQuarantine, Code::NoQuarantine.title())),
@@ -163,8 +174,12 @@ impl Output {
         }
     }
 
+    fn sources(&self) -> impl Iterator<Item = &Path> {
+        self.sources.iter().map(|(path, _)| path.as_path())
+    }
+
     fn source(&self) -> Option<&Path> {
-        self.sources.first().map(|(path, _)| path.as_path())
+        self.sources().next()
     }
 
     fn target(&self) -> Option<&Path> {
@@ -189,25 +204,26 @@ impl Output {
 
     /// Whether the target is read, too, and the new file takes the place of the old one.
     fn replaces(&self, target: &Path) -> bool {
-        self.changes_inputs() && self.sources.iter().any(|(source, _)| source == target)
+        self.changes_inputs() && self.sources().any(|source| source == target)
     }
 
     fn changes_inputs(&self) -> bool {
         matches!(self.destination, Destination::InPlace { .. })
     }
 
-    fn check(&self, target: &Path) -> Result<()> {
+    /// Whether a part that is not the main one may go there. Gives what stands there.
+    fn check(&self, target: &Path) -> Result<Stands> {
         if self.replaces(target) {
-            return check_in_place(target);
+            return check_in_place(target).map(|()| Stands::File);
         }
-        let sources: Vec<_> = self.sources.iter().map(|(path, _)| path.clone()).collect();
-        check_target(target, &sources, self.policy)
+        let stands = Stands::at(target);
+        check_target(target, stands, self.sources(), self.policy).map(|()| stands)
     }
 
     /// Opens the file that takes a part's bytes until all are there.
-    fn stage(&mut self, target: &Path, meets: Meets) -> Result<File> {
-        if is_special(target) {
-            let file = OpenOptions::new().write(true).open(target);
+    fn stage(&mut self, target: &Path, stands: Stands, meets: Meets) -> Result<Arc<File>> {
+        if stands == Stands::Special {
+            let file = OpenOptions::new().write(true).open(target).map(Arc::new);
             return file.map_err(|error| Error::io("cannot open for writing", error));
         }
         // Parts that stand deeper get their folders when they are put there; a run that is killed
@@ -215,17 +231,21 @@ impl Output {
         let folder = self.destination.folder(self.source());
         let folder = folder.filter(|folder| target.starts_with(folder));
         let folder = folder.unwrap_or(folder_of(target));
-        create_folder(folder)?;
         // With no input whose permissions are kept, the output gets those of any new file.
-        let file = temporary(folder, !self.sources.is_empty())?;
-        let clone = file.as_file().try_clone().map_err(|e| Error::io("cannot write", e))?;
-        self.staged.push(Staged { file, target: target.to_owned(), meets });
-        Ok(clone)
+        let private = !self.sources.is_empty();
+        // The folder is there for all outputs but the first few.
+        let file = temporary(folder, private).or_else(|_| {
+            create_folder(folder)?;
+            temporary(folder, private)
+        })?;
+        let (open, elsewhere) = (Arc::clone(file.as_file()), folder != folder_of(target));
+        self.staged.push(Staged { file, target: target.to_owned(), elsewhere, meets });
+        Ok(open)
     }
 
     /// Compresses what is written to a part, if its name asks for it, or a file that is changed in
     /// place is compressed.
-    fn packed(&mut self, file: File, target: &Path) -> Result<Box<dyn Write>> {
+    fn packed(&mut self, file: Arc<File>, target: &Path) -> Result<Box<dyn Write>> {
         let changed = self.replaces(target);
         let packing = if changed { Packing::of_file(target) } else { Packing::of_name(target) };
         let Some(packing) = packing else { return Ok(Box::new(file)) };
@@ -247,7 +267,7 @@ impl Output {
     /// # Errors
     /// If it is not.
     pub fn unchanged(&self) -> Result<()> {
-        self.sources.iter().try_for_each(|(path, before)| before.holds(path))
+        self.sources.iter().try_for_each(|(path, before)| Fingerprint::from(before).holds(path))
     }
 
     /// Puts the output in its place. Without this call, nothing of it remains.
@@ -273,7 +293,7 @@ impl Output {
             before.push(shared::Before::of(&target)?);
             let old = before.last().and_then(|before| before.contents.clone());
             let new = change(old, self.policy.force)?;
-            let written = self.stage(&target, Meets::Goes)?.write_all(&new);
+            let written = self.stage(&target, Stands::at(&target), Meets::Goes)?.write_all(&new);
             written.map_err(|error| Error::io("cannot write", error))?;
         }
         let staged = std::mem::take(&mut self.staged);
@@ -283,29 +303,37 @@ impl Output {
             _ => None,
         };
         let (force, in_place) = (self.policy.force, self.changes_inputs());
-        Ok(Sealed { staged, sources: self.sources, before, alone, force, in_place, backup })
+        let sources = self.fingerprints();
+        Ok(Sealed { staged, sources, before, alone, force, in_place, backup })
+    }
+
+    fn fingerprints(self) -> Vec<(PathBuf, Fingerprint)> {
+        self.sources.into_iter().map(|(path, meta)| (path, Fingerprint::from(&meta))).collect()
     }
 
     /// Gives the output up; only what was read is remembered.
     #[must_use]
     pub fn discard(self) -> Sealed {
-        Sealed { sources: self.sources, ..Sealed::default() }
+        Sealed { sources: self.fingerprints(), ..Sealed::default() }
     }
 
     /// Gives a file the permissions and times that it is to have.
-    fn finish(&self, Staged { file, target, meets }: &Staged) -> Result<()> {
+    fn finish(&self, Staged { file, target, meets, .. }: &Staged) -> Result<()> {
         let file = file.as_file();
         if *meets == Meets::Goes
             && let Ok(meta) = fs::metadata(target)
         {
             let kept = file.set_permissions(meta.permissions());
             kept.map_err(|error| Error::io("cannot keep permissions", error))?;
-        } else if let Some(first) = self.source() {
-            let source = if self.replaces(target) { target } else { first };
-            keep_attributes(source, file)?;
-            if self.changes_inputs() {
-                keep_owner(source, file)?;
+        } else if let Some((first, before)) = self.sources.first() {
+            if !self.changes_inputs() {
+                return keep_attributes(before, file);
             }
+            // The one that goes may have got other permissions since.
+            let old = fs::metadata(if self.replaces(target) { target } else { first });
+            let old = old.map_err(|error| Error::io("cannot keep permissions", error))?;
+            keep_attributes(&old, file)?;
+            keep_owner(&old, file)?;
         }
         Ok(())
     }
@@ -313,27 +341,27 @@ impl Output {
 
 impl Sink for Output {
     fn create(&mut self, name: &str) -> Result<Box<dyn Write>> {
-        let target = match name {
+        let (target, stands) = match name {
             "" if self.is_native() => {
                 let message = "the session has no name that its software would give it";
                 return Err(Error::request(Code::OutputName, message));
             }
-            "" => self.target().map(Path::to_owned),
+            "" => (self.target().map(Path::to_owned), self.stands),
             _ => {
                 let mut target = self.part(name)?;
                 if name == QUARANTINE && self.quarantine.is_none() {
                     target = target.map(|path| self.claim_quarantine(&path));
                 }
-                target.iter().try_for_each(|target| self.check(target))?;
-                target
+                let stands = target.as_ref().map(|target| self.check(target)).transpose()?;
+                (target, stands.unwrap_or(Stands::Nothing))
             }
         };
-        target.iter().try_for_each(|target| self.claim(target))?;
+        target.iter().try_for_each(|target| self.claim(target, stands))?;
         self.created.extend(target.clone());
         match target {
             _ if self.policy.dry => Ok(Box::new(io::sink())),
             Some(target) => {
-                let file = self.stage(&target, Meets::Stop)?;
+                let file = self.stage(&target, stands, Meets::Stop)?;
                 self.packed(file, &target)
             }
             None if self.destination == Destination::Stdout && name.is_empty() => {
@@ -352,18 +380,16 @@ impl Sink for Output {
         if staged || self.policy.dry {
             return Ok(!staged);
         }
-        self.check(&target)?;
+        let stands = self.check(&target)?;
         self.created.push(target.clone());
-        let written = self.stage(&target, Meets::Stays)?.write_all(contents);
+        let written = self.stage(&target, stands, Meets::Stays)?.write_all(contents);
         written.map(|()| true).map_err(|error| Error::io("cannot write", error))
     }
 
     fn change(&mut self, name: &str, change: Change) -> Result<()> {
         if let Some(target) = self.part(name)?.filter(|_| !self.policy.dry) {
-            let same = |(source, _): &(PathBuf, Fingerprint)| {
-                same_file::is_same_file(source, &target).unwrap_or(false)
-            };
-            if self.sources.iter().any(same) {
+            let same = |source| same_file::is_same_file(source, &target).unwrap_or(false);
+            if self.sources().any(same) {
                 return Err(Error::request(Code::SameFile, Code::SameFile.title()));
             }
             self.created.push(target.clone());
@@ -395,7 +421,7 @@ impl Sink for Output {
     fn mark(&mut self) -> bool {
         let Self { staged, changes, created, packed, .. } = self;
         let mark = [staged.len(), changes.len(), created.len(), packed.len()];
-        let gone = self.destination == Destination::Stdout || self.target().is_some_and(is_special);
+        let gone = self.destination == Destination::Stdout || self.stands == Stands::Special;
         self.mark = Some(mark).filter(|_| !gone);
         self.forgets()
     }

@@ -6,9 +6,10 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use std::cell::{Cell, RefCell};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,9 @@ pub enum Packing {
 }
 
 const ALL: [Packing; 2] = [Packing::Gzip, Packing::Zstd];
+
+/// So many first bytes tell how a file is compressed.
+const START: usize = 4;
 
 /// Text may grow to so many times its compressed size, and [`ALLOWANCE`] more. Sessions repeat
 /// themselves, but no session does so a thousand times over.
@@ -57,7 +61,9 @@ impl Packing {
     #[must_use]
     pub fn of_file(path: &Path) -> Option<Self> {
         let mut file = File::open(path).ok()?;
-        Self::of_start(&start(&mut file).ok()?)
+        let mut start = [0; START];
+        let read = fill(&mut file, &mut start, START).ok()?;
+        Self::of_start(start.get(..read)?)
     }
 
     fn of_start(start: &[u8]) -> Option<Self> {
@@ -82,26 +88,21 @@ pub fn plain_name(name: &str) -> &str {
     ALL.iter().find_map(|packing| name.strip_suffix(packing.ending())).unwrap_or(name)
 }
 
-fn start(reader: &mut dyn Read) -> io::Result<Vec<u8>> {
-    let mut start = Vec::with_capacity(4);
-    reader.take(4).read_to_end(&mut start)?;
-    Ok(start)
-}
-
-/// The text of a file, compressed or not.
-///
-/// # Errors
-/// If the system refuses.
-pub fn unpacked(mut file: File) -> io::Result<Box<dyn Read>> {
-    let packing = Packing::of_start(&start(&mut file)?);
-    file.rewind()?;
-    match packing {
-        Some(packing) => packing.unpack(file),
-        None => Ok(Box::new(file)),
+/// Reads until there are `least` bytes in `buffer`, which has room for them, or there are no more.
+pub fn fill(reader: &mut dyn Read, buffer: &mut [u8], least: usize) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < least {
+        match reader.read(buffer.get_mut(filled..).unwrap_or_default()) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
+    Ok(filled)
 }
 
-/// The same of what can be read only once. Nothing is read of it before somebody asks.
+/// The text of what may be compressed. Nothing is read of it before somebody asks.
 pub struct Unpacked(Stage);
 
 enum Stage {
@@ -123,9 +124,16 @@ impl Read for Unpacked {
         if let Stage::Unseen(_) = &self.0
             && let Stage::Unseen(mut reader) = std::mem::replace(&mut self.0, Stage::Between)
         {
-            let start = start(&mut reader)?;
-            let packing = Packing::of_start(&start);
-            let whole = io::Cursor::new(start).chain(reader);
+            let (mut short, roomy) = ([0; START], buffer.len() >= START);
+            let room = if roomy { &mut *buffer } else { &mut short };
+            let read = fill(&mut reader, room, START)?;
+            let start = room.get(..read).unwrap_or_default();
+            let packing = Packing::of_start(start);
+            if packing.is_none() && roomy {
+                self.0 = Stage::Open(reader);
+                return Ok(read);
+            }
+            let whole = io::Cursor::new(start.to_vec()).chain(reader);
             self.0 = Stage::Open(match packing {
                 Some(packing) => packing.unpack(whole)?,
                 None => Box::new(whole),
@@ -182,8 +190,8 @@ pub struct Packed {
 }
 
 enum Encoder {
-    Gzip(GzEncoder<BufWriter<File>>),
-    Zstd(zstd::Encoder<'static, BufWriter<File>>),
+    Gzip(GzEncoder<BufWriter<Arc<File>>>),
+    Zstd(zstd::Encoder<'static, BufWriter<Arc<File>>>),
 }
 
 /// How the writing of a compressed file ended; `None` if it has not.
@@ -206,7 +214,7 @@ impl Packed {
     ///
     /// # Errors
     /// If there is no memory.
-    pub fn new(file: File, packing: Packing) -> io::Result<(Self, Closed)> {
+    pub fn new(file: Arc<File>, packing: Packing) -> io::Result<(Self, Closed)> {
         let file = BufWriter::with_capacity(64 << 10, file);
         let encoder = match packing {
             // Without name and time, so that the same input gives the same bytes.
@@ -252,11 +260,11 @@ impl Drop for Packed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Seek;
 
     fn packed(text: &[u8], packing: Packing) -> Vec<u8> {
-        let mut file = tempfile::tempfile().expect("a file");
-        let (mut writer, closed) =
-            Packed::new(file.try_clone().expect("a file"), packing).expect("memory");
+        let mut file = Arc::new(tempfile::tempfile().expect("a file"));
+        let (mut writer, closed) = Packed::new(Arc::clone(&file), packing).expect("memory");
         writer.write_all(text).expect("room");
         drop(writer);
         closed.outcome().expect("room");
@@ -268,7 +276,13 @@ mod tests {
 
     fn text_of(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
-        Unpacked::new(Box::new(io::Cursor::new(bytes))).read_to_end(&mut text)?;
+        Unpacked::new(Box::new(io::Cursor::new(bytes.clone()))).read_to_end(&mut text)?;
+        let mut slow = Unpacked::new(Box::new(io::Cursor::new(bytes)));
+        let (mut byte, mut bit_by_bit) = ([0], Vec::new());
+        while slow.read(&mut byte)? > 0 {
+            bit_by_bit.extend(byte);
+        }
+        assert_eq!(bit_by_bit, text);
         Ok(text)
     }
 

@@ -5,14 +5,13 @@ use super::claims::nth;
 use super::output::folder_of;
 use super::temporary::temporary;
 use crate::error::{Error, Result};
-use std::fs::{self, File, FileTimes};
+use std::fs::{self, File, FileTimes, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Gives the new file the permissions and times of the old one.
-pub fn keep_attributes(source: &Path, file: &File) -> Result<()> {
+pub fn keep_attributes(meta: &Metadata, file: &File) -> Result<()> {
     let failed = |error| Error::io("cannot keep permissions and times", error);
-    let meta = fs::metadata(source).map_err(failed)?;
     file.set_permissions(meta.permissions()).map_err(failed)?;
     let mut times = FileTimes::new();
     if let Ok(modified) = meta.modified() {
@@ -26,10 +25,10 @@ pub fn keep_attributes(source: &Path, file: &File) -> Result<()> {
 
 /// Gives the new file the owner of the old one.
 #[cfg(unix)]
-pub fn keep_owner(source: &Path, file: &File) -> Result<()> {
+pub fn keep_owner(old: &Metadata, file: &File) -> Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
     let failed = |error| Error::io("cannot keep the owner", error);
-    let (old, new) = (fs::metadata(source).map_err(failed)?, file.metadata().map_err(failed)?);
+    let new = file.metadata().map_err(failed)?;
     if (old.uid(), old.gid()) == (new.uid(), new.gid()) {
         return Ok(());
     }
@@ -39,7 +38,7 @@ pub fn keep_owner(source: &Path, file: &File) -> Result<()> {
 }
 
 #[cfg(not(unix))]
-pub fn keep_owner(_: &Path, _: &File) -> Result<()> {
+pub fn keep_owner(_: &Metadata, _: &File) -> Result<()> {
     Ok(())
 }
 
@@ -69,9 +68,10 @@ pub fn keep_original(path: &Path, suffix: &str) -> Result<PathBuf> {
 fn copy_original(path: &Path, backup: &Path) -> Result<()> {
     let failed = |error| Error::io("cannot keep a backup", error);
     let mut from = File::open(path).map_err(failed)?;
+    let meta = from.metadata().map_err(failed)?;
     let mut to = temporary(folder_of(backup), true)?;
     io::copy(&mut from, &mut to).map_err(failed)?;
-    keep_attributes(path, to.as_file())?;
+    keep_attributes(&meta, to.as_file())?;
     to.as_file().sync_all().map_err(failed)?;
     to.persist_noclobber(backup).map(drop).map_err(|error| failed(error.error))
 }

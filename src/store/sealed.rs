@@ -5,12 +5,12 @@ use super::input::Fingerprint;
 use super::output::{create_folder, folder_of};
 use super::place::{keep_original, rename_failed};
 use super::shared::{Alone, Before};
+use super::temporary::Temporary;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// An output that is complete and waits for its place; if it is dropped, nothing of it remains.
 #[derive(Debug, Default)]
@@ -35,9 +35,11 @@ pub struct Sealed {
 #[derive(Debug)]
 pub(super) struct Staged {
     /// Its contents.
-    pub file: NamedTempFile,
+    pub file: Temporary,
     /// Its place.
     pub target: PathBuf,
+    /// Whether that is in another folder, which may not be there yet.
+    pub elsewhere: bool,
     /// What becomes of a file that stands there.
     pub meets: Meets,
 }
@@ -119,13 +121,13 @@ impl Sealed {
         self.sources.iter().try_for_each(|(path, before)| before.holds(path))?;
         self.before.iter().try_for_each(Before::unchanged)?;
         let mut placed = Vec::new();
-        for staged in &self.staged {
+        for staged in self.staged.iter().filter(|staged| staged.elsewhere) {
             create_folder(folder_of(&staged.target))?;
         }
         for staged in self.own() {
             let backup = self.backup.as_ref().filter(|_| self.replaces(&staged.target));
             let backup = backup.map(|suffix| keep_original(&staged.target, suffix)).transpose()?;
-            let fingerprint = Fingerprint::of(staged.file.path())?;
+            let fingerprint = Fingerprint::of_open(staged.file.as_file())?;
             placed.push(Placed { path: staged.target.clone(), fingerprint, backup });
         }
         Ok(placed)
@@ -133,7 +135,7 @@ impl Sealed {
 
     /// Renames the files to their places, and notes their folders.
     fn rename(mut self, folders: &mut BTreeSet<PathBuf>) -> Result<()> {
-        for Staged { file, target, meets } in std::mem::take(&mut self.staged) {
+        for Staged { file, target, meets, .. } in std::mem::take(&mut self.staged) {
             let over = self.force || meets == Meets::Goes || self.replaces(&target);
             let put = if over { file.persist(&target) } else { file.persist_noclobber(&target) };
             match put {
@@ -157,7 +159,7 @@ pub fn put(
 ) -> Vec<Result<()>> {
     let mut flushed = {
         let files = outputs.iter().flat_map(|output| &output.staged);
-        flush(&files.map(|staged| staged.file.as_file()).collect::<Vec<_>>()).into_iter()
+        flush(&files.map(|staged| &**staged.file.as_file()).collect::<Vec<_>>()).into_iter()
     };
     let prepare = |output: &Sealed| {
         // Each takes its own outcomes, also behind a failed one.

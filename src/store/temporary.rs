@@ -5,7 +5,7 @@
 //! locked is nobody's. The process number in the name could not tell that: numbers are given out
 //! again, and containers and other machines have numbers of their own.
 
-use super::check::is_special;
+use super::check::Stands;
 use super::output::folder_of;
 use crate::error::{Error, Result};
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use tempfile::NamedTempFile;
 
 /// Names of temporary files begin so; walks pass over them.
@@ -22,12 +22,15 @@ pub const TEMPORARY: &str = ".copyist-";
 /// Names of temporary files end so.
 const ENDING: &str = ".tmp";
 
+/// A temporary file that others may have open, too.
+pub type Temporary = NamedTempFile<Arc<File>>;
+
 /// Creates a temporary file in `folder`, locked for as long as it is open. Its permissions are
 /// those of any new file, or the owner's alone if it is `private`.
 ///
 /// # Errors
 /// If the system refuses.
-pub fn temporary(folder: &Path, private: bool) -> Result<NamedTempFile> {
+pub fn temporary(folder: &Path, private: bool) -> Result<Temporary> {
     let prefix = format!("{TEMPORARY}{}-", std::process::id());
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(ENDING);
@@ -42,7 +45,8 @@ pub fn temporary(folder: &Path, private: bool) -> Result<NamedTempFile> {
         // Until it was locked, another run could take it for a stale one and remove it.
         let taken = matches!(file.as_file().try_lock(), Err(TryLockError::WouldBlock));
         if !taken && file.path().exists() {
-            return Ok(file);
+            let (file, path) = file.into_parts();
+            return Ok(Temporary::from_parts(Arc::new(file), path));
         }
     }
 }
@@ -59,7 +63,7 @@ impl Swept {
     pub fn beside(&self, target: &Path) {
         let folder = folder_of(target);
         let mut swept = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if swept.contains(folder) || is_special(target) {
+        if swept.contains(folder) || Stands::at(target) == Stands::Special {
             return;
         }
         swept.insert(folder.to_owned());
