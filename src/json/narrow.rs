@@ -2,7 +2,7 @@
 //! slow, so that nothing asks it but tests.
 
 use super::scan::SHORT_ESCAPE;
-use super::tokens::{BLOCK, Block, Tokens};
+use super::tokens::{BLOCK, Block, Outside, Tokens};
 
 /// Whether it is worth asking: never.
 pub fn is_there() -> bool {
@@ -11,7 +11,7 @@ pub fn is_there() -> bool {
 
 /// Finds more tokens.
 pub fn find(tokens: &mut Tokens<'_>) {
-    tokens.find(look, |_| false);
+    tokens.find(look, outside, |_| false);
 }
 
 /// Comes nowhere.
@@ -20,15 +20,21 @@ pub fn stop(_bytes: &[u8], at: usize) -> Result<usize, usize> {
 }
 
 fn look(block: &[u8; BLOCK]) -> Block {
-    let bits = |is: &dyn Fn(u8) -> bool| {
-        block.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(is(*byte)))
-    };
     Block {
-        quotes: bits(&|byte| byte == b'"'),
-        backslashes: bits(&|byte| byte == b'\\'),
-        controls: bits(&|byte| byte < 0x20),
-        short: bits(&|byte| SHORT_ESCAPE[usize::from(byte)]),
-        marks: bits(&|byte| b"{}[]:,".contains(&byte)),
-        spaces: bits(&|byte| b" \t\r\n".contains(&byte)),
+        quotes: bits(block, |byte| byte == b'"'),
+        backslashes: bits(block, |byte| byte == b'\\'),
+        controls: bits(block, |byte| byte < 0x20),
+        short: bits(block, |byte| SHORT_ESCAPE[usize::from(byte)]),
     }
+}
+
+fn outside(block: &[u8; BLOCK]) -> Outside {
+    Outside {
+        marks: bits(block, |byte| b"{}[]:,".contains(&byte)),
+        spaces: bits(block, |byte| b" \t\r\n".contains(&byte)),
+    }
+}
+
+fn bits(block: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u64 {
+    block.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(is(*byte)))
 }

@@ -22,6 +22,10 @@ pub(super) struct Block {
     pub controls: u64,
     /// What makes an escape of two characters.
     pub short: u64,
+}
+
+/// The same of what counts only outside of strings.
+pub(super) struct Outside {
     /// Brackets, braces, commas and colons.
     pub marks: u64,
     pub spaces: u64,
@@ -48,15 +52,19 @@ impl Carry {
     /// The tokens of the next block; which bytes behind a backslash need a closer look; and which
     /// bytes must not stand where they do.
     #[inline(always)]
-    fn tokens(&mut self, block: &Block) -> (u64, u64, u64) {
+    fn tokens(&mut self, block: &Block, outside: impl FnOnce() -> Outside) -> (u64, u64, u64) {
         let escaped = escaped(block.backslashes, &mut self.escaped);
         let quotes = block.quotes & !escaped;
+        if quotes == 0 && self.inside != 0 {
+            return (0, escaped & !block.short, block.controls);
+        }
         let inside = parity(quotes) ^ self.inside;
         self.inside = (inside.cast_signed() >> 63).cast_unsigned();
-        let scalars = !(inside | quotes | block.marks | block.spaces);
+        let Outside { marks, spaces } = outside();
+        let scalars = !(inside | quotes | marks | spaces);
         let starts = scalars & !(scalars << 1 | self.scalar);
         self.scalar = scalars >> 63;
-        let tokens = block.marks & !inside | quotes & inside | starts;
+        let tokens = marks & !inside | quotes & inside | starts;
         (tokens, escaped & inside & !block.short, block.controls & inside)
     }
 }
@@ -148,36 +156,39 @@ impl<'a> Tokens<'a> {
         self.end > 0 && !self.odd
     }
 
-    /// Finds what there is room for. `look` says what stands in a block, `is_plain` whether that is
-    /// nothing by which a string ends or goes on otherwise.
+    /// Finds what there is room for. `look` and `outside` say what stands in a block, `is_plain`
+    /// whether that is nothing by which a string ends or goes on otherwise.
     #[inline(always)]
     pub(super) fn find(
         &mut self,
         look: impl Fn(&[u8; BLOCK]) -> Block,
+        outside: impl Fn(&[u8; BLOCK]) -> Outside,
         is_plain: impl Fn(&[u8; BLOCK]) -> bool,
     ) {
         let Self { bytes, mut rest, mut carry, mut odd, mut end, .. } = *self;
         while let Some(left) = bytes.get(rest..).filter(|left| !left.is_empty())
             && let Some(room) = self.found.get_mut(end..).and_then(<[u32]>::first_chunk_mut)
         {
+            let mut last = [b' '; BLOCK];
             let block = match left.first_chunk() {
                 // Most bytes are inside of long texts, and change nothing.
                 Some(block) if carry.is_inside() && is_plain(block) => {
                     rest += BLOCK;
                     continue;
                 }
-                Some(block) => look(block),
+                Some(block) => block,
                 None => {
-                    let mut block = [b' '; BLOCK];
-                    block.iter_mut().zip(left).for_each(|(to, from)| *to = *from);
-                    look(&block)
+                    last.iter_mut().zip(left).for_each(|(to, from)| *to = *from);
+                    &last
                 }
             };
-            let (tokens, codes, wrong) = carry.tokens(&block);
+            let (tokens, codes, wrong) = carry.tokens(&look(block), || outside(block));
             odd |= wrong != 0 || codes != 0 && !are_codes(codes, left);
-            // `of` saw to it that places fit.
-            note(tokens, rest as u32, room);
-            end += tokens.count_ones() as usize;
+            if tokens != 0 {
+                // `of` saw to it that places fit.
+                note(tokens, rest as u32, room);
+                end += tokens.count_ones() as usize;
+            }
             rest += BLOCK;
         }
         (self.rest, self.carry, self.odd, self.end) = (rest, carry, odd, end);

@@ -6,7 +6,7 @@
 #![allow(unsafe_code, reason = "instructions of one kind of processor; see above")]
 
 use super::scan::escaped;
-use super::tokens::{BLOCK, Block, Tokens};
+use super::tokens::{BLOCK, Block, Outside, Tokens};
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8,
     _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_setr_epi8, _mm256_shuffle_epi8,
@@ -33,7 +33,7 @@ pub fn find(tokens: &mut Tokens<'_>) {
 
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn find_avx2(tokens: &mut Tokens<'_>) {
-    tokens.find(|block| look(block), |block| is_plain(block));
+    tokens.find(|block| look(block), |block| outside(block), |block| is_plain(block));
 }
 
 /// Where [`super::strings::stop`] stops, or as far as it comes before fewer than 64 bytes are left,
@@ -86,18 +86,32 @@ fn is_plain(block: &[u8; BLOCK]) -> bool {
 #[target_feature(enable = "avx2")]
 fn look(block: &[u8; BLOCK]) -> Block {
     let (halves, _) = block.as_chunks::<WIDTH>();
-    let [low, high] = [0, 1].map(|half| load(&halves[half]));
-    let both = |low: u32, high: u32| u64::from(low) | u64::from(high) << WIDTH;
-    let (marks_low, marks_high) = (marks(low), marks(high));
-    let of = |which: u8, kinds: __m256i| any(_mm256_and_si256(kinds, all(which)));
+    let (low, high) = (load(&halves[0]), load(&halves[1]));
     Block {
         quotes: both(is(low, b'"'), is(high, b'"')),
         backslashes: both(is(low, b'\\'), is(high, b'\\')),
         controls: both(controls(low), controls(high)),
         short: both(any(short_escapes(low)), any(short_escapes(high))),
-        marks: both(of(MARK, marks_low), of(MARK, marks_high)),
-        spaces: both(of(SPACE, marks_low), of(SPACE, marks_high)),
     }
+}
+
+/// The same of what counts only outside of strings.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn outside(block: &[u8; BLOCK]) -> Outside {
+    let (halves, _) = block.as_chunks::<WIDTH>();
+    let (low, high) = (marks(load(&halves[0])), marks(load(&halves[1])));
+    let of = |which: u8, kinds: __m256i| any(_mm256_and_si256(kinds, all(which)));
+    Outside {
+        marks: both(of(MARK, low), of(MARK, high)),
+        spaces: both(of(SPACE, low), of(SPACE, high)),
+    }
+}
+
+/// The bits of both halves of a block.
+#[inline]
+fn both(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << WIDTH
 }
 
 #[inline]
