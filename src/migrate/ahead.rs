@@ -120,10 +120,12 @@ impl Ahead {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether another block is of use: two for each thread.
+    /// Whether another block is of use: two for each thread, and some so that none stands idle
+    /// while output is written.
     pub fn has_room(&self) -> bool {
         let state = self.lock();
-        state.blocks.len() < 1 + 2 * state.helpers
+        let most = if state.helpers > 0 { 5 + 2 * state.helpers } else { 1 };
+        state.blocks.len() < most
     }
 
     /// Takes a block behind the others.
