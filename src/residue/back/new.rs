@@ -10,8 +10,19 @@ use crate::record::{Field, Kind, Node, Record};
 use crate::residue::asked::is_question;
 use crate::residue::home::{at_home, call_of, pass};
 use crate::residue::retold::{self, Turn};
-use crate::residue::said::is_nothing;
+use crate::residue::said::{is_nothing, respelled};
 use crate::times;
+
+/// Gives a session that says when it went on last the time of what is new. What a person laid out
+/// stays as it is, with what is not read of it.
+fn update(session: &mut Node, last: &Json) {
+    let laid_out = [Field::Raw, Field::RawBytes].iter().any(|field| session.get(*field).is_some());
+    let Some(old) = session.json(Field::Updated).filter(|_| !laid_out).cloned() else { return };
+    if times::read(&old).is_some_and(|old| times::read(last).is_some_and(|last| last > old)) {
+        let new = respelled(&last.clone().into(), Some(&old.into()));
+        session.set(Field::Updated, new);
+    }
+}
 
 impl Back<'_> {
     /// Puts what is new before record `end` of the file.
@@ -188,6 +199,7 @@ impl Back<'_> {
     pub(super) fn look_ahead(&mut self, session: &mut Node) -> Result<()> {
         let Some(home) = self.home else { return Ok(()) };
         let same = self.kin.abroad.is_some_and(|abroad| abroad.format.name == home.format.name);
+        let mut last = None;
         for number in self.news.keys() {
             let record = canonical::record(&self.now.shelf.line(*number)?)?;
             self.asked.native |= same && record.kind == Kind::Run;
@@ -195,7 +207,10 @@ impl Back<'_> {
             if one && is_question(&record) {
                 session.take(Field::Layout);
             }
+            let said = record.node.json(Field::Time).filter(|_| record.kind == Kind::Message);
+            last = said.cloned().or(last);
         }
+        last.iter().for_each(|last| update(session, last));
         Ok(())
     }
 }
