@@ -240,14 +240,16 @@ fn events_of_the_first_releases_stand_in_the_chain() {
     assert_eq!(from_canonical(stream.as_bytes(), "pi@1", &Options::default()), source);
 }
 
+/// An entry that a person typed.
+fn entry(id: &str, parent: &str, text: &str) -> String {
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"t","message":{{"role":"user","content":"{text}"}}}}"#
+    )
+}
+
 #[test]
 fn a_downgrade_keeps_the_active_branch() {
     let header = HEADER.replace('}', r#","version":3}"#);
-    let entry = |id: &str, parent: &str, text: &str| {
-        format!(
-            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"t","message":{{"role":"user","content":"{text}"}}}}"#
-        )
-    };
     let left = entry("b", "\"a\"", "left");
     let (root, taken) = (entry("a", "null", "root"), entry("c", "\"a\"", "taken"));
     let compaction = r#"{"type":"compaction","id":"d","parentId":"c","timestamp":"t","summary":"S","firstKeptEntryId":"c","tokensBefore":1}"#;
@@ -274,11 +276,6 @@ fn a_downgrade_keeps_the_active_branch() {
 #[test]
 fn an_entry_before_its_parent_is_said_behind_it_in_every_linear_format() {
     let header = HEADER.replace('}', r#","version":3}"#);
-    let entry = |id: &str, parent: &str, text: &str| {
-        format!(
-            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"t","message":{{"role":"user","content":"{text}"}}}}"#
-        )
-    };
     let (one, two) = (entry("a", "null", "one"), entry("b", "\"a\"", "two"));
     let (three, four) = (entry("c", "\"b\"", "three"), entry("d", "\"c\"", "four"));
     let source = lines(&[&header, &three, &two, &one, &four]);

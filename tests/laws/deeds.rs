@@ -1,8 +1,9 @@
 //! Whatever is done to the lines of a session abroad, home says what the file says then, or the
 //! residue is refused.
 
-use crate::common::{converted, corpus, files, options, own_inputs, recognise, session};
+use crate::common::{converted, corpus, options, own_inputs, recognise, session};
 use crate::pairs::{said, targets};
+use crate::words::undamaged;
 use copyist::diagnostic::{Code, Diagnostic, Severity};
 use copyist::format::{Format, OnError};
 use copyist::formats::connectonion;
@@ -145,18 +146,5 @@ fn what_is_done_abroad_is_done_at_home_or_refused() {
 #[test]
 fn what_is_done_abroad_is_done_at_home_or_refused_in_the_corpus() {
     let Some(root) = corpus("deeds abroad") else { return };
-    let step = std::env::var("COPYIST_STEP").ok().and_then(|n| n.parse().ok()).unwrap_or(97);
-    let sets = ["pi/generated", "connectonion", "agent-orchestrator", "codelia"];
-    let undamaged = |file: &PathBuf| {
-        let text = file.to_string_lossy();
-        let other = ["/mut/", "/edge", "/truth/", "/cache/", "/state", ".meta.json"];
-        !other.iter().any(|part| text.contains(part))
-    };
-    let inputs: Vec<_> = sets
-        .iter()
-        .flat_map(|set| files(&root.join(set)))
-        .filter(undamaged)
-        .step_by(step)
-        .collect();
-    all(&inputs);
+    all(&undamaged(&root, 97));
 }

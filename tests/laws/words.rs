@@ -8,7 +8,7 @@ use copyist::formats::FORMATS;
 use copyist::ids::{Choice, hash};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What does not hold, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
@@ -145,6 +145,19 @@ fn all(inputs: &[PathBuf]) {
     assert!(unknown.is_empty(), "{} of them: {unknown:#?}", unknown.len());
 }
 
+/// Sessions of the corpus that nothing is wrong with: each of so many, or of as many as are asked for.
+pub fn undamaged(root: &Path, step: usize) -> Vec<PathBuf> {
+    let step = std::env::var("COPYIST_STEP").ok().and_then(|n| n.parse().ok()).unwrap_or(step);
+    let sets = ["pi/generated", "connectonion", "agent-orchestrator", "codelia"];
+    let undamaged = |file: &PathBuf| {
+        let text = file.to_string_lossy();
+        let other = ["/mut/", "/edge", "/truth/", "/cache/", "/state", ".meta.json"];
+        !other.iter().any(|part| text.contains(part))
+    };
+    let files = sets.iter().flat_map(|set| files(&root.join(set)));
+    files.filter(undamaged).step_by(step).collect()
+}
+
 #[test]
 fn a_word_that_is_replaced_abroad_is_replaced_at_home() {
     all(&own_inputs());
@@ -153,18 +166,5 @@ fn a_word_that_is_replaced_abroad_is_replaced_at_home() {
 #[test]
 fn a_word_that_is_replaced_abroad_is_replaced_at_home_in_the_corpus() {
     let Some(root) = corpus("words that are replaced abroad") else { return };
-    let step = std::env::var("COPYIST_STEP").ok().and_then(|n| n.parse().ok()).unwrap_or(17);
-    let sets = ["pi/generated", "connectonion", "agent-orchestrator", "codelia"];
-    let undamaged = |file: &PathBuf| {
-        let text = file.to_string_lossy();
-        let other = ["/mut/", "/edge", "/truth/", "/cache/", "/state", ".meta.json"];
-        !other.iter().any(|part| text.contains(part))
-    };
-    let inputs: Vec<_> = sets
-        .iter()
-        .flat_map(|set| files(&root.join(set)))
-        .filter(undamaged)
-        .step_by(step)
-        .collect();
-    all(&inputs);
+    all(&undamaged(&root, 17));
 }
