@@ -677,3 +677,35 @@ fn who_goes_back_abroad_goes_back_at_home() {
         assert_eq!(dir.exit(&["validate", &valid]).0, 0, "{home}");
     }
 }
+
+#[test]
+fn a_branch_that_was_left_abroad_is_told_as_lost_at_home() {
+    let dir = away("connectonion/v2/harbour", "in.yaml", "pi@3");
+    let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
+    let before =
+        text.lines().position(|line| line.contains("\"Write the notice.")).expect("a line");
+    let before: serde_json::Value =
+        serde_json::from_str(text.lines().nth(before - 1).expect("a line")).expect("JSON");
+    let (last, new) =
+        (before["id"].as_str().expect("an entry"), entries(&dir, &[QUESTION, ANSWER]));
+    let parent = new.find("\"parentId\":\"").expect("a parent") + "\"parentId\":\"".len();
+    append(&dir, &format!("{}{last}{}", &new[..parent], &new[parent + last.len()..]));
+    let (code, said) = dir.exit(&["convert", "-t", "connectonion@2", "-o", "home.yaml", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let lost = "7 entries stand on branches that were left, which have no place at home";
+    assert!(said.contains(&format!("warning[CY0601]: {lost}")), "{said}");
+    let home = fs::read_to_string(dir.path("home.yaml")).expect("UTF-8");
+    assert!(!home.contains("Write the notice.") && !home.contains("turn: 3"), "{home}");
+    assert!(home.contains("input: Any more?") && home.contains("result: No more."), "{home}");
+    let (code, _) = dir.exit(&[
+        "convert",
+        "-t",
+        "connectonion@2",
+        "-o",
+        "strict.yaml",
+        "--fail-on",
+        "loss",
+        "away",
+    ]);
+    assert_eq!(code, 1, "{said}");
+}

@@ -4,6 +4,7 @@ use super::align::shown;
 use super::back::{Back, Done};
 use super::fates::{Name, aligned, names};
 use super::kin::Kin;
+use super::left;
 use super::pack::{Chunks, Items, refused};
 use super::shelf::Shelf;
 use super::stage::Staged;
@@ -11,7 +12,7 @@ use crate::context;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Carrier, Cx, Format, MARK, Parts, Sink, Took};
-use crate::formats::canonical;
+use crate::formats::{Spec, canonical};
 use crate::position::{Located, Position};
 use crate::record::{Field, Record};
 use std::collections::BTreeMap;
@@ -144,9 +145,13 @@ fn now(
 fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Option<Merged>> {
     let mut items = Items::of(chunks);
     let names = names(&mut items)?;
-    let (fates, added) = aligned(&names, &now.names);
+    let (mut fates, mut added) = aligned(&names, &now.names);
     let mut items = items.rewind()?;
     let kin = Kin::of(now, &added)?;
+    if kin.tree && !home(&mut items)?.is_some_and(|home| home.format.links()) {
+        left::behind(now, (&mut fates, &mut added), cx)?;
+    }
+    let mut items = items.rewind()?;
     let mut back = Back::new(now, kin, (fates, added), Shelf::new(sink.spool()?), cx);
     while let Some(item) = items.next()? {
         back.look(&item)?;
@@ -165,6 +170,17 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
         return Err(refused("with it the session says something else than what the file shows"));
     }
     Ok(Some(Merged { parts: merged, shown: now.shelf.parts()?, changed }))
+}
+
+/// What the session comes from.
+fn home(items: &mut Items) -> Result<Option<Spec>> {
+    while let Some(item) = items.next()? {
+        let source = item.member("is").and_then(|is| is.member(Field::Source.name()));
+        if let Some(source) = source.and_then(|source| source.text()) {
+            return Ok(Spec::parse(&source).ok());
+        }
+    }
+    Ok(None)
 }
 
 /// A file's records, some of them replaced.

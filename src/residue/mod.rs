@@ -21,6 +21,7 @@ mod fill;
 mod forms;
 mod home;
 mod kin;
+mod left;
 mod merge;
 mod note;
 mod outline;

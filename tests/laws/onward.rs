@@ -53,6 +53,15 @@ const DEEDS: &[(&str, Deed)] = &[
         append(lines, &[question("Any more?"), answer(&[text("No more.")])]);
     }),
     ("gone back", fork),
+    ("branched", |lines| {
+        let all = lines.clone();
+        fork(lines);
+        let kept = lines.len();
+        append(lines, &[question("Any more?"), answer(&[text("No more.")])]);
+        let new = lines.split_off(kept);
+        lines.extend_from_slice(&all[kept..]);
+        lines.extend(new);
+    }),
     ("summed up", |lines| {
         append(lines, &[question("Any more?"), answer(&[text("No more.")])]);
         compact(lines);
@@ -174,6 +183,7 @@ fn home(source: &[u8], name: &str, deed: Deed) -> Option<Result<(), String>> {
     // What was there stays there: each line of the source that is not about the whole.
     let kept = |part: &str| {
         !name.starts_with("gone back")
+            && name != "branched"
             && !part.starts_with("/sessions/state")
             && !part.starts_with("/sessions/messages")
     };

@@ -1,0 +1,92 @@
+//! Branches of a tree that were left abroad, where home is none: who goes on from an earlier entry
+//! has gone back to it.
+
+use super::fates::Fate;
+use super::merge::Now;
+use crate::diagnostic::{self, Code, Diagnostic};
+use crate::error::Result;
+use crate::format::Cx;
+use crate::formats::canonical;
+use crate::json::Json;
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Record};
+use crate::tree::{Path, Shape, Tree};
+use std::collections::BTreeMap;
+
+/// The entries of a file that is a tree.
+struct Entries {
+    tree: Tree,
+    /// Which entry each record is, if it is one.
+    ordinals: Vec<Option<u32>>,
+    /// Where the session stands, if the file says so.
+    leaf: Option<Json>,
+}
+
+/// Takes what was said on branches that were left for deleted, and what is new there for nothing.
+///
+/// # Errors
+/// If the records cannot be read back.
+pub fn behind(
+    now: &mut Now,
+    (fates, added): (&mut BTreeMap<u32, Fate>, &mut Vec<u32>),
+    cx: &Cx<'_>,
+) -> Result<()> {
+    let entries = Entries::of(now)?;
+    let Some(stands) = entries.tree.path(entries.leaf.as_ref()) else { return Ok(()) };
+    let Some(stood) = entries.stood(now, fates)? else { return Ok(()) };
+    let left = |number: u32, before: Option<&Path>| {
+        let at = entries.ordinals.get(number as usize).copied().flatten();
+        at.is_some_and(|at| !stands.contains(at) && before.is_none_or(|path| path.contains(at)))
+    };
+    let mut count = added.len();
+    added.retain(|number| !left(*number, None));
+    count -= added.len();
+    for fate in fates.values_mut() {
+        if let Fate::Same(number) | Fate::Edited(number) = *fate
+            && left(number, Some(&stood))
+        {
+            (*fate, count) = (Fate::Deleted, count + 1);
+        }
+    }
+    if count > 0 {
+        (0..count).for_each(|_| {
+            cx.log.count(diagnostic::Fate::Dropped, "entry off the active branch");
+        });
+        let message = format!(
+            "{count} entries stand on branches that were left, which have no place at home"
+        );
+        cx.report(Diagnostic::new(Code::Dropped, message));
+    }
+    Ok(())
+}
+
+impl Entries {
+    fn of(now: &mut Now) -> Result<Self> {
+        let (mut shape, mut nodes, mut leaf) = (Shape::default(), 0, None);
+        let mut ordinals = Vec::with_capacity(now.names.len());
+        for number in 0..now.names.len() as u32 {
+            let value = canonical::record(&now.shelf.line(number)?)?;
+            if value.kind == Kind::Session {
+                leaf = value.node.json(Field::Leaf).cloned().or(leaf);
+            }
+            ordinals.push(value.is_node().then_some(nodes));
+            if value.is_node() {
+                shape.record(&Located { value, at: Position::default() });
+                nodes += 1;
+            }
+        }
+        Ok(Self { tree: shape.finish(), ordinals, leaf })
+    }
+
+    /// The way to the last entry that the file had when it was made.
+    fn stood(&self, now: &mut Now, fates: &BTreeMap<u32, Fate>) -> Result<Option<Path>> {
+        let left = fates.values().filter_map(|fate| match fate {
+            Fate::Same(number) | Fate::Edited(number) => Some(*number),
+            Fate::Deleted => None,
+        });
+        let is_entry = |number: &u32| matches!(self.ordinals.get(*number as usize), Some(Some(_)));
+        let Some(last) = left.filter(is_entry).max() else { return Ok(None) };
+        let record: Record = canonical::record(&now.shelf.line(last)?)?;
+        Ok(record.node.json(Field::Id).and_then(|id| self.tree.path(Some(id))))
+    }
+}
