@@ -19,9 +19,7 @@ pub struct Cut {
     shorter: bool,
     /// What messages that are gone were called.
     gone: HashSet<Json>,
-    /// How many outputs of tools the source tells of, how many of them are gone with their messages,
-    /// and how many were taken.
-    outputs: [usize; 3],
+    outputs: Outputs,
     /// How many messages of each turn are left, and how many are gone; and how many turns were
     /// taken.
     turns: HashMap<Turn, [u64; 2]>,
@@ -33,13 +31,24 @@ pub struct Cut {
     runs: HashSet<Json>,
 }
 
+/// How many outputs of tools there are.
+#[derive(Default)]
+struct Outputs {
+    /// That the source tells of.
+    told: usize,
+    /// Whose messages were the last, and are gone.
+    gone: usize,
+    /// That were taken.
+    taken: usize,
+}
+
 impl Cut {
     /// Looks at an item before all are taken: what it gives, what of the file's records speaks of
     /// it, and what became of that.
     pub fn look(&mut self, template: &Json, tag: Option<Tag>, fates: &[Fate]) {
         self.seen += 1;
         let kind = template.member("kind").unwrap_or_default();
-        self.outputs[0] += usize::from(kind == OUTPUT);
+        self.outputs.told += usize::from(kind == OUTPUT);
         if fates.is_empty() || kind != MESSAGE {
             return;
         }
@@ -50,8 +59,8 @@ impl Cut {
             counts[usize::from(gone)] += 1;
         }
         self.shorter = gone;
-        self.outputs[1] =
-            if gone { self.outputs[1] + usize::from(tag == Some(Tag('t'))) } else { 0 };
+        let output = usize::from(tag == Some(Tag('t')));
+        self.outputs.gone = if gone { self.outputs.gone + output } else { 0 };
         match template.member("id").filter(|_| gone) {
             Some(id) => drop(self.gone.insert(id)),
             None => self.last = self.seen,
@@ -86,8 +95,8 @@ impl Cut {
                 return counts.is_some_and(|[left, gone]| *left == 0 && *gone > 0);
             }
             Kind::ToolOutput => {
-                self.outputs[2] += 1;
-                self.outputs[1] + self.outputs[2] > self.outputs[0]
+                self.outputs.taken += 1;
+                self.outputs.taken + self.outputs.gone > self.outputs.told
             }
             Kind::Session | Kind::Snapshot | Kind::Opaque => false,
             _ => self.begun && !(tree && record.is_node()),

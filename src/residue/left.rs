@@ -45,7 +45,8 @@ pub fn behind(
         if let Fate::Same(number) | Fate::Edited(number) = *fate
             && left(number, Some(&stood))
         {
-            (*fate, count) = (Fate::Deleted, count + 1);
+            *fate = Fate::Deleted;
+            count += 1;
         }
     }
     if count > 0 {

