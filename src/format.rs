@@ -17,7 +17,7 @@ use crate::hands::Hands;
 use crate::ids;
 use crate::json::Json;
 use crate::lines::Line;
-use crate::members::Scan;
+use crate::members::{Found, Scan};
 pub use crate::parts::{Change, Parts, Sink, Spool, no_room_for_parts};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
@@ -168,6 +168,9 @@ pub type NativeFn = fn(&Named<'_>) -> String;
 /// notes in a fresh scan what it finds; false if the line is JSON but no object. A scan is large,
 /// so it is not handed from one to the next.
 pub type CheckFn = fn(&Line<'_>, &mut Scan) -> Result<bool>;
+/// Does the same for lines that stand one behind another, as far as it comes; gives the byte where a
+/// line begins that must be looked at alone, or the end.
+pub type CheckManyFn = fn(&[u8], &mut Vec<Found>) -> usize;
 /// Opens the byte plane on a session's first record.
 pub type PlaneFn = for<'a> fn(&Line<'_>, Target, &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>>;
 
@@ -196,6 +199,8 @@ pub trait Writer {
 pub struct ByteLines {
     /// Checks a line.
     pub check: CheckFn,
+    /// Checks many at once, where that is faster.
+    pub many: Option<CheckManyFn>,
     /// Opens a session.
     pub open: PlaneFn,
 }

@@ -62,20 +62,20 @@ impl Scan {
     /// # Errors
     /// If it is not one JSON value.
     pub fn walk(&mut self, line: &[u8]) -> Result<bool, Fault> {
-        if let Some(tokens) = Tokens::of(line) {
-            if let Ok(true) = self.along(tokens, line) {
+        if let Some(mut tokens) = Tokens::of(line) {
+            if let Ok(true) = self.along(&mut tokens, line) {
                 return Ok(true);
             }
             *self = Self::default();
         }
-        self.along(Cursor::new(line), line)
+        self.along(&mut Cursor::new(line), line)
     }
 
     /// Walks along a line whichever way its tokens are found, with a fresh scan.
     ///
     /// # Errors
     /// As [`walk`](Self::walk); those of [`Tokens`] tell no place.
-    pub fn along(&mut self, mut cursor: impl Walk, line: &[u8]) -> Result<bool, Fault> {
+    pub fn along(&mut self, cursor: &mut impl Walk, line: &[u8]) -> Result<bool, Fault> {
         if cursor.peek() != Some(b'{') {
             cursor.skip_value()?;
             return cursor.end().map(|()| false);
@@ -90,7 +90,7 @@ impl Scan {
             }
             let place = Place::of(key.of(line));
             let value = if place == Some(Place::Message) {
-                self.message(&mut cursor, line)?
+                self.message(cursor, line)?
             } else {
                 cursor.skip_value()?
             };
@@ -160,6 +160,47 @@ impl Scan {
     pub fn is(&self, line: &[u8], name: &str) -> bool {
         self.kind.is_some_and(|kind| text::is(kind.value.of(line), name))
     }
+}
+
+/// A line of several, and what was found in it.
+#[derive(Debug)]
+pub struct Found {
+    /// Where it ends: at its line break, or where the lines end.
+    pub end: usize,
+    /// What it holds, if it is good.
+    pub scan: Scan,
+    /// Whether it is an object; blank lines and damaged ones are not.
+    pub good: bool,
+}
+
+impl Found {
+    /// A line that nothing is known of but where it ends.
+    #[must_use]
+    pub fn at(end: usize) -> Self {
+        Self { end, scan: Scan::default(), good: false }
+    }
+}
+
+/// Finds the members of lines that stand one behind another, each with its line break, in one walk.
+/// Gives where it stopped: at the end, or where a line begins that must be looked at alone.
+pub fn of_lines(lines: &[u8], found: &mut Vec<Found>) -> usize {
+    let tokens = Tokens::of_lines(lines).filter(|_| simdutf8::basic::from_utf8(lines).is_ok());
+    let Some(mut tokens) = tokens else { return 0 };
+    let mut start = 0;
+    while let Some(rest) = lines.get(start..).filter(|rest| !rest.is_empty()) {
+        found.push(Found::at(start));
+        let Some(line) = found.last_mut() else { break };
+        let blank = tokens.peek() == Some(b'\n');
+        let walked = if blank { Ok(false) } else { line.scan.along(&mut tokens, rest) };
+        let (Ok(good), Some(length)) = (walked, tokens.next_line()) else {
+            found.pop();
+            break;
+        };
+        line.good = good;
+        line.end = start + length;
+        start = line.end + 1;
+    }
+    start
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -1,10 +1,11 @@
-//! The fast scanner accepts and rejects what serde_json does, wherever in a block a fault stands.
+//! The fast scanner accepts and rejects what serde_json does, wherever in a block a fault stands, in
+//! a line alone and in one of many.
 
 mod common;
 
 use common::{corpus, files, read, testdata};
 use copyist::json::{Cursor, Tokens, Walk, What};
-use copyist::members::Scan;
+use copyist::members::{Scan, of_lines};
 use serde::de::IgnoredAny;
 use std::path::PathBuf;
 
@@ -49,18 +50,42 @@ fn accepts(text: &[u8]) -> Result<(), What> {
     cursor.skip_value().and_then(|_| cursor.end()).map_err(|fault| fault.what)
 }
 
-fn along(walk: impl Walk, text: &[u8]) -> Option<(bool, Scan)> {
+fn along(mut walk: impl Walk, text: &[u8]) -> Option<(bool, Scan)> {
     let mut scan = Scan::default();
-    scan.along(walk, text).ok().map(|object| (object, scan))
+    scan.along(&mut walk, text).ok().map(|object| (object, scan))
 }
 
-/// By its tokens a text is the same as byte by byte.
+/// By its tokens a text is the same as byte by byte, alone and between other lines.
 fn is_the_same_by_tokens(text: &[u8]) {
     let Some(tokens) = Tokens::of(text) else { return };
+    are_the_same_in_lines(&[GOOD, text, b"\n \r\n", GOOD].concat());
     let (fast, slow) = (along(tokens, text), along(Cursor::new(text), text));
     let shown = String::from_utf8_lossy(text);
     assert_eq!(fast.is_some(), slow.is_some(), "{shown}");
     assert!(fast == slow, "{shown}: {fast:#?} {slow:#?}");
+}
+
+const GOOD: &[u8] = b"{\"type\":\"message\",\"id\":\"\\\"a\"}\n";
+
+/// What is found in lines that are walked at one go is what is found in each; damage alone stops it.
+fn are_the_same_in_lines(lines: &[u8]) {
+    let mut found = Vec::new();
+    let stop = of_lines(lines, &mut found);
+    let mut start = 0;
+    for line in &found {
+        let text = &lines[start..line.end];
+        let slow = along(Cursor::new(text), text);
+        let fast = Some((line.good, line.scan));
+        assert!(fast == slow || text.trim_ascii().is_empty(), "{}", String::from_utf8_lossy(text));
+        assert_eq!(lines.get(line.end), Some(&b'\n'));
+        start = line.end + 1;
+    }
+    assert_eq!(stop, start);
+    let good =
+        |text: &[u8]| text.trim_ascii().is_empty() || along(Cursor::new(text), text).is_some();
+    let all = lines.last().is_none_or(|last| *last == b'\n')
+        && lines.split(|byte| *byte == b'\n').all(good);
+    assert_eq!(stop == lines.len(), all, "{}", String::from_utf8_lossy(lines));
 }
 
 #[test]
@@ -139,10 +164,12 @@ fn lines_that_real_programs_wrote_are_the_same() {
     let all = files(&testdata()).into_iter().chain(beside);
     let lines = |path: &PathBuf| path.extension().is_some_and(|end| end == "jsonl");
     for path in all.filter(lines) {
-        for line in
-            read(&path).split(|b| *b == b'\n').filter(|line| std::str::from_utf8(line).is_ok())
-        {
+        let bytes = read(&path);
+        for line in bytes.split(|b| *b == b'\n').filter(|line| std::str::from_utf8(line).is_ok()) {
             is_the_same_by_tokens(line);
+        }
+        if std::str::from_utf8(&bytes).is_ok() {
+            are_the_same_in_lines(&bytes);
         }
     }
 }

@@ -7,9 +7,9 @@ use copyist::json::{Cursor, Tokens, Walk};
 use copyist::members::Scan;
 use libfuzzer_sys::fuzz_target;
 
-fn along(walk: impl Walk, text: &[u8]) -> Option<(bool, Scan)> {
+fn along(mut walk: impl Walk, text: &[u8]) -> Option<(bool, Scan)> {
     let mut scan = Scan::default();
-    scan.along(walk, text).ok().map(|object| (object, scan))
+    scan.along(&mut walk, text).ok().map(|object| (object, scan))
 }
 
 fuzz_target!(|bytes: &[u8]| {

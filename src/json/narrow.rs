@@ -32,6 +32,7 @@ fn outside(block: &[u8; BLOCK]) -> Outside {
     Outside {
         marks: bits(block, |byte| b"{}[]:,".contains(&byte)),
         spaces: bits(block, |byte| b" \t\r\n".contains(&byte)),
+        breaks: bits(block, |byte| byte == b'\n'),
     }
 }
 

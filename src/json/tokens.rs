@@ -29,6 +29,8 @@ pub(super) struct Outside {
     /// Brackets, braces, commas and colons.
     pub marks: u64,
     pub spaces: u64,
+    /// Those of the spaces that end a line.
+    pub breaks: u64,
 }
 
 /// What the blocks before tell of the next one.
@@ -40,15 +42,11 @@ struct Carry {
     inside: u64,
     /// Whether a number or a word goes on.
     scalar: u64,
+    /// All bits set if the end of a line is a token.
+    breaks: u64,
 }
 
 impl Carry {
-    /// Whether the next byte is an ordinary one of a string.
-    #[inline(always)]
-    fn is_inside(&self) -> bool {
-        self.inside != 0 && !self.escaped
-    }
-
     /// The tokens of the next block; which bytes behind a backslash need a closer look; and which
     /// bytes must not stand where they do.
     #[inline(always)]
@@ -60,11 +58,11 @@ impl Carry {
         }
         let inside = parity(quotes) ^ self.inside;
         self.inside = (inside.cast_signed() >> 63).cast_unsigned();
-        let Outside { marks, spaces } = outside();
+        let Outside { marks, spaces, breaks } = outside();
         let scalars = !(inside | quotes | marks | spaces);
         let starts = scalars & !(scalars << 1 | self.scalar);
         self.scalar = scalars >> 63;
-        let tokens = marks & !inside | quotes & inside | starts;
+        let tokens = (marks | breaks & self.breaks) & !inside | quotes & inside | starts;
         (tokens, escaped & inside & !block.short, block.controls & inside)
     }
 }
@@ -101,10 +99,13 @@ fn are_codes(mut places: u64, text: &[u8]) -> bool {
 }
 
 /// Finds the tokens of a text, in order: the opening quote of each string, the first byte of each
-/// number or word, and every bracket, brace, comma and colon.
+/// number or word, and every bracket, brace, comma and colon; of several lines, also where each ends.
 #[derive(Debug)]
 pub struct Tokens<'a> {
+    /// From the line on that is walked.
     bytes: &'a [u8],
+    /// How many bytes stood before that.
+    base: u32,
     /// Where the blocks begin that were not looked at.
     rest: usize,
     carry: Carry,
@@ -125,7 +126,31 @@ impl<'a> Tokens<'a> {
             return None;
         }
         let (carry, found) = (Carry::default(), [0; RUN]);
-        Some(Self { bytes, rest: 0, carry, odd: false, found, next: 0, end: 0, fresh: false })
+        let (base, rest, odd, next, end, fresh) = (0, 0, false, 0, 0, false);
+        Some(Self { bytes, base, rest, carry, odd, found, next, end, fresh })
+    }
+
+    /// Of lines that stand one behind another, each a text of its own: [`Walk::end`] is where a line
+    /// ends, and [`next_line`](Self::next_line) goes on. If one of them is not walked to its end,
+    /// the others are not to be walked either.
+    #[must_use]
+    pub fn of_lines(bytes: &'a [u8]) -> Option<Self> {
+        let mut tokens = Self::of(bytes)?;
+        tokens.carry.breaks = u64::MAX;
+        Some(tokens)
+    }
+
+    /// Goes to the next line and gives the length of the one before it, whose end must have been
+    /// reached; `None` if that was the last, and has no end.
+    #[inline]
+    pub fn next_line(&mut self) -> Option<usize> {
+        let (length, _) = self.token().filter(|(_, byte)| *byte == b'\n')?;
+        self.next += 1;
+        self.bytes = self.bytes.get(length + 1..)?;
+        // `of` saw to it that places fit.
+        self.base += length as u32 + 1;
+        self.rest -= length + 1;
+        Some(length)
     }
 
     /// The place and the byte of the next token.
@@ -134,7 +159,7 @@ impl<'a> Tokens<'a> {
         if self.next == self.end && !self.more() {
             return None;
         }
-        let at = *self.found.get(self.next)? as usize;
+        let at = (*self.found.get(self.next)? - self.base) as usize;
         Some((at, *self.bytes.get(at)?))
     }
 
@@ -153,7 +178,10 @@ impl<'a> Tokens<'a> {
         while self.end == 0 && self.rest < self.bytes.len() && !self.odd {
             wide::find(self);
         }
-        self.end > 0 && !self.odd
+        if self.odd {
+            self.end = 0;
+        }
+        self.end > 0
     }
 
     /// Finds what there is room for. `look` and `outside` say what stands in a block, `is_plain`
@@ -165,31 +193,29 @@ impl<'a> Tokens<'a> {
         outside: impl Fn(&[u8; BLOCK]) -> Outside,
         is_plain: impl Fn(&[u8; BLOCK]) -> bool,
     ) {
-        let Self { bytes, mut rest, mut carry, mut odd, mut end, .. } = *self;
+        let Self { bytes, base, mut rest, mut carry, mut odd, mut end, .. } = *self;
         while let Some(left) = bytes.get(rest..).filter(|left| !left.is_empty())
             && let Some(room) = self.found.get_mut(end..).and_then(<[u32]>::first_chunk_mut)
         {
             let mut last = [b' '; BLOCK];
-            let block = match left.first_chunk() {
-                // Most bytes are inside of long texts, and change nothing.
-                Some(block) if carry.is_inside() && is_plain(block) => {
-                    rest += BLOCK;
-                    continue;
-                }
-                Some(block) => block,
-                None => {
-                    last.iter_mut().zip(left).for_each(|(to, from)| *to = *from);
-                    &last
-                }
-            };
-            let (tokens, codes, wrong) = carry.tokens(&look(block), || outside(block));
+            let block = left.first_chunk().unwrap_or_else(|| {
+                last.iter_mut().zip(left).for_each(|(to, from)| *to = *from);
+                &last
+            });
+            let found = look(block);
+            let (tokens, codes, wrong) = carry.tokens(&found, || outside(block));
             odd |= wrong != 0 || codes != 0 && !are_codes(codes, left);
+            rest += BLOCK;
             if tokens != 0 {
                 // `of` saw to it that places fit.
-                note(tokens, rest as u32, room);
+                note(tokens, base + (rest - BLOCK) as u32, room);
                 end += tokens.count_ones() as usize;
+            } else if carry.inside != 0 && found.backslashes == 0 {
+                // Behind a block that changes nothing stand more of the kind, in images above all.
+                while bytes.get(rest..).and_then(<[u8]>::first_chunk).is_some_and(&is_plain) {
+                    rest += BLOCK;
+                }
             }
-            rest += BLOCK;
         }
         (self.rest, self.carry, self.odd, self.end) = (rest, carry, odd, end);
     }
@@ -216,30 +242,64 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Past the rest of an object or list whose first byte was taken.
-    fn container(&mut self, first: u8) -> Result<usize> {
+    /// Past the object or list that begins here. What stands where is told by the place in this
+    /// code, not by a table, for the processor guesses well what follows in each place.
+    fn container(&mut self, mut token: (usize, u8)) -> Result<usize> {
         let mut open = Levels::default();
-        let mut state = if first == b'{' { OBJECT } else { LIST };
-        open.push(first == b'{');
         loop {
-            let (at, byte) = self.take()?;
-            let step = step(state, byte);
-            state = step & STATE;
-            match step & !STATE {
-                0 => {}
-                SCALAR => drop(self.scalar(at)?),
-                OPEN => open.push(state == OBJECT),
-                CLOSE => {
-                    open.pop();
-                    match open.top() {
-                        None => return Ok(at + 1),
-                        Some(object) => state = if object { OBJECT_END } else { LIST_END },
+            // At the first token of a value.
+            let mut closed = None;
+            match token.1 {
+                b'"' => {}
+                b'{' | b'[' => {
+                    let object = token.1 == b'{';
+                    token = self.take()?;
+                    if token.1 != closing(object) {
+                        open.push(object);
+                        token = self.value(object, token)?;
+                        continue;
                     }
+                    closed = Some(token.0);
                 }
-                _ => return refused(),
+                _ => drop(self.scalar(token.0)?),
+            }
+            // Past a value: close what closes here, then find the next one.
+            loop {
+                let Some(object) = open.top() else {
+                    return closed.map_or_else(refused, |at| Ok(at + 1));
+                };
+                let (at, byte) = self.take()?;
+                if byte == b',' {
+                    let next = self.take()?;
+                    token = self.value(object, next)?;
+                    break;
+                }
+                if byte != closing(object) {
+                    return refused();
+                }
+                open.pop();
+                closed = Some(at);
             }
         }
     }
+
+    /// The first token of the value whose member or item begins with this one.
+    #[inline]
+    fn value(&mut self, object: bool, token: (usize, u8)) -> Result<(usize, u8)> {
+        if !object {
+            return Ok(token);
+        }
+        if token.1 != b'"' || self.take()?.1 != b':' {
+            return refused();
+        }
+        self.take()
+    }
+}
+
+/// What ends an object or a list.
+#[inline(always)]
+fn closing(object: bool) -> u8 {
+    if object { b'}' } else { b']' }
 }
 
 impl Walk for Tokens<'_> {
@@ -281,7 +341,7 @@ impl Walk for Tokens<'_> {
                 let next = self.token().map_or(self.bytes.len(), |(at, _)| at);
                 self.end_before(next)
             }
-            b'{' | b'[' => self.container(byte)?,
+            b'{' | b'[' => self.container((start, byte))?,
             _ => self.scalar(start)?,
         };
         Ok(Span { start, end })
@@ -290,12 +350,15 @@ impl Walk for Tokens<'_> {
     #[inline]
     fn last(&self) -> usize {
         let last = self.next.checked_sub(1).and_then(|last| self.found.get(last));
-        last.map_or(0, |at| *at as usize)
+        last.map_or(0, |at| (*at - self.base) as usize)
     }
 
     fn end(&mut self) -> Result<()> {
-        let more = self.token().is_some();
-        if more || self.odd || self.carry.inside != 0 { refused() } else { Ok(()) }
+        match self.token() {
+            Some((_, b'\n')) => Ok(()),
+            None if !self.odd && self.carry.inside == 0 => Ok(()),
+            _ => refused(),
+        }
     }
 }
 
@@ -313,75 +376,4 @@ fn parity(mut bits: u64) -> u64 {
     bits ^= bits << 8;
     bits ^= bits << 16;
     bits ^ (bits << 32)
-}
-
-// What may come next: inside of an object or a list that has just begun, behind a comma, a key, a
-// colon, a value.
-const OBJECT: u8 = 0;
-const OBJECT_KEY: u8 = 1;
-const OBJECT_COLON: u8 = 2;
-const OBJECT_VALUE: u8 = 3;
-const OBJECT_END: u8 = 4;
-const LIST: u8 = 5;
-const LIST_VALUE: u8 = 6;
-const LIST_END: u8 = 7;
-/// The part of a step that says what may come after it. The rest says what is to be done.
-const STATE: u8 = 7;
-const SCALAR: u8 = 0x08;
-const OPEN: u8 = 0x10;
-const CLOSE: u8 = 0x20;
-const REFUSED: u8 = 0x40;
-
-/// The steps from each state, by kinds of tokens.
-static STEPS: [[u8; 8]; 8] = {
-    let mut steps = [[REFUSED; 8]; 8];
-    let from = [(OBJECT_VALUE, OBJECT_END), (LIST, LIST_END), (LIST_VALUE, LIST_END)];
-    let mut i = 0;
-    while i < from.len() {
-        let (state, then) = from[i];
-        let row = &mut steps[state as usize];
-        row[kind(b'"') as usize] = then;
-        row[kind(b'0') as usize] = then | SCALAR;
-        row[kind(b'{') as usize] = OBJECT | OPEN;
-        row[kind(b'[') as usize] = LIST | OPEN;
-        i += 1;
-    }
-    steps[OBJECT as usize][kind(b'"') as usize] = OBJECT_COLON;
-    steps[OBJECT as usize][kind(b'}') as usize] = CLOSE;
-    steps[OBJECT_KEY as usize][kind(b'"') as usize] = OBJECT_COLON;
-    steps[OBJECT_COLON as usize][kind(b':') as usize] = OBJECT_VALUE;
-    steps[OBJECT_END as usize][kind(b',') as usize] = OBJECT_KEY;
-    steps[OBJECT_END as usize][kind(b'}') as usize] = CLOSE;
-    steps[LIST as usize][kind(b']') as usize] = CLOSE;
-    steps[LIST_END as usize][kind(b',') as usize] = LIST_VALUE;
-    steps[LIST_END as usize][kind(b']') as usize] = CLOSE;
-    steps
-};
-
-const fn kind(byte: u8) -> u8 {
-    match byte {
-        b'"' => 0,
-        b':' => 1,
-        b',' => 2,
-        b'{' => 3,
-        b'}' => 4,
-        b'[' => 5,
-        b']' => 6,
-        _ => 7,
-    }
-}
-
-static KINDS: [u8; 256] = {
-    let mut kinds = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        kinds[byte] = kind(byte as u8);
-        byte += 1;
-    }
-    kinds
-};
-
-#[inline(always)]
-fn step(state: u8, byte: u8) -> u8 {
-    STEPS[usize::from(state & STATE)][usize::from(KINDS[usize::from(byte)] & 7)]
 }

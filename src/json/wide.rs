@@ -100,11 +100,13 @@ fn look(block: &[u8; BLOCK]) -> Block {
 #[target_feature(enable = "avx2")]
 fn outside(block: &[u8; BLOCK]) -> Outside {
     let (halves, _) = block.as_chunks::<WIDTH>();
-    let (low, high) = (marks(load(&halves[0])), marks(load(&halves[1])));
+    let (first, second) = (load(&halves[0]), load(&halves[1]));
+    let (low, high) = (marks(first), marks(second));
     let of = |which: u8, kinds: __m256i| any(_mm256_and_si256(kinds, all(which)));
     Outside {
         marks: both(of(MARK, low), of(MARK, high)),
         spaces: both(of(SPACE, low), of(SPACE, high)),
+        breaks: both(is(first, b'\n'), is(second, b'\n')),
     }
 }
 

@@ -1,41 +1,33 @@
 //! Blocks of lines that are checked ahead, by whichever thread has time, and come back in order.
 
-use crate::format::CheckFn;
+use crate::format::ByteLines;
 use crate::hands::{Busy, Hands};
 use crate::lines::{Block, Line};
-use crate::members::Scan;
+use crate::members::{Found, Scan};
 use crate::position::Position;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
-/// A block and what was found in its lines.
+/// A block and what was found in its lines. What is not good goes the slow way.
 #[derive(Debug, Default)]
 pub struct Checked {
     block: Block,
     lines: Vec<Found>,
 }
 
-/// What was found in a line. What is not good goes the slow way: damaged lines, blank ones.
-#[derive(Debug)]
-struct Found {
-    end: usize,
-    good: bool,
-    scan: Scan,
-}
-
 impl Checked {
-    fn check(&mut self, check: CheckFn) {
+    fn check(&mut self, kind: ByteLines) {
         let bytes = self.block.bytes();
-        let mut start = 0;
+        let mut start = kind.many.map_or(0, |many| many(bytes, &mut self.lines));
         while let Some(rest) = bytes.get(start..).filter(|rest| !rest.is_empty()) {
             let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             let text = rest.get(..end).unwrap_or_default();
             let line = Line { bytes: text, at: Position::default(), terminated: true };
-            self.lines.push(Found { end: start + end, good: false, scan: Scan::default() });
+            self.lines.push(Found::at(start + end));
             if let (false, Some(found)) = (line.is_blank(), self.lines.last_mut()) {
-                found.good = check(&line, &mut found.scan).unwrap_or(false);
+                found.good = (kind.check)(&line, &mut found.scan).unwrap_or(false);
             }
             start += end + 1;
         }
@@ -67,7 +59,7 @@ impl Checked {
 /// The blocks that were read and not yet dealt with.
 #[derive(Debug)]
 pub struct Ahead {
-    check: CheckFn,
+    kind: ByteLines,
     hands: Hands,
     state: Mutex<State>,
     changed: Condvar,
@@ -110,10 +102,10 @@ impl State {
 }
 
 impl Ahead {
-    /// Nothing yet; blocks will be checked by `check`, with threads from `hands`.
-    pub fn new(check: CheckFn, hands: &Hands) -> Self {
+    /// Nothing yet; blocks will be checked as `kind` says, with threads from `hands`.
+    pub fn new(kind: ByteLines, hands: &Hands) -> Self {
         let (state, changed) = (Mutex::default(), Condvar::new());
-        Self { check, hands: hands.clone(), state, changed }
+        Self { kind, hands: hands.clone(), state, changed }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -162,7 +154,7 @@ impl Ahead {
                 continue;
             };
             drop(state);
-            let checked = catch_unwind(AssertUnwindSafe(|| block.check(self.check)));
+            let checked = catch_unwind(AssertUnwindSafe(|| block.check(self.kind)));
             state = self.lock();
             if checked.is_err() {
                 // Whoever deals with the lines checks them again, and says what is to be said.
@@ -189,7 +181,7 @@ impl Ahead {
                         continue;
                     };
                     drop(state);
-                    block.check(self.check);
+                    block.check(self.kind);
                     state = self.lock();
                     state.put(number, Stage::Done(block));
                     continue;

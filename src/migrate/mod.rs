@@ -76,7 +76,7 @@ pub fn run(
     let bom = lines.skip_bom()?;
     let (plane, out, done) = (None, Vec::new(), Outcome::default());
     let mut work = Work { cx, kind, target, bom, plane, out, done };
-    let ahead = Ahead::new(kind.check, &cx.options.hands);
+    let ahead = Ahead::new(kind, &cx.options.hands);
     thread::scope(|scope| {
         let _over = Over(&ahead);
         let mut spare = Vec::new();

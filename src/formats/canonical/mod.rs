@@ -48,7 +48,7 @@ pub static FORMAT: Format = Format {
     read: read::open,
     resume: read::resume,
     write: write::open,
-    plane: Some(ByteLines { check, open }),
+    plane: Some(ByteLines { check, many: None, open }),
     pieces: None,
     steps: &[],
     context: None,

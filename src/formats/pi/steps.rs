@@ -18,7 +18,7 @@ use crate::format::{ByteLines, Cx, Plane, Step, Target, no_header};
 use crate::json::edit::Edits;
 use crate::json::{Json, Span, text};
 use crate::lines::{Line, utf8};
-use crate::members::{Member, Scan};
+use crate::members::{self, Member, Scan};
 use crate::tree;
 
 /// What migration does, for people.
@@ -36,7 +36,7 @@ pub const STEPS: &[Step] = &[
 const WATCHED: usize = 400_000;
 
 /// The work on lines.
-pub const BY_LINES: ByteLines = ByteLines { check, open };
+pub const BY_LINES: ByteLines = ByteLines { check, many: Some(members::of_lines), open };
 
 fn check(line: &Line<'_>, scan: &mut Scan) -> Result<bool> {
     utf8(line)?;
