@@ -709,3 +709,50 @@ fn a_branch_that_was_left_abroad_is_told_as_lost_at_home() {
     ]);
     assert_eq!(code, 1, "{said}");
 }
+
+/// What pi writes when it goes on with a session, and what a person does there without asking.
+#[test]
+fn settings_and_names_from_pi_stop_nothing() {
+    let settings = [
+        r#""type":"thinking_level_change","thinkingLevel":"low""#,
+        r#""type":"model_change","provider":"p","modelId":"m2""#,
+        r#""type":"session_info","name":"harbour lamps""#,
+        r#""type":"label","targetId":"PARENT","label":"here""#,
+        r#""type":"custom","customType":"x","data":{"a":1}"#,
+    ];
+    let homes = [
+        ("codelia/v1/state", "in", "codelia@1"),
+        ("codelia/v2/log", "in", "codelia@2"),
+        ("connectonion/v2/harbour", "in.yaml", "connectonion@2"),
+        ("connectonion/v3/tides", "in.yaml", "connectonion@3"),
+    ];
+    for ((case, name, home), setting) in
+        homes.iter().flat_map(|home| settings.iter().map(move |setting| (home, setting)))
+    {
+        for asked in [&[][..], &[QUESTION, ANSWER][..]] {
+            let dir = away(case, name, "pi@3");
+            let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
+            let last: serde_json::Value =
+                serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
+            let last = last["id"].as_str().expect("an identifier");
+            let setting = setting.replace("PARENT", last);
+            append(
+                &dir,
+                &format!(
+                    "{{{setting},\"id\":\"12345678\",\"parentId\":\"{last}\",\"timestamp\":\"2027-02-28T00:00:00.000Z\"}}\n"
+                ),
+            );
+            let new = entries(&dir, asked);
+            append(&dir, &new);
+            let (code, said) = dir.exit(&["convert", "-t", home, "--out-dir", "back", "away"]);
+            assert_eq!(code, 0, "{home} {setting} {}: {said}", asked.len());
+            assert!(!said.contains("CY0621"), "{home} {setting}: {said}");
+            let back = dir.path("back").display().to_string();
+            assert_eq!(dir.exit(&["validate", &back]).0, 0, "{home} {setting}");
+            let kept = files(&dir.path("back"))
+                .iter()
+                .any(|file| memchr::memmem::find(&read(file), b"Any more?").is_some());
+            assert_eq!(kept, !asked.is_empty(), "{home} {setting}");
+        }
+    }
+}

@@ -13,6 +13,8 @@ pub struct Tail {
     records: Vec<Record>,
     /// The first and the last message that is new since the last one of the source.
     new: Option<(Json, Json)>,
+    /// The last new entry of any kind since then.
+    leaf: Option<Json>,
 }
 
 impl Tail {
@@ -32,11 +34,15 @@ impl Tail {
 
     /// A message of the source: what was new before it stands on its way.
     pub fn shown(&mut self) {
-        self.new = None;
+        (self.new, self.leaf) = (None, None);
     }
 
-    /// A new message.
-    pub fn said(&mut self, id: &Json) {
+    /// A new entry. The state speaks of messages only.
+    pub fn said(&mut self, kind: Kind, id: &Json) {
+        self.leaf = Some(id.clone());
+        if kind != Kind::Message {
+            return;
+        }
         let first = self.new.take().map_or_else(|| id.clone(), |(first, _)| first);
         self.new = Some((first, id.clone()));
     }
@@ -44,21 +50,23 @@ impl Tail {
     /// What waits, at the end: the state with what is new.
     pub fn end(self, asked: &Asked, time: Option<&Json>) -> Vec<Record> {
         let mut records = self.records;
-        let Some((first, last)) = self.new else { return records };
         // A state that was left behind stays as it was.
         let is_own = |record: &&mut Record| {
             record.kind == Kind::Snapshot && !record.node.is(Field::Layout, "state")
         };
-        if let Some(Record { node, .. }) = records.iter_mut().find(is_own) {
+        if let Some((first, last)) = &self.new
+            && let Some(Record { node, .. }) = records.iter_mut().find(is_own)
+        {
             [Field::Raw, Field::RawBytes].iter().for_each(|field| drop(node.take(*field)));
             let list = node.json(Field::Messages).cloned().unwrap_or_default();
-            node.set(Field::Messages, with_piece(&list, &first, &last));
+            node.set(Field::Messages, with_piece(&list, first, last));
             time.into_iter().for_each(|time| node.set(Field::Updated, time.clone()));
             asked.extend(node);
         }
+        let Some(leaf) = self.leaf else { return records };
         for record in &mut records {
             if record.kind == Kind::Session && record.node.get(Field::Leaf).is_some() {
-                record.node.set(Field::Leaf, last.clone());
+                record.node.set(Field::Leaf, leaf.clone());
             }
         }
         records

@@ -163,9 +163,9 @@ impl Back<'_> {
         line.extend(std::iter::repeat_n(b' ', place));
         let own = record.node.json(Field::Id).filter(|_| self.asked.native).cloned();
         let id = own.unwrap_or_else(|| Json::string(&format!("{:08x}", hash(&line) >> 32)));
-        // In its own format the state tells of new messages, too.
+        // In its own format the state tells of what is new, too.
         if !self.asked.native {
-            self.tail.said(&id);
+            self.tail.said(record.kind, &id);
         }
         let before = self.tip.replace(id.clone());
         let parent = before.clone().unwrap_or(Json::constant("null"));
