@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Dir, own};
+use common::{Dir, files, own, read};
 use copyist::json::text::{from_base64, to_base64};
 use std::path::PathBuf;
 
@@ -247,5 +247,39 @@ fn a_look_at_a_file_says_what_it_carries() {
             seen.iter().map(|seen| seen["kinds"].clone()).collect()
         };
         assert_eq!(kinds(&with), kinds(&without), "{to}");
+    }
+}
+
+#[test]
+fn without_residue_a_file_of_the_same_format_is_what_it_would_have_been_at_once() {
+    let targets = ["pi@3", "connectonion@1", "connectonion@2", "connectonion@3", "codelia@1"];
+    for to in targets.iter().chain(&["agent-orchestrator"]) {
+        let source = if *to == "pi@3" { "connectonion/v2/harbour" } else { SOURCE };
+        let dir = Dir::new();
+        dir.copy(source, if *to == "pi@3" { "in.yaml" } else { "in.jsonl" });
+        let input = dir.path(if *to == "pi@3" { "in.yaml" } else { "in.jsonl" });
+        let input = input.to_str().expect("UTF-8");
+        let to = ["convert", "-t", to, "--out-dir"];
+        let run = |args: &[&str]| {
+            let (code, said) = dir.exit(&[&to[..], args].concat());
+            assert_eq!(code, 0, "{to:?} {args:?}: {said}");
+            said
+        };
+        run(&["with", input]);
+        run(&["at-once", "--no-residue", input]);
+        let with = dir.path("with").display().to_string();
+        let said = run(&["stripped", "--no-residue", &with]);
+        assert!(said.contains("CY0624"), "{said}");
+        let all = |name: &str| {
+            let mut all: Vec<_> = files(&dir.path(name)).iter().map(|file| read(file)).collect();
+            all.sort();
+            all
+        };
+        assert!(all("with") != all("at-once"), "{to:?}");
+        let (stripped, at_once) = (all("stripped"), all("at-once"));
+        for (is, wanted) in stripped.iter().zip(&at_once) {
+            assert_eq!(String::from_utf8_lossy(is), String::from_utf8_lossy(wanted), "{to:?}");
+        }
+        assert_eq!(stripped.len(), at_once.len());
     }
 }

@@ -10,7 +10,7 @@ use crate::format::{Cx, Format, Parts, Reader, Sink, Target};
 use crate::formats::{Spec, canonical};
 use crate::migrate::{self, Outcome};
 use crate::record::{Field, Kind};
-use crate::residue::{Merged, Stage, merge, refused, says_the_same};
+use crate::residue::{Merged, Stage, merge, refused, says_the_same, strip};
 use std::io::{self, Write};
 use work::{Work, native};
 
@@ -32,8 +32,17 @@ pub fn run(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
-    let merged = if copies(from, version, to) { None } else { merge(from, parts, sink, cx)? };
-    let Some(mut merged) = merged else {
+    if copies(from, version, to) {
+        let stripped = if cx.options.residue { None } else { strip(from, parts, sink, cx)? };
+        return match stripped {
+            Some(mut own) => {
+                let done = plainly(&canonical::FORMAT, 1, to, &mut own, sink, cx)?;
+                Ok(Outcome { from: version, ..done })
+            }
+            None => plainly(from, version, to, parts, sink, cx),
+        };
+    }
+    let Some(mut merged) = merge(from, parts, sink, cx)? else {
         return plainly(from, version, to, parts, sink, cx);
     };
     let home = source(&canonical::FORMAT, 1, &mut merged.parts, cx)?;
@@ -104,7 +113,7 @@ fn is_no_fault_of_the_session(error: &Error) -> bool {
     matches!(error.code(), Code::Io | Code::OutputName | Code::Exists)
 }
 
-/// Whether the target is what the source is, so that residue stays where it is.
+/// Whether the target is what the source is, so that residue stays where it is, or is just left out.
 fn copies(from: &Format, version: u32, to: Spec) -> bool {
     from.name == to.format.name && to.version.is_none_or(|asked| asked.number == version)
 }

@@ -11,7 +11,7 @@ use super::stage::Staged;
 use crate::context;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Carrier, Cx, Format, MARK, Parts, Sink, Took};
+use crate::format::{Carrier, Cx, Format, MARK, Options, Parts, Sink, Took};
 use crate::formats::{Spec, canonical};
 use crate::position::{Located, Position};
 use crate::record::{Field, Record};
@@ -38,20 +38,9 @@ pub fn merge(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Option<Merged>> {
-    let Some(carrier) = from.carrier else { return Ok(None) };
-    if !is_marked(parts)? {
-        return Ok(None);
-    }
-    let log = Log::default();
-    let options = cx.options.unspelled();
-    let quiet = Cx { options: &options, log: &log };
-    let Some((mut now, chunks)) = now(from, carrier, parts, sink, &quiet)? else {
+    let Some((mut now, chunks)) = taken(from, parts, sink, &cx.options.unspelled(), cx)? else {
         return Ok(None);
     };
-    // Only now is it known that the session is not read again.
-    for found in log.into_findings().diagnostics {
-        cx.report(found);
-    }
     let told = match chunks {
         Some(chunks) if !cx.options.ignore_residue => told(&mut now, chunks, sink, cx),
         _ => Ok(None),
@@ -64,6 +53,47 @@ pub fn merge(
     }
     let (parts, shown) = (now.shelf.parts()?, now.shelf.parts()?);
     Ok(Some(Merged { parts, shown, changed: true }))
+}
+
+/// Reads a session without the residue that it carries, as it is spelled; `None` if it carries none.
+///
+/// # Errors
+/// If it cannot be read, or there is no room.
+pub fn strip(
+    from: &'static Format,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Option<Staged>> {
+    let Some((mut now, chunks)) = taken(from, parts, sink, cx.options, cx)? else {
+        return Ok(None);
+    };
+    if chunks.is_some() {
+        let message = "residue left out, as `--no-residue` asks; what is written holds none of it";
+        cx.report(Diagnostic::new(Code::ResidueGone, message));
+    }
+    now.shelf.parts().map(Some)
+}
+
+/// Reads a file and takes from it what it carries, if it is marked as one that does.
+fn taken(
+    from: &'static Format,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    options: &Options,
+    cx: &Cx<'_>,
+) -> Result<Option<(Now, Option<Chunks>)>> {
+    let Some(carrier) = from.carrier else { return Ok(None) };
+    if !is_marked(parts)? {
+        return Ok(None);
+    }
+    let log = Log::default();
+    let taken = now(from, carrier, parts, sink, &Cx { options, log: &log })?;
+    // Only now is it known that the session is not read again.
+    if taken.is_some() {
+        log.into_findings().diagnostics.into_iter().for_each(|found| cx.report(found));
+    }
+    Ok(taken)
 }
 
 /// Whether a part holds what every file has that carries residue.
@@ -123,7 +153,10 @@ fn now(
         carries |= !took.chunks.is_empty();
         marked |= took.marked;
         if !took.whole {
-            located.value.node.take(Field::Raw);
+            // With what was taken from it a record is spelled otherwise.
+            if !cx.options.spelling || took.marked || !took.chunks.is_empty() {
+                located.value.node.take(Field::Raw);
+            }
             now.names.push(Name::of(&located.value, from.links()));
             now.places.push(located.at);
             now.shelf.add(&located.value)?;
