@@ -756,3 +756,57 @@ fn settings_and_names_from_pi_stop_nothing() {
         }
     }
 }
+
+/// What a person sets of a session is kept at home, or rides along to where it was set.
+#[test]
+fn what_is_set_of_a_session_abroad_is_kept() {
+    let pi = ("pi/v3/everything", "in.jsonl", "pi@3");
+    let named = ("connectonion/v2/harbour", "in.yaml", "connectonion@2");
+    let orchard = ("agent-orchestrator/v2/orchard", "in", "agent-orchestrator@2");
+    for (home, away_in, old, new) in [
+        (pi, "connectonion@3", "agent: ", "model: m-new\nagent: "),
+        (pi, "connectonion@3", "agent: ", "system_prompt: m-new\nagent: "),
+        (pi, "connectonion@3", "agent: \"session\"", "agent: m-new"),
+        (pi, "connectonion@2", "name: session", "name: m-new"),
+        (named, "pi@3", "\"id\":", "\"parentSession\":\"m-new\",\"id\":"),
+        (orchard, "pi@3", "\"id\":", "\"parentSession\":\"m-new\",\"id\":"),
+    ] {
+        let (case, name, format) = home;
+        let dir = away(case, name, away_in);
+        let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
+        assert!(text.contains(old), "{away_in}: {text}");
+        fs::write(dir.path("away"), text.replacen(old, new, 1)).expect("a file");
+        for (to, out, input) in [(format, "home", "away"), (away_in, "again", "home")] {
+            let (code, said) = dir.exit(&["convert", "-t", to, "--out-dir", out, input]);
+            assert_eq!(code, 0, "{said}");
+        }
+        let kept = files(&dir.path("again"))
+            .iter()
+            .any(|file| memchr::memmem::find(&read(file), b"m-new").is_some());
+        assert!(kept, "{case} {away_in} {new}");
+    }
+}
+
+/// A session that was forked is another one, in all that speaks of it.
+#[test]
+fn a_forked_session_has_its_new_name_at_home() {
+    for (case, name, home) in [
+        ("connectonion/v2/harbour", "in.yaml", "connectonion@2"),
+        ("codelia/v1/state", "in", "codelia@1"),
+        ("codelia/v1/lamp", "in", "codelia@1"),
+    ] {
+        let dir = away(case, name, "pi@3");
+        let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
+        let head: serde_json::Value =
+            serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
+        let old = head["id"].as_str().expect("an identifier");
+        edit(&dir, &format!("\"id\":\"{old}\""), "\"id\":\"11111111-aaaa-4bbb-8ccc-222222222222\"");
+        let (code, said) = dir.exit(&["convert", "-t", home, "--out-dir", "back", "away"]);
+        assert_eq!(code, 0, "{case}: {said}");
+        let all: Vec<_> = files(&dir.path("back")).iter().map(|file| read(file)).collect();
+        let has = |name: &str| {
+            all.iter().any(|file| memchr::memmem::find(file, name.as_bytes()).is_some())
+        };
+        assert!(has("11111111-aaaa-4bbb-8ccc-222222222222") && !has(old), "{case}");
+    }
+}

@@ -22,7 +22,7 @@ use crate::format::Cx;
 use crate::formats::{Spec, canonical};
 use crate::json::Json;
 use crate::position::Position;
-use crate::record::{Called, Field, Kind, Record};
+use crate::record::{Called, Field, Kind, Node, Record};
 use bytes::Bytes;
 use std::collections::{BTreeMap, HashMap};
 
@@ -58,6 +58,8 @@ pub struct Back<'n> {
     shown: (Vec<Json>, Option<Json>),
     /// What the session comes from.
     home: Option<Spec>,
+    /// What the session was called, and what it is called now.
+    renamed: Option<(Json, Json)>,
 }
 
 /// All records of the source.
@@ -103,6 +105,7 @@ impl<'n> Back<'n> {
             tail: Tail::default(),
             cut: Cut::default(),
             home: None,
+            renamed: None,
         }
     }
 
@@ -216,7 +219,7 @@ impl<'n> Back<'n> {
             }
         };
         let now = canonical::record(&self.now.shelf.line(number)?)?;
-        let edits = edits(item, &now.node);
+        let edits = edits(item, &now, None);
         if edits.is_empty() {
             return Ok(());
         }
@@ -274,7 +277,11 @@ impl<'n> Back<'n> {
             Some(filled) => filled,
             None => record(fill_rest(template, &lines))?,
         };
-        let edits = edits(item, &base.node);
+        let edits = edits(item, base, Some(&source.node));
+        if source.kind == Kind::Session && edits.contains(&Field::Id) {
+            let id = |node: &Node| node.json(Field::Id).cloned();
+            self.renamed = id(&source.node).zip(id(&base.node));
+        }
         for field in &edits {
             match base.node.get(*field) {
                 Some(value) if source.kind.admits(*field) => {
@@ -340,6 +347,11 @@ impl<'n> Back<'n> {
     /// Puts a record of the source; `shown` is one that the file shows.
     fn put(&mut self, mut record: Record, shown: bool) -> Result<()> {
         self.time = record.node.json(Field::Time).or(self.time.as_ref()).cloned();
+        if let Some((old, new)) = &self.renamed
+            && record.node.json(Field::Session) == Some(old)
+        {
+            record.node.set(Field::Session, new.clone());
+        }
         if let (Kind::Session, None) = (record.kind, self.home) {
             let source = record.node.text(Field::Source);
             self.home = source.and_then(|source| Spec::parse(&source).ok());

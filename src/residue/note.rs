@@ -151,7 +151,12 @@ impl Target {
                 self.name(*base, list);
             }
             list.push(b']');
-            was(first, &|field, bytes| differs(record, &line, field, bytes), &mut object);
+            let counts = |field, bytes: &[u8]| {
+                differs(record, &line, field, bytes)
+                    || is_set(record.kind, field)
+                        && (field == Field::Id || record.node.get(field).is_none())
+            };
+            was(first, &counts, &mut object);
         }
         base.template(&line, object.key("is"));
         object.close();
@@ -189,7 +194,7 @@ fn was(line: &Outline, counts: &dyn Fn(Field, &[u8]) -> bool, object: &mut Objec
         Some((field, member))
     });
     let mut fields = fields
-        .filter(|(field, _)| !NOT_EDITED.contains(field))
+        .filter(|(field, _)| !NOT_EDITED.contains(field) || is_set(kind, *field))
         .filter(|(field, member)| counts(*field, line.bytes(*member)))
         .peekable();
     if fields.peek().is_none() {
@@ -200,6 +205,25 @@ fn was(line: &Outline, counts: &dyn Fn(Field, &[u8]) -> bool, object: &mut Objec
         text::quote(&print::of_spelled(field, &line.json(member)), was.key(field.name()));
     }
     was.close();
+}
+
+/// What a person sets of a session, so that it counts even where its source has no such thing. Ids
+/// are never referred to, but that of a session is another one in a session that was forked.
+const SET: &[Field] = &[
+    Field::Id,
+    Field::Name,
+    Field::Cwd,
+    Field::ParentSession,
+    Field::Agent,
+    Field::Provider,
+    Field::Model,
+    Field::ThinkingLevel,
+    Field::SystemPrompt,
+];
+
+/// Whether a record of this kind is a session's, and the field one that a person sets.
+pub fn is_set(kind: Kind, field: Field) -> bool {
+    kind == Kind::Session && SET.contains(&field)
 }
 
 /// What no person edits in a file, or what is compared in another way.

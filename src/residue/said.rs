@@ -3,6 +3,7 @@
 use super::align::spelled;
 use super::fates::named;
 use super::fill::members;
+use super::note::is_set;
 use super::print;
 use crate::context::plain;
 use crate::json::Json;
@@ -132,19 +133,25 @@ pub fn is_nothing(record: &mut Record) -> bool {
     }
 }
 
-/// The fields that a person changed: those whose hash is another one, and those that are new.
-pub fn edits(item: &Json, now: &Node) -> Vec<Field> {
+/// The fields that a person changed: those whose hash is another one, and of a session those that
+/// are new.
+pub fn edits(item: &Json, now: &Record, source: Option<&Node>) -> Vec<Field> {
+    let node = &now.node;
     let was = item.member("was");
     let was: Vec<_> = was.iter().flat_map(members).collect();
-    let mut edits = Vec::new();
+    let (mut edits, mut known) = (Vec::new(), Vec::new());
     for (name, print) in was {
         // Fields of one name share their meaning in any one kind of record.
         let Some(name) = name.text() else { continue };
-        let held = now.fields().find(|field| field.name() == name);
+        let held = node.fields().find(|field| field.name() == name);
         let Some(field) = held.or_else(|| Field::named(name.as_bytes()).next()) else { continue };
-        if print::of_field(now, field) != print.text() {
+        known.push(field);
+        if print::of_field(node, field) != print.text() {
             edits.push(field);
         }
     }
+    let is_new =
+        |field: &Field| !known.contains(field) && source.is_some_and(|s| s.get(*field).is_none());
+    edits.extend(node.fields().filter(|field| is_set(now.kind, *field) && is_new(field)));
     edits
 }

@@ -118,6 +118,8 @@ impl Writer for Pair<'_> {
             let mut to = self.sink.create(meta::ENDING)?;
             let written = to.write_all(&text).and_then(|()| to.flush());
             written.map_err(|error| Error::io("cannot write", error))?;
+        } else if session.own {
+            self.count_lost(&session.node, &Bytes::from_static(b"{}"), &[Field::Cwd]);
         }
         Ok(())
     }
@@ -298,7 +300,22 @@ impl Pair<'_> {
         }
         let mut out = Vec::new();
         meta::write(&node, self.shape, &mut out);
+        if own {
+            self.count_lost(&node, &Bytes::copy_from_slice(&out), &[]);
+        }
         out
+    }
+
+    /// Counts what the metadata do not hold of a session of this format that was elsewhere, nor its
+    /// log, which tells these.
+    fn count_lost(&self, node: &Node, text: &Bytes, log: &[Field]) {
+        const APART: &[Field] = &[Field::Source, Field::File, Field::Raw, Field::Id, Field::Leaf];
+        let held = meta::read(text, self.shape).ok().flatten().unwrap_or_default();
+        for field in node.fields().filter(|field| !APART.contains(field) && !log.contains(field)) {
+            if held.get(field).is_none() {
+                self.lost(&format!("session.{}", field.name()));
+            }
+        }
     }
 
     /// Whether reading this text gives these metadata.
