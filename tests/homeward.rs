@@ -810,3 +810,45 @@ fn a_forked_session_has_its_new_name_at_home() {
         assert!(has("11111111-aaaa-4bbb-8ccc-222222222222") && !has(old), "{case}");
     }
 }
+
+/// How a run of another agent went rides along in a tree that has no place for it.
+#[test]
+fn a_run_in_codelia_comes_home_to_pi() {
+    let dir = Dir::new();
+    dir.copy("pi/v1/feature-work", "old.jsonl");
+    assert_eq!(dir.exit(&["migrate", "--to", "pi@3", "-o", "away", "old.jsonl"]).0, 0);
+    fs::copy(dir.path("away"), dir.path("s.jsonl")).expect("a file");
+    let new = entries(&dir, &[QUESTION, ANSWER]);
+    append(&dir, &new);
+    fs::create_dir(dir.path("longer")).expect("a folder");
+    fs::rename(dir.path("away"), dir.path("longer/s.jsonl")).expect("a file");
+    let away = ["convert", "-t", "codelia@1", "--out-dir"];
+    assert_eq!(dir.exit(&[&away[..], &["there", "s.jsonl"]].concat()).0, 0);
+    assert_eq!(dir.exit(&[&away[..], &["gone-on", "--no-residue", "longer"]].concat()).0, 0);
+    // The run that only the longer session has, and the state behind it.
+    for file in files(&dir.path("gone-on")) {
+        let name = file.strip_prefix(dir.path("gone-on")).expect("below").to_owned();
+        let to = dir.path("there").join(&name);
+        if !to.exists() || name.display().to_string().contains("state") {
+            fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
+            fs::copy(file, to).expect("a file");
+        }
+    }
+    let (code, said) = dir.exit(&["convert", "-t", "pi@3", "--out-dir", "back", "there"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(!said.contains("run has no place"), "{said}");
+    let [back] = files(&dir.path("back")).try_into().expect("one file");
+    let text = fs::read_to_string(&back).expect("UTF-8");
+    let source = fs::read_to_string(dir.path("s.jsonl")).expect("UTF-8");
+    assert_eq!(text.matches("Any more?").count(), 1, "{text}");
+    assert!(text.contains("No more.") && text.len() > source.len(), "{text}");
+    let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "again", "back"]);
+    assert_eq!(code, 0, "{said}");
+    let run = files(&dir.path("gone-on")).into_iter().find(|file| {
+        memchr::memmem::find(&read(file), b"Any more?").is_some()
+            && !file.display().to_string().contains("state")
+    });
+    let run = run.expect("a run");
+    let name = run.file_name().expect("a name");
+    assert!(files(&dir.path("again")).iter().any(|file| file.file_name() == Some(name)));
+}

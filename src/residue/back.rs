@@ -58,6 +58,8 @@ pub struct Back<'n> {
     shown: (Vec<Json>, Option<Json>),
     /// What the session comes from.
     home: Option<Spec>,
+    /// What is said once, and how often it happened.
+    often: Vec<(Code, String, u64)>,
     /// What the session was called, and what it is called now.
     renamed: Option<(Json, Json)>,
 }
@@ -106,6 +108,7 @@ impl<'n> Back<'n> {
             cut: Cut::default(),
             home: None,
             renamed: None,
+            often: Vec::new(),
         }
     }
 
@@ -199,6 +202,7 @@ impl<'n> Back<'n> {
     /// What is left when all items are done.
     pub fn finish(mut self) -> Result<Done> {
         self.flush(u32::MAX)?;
+        self.say_often();
         let tail = self.tail.end(&self.asked, self.time.as_ref());
         let mut left = self.asked.left();
         left.extend(self.turned.left());
@@ -213,7 +217,7 @@ impl<'n> Back<'n> {
             Fate::Edited(number) => number,
             Fate::Deleted => {
                 if tag == Some(Tag('T')) {
-                    self.say(Code::ResidueDeleted, "a turn was deleted", None);
+                    self.again(Code::ResidueDeleted, "a turn was deleted".to_owned());
                 }
                 return Ok(());
             }
@@ -339,7 +343,7 @@ impl<'n> Back<'n> {
     }
 
     fn lost(&mut self, kind: &str) -> Result<()> {
-        self.say(Code::ResidueDeleted, &format!("a {kind} was deleted"), None);
+        self.again(Code::ResidueDeleted, format!("a {kind} was deleted"));
         self.changed = true;
         Ok(())
     }

@@ -97,8 +97,8 @@ impl Writer for Entries<'_> {
             Kind::Session => self.session_record(located)?,
             // What is no node there is no entry here: one without an identifier hides the others.
             Kind::Opaque if foreign => self.leave_out(record),
-            _ if foreign && !record.is_node() => {
-                self.cx.log.count(Fate::Dropped, record.kind.name());
+            kind if !record.is_node() && (foreign || !self.version.kinds.contains(&kind)) => {
+                self.cx.log.count(Fate::Dropped, kind.name());
             }
             _ if is_line(record) => self.kept_line(&record.node),
             _ => self.entry(located)?,

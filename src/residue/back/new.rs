@@ -3,7 +3,7 @@
 use super::Back;
 use crate::diagnostic::{Code, Fate};
 use crate::error::Result;
-use crate::formats::{Spec, canonical};
+use crate::formats::canonical;
 use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
@@ -24,6 +24,19 @@ fn update(session: &mut Node, last: &Json) {
     }
 }
 
+/// Where something goes that the source does not have.
+#[derive(PartialEq)]
+enum Place {
+    /// Among what the source's format says.
+    Home,
+    /// Into its residue: how a run of another agent went.
+    Residue,
+    /// Nowhere, as it sums up what stands at home in full.
+    Abroad,
+    /// Nowhere: from a line that is no entry the real pi shows nothing.
+    Nowhere,
+}
+
 impl Back<'_> {
     /// Puts what is new before record `end` of the file.
     pub(super) fn flush(&mut self, end: u32) -> Result<()> {
@@ -37,26 +50,32 @@ impl Back<'_> {
             if is_nothing(&mut record) {
                 continue;
             }
+            let place = self.place_of(&record);
             if fresh {
-                let message = format!("{} is new", record.told());
-                self.say(Code::ResidueAdded, &message, Some(number));
+                if !matches!(place, Place::Residue | Place::Nowhere) {
+                    let message = format!("{} is new", record.told());
+                    self.say(Code::ResidueAdded, &message, Some(number));
+                }
                 // The source's software restores nothing of it.
                 [Field::Synthesized, Field::Derived]
                     .iter()
                     .for_each(|f| drop(record.node.take(*f)));
             }
-            if self.is_only_abroad(&record) {
-                self.leave(&record, number);
-                continue;
-            }
-            let links = self.home.is_some_and(|home| home.format.links());
-            let has_place = record.is_node() || matches!(record.kind, Kind::Session | Kind::Turn);
-            // From a line that is no entry the real pi shows nothing.
-            if links && !has_place {
-                self.cx.log.count(Fate::Dropped, record.kind.name());
-                let message = format!("{} has no place in the session's own format", record.told());
-                self.say(Code::Dropped, &message, Some(number));
-                continue;
+            match place {
+                Place::Abroad => {
+                    self.leave(&record, number);
+                    continue;
+                }
+                // What the file's own software computes is computed again.
+                Place::Residue if !fresh => continue,
+                Place::Nowhere => {
+                    self.cx.log.count(Fate::Dropped, record.kind.name());
+                    let told =
+                        format!("{} has no place in the session's own format", record.told());
+                    self.again(Code::Dropped, told);
+                    continue;
+                }
+                Place::Residue | Place::Home => {}
             }
             if fresh && record.kind == Kind::Turn {
                 let turn = self.turn(&record, number);
@@ -76,13 +95,38 @@ impl Back<'_> {
         self.settle()
     }
 
-    /// Whether a record sums up what the session's own format goes on telling in full.
-    fn is_only_abroad(&self, record: &Record) -> bool {
-        let holds = |home: Spec| home.version().kinds.contains(&Kind::Compaction);
-        record.kind == Kind::Compaction && self.home.is_some_and(|home| !holds(home))
+    /// Notes something that is said once for all times that it happens.
+    pub(super) fn again(&mut self, code: Code, what: String) {
+        match self.often.iter_mut().find(|(known, said, _)| *known == code && *said == what) {
+            Some((.., times)) => *times += 1,
+            None => self.often.push((code, what, 1)),
+        }
     }
 
-    /// Leaves such a record out, and reads the file as one in which all is said that stands in it.
+    /// Says that.
+    pub(super) fn say_often(&self) {
+        for (code, what, times) in &self.often {
+            let times = if *times > 1 { format!(" ({times} times)") } else { String::new() };
+            self.say(*code, &format!("{what}{times}"), None);
+        }
+    }
+
+    /// Where something of the file goes that the source does not have.
+    fn place_of(&self, record: &Record) -> Place {
+        let Some(home) = self.home else { return Place::Home };
+        let held = home.version().kinds.contains(&record.kind);
+        if record.kind == Kind::Compaction && !held {
+            return Place::Abroad;
+        }
+        let own = record.is_node() || matches!(record.kind, Kind::Session | Kind::Turn);
+        match home.format.links() && !own {
+            true if held => Place::Nowhere,
+            true => Place::Residue,
+            false => Place::Home,
+        }
+    }
+
+    /// Leaves a record out that sums up what the session's own format goes on telling in full, and reads the file as one in which all is said that stands in it.
     fn leave(&mut self, record: &Record, number: u32) {
         self.cx.log.count(Fate::Dropped, record.kind.name());
         let message = "a compaction has no place at home, where all that it sums up stands";
