@@ -852,3 +852,27 @@ fn a_run_in_codelia_comes_home_to_pi() {
     let name = run.file_name().expect("a name");
     assert!(files(&dir.path("again")).iter().any(|file| file.file_name() == Some(name)));
 }
+
+/// pi writes each line anew when it forks a session.
+#[test]
+fn a_session_that_pi_wrote_anew_comes_home_as_it_was() {
+    for (case, name, home) in [
+        ("connectonion/v2/harbour", "in.yaml", "connectonion@2"),
+        ("connectonion/v3/tides", "in.yaml", "connectonion@3"),
+        ("agent-orchestrator/v2/orchard", "in.jsonl", "agent-orchestrator@2"),
+    ] {
+        let dir = away(case, name, "pi@3");
+        let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
+        let anew = text.lines().map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            serde_json::to_string(&line).expect("JSON") + "\n"
+        });
+        fs::write(dir.path("away"), anew.collect::<String>()).expect("a file");
+        let (code, said) = dir.exit(&["convert", "-t", home, "-o", "back", "away"]);
+        assert_eq!(code, 0, "{said}");
+        let back = fs::read_to_string(dir.path("back")).expect("UTF-8");
+        let source = String::from_utf8(own(case)).expect("UTF-8");
+        let differ: Vec<_> = source.lines().zip(back.lines()).filter(|(a, b)| a != b).collect();
+        assert!(source == back, "{case}: {differ:#?}");
+    }
+}

@@ -409,8 +409,13 @@ fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
     if node.take(Field::Extra).is_some() {
         lost(&format!("{path}extra"));
     }
-    let arguments = node.json(Field::Arguments).and_then(Json::parsed);
-    if let Some(arguments) = arguments.filter(|value| value.as_bytes().starts_with(b"{")) {
+    let given = node.json(Field::Arguments);
+    let parsed = given.and_then(Json::parsed);
+    let is_object = |value: &&Json| value.as_bytes().starts_with(b"{");
+    // pi writes every line anew when it forks: what is not as it spells a value would come home as
+    // if it had been edited.
+    if let Some(arguments) = parsed.as_ref().or(given).filter(is_object) {
+        let arguments = Json::checked(arguments.normal().into());
         node.set(Field::Arguments, arguments);
     }
     if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
