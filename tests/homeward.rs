@@ -876,3 +876,23 @@ fn a_session_that_pi_wrote_anew_comes_home_as_it_was() {
         assert!(source == back, "{case}: {differ:#?}");
     }
 }
+
+#[test]
+fn messages_of_a_run_that_is_gone_have_their_times_at_home() {
+    let dir = Dir::new();
+    dir.copy("pi/v1/feature-work", "old.jsonl");
+    assert_eq!(dir.exit(&["migrate", "--to", "pi@3", "-o", "s.jsonl", "old.jsonl"]).0, 0);
+    assert_eq!(dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "there", "s.jsonl"]).0, 0);
+    let runs = files(&dir.path("there"));
+    let last = runs.iter().find(|file| {
+        let run = read(file);
+        let holds = |text: &str| memchr::memmem::find(&run, text.as_bytes()).is_some();
+        holds("\"go on\"") && holds("run.start")
+    });
+    fs::remove_file(last.expect("the last run")).expect("a file");
+    let (code, said) = dir.exit(&["convert", "-t", "pi@3", "--out-dir", "back", "there"]);
+    assert_eq!(code, 0, "{said}");
+    let back = dir.path("back").display().to_string();
+    let (code, said) = dir.exit(&["validate", &back]);
+    assert_eq!(code, 0, "{said}");
+}

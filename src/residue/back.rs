@@ -23,6 +23,7 @@ use crate::formats::{Spec, canonical};
 use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Called, Field, Kind, Node, Record};
+use crate::times;
 use bytes::Bytes;
 use std::collections::{BTreeMap, HashMap};
 
@@ -294,6 +295,13 @@ impl<'n> Back<'n> {
                 }
                 _ => drop(source.node.take(*field)),
             }
+        }
+        if template.member(Field::Time.name()).is_some() && source.node.get(Field::Time).is_none() {
+            // Only another part of the file told of it, and that is gone.
+            let own = source.node.json(Field::MessageTime).and_then(times::of_millis);
+            let own = own.map(|time| Json::string(&times::with_millis(time)));
+            own.into_iter().for_each(|time| source.node.set(Field::Time, time));
+            self.date(&mut source.node, None);
         }
         let counted = source.node.get(Field::Usage).is_some();
         for field in [Field::Usage, Field::Raw, Field::RawBytes] {

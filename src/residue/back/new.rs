@@ -222,9 +222,9 @@ impl Back<'_> {
         Ok(())
     }
 
-    /// Sees to it that a new record has a time of its own, behind the one before: that of its turn,
+    /// Sees to it that a record has a time of its own, behind the one before: that of its turn,
     /// if the file tells of that.
-    fn date(&mut self, node: &mut Node, turn: Option<Turn>) {
+    pub(super) fn date(&mut self, node: &mut Node, turn: Option<Turn>) {
         if node.json(Field::Time).is_none() {
             let last = self.time.as_ref().and_then(times::read);
             let own = self.asked.time_of(turn).and_then(times::read);
