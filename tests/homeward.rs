@@ -896,3 +896,22 @@ fn messages_of_a_run_that_is_gone_have_their_times_at_home() {
     let (code, said) = dir.exit(&["validate", &back]);
     assert_eq!(code, 0, "{said}");
 }
+
+/// Codelia writes its state anew after each run, and what it spells there in another way than a run
+/// file does is another message.
+#[test]
+fn messages_from_elsewhere_are_spelled_as_codelia_spells_them() {
+    let source = own("agent-orchestrator/v2/orchard");
+    assert!(memchr::memmem::find(&source, b"\\u00c4pfel").is_some());
+    for to in ["codelia@1", "codelia@2"] {
+        let dir = Dir::new();
+        dir.copy("agent-orchestrator/v2/orchard", "in.jsonl");
+        let away = ["convert", "-t", to, "--no-residue", "--out-dir", "away", "in.jsonl"];
+        assert_eq!(dir.exit(&away).0, 0);
+        let all: Vec<_> = files(&dir.path("away")).iter().map(|file| read(file)).collect();
+        let holds = |text: &str| {
+            all.iter().any(|file| memchr::memmem::find(file, text.as_bytes()).is_some())
+        };
+        assert!(holds("\u{c4}pfel") && !holds("\\u00c4"), "{to}");
+    }
+}

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Writer};
 use crate::frame::Pen;
 use crate::json::Json;
+use crate::json::text::is_simple;
 use crate::position::Located;
 use crate::record::{Called, Field, Kind, Node, Record, Value, block};
 use crate::times;
@@ -135,10 +136,9 @@ impl Runs<'_> {
     /// Writes a message to the history, and gives it.
     fn keep(&mut self, record: &Record) -> Result<Json> {
         losses(record, &|path| self.lost(path));
-        let mut spelling = Vec::new();
-        message::write(record, false, &mut spelling);
-        self.told.add(&spelling)?;
-        Ok(Json::checked(spelling.into()))
+        let said = spelled(record);
+        self.told.add(said.as_bytes())?;
+        Ok(said)
     }
 
     /// Begins a run with its input.
@@ -208,9 +208,7 @@ impl Runs<'_> {
         self.called.note(&rest.node);
         let blocks = rest.node.nodes(Field::Content).map(<[Node]>::len);
         if blocks != Some(0) || list.is_empty() {
-            let mut spelling = Vec::new();
-            message::write(&rest, false, &mut spelling);
-            list.push(Json::checked(spelling.into()));
+            list.push(spelled(&rest));
         }
         for message in &list {
             self.told.add(message.as_bytes())?;
@@ -348,9 +346,16 @@ fn reasoning(block: &Node) -> Json {
         block.set(Field::Thinking, Json::constant("\"\""));
     }
     record.node.set(Field::Content, vec![block]);
+    spelled(&record)
+}
+
+/// A message as Codelia spells it. It writes its state anew after each run, and what it spells in
+/// another way there than a run file does is another message.
+fn spelled(message: &Record) -> Json {
     let mut spelling = Vec::new();
-    message::write(&record, false, &mut spelling);
-    Json::checked(spelling.into())
+    message::write(message, false, &mut spelling);
+    let own = Json::checked(spelling.into());
+    if is_simple(own.as_bytes()) { own } else { Json::checked(own.normal().into()) }
 }
 
 /// What an answer says that calls no tools.
