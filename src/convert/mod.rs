@@ -51,7 +51,10 @@ pub fn run(
     let home = home.filter(|_| merged.changed && to.format.name != canonical::FORMAT.name);
     let done = match home {
         Some(home) => edited(home, to, merged, sink, cx)?,
-        None => plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx)?,
+        None => {
+            cx.log.take_over(merged.said);
+            plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx)?
+        }
     };
     Ok(Outcome { from: version, ..done })
 }
@@ -74,11 +77,13 @@ fn edited(
     let target = if is_home { to } else { home };
     let kept = says_at_home(target, &mut merged, &mut stage, &inner)?;
     if let Some(done) = kept.filter(|_| is_home) {
+        cx.log.take_over(merged.said);
         cx.log.take_over(log);
         return stage.finish(None, None).map(|()| done);
     }
     drop(stage);
     if kept.is_some() {
+        cx.log.take_over(merged.said);
         return plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx);
     }
     let why = "what was edited or added has no place in the session that the file comes from";

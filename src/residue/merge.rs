@@ -26,6 +26,8 @@ pub struct Merged {
     pub shown: Staged,
     /// Whether it says anything that its source did not say.
     pub changed: bool,
+    /// What there is to say of that, if it is used.
+    pub said: Log,
 }
 
 /// Reads a session with the residue that it carries; `None` if it carries none.
@@ -41,18 +43,21 @@ pub fn merge(
     let Some((mut now, chunks)) = taken(from, parts, sink, &cx.options.unspelled(), cx)? else {
         return Ok(None);
     };
+    // What is said of residue that is refused would bury that it is.
+    let said = Log::default();
+    let inner = Cx { options: cx.options, log: &said };
     let told = match chunks {
-        Some(chunks) if !cx.options.ignore_residue => told(&mut now, chunks, sink, cx),
+        Some(chunks) if !cx.options.ignore_residue => told(&mut now, chunks, sink, &inner),
         _ => Ok(None),
     };
     match told {
-        Ok(Some(merged)) => return Ok(Some(merged)),
+        Ok(Some(merged)) => return Ok(Some(Merged { said, ..merged })),
         Err(error) if error.code() == Code::ResidueRefused => cx.report(error.into_diagnostic()),
         Err(error) => return Err(error),
         Ok(None) => {}
     }
     let (parts, shown) = (now.shelf.parts()?, now.shelf.parts()?);
-    Ok(Some(Merged { parts, shown, changed: true }))
+    Ok(Some(Merged { parts, shown, changed: true, said: Log::default() }))
 }
 
 /// Reads a session without the residue that it carries, as it is spelled; `None` if it carries none.
@@ -202,7 +207,8 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     if !is_heard(&mut merged, &mut shown, cx)? {
         return Err(refused("with it the session says something else than what the file shows"));
     }
-    Ok(Some(Merged { parts: merged, shown: now.shelf.parts()?, changed }))
+    let shown = now.shelf.parts()?;
+    Ok(Some(Merged { parts: merged, shown, changed, said: Log::default() }))
 }
 
 /// What the session comes from.
