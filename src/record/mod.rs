@@ -79,11 +79,21 @@ pub mod block {
         let text = |field| block.text(field).unwrap_or_default();
         let data = block.json(super::Field::Data).map(Json::normal).unwrap_or_default();
         let print = crate::ids::hash(&data);
-        let what = match block.is(super::Field::Type, DOCUMENT) {
-            true => format!("document: {}", text(super::Field::MediaType)),
-            false => "block of another format".to_owned(),
+        let what = match block.json(super::Field::Data).and_then(image_at) {
+            _ if block.is(super::Field::Type, DOCUMENT) => {
+                format!("document: {}", text(super::Field::MediaType))
+            }
+            Some(url) => format!("image: {url}"),
+            None => "block of another format".to_owned(),
         };
         self::text(Json::string(&format!("[{what}, {print:016x}]")))
+    }
+    /// Where the image is that a part in the shape of one of the big interfaces names by its place.
+    fn image_at(part: &Json) -> Option<String> {
+        let wire = part.member("type")?.text().filter(|wire| wire.contains("image"))?;
+        let holder = part.member(&wire).or_else(|| part.member("source"))?;
+        let url = holder.member("url").and_then(|url| url.text()).or_else(|| holder.text())?;
+        Some(url).filter(|url| !url.starts_with("data:"))
     }
     /// Every name.
     pub const ALL: &[&str] = &[TEXT, THINKING, IMAGE, DOCUMENT, TOOL_CALL, TOOL_RESULT, OPAQUE];

@@ -262,6 +262,33 @@ pub fn as_javascript(line: &[u8]) -> serde_json::Value {
     doubles(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
 }
 
+/// A text without what stands in it for blocks that its format does not know.
+pub fn without_stand_ins(text: &str) -> String {
+    let mut text = text.to_owned();
+    for begin in ["[document: ", "[image: ", "[block of another format"] {
+        while let Some(start) = text.find(begin) {
+            let end = text[start..].find(']').map_or(text.len(), |end| start + end + 1);
+            text.replace_range(start..end, "");
+        }
+    }
+    text
+}
+
+/// Messages without blocks that not every format knows, or what stands for them.
+pub fn without_strange(mut messages: Vec<serde_json::Value>) -> Vec<serde_json::Value> {
+    const KNOWN: &[&str] = &["text", "tool_call", "tool_result", "image", "document"];
+    for message in &mut messages {
+        let Some(blocks) = message["content"].as_array_mut() else { continue };
+        blocks.retain(|block| block["type"].as_str().is_some_and(|kind| KNOWN.contains(&kind)));
+        for block in blocks.iter_mut().filter(|block| block["type"] == "text") {
+            block["text"] = without_stand_ins(block["text"].as_str().expect("a text")).into();
+        }
+        blocks.retain(|block| block["text"] != "");
+    }
+    messages.retain(|message| message["content"] != serde_json::json!([]));
+    messages
+}
+
 /// The input of one of our own cases.
 pub fn own(case: &str) -> Vec<u8> {
     read(&files(&testdata().join(case).join("in"))[0])

@@ -2,6 +2,7 @@
 
 use crate::common::{
     context, converted, corpus, files, files_of, options, own_inputs, read, recognise, session,
+    without_stand_ins,
 };
 use copyist::context::{Form, Request};
 use copyist::format::{Format, OnError, Options};
@@ -104,17 +105,6 @@ fn without_outcome(mut value: serde_json::Value) -> serde_json::Value {
         _ => {}
     }
     value
-}
-
-fn without_stand_ins(text: &str) -> String {
-    let mut text = text.to_owned();
-    for begin in ["[document: ", "[block of another format"] {
-        while let Some(start) = text.find(begin) {
-            let end = text[start..].find(']').map_or(text.len(), |end| start + end + 1);
-            text.replace_range(start..end, "");
-        }
-    }
-    text
 }
 
 /// The first line that differs, as far as a person wants to read it.

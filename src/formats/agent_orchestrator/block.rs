@@ -7,7 +7,7 @@
 //! | `redacted_thinking` | `thinking` that is `redacted`, with its `data` as signature |
 //! | `tool_use` | `tool_call`; `input` is `arguments` |
 //! | `tool_result` | the same; `tool_use_id` is `call` |
-//! | `image`, `document` in base64 | the same |
+//! | `image`, `document` in base64 | the same; what else their `source` says is extra |
 //! | any other | `opaque` |
 
 use super::object::Members;
@@ -124,9 +124,10 @@ fn read(source: &mut Source<'_>, kinds: &[&'static Kind]) -> Result<Node, Fault>
         Ok(true)
     })?;
     said.into_iter().for_each(|said| node.set(Field::Content, said));
-    if let Some((media_type, data)) = media {
+    if let Some(Given { media_type, data, beside }) = media {
         node.set(Field::MediaType, media_type);
         node.set(Field::Data, data);
+        beside.into_iter().for_each(|rest| extra.add(b"\"source\"", rest.as_bytes()));
     }
     extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
     Ok(node)
@@ -160,11 +161,28 @@ fn kind_of(source: &Source<'_>, kinds: &[&'static Kind]) -> Result<Option<&'stat
     Ok(source.and_then(|source| base64(&source)).map(|_| media))
 }
 
-/// Media type and data, if they are given so.
-fn base64(source: &Json) -> Option<(Json, Json)> {
+/// What the source of an image or a document gives.
+struct Given {
+    media_type: Json,
+    data: Json,
+    /// Whatever else it says.
+    beside: Option<Json>,
+}
+
+/// Media type and data, if they are given so, and no member twice.
+fn base64(source: &Json) -> Option<Given> {
     let text = |name| source.member(name).filter(|value| value.as_bytes().starts_with(b"\""));
-    let known = source.members().count() == 3 && text("type")?.text()? == "base64";
-    Some((text("media_type")?, text("data")?)).filter(|_| known)
+    let known = ["type", "media_type", "data"];
+    let (mut beside, mut named) = (Extra::default(), 0);
+    for (key, value) in source.members() {
+        match known.iter().any(|name| text::is(key, name)) {
+            true => named += 1,
+            false => beside.add(key, value),
+        }
+    }
+    let whole = named == known.len() && text("type")?.text()? == "base64";
+    let beside = beside.finish();
+    Some(Given { media_type: text("media_type")?, data: text("data")?, beside }).filter(|_| whole)
 }
 
 /// Whether blocks are written with their `type`.
@@ -215,7 +233,7 @@ fn write_block(node: &Node, types: Types, out: &mut Vec<u8>) {
         match (key, node.get(Field::Content)) {
             ("type", _) if typed => text::quote(kind.wire, object.key(key)),
             ("type", _) => {}
-            ("source", _) => write_media(node, object.key(key)),
+            ("source", _) => write_media(node, extra, object.key(key)),
             ("content", Some(said)) => write(said, Types::Given, object.key(key)),
             // The SDK's class has this member always.
             ("is_error", _)
@@ -232,13 +250,16 @@ fn write_block(node: &Node, types: Types, out: &mut Vec<u8>) {
     object.close();
 }
 
-fn write_media(node: &Node, out: &mut Vec<u8>) {
+fn write_media(node: &Node, extra: Option<&Json>, out: &mut Vec<u8>) {
     let mut source = Object::open(out);
     source.member("type", b"\"base64\"");
     for (key, field) in [("media_type", Field::MediaType), ("data", Field::Data)] {
         let value = node.json(field).map_or(&b"null"[..], Json::as_bytes);
         source.member(key, value);
     }
+    let beside = extra.and_then(|extra| extra.member("source"));
+    let beside = beside.filter(|beside| beside.as_bytes().starts_with(b"{"));
+    source.extra_members(beside.as_ref());
     source.close();
 }
 

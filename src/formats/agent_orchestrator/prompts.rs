@@ -222,6 +222,10 @@ fn adapted(content: Option<&Value>, log: &Log) -> Option<Value> {
     let Some(Value::Nodes(nodes)) = content else { return content.cloned() };
     let adapt = |node: &Node| {
         let mut node = node.clone();
+        if node.is(Field::Type, blocks::OPAQUE) {
+            log.count(Fate::Dropped, &format!("message.content.*.{}", blocks::OPAQUE));
+            return blocks::stand_in(&node);
+        }
         let name = node.text(Field::Type).unwrap_or_default();
         let fields: Vec<Field> = node.fields().collect();
         for field in fields {

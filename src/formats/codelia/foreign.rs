@@ -81,7 +81,8 @@ struct Run {
 
 impl Writer for Runs<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
-        let record = &located.value;
+        let known = message::without_strange_parts(&located.value, &|path| self.lost(path));
+        let record = known.as_ref().unwrap_or(&located.value);
         if let Some(time) = record.node.json(Field::Time).and_then(stamp) {
             self.time = time;
         }

@@ -322,6 +322,46 @@ pub fn is_part(node: &Node) -> bool {
         .any(|name| node.is(Field::Type, name))
 }
 
+/// A message from elsewhere with texts in place of the parts that Codelia's readers refuse; `None`
+/// if there are none. `lost` is told of each.
+#[must_use]
+pub fn without_strange_parts(record: &Record, lost: &dyn Fn(&str)) -> Option<Record> {
+    fn replaced(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
+        let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else { return };
+        for block in blocks {
+            if is_strange(block) {
+                lost(&format!("{path}.content.*.{}", block::OPAQUE));
+                *block = block::stand_in(block);
+            }
+            replaced(block, &format!("{path}.content.*"), lost);
+        }
+    }
+    fn has_strange(node: &Node) -> bool {
+        let blocks = node.nodes(Field::Content).unwrap_or_default();
+        blocks.iter().any(|block| is_strange(block) || has_strange(block))
+    }
+    has_strange(&record.node).then(|| {
+        let mut record = record.clone();
+        replaced(&mut record.node, record.kind.name(), lost);
+        record
+    })
+}
+
+/// Whether a block is none that Codelia's readers know: beside those that the model has, images
+/// by their place in the web, and what its adapters wrap.
+fn is_strange(block: &Node) -> bool {
+    if !block.is(Field::Type, block::OPAQUE) {
+        return false;
+    }
+    let part = block.json(Field::Data);
+    let holds = |outer: &str, inner: &str| part.and_then(|p| p.member(outer)?.member(inner));
+    match part.and_then(|part| part.member("type")?.text()).as_deref() {
+        Some("image_url") => holds("image_url", "url").is_none_or(|url| url.text().is_none()),
+        Some("other") => part.and_then(|part| part.member("payload")).is_none(),
+        _ => true,
+    }
+}
+
 fn write_part(part: &Node, own: bool, out: &mut Vec<u8>) {
     let known = PART_TYPES.iter().find(|(_, name, _)| part.is(Field::Type, name));
     let Some((_, name, slots)) = known else {

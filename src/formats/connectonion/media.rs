@@ -1,7 +1,7 @@
 //! Images and documents, which the interface takes as `data:` URLs.
 
 use crate::json::{Json, text};
-use crate::mapping::{Object, Spacing};
+use crate::mapping::{Extra, Object, Spacing};
 use crate::record::{Field, Node, block};
 
 /// A kind of part: its type and that of its block, the member that holds the URL, and beside it
@@ -30,16 +30,29 @@ fn shape_of(node: &Node) -> Option<&'static Shape> {
     (has(Field::Data) && has(Field::MediaType)).then_some(shape)
 }
 
-/// Makes blocks of the parts that say nothing but a URL, so that they can be written again.
+/// Whether a part is of a type that the interface knows, though the model has no block for it, such
+/// as an image that is given by its place in the web.
+#[must_use]
+pub fn is_known(part: &Json) -> bool {
+    let Some(wire) = part.member("type").and_then(|wire| wire.text()) else { return false };
+    let holds = |name| part.member(&wire).is_some_and(|holder| holder.member(name).is_some());
+    match wire.as_str() {
+        "image_url" => holds("url"),
+        "file" => holds("file_data") || holds("file_id"),
+        "input_audio" => holds("data"),
+        "refusal" => part.member("refusal").is_some(),
+        _ => false,
+    }
+}
+
+/// Makes blocks of the parts that show an image or a document, in whatever order their members
+/// stand. What else a part says stays with the block.
 pub fn understand(blocks: &mut [Node]) {
     for node in blocks.iter_mut().filter(|block| block.is(Field::Type, block::OPAQUE)) {
         let Some(part) = node.json(Field::Data).cloned() else { continue };
         let wire = part.member("type").and_then(|wire| wire.text());
         let shape = SHAPES.iter().find(|shape| wire.as_deref() == Some(shape.wire));
-        let Some(found) = shape.and_then(|shape| read(&part, shape)) else { continue };
-        if write(&found, Spacing::None).is_some_and(|written| written.as_bytes() == part.normal()) {
-            *node = found;
-        }
+        shape.and_then(|shape| read(&part, shape)).into_iter().for_each(|found| *node = found);
     }
 }
 
@@ -47,19 +60,50 @@ fn read(part: &Json, shape: &Shape) -> Option<Node> {
     let holder = part.member(shape.wire)?;
     let url = holder.member(shape.url)?.text()?;
     let (media, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-    let mut node = Node::with_capacity(4);
+    let mut node = Node::with_capacity(5);
     node.set(Field::Type, block::type_of(shape.block));
     node.set(Field::Data, Json::string(data));
     node.set(Field::MediaType, Json::string(media));
-    let name = shape.name.and_then(|name| holder.member(name));
-    name.into_iter().for_each(|name| node.set(Field::Name, name));
+    let name = shape.name.filter(|name| holder.member(name).is_some_and(|n| n.text().is_some()));
+    let named = name.and_then(|name| holder.member(name));
+    named.into_iter().for_each(|name| node.set(Field::Name, name));
+    let mut extra = beside(part, &["type", shape.wire])?;
+    if let Some(inner) = beside(&holder, &[shape.url, name.unwrap_or(shape.url)])?.finish() {
+        extra.add(Json::string(shape.wire).as_bytes(), inner.as_bytes());
+    }
+    extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
     Some(node)
 }
 
-/// The part of a block, as the program spells its JSON; `None` if it has none.
+/// What an object says beside these members; `None` if a name comes twice, for then it can be read
+/// in two ways.
+fn beside(object: &Json, known: &[&str]) -> Option<Extra> {
+    let (mut rest, mut seen) = (Extra::default(), Vec::with_capacity(4));
+    for (key, value) in object.members() {
+        let name = text::decode(key)?;
+        if !known.contains(&name.as_str()) {
+            rest.add(key, value);
+        }
+        if seen.contains(&name) {
+            return None;
+        }
+        seen.push(name);
+    }
+    Some(rest)
+}
+
+/// The part of a block, as the program spells its JSON; `None` if it has none. Only of one that is
+/// its `own` it writes what the part said besides.
 #[must_use]
-pub fn write(node: &Node, spacing: Spacing) -> Option<Json> {
+pub fn write(node: &Node, spacing: Spacing, own: bool) -> Option<Json> {
     let shape = shape_of(node)?;
+    let extra = node.json(Field::Extra).filter(|_| own);
+    let members = |extra: Option<&Json>, object: &mut Object<'_>| {
+        let beside = extra.into_iter().flat_map(Json::members);
+        for (key, value) in beside.filter(|(key, _)| !text::is(key, shape.wire)) {
+            object.spelled(key, value);
+        }
+    };
     let text = |field| node.text(field).unwrap_or_default();
     let url = format!("data:{};base64,{}", text(Field::MediaType), text(Field::Data));
     let mut out = Vec::new();
@@ -70,7 +114,9 @@ pub fn write(node: &Node, spacing: Spacing) -> Option<Json> {
         holder.member(key, name.as_bytes());
     }
     text::quote(&url, holder.key(shape.url));
+    members(extra.and_then(|extra| extra.member(shape.wire)).as_ref(), &mut holder);
     holder.close();
+    members(extra, &mut part);
     part.close();
     Some(Json::checked(out.into()))
 }

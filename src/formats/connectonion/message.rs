@@ -3,7 +3,8 @@
 //! | ConnectOnion | canonical |
 //! |---|---|
 //! | `content` a string | the same |
-//! | `content` a list of parts | content blocks; a part that is no text, image or document is opaque |
+//! | `content` a list of parts | content blocks; a part that is no text, image or document is opaque; |
+//! | | of those from elsewhere only what the interface knows, of the others a text that says so |
 //! | `tool_calls` | `tool_call` blocks behind the text; arguments stay the JSON text that they are |
 //! | role `tool` | one `tool_result` block |
 //! | `content: null` beside `tool_calls` | layout `null` |
@@ -256,7 +257,7 @@ fn said(
         return output.into_iter().for_each(|text| object.member("content", text.as_bytes()));
     };
     let parts = blocks.iter().filter(|node| is_part(node));
-    let parts: Vec<Node> = parts.map(|node| spelled(node, spacing)).collect();
+    let parts: Vec<Node> = parts.map(|node| spelled(node, spacing, own)).collect();
     let calls = blocks.iter().any(is_call);
     let all_text = parts.iter().all(|part| part.is(Field::Type, block::TEXT));
     if !own && all_text && !(parts.is_empty() && calls) {
@@ -275,9 +276,18 @@ fn said(
     }
 }
 
+/// Whether a block from elsewhere is one that the interface would refuse.
+fn is_strange(node: &Node) -> bool {
+    let data = node.json(Field::Data).filter(|_| node.is(Field::Type, block::OPAQUE));
+    data.is_some_and(|part| !media::is_known(part))
+}
+
 /// A block as one that is written as it is.
-fn spelled(node: &Node, spacing: Spacing) -> Node {
-    let Some(part) = media::write(node, spacing) else { return node.clone() };
+fn spelled(node: &Node, spacing: Spacing, own: bool) -> Node {
+    if !own && is_strange(node) {
+        return block::stand_in(node);
+    }
+    let Some(part) = media::write(node, spacing, own) else { return node.clone() };
     let mut node = Node::with_capacity(2);
     node.set(Field::Type, block::type_of(block::OPAQUE));
     node.set(Field::Data, part);
@@ -347,7 +357,7 @@ pub fn losses(record: &Record, own: bool, log: &Log) {
     for field in record.node.fields().filter(|field| !holds(*field, own)) {
         count(field.name());
     }
-    unwritable(&record.node, "content", &count);
+    unwritable(&record.node, "content", own, &count);
 }
 
 /// Whether a field of a message's record stands in what [`write()`] makes of it.
@@ -369,8 +379,11 @@ fn holds(field: Field, own: bool) -> bool {
     HELD.contains(&field) || (own && matches!(field, Field::Id | Field::Extra))
 }
 
+/// What is written of an image or a document; the first only where it comes from.
+const MEDIA: &[Field] = &[Field::Extra, Field::Data, Field::MediaType, Field::Name];
+
 /// Names what of a message's content has no place.
-fn unwritable(node: &Node, path: &str, count: &dyn Fn(&str)) {
+fn unwritable(node: &Node, path: &str, own: bool, count: &dyn Fn(&str)) {
     for block in node.nodes(Field::Content).unwrap_or_default() {
         // Mostly nothing is counted, so paths are made where they are needed.
         let path = || format!("{path}.*.{}", block.text(Field::Type).unwrap_or_default());
@@ -378,13 +391,14 @@ fn unwritable(node: &Node, path: &str, count: &dyn Fn(&str)) {
             () if is_call(block) => &[Field::Id, Field::Name, Field::Arguments, Field::Extra],
             () if block.is(Field::Type, block::TOOL_RESULT) => {
                 if block.nodes(Field::Content).is_some() {
-                    unwritable(block, &format!("{}.content", path()), count);
+                    unwritable(block, &format!("{}.content", path()), own, count);
                 }
                 &[Field::Call, Field::Content]
             }
             () if block.is(Field::Type, block::TEXT) => &[Field::Text, Field::Extra],
-            () if is_media(block) => &[Field::Data, Field::MediaType, Field::Name],
-            () if is_part(block) => &[Field::Data],
+            () if is_media(block) && own => MEDIA,
+            () if is_media(block) => MEDIA.get(1..).unwrap_or_default(),
+            () if is_part(block) && (own || !is_strange(block)) => &[Field::Data],
             () => {
                 count(&path());
                 continue;

@@ -420,9 +420,12 @@ fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
     }
     if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
         for block in blocks {
-            if block.is(Field::Type, block::DOCUMENT) {
-                lost(&format!("{path}content.*.{}", block::DOCUMENT));
-                *block = block::stand_in(block);
+            // pi takes whatever is no text for an image, and sends it without data.
+            for strange in [block::DOCUMENT, block::OPAQUE] {
+                if block.is(Field::Type, strange) {
+                    lost(&format!("{path}content.*.{strange}"));
+                    *block = block::stand_in(block);
+                }
             }
             adapt(block, &format!("{path}content.*."), lost);
         }
