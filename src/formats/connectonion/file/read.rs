@@ -1,8 +1,10 @@
 //! Reading a file, event by event.
 
+mod early;
 mod end;
 mod listed;
 mod odd;
+mod pieces;
 mod remark;
 mod restore;
 
@@ -14,17 +16,19 @@ use super::top::{Lists, Shape, Top, put};
 use super::turn;
 use super::turns::{Told, Turns};
 use super::{INDENTED, OPENERS, READABLE};
-use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Parts, Piece, Reader};
+use crate::format::{Cx, Parts, Reader};
 use crate::json::Json;
 use crate::mapping::Spacing;
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::{Field, Node, Record, Value};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Event, Events, Limits, What};
 use crate::yaml::write::Style;
 use bytes::Bytes;
+use early::Aside;
+pub use pieces::pieces;
 use remark::Before;
 use std::collections::{HashSet, VecDeque};
 
@@ -65,6 +69,9 @@ pub fn open<'a>(
         turns_seen: 0,
         listed: None,
         nulled: false,
+        passed: false,
+        prompt: None,
+        aside: None,
         written: Vec::new(),
     }))
 }
@@ -130,6 +137,12 @@ struct Records<'a> {
     listed: Option<u64>,
     /// Whether `messages` is there and `null`.
     nulled: bool,
+    /// Whether the messages stand before the turns, and were passed over.
+    passed: bool,
+    /// The system prompt, which stands between turns and messages, where these come late.
+    prompt: Option<Value>,
+    /// Where the reading goes on behind messages that are read last.
+    aside: Option<Aside>,
     /// A record as JSON, as it is written.
     written: Vec<u8>,
 }
@@ -146,13 +159,17 @@ impl Iterator for Records<'_> {
                 return None;
             }
             if let Err(error) = self.step() {
-                self.stage = Stage::Done;
+                let stage = std::mem::replace(&mut self.stage, Stage::Done);
+                if self.is_said() {
+                    self.go_back(stage);
+                    continue;
+                }
                 self.say_guess();
                 self.flush_top(false);
                 let error = self.damage(error);
                 // What stands before the broken place is given first.
                 match self.cx.tolerate(error) {
-                    Ok(_) if self.begun => {}
+                    Ok(_) if self.begun => self.go_back(stage),
                     Ok(_) => return Some(Err(not_a_session(Position::default()))),
                     Err(error) => return Some(Err(error)),
                 }
@@ -185,6 +202,10 @@ impl Records<'_> {
             (Stage::Start, _) => Err(not_a_session(event.at)),
             (Stage::Top, What::MappingEnd) => self.end(),
             (Stage::Top, _) => self.member(event),
+            (Stage::Turns, What::SequenceEnd) if self.aside.is_some() => {
+                self.read_messages().map(drop)
+            }
+            (Stage::Messages, What::MappingEnd) if self.aside.is_some() => self.return_to_end(),
             (Stage::Turns, What::SequenceEnd) | (Stage::Messages, What::MappingEnd) => {
                 self.shadow.yaml.end();
                 self.stage = Stage::Top;
@@ -224,6 +245,11 @@ impl Records<'_> {
         self.say_known(&name, key.at);
         let value = self.nodes.next(&mut self.events)?;
         match (name.as_str(), &value.what) {
+            ("messages", What::MappingStart(..)) | ("turns", What::SequenceStart(..))
+                if self.is_early() =>
+            {
+                self.pass(value)?;
+            }
             ("turns", What::SequenceStart(..)) => {
                 if self.shadow.is_indented(value.at.byte) {
                     self.shadow.yaml.indent_sequences();
@@ -301,6 +327,9 @@ impl Records<'_> {
         let gap = if first { "" } else { "\n" };
         let own = self.shadow.compare(end.byte, gap).flatten();
         let own = own.filter(|own| !first || !self.is_readable(own, &record.node));
+        // What was passed over is a gap in it.
+        let own = own.filter(|_| !self.passed);
+        self.keep_prompt(&mut record.node);
         own.into_iter().for_each(|own| record.node.set(Field::Raw, Json::string(&own)));
         if first {
             self.begin(&mut record);
@@ -465,33 +494,4 @@ impl Records<'_> {
         self.stage = Stage::Turn(Turn { begun: true, answered, ..turn });
         Ok(())
     }
-}
-
-/// The top, the turns and the messages as JSON.
-///
-/// # Errors
-/// If the part cannot be read.
-pub fn pieces(
-    parts: &mut dyn Parts,
-    shape: &'static Shape,
-    cx: &Cx<'_>,
-    show: Piece<'_>,
-) -> Result<()> {
-    let log = Log::default();
-    let quiet = Cx { options: cx.options, log: &log };
-    let mut out = Vec::new();
-    for item in open(parts, shape, &quiet)? {
-        let Ok(Located { value, at }) = item else { continue };
-        out.clear();
-        let written = match value.kind {
-            _ if value.node.is_true(Field::Synthesized) => false,
-            Kind::Session => shape.write(&value.node, &mut out),
-            Kind::Turn => shape.turns.write(&value, None, &mut out),
-            _ => message::write(&value, Spacing::None, true, &mut out),
-        };
-        if written && show(at, &out).is_break() {
-            break;
-        }
-    }
-    Ok(())
 }

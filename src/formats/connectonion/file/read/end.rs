@@ -43,6 +43,14 @@ impl Records<'_> {
 
     pub(super) fn end(&mut self) -> Result<()> {
         self.flush_top(true);
+        if self.read_passed(true)? {
+            return Ok(());
+        }
+        self.finish()
+    }
+
+    /// Says what only the whole file tells.
+    pub(super) fn finish(&mut self) -> Result<()> {
         match self.shape.lists {
             Lists::Behind => self.missing()?,
             Lists::Within | Lists::Elsewhere => self.cut()?,

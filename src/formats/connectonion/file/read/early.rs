@@ -1,0 +1,167 @@
+//! Messages that stand before the turns.
+//!
+//! The real software writes the top first, then turns, then messages, but the order of a mapping's
+//! members says nothing: a program that sorts them gives another one. Where messages come first,
+//! they and the turns are passed over, and read at the end, from the beginning of the file once
+//! more.
+
+use super::super::super::EXPANSION;
+use super::super::shadow::{Shadow, Tee};
+use super::super::top::Lists;
+use super::{Records, Stage};
+use crate::error::Result;
+use crate::record::{Field, Kind, Node, Record};
+use crate::yaml::json::{Nodes, Scalars};
+use crate::yaml::read::{Budget, Event, Events, What};
+
+/// A reading that waits for others.
+pub(super) struct Aside {
+    events: Events<Tee>,
+    nodes: Nodes,
+    shadow: Shadow,
+    /// Whether it ended well; otherwise what stopped it was said.
+    whole: bool,
+}
+
+impl Records<'_> {
+    /// Whether turns or messages that begin now are to be read at the end.
+    pub(super) fn is_early(&self) -> bool {
+        let first = !self.names.contains("turns") && self.aside.is_none();
+        self.passed || (first && self.shape.lists == Lists::Behind)
+    }
+
+    /// Keeps the prompt of a top that was read whole, to be given in its usual place.
+    pub(super) fn keep_prompt(&mut self, top: &mut Node) {
+        if self.passed {
+            self.prompt = top.take(Field::SystemPrompt);
+        }
+    }
+
+    /// Passes over turns or messages.
+    pub(super) fn pass(&mut self, value: Event) -> Result<()> {
+        self.passed = true;
+        self.skip(value)?;
+        // They are said where they are read.
+        self.nodes.comments.clear();
+        self.shadow.compare(self.nodes.end.byte, "");
+        Ok(())
+    }
+
+    /// Passes over a value, by its items, for there may be many; what is named in them may be
+    /// referred to.
+    fn skip(&mut self, value: Event) -> Result<()> {
+        if !matches!(value.what, What::SequenceStart(..) | What::MappingStart(..)) {
+            return self.json(value, Scalars::Text).map(drop);
+        }
+        let mut depth = 1;
+        while depth > 0 {
+            let event = self.nodes.next(&mut self.events)?;
+            match event.what {
+                What::SequenceEnd | What::MappingEnd => depth -= 1,
+                // The lists of turns.
+                What::SequenceStart(..) if depth == 1 => depth += 1,
+                _ => self.json(event, Scalars::Text).map(drop)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what was passed over; false if that is nothing.
+    pub(super) fn read_passed(&mut self, whole: bool) -> Result<bool> {
+        if !std::mem::take(&mut self.passed) {
+            return Ok(false);
+        }
+        let (events, nodes, shadow) = self.anew()?;
+        self.aside = Some(Aside { events, nodes, shadow, whole });
+        match self.go_to("turns") {
+            Err(error) if whole => Err(error),
+            Ok(true) => Ok(true),
+            _ => self.read_messages(),
+        }
+    }
+
+    /// Reads messages that were passed over, and then goes on where the file ended.
+    pub(super) fn read_messages(&mut self) -> Result<bool> {
+        self.anew()?;
+        if let Some(prompt) = self.prompt.take() {
+            let mut record = Record::new(Kind::Session);
+            record.node.set(Field::SystemPrompt, prompt);
+            self.push(record, self.nodes.end);
+        }
+        let found = self.go_to("messages")?;
+        if !found {
+            self.return_to_end()?;
+        }
+        Ok(found)
+    }
+
+    /// Begins at the beginning; gives what was read so far.
+    fn anew(&mut self) -> Result<(Events<Tee>, Nodes, Shadow)> {
+        let (tee, kept) = Tee::new(self.parts.main()?, self.cx.options.encoding);
+        let events = std::mem::replace(&mut self.events, Events::new(tee, self.limits));
+        let nodes = std::mem::replace(&mut self.nodes, Nodes::new(Budget::of(EXPANSION)));
+        let shadow = std::mem::replace(&mut self.shadow, Shadow::new(kept));
+        let yaml = &mut self.shadow.yaml;
+        yaml.set_style(self.style);
+        if self.indented {
+            yaml.indent_sequences();
+        }
+        yaml.begin_mapping();
+        Ok((events, nodes, shadow))
+    }
+
+    /// Goes to the member of this name, and begins it.
+    fn go_to(&mut self, name: &str) -> Result<bool> {
+        for _ in ["document", "mapping"] {
+            self.nodes.next(&mut self.events)?;
+        }
+        loop {
+            let key = self.nodes.next(&mut self.events)?;
+            let What::Scalar(found, ..) = &key.what else { return Ok(false) };
+            if found == name {
+                break self.begin_passed(name, key);
+            }
+            let value = self.nodes.next(&mut self.events)?;
+            self.skip(value)?;
+            self.shadow.compare(self.nodes.end.byte, "");
+        }
+    }
+
+    fn begin_passed(&mut self, name: &str, key: Event) -> Result<bool> {
+        self.nodes.comments.clear();
+        self.names.remove(name);
+        self.member(key)?;
+        Ok(matches!(self.stage, Stage::Turns | Stage::Messages))
+    }
+
+    /// Goes on where the file ended.
+    pub(super) fn return_to_end(&mut self) -> Result<()> {
+        let Some(Aside { events, nodes, shadow, whole }) = self.aside.take() else {
+            return Ok(());
+        };
+        (self.events, self.nodes, self.shadow) = (events, nodes, shadow);
+        if whole {
+            return self.finish();
+        }
+        self.stage = Stage::Done;
+        Ok(())
+    }
+
+    /// Whether the damage that stops the reading now was said when this was passed over.
+    pub(super) fn is_said(&self) -> bool {
+        self.aside.as_ref().is_some_and(|aside| !aside.whole)
+    }
+
+    /// After damage, which has been said, reads what was passed over before it; `stage` is where
+    /// the reading was.
+    pub(super) fn go_back(&mut self, stage: Stage) {
+        let found = match self.is_said() {
+            true => stage == Stage::Turns && self.read_messages().unwrap_or_default(),
+            // What is wrong with it was found when it was passed.
+            false => self.read_passed(false).unwrap_or_default(),
+        };
+        if !found {
+            self.stage = Stage::Done;
+        }
+    }
+}
