@@ -53,6 +53,9 @@ pub struct Format {
     pub index: Option<fn(&str) -> Option<String>>,
     /// The sessions that the shared files among those speak of.
     pub roster: Option<RosterFn>,
+    /// Names of members, however deep in what the model has no fields for, whose values are folders
+    /// and files of the session: they move with it.
+    pub folders: &'static [&'static str],
     /// The folder in which the software keeps all sessions of a person.
     pub home: Option<HomeFn>,
     /// What an output is called whose input has this name, both without their endings.

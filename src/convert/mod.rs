@@ -7,7 +7,7 @@ mod work;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts, Reader, Sink, Target};
-use crate::formats::{Spec, canonical};
+use crate::formats::{FORMATS, Spec, canonical};
 use crate::migrate::{self, Outcome};
 use crate::record::{Field, Kind};
 use crate::residue::{Merged, Stage, merge, refused, says_the_same, strip};
@@ -238,8 +238,11 @@ fn read<'a>(from: &Format, parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<R
     if maps.is_empty() {
         return Ok(reader);
     }
+    // A stream may be of any of them.
+    let names = FORMATS.iter().flat_map(|format| format.folders).copied();
+    let moves = relocate::Moves { maps, names: names.collect() };
     Ok(Box::new(reader.map(move |mut item| {
-        item.iter_mut().for_each(|located| relocate::record(&mut located.value, maps));
+        item.iter_mut().for_each(|located| moves.record(&mut located.value));
         item
     })))
 }

@@ -7,32 +7,85 @@ use crate::record::{Field, Kind, Node, Record, Value};
 /// An old path and the new one.
 pub type Map = (String, String);
 
-/// Rewrites the paths by which a session is found: its folder, that of a run, and the file of the
-/// session that it was made from. What was said stays as it was said.
-pub fn record(record: &mut Record, maps: &[Map]) {
-    if !matches!(record.kind, Kind::Session | Kind::Run) {
-        return;
-    }
-    path(&mut record.node, Field::Cwd, maps);
-    if let Some(Value::Node(parent)) = record.node.get_mut(Field::ParentSession) {
-        path(parent, Field::Path, maps);
-    }
-    // Where a format tells of more folders than the model knows.
-    if let Some(extra) = record.node.json(Field::Extra).cloned() {
-        let mut new = Extra::default();
-        for (key, value) in extra.members() {
-            match text::decode(value).and_then(|old| moved(&old, maps)) {
-                Some(moved) => new.add(key, Json::string(&moved).as_bytes()),
-                None => new.add(key, value),
-            }
-        }
-        new.finish().into_iter().for_each(|new| record.node.set(Field::Extra, new));
-    }
+/// What moves, and where to.
+pub struct Moves<'m> {
+    /// The first that fits counts.
+    pub maps: &'m [Map],
+    /// Members that are folders or files in what the model has no fields for.
+    pub names: Vec<&'static str>,
 }
 
-fn path(node: &mut Node, field: Field, maps: &[Map]) {
-    if let Some(moved) = node.text(field).and_then(|old| moved(&old, maps)) {
-        node.set(field, Json::string(&moved));
+/// What a format tells of a session, a run or a state beyond the model's fields.
+const TOLD: [Field; 4] = [Field::Extra, Field::Meta, Field::Context, Field::Runtime];
+
+/// So deep is looked for folders.
+const DEEPEST: usize = 16;
+
+impl Moves<'_> {
+    /// Rewrites the paths by which a session is found: its folder, those of its runs and of what is
+    /// stored of its state, and the file of the session that it was made from. What was said stays
+    /// as it was said.
+    pub fn record(&self, record: &mut Record) {
+        let stored = record.kind == Kind::Snapshot;
+        if !stored && !matches!(record.kind, Kind::Session | Kind::Run) {
+            return;
+        }
+        let node = &mut record.node;
+        let mut changed = self.path(node, Field::Cwd);
+        if let Some(Value::Node(parent)) = node.get_mut(Field::ParentSession) {
+            changed |= self.path(parent, Field::Path);
+        }
+        for field in TOLD {
+            // Where a format tells of more folders than the model knows. Beside a state stands what
+            // was said, too.
+            let any = field == Field::Extra && !stored;
+            let new = node.json(field).and_then(|told| self.inside(told, any, DEEPEST));
+            changed |= new.is_some();
+            new.into_iter().for_each(|new| node.set(field, new));
+        }
+        if changed && !stored {
+            // It spells the old folders; that of a state is the text of its messages.
+            node.take(Field::Raw);
+        }
+    }
+
+    fn path(&self, node: &mut Node, field: Field) -> bool {
+        let new = node.text(field).and_then(|old| moved(&old, self.maps));
+        new.iter().for_each(|new| node.set(field, Json::string(new)));
+        new.is_some()
+    }
+
+    /// A value with what moves in it; `None` if nothing does. Of the outermost object `any` member
+    /// may be a path, else only those that are called so.
+    fn inside(&self, value: &Json, any: bool, depth: usize) -> Option<Json> {
+        let depth = depth.checked_sub(1)?;
+        let mut changed = false;
+        let mut new = |spelled: &[u8], is_path: bool| {
+            let text = text::decode(spelled).filter(|_| is_path);
+            let path = text.and_then(|old| moved(&old, self.maps));
+            let new = path.map(|path| Json::string(&path)).or_else(|| {
+                self.inside(&Json::checked(value.bytes().slice_ref(spelled)), false, depth)
+            });
+            changed |= new.is_some();
+            new.map_or_else(|| spelled.to_vec(), |new| new.as_bytes().to_vec())
+        };
+        let out = match value.as_bytes().first() {
+            Some(b'{') => {
+                let mut out = Extra::default();
+                for (key, member) in value.members() {
+                    let named = any || self.names.iter().any(|name| text::is(key, name));
+                    out.add(key, &new(member, named));
+                }
+                out.finish()
+            }
+            Some(b'[') => {
+                let items: Vec<_> =
+                    value.elements().map(|item| new(item.as_bytes(), false)).collect();
+                Some(Json::checked([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into()))
+            }
+            _ => None,
+        };
+        out.filter(|_| changed)
     }
 }
 

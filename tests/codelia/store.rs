@@ -473,3 +473,49 @@ fn a_state_that_was_left_behind_and_a_damaged_log_come_back() {
         .expect("UTF-8");
     assert!(one.contains("Which lamps are"));
 }
+
+#[test]
+fn a_whole_session_moves_with_every_folder_that_it_names() {
+    const ID: &str = "b1d0a7e4-6c55-4d0b-9a57-5a8f8e0c9d22";
+    const RUN: &str = "3f0c5a52-9d0e-4c0a-8f3e-0b7f6f1c2d11";
+    let said = "Is /home/ada/lamps/wick there?";
+    let run = format!(
+        r#"{{"type":"header","schema_version":1,"run_id":"{RUN}","session_id":"{ID}","started_at":"2026-09-14T08:30:00.000Z","runtime":{{"cwd":"/home/ada/lamps","sandbox_root":"/home/ada/box"}},"meta":{{"runtime_environment":{{"workspace":{{"root":"/home/ada/lamps","note":"/home/ada"}}}}}}}}
+{{"type":"run.start","run_id":"{RUN}","session_id":"{ID}","ts":"2026-09-14T08:30:00.000Z","input":{{"type":"text","text":"{said}"}},"ui_context":{{"cwd":"/home/ada/lamps","active_file":"/home/ada/lamps/wick"}}}}
+"#
+    );
+    let state = format!(
+        r#"{{"schema_version":1,"session_id":"{ID}","updated_at":"2026-09-14T08:30:08.357Z","run_id":"{RUN}","messages":[{{"role":"user","content":"/home/ada/lamps"}},{{"role":"user","content":"{said}"}}],"meta":{{"codelia_workspace_root":"/home/ada/lamps","codelia_resume_context":{{"workspace_root":"/home/ada/lamps","working_dir":"/home/ada/lamps/src","initial_agents":[{{"path":"/home/ada/lamps/AGENTS.md","mtime_ms":1.5}}]}}}}}}"#
+    ) + "\n";
+    let dir = Dir::new();
+    dir.write(&format!("in/sessions/2026/09/14/{RUN}.jsonl"), run.as_bytes());
+    dir.write(&format!("in/sessions/state/{ID}.json"), state.as_bytes());
+    for to in ["codelia@1", "codelia@2", "codelia"] {
+        let args = ["convert", "-t", to, "--layout", "native", "--map-path", "/home/ada=/srv"];
+        let (code, told) = dir.exit(&[&args[..], &["--out-dir", to, "in"]].concat());
+        assert_eq!(code, 0, "{told}");
+        assert!(!told.contains("warning"), "{told}");
+        let mut text = String::new();
+        for (name, bytes) in contents(&dir.path(to)) {
+            if !name.ends_with("state.db") {
+                text += &String::from_utf8(bytes).expect("UTF-8");
+            }
+        }
+        if to == "codelia@2" {
+            let db = Connection::open(dir.path(to).join("sessions/state.db")).expect("a database");
+            let query = "SELECT meta_json || workspace_root FROM session_state";
+            text += &db.query_row(query, [], |row| row.get::<_, String>(0)).expect("a row");
+        }
+        let moved = ["lamps", "lamps/src", "lamps/AGENTS.md", "lamps/wick", "box"];
+        for name in moved {
+            assert!(text.contains(&format!("/srv/{name}")), "{to}: {name}: {text}");
+        }
+        let stays = [said, r#""content":"/home/ada/lamps""#, r#""note":"/home/ada""#];
+        let mut rest = text.clone();
+        for stay in stays {
+            assert!(rest.contains(stay), "{to}: {stay}: {text}");
+            rest = rest.replace(stay, "");
+        }
+        assert!(!rest.contains("/home/ada"), "{to}: {rest}");
+    }
+}

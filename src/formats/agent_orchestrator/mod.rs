@@ -67,6 +67,7 @@ pub static FORMAT: Format = Format {
     member: None,
     index: None,
     roster: None,
+    folders: &[],
     home: None,
     stem,
     sniff,

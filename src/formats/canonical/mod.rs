@@ -42,6 +42,7 @@ pub static FORMAT: Format = Format {
     member: None,
     index: None,
     roster: None,
+    folders: &[],
     home: None,
     stem: str::to_owned,
     sniff,

@@ -55,6 +55,18 @@ use std::ops::ControlFlow;
 
 const NAME: &str = "codelia";
 
+/// Where headers, inputs and states tell of the folders that a session works in, and of files there.
+const FOLDERS: &[&str] = &[
+    "cwd",
+    "root",
+    "workspace_root",
+    "codelia_workspace_root",
+    "working_dir",
+    "sandbox_root",
+    "active_file",
+    "path",
+];
+
 /// The row of the table.
 pub static FORMAT: Format = Format {
     name: NAME,
@@ -84,6 +96,7 @@ pub static FORMAT: Format = Format {
     member: Some(names::member),
     index: None,
     roster: Some(read::roster),
+    folders: FOLDERS,
     home: Some(names::home),
     stem: str::to_owned,
     sniff,

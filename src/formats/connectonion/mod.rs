@@ -69,6 +69,7 @@ pub static FORMAT: Format = Format {
     member: None,
     index: Some(run::summary_of),
     roster: None,
+    folders: &[],
     home: None,
     stem: str::to_owned,
     sniff,

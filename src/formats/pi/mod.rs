@@ -85,6 +85,7 @@ pub static FORMAT: Format = Format {
     member: None,
     index: None,
     roster: None,
+    folders: &[],
     home: None,
     stem: str::to_owned,
     sniff,
