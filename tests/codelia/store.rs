@@ -519,3 +519,40 @@ fn a_whole_session_moves_with_every_folder_that_it_names() {
         assert!(!rest.contains("/home/ada"), "{to}: {rest}");
     }
 }
+
+#[test]
+fn a_session_without_runs_has_the_time_and_the_folder_of_its_state() {
+    const ID: &str = "b1d0a7e4-6c55-4d0b-9a57-5a8f8e0c9d22";
+    let state = own("codelia/v1/state");
+    let dir = Dir::new();
+    dir.write(&format!("first/sessions/state/{ID}.json"), &state);
+    dir.write("alone.json", &state);
+    let newer = ["convert", "-t", "codelia@2", "--layout", "native", "--out-dir", "newer", "first"];
+    assert_eq!(dir.exit(&newer).0, 0);
+    dir.write("row/sessions/state.db", &read(&dir.path("newer/sessions/state.db")));
+    for input in ["first", "newer", "row", "alone.json"] {
+        let out = format!("{}.out", input.trim_end_matches(".json"));
+        let (code, said) = dir.exit(&["convert", "-t", "pi", "--out-dir", &out, input]);
+        assert_eq!(code, 0, "{input}: {said}");
+        assert_eq!(said.contains("nothing of what was said is there"), input == "row", "{said}");
+        let text = read(&files(&dir.path(&out))[0]);
+        let text = String::from_utf8(text).expect("UTF-8");
+        let header = text.lines().next().expect("a header");
+        for told in ["\"timestamp\":\"2026-09-14T08:30:08.357Z\"", "\"cwd\":\"/home/ada/灯台\""] {
+            assert!(header.contains(told), "{input}: {header}");
+        }
+        if input == "row" {
+            continue;
+        }
+        let version = if input == "newer" { "codelia@2" } else { "codelia@1" };
+        let home = ["convert", "-t", version, "--layout", "native", "--out-dir", "home", &out];
+        let (code, said) = dir.exit(&[&home[..], &["--force"]].concat());
+        assert_eq!(code, 0, "{input}: {said}");
+        if version == "codelia@1" {
+            let back = read(&dir.path(&format!("home/sessions/state/{ID}.json")));
+            assert_same(&back, &state, input);
+        } else {
+            assert_eq!(rows(&dir.path("home")), rows(&dir.path("newer")));
+        }
+    }
+}

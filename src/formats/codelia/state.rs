@@ -280,7 +280,22 @@ fn session(snapshot: &mut Node, file: Option<Node>) -> Record {
         snapshot.take(from).into_iter().for_each(|value| session.node.set(to, value));
     }
     file.into_iter().for_each(|file| session.node.set(Field::File, file));
+    workspace(snapshot).into_iter().for_each(|cwd| session.node.set(Field::Cwd, cwd));
     session
+}
+
+/// The folder that a session worked in, as its state tells.
+#[must_use]
+pub fn workspace(snapshot: &Node) -> Option<Json> {
+    let meta = snapshot.json(Field::Meta);
+    let resumed = || meta?.member("codelia_resume_context")?.member("working_dir");
+    let root = || meta?.member("codelia_workspace_root");
+    let column = || snapshot.json(Field::Extra)?.member("workspace_root");
+    let is_text = |value: &Json| value.text().is_some();
+    resumed()
+        .filter(is_text)
+        .or_else(|| root().filter(is_text))
+        .or_else(|| column().filter(is_text))
 }
 
 /// Shows a state, which is all that the schema speaks of.

@@ -69,7 +69,7 @@ pub fn open_whole<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader
     let none = runs.is_empty();
     let mut records = Records::over(parts, cx, runs, stores, "")?;
     if let Some(id) = id.filter(|_| none) {
-        records.without_runs(id);
+        records.without_runs(id)?;
     }
     Ok(Box::new(records))
 }
@@ -126,15 +126,39 @@ pub fn roster(parts: &mut dyn Parts) -> Result<Vec<String>> {
 }
 
 impl Records<'_> {
-    /// Begins with the session alone.
-    fn without_runs(&mut self, id: Json) {
+    /// Begins with the session alone. What headers of runs would say is taken from its state.
+    fn without_runs(&mut self, id: Json) -> Result<()> {
         self.history = Some(History::new(Maker::new(self.cx.options.ids, id.as_bytes())));
         self.run = Run { ended: true, ..Run::default() };
         let mut session = Record::new(Kind::Session);
         let source = format!("{NAME}@{}", self.stores.version());
         session.node.set(Field::Source, Json::string(&source));
         session.node.set(Field::Id, id);
+        let told = self.told()?;
+        for (field, value) in [
+            (Field::Updated, told.json(Field::Updated).cloned()),
+            (Field::Cwd, state::workspace(&told)),
+        ] {
+            value.into_iter().for_each(|value| session.node.set(field, value));
+        }
         self.ready.push_back(Located { value: session, at: Position::default() });
+        Ok(())
+    }
+
+    /// What is stored beside the messages.
+    fn told(&mut self) -> Result<Node> {
+        let mut told = Node::default();
+        if let Some((row, _)) = &self.stores.row {
+            row.fill(&mut told, 0, None);
+        } else if let Some(place) = &self.stores.state {
+            let limit = self.cx.options.max_line;
+            let surveyed = state::survey(self.parts.open(&place.name)?, limit)?;
+            // What is wrong with it is said when it is read for good.
+            let mut read = || state::read(self.parts.open(&place.name)?, self.cx);
+            let snapshot = surveyed.or_else(|| read().ok().map(|state| state.snapshot));
+            told = snapshot.map(|snapshot| snapshot.node).unwrap_or_default();
+        }
+        Ok(told)
     }
 
     /// The state, at which the session stands.
@@ -182,7 +206,12 @@ impl Records<'_> {
         let Some(place) = self.stores.log.take() else {
             let Some((row, part)) = row else { return Ok(()) };
             let at = Position { part, ..Position::default() };
-            self.cx.report(Diagnostic::new(Code::NoMessageLog, Code::NoMessageLog.title()).at(at));
+            let empty = self.history.as_ref().is_none_or(|history| history.last().is_none());
+            let message = match empty {
+                true => "message log is missing: nothing of what was said is there",
+                false => Code::NoMessageLog.title(),
+            };
+            self.cx.report(Diagnostic::new(Code::NoMessageLog, message).at(at));
             row.fill(&mut snapshot.node, 0, None);
             self.ready.push_back(Located { value: snapshot, at });
             return Ok(());
