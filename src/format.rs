@@ -129,6 +129,9 @@ pub struct Named<'n> {
     pub stem: &'n str,
     /// The version that was written.
     pub version: u32,
+    /// Which of the sessions it is that would have one name; from 1 on. One without a number of
+    /// its own gets one behind its name.
+    pub nth: u64,
 }
 
 /// What migration does from one version to the next, for people.

@@ -128,6 +128,16 @@ pub trait Sink {
         false
     }
 
+    /// Takes the place of a part below the folder of all sessions; false if another output of the
+    /// same run has it.
+    ///
+    /// # Errors
+    /// If it leads elsewhere, or is that of an input.
+    fn takes(&mut self, name: &str) -> Result<bool> {
+        let _ = name;
+        Ok(true)
+    }
+
     /// Whether parts are put where those that are read stand, so that what is not created stays.
     fn is_in_place(&self) -> bool {
         false

@@ -27,7 +27,8 @@ fn native(to: &str) -> Vec<String> {
 fn files_get_the_names_that_their_software_gives_them() {
     let time = "2026-01-03T08-20-55-301Z_0a1b2c3d-0000-4000-8000-000000000001.jsonl";
     assert_eq!(native("pi@2"), [format!("--home-ada-my.app--/{time}")]);
-    assert_eq!(native("connectonion@2"), ["sessions/session.yaml"]);
+    let id = "0a1b2c3d-0000-4000-8000-000000000001";
+    assert_eq!(native("connectonion@2"), [format!("sessions/{id}.yaml")]);
     assert_eq!(native("connectonion@1"), ["sessions/session_2026-01-03_08-20-55.yaml"]);
     assert_eq!(native("connectonion@3"), ["evals/what_is_in_home_ada_my_app/run_1.yaml"]);
     assert_eq!(native("agent-orchestrator"), ["a_session.jsonl", "a_session.meta.json"]);
@@ -99,4 +100,42 @@ fn a_session_moves_and_what_was_said_stays() {
     let wrong = ["convert", "-t", "pi@3", "-o", "x", "--map-path", "/home", "s.jsonl"];
     let (code, said) = dir.exit(&wrong);
     assert!(code == 2 && said.contains("OLD=NEW"), "{said}");
+}
+
+#[test]
+fn sessions_that_would_have_one_name_get_numbers() {
+    let dir = Dir::new();
+    for n in 1..=3 {
+        let session = SESSION.replace("000000000001", &format!("00000000000{n}"));
+        dir.write(&format!("in/s{n}.jsonl"), session.as_bytes());
+    }
+    let tides = String::from_utf8(own("connectonion/v3/tides")).expect("UTF-8");
+    dir.write("in/t.yaml", tides.as_bytes());
+    dir.write("in/u.yaml", tides.replace("3.2", "3.3").as_bytes());
+    let harbour = own("connectonion/v2/harbour");
+    dir.write("in/h.yaml", &harbour);
+    dir.write("in/i.yaml", &harbour);
+    let names = |to: &str, more: &[&str]| {
+        let args = ["convert", "-t", to, "--layout", "native", "--out-dir", to, "--jobs", "1"];
+        let (code, said) = dir.exit(&[&args[..], more, &["in"]].concat());
+        assert_eq!(code, 0, "{to}: {said}");
+        let names = dir.names().into_iter();
+        names.filter_map(|n| n.strip_prefix(&format!("{to}/")).map(str::to_owned)).collect()
+    };
+    let runs: Vec<String> = names("connectonion@3", &[]);
+    let of = |slug: &str| runs.iter().filter(|n| n.contains(slug)).cloned().collect::<Vec<_>>();
+    let asked = |n: u32| format!("evals/what_is_in_home_ada_my_app/run_{n}.yaml");
+    assert_eq!(of("what_is_in"), [asked(1), asked(2), asked(3)]);
+    assert_eq!(of("high_water").len(), 2, "{runs:?}");
+    assert_eq!(runs.len(), 7, "{runs:?}");
+    assert_eq!(names("connectonion@3", &["--force"]), runs);
+    let files: Vec<String> = names("connectonion@2", &[]);
+    assert_eq!(files.len(), 7, "{files:?}");
+    for name in ["harbour", "harbour-2", "0a1b2c3d-0000-4000-8000-000000000002"] {
+        assert!(files.contains(&format!("sessions/{name}.yaml")), "{files:?}");
+    }
+    // Two copies of a session have one name in its own software, too.
+    dir.write("in/s4.jsonl", SESSION.as_bytes());
+    let tree: Vec<String> = names("pi@3", &[]);
+    assert_eq!(tree.iter().filter(|n| n.ends_with("-2.jsonl")).count(), 3, "{tree:?}");
 }

@@ -115,7 +115,7 @@ fn says_at_home(
 }
 
 fn is_no_fault_of_the_session(error: &Error) -> bool {
-    matches!(error.code(), Code::Io | Code::OutputName | Code::Exists)
+    matches!(error.code(), Code::Io | Code::OutputName | Code::Exists | Code::OutputTaken)
 }
 
 /// Whether the target is what the source is, so that residue stays where it is, or is just left out.
@@ -146,7 +146,7 @@ fn plainly(
         }
         let mut stage = Stage::before(sink);
         let done = migrate::run(from, input, &mut stage.create("")?, target, cx)?;
-        let name = native(to, named, &stage, cx)?;
+        let name = native(to, named, &mut stage, cx)?;
         return stage.finish(None, name).map(|()| done);
     }
     if same && version == target && !shares(from, parts) && !moves {
@@ -155,7 +155,7 @@ fn plainly(
         }
         let mut stage = Stage::before(sink);
         let done = copy(from, version, parts, &mut stage, cx)?;
-        let name = native(to, named, &stage, cx)?;
+        let name = native(to, named, &mut stage, cx)?;
         return stage.finish(None, name).map(|()| done);
     }
     let carrier = to.format.carrier.filter(|_| cx.options.residue);

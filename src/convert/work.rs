@@ -150,7 +150,7 @@ impl<'a> Work<'a> {
             let mut stage = Stage::before(sink);
             let count = self.records(parts, &mut stage)?;
             if is_whole(self.cx.log) {
-                let native = native(self.to, named, &stage, self.cx)?;
+                let native = native(self.to, named, &mut stage, self.cx)?;
                 return stage.finish(None, native).map(|()| count);
             }
             count
@@ -182,7 +182,7 @@ impl<'a> Work<'a> {
         if self.cx.options.compare {
             self.compare(parts, &mut stage)?;
         }
-        let native = native(self.to, named, &stage, self.cx)?;
+        let native = native(self.to, named, &mut stage, self.cx)?;
         let (Some(carrier), Some(trace)) = (carrier, self.trace.take()) else {
             return stage.finish(None, native).map(|()| count);
         };
@@ -224,14 +224,15 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Where the target's software would keep the session, and its ending.
+/// Where the target's software would keep the session, and its ending. Where another session of the
+/// run is kept there, it gets a number.
 ///
 /// # Errors
 /// If what was written cannot be read.
 pub fn native(
     to: Spec,
     named: Option<NativeFn>,
-    stage: &Stage<'_>,
+    stage: &mut Stage<'_>,
     cx: &Cx<'_>,
 ) -> Result<Option<(String, &'static str)>> {
     let Some(named) = named else { return Ok(None) };
@@ -250,6 +251,18 @@ pub fn native(
     }
     let stem = stage.stem().unwrap_or_default();
     let version = to.version().number;
-    let path = named(&Named { session: &session, asked: asked.as_deref(), stem: &stem, version });
-    Ok(Some((path, to.format.extensions[0])))
+    let ending = to.format.extensions[0];
+    let asked = asked.as_deref();
+    let at = |nth| named(&Named { session: &session, asked, stem: &stem, version, nth });
+    let first = at(1);
+    for nth in 1.. {
+        let path = match at(nth) {
+            path if nth > 1 && path == first => format!("{path}-{nth}"),
+            path => path,
+        };
+        if stage.takes(&format!("{path}{ending}"))? {
+            return Ok(Some((path, ending)));
+        }
+    }
+    Ok(None)
 }

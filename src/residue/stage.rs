@@ -72,6 +72,14 @@ impl<'s> Stage<'s> {
         self.parts.iter().map(head).collect()
     }
 
+    /// Takes the place of a part for the output; false if another one has it.
+    ///
+    /// # Errors
+    /// As [`Sink::takes`].
+    pub fn takes(&mut self, name: &str) -> Result<bool> {
+        self.sink.takes(name)
+    }
+
     /// Lends room outside of memory.
     pub fn room(&mut self) -> Result<Box<dyn Spool>> {
         self.sink.spool()

@@ -127,7 +127,7 @@ impl Output {
         }
         if !self.claims.take(target) {
             let message = format!("{} is another output of this run", target.display());
-            return Err(Error::request(Code::Exists, message));
+            return Err(Error::request(Code::OutputTaken, message));
         }
         self.claimed.insert(target.to_owned());
         Ok(())
@@ -396,6 +396,17 @@ impl Sink for Output {
             self.changes.push((target, change));
         }
         Ok(())
+    }
+
+    fn takes(&mut self, name: &str) -> Result<bool> {
+        let Some(target) = self.part(name)? else { return Ok(true) };
+        if self.claimed.contains(&target) {
+            return Ok(true);
+        }
+        if Stands::at(&target) != Stands::Nothing {
+            self.claims.check(&target)?;
+        }
+        Ok(self.claims.take(&target) && self.claimed.insert(target))
     }
 
     fn is_native(&self) -> bool {

@@ -100,14 +100,22 @@ pub static FORMAT: Format = Format {
 };
 
 /// `sessions/<name>`, with the time in version 1, or `evals/<slug of what was asked>/run_1`: below
-/// `.co`.
+/// `.co`. The name is the agent's. In version 2 it is the session's identifier if it has one, and a
+/// session of no agent has the name that its file would have elsewhere.
 fn native(named: &Named<'_>) -> String {
     let text = |field| named.session.text(field).unwrap_or_default();
     let fits = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
-    let name: String = text(Field::Agent).chars().map(fits).take(200).collect();
+    let agent = text(Field::Agent);
+    let name = match text(Field::Id) {
+        _ if named.version == 1 => agent,
+        id if !id.is_empty() => id,
+        _ if agent == NAMELESS => named.stem.to_owned(),
+        _ => agent,
+    };
+    let name: String = name.chars().map(fits).take(200).collect();
     let name = if name.is_empty() { "default".to_owned() } else { name };
     match named.version {
-        RUN => format!("/evals/{}/run_1", slug(named.asked.unwrap_or_default())),
+        RUN => format!("/evals/{}/run_{}", slug(named.asked.unwrap_or_default()), named.nth),
         1 => {
             let time = times::read(&Json::string(&text(Field::Created))).map(times::in_seconds);
             let time = time.unwrap_or_default().replace(':', "-").replace(' ', "_");
@@ -169,8 +177,11 @@ fn made(head: &str, whole: bool) -> Option<(Confidence, Made)> {
 /// The name of the agent: that of a session from elsewhere, which has no agent's.
 fn agent(session: &Node) -> Json {
     let name = session.json(Field::Agent).or(session.json(Field::Name)).cloned();
-    name.unwrap_or(Json::constant("\"session\""))
+    name.unwrap_or_else(|| Json::string(NAMELESS))
 }
+
+/// What the agent of a session is called that has none.
+const NAMELESS: &str = "session";
 
 /// A time as the real software writes it, which knows no zones; one that names none is its own.
 fn time(time: &Json) -> Json {
