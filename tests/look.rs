@@ -244,3 +244,17 @@ fn a_conversion_differs_by_what_it_reports() {
     assert!(!counts.is_same() && found.dropped() > 0, "{counts:?}");
     assert_eq!(counts.only_b, 0, "{counts:?}");
 }
+
+#[test]
+fn a_tool_of_which_nothing_is_said_did_not_fail() {
+    let dir = Dir::new();
+    dir.copy("connectonion/v3/tides", "run.yaml");
+    assert_eq!(dir.exit(&["convert", "-t", "pi", "-o", "p.jsonl", "run.yaml"]).0, 0);
+    let (exit, said) = dir.said(&["diff", "--context", "run.yaml", "p.jsonl"]);
+    assert_eq!(exit, 0, "{said}");
+    let text = String::from_utf8(common::read(&dir.path("p.jsonl"))).expect("UTF-8");
+    let failed = text.replacen("\"isError\":false", "\"isError\":true", 1);
+    dir.write("q.jsonl", failed.as_bytes());
+    let (exit, said) = dir.said(&["diff", "--context", "run.yaml", "q.jsonl"]);
+    assert!(exit == 1 && said.contains("is_error"), "{said}");
+}

@@ -12,7 +12,7 @@ use crate::format::{Cx, Format, Parts};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Located;
-use crate::record::{Field, Kind, Record};
+use crate::record::{Field, Kind, Node, Record, Value};
 use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
 
@@ -137,7 +137,11 @@ fn records<'a>(
 ) -> error::Result<Records<'a>> {
     let cx = if first { side.cx } else { side.quiet };
     if request.context {
-        return Ok(Box::new(context::sent(side.format, side.parts, cx, side.quiet)?));
+        let sent = context::sent(side.format, side.parts, cx, side.quiet)?;
+        return Ok(Box::new(sent.map(|mut item| {
+            item.iter_mut().for_each(|located| without_success(&mut located.value.node));
+            item
+        })));
     }
     let (carrier, mut last) = (side.format.carrier, None);
     let mut counts = move |item: &mut error::Result<Located<Record>>| {
@@ -150,6 +154,17 @@ fn records<'a>(
     };
     let records = (side.format.read)(side.parts, cx)?;
     Ok(Box::new(records.filter_map(move |mut item| counts(&mut item).then_some(item))))
+}
+
+/// Takes out that a tool did not fail, which some formats say and others leave out: a model is told
+/// of failures only.
+fn without_success(message: &mut Node) {
+    let Some(Value::Nodes(blocks)) = message.get_mut(Field::Content) else { return };
+    for block in blocks {
+        if block.json(Field::IsError).is_some_and(|failed| failed.as_bytes() == b"false") {
+            block.take(Field::IsError);
+        }
+    }
 }
 
 /// Whether a record says nothing: a blank line, or what is known only at the end of a file.
