@@ -285,3 +285,27 @@ fn without_residue_a_file_of_the_same_format_is_what_it_would_have_been_at_once(
         assert_eq!(stripped.len(), at_once.len());
     }
 }
+
+#[test]
+fn a_file_that_is_cut_before_its_residue_ends_is_told_as_cut() {
+    for (to, name) in [("connectonion@2", "away.yaml"), ("connectonion@3", "run.yaml")] {
+        let dir = Dir::new();
+        dir.copy("pi/v3/everything", "in.jsonl");
+        assert_eq!(dir.exit(&["convert", "-t", to, "-o", name, "in.jsonl"]).0, 0);
+        let text = read(&dir.path(name));
+        let list = memchr::memmem::find(&text, b"\nx_copyist:").expect("residue");
+        // In the middle of what carries it, and of the last message before it.
+        let message = list - 4;
+        for cut in [message, list + 5, list + 30, list + 100] {
+            dir.write(name, &text[..cut]);
+            let args = ["convert", "-t", "pi", "--on-error", "keep", "--force", "-o", "o", name];
+            let (code, said) = dir.exit(&args);
+            let told = ["cut", "not closed"].iter().any(|word| said.contains(word));
+            assert!(code == 1 && told, "{to} {cut}: {code} {said}");
+            assert!(!said.contains("CY0624"), "{to} {cut}: {said}");
+            assert!(!said.contains("belongs to no message"), "{to} {cut}: {said}");
+            let (code, said) = dir.exit(&["validate", name]);
+            assert!(code == 1, "{to} {cut}: {code} {said}");
+        }
+    }
+}

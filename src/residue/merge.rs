@@ -167,7 +167,8 @@ fn now(
             now.shelf.add(&located.value)?;
         }
     }
-    if marked && !carries {
+    // What was cut off was not dropped.
+    if marked && !carries && cx.log.count_of(Code::YamlCutShort) == 0 {
         let message =
             "the file was converted, and a program that wrote it again dropped the residue";
         cx.report(Diagnostic::new(Code::ResidueGone, message));

@@ -22,12 +22,13 @@ use crate::format::{Cx, Parts, Reader};
 use crate::json::Json;
 use crate::mapping::Spacing;
 use crate::position::{Located, Position};
-use crate::record::{Field, Node, Record, Value};
+use crate::record::{Field, Node, Record};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Event, Events, Limits, What};
 use crate::yaml::write::Style;
 use bytes::Bytes;
-use early::Aside;
+use early::Early;
+use end::Converted;
 pub use pieces::pieces;
 use remark::Before;
 use std::collections::{HashSet, VecDeque};
@@ -69,9 +70,8 @@ pub fn open<'a>(
         turns_seen: 0,
         listed: None,
         nulled: false,
-        passed: false,
-        prompt: None,
-        aside: None,
+        early: Early::default(),
+        converted: Converted::default(),
         written: Vec::new(),
     }))
 }
@@ -137,12 +137,10 @@ struct Records<'a> {
     listed: Option<u64>,
     /// Whether `messages` is there and `null`.
     nulled: bool,
-    /// Whether the messages stand before the turns, and were passed over.
-    passed: bool,
-    /// The system prompt, which stands between turns and messages, where these come late.
-    prompt: Option<Value>,
-    /// Where the reading goes on behind messages that are read last.
-    aside: Option<Aside>,
+    /// What was passed over, and is read last.
+    early: Early,
+    /// What tells a converted file.
+    converted: Converted,
     /// A record as JSON, as it is written.
     written: Vec<u8>,
 }
@@ -202,10 +200,12 @@ impl Records<'_> {
             (Stage::Start, _) => Err(not_a_session(event.at)),
             (Stage::Top, What::MappingEnd) => self.end(),
             (Stage::Top, _) => self.member(event),
-            (Stage::Turns, What::SequenceEnd) if self.aside.is_some() => {
+            (Stage::Turns, What::SequenceEnd) if self.early.aside.is_some() => {
                 self.read_messages().map(drop)
             }
-            (Stage::Messages, What::MappingEnd) if self.aside.is_some() => self.return_to_end(),
+            (Stage::Messages, What::MappingEnd) if self.early.aside.is_some() => {
+                self.return_to_end()
+            }
             (Stage::Turns, What::SequenceEnd) | (Stage::Messages, What::MappingEnd) => {
                 self.shadow.yaml.end();
                 self.stage = Stage::Top;
@@ -328,7 +328,7 @@ impl Records<'_> {
         let own = self.shadow.compare(end.byte, gap).flatten();
         let own = own.filter(|own| !first || !self.is_readable(own, &record.node));
         // What was passed over is a gap in it.
-        let own = own.filter(|_| !self.passed);
+        let own = own.filter(|_| !self.early.passed);
         self.keep_prompt(&mut record.node);
         own.into_iter().for_each(|own| record.node.set(Field::Raw, Json::string(&own)));
         if first {
@@ -393,6 +393,7 @@ impl Records<'_> {
         }
         self.own_spelling(&mut record, gap);
         self.turns_seen += 1;
+        self.converted.look(&record.node);
         let told = (self.shape.lists == Lists::Elsewhere).then(|| Told::of(&record));
         self.push(record, at);
         if let Some(told) = told {

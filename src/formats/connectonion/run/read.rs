@@ -179,8 +179,13 @@ impl Records<'_> {
                 return Ok(Some(Located { value: record, at }));
             }
             _ => {
-                let message = "a line that belongs to no message";
-                let found = Diagnostic::new(Code::Syntax, message).at(at).showing(&bytes, 0);
+                let (code, message) = match self.stage {
+                    Stage::Closed | Stage::Carried if is_cut_residue(&line) => {
+                        (Code::CutShort, "`x_copyist`, which the file ends with, is cut off")
+                    }
+                    _ => (Code::Syntax, "a line that belongs to no message"),
+                };
+                let found = Diagnostic::new(code, message).at(at).showing(&bytes, 0);
                 let mut line = self.kept(Error::damaged(found), &bytes, at)?;
                 if matches!(self.stage, Stage::Closed | Stage::Carried) {
                     line.value.node.set(Field::Layout, Json::constant("\"behind\""));
@@ -257,6 +262,13 @@ impl Records<'_> {
         record.node.set(Field::File, file);
         Ok(Some(Located { value: record, at }))
     }
+}
+
+/// Whether a line behind the messages is the beginning of one that carries residue.
+fn is_cut_residue(line: &Line<'_>) -> bool {
+    let begins = format!("{KEY}:").as_bytes().starts_with(line.bytes);
+    !line.terminated
+        && (begins || b"- \"".starts_with(line.bytes) || line.bytes.starts_with(b"- \""))
 }
 
 /// The chunk of residue that an item of the list is.

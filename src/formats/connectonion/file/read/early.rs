@@ -10,9 +10,20 @@ use super::super::shadow::{Shadow, Tee};
 use super::super::top::Lists;
 use super::{Records, Stage};
 use crate::error::Result;
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::{Field, Kind, Node, Record, Value};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Event, Events, What};
+
+/// What stands early and is read late.
+#[derive(Default)]
+pub(super) struct Early {
+    /// Whether turns or messages were passed over.
+    pub passed: bool,
+    /// The system prompt, which stands between both.
+    prompt: Option<Value>,
+    /// Where the reading goes on behind them.
+    pub aside: Option<Aside>,
+}
 
 /// A reading that waits for others.
 pub(super) struct Aside {
@@ -26,20 +37,20 @@ pub(super) struct Aside {
 impl Records<'_> {
     /// Whether turns or messages that begin now are to be read at the end.
     pub(super) fn is_early(&self) -> bool {
-        let first = !self.names.contains("turns") && self.aside.is_none();
-        self.passed || (first && self.shape.lists == Lists::Behind)
+        let first = !self.names.contains("turns") && self.early.aside.is_none();
+        self.early.passed || (first && self.shape.lists == Lists::Behind)
     }
 
     /// Keeps the prompt of a top that was read whole, to be given in its usual place.
     pub(super) fn keep_prompt(&mut self, top: &mut Node) {
-        if self.passed {
-            self.prompt = top.take(Field::SystemPrompt);
+        if self.early.passed {
+            self.early.prompt = top.take(Field::SystemPrompt);
         }
     }
 
     /// Passes over turns or messages.
     pub(super) fn pass(&mut self, value: Event) -> Result<()> {
-        self.passed = true;
+        self.early.passed = true;
         self.skip(value)?;
         // They are said where they are read.
         self.nodes.comments.clear();
@@ -68,11 +79,11 @@ impl Records<'_> {
 
     /// Reads what was passed over; false if that is nothing.
     pub(super) fn read_passed(&mut self, whole: bool) -> Result<bool> {
-        if !std::mem::take(&mut self.passed) {
+        if !std::mem::take(&mut self.early.passed) {
             return Ok(false);
         }
         let (events, nodes, shadow) = self.anew()?;
-        self.aside = Some(Aside { events, nodes, shadow, whole });
+        self.early.aside = Some(Aside { events, nodes, shadow, whole });
         match self.go_to("turns") {
             Err(error) if whole => Err(error),
             Ok(true) => Ok(true),
@@ -83,7 +94,7 @@ impl Records<'_> {
     /// Reads messages that were passed over, and then goes on where the file ended.
     pub(super) fn read_messages(&mut self) -> Result<bool> {
         self.anew()?;
-        if let Some(prompt) = self.prompt.take() {
+        if let Some(prompt) = self.early.prompt.take() {
             let mut record = Record::new(Kind::Session);
             record.node.set(Field::SystemPrompt, prompt);
             self.push(record, self.nodes.end);
@@ -136,7 +147,7 @@ impl Records<'_> {
 
     /// Goes on where the file ended.
     pub(super) fn return_to_end(&mut self) -> Result<()> {
-        let Some(Aside { events, nodes, shadow, whole }) = self.aside.take() else {
+        let Some(Aside { events, nodes, shadow, whole }) = self.early.aside.take() else {
             return Ok(());
         };
         (self.events, self.nodes, self.shadow) = (events, nodes, shadow);
@@ -149,7 +160,7 @@ impl Records<'_> {
 
     /// Whether the damage that stops the reading now was said when this was passed over.
     pub(super) fn is_said(&self) -> bool {
-        self.aside.as_ref().is_some_and(|aside| !aside.whole)
+        self.early.aside.as_ref().is_some_and(|aside| !aside.whole)
     }
 
     /// After damage, which has been said, reads what was passed over before it; `stage` is where
@@ -158,7 +169,10 @@ impl Records<'_> {
         let found = match self.is_said() {
             true => stage == Stage::Turns && self.read_messages().unwrap_or_default(),
             // What is wrong with it was found when it was passed.
-            false => self.read_passed(false).unwrap_or_default(),
+            false => {
+                self.say_cut();
+                self.read_passed(false).unwrap_or_default()
+            }
         };
         if !found {
             self.stage = Stage::Done;
