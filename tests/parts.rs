@@ -85,6 +85,8 @@ fn an_image_is_one_however_it_is_spelled() {
             }
             let out = String::from_utf8(to(&source, "codelia@1", false).0).expect("UTF-8");
             assert!(out.contains("data:image/png;base64,aGVsbG8="), "{part}: {out}");
+            // How closely it is looked at is a matter of the interface, not of one program.
+            assert_eq!(out.contains("\"detail\":\"high\""), part.contains("high"), "{out}");
         }
     }
 }

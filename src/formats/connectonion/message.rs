@@ -379,7 +379,11 @@ fn holds(field: Field, own: bool) -> bool {
     HELD.contains(&field) || (own && matches!(field, Field::Id | Field::Extra))
 }
 
-/// What is written of an image or a document; the first only where it comes from.
+fn has_detail(image: &Node) -> bool {
+    image.json(Field::Extra).is_some_and(media::is_detail)
+}
+
+/// What is written of an image or a document; the first not always.
 const MEDIA: &[Field] = &[Field::Extra, Field::Data, Field::MediaType, Field::Name];
 
 /// Names what of a message's content has no place.
@@ -396,7 +400,7 @@ fn unwritable(node: &Node, path: &str, own: bool, count: &dyn Fn(&str)) {
                 &[Field::Call, Field::Content]
             }
             () if block.is(Field::Type, block::TEXT) => &[Field::Text, Field::Extra],
-            () if is_media(block) && own => MEDIA,
+            () if is_media(block) && (own || has_detail(block)) => MEDIA,
             () if is_media(block) => MEDIA.get(1..).unwrap_or_default(),
             () if is_part(block) && (own || !is_strange(block)) => &[Field::Data],
             () => {
