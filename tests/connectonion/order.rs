@@ -168,3 +168,14 @@ fn a_sorted_file_that_is_cut_gives_what_is_whole_once() {
         assert_eq!(said, once, "{cut}");
     }
 }
+
+#[test]
+fn what_stands_behind_the_end_of_a_file_has_a_place_in_it() {
+    let source = own("connectonion/v3/tides");
+    let mut away = to(&source, "connectonion@2", true).0;
+    away.extend_from_slice(b"\n# so be it\n");
+    let (_, findings) = to(&away, "connectonion@3", true);
+    let places: Vec<_> = findings.diagnostics.iter().filter_map(|found| found.at).collect();
+    assert!(!places.is_empty(), "{:?}", findings.diagnostics);
+    assert!(places.iter().all(|at| at.byte <= away.len() as u64), "{places:?}");
+}

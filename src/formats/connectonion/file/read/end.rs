@@ -123,7 +123,10 @@ impl Records<'_> {
                 None => {
                     self.say_comments();
                     let end = Position { byte: u64::MAX, ..self.nodes.end };
-                    self.remark(end, "", Before::Top("end"));
+                    let told = self.remark(end, "", Before::Top("end"));
+                    if let Some(last) = self.ready.back_mut().filter(|_| told) {
+                        last.at.byte = self.nodes.end.byte;
+                    }
                     return Ok(());
                 }
                 Some(Event { what: What::Comment { .. }, at, .. }) => {
