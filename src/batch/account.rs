@@ -1,10 +1,11 @@
 //! What a run tells its journal, and what an earlier run told it.
 
+use super::found::{Said, files_of};
 use super::inputs::{Job, Origin};
 use super::report::{FileReport, Outcome};
 use crate::error::Result;
 use crate::store::{Entry, Fingerprint, Header, Journal, Name, Placed, State, folder_of, hash};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -30,7 +31,7 @@ pub enum Earlier {
     Nothing,
     /// Everything there is to do; it called for this exit code.
     Done(u8),
-    /// What is no longer so: the input or its output changed since.
+    /// What is no longer so: the input or its output changed since, or the input has another file.
     Changed,
 }
 
@@ -65,16 +66,42 @@ impl Account {
         &self.path
     }
 
-    /// What an earlier run made of an input, as far as that is still there.
+    /// What an earlier run made of an input, as far as that is still there; the input is read as
+    /// `said`.
     #[must_use]
-    pub fn earlier(&self, job: &Job) -> Earlier {
-        let Some(entry) = key(job).and_then(|key| self.earlier.get(&key)) else {
-            return Earlier::Nothing;
+    pub fn earlier(&self, job: &Job, said: Said) -> Earlier {
+        let Some(entry) = self.entry_of(job) else { return Earlier::Nothing };
+        let holds = self.holds(entry) && self.has_files(entry, job, said);
+        if holds { Earlier::Done(entry.exit) } else { Earlier::Changed }
+    }
+
+    /// The files that an earlier run wrote for an input.
+    pub fn outputs(&self, job: &Job) -> impl Iterator<Item = PathBuf> {
+        let outputs = self.entry_of(job).map_or(&[][..], |entry| &entry.outputs);
+        outputs.iter().map(|made| self.root.join(made.path.path()))
+    }
+
+    /// The entry of an input that did not fail.
+    fn entry_of(&self, job: &Job) -> Option<&Entry> {
+        let entry = self.earlier.get(&key(job)?)?;
+        (entry.outcome != Outcome::Failed.name()).then_some(entry)
+    }
+
+    /// Whether the input is made of the files that the entry says: what a session got since was
+    /// not read. What the run itself put beside an input that it changed is no news.
+    fn has_files(&self, entry: &Entry, job: &Job, said: Said) -> bool {
+        let known = |states: &[State]| -> HashSet<PathBuf> {
+            states.iter().map(|state| self.root.join(state.path.path())).collect()
         };
-        if entry.outcome == Outcome::Failed.name() {
-            return Earlier::Nothing;
-        }
-        if self.holds(entry) { Earlier::Done(entry.exit) } else { Earlier::Changed }
+        let (read, made) = (known(&entry.files), known(&entry.outputs));
+        let now: HashSet<PathBuf> = match &job.origin {
+            Origin::File(path) => {
+                files_of(path, said, job.named).iter().map(|file| real(file)).collect()
+            }
+            _ => job.files().map(real).collect(),
+        };
+        now.iter().all(|file| read.contains(file) || made.contains(file))
+            && read.iter().all(|file| now.contains(file))
     }
 
     /// Whether everything is as the entry says. An input that was changed in place is its output.

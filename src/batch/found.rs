@@ -126,6 +126,17 @@ impl Opened {
     }
 }
 
+/// The files of the session that the file at `path` is, or is part of.
+#[must_use]
+pub fn files_of(path: &Path, said: Said, named: bool) -> Vec<PathBuf> {
+    let alone = || vec![path.to_owned()];
+    if FORMATS.iter().all(|format| beside(format, path).files.len() < 2) {
+        return alone();
+    }
+    let opened = Opened::new(&Origin::File(path.to_owned()), said, named);
+    opened.ok().flatten().map_or_else(alone, |opened| opened.files)
+}
+
 /// The file that tells more of the session at `path`, if there is one, and what that calls it.
 fn index(format: &Format, path: &Path) -> Option<(String, PathBuf)> {
     let index = format.index?;

@@ -94,7 +94,7 @@ fn header(command: &str, task: &Task, inputs: &Inputs, ids: Ids) -> Result<Heade
         version: Header::VERSION,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         command: command.to_owned(),
-        settings: settings(task, ids),
+        settings: settings(task, inputs, ids),
         in_place: matches!(task.place, Place::InPlace(_)),
         root: Name::from(root.ok_or(none)?.as_path()),
     })
@@ -111,7 +111,7 @@ fn told(header: &Header) -> String {
 
 /// What decides on the outputs besides the inputs. Two runs that differ in it make other outputs,
 /// and one cannot go on where the other ended.
-fn settings(task: &Task, ids: Ids) -> String {
+fn settings(task: &Task, inputs: &Inputs, ids: Ids) -> String {
     let mut words: Vec<String> = Vec::new();
     match &task.action {
         Action::Migrate(Some(to)) => {
@@ -127,6 +127,7 @@ fn settings(task: &Task, ids: Ids) -> String {
         words.extend(wish.salvage.then(|| "--salvage".to_owned()));
         words.extend(wish.relink.iter().map(|(id, parent)| format!("--relink {id}={parent}")));
     }
+    words.extend(inputs.join.then(|| "--join agent".to_owned()));
     words.extend(reading(task));
     words.extend((!task.options.residue).then(|| "--no-residue".to_owned()));
     words.extend(task.options.ignore_residue.then(|| "--ignore-residue".to_owned()));

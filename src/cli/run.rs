@@ -109,7 +109,7 @@ struct Shift<'a> {
 
 impl Shift<'_> {
     fn work(&self, place: usize, job: &Job, output: &Name) -> Over {
-        let earlier = self.account.map_or(Earlier::Nothing, |account| account.earlier(job));
+        let earlier = self.account.map_or(Earlier::Nothing, |account| account.earlier(job, self.task.said()));
         if let Earlier::Done(exit) = earlier {
             let mut report = FileReport::new(job.name());
             report.outcome = Outcome::Done;

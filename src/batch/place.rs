@@ -1,0 +1,115 @@
+//! Where the outputs of a task go.
+
+use super::inputs::{Job, stem};
+use super::names::Name;
+use super::report::FileReport;
+use super::task::{Action, Task};
+use crate::error::Result;
+use crate::formats::Spec;
+use crate::store::{Backup, Destination, Output, plain_name};
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where outputs go.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// There is none.
+    None,
+    /// To one file, or `-`.
+    One(PathBuf),
+    /// Below a folder.
+    Folder(PathBuf),
+    /// Below a folder, as the target's own software names its files.
+    Native(PathBuf),
+    /// Where the input is.
+    InPlace(Backup),
+}
+
+impl Task {
+    /// Opens the output of an input that is made of `files`.
+    pub(super) fn output(
+        &self,
+        destination: Destination,
+        files: &[PathBuf],
+        sources: Vec<(PathBuf, Metadata)>,
+        to: Spec,
+        report: &mut FileReport,
+    ) -> Result<Output> {
+        report.to = Some(to.format.at(to.version().number));
+        let target = destination.target(files.first().map(PathBuf::as_path));
+        report.output = match &destination {
+            Destination::Stdout => Some("-".to_owned()),
+            Destination::Native { folder, .. } => Some(folder.display().to_string()),
+            _ => target.map(|path| path.display().to_string()),
+        };
+        self.sweep(&destination, target);
+        let quarantine = match (&self.action, &self.mending) {
+            (Action::Repair(mending), _) | (_, Some(mending)) => mending.quarantine.clone(),
+            _ => None,
+        };
+        let claims = Arc::clone(&self.claims);
+        Output::prepare(destination, sources, self.policy, claims)?.quarantined(quarantine)
+    }
+
+    /// The same files by their paths below the output folder, if there is one.
+    #[must_use]
+    pub fn below(&self, made: &[PathBuf]) -> Option<Vec<PathBuf>> {
+        let Place::Folder(folder) = &self.place else { return None };
+        let folder = folder.canonicalize().ok()?;
+        let below = made.iter().filter_map(|made| made.strip_prefix(&folder).ok());
+        Some(below.map(Path::to_owned).collect())
+    }
+
+    /// Removes what killed runs left where the output of this input goes.
+    pub fn sweep_for(&self, job: &Job, output: &Name) {
+        let files: Vec<_> = job.files().map(Path::to_owned).collect();
+        let destination = self.destination(output, &files, None);
+        self.sweep(&destination, destination.target(job.files().next()));
+    }
+
+    fn sweep(&self, destination: &Destination, target: Option<&Path>) {
+        match destination {
+            Destination::Native { folder, .. } => self.sweep_beside(&folder.join("in")),
+            _ => target.into_iter().for_each(|target| self.sweep_beside(target)),
+        }
+    }
+
+    /// Removes what killed runs left in the folder of a file that is to be written.
+    pub fn sweep_beside(&self, target: &Path) {
+        if !self.policy.dry {
+            self.swept.beside(target);
+        }
+    }
+
+    /// Where the output of `files` goes, below the folder `home` of all sessions if they stand in one.
+    pub(super) fn destination(
+        &self,
+        name: &Name,
+        files: &[PathBuf],
+        home: Option<&Path>,
+    ) -> Destination {
+        match &self.place {
+            Place::None => Destination::Nowhere,
+            Place::One(path) => Destination::from(path.as_path()),
+            Place::Folder(folder) => {
+                Destination::Files { main: folder.join(&name.main), stem: folder.join(&name.stem) }
+            }
+            Place::Native(folder) => Destination::Native {
+                folder: folder.clone(),
+                stem: name.stem.file_name().unwrap_or_default().to_string_lossy().into(),
+            },
+            Place::InPlace(backup) => {
+                let own = files.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
+                let file = own.file_name().unwrap_or_default().to_string_lossy();
+                let beside = own.with_file_name(stem(plain_name(&file)));
+                let session = name.stem.file_name().unwrap_or_default();
+                Destination::InPlace {
+                    backup: backup.clone(),
+                    aside: home.map_or_else(|| beside.clone(), |home| home.join(session)),
+                    stem: home.map_or(beside, Path::to_owned),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A run that goes on where another ended works on what has come since, and leaves alone what is
+//! done.
+
+mod common;
+
+use common::{Dir, own, read};
+
+const OLD: &str = "pi/v1/feature-work";
+
+/// Runs it with a journal, twice: the second time it goes on.
+fn twice(dir: &Dir, args: &[&str], between: impl Fn()) -> (i32, String) {
+    let first = [args, &["--journal", "j"]].concat();
+    let (code, said) = dir.exit(&first);
+    assert_eq!(code, 0, "{said}");
+    between();
+    dir.exit(&[&first[..], &["--resume", "-v", "--force"]].concat())
+}
+
+#[test]
+fn a_run_that_a_session_got_since_is_not_taken_for_done() {
+    const RUN: &str = "3f0c5a52-9d0e-4c0a-8f3e-0b7f6f1c2d11";
+    const OTHER: &str = "4f0c5a52-9d0e-4c0a-8f3e-0b7f6f1c2d11";
+    let dir = Dir::new();
+    let day = "home/sessions/2026/09/14";
+    dir.copy("codelia/v1/lamp", &format!("{day}/{RUN}.jsonl"));
+    dir.copy("codelia/v1/state", "home/sessions/state/b1d0a7e4-6c55-4d0b-9a57-5a8f8e0c9d22.json");
+    let args = ["convert", "-t", "canonical", "--out-dir", "o", "home"];
+    let second = String::from_utf8(own("codelia/v1/lamp")).expect("UTF-8").replace(RUN, OTHER);
+    let (_, said) = twice(&dir, &args, || {
+        dir.write(&format!("{day}/{OTHER}.jsonl"), second.as_bytes());
+    });
+    assert!(said.contains("1 converted") && said.contains("CY0710"), "{said}");
+}
+
+#[test]
+fn a_file_beside_it_that_came_since_is_not_taken_for_read() {
+    let pair = common::files(&common::testdata().join("agent-orchestrator/v2/orchard/in"));
+    let dir = Dir::new();
+    let place = |dir: &Dir, ending: &str| {
+        let file = pair.iter().find(|file| common::name(file).ends_with(ending)).expect("a file");
+        dir.write(&format!("in/orchard{ending}"), &read(file));
+    };
+    place(&dir, ".jsonl");
+    let args = ["convert", "-t", "canonical", "--out-dir", "o", "in"];
+    let (_, said) = twice(&dir, &args, || place(&dir, ".meta.json"));
+    assert!(said.contains("1 converted") && said.contains("CY0710"), "{said}");
+    let (code, said) = dir.exit(&[&args[..], &["--journal", "j", "--resume", "--force"]].concat());
+    assert!(code == 0 && said.contains("1 done"), "{said}");
+    // What a repair puts beside a log is no news.
+    let dir = Dir::new();
+    place(&dir, ".jsonl");
+    let (code, said) = twice(&dir, &["repair", "--in-place", "in"], || {});
+    assert!(dir.path("in/orchard.meta.json").exists());
+    assert!(code == 0 && said.contains("1 done"), "{said}");
+    // But metadata that a script wrote later are.
+    let dir = Dir::new();
+    place(&dir, ".jsonl");
+    let (_, said) = twice(&dir, &["repair", "--in-place", "in"], || {
+        place(&dir, ".meta.json");
+    });
+    assert!(said.contains("CY0710"), "{said}");
+}
+
+#[test]
+fn a_session_that_an_agent_got_since_is_joined_too() {
+    let one = String::from_utf8(own("connectonion/v1/quay")).expect("UTF-8");
+    let later = |time: &str| one.replacen("2025-12-02 09:14:55", time, 1).into_bytes();
+    let dir = Dir::new();
+    dir.write("in/a.yaml", one.as_bytes());
+    dir.write("in/b.yaml", &later("2025-12-03 09:14:55"));
+    let args = ["convert", "-t", "canonical", "--join", "agent", "--out-dir", "o", "in"];
+    let (_, said) = twice(&dir, &args, || {
+        dir.write("in/c.yaml", &later("2025-12-04 09:14:55"));
+    });
+    assert!(said.contains("1 converted") && said.contains("CY0710"), "{said}");
+    let plain =
+        ["convert", "-t", "canonical", "--out-dir", "o", "--journal", "j", "--resume", "in"];
+    let (code, said) = dir.exit(&plain);
+    assert!(code == 2 && said.contains("--join agent"), "{said}");
+}
