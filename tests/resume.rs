@@ -78,3 +78,34 @@ fn a_session_that_an_agent_got_since_is_joined_too() {
     let (code, said) = dir.exit(&plain);
     assert!(code == 2 && said.contains("--join agent"), "{said}");
 }
+
+#[test]
+fn an_output_that_is_done_keeps_its_name() {
+    let dir = Dir::new();
+    let session = |name: &str| {
+        let text = String::from_utf8(own(OLD)).expect("UTF-8");
+        dir.write(&format!("{name}/session.jsonl"), format!("{text}\n").as_bytes())
+    };
+    let (_, c) = (session("b"), dir.copy("pi/v1/compacted", "c/session.jsonl"));
+    let args = |inputs: &[&'static str]| {
+        [&["migrate", "--out-dir", "o", "--journal", "j"][..], inputs].concat()
+    };
+    let old = args(&["b/session.jsonl", "c/session.jsonl"]);
+    assert_eq!(dir.exit(&old).0, 0);
+    let before = [read(&dir.path("o/session.jsonl")), read(&dir.path("o/session-2.jsonl"))];
+    dir.copy("pi/v1/first-generation", "a/session.jsonl");
+    let inputs = ["a/session.jsonl", "b/session.jsonl", "c/session.jsonl"];
+    let more = [&args(&inputs)[..], &["--resume", "--force"]].concat();
+    let (code, said) = dir.exit(&more);
+    assert!(code == 0 && said.contains("1 migrated, 2 done"), "{said}");
+    let now = [read(&dir.path("o/session.jsonl")), read(&dir.path("o/session-2.jsonl"))];
+    assert_eq!(now, before);
+    assert!(dir.path("o/session-3.jsonl").exists());
+    // One that changed since goes where it was.
+    std::fs::write(c, own(OLD)).expect("room");
+    let (code, said) = dir.exit(&more);
+    assert!(code == 0 && said.contains("1 migrated, 2 done"), "{said}");
+    assert_ne!(read(&dir.path("o/session-2.jsonl")), before[1]);
+    assert_eq!(read(&dir.path("o/session.jsonl")), before[0]);
+    assert_eq!(dir.path("o").read_dir().expect("a folder").count(), 3);
+}

@@ -5,7 +5,7 @@ use crate::format::Format;
 use crate::store::plain_name;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Gives out names, in the order of the inputs.
 #[derive(Debug, Default)]
@@ -26,34 +26,65 @@ impl Namer {
     /// The name of an input's output, with the ending of `to` or else its own. A name that is taken
     /// gets `-2`, `-3`, and so on.
     pub fn name(&mut self, job: &Job, to: Option<&Format>) -> Name {
-        let own = job.relative.file_name().unwrap_or_default();
-        let rule = to.map_or(str::to_owned as fn(&str) -> _, |to| to.stem);
-        // A name that is no text keeps all its bytes; it has no ending that a format could know.
-        let (base, ending, packing) = match own.to_str() {
-            Some(packed) => {
-                let name = plain_name(packed);
-                let base = rule(stem(name));
-                (OsString::from(base), name.get(stem(name).len()..), packed.get(name.len()..))
-            }
-            None => (own.to_owned(), None, None),
-        };
-        let ending = to.and_then(|to| to.extensions.first().copied()).or(ending);
-        // Files that are found by each other's names have no others.
-        let alone = to.is_none_or(|to| to.beside.is_empty() && to.member.is_none());
-        let packing = packing.filter(|_| alone);
-        let mut n = 1u64;
+        let mut n = 1;
         loop {
-            let stem = if n > 1 { numbered(&base, n, rule) } else { base.clone() };
-            let mut main = stem.clone();
-            main.push(ending.unwrap_or_default());
-            main.push(packing.unwrap_or_default());
-            let main = job.relative.with_file_name(main);
-            if self.taken.insert(main.clone()) {
-                return Name { main, stem: job.relative.with_file_name(stem) };
+            let name = nth(job, to, n);
+            if self.taken.insert(name.main.clone()) {
+                return name;
             }
             n += 1;
         }
     }
+
+    /// The name that the output of an input has already, which is the first to which `outputs`,
+    /// below the output folder, belong. `None` if that is none of the first `most`.
+    pub fn again(
+        &mut self,
+        job: &Job,
+        to: Option<&Format>,
+        outputs: &[PathBuf],
+        most: u64,
+    ) -> Option<Name> {
+        let has = |name: &Name| outputs.iter().any(|made| name.is_of(made));
+        let name = (1..=most).map(|n| nth(job, to, n)).find(has)?;
+        self.taken.insert(name.main.clone());
+        Some(name)
+    }
+}
+
+impl Name {
+    /// Whether a file below the output folder is a part of the output.
+    fn is_of(&self, made: &Path) -> bool {
+        let stem = self.stem.file_name().unwrap_or_default().as_encoded_bytes();
+        let own = made.file_name().unwrap_or_default().as_encoded_bytes();
+        let ending = own.strip_prefix(stem).unwrap_or_default();
+        let beside = made.parent() == self.stem.parent() && ending.starts_with(b".");
+        made == self.main || beside || made.starts_with(&self.stem)
+    }
+}
+
+/// The `n`th name that an input's output may have.
+fn nth(job: &Job, to: Option<&Format>, n: u64) -> Name {
+    let own = job.relative.file_name().unwrap_or_default();
+    let rule = to.map_or(str::to_owned as fn(&str) -> _, |to| to.stem);
+    // A name that is no text keeps all its bytes; it has no ending that a format could know.
+    let (base, ending, packing) = match own.to_str() {
+        Some(packed) => {
+            let name = plain_name(packed);
+            let base = rule(stem(name));
+            (OsString::from(base), name.get(stem(name).len()..), packed.get(name.len()..))
+        }
+        None => (own.to_owned(), None, None),
+    };
+    let ending = to.and_then(|to| to.extensions.first().copied()).or(ending);
+    // Files that are found by each other's names have no others.
+    let alone = to.is_none_or(|to| to.beside.is_empty() && to.member.is_none());
+    let packing = packing.filter(|_| alone);
+    let stem = if n > 1 { numbered(&base, n, rule) } else { base };
+    let mut main = stem.clone();
+    main.push(ending.unwrap_or_default());
+    main.push(packing.unwrap_or_default());
+    Name { main: job.relative.with_file_name(main), stem: job.relative.with_file_name(stem) }
 }
 
 /// An identifier or a name from inside a session as the name of a file, without its ending.

@@ -54,9 +54,9 @@ pub fn run_accountably(
     if matches!(&task.place, Place::One(_)) && jobs.len() > 1 && !inputs.several() {
         return Err(Stop::usage("there are several sessions; use `--out-dir DIR`"));
     }
-    let jobs = named(task, jobs);
+    let jobs = planned(task, jobs, account);
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
-    let watched = jobs.iter().map(|(job, _)| job);
+    let watched = jobs.iter().map(|planned| &planned.job);
     let progress = Progress::start(telling, data_on_stdout, watched, &task.meter);
     let mut teller = Teller::new(telling, &progress, data_on_stdout, task.policy.dry, task.fail_on);
     for (path, error) in errors {
@@ -65,12 +65,12 @@ pub fn run_accountably(
         teller.tell(report);
     }
     let interrupt = interrupt(task, inputs, data_on_stdout)?;
-    let shift = Shift { task, account, commit: Commit::new(account, task.fail_on) };
-    let work = |place: usize, (job, output): &(Job, Name)| {
+    let shift = Shift { task, commit: Commit::new(account, task.fail_on) };
+    let work = |place: usize, planned: &Planned| {
         if interrupt.code().is_some() {
             return vec![(place, None)];
         }
-        let over = shift.work(place, job, output);
+        let over = shift.work(place, planned);
         progress.advance();
         begun(over)
     };
@@ -103,14 +103,12 @@ pub fn run_accountably(
 /// The work on one input after the other, and what it needs.
 struct Shift<'a> {
     task: &'a Task,
-    account: Option<&'a Account>,
     commit: Commit<'a>,
 }
 
 impl Shift<'_> {
-    fn work(&self, place: usize, job: &Job, output: &Name) -> Over {
-        let earlier = self.account.map_or(Earlier::Nothing, |account| account.earlier(job, self.task.said()));
-        if let Earlier::Done(exit) = earlier {
+    fn work(&self, place: usize, Planned { job, output, earlier }: &Planned) -> Over {
+        if let Earlier::Done(exit) = *earlier {
             let mut report = FileReport::new(job.name());
             report.outcome = Outcome::Done;
             report.earlier = exit;
@@ -119,7 +117,7 @@ impl Shift<'_> {
             return vec![(place, report)];
         }
         let mut done = self.task.run(job, output);
-        if earlier == Earlier::Changed {
+        if *earlier == Earlier::Changed {
             let title = Code::ChangedSince.title();
             done.report.findings.add(Diagnostic::new(Code::ChangedSince, title));
         }
@@ -184,8 +182,16 @@ impl<'a> Teller<'a> {
     }
 }
 
-/// Gives each input the name of its output below the output folder.
-fn named(task: &Task, jobs: Vec<Job>) -> Vec<(Job, Name)> {
+/// An input, what an earlier run made of it, and the name of its output below the output folder.
+struct Planned {
+    job: Job,
+    output: Name,
+    earlier: Earlier,
+}
+
+/// Looks what earlier runs made of each input, and gives each output its name. An output that is
+/// there keeps its name and its place, whatever inputs came before it since.
+fn planned(task: &Task, jobs: Vec<Job>, account: Option<&Account>) -> Vec<Planned> {
     let mut namer = Namer::default();
     let to = match &task.action {
         Action::Convert(to) => Some(to.format),
@@ -193,11 +199,23 @@ fn named(task: &Task, jobs: Vec<Job>) -> Vec<(Job, Name)> {
         // Without a target the format stays the input's, and so does the ending.
         _ => None,
     };
-    let mut with_output = |job: Job| {
-        let output = namer.name(&job, to);
-        (job, output)
-    };
-    jobs.into_iter().map(&mut with_output).collect()
+    let most = jobs.len() as u64 * 2;
+    let looked = jobs.into_iter().map(|job| {
+        let Some(account) = account else { return (job, Earlier::Nothing, None) };
+        let earlier = account.earlier(&job, task.said());
+        let made: Vec<_> = account.outputs(&job).collect();
+        if matches!(earlier, Earlier::Done(_)) {
+            made.iter().for_each(|made| _ = task.claims.take(made));
+        }
+        let name = task.below(&made).and_then(|made| namer.again(&job, to, &made, most));
+        (job, earlier, name)
+    });
+    let looked: Vec<_> = looked.collect();
+    let planned = looked.into_iter().map(|(job, earlier, name)| {
+        let output = name.unwrap_or_else(|| namer.name(&job, to));
+        Planned { job, output, earlier }
+    });
+    planned.collect()
 }
 
 /// A report takes the place of nothing but an older report.
