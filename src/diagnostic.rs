@@ -215,6 +215,18 @@ impl Code {
         self.severity() == Severity::Error || self.name().starts_with("CY04")
     }
 
+    /// Whether it is damage of one line, which is carried along or left out.
+    #[must_use]
+    pub fn is_of_line(self) -> bool {
+        (Self::NotUtf8..=Self::LineTooLong).contains(&self)
+    }
+
+    /// Whether it is damage behind which nothing is read.
+    #[must_use]
+    pub fn is_end(self) -> bool {
+        (Self::YamlSyntax..=Self::YamlLimit).contains(&self)
+    }
+
     /// Whether it tells of something that repair did.
     #[must_use]
     pub fn is_fix(self) -> bool {
@@ -234,6 +246,7 @@ impl Code {
             | Self::NotObject => Some(
                 "`--on-error keep` carries the line along; `copyist repair` gets back what is whole",
             ),
+            Self::YamlSyntax | Self::YamlCutShort => Some(GETS_BACK),
             Self::NoHeader => Some("`copyist repair` rebuilds the header from the file's name"),
             Self::LineTooLong => Some("`--max-line` sets the limit"),
             Self::VersionRefused => {
@@ -258,6 +271,9 @@ impl Code {
     }
 }
 
+/// What helps with damage that cannot be passed over.
+const GETS_BACK: &str = "`copyist repair` gets back what is whole";
+
 /// How many characters of a message are kept.
 const LONGEST_MESSAGE: usize = 400;
 
@@ -272,6 +288,8 @@ pub struct Diagnostic {
     pub at: Option<Position>,
     /// The text around the place.
     pub window: Option<Window>,
+    /// Whether it is damage that the work went on behind, as the person allowed.
+    pub passed: bool,
 }
 
 impl Diagnostic {
@@ -284,7 +302,7 @@ impl Diagnostic {
             message.truncate(end);
             message.push('…');
         }
-        Self { code, message, at: None, window: None }
+        Self { code, message, at: None, window: None, passed: false }
     }
 
     /// Says where.
@@ -292,6 +310,12 @@ impl Diagnostic {
     pub fn at(mut self, at: Position) -> Self {
         self.at = Some(at);
         self
+    }
+
+    /// What to do, in one line. Who has let damaged lines pass need not be told how.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        if self.passed && self.code.is_of_line() { Some(GETS_BACK) } else { self.code.help() }
     }
 
     /// Shows the text around byte `offset` of `line`.

@@ -220,3 +220,51 @@ fn several_parts_come_in_their_order_or_not_at_all() {
     let error = write(&mut output, ".meta.json").expect_err("there is no room");
     assert_eq!(error.code().name(), "CY0706");
 }
+
+/// The report of a run.
+fn report(dir: &Dir) -> serde_json::Value {
+    serde_json::from_slice(&read(&dir.path("r.json"))).expect("JSON")
+}
+
+#[test]
+fn what_becomes_of_a_damaged_line_is_said() {
+    let dir = Dir::new();
+    let damaged = [&own("pi/v1/feature-work")[..], b"{\"type\":\n"].concat();
+    dir.write("a.jsonl", &damaged);
+    for command in [&["migrate"][..], &["convert", "-t", "canonical"]] {
+        for (way, word, lost) in [("skip", "left out", 1), ("keep", "carried along", 0)] {
+            let args = ["--force", "--on-error", way, "-o", "o", "--report", "r.json", "a.jsonl"];
+            let (code, said) = dir.said(&[command, &args].concat());
+            assert_eq!(code, 1, "{said}");
+            assert!(said.contains(word), "{said}");
+            assert!(!said.contains("--on-error keep"), "{said}");
+            let told = &report(&dir)["inputs"][0];
+            let message = told["diagnostics"][0]["message"].as_str().expect("text");
+            assert!(message.ends_with(word), "{message}");
+            let count = told["losses"]["dropped"]["damaged line"].as_u64().unwrap_or(0);
+            assert_eq!(count, lost, "{command:?} {way}");
+        }
+    }
+    // Nothing is written here, so nothing is left out.
+    let (_, said) = dir.said(&["validate", "--on-error", "skip", "a.jsonl"]);
+    assert!(!said.contains("left out"), "{said}");
+}
+
+#[test]
+fn what_is_not_read_behind_damaged_yaml_is_said() {
+    let dir = Dir::new();
+    let whole = String::from_utf8(own("connectonion/v2/seed")).expect("UTF-8");
+    let place = whole.len() * 2 / 3;
+    let line = whole[..place].rfind('\n').expect("a line") + 1;
+    dir.write("a.yaml", format!("{}\t<<<\n{}", &whole[..line], &whole[line..]).as_bytes());
+    for more in [&[][..], &["--on-error", "keep"], &["--on-error", "skip"]] {
+        let args = ["convert", "-t", "canonical", "--force", "-o", "o", "--report", "r.json"];
+        let (code, said) = dir.said(&[&args[..], more, &["a.yaml"]].concat());
+        assert_eq!(code, 1, "{said}");
+        assert!(said.contains("was not read, and is not in the output"), "{said}");
+        assert!(said.contains("copyist repair"), "{said}");
+        assert_eq!(report(&dir)["inputs"][0]["losses"]["dropped"]["rest of a damaged file"], 1);
+    }
+    let (_, said) = dir.said(&["inspect", "a.yaml"]);
+    assert!(said.contains("was not read"), "{said}");
+}

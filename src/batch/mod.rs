@@ -9,6 +9,7 @@ mod group;
 mod inputs;
 mod join;
 mod names;
+mod passed;
 mod place;
 mod report;
 mod task;

@@ -4,6 +4,7 @@ use super::commit::Done;
 use super::found::{Found, Opened, Said};
 use super::inputs::{Job, Origin};
 use super::names::Name;
+use super::passed;
 use super::place::Place;
 use super::report::{FailOn, FileReport, Outcome};
 use crate::context::{self, Request};
@@ -133,6 +134,9 @@ impl Task {
         tally.settle(job.size.unwrap_or(0));
         report.bytes = tally.bytes();
         report.findings = log.into_findings();
+        if report.outcome != Outcome::Failed {
+            passed::tell(&mut report, self);
+        }
         if report.outcome == Outcome::Valid
             && report.findings.counts.keys().any(|code| code.is_invalid())
         {

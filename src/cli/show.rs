@@ -107,7 +107,7 @@ impl Show {
                 "{}",
                 finding(report.part(found.at.map_or(0, |at| at.part)), found, self.findings)
             );
-            if let Some(help) = found.code.help().filter(|_| self.helped.insert(found.code)) {
+            if let Some(help) = found.help().filter(|_| self.helped.insert(found.code)) {
                 let _ = writeln!(out, "  help: {help}");
             }
             told += 1;

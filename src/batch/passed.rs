@@ -1,0 +1,37 @@
+//! What became of damage that a run went on behind.
+
+use super::report::FileReport;
+use super::task::{Action, Task};
+use crate::diagnostic::Fate;
+use crate::format::OnError;
+
+/// Says of each damaged line of an input that gave an output whether it was left out or carried
+/// along, and of a file that cannot be read behind some place that it was not. What is not in the
+/// output counts as lost.
+pub fn tell(report: &mut FileReport, task: &Task) {
+    let writes = matches!(task.action, Action::Migrate(_) | Action::Convert(_));
+    let skips = task.options.on_error == OnError::Skip;
+    for found in &mut report.findings.diagnostics {
+        found.passed |= found.code.is_of_line();
+        let fate = match found.code {
+            code if code.is_end() => {
+                let byte = found.at.map_or(0, |at| at.byte);
+                let output = if writes { ", and is not in the output" } else { "" };
+                format!("what follows byte {byte} was not read{output}")
+            }
+            code if !writes || !code.is_of_line() => continue,
+            _ if skips => "left out".to_owned(),
+            _ if task.options.residue => "carried along".to_owned(),
+            _ => continue,
+        };
+        found.message = format!("{}; {fate}", found.message);
+    }
+    // Not every finding is kept, but each is counted.
+    let counts = || report.findings.counts.iter();
+    let lines: u64 = counts().filter(|(code, _)| code.is_of_line()).map(|(_, n)| n).sum();
+    let rests: u64 = counts().filter(|(code, _)| code.is_end()).map(|(_, n)| n).sum();
+    let lost = [("damaged line", if skips { lines } else { 0 }), ("rest of a damaged file", rests)];
+    for (what, count) in lost.into_iter().filter(|(_, count)| writes && *count > 0) {
+        *report.findings.losses.entry((Fate::Dropped, what.to_owned())).or_default() += count;
+    }
+}
