@@ -22,8 +22,8 @@ pub fn compile(version: &Version) -> Result<Validator> {
     jsonschema::validator_for(&schema).map_err(|error| wrong(error.to_string()))
 }
 
-/// Checks one session, and says everything that is wrong with it in the log. Gives the number of
-/// records.
+/// Checks one session, and says everything that is wrong with it in the log; of what the schema
+/// finds, `max_errors` at most in words, and how many there are. Gives the number of records.
 ///
 /// # Errors
 /// If the input is no session of the format, or cannot be read.
@@ -43,8 +43,7 @@ pub fn run(
     }
     let mut check = |at: Position, piece: &[u8]| {
         record(schema, piece, at, max_errors, cx);
-        let enough = cx.log.count_of(Code::Schema) >= max_errors as u64;
-        if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        ControlFlow::Continue(())
     };
     (format.pieces.unwrap_or(lines))(parts, cx, &mut check)?;
     for found in shape.finish().findings() {
@@ -87,7 +86,11 @@ fn record(schema: &Validator, piece: &[u8], at: Position, max_errors: usize, cx:
             return;
         }
     };
-    for error in schema.iter_errors(&value).take(max_errors) {
+    for error in schema.iter_errors(&value) {
+        if cx.log.count_of(Code::Schema) >= max_errors as u64 {
+            cx.log.tally(Code::Schema);
+            continue;
+        }
         let path = error.instance_path().to_string();
         let place = if path.is_empty() { "the record" } else { &path };
         // Values are masked: they can be megabytes long, or secret.

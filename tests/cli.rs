@@ -305,3 +305,30 @@ fn an_input_that_changes_meanwhile_is_left_alone() {
         assert_eq!(dir.names(), ["a.jsonl"]);
     }
 }
+
+#[test]
+fn no_number_of_errors_makes_a_file_valid() {
+    let dir = Dir::new();
+    let line = b"{\"type\":\"session\",\"id\":\"x\",\"version\":3,\"cwd\":8,\"timestamp\":9}\n";
+    dir.write("a.jsonl", line);
+    let count = |most: &str| {
+        let done = dir.run(&["validate", "--max-errors", most, "--json", "a.jsonl"]);
+        assert_eq!(done.status.code(), Some(1), "{most}");
+        let told: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+        assert_eq!(told["outcome"], "invalid", "{most}");
+        let listed = told["diagnostics"].as_array().expect("a list").len();
+        let all: u64 = told["counts"]
+            .as_object()
+            .expect("counts")
+            .values()
+            .map(|n| n.as_u64().expect("a number"))
+            .sum();
+        (listed, all)
+    };
+    let (listed, all) = count("100");
+    assert!(listed > 1 && listed as u64 == all, "{listed} {all}");
+    assert_eq!(count("1"), (1, all));
+    assert_eq!(count("0"), (0, all));
+    let (code, said) = dir.said(&["validate", "--max-errors", "0", "a.jsonl"]);
+    assert!(code == 1 && said.contains(&format!("… and {all} more findings")), "{said}");
+}

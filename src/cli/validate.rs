@@ -13,7 +13,7 @@ use crate::format::{OnError, Options};
 /// ancestor.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How many schema errors of one input are reported
+    /// How many schema errors of one input are said in words; all are counted
     #[arg(long, value_name = "N", default_value_t = 100)]
     max_errors: usize,
     #[command(flatten)]
