@@ -326,3 +326,39 @@ fn a_full_disk_in_the_middle_loses_nothing_and_the_rest_follows() {
         assert_eq!(common::files(&dir.path("full/in")).len(), FILES);
     }
 }
+
+#[test]
+fn a_run_that_is_refused_leaves_the_journal_as_it_is() {
+    let dir = Dir::new();
+    three(&dir);
+    let args = migrate("j", &["--in-place", "in"]);
+    assert_eq!(dir.exit(&args).0, 0);
+    let text = String::from_utf8(read(&dir.path("j"))).expect("UTF-8");
+    let last = text.trim_end().rfind('\n').expect("a line") + 1;
+    let spoiled = format!("{}X{}", &text[..last], &text[last..]);
+    dir.write("j", spoiled.as_bytes());
+    assert_eq!(dir.exit(&args).0, 2);
+    assert_eq!(read(&dir.path("j")), spoiled.as_bytes());
+    // A line that cannot be read stays for whoever can, also where a run goes on.
+    let (code, said) = dir.exit(&[&args[..], &["--resume"]].concat());
+    assert!(code == 0 && said.contains("1 line cannot be read"), "{said}");
+    assert!(read(&dir.path("j")).starts_with(spoiled.as_bytes()));
+    let torn = format!("{text}{{\"path\":");
+    dir.write("j", torn.as_bytes());
+    assert_eq!(dir.exit(&args).0, 2);
+    assert_eq!(read(&dir.path("j")), torn.as_bytes());
+}
+
+#[test]
+fn a_header_alone_refuses_nobody() {
+    let dir = Dir::new();
+    three(&dir);
+    assert_eq!(dir.exit(&migrate("j", &["--in-place", "in"])).0, 0);
+    let text = String::from_utf8(read(&dir.path("j"))).expect("UTF-8");
+    let header = &text[..text.find('\n').expect("a line") + 1];
+    dir.write("j", header.as_bytes());
+    let (code, said) = dir.exit(&migrate("j", &["--out-dir", "o", "in"]));
+    assert_eq!(code, 0, "{said}");
+    assert!(lines(&dir, "j")[0]["settings"].as_str().expect("text").contains("--out-dir"));
+    assert_eq!(lines(&dir, "j").len(), 4);
+}

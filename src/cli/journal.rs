@@ -40,14 +40,16 @@ impl Journaling {
         let header = header(command, task, inputs, ids).map_err(|why| refused(why.to_owned()))?;
         let opened = Account::open(path).map_err(|error| refused(error.to_string()))?;
         let (mut journal, before, entries, unread) = opened;
+        let broken = |error| Stop::broken(format!("{shown}: {error}"));
         let root = match before {
-            Some(before) => {
+            // Nothing was done by then, whatever the run was that wrote it.
+            Some(before) if !entries.is_empty() || unread > 0 => {
                 self.fits(&before, &header).map_err(refused)?;
+                journal.go_on().map_err(broken)?;
                 before.root
             }
-            None => {
-                let begun = journal.begin(&header);
-                begun.map_err(|error| Stop::broken(format!("{shown}: {error}")))?;
+            _ => {
+                journal.begin(&header).map_err(broken)?;
                 header.root
             }
         };

@@ -118,7 +118,7 @@ pub struct Read {
     pub entries: Vec<Entry>,
     /// Lines that could not be read, a torn last one apart: that is what a power cut leaves.
     pub unread: u64,
-    /// Where the last whole line ends.
+    /// Where the last whole line ends, whether it can be read or not.
     end: u64,
 }
 
@@ -144,6 +144,9 @@ pub fn read(file: &File) -> Result<Option<Read>> {
             };
         }
         end += length as u64;
+        if let Some(read) = &mut read {
+            read.end = end;
+        }
         match &mut read {
             None => {
                 let header: Header = serde_json::from_slice(&line).map_err(|_| no_journal())?;
@@ -153,10 +156,7 @@ pub fn read(file: &File) -> Result<Option<Read>> {
                 read = Some(Read { header, entries: Vec::new(), unread: 0, end });
             }
             Some(read) => match serde_json::from_slice(&line) {
-                Ok(entry) => {
-                    read.entries.push(entry);
-                    read.end = end;
-                }
+                Ok(entry) => read.entries.push(entry),
                 Err(_) => read.unread += 1,
             },
         }
@@ -180,7 +180,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens a journal, new or not, and gives what it holds.
+    /// Opens a journal, new or not, and gives what it holds. Nothing of it changes before
+    /// [`begin`](Self::begin) or [`go_on`](Self::go_on).
     ///
     /// # Errors
     /// If it cannot be opened, another run has it, or it is something else.
@@ -197,18 +198,27 @@ impl Journal {
         }
         let read = read(&file)?;
         let end = read.as_ref().map_or(0, |read| read.end);
-        // What a power cut left of the last line told of nothing that was done.
-        file.set_len(end).map_err(failed)?;
         sync_folder(folder_of(path))?;
         Ok((Self { file, end }, read))
     }
 
-    /// Writes the first line.
+    /// Writes the first line; nothing that stands there already told of anything that was done.
     ///
     /// # Errors
     /// If the system refuses.
     pub fn begin(&mut self, header: &Header) -> Result<()> {
+        self.end = 0;
+        self.go_on()?;
         self.write(std::slice::from_ref(header))
+    }
+
+    /// Cuts off a last line without its ending, which a power cut left: it told of nothing that
+    /// was done. Whole lines stay, whatever is in them.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn go_on(&mut self) -> Result<()> {
+        self.file.set_len(self.end).map_err(|error| Error::io("cannot write the journal", error))
     }
 
     /// Adds entries. They are on the disk when this ends.
@@ -288,6 +298,7 @@ mod tests {
             let (mut journal, read) = Journal::open(&path).expect("a journal");
             assert_eq!(read.as_ref().map_or(0, |read| 1 + read.entries.len()), lines, "{cut}");
             if lines > 0 {
+                journal.go_on().expect("room");
                 journal.append(&[entry(3)]).expect("room");
                 let read = super::read(&journal.file).expect("a journal").expect("a header");
                 assert_eq!((read.entries.len(), read.unread), (lines, 0), "{cut}");
