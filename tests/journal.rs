@@ -362,3 +362,76 @@ fn a_header_alone_refuses_nobody() {
     assert!(lines(&dir, "j")[0]["settings"].as_str().expect("text").contains("--out-dir"));
     assert_eq!(lines(&dir, "j").len(), 4);
 }
+
+#[test]
+fn undo_removes_what_the_run_added() {
+    let orchard = common::testdata().join("agent-orchestrator/v2/orchard/in/orchard.jsonl");
+    let log = [read(&orchard), b"{\"type\":\n".to_vec()].concat();
+    let dir = Dir::new();
+    let begin = || {
+        dir.write("in/orchard.jsonl", &log);
+        let (code, said) = dir.exit(&["repair", "--in-place", "--journal", "j", "in", "--resume"]);
+        assert!(code == 0 && dir.path("in/orchard.meta.json").exists(), "{said}");
+    };
+    begin();
+    let (code, said) = dir.exit(&["undo", "-n", "j"]);
+    assert!(code == 0 && said.contains("1 restored, 1 removed, nothing written"), "{said}");
+    assert!(dir.path("in/orchard.meta.json").exists());
+    let (code, said) = dir.exit(&["undo", "j"]);
+    assert!(code == 0 && said.ends_with("1 restored, 1 removed\n"), "{said}");
+    // What was set aside stays.
+    let names = ["in/orchard.jsonl", "in/orchard.quarantine.jsonl", "j"];
+    assert_eq!(dir.names(), names);
+    assert_eq!(read(&dir.path("in/orchard.jsonl")), log);
+    let (code, said) = dir.exit(&["undo", "j"]);
+    assert!(code == 0 && said.ends_with("2 done\n"), "{said}");
+    let dir = Dir::new();
+    dir.write("in/orchard.jsonl", &log);
+    let repair =
+        ["repair", "--in-place", "--journal", "j", "--quarantine", "in/q", "in/orchard.jsonl"];
+    assert_eq!(dir.exit(&repair).0, 0);
+    dir.write("in/orchard.meta.json", b"{}");
+    let (code, said) = dir.exit(&["undo", "j"]);
+    assert!(code == 3 && said.contains("the run added it"), "{said}");
+    assert!(dir.path("in/q").exists() && dir.path("in/orchard.meta.json").exists());
+}
+
+#[test]
+fn undo_says_why_an_original_is_not_put_back() {
+    let dir = Dir::new();
+    three(&dir);
+    assert_eq!(dir.exit(&migrate("j", &["--in-place", "in"])).0, 0);
+    let later = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(77);
+    let backup = fs::File::options().write(true).open(dir.path("in/a.jsonl.bak")).expect("there");
+    backup.set_modified(later).expect("a time");
+    fs::remove_file(dir.path("in/d.jsonl")).expect("it is there");
+    dir.write("in/b/.copyist-7-aB3dE6.tmp", b"half");
+    let (code, said) = dir.exit(&["undo", "j"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("has another time than the journal says"), "{said}");
+    assert!(said.contains("it is gone, removed or renamed; the original is"), "{said}");
+    assert!(said.contains("d.jsonl.bak"), "{said}");
+    assert!(said.contains("1 restored, 2 failed"), "{said}");
+    // What a killed run left goes, too.
+    assert!(!dir.path("in/b/.copyist-7-aB3dE6.tmp").exists());
+}
+
+#[test]
+fn undo_compares_contents_where_the_journal_knows_them() {
+    let dir = Dir::new();
+    dir.copy(OLD, "in/a.jsonl");
+    for to in ["pi@2", "pi@3"] {
+        let args = ["migrate", "--to", to, "--in-place", "--journal", to, "in"];
+        assert_eq!(dir.exit(&args).0, 0);
+    }
+    // Two runs as one that was resumed.
+    let (two, three) = (read(&dir.path("pi@2")), read(&dir.path("pi@3")));
+    let second = three.iter().position(|b| *b == b'\n').expect("a line") + 1;
+    dir.write("j", &[&two[..], &three[second..]].concat());
+    let backup = dir.path("in/a.jsonl.bak.2");
+    let later = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(77);
+    fs::File::options().write(true).open(backup).expect("there").set_modified(later).expect("set");
+    let (code, said) = dir.exit(&["undo", "j"]);
+    assert!(code == 0 && said.ends_with("1 restored\n"), "{said}");
+    assert_eq!(read(&dir.path("in/a.jsonl")), own(OLD));
+}

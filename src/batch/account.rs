@@ -158,6 +158,7 @@ impl Account {
         State {
             hash: Some(hash),
             backup: placed.backup.as_ref().map(|path| self.name(&real(path))),
+            aside: placed.aside,
             ..self.state(&placed.path, &placed.fingerprint)
         }
     }
@@ -169,6 +170,7 @@ impl Account {
             modified: state.modified(),
             hash: None,
             backup: None,
+            aside: false,
         }
     }
 

@@ -42,13 +42,15 @@ pub enum Outcome {
     Done,
     /// The original was put back.
     Restored,
+    /// A file that the run had added is gone.
+    Removed,
     /// Without output.
     Failed,
 }
 
 impl Outcome {
     /// Every outcome, in the order of the closing summary.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Migrated,
         Self::Converted,
         Self::Unchanged,
@@ -64,6 +66,7 @@ impl Outcome {
         Self::Part,
         Self::Done,
         Self::Restored,
+        Self::Removed,
         Self::Failed,
     ];
 
@@ -86,6 +89,7 @@ impl Outcome {
             Self::Part => "part",
             Self::Done => "done",
             Self::Restored => "restored",
+            Self::Removed => "removed",
             Self::Failed => "failed",
         }
     }

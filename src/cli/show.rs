@@ -137,7 +137,9 @@ impl Show {
             Outcome::Invalid if !self.quiet => Some(format!("{path}: {outcome} {format}")),
             Outcome::Skipped if self.verbose => Some(format!("{path}: {outcome}, no session file")),
             Outcome::Done if self.verbose => Some(format!("{path}: {outcome} by an earlier run")),
-            Outcome::Restored if self.verbose => Some(format!("{path}: {outcome}")),
+            Outcome::Restored | Outcome::Removed if self.verbose => {
+                Some(format!("{path}: {outcome}"))
+            }
             Outcome::Part if self.verbose => {
                 Some(format!("{path}: {outcome} of a session, read with it"))
             }
@@ -157,15 +159,7 @@ impl Show {
         if self.json || self.quiet {
             return;
         }
-        let count = |outcome: &Outcome| {
-            let n = summary.outcomes.get(outcome.name())?;
-            Some(self.findings.outcome(*outcome, format!("{n} {}", outcome.name())))
-        };
-        let mut counts: Vec<_> = Outcome::ALL.iter().filter_map(count).collect();
-        if summary.warnings > 0 {
-            let warnings = plural(summary.warnings, "warning");
-            counts.push(self.findings.severity(Severity::Warning, warnings));
-        }
+        let counts = self.counts(summary);
         let only = summary.outcomes.values().sum::<u64>() == 1;
         // One input that was just looked at has said everything in its own line.
         let looked = ["detected", "shown", "valid", "invalid", "repairable", "healthy", "beyond"];
@@ -175,9 +169,34 @@ impl Show {
         let nothing = if self.dry_run { ", nothing written" } else { "" };
         let records = plural(summary.records, "record");
         let pace = if time > LONG { pace(summary.bytes, time) } else { String::new() };
-        let counts =
-            if counts.is_empty() { "no session files".to_owned() } else { counts.join(", ") };
+        let counts = if counts.is_empty() { "no session files" } else { &counts };
         self.say(&format!("{counts}; {records}{pace}{nothing}\n"));
+    }
+
+    /// Tells about all files together to which something was to be taken back.
+    pub fn undone(&self, summary: &Summary) {
+        if self.json || self.quiet {
+            return;
+        }
+        let counts = self.counts(summary);
+        let none = "the journal tells of nothing that could be taken back";
+        let counts = if counts.is_empty() { none } else { &counts };
+        let nothing = if self.dry_run { ", nothing written" } else { "" };
+        self.say(&format!("{counts}{nothing}\n"));
+    }
+
+    /// How many inputs met each outcome, and the warnings.
+    fn counts(&self, summary: &Summary) -> String {
+        let count = |outcome: &Outcome| {
+            let n = summary.outcomes.get(outcome.name())?;
+            Some(self.findings.outcome(*outcome, format!("{n} {}", outcome.name())))
+        };
+        let mut counts: Vec<_> = Outcome::ALL.iter().filter_map(count).collect();
+        if summary.warnings > 0 {
+            let warnings = plural(summary.warnings, "warning");
+            counts.push(self.findings.severity(Severity::Warning, warnings));
+        }
+        counts.join(", ")
     }
 
     /// Tells that the run ended before its time, with this many inputs not begun.

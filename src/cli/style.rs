@@ -44,7 +44,8 @@ impl Paint {
                 | Outcome::Converted
                 | Outcome::Valid
                 | Outcome::Repaired
-                | Outcome::Restored => AnsiColor::Green.on_default(),
+                | Outcome::Restored
+                | Outcome::Removed => AnsiColor::Green.on_default(),
                 Outcome::Invalid | Outcome::Failed | Outcome::Beyond => AnsiColor::Red.on_default(),
                 Outcome::Repairable => AnsiColor::Yellow.on_default(),
                 Outcome::Healthy

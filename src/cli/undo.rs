@@ -8,13 +8,12 @@ use super::show::{plural, printable};
 use crate::batch::{self, RunReport};
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Put back the originals of a run in place, as its journal tells of them
 ///
 /// A file is put back only where it is still what the run wrote, byte for byte, and its backup what
-/// the run read; every other is told and left alone. Nothing outside of the folder that the run
-/// worked in is touched. Quarantine files stay.
+/// the run read; a file that the run added is removed. Every other is told and left alone. Nothing
+/// outside of the folder that the run worked in is touched. Quarantine files stay.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// What `--journal` wrote
@@ -46,7 +45,7 @@ impl Args {
             teller.exit = teller.exit.max(1);
         }
         let Teller { show, summary, kept, exit, .. } = teller;
-        show.summary(&summary, Duration::ZERO);
+        show.undone(&summary);
         if let (Some(path), Some(kept)) = (&self.telling.report, kept) {
             let copyist = env!("CARGO_PKG_VERSION");
             let report =

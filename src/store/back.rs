@@ -6,10 +6,12 @@ use super::input::Fingerprint;
 use super::journal::State;
 use super::output::folder_of;
 use super::sealed::hash;
+use super::temporary::Swept;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 /// What became of a file whose original was to be put back.
@@ -17,7 +19,9 @@ use std::path::{Component, Path, PathBuf};
 pub enum Back {
     /// The original is there again.
     Restored,
-    /// It is there already: an earlier undo put it back, or the run did not come to replace it.
+    /// What the run had added is gone.
+    Removed,
+    /// There is nothing left to do: an earlier undo did it, or the run did not come to write it.
     There,
 }
 
@@ -26,6 +30,7 @@ pub enum Back {
 pub struct Restorer {
     root: PathBuf,
     dry: bool,
+    swept: Swept,
     /// The folders in which something was renamed.
     folders: BTreeSet<PathBuf>,
 }
@@ -42,7 +47,7 @@ impl Restorer {
             let message = format!("{} leads to {} now", root.display(), same.display());
             return Err(Error::request(Code::OutsideRoot, message));
         }
-        Ok(Self { root, dry, folders: BTreeSet::new() })
+        Ok(Self { root, dry, swept: Swept::default(), folders: BTreeSet::new() })
     }
 
     /// Puts the original back that `written` took the place of and `read` describes.
@@ -50,29 +55,25 @@ impl Restorer {
     /// # Errors
     /// If either is not what it was, or stands elsewhere.
     pub fn restore(&mut self, read: &State, written: &State) -> Result<Back> {
-        let target = self.inside(&written.path.path())?;
+        let target = self.target(written)?;
         let backup =
             written.backup.as_ref().map(|backup| self.inside(&backup.path())).transpose()?;
         if backup.as_ref().is_some_and(|backup| !is_backup_of(backup, &target)) {
             return Err(outside(&target));
         }
+        if is_gone(&target) {
+            let message = format!("it is gone, removed or renamed{}", kept(backup.as_deref()));
+            return Err(Error::request(Code::NotAsWritten, message));
+        }
         check_in_place(&target)?;
         let before = Fingerprint::of(&target)?;
-        if hash(File::open(&target))? != *written.hash.as_deref().unwrap_or_default() {
+        if !has_hash(&target, written)? {
             return self.unlike(&target, backup.as_deref(), read);
         }
         let Some(backup) = backup else {
             return Err(Error::request(Code::NoBackup, Code::NoBackup.title()));
         };
-        let meta = fs::symlink_metadata(&backup);
-        if !meta.is_ok_and(|meta| meta.is_file()) {
-            let message = format!("its original {} is gone", backup.display());
-            return Err(Error::request(Code::NotAsWritten, message));
-        }
-        if !is(&backup, read) {
-            let message = format!("its original {} was changed", backup.display());
-            return Err(Error::request(Code::NotAsWritten, message));
-        }
+        check_backup(&backup, read)?;
         if !self.dry {
             before.holds(&target)?;
             let renamed = fs::rename(&backup, &target);
@@ -82,13 +83,42 @@ impl Restorer {
         Ok(Back::Restored)
     }
 
+    /// Removes a file that the run added, which `written` describes.
+    ///
+    /// # Errors
+    /// If it is not what it was, or stands elsewhere.
+    pub fn remove(&mut self, written: &State) -> Result<Back> {
+        let target = self.target(written)?;
+        if is_gone(&target) {
+            return Ok(Back::There);
+        }
+        check_in_place(&target)?;
+        if !has_hash(&target, written)? {
+            let message =
+                "the run added it, and it was changed since; remove it if it is not wanted";
+            return Err(Error::request(Code::NotAsWritten, message));
+        }
+        if !self.dry {
+            let removed = fs::remove_file(&target);
+            removed.map_err(|error| Error::io("cannot remove what the run added", error))?;
+            self.folders.insert(folder_of(&target).to_owned());
+        }
+        Ok(Back::Removed)
+    }
+
+    /// The path of a file that the run wrote. What a killed run left beside it goes.
+    fn target(&self, written: &State) -> Result<PathBuf> {
+        let target = self.inside(&written.path.path())?;
+        if !self.dry {
+            self.swept.beside(&target);
+        }
+        Ok(target)
+    }
+
     /// For a file that is not what the run wrote.
     fn unlike(&mut self, target: &Path, backup: Option<&Path>, read: &State) -> Result<Back> {
         if !is(target, read) {
-            let kept = backup
-                .filter(|backup| backup.is_file())
-                .map_or(String::new(), |backup| format!("; the original is {}", backup.display()));
-            let message = format!("it was changed since the run wrote it{kept}");
+            let message = format!("it was changed since the run wrote it{}", kept(backup));
             return Err(Error::request(Code::NotAsWritten, message));
         }
         // A run that was killed in time gave the original a second name and did nothing more.
@@ -120,6 +150,43 @@ impl Restorer {
     pub fn finish(self) -> Result<()> {
         self.folders.iter().try_for_each(|folder| sync_folder(folder))
     }
+}
+
+fn is_gone(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+/// Where the original is, if it is there.
+fn kept(backup: Option<&Path>) -> String {
+    let backup = backup.filter(|backup| backup.is_file());
+    backup.map_or(String::new(), |backup| format!("; the original is {}", backup.display()))
+}
+
+fn has_hash(path: &Path, state: &State) -> Result<bool> {
+    Ok(hash(File::open(path))? == *state.hash.as_deref().unwrap_or_default())
+}
+
+/// Whether a backup is what the run read. Its contents decide where the journal knows them;
+/// elsewhere a copy, or one that was touched, cannot be told from one that was changed.
+fn check_backup(backup: &Path, read: &State) -> Result<()> {
+    let name = backup.display();
+    let meta = fs::symlink_metadata(backup);
+    let why = match meta {
+        Ok(meta) if meta.is_file() => match Fingerprint::from(&meta) {
+            now if now.size() != read.size => format!("its original {name} was changed"),
+            now if now.modified() == read.modified => return Ok(()),
+            _ if read.hash.is_some() => match has_hash(backup, read)? {
+                true => return Ok(()),
+                false => format!("its original {name} was changed"),
+            },
+            _ => format!(
+                "its original {name} has another time than the journal says, as a copy has; \
+                 whether its contents are the same, the journal cannot tell"
+            ),
+        },
+        _ => format!("its original {name} is gone"),
+    };
+    Err(Error::request(Code::NotAsWritten, why))
 }
 
 fn outside(path: &Path) -> Error {

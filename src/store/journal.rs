@@ -71,6 +71,9 @@ pub struct State {
     /// Where the original is that it took the place of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<Name>,
+    /// Whether it holds what was set aside, which nobody else has.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aside: bool,
 }
 
 /// A path; one that is no text as its bytes.

@@ -239,7 +239,13 @@ impl Output {
             temporary(folder, private)
         })?;
         let (open, elsewhere) = (Arc::clone(file.as_file()), folder != folder_of(target));
-        self.staged.push(Staged { file, target: target.to_owned(), elsewhere, meets });
+        self.staged.push(Staged {
+            file,
+            target: target.to_owned(),
+            elsewhere,
+            meets,
+            aside: false,
+        });
         Ok(open)
     }
 
@@ -362,6 +368,9 @@ impl Sink for Output {
             _ if self.policy.dry => Ok(Box::new(io::sink())),
             Some(target) => {
                 let file = self.stage(&target, stands, Meets::Stop)?;
+                if let Some(staged) = self.staged.last_mut() {
+                    staged.aside = name == QUARANTINE;
+                }
                 self.packed(file, &target)
             }
             None if self.destination == Destination::Stdout && name.is_empty() => {

@@ -42,6 +42,8 @@ pub(super) struct Staged {
     pub elsewhere: bool,
     /// What becomes of a file that stands there.
     pub meets: Meets,
+    /// Whether it holds what was set aside.
+    pub aside: bool,
 }
 
 /// What becomes of a file that stands where another is put.
@@ -64,6 +66,8 @@ pub struct Placed {
     pub fingerprint: Fingerprint,
     /// Where the original is that it takes the place of.
     pub backup: Option<PathBuf>,
+    /// Whether it holds what was set aside.
+    pub aside: bool,
 }
 
 impl Sealed {
@@ -128,7 +132,8 @@ impl Sealed {
             let backup = self.backup.as_ref().filter(|_| self.replaces(&staged.target));
             let backup = backup.map(|suffix| keep_original(&staged.target, suffix)).transpose()?;
             let fingerprint = Fingerprint::of_open(staged.file.as_file())?;
-            placed.push(Placed { path: staged.target.clone(), fingerprint, backup });
+            let (path, aside) = (staged.target.clone(), staged.aside);
+            placed.push(Placed { path, fingerprint, backup, aside });
         }
         Ok(placed)
     }
