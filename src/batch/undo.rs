@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 /// If the journal cannot be used.
 pub fn undo(journal: &Path, dry: bool) -> Result<(Vec<FileReport>, u64)> {
     let failed = |error| Error::io("cannot open", error);
+    if !std::fs::metadata(journal).map_err(failed)?.is_file() {
+        return Err(failed(std::io::Error::other("it is no regular file")));
+    }
     let file = File::open(journal).map_err(failed)?;
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         return Err(failed(std::io::Error::other("a run writes to it")));

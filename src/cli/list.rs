@@ -8,6 +8,7 @@ use crate::named::{About, Counts};
 use serde_json::json;
 use std::fs::File;
 use std::io::ErrorKind;
+use std::path::Path;
 
 /// List the sessions of claude-agent-orchestrator in a folder, as ao-list-sessions does
 ///
@@ -77,8 +78,7 @@ struct Session {
 
 impl Session {
     fn of(name: &str, folders: &Folders) -> Self {
-        let text = std::fs::read(folders.file(name, folders.named.metadata));
-        let about = text.map_err(|error| format!("cannot read: {error}"));
+        let about = contents(&folders.file(name, folders.named.metadata));
         let about = about
             .and_then(|text| (folders.named.about)(&text))
             .map_err(|why| format!("{name}{}: {why}", folders.named.metadata));
@@ -142,6 +142,15 @@ impl Session {
         }
         answer
     }
+}
+
+/// The contents of a regular file; opening a pipe would wait for a writer.
+fn contents(path: &Path) -> Result<Vec<u8>, String> {
+    let failed = |error| format!("cannot read: {error}");
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err("it is no regular file".to_owned());
+    }
+    std::fs::read(path).map_err(failed)
 }
 
 /// Counts over a session's log, in the memory of its longest line.

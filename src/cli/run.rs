@@ -220,10 +220,11 @@ fn planned(task: &Task, jobs: Vec<Job>, account: Option<&Account>) -> Vec<Planne
 
 /// A report takes the place of nothing but an older report.
 fn check_report(path: &Path) -> Result<(), Stop> {
-    let Ok(file) = std::fs::File::open(path) else { return Ok(()) };
-    if !file.metadata().is_ok_and(|meta| meta.is_file()) {
+    // A pipe that somebody reads is no file to be looked into; opening it would take its reader.
+    if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file()) {
         return Ok(());
     }
+    let Ok(file) = std::fs::File::open(path) else { return Ok(()) };
     let mut start = Vec::new();
     let read = file.take(REPORT_START.len() as u64).read_to_end(&mut start);
     if read.is_ok() && (start.is_empty() || start == REPORT_START) {

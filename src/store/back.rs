@@ -1,7 +1,7 @@
 //! Originals that are put back.
 
 use super::barrier::sync_folder;
-use super::check::check_in_place;
+use super::check::{check_in_place, is_same_file};
 use super::input::Fingerprint;
 use super::journal::State;
 use super::output::folder_of;
@@ -122,8 +122,7 @@ impl Restorer {
             return Err(Error::request(Code::NotAsWritten, message));
         }
         // A run that was killed in time gave the original a second name and did nothing more.
-        let second =
-            backup.filter(|backup| same_file::is_same_file(backup, target).unwrap_or(false));
+        let second = backup.filter(|backup| is_same_file(backup, target));
         if let (Some(second), false) = (second, self.dry) {
             let removed = fs::remove_file(second);
             removed.map_err(|error| Error::io("cannot remove the backup", error))?;

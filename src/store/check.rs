@@ -58,6 +58,19 @@ impl Stands {
     }
 }
 
+/// Whether two paths lead to one file. Nothing but regular files is opened to see: opening a pipe
+/// waits for somebody at its other end.
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
+    let regular = |path| fs::metadata(path).is_ok_and(|meta: fs::Metadata| meta.is_file());
+    regular(a) && regular(b) && same_file::is_same_file(a, b).unwrap_or(false)
+}
+
+/// The error for a pipe or a device in a place where nobody asked for one.
+pub fn special(target: &Path) -> Error {
+    let message = format!("{} is no regular file, and was not named as output", target.display());
+    Error::request(Code::OutputSpecial, message)
+}
+
 /// Whether an output may go where this stands.
 ///
 /// # Errors
@@ -71,7 +84,7 @@ pub fn check_target<'p>(
     if stands == Stands::Special {
         return Ok(());
     }
-    let same = |input| same_file::is_same_file(input, target).unwrap_or(false);
+    let same = |input: &Path| is_same_file(input, target);
     if stands != Stands::Nothing && inputs.any(same) {
         return Err(Error::request(Code::SameFile, Code::SameFile.title()));
     }

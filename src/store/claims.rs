@@ -1,6 +1,7 @@
 //! The places that belong to somebody in one run: what is read, and what is written already. Only
 //! the person can say that what an earlier run wrote goes; what this run needs never does.
 
+use super::check::is_same_file;
 use super::output::folder_of;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
@@ -86,7 +87,7 @@ fn place(path: &Path) -> PathBuf {
 
 /// Whether two paths name one place, where a file may or may not be.
 pub fn is_one_place(a: &Path, b: &Path) -> bool {
-    place(a) == place(b) || same_file::is_same_file(a, b).unwrap_or(false)
+    place(a) == place(b) || is_same_file(a, b)
 }
 
 /// Whether a path is one that an original gets which is kept, with `suffix` behind its name.

@@ -4,7 +4,7 @@
 //! all there the files are flushed to the disk and renamed to their places, and the folders are
 //! flushed. Whatever happens before that leaves the target as it was.
 
-use super::check::{Stands, check_in_place, check_part, check_target};
+use super::check::{Stands, check_in_place, check_part, check_target, is_same_file, special};
 use super::claims::{Claims, is_backup_of, is_one_place, numbered};
 use super::destination::{Backup, Destination, Policy};
 use super::input::Fingerprint;
@@ -86,6 +86,7 @@ impl Output {
                     output.claims.check(target)?;
                 }
                 check_target(target, stands, output.sources(), policy)?;
+                output.check_special(target, stands)?;
                 output.stands = stands;
             }
             (Destination::InPlace { .. }, Some(source)) => check_in_place(source)?,
@@ -217,7 +218,16 @@ impl Output {
             return check_in_place(target).map(|()| Stands::File);
         }
         let stands = Stands::at(target);
-        check_target(target, stands, self.sources(), self.policy).map(|()| stands)
+        check_target(target, stands, self.sources(), self.policy)?;
+        self.check_special(target, stands).map(|()| stands)
+    }
+
+    /// Sees to it that a pipe or a device is written to only where the person named it: a pipe that
+    /// nobody reads would make the run wait for ever.
+    fn check_special(&self, target: &Path, stands: Stands) -> Result<()> {
+        let named = matches!(&self.destination, Destination::File(path) if path == target)
+            || self.quarantine.as_deref() == Some(target);
+        if stands == Stands::Special && !named { Err(special(target)) } else { Ok(()) }
     }
 
     /// Opens the file that takes a part's bytes until all are there.
@@ -397,7 +407,7 @@ impl Sink for Output {
 
     fn change(&mut self, name: &str, change: Change) -> Result<()> {
         if let Some(target) = self.part(name)?.filter(|_| !self.policy.dry) {
-            let same = |source| same_file::is_same_file(source, &target).unwrap_or(false);
+            let same = |source: &Path| is_same_file(source, &target);
             if self.sources().any(same) {
                 return Err(Error::request(Code::SameFile, Code::SameFile.title()));
             }

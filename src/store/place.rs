@@ -1,6 +1,6 @@
 //! What is kept of the old file when a new one takes its place.
 
-use super::check::exists;
+use super::check::{exists, is_same_file};
 use super::claims::nth;
 use super::output::folder_of;
 use super::temporary::temporary;
@@ -54,7 +54,7 @@ pub fn keep_original(path: &Path, suffix: &str) -> Result<PathBuf> {
             Ok(()) => return Ok(backup),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 // A run that was killed may have come as far as this.
-                if same_file::is_same_file(path, &backup).unwrap_or(false) {
+                if is_same_file(path, &backup) {
                     return Ok(backup);
                 }
             }

@@ -106,7 +106,8 @@ impl Before {
 
 /// Whether a file holds these bytes.
 pub fn holds(path: &Path, bytes: &[u8]) -> Result<bool> {
-    let same = fs::metadata(path).is_ok_and(|meta| meta.len() == bytes.len() as u64);
+    let same =
+        fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == bytes.len() as u64);
     let read = || fs::read(path).map_err(|error| Error::io("cannot read", error));
     Ok(same && read()? == bytes)
 }
