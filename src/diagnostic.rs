@@ -142,7 +142,7 @@ codes! {
     ResidueAdded "CY0625" Note "record was added" "The file was continued since it was converted. What is new in it follows what came from the residue."
     NoCarrier "CY0626" Error "output cannot carry residue" "The output has no line to which what the target cannot express could be added. `--no-residue` writes it without."
     Exists "CY0701" Error "output exists" "Nothing was written. Use `--force` to write over it."
-    SameFile "CY0702" Error "output is the input" "An output would be written over its own input. Use `migrate --in-place`, which keeps a backup."
+    SameFile "CY0702" Error "output is the input" "An output would be written over its own input, over another one, or over the journal of the run. `migrate` and `repair` change files where they are with `--in-place`, and keep backups."
     Changed "CY0703" Error "input changed while it was read" "Another program wrote to the file, or holds a lock on it. It was left alone; run again when the agent is closed."
     Link "CY0704" Error "input is a symbolic link" "`--in-place` does not follow symbolic links. Name the file that it points to."
     Io "CY0705" Error "input or output failed" "The system refused to read or write. The message is the system's own."
@@ -155,6 +155,7 @@ codes! {
     NoBackup "CY0712" Error "no original was kept" "The run changed the file with `--no-backup`, so there is nothing to put back. The file was left as it is."
     OutsideRoot "CY0713" Error "journal leads outside of its folder" "The journal names a file that is not below the folder which it says that the run worked in, or behind a link. No run writes that, so the journal was edited. The file was left alone."
     OutputSpecial "CY0714" Error "pipe or device in the place of an output" "A named pipe or a device stands where an output, or another file of the session, is to go. Only what `-o`, `--quarantine` or `--report` names is written into a pipe or a device; elsewhere a run would wait for a reader that may never come."
+    NoName "CY0715" Error "output has no name" "The session, or a file of it, has no name under which it could be written: its own software names files by what the session says of itself, and what it says here is missing or would lead elsewhere. Without `--layout native` an output gets the name of its input."
     OutputTaken "CY0719" Error "another output has this place" "Two sessions of the run would be written to one place, and the first has it. Nothing was written of the second one; convert it into a folder of its own."
     TornRecord "CY0801" Warning "torn record set aside" "The record was cut, mostly by a crash or a full disk while the agent wrote it, and what is left of it is no record. `repair` puts it into the quarantine file, byte for byte. `--salvage` restores the members that are complete."
     GluedSplit "CY0802" Warning "records of one line taken apart" "Several records stood on one line, or a whole one behind a torn one, and the agent reads none of them. Each whole record now has a line of its own."
@@ -216,6 +217,12 @@ impl Code {
         self.severity() == Severity::Error || self.name().starts_with("CY04")
     }
 
+    /// Whether nothing is wrong with the input: the output has no place of its own.
+    #[must_use]
+    pub fn is_of_request(self) -> bool {
+        matches!(self, Self::OutputName | Self::NoName)
+    }
+
     /// Whether it is damage of one line, which is carried along or left out.
     #[must_use]
     pub fn is_of_line(self) -> bool {
@@ -257,7 +264,7 @@ impl Code {
                 Some("`-f FORMAT` names the format, `copyist formats` lists them")
             }
             Self::Exists => Some("`--force` writes over it"),
-            Self::SameFile => Some("`migrate --in-place` keeps a backup"),
+            Self::SameFile => Some("name another place; `migrate` and `repair` take `--in-place`"),
             Self::Link => Some("name the file that the link points to"),
             Self::OutputName => Some("`--out-dir DIR` takes any number of files"),
             Self::OutputFolder => Some("`--out-dir DIR` writes into a folder"),

@@ -435,3 +435,23 @@ fn undo_compares_contents_where_the_journal_knows_them() {
     assert!(code == 0 && said.ends_with("1 restored\n"), "{said}");
     assert_eq!(read(&dir.path("in/a.jsonl")), own(OLD));
 }
+
+#[test]
+fn a_run_that_cannot_begin_leaves_no_journal() {
+    let dir = Dir::new();
+    dir.copy(OLD, "a.jsonl");
+    dir.copy(OLD, "in/a.jsonl");
+    let cases: &[&[&str]] = &[
+        &["--session", "nope", "-o", "x", "a.jsonl"],
+        &["-o", "x", "--report", "a.jsonl", "a.jsonl"],
+        &["-o", "x", "--report", "none/r", "a.jsonl"],
+        &["-o", "x", "--report", "j", "a.jsonl"],
+    ];
+    for case in cases {
+        let (code, said) = dir.exit(&migrate("j", case));
+        assert_eq!(code, 2, "{case:?}: {said}");
+        assert!(!dir.path("j").exists(), "{case:?}");
+    }
+    assert_eq!(dir.exit(&migrate("-", &["-o", "x", "a.jsonl"])).0, 2);
+    assert_eq!(dir.names(), ["a.jsonl", "in/a.jsonl"]);
+}

@@ -45,11 +45,10 @@ fn a_report_replaces_nothing_but_a_report() {
     for _ in 0..2 {
         assert_eq!(dir.said(&["validate", "v1.jsonl", "--report", "r.json"]).0, 0);
     }
-    // Names that are taken only while the program runs.
     let (code, _) =
         dir.said(&["migrate", "v1.jsonl", "-o", "out.jsonl", "--report", "./out.jsonl"]);
-    assert_ne!(code, 0);
-    assert_eq!(dir.said(&["detect", "out.jsonl"]), (0, "out.jsonl: pi@3 (certain)\n".into()));
+    assert!(code == 2 && !dir.path("out.jsonl").exists());
+    // A name that is taken only while the program runs.
     let (code, _) = dir.said(&["migrate", "--in-place", "v1.jsonl", "--report", "v1.jsonl.bak"]);
     assert_ne!(code, 0);
     assert_eq!(read(&dir.path("v1.jsonl.bak")), original);
@@ -267,4 +266,57 @@ fn what_is_not_read_behind_damaged_yaml_is_said() {
     }
     let (_, said) = dir.said(&["inspect", "a.yaml"]);
     assert!(said.contains("was not read"), "{said}");
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_refused_before_the_work() {
+    let dir = Dir::new();
+    dir.copy("pi/v1/feature-work", "a.jsonl");
+    dir.copy("pi/v3/everything", "b.jsonl");
+    dir.write("folder/x", b"");
+    for report in ["folder", "folder/", "none/r.json", "o", "./o", "-"] {
+        let args = ["migrate", "-o", "o", "--report", report, "a.jsonl"];
+        let (code, said) = dir.said(&args);
+        assert!(code == 2 && said.contains("--report"), "{report}: {said}");
+        let diff = dir.said(&["diff", "--report", report, "a.jsonl", "b.jsonl"]);
+        assert_eq!(diff.0, if report.ends_with('o') { 1 } else { 2 }, "{report}: {}", diff.1);
+        _ = std::fs::remove_file(dir.path("o"));
+    }
+    assert_eq!(dir.names(), ["a.jsonl", "b.jsonl", "folder/x"]);
+    for command in [&["repair"][..], &["migrate", "--repair"]] {
+        let args = [command, &["--quarantine", "-", "-o", "o", "a.jsonl"]].concat();
+        let (code, said) = dir.said(&args);
+        assert!(code == 2 && said.contains("--quarantine"), "{said}");
+    }
+}
+
+#[test]
+fn the_help_fits_what_was_asked() {
+    let dir = Dir::new();
+    dir.copy("pi/v1/feature-work", "a.jsonl");
+    for command in [&["migrate"][..], &["convert", "-t", "canonical"], &["repair"]] {
+        let args = [command, &["--force", "-o", "j", "--journal", "j", "a.jsonl"]].concat();
+        let (code, said) = dir.said(&args);
+        assert!(code == 3 && said.contains("is the journal of this run"), "{said}");
+        assert!(!said.contains("`migrate --in-place` keeps"), "{said}");
+        std::fs::remove_file(dir.path("j")).expect("a journal");
+    }
+    let native = ["migrate", "--to", "pi@3", "--layout", "native", "--out-dir", "f", "a.jsonl"];
+    let (code, said) = dir.said(&native);
+    assert!(code == 2 && said.contains("for `convert`") && !dir.path("f").exists(), "{said}");
+}
+
+#[test]
+fn no_option_is_passed_over() {
+    let dir = Dir::new();
+    dir.copy("pi/v1/feature-work", "a.jsonl");
+    for command in ["migrate", "repair"] {
+        let cases =
+            [&["--backup=.orig", "-o", "o"][..], &["--no-backup", "-o", "o"], &["--resume", "-n"]];
+        for options in cases {
+            let (code, said) = dir.said(&[&[command], options, &["a.jsonl"]].concat());
+            assert_eq!(code, 2, "{options:?}: {said}");
+        }
+    }
+    assert_eq!(dir.names(), ["a.jsonl"]);
 }

@@ -16,7 +16,7 @@ mod task;
 mod undo;
 mod workers;
 
-pub use account::{Account, Earlier, root};
+pub use account::{Account, Earlier, real, root};
 pub use commit::{Commit, Done, Over};
 pub use filter::{Filter, Pattern};
 pub use found::{Found, Opened, Said};

@@ -8,10 +8,10 @@ use crate::batch::{FailOn, Mending, Place, Task};
 use crate::format::{OnError, Options};
 use crate::formats::Spec;
 use crate::ids::Choice;
-use crate::store::{Backup, Policy};
+use crate::store::{BACKUP, Backup, Policy};
 use crate::yaml::encoding::{self, Encoding};
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Reads a format's name.
 pub fn spec(text: &str) -> Result<Spec, String> {
@@ -204,8 +204,12 @@ impl Writing {
         inputs: &Inputs,
         telling: &Telling,
     ) -> Result<u8, Stop> {
-        let account = self.journaling.open(command, &task, inputs, self.ids)?;
-        run_accountably(command, task, inputs, telling, account.as_ref())
+        let journaling = &self.journaling;
+        if telling.report.as_ref().is_some_and(|report| journaling.is_at(report)) {
+            return Err(Stop::usage("report and journal cannot be one file"));
+        }
+        let open = |task: &Task| journaling.open(command, task, inputs, self.ids);
+        run_accountably(command, task, inputs, telling, open)
     }
 
     /// `--ids` for the library.
@@ -237,10 +241,19 @@ pub fn mending(
     quarantine: Option<PathBuf>,
     inputs: &Inputs,
 ) -> Result<Option<Mending>, Stop> {
-    if quarantine.is_some() && inputs.several() {
-        return Err(Stop::usage("`--quarantine` takes one input"));
-    }
+    check_quarantine(quarantine.as_deref(), inputs)?;
     Ok(repair.then(|| Mending { quarantine, ..Mending::default() }))
+}
+
+/// Whether what is set aside can go where the person says.
+pub fn check_quarantine(quarantine: Option<&Path>, inputs: &Inputs) -> Result<(), Stop> {
+    match quarantine {
+        Some(_) if inputs.several() => Err(Stop::usage("`--quarantine` takes one input")),
+        Some(path) if path.as_os_str() == "-" => {
+            Err(Stop::usage("`--quarantine` takes a file, not standard output"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// `--in-place` and its backup.
@@ -250,10 +263,13 @@ pub struct InPlace {
     #[arg(long, conflicts_with_all = ["output", "out_dir"])]
     pub in_place: bool,
     /// Ending of the originals' names
-    #[arg(long, value_name = "SUFFIX", default_value = ".bak", require_equals = true)]
-    pub backup: String,
+    ///
+    /// `.bak` if it is not given.
+    #[arg(long, value_name = "SUFFIX", require_equals = true, requires = "in_place",
+          conflicts_with_all = ["output", "out_dir"])]
+    pub backup: Option<String>,
     /// Do not keep the originals
-    #[arg(long, conflicts_with = "backup", requires = "in_place")]
+    #[arg(long, requires = "in_place", conflicts_with_all = ["backup", "output", "out_dir"])]
     pub no_backup: bool,
 }
 
@@ -267,10 +283,11 @@ impl InPlace {
             return Err(Stop::usage("standard input cannot be changed in place"));
         }
         let unfit = |c: char| c == '/' || c == '\\' || c.is_control();
-        if !self.no_backup && (self.backup.is_empty() || self.backup.contains(unfit)) {
+        let suffix = self.backup.as_deref().unwrap_or(BACKUP);
+        if suffix.is_empty() || suffix.contains(unfit) {
             return Err(Stop::usage("`--backup` takes an ending such as `.bak`"));
         }
-        let suffix = Backup::Suffix(self.backup.clone());
+        let suffix = Backup::Suffix(suffix.to_owned());
         Ok(Some(Place::InPlace(if self.no_backup { Backup::None } else { suffix })))
     }
 }

@@ -5,7 +5,7 @@ use super::args::{Reading, Telling};
 use super::changes::Printer;
 use super::inputs::Sessions;
 use super::progress::Progress;
-use super::run::write_report;
+use super::run::{check_report, write_report};
 use super::show::Show;
 use crate::batch::{self, FileReport, Found, Job, Outcome, RunReport, Said, Summary};
 use crate::diagnostic::{Differences, Log};
@@ -55,6 +55,9 @@ enum Ignore {
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let [job_a, job_b] = self.jobs()?;
+        if let Some(report) = &self.telling.report {
+            check_report(report, &[])?;
+        }
         let options = Options { force_version: true, ..self.reading.options(OnError::Keep) };
         let logs = [Log::default(), Log::default()];
         let [log_a, log_b] = &logs;

@@ -4,7 +4,7 @@ use super::Stop;
 use super::args::Ids;
 use super::inputs::Inputs;
 use super::show::{plural, printable};
-use crate::batch::{Account, Action, Place, Task, root};
+use crate::batch::{Account, Action, Place, Task, real, root};
 use crate::format::Options;
 use crate::store::{Backup, Header, Name};
 use clap::Args;
@@ -21,11 +21,16 @@ pub struct Journaling {
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     pub journal: Option<PathBuf>,
     /// Leave out what the journal says is done, and still is; begin if there is no journal yet
-    #[arg(long, requires = "journal")]
+    #[arg(long, requires = "journal", conflicts_with = "dry_run")]
     pub resume: bool,
 }
 
 impl Journaling {
+    /// Whether the journal is this file.
+    pub fn is_at(&self, path: &Path) -> bool {
+        self.journal.as_ref().is_some_and(|journal| real(journal) == real(path))
+    }
+
     /// Opens the journal of a run, if the person wants one.
     pub fn open(
         &self,
@@ -37,6 +42,9 @@ impl Journaling {
         let Some(path) = &self.journal else { return Ok(None) };
         let shown = printable(&path.to_string_lossy());
         let refused = |why: String| Stop::usage(format!("`--journal {shown}`: {why}"));
+        if path.as_os_str() == "-" {
+            return Err(refused("it is a file, not standard output".to_owned()));
+        }
         let header = header(command, task, inputs, ids).map_err(|why| refused(why.to_owned()))?;
         let opened = Account::open(path).map_err(|error| refused(error.to_string()))?;
         let (mut journal, before, entries, unread) = opened;

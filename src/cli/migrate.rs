@@ -1,7 +1,7 @@
 //! `copyist migrate`.
 
 use super::Stop;
-use super::args::{Carrying, InPlace, Reading, Telling, Writing, mending, spec};
+use super::args::{Carrying, InPlace, Layout, Reading, Telling, Writing, mending, spec};
 use super::inputs::Batch;
 use crate::batch::{Action, Task};
 use crate::format::{OnError, Options};
@@ -44,6 +44,12 @@ impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let inputs = self.batch.inputs()?;
         let in_place = self.in_place.place(&inputs)?;
+        let lines = |to: Spec| to.format.plane.is_some();
+        if self.writing.layout == Layout::Native && self.to.is_some_and(lines) {
+            let message = "`--layout native` is for `convert`; files of this format keep their \
+                           names where they are migrated";
+            return Err(Stop::usage(message));
+        }
         let Some(place) = in_place.or(self.writing.place(&inputs, self.to)?) else {
             return Err(Stop::usage(
                 "say where to write: `-o FILE`, `--out-dir DIR` or `--in-place`",

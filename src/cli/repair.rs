@@ -1,7 +1,7 @@
 //! `copyist repair`.
 
 use super::Stop;
-use super::args::{InPlace, Reading, Telling, Writing};
+use super::args::{InPlace, Reading, Telling, Writing, check_quarantine};
 use super::inputs::Batch;
 use crate::batch::{Action, Mending, Task};
 use crate::format::{OnError, Options, Wish};
@@ -53,9 +53,7 @@ impl Args {
         if self.reading.on_error.is_some() {
             return Err(Stop::usage("`repair` knows no `--on-error`: it repairs what is damaged"));
         }
-        if self.quarantine.is_some() && inputs.several() {
-            return Err(Stop::usage("`--quarantine` takes one input"));
-        }
+        check_quarantine(self.quarantine.as_deref(), &inputs)?;
         let in_place = self.in_place.place(&inputs)?;
         let Some(place) = in_place.or(self.writing.place(&inputs, None)?) else {
             return Err(Stop::usage(

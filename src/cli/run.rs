@@ -11,49 +11,37 @@ use crate::batch::{
     Place, RunReport, Summary, Task,
 };
 use crate::diagnostic::{Code, Diagnostic};
+use crate::error::Error;
 use crate::hands::Hands;
-use crate::store::{Backup, Claims};
+use crate::store::{Backup, Claims, folder_of};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Runs a task that leaves no journal.
 pub fn run(command: &str, task: Task, inputs: &Inputs, telling: &Telling) -> Result<u8, Stop> {
-    run_accountably(command, task, inputs, telling, None)
+    run_accountably(command, task, inputs, telling, |_| Ok(None))
 }
 
-/// Runs `task` on everything that the person named, and tells `account` of it. Gives the exit code.
+/// Runs `task` on everything that the person named, and tells the account of it that `open` gives:
+/// nothing is written down before all is there that the run needs. Gives the exit code.
 pub fn run_accountably(
     command: &str,
     mut task: Task,
     inputs: &Inputs,
     telling: &Telling,
-    account: Option<&Account>,
+    open: impl FnOnce(&Task) -> Result<Option<Account>, Stop>,
 ) -> Result<u8, Stop> {
     let started = Instant::now();
-    let backup = match &task.place {
-        Place::InPlace(Backup::Suffix(suffix)) => Some(suffix.clone()),
-        _ => None,
-    };
-    let (mut jobs, errors) = inputs.list(backup.as_deref())?;
-    if let Some(report) = &telling.report {
-        check_report(report)?;
-    }
-    let kept = jobs.iter().flat_map(Job::files).chain(account.map(Account::path));
-    task.claims = Arc::new(Claims::of(kept.map(Path::to_owned).collect()));
     let threads = batch::threads(inputs.jobs);
     task.options.hands = Hands::new(threads);
+    let (jobs, files, errors) = listed(&task, inputs, telling)?;
+    let account = open(&task)?;
+    let account = account.as_ref();
+    let journal = account.map(|account| account.path().to_owned());
+    task.claims = Arc::new(Claims::of(files, journal));
     let task = &task;
-    if inputs.join {
-        jobs = batch::join(jobs, task.from, &task.options);
-        if matches!(task.place, Place::One(_)) && jobs.len() > 1 {
-            return Err(Stop::usage("there is more than one agent; use `--out-dir DIR`"));
-        }
-    }
-    if matches!(&task.place, Place::One(_)) && jobs.len() > 1 && !inputs.several() {
-        return Err(Stop::usage("there are several sessions; use `--out-dir DIR`"));
-    }
     let jobs = planned(task, jobs, account);
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
     let watched = jobs.iter().map(|planned| &planned.job);
@@ -98,6 +86,32 @@ pub fn run_accountably(
         write_report(path, &RunReport { copyist, command, exit, summary: &summary, inputs })?;
     }
     Ok(exit)
+}
+
+/// The jobs of a run, the files that they read, and what could not be looked at.
+type Wanted = (Vec<Job>, Vec<PathBuf>, Vec<(PathBuf, Error)>);
+
+/// Looks what there is to do, and whether it can be told where the person wants it told.
+fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<Wanted, Stop> {
+    let backup = match &task.place {
+        Place::InPlace(Backup::Suffix(suffix)) => Some(suffix.clone()),
+        _ => None,
+    };
+    let (mut jobs, errors) = inputs.list(backup.as_deref())?;
+    if let Some(report) = &telling.report {
+        check_report(report, &output_files(task))?;
+    }
+    let files: Vec<_> = jobs.iter().flat_map(Job::files).map(Path::to_owned).collect();
+    if inputs.join {
+        jobs = batch::join(jobs, task.from, &task.options);
+        if matches!(task.place, Place::One(_)) && jobs.len() > 1 {
+            return Err(Stop::usage("there is more than one agent; use `--out-dir DIR`"));
+        }
+    }
+    if matches!(&task.place, Place::One(_)) && jobs.len() > 1 && !inputs.several() {
+        return Err(Stop::usage("there are several sessions; use `--out-dir DIR`"));
+    }
+    Ok((jobs, files, errors))
 }
 
 /// The work on one input after the other, and what it needs.
@@ -218,8 +232,36 @@ fn planned(task: &Task, jobs: Vec<Job>, account: Option<&Account>) -> Vec<Planne
     planned.collect()
 }
 
-/// A report takes the place of nothing but an older report.
-fn check_report(path: &Path) -> Result<(), Stop> {
+/// The files that the person named for outputs of a task.
+fn output_files(task: &Task) -> Vec<PathBuf> {
+    let output = match &task.place {
+        Place::One(path) => Some(path.clone()),
+        _ => None,
+    };
+    let mending = match &task.action {
+        Action::Repair(mending) => Some(mending),
+        _ => task.mending.as_ref(),
+    };
+    output.into_iter().chain(mending.and_then(|mending| mending.quarantine.clone())).collect()
+}
+
+/// A report takes the place of nothing but an older report, and its folder is there: it comes last,
+/// and it would be late to find out then.
+pub fn check_report(path: &Path, outputs: &[PathBuf]) -> Result<(), Stop> {
+    let shown = || show::printable(&path.display().to_string());
+    let refused = |why: &str| Err(Stop::usage(format!("`--report {}`: {why}", shown())));
+    if path.as_os_str() == "-" {
+        return refused("it is a file, not standard output");
+    }
+    if outputs.iter().any(|output| batch::real(output) == batch::real(path)) {
+        return refused("it is an output of this run");
+    }
+    if path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return refused("it is a folder");
+    }
+    if !folder_of(path).is_dir() {
+        return refused("there is no folder for it");
+    }
     // A pipe that somebody reads is no file to be looked into; opening it would take its reader.
     if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file()) {
         return Ok(());
@@ -230,8 +272,7 @@ fn check_report(path: &Path) -> Result<(), Stop> {
     if read.is_ok() && (start.is_empty() || start == REPORT_START) {
         return Ok(());
     }
-    let path = show::printable(&path.display().to_string());
-    Err(Stop::usage(format!("`--report {path}`: the file exists and is no report")))
+    refused("the file exists and is no report")
 }
 
 /// How every report begins.
@@ -243,6 +284,6 @@ pub fn write_report(path: &Path, report: &RunReport<'_>) -> Result<(), Stop> {
     let mut text = serde_json::to_vec_pretty(report).map_err(|e| failed(e.into()))?;
     text.push(b'\n');
     // An output or a backup may have taken the name meanwhile.
-    check_report(path)?;
+    check_report(path, &[])?;
     save(path, &text, true)
 }

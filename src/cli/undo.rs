@@ -3,7 +3,7 @@
 use super::Stop;
 use super::args::Telling;
 use super::progress::Progress;
-use super::run::{Teller, write_report};
+use super::run::{Teller, check_report, write_report};
 use super::show::{plural, printable};
 use crate::batch::{self, RunReport};
 use std::io::Write;
@@ -27,6 +27,9 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
+        if let Some(report) = &self.telling.report {
+            check_report(report, &[])?;
+        }
         let shown = printable(&self.journal.to_string_lossy());
         let (reports, unread) = batch::undo(&self.journal, self.dry_run)
             .map_err(|error| Stop::usage(format!("{shown}: {error}")))?;

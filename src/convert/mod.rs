@@ -115,7 +115,9 @@ fn says_at_home(
 }
 
 fn is_no_fault_of_the_session(error: &Error) -> bool {
-    matches!(error.code(), Code::Io | Code::OutputName | Code::Exists | Code::OutputTaken)
+    const OUTSIDE: &[Code] =
+        &[Code::Io, Code::OutputName, Code::NoName, Code::Exists, Code::OutputTaken];
+    OUTSIDE.contains(&error.code())
 }
 
 /// Whether the target is what the source is, so that residue stays where it is, or is just left out.

@@ -12,9 +12,8 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// If it would.
 pub fn check_part(stem: &Path, name: &str) -> Result<PathBuf> {
-    let refused = |why: &str| {
-        Error::request(Code::OutputName, format!("no file can be called {name:?}: {why}"))
-    };
+    let refused =
+        |why: &str| Error::request(Code::NoName, format!("no file can be called {name:?}: {why}"));
     let unfit = |piece: &str| matches!(piece, "" | "." | "..") || piece.contains(['\\', '\0']);
     let (ending, below) = name.split_once('/').map_or((name, None), |(a, b)| (a, Some(b)));
     if ending.contains(['\\', '\0']) || below.is_some_and(|below| below.split('/').any(unfit)) {

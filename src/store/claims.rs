@@ -14,6 +14,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 #[derive(Debug, Default)]
 pub struct Claims {
     inputs: Vec<PathBuf>,
+    journal: Option<PathBuf>,
     /// Their real paths. Nobody asks for them as long as all places are free.
     real: OnceLock<HashSet<PathBuf>>,
     taken: Mutex<Taken>,
@@ -28,17 +29,21 @@ struct Taken {
 }
 
 impl Claims {
-    /// Of a run with these inputs.
+    /// Of a run with these inputs and this journal.
     #[must_use]
-    pub fn of(inputs: Vec<PathBuf>) -> Self {
-        Self { inputs, ..Self::default() }
+    pub fn of(inputs: Vec<PathBuf>, journal: Option<PathBuf>) -> Self {
+        Self { inputs, journal, ..Self::default() }
     }
 
-    /// Sees to it that a file is none of the inputs.
+    /// Sees to it that a file is none of the inputs, and not the journal.
     ///
     /// # Errors
     /// If it is.
     pub fn check(&self, path: &Path) -> Result<()> {
+        if self.journal.as_ref().is_some_and(|journal| is_one_place(path, journal)) {
+            let message = format!("{} is the journal of this run", path.display());
+            return Err(Error::request(Code::SameFile, message));
+        }
         let there = fs::symlink_metadata(path).is_ok();
         let real = || self.real.get_or_init(|| real_paths(&self.inputs));
         if there && path.canonicalize().is_ok_and(|path| real().contains(&path)) {

@@ -360,7 +360,7 @@ impl Sink for Output {
         let (target, stands) = match name {
             "" if self.is_native() => {
                 let message = "the session has no name that its software would give it";
-                return Err(Error::request(Code::OutputName, message));
+                return Err(Error::request(Code::NoName, message));
             }
             "" => (self.target().map(Path::to_owned), self.stands),
             _ => {
