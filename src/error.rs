@@ -103,6 +103,12 @@ impl Error {
         matches!(self.0.kind, ErrorKind::Damaged)
     }
 
+    /// Whether whoever read the output has closed the pipe.
+    #[must_use]
+    pub fn is_closed_pipe(&self) -> bool {
+        matches!(&self.0.kind, ErrorKind::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
     /// The error as a finding.
     #[must_use]
     pub fn into_diagnostic(self) -> Diagnostic {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Dir, read, untimed};
+use common::{Dir, own, read, untimed};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -155,17 +155,36 @@ fn a_closed_pipe_is_a_quiet_end() {
         text.push(b'\n');
     }
     fs::write(dir.path("a.jsonl"), text).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_copyist"))
-        .args(["convert", "-t", "canonical", "-o", "-", "a.jsonl"])
-        .current_dir(dir.root())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let done = child.wait_with_output().unwrap();
-    assert_eq!(done.status.code(), Some(0));
-    assert!(!String::from_utf8_lossy(&done.stderr).contains("error"));
+    let damaged = [&own(OLD)[..], b"{\n", &read(&dir.path("a.jsonl"))].concat();
+    dir.write("c.jsonl", &damaged);
+    dir.copy(OLD, "d.jsonl");
+    let head = |args: &[&str]| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_copyist"))
+            .args(args)
+            .current_dir(dir.root())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let done = child.wait_with_output().unwrap();
+        (done.status.code().unwrap(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    for args in [
+        &["convert", "-t", "canonical", "-o", "-", "a.jsonl"][..],
+        &["migrate", "-o", "-", "a.jsonl"],
+        &["context", "d.jsonl"],
+        &["diff", "a.jsonl", "a.jsonl"],
+    ] {
+        assert_eq!(head(args), (0, String::new()), "{args:?}");
+    }
+    // What is known by then still counts.
+    let (code, said) = head(&["diff", "a.jsonl", "c.jsonl"]);
+    assert!(code == 1 && !said.contains("pipe"), "{code} {said}");
+    let (code, said) = head(&["diff", "--json", "a.jsonl", "c.jsonl"]);
+    assert!(code == 1 && !said.contains("pipe"), "{code} {said}");
+    let (code, said) = head(&["convert", "-t", "canonical", "-o", "-", "c.jsonl"]);
+    assert!(code == 1 && !said.contains("pipe"), "{code} {said}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What is told about each input, and about all of them.
 
 use crate::diagnostic::{Code, Diagnostic, Differences, Fate, Findings, Severity};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::format::Repaired;
 use crate::inspect::Inspection;
 use crate::store::Output;
@@ -188,7 +188,7 @@ impl FileReport {
     pub fn fail(&mut self, error: Error) -> Diagnostic {
         self.outcome = Outcome::Failed;
         self.output = None;
-        self.pipe_closed = is_closed_pipe(&error);
+        self.pipe_closed = error.is_closed_pipe();
         error.into_diagnostic()
     }
 
@@ -196,13 +196,16 @@ impl FileReport {
     #[must_use]
     pub fn exit_code(&self, fail_on: Option<FailOn>) -> u8 {
         let found = &self.findings;
+        // That nobody reads on is no finding; what was found by then is.
+        let counts = |code: &&Code| !(self.pipe_closed && **code == Code::Io);
+        let worst = found.counts.keys().filter(counts).map(|code| code.severity()).max();
         let fails = match fail_on {
             Some(FailOn::Loss) => found.dropped() > 0,
-            Some(FailOn::Warning) => found.worst() >= Some(Severity::Warning),
+            Some(FailOn::Warning) => worst >= Some(Severity::Warning),
             None => false,
         };
         match self.outcome {
-            _ if self.pipe_closed => 0,
+            _ if self.pipe_closed => u8::from(fails || worst == Some(Severity::Error)),
             // Nothing is wrong with the input; the request was.
             Outcome::Failed if found.counts.keys().any(|code| code.is_of_request()) => 2,
             Outcome::Failed if found.counts.contains_key(&Code::NoQuarantine) => 4,
@@ -210,13 +213,9 @@ impl FileReport {
             Outcome::Invalid | Outcome::Repairable | Outcome::Beyond => 1,
             Outcome::Skipped | Outcome::Part => 0,
             Outcome::Done => self.earlier,
-            _ => u8::from(fails || found.worst() == Some(Severity::Error)),
+            _ => u8::from(fails || worst == Some(Severity::Error)),
         }
     }
-}
-
-fn is_closed_pipe(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 #[derive(Serialize)]

@@ -9,7 +9,7 @@ use super::run::{check_report, write_report};
 use super::show::Show;
 use crate::batch::{self, FileReport, Found, Job, Outcome, RunReport, Said, Summary};
 use crate::diagnostic::{Differences, Log};
-use crate::diff::{self, Counts, Failed, Request, Side};
+use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
 use crate::format::{Cx, OnError, Options};
 use crate::store::Input;
@@ -63,7 +63,7 @@ impl Args {
         let [log_a, log_b] = &logs;
         let mut a = Opened::new(&job_a, &self.reading, log_a);
         let mut b = Opened::new(&job_b, &self.reading, log_b);
-        let counts = self.compare(&mut a, &mut b, logs.each_ref(), &options);
+        let same = self.compare(&mut a, &mut b, logs.each_ref(), &options);
         let mut show = Show::new(&self.telling, false, false);
         let (mut summary, mut exit) = (Summary::default(), 0);
         let mut reports = Vec::new();
@@ -74,7 +74,6 @@ impl Args {
             show.file(&report, &Progress::none());
             reports.push(report);
         }
-        let same = counts.as_ref().is_none_or(Counts::is_same);
         exit = exit.max(u8::from(!same));
         if let Some(path) = &self.telling.report {
             let (copyist, inputs) = (env!("CARGO_PKG_VERSION"), reports.as_slice());
@@ -97,14 +96,9 @@ impl Args {
         Ok([one(&self.a)?, one(&self.b)?])
     }
 
-    /// Prints what differs, if both sessions can be read.
-    fn compare(
-        &self,
-        a: &mut Opened,
-        b: &mut Opened,
-        logs: [&Log; 2],
-        options: &Options,
-    ) -> Option<Counts> {
+    /// Prints what differs, if both sessions can be read. Gives whether they are the same, as far as
+    /// that is known.
+    fn compare(&self, a: &mut Opened, b: &mut Opened, logs: [&Log; 2], options: &Options) -> bool {
         let request = Request {
             ignore_ids: self.ignore.contains(&Ignore::Ids),
             ignore_time: self.ignore.contains(&Ignore::Time),
@@ -112,7 +106,7 @@ impl Args {
         };
         let (Some((found_a, input_a)), Some((found_b, input_b))) = (&mut a.input, &mut b.input)
         else {
-            return None;
+            return true;
         };
         let log = Log::default();
         let quiet = Cx { options, log: &log };
@@ -120,8 +114,9 @@ impl Args {
         let side_a = Side { format: found_a.format, parts: input_a, cx: &cx_a, quiet: &quiet };
         let side_b = Side { format: found_b.format, parts: input_b, cx: &cx_b, quiet: &quiet };
         let mut printer = Printer::new(self, [&a.report, &b.report]);
-        let mut differences = Differences::default();
+        let (mut differences, mut same) = (Differences::default(), true);
         let done = diff::run(side_a, side_b, request, &mut |change| {
+            same = false;
             diff::count(&change, &mut differences);
             printer.change(&change)
         });
@@ -131,14 +126,16 @@ impl Args {
         let (report, log, error) = match done {
             Ok(counts) => {
                 (a.report.records, b.report.records) = (counts.a, counts.b);
-                return Some(counts);
+                return counts.is_same();
             }
+            // Whoever reads has seen enough; that is no failure.
+            Err(Failed::Show(error)) if error.is_closed_pipe() => return same,
             Err(Failed::A(error)) => (&mut a.report, logs[0], error),
             Err(Failed::B(error)) => (&mut b.report, logs[1], error),
             Err(Failed::Show(error)) => (&mut a.report, logs[0], error),
         };
         log.report(report.fail(error));
-        None
+        true
     }
 }
 

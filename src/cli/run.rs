@@ -69,10 +69,12 @@ pub fn run_accountably(
     };
     batch::each(&jobs, threads, work, || begun(shift.commit.finish()), tell)
         .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
-    let Teller { show, summary, kept, exit, .. } = teller;
+    let Teller { show, summary, kept, exit, closed, .. } = teller;
     let exit = interrupt.code().unwrap_or(exit);
     drop(progress);
-    show.summary(&summary, started.elapsed());
+    if !closed {
+        show.summary(&summary, started.elapsed());
+    }
     if interrupt.code().is_some() {
         show.interrupted(left, account.is_some());
     }
@@ -162,6 +164,8 @@ pub struct Teller<'a> {
     /// Reports for `--report`.
     pub kept: Option<Vec<FileReport>>,
     pub exit: u8,
+    /// Whether whoever read the output had enough of it.
+    closed: bool,
 }
 
 impl<'a> Teller<'a> {
@@ -180,6 +184,7 @@ impl<'a> Teller<'a> {
             summary: Summary::default(),
             kept: telling.report.is_some().then(Vec::new),
             exit: 0,
+            closed: false,
         }
     }
 
@@ -187,6 +192,7 @@ impl<'a> Teller<'a> {
     pub fn tell(&mut self, report: FileReport) {
         self.exit = self.exit.max(report.exit_code(self.fail_on));
         self.summary.add(&report);
+        self.closed |= report.pipe_closed;
         if !report.pipe_closed {
             self.show.file(&report, self.progress);
         }
