@@ -144,6 +144,29 @@ fn a_session_is_taken_up_before_the_answer_of_a_turn() {
 }
 
 #[test]
+fn a_turn_before_a_compaction_is_what_it_was() {
+    let source = common::own("pi/v1/compacted");
+    let at = |turn| {
+        let request = Request { turn: Some(turn), ..Request::default() };
+        context(&source, &request).0.map(|value| {
+            let messages = value["messages"].as_array().expect("messages").clone();
+            messages.iter().map(|m| m["role"].as_str().expect("a role").to_owned()).collect()
+        })
+    };
+    let roles = |turn| -> Vec<String> { at(turn).expect("a turn") };
+    assert_eq!(roles(1), ["user"]);
+    for turn in 1..=4 {
+        let roles = roles(turn);
+        assert_eq!(roles.last().map(String::as_str), Some("user"), "{turn}");
+        let summarised = roles.iter().any(|role| role == "compactionSummary");
+        assert_eq!(summarised, turn > 2, "{turn}: {roles:?}");
+    }
+    let why = |turn| at(turn).expect_err("no such turn").into_diagnostic().message;
+    assert_eq!(why(5), "there is no turn 5; the last one is 4");
+    assert_eq!(why(0), "there is no turn 0; the first one is 1");
+}
+
+#[test]
 fn a_child_before_its_parent_stands_behind_it_in_the_context() {
     let source = concat!(
         r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#,

@@ -7,6 +7,7 @@ mod openai;
 mod plain;
 mod prompt;
 mod route;
+mod turn;
 
 pub use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
@@ -36,7 +37,8 @@ pub struct Request {
     pub details: bool,
     /// The shape of the messages.
     pub form: Form,
-    /// The turn to stand at: everything before it, and its question.
+    /// The turn to stand at: everything before it, and its question. Turns are those that
+    /// `inspect` counts: a summary of earlier ones is none.
     pub turn: Option<u64>,
     /// One request whose messages are wanted instead: its run's identifier, and its number.
     pub call: Option<(String, u64)>,
@@ -65,7 +67,11 @@ pub fn run(
     let mut session = Session::open(format, parts, cx)?;
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let route = Route::of(&session, request.leaf.as_deref())?;
+    let mut route = Route::of(&session, request.leaf.as_deref())?;
+    let mut stand = request.leaf.as_deref().map(Json::string);
+    if let Some(turn) = request.turn {
+        (route, stand) = turn::up_to(&mut session, route, turn, &quiet)?;
+    }
     let mut branch = Vec::new();
     let (context, route) = look(&mut session, route, &quiet, &mut |id| {
         if request.details {
@@ -76,27 +82,19 @@ pub fn run(
     to.list.text(b"{");
     if request.details {
         let header = newest_header(&mut session)?;
-        details(&session, request, &header, &branch, to.list.buffer());
+        details(&session, stand, &header, &branch, to.list.buffer());
     }
     to.list.text(b"\"messages\":[");
     let mut forming = Forming::new(request.form);
     let entries = session.entries();
     let mut messages = Messages::open(session, context, route, &quiet)?;
-    let mut turns = Turns::default();
     while let Some(message) = messages.next() {
         let message = message?.value;
-        if request.turn.is_some_and(|turn| turns.is_behind(&message, turn)) {
-            break;
-        }
         if request.no_restore && message.is_restored() {
             continue;
         }
         forming.message(messages.context.as_mut(), &message, &mut to.list);
         to.flush_if(CHUNK)?;
-    }
-    if let Some(turn) = request.turn.filter(|_| !turns.asked) {
-        let message = format!("there is no turn {turn}; the last one is {}", turns.questions);
-        return Err(Error::request(Code::NoContext, message));
     }
     forming.finish(&mut to.list);
     to.list.text(b"]");
@@ -163,29 +161,6 @@ fn along<'a>(
             }
         }
     }))
-}
-
-/// Counts turns: each begins with a question of a person.
-#[derive(Default)]
-struct Turns {
-    questions: u64,
-    /// Whether the question of the turn that is wanted was asked.
-    asked: bool,
-}
-
-impl Turns {
-    /// Whether a message stands behind the question of this turn.
-    fn is_behind(&mut self, message: &Record, wanted: u64) -> bool {
-        let question = message.node.is(Field::Role, "user");
-        self.questions += u64::from(question);
-        let numbered = message.node.json(Field::Turn).and_then(Json::float);
-        let turn = numbered.map_or(self.questions, |turn| turn as u64);
-        if question && turn == wanted && !self.asked {
-            self.asked = true;
-            return false;
-        }
-        turn > wanted || self.asked
-    }
 }
 
 /// Output is handed on in pieces of this size.
@@ -325,7 +300,7 @@ fn first_piece(session: &mut Session<'_>, cx: &Cx<'_>) -> Result<Vec<u8>> {
 /// Writes what stands around the messages, up to the opening of `context`.
 fn details(
     session: &Session<'_>,
-    request: &Request,
+    stand: Option<Json>,
     header: &[u8],
     branch: &[Json],
     out: &mut Vec<u8>,
@@ -333,7 +308,7 @@ fn details(
     out.extend_from_slice(b"\"header\":");
     out.extend_from_slice(header);
     let none = (session.entries() == 0).then_some(Json::constant("null"));
-    let leaf = request.leaf.as_deref().map(Json::string).or(session.leaf().cloned()).or(none);
+    let leaf = stand.or(session.leaf().cloned()).or(none);
     if let Some(leaf) = leaf {
         member("leafId", leaf.as_bytes(), out);
     }

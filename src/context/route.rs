@@ -15,6 +15,8 @@ pub struct Route {
     pub path: Path,
     /// Whether the last entry cannot be found by its identifier, and is the context alone.
     pub lost_leaf: bool,
+    /// The place of the last entry that counts, if those behind it do not.
+    pub until: Option<u32>,
 }
 
 impl Route {
@@ -26,7 +28,7 @@ impl Route {
         let path = session.path(leaf.map(Json::string).as_ref())?;
         let empty = |id: &Json| id.as_bytes() == b"\"\"";
         let lost = leaf.is_none() && session.leaf().is_none_or(empty);
-        Ok(Self { path, lost_leaf: lost && session.entries() > 0 })
+        Ok(Self { path, lost_leaf: lost && session.entries() > 0, until: None })
     }
 
     /// To the last entry that has an identifier, where the session's last one has none.
@@ -34,7 +36,7 @@ impl Route {
     /// # Errors
     /// As [`Session::path`].
     pub fn to_last_named(session: &Session<'_>) -> Result<Self> {
-        Ok(Self { path: session.path(None)?, lost_leaf: false })
+        Ok(Self { path: session.path(None)?, lost_leaf: false, until: None })
     }
 }
 
@@ -70,7 +72,8 @@ impl<'a> Walk<'a> {
             return None;
         }
         self.ordinal += 1;
-        self.route.path.position(self.ordinal - 1)
+        let position = self.route.path.position(self.ordinal - 1)?;
+        self.route.until.is_none_or(|until| position <= until).then_some(position)
     }
 }
 

@@ -65,7 +65,7 @@ pub struct Marks {
 impl Marks {
     /// Marks a record by its kind.
     pub fn note(&mut self, ordinal: u32, record: &Record) {
-        if super::is_question(record) {
+        if record.is_question() {
             self.questions.insert(ordinal);
         } else if matches!(record.kind, Kind::Compaction | Kind::BranchSummary) {
             self.points.insert(ordinal);

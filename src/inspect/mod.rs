@@ -226,7 +226,7 @@ impl Inspection {
         }
         if record.kind == Kind::Message {
             count(&mut self.roles, node.text(Field::Role).unwrap_or_default());
-            self.turns += u64::from(is_question(record));
+            self.turns += u64::from(record.is_question());
             for call in node.nodes(Field::Content).unwrap_or_default() {
                 if call.is(Field::Type, block::TOOL_CALL) {
                     count(&mut self.calls, call.text(Field::Name).unwrap_or_default());
@@ -306,18 +306,11 @@ impl Inspection {
     }
 }
 
-/// Whether a person asks something.
-fn is_question(record: &Record) -> bool {
-    let node = &record.node;
-    let own = node.get(Field::ParentCall).is_none();
-    record.kind == Kind::Message && node.is(Field::Role, "user") && own
-}
-
 impl Active {
     fn record(&mut self, record: &Record) {
         self.entries += 1;
         self.messages += u64::from(record.kind == Kind::Message);
-        self.turns += u64::from(is_question(record));
+        self.turns += u64::from(record.is_question());
     }
 }
 

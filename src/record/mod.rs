@@ -143,6 +143,14 @@ impl Record {
         self.node.is_true(Field::Synthesized) || self.node.is_true(Field::Derived)
     }
 
+    /// Whether a person asks something, with which a turn begins; what an agent asks another one
+    /// is no turn.
+    #[must_use]
+    pub fn is_question(&self) -> bool {
+        let own = self.node.get(Field::ParentCall).is_none();
+        self.kind == Kind::Message && self.node.is(Field::Role, "user") && own
+    }
+
     /// Whether the record stands in the tree: a node's kind, with an identifier.
     #[must_use]
     pub fn is_node(&self) -> bool {

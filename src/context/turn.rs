@@ -1,0 +1,48 @@
+//! Standing at a turn: what is behind its question does not count, a compaction as little as a
+//! message.
+
+use super::route::{Route, Walk};
+use crate::diagnostic::Code;
+use crate::error::{Error, Result};
+use crate::format::Cx;
+use crate::json::Json;
+use crate::record::Field;
+use crate::session::Session;
+
+/// The route as far as the question of this turn, counted from 1, and the question's identifier.
+///
+/// # Errors
+/// If there is no such turn on the route, or the session cannot be read.
+pub fn up_to(
+    session: &mut Session<'_>,
+    route: Route,
+    wanted: u64,
+    quiet: &Cx<'_>,
+) -> Result<(Route, Option<Json>)> {
+    if wanted == 0 {
+        return Err(Error::request(Code::NoContext, "there is no turn 0; the first one is 1"));
+    }
+    let reader = (session.format().read)(session.parts(), quiet)?;
+    let mut walk = Walk::over(reader, route);
+    let (mut questions, mut last, mut found) = (0, 0, None);
+    while let Some(item) = walk.next() {
+        let (position, located) = item?;
+        if !located.value.is_question() {
+            continue;
+        }
+        questions += 1;
+        let node = &located.value.node;
+        // Files that number their turns may begin with a later one.
+        let numbered = node.json(Field::Turn).and_then(Json::float);
+        last = numbered.map_or(questions, |turn| turn as u64);
+        if last == wanted && found.is_none() {
+            found = Some((position, node.json(Field::Id).cloned()));
+        }
+    }
+    let Some((position, id)) = found else {
+        let message = format!("there is no turn {wanted}; the last one is {last}");
+        return Err(Error::request(Code::NoContext, message));
+    };
+    let until = (!walk.route.lost_leaf).then_some(position);
+    Ok((Route { until, ..walk.route }, id))
+}
