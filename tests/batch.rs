@@ -414,3 +414,61 @@ fn pages_that_are_not_ours_are_left_unless_forced() {
     // A file where the folder should be is no place for pages.
     assert_eq!(dir.exit(&["man", "man1/copyist.1"]).0, 4);
 }
+
+#[test]
+fn originals_under_another_ending_are_left_alone() {
+    let dir = Dir::new();
+    for name in ["d/a.jsonl", "d/b.jsonl"] {
+        dir.copy(OLD, name);
+    }
+    dir.write("d/notes.jsonl.txt", b"nothing");
+    assert_eq!(dir.exit(&["migrate", "--in-place", "--backup=.orig", "d"]).0, 0);
+    let before = dir.names();
+    for more in [&[][..], &["--backup=.orig"], &["--backup=.other"], &["--no-backup"]] {
+        let (code, said) = dir.exit(&[&["migrate", "--in-place"], more, &["d"]].concat());
+        assert!(code == 0 && said.contains("2 unchanged, 3 skipped"), "{more:?}: {said}");
+        let told = said.matches("CY0717").count();
+        assert_eq!(told, if more == ["--backup=.orig"] { 0 } else { 2 }, "{said}");
+        assert_eq!(dir.names(), before);
+        assert_eq!(common::read(&dir.path("d/a.jsonl.orig")), common::own(OLD));
+    }
+    // One that is named is meant, and one that stands alone is a session like others.
+    let (code, said) = dir.exit(&["migrate", "--out-dir", "o", "d/a.jsonl.orig"]);
+    assert!(code == 0 && said.contains("1 migrated"), "{said}");
+    std::fs::remove_file(dir.path("d/b.jsonl")).expect("it is there");
+    let (code, said) = dir.exit(&["migrate", "-n", "d"]);
+    assert!(code == 0 && said.contains("1 migrated, 1 unchanged"), "{said}");
+}
+
+#[test]
+fn the_output_folder_is_no_input() {
+    let dir = Dir::new();
+    dir.copy(OLD, "d/a.jsonl");
+    for out in ["d/new", "d/deep/er"] {
+        let args = ["migrate", "--force", "--out-dir", out, "d", "--exclude", "none"];
+        for turn in 0..3 {
+            let (code, said) = dir.exit(&args);
+            assert!(code == 0 && said.contains("1 migrated"), "{said}");
+            assert_eq!(said.contains("CY0716"), turn > 0, "{said}");
+        }
+        std::fs::remove_dir_all(dir.path(out)).expect("a folder");
+    }
+    assert_eq!(dir.names(), ["d/a.jsonl"]);
+    // The folder itself may be an input, and so may one below it.
+    let (code, said) = dir.exit(&["migrate", "--out-dir", "d", "d"]);
+    assert!(code == 3 && said.contains("CY0702"), "{said}");
+    assert_eq!(dir.exit(&["migrate", "--out-dir", ".", "d"]).0, 0);
+}
+
+#[test]
+fn sessions_of_another_format_are_not_called_no_sessions() {
+    let dir = Dir::new();
+    dir.copy(OLD, "d/a.jsonl");
+    dir.copy(OLD, "d/b.jsonl");
+    dir.write("d/notes.txt", b"nothing");
+    let done = dir.run(&["migrate", "--to", "canonical", "-n", "-v", "d"]);
+    let (out, said) = (text(&done.stdout), text(&done.stderr));
+    assert!(said.contains("3 skipped (2 sessions of another format)"), "{said}");
+    assert!(out.contains("a.jsonl: skipped, pi@1; migration stays"), "{out}");
+    assert!(out.contains("notes.txt: skipped, no session file"), "{out}");
+}

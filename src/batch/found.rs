@@ -1,6 +1,6 @@
 //! What an input is, and which files it is made of.
 
-use super::inputs::{Origin, Whole};
+use super::inputs::{Origin, Whole, stem};
 use crate::detect::detect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -124,6 +124,25 @@ impl Opened {
         }
         Ok(None)
     }
+}
+
+/// The session file beside it of which a file in a walked folder seems to be the original, kept
+/// under an ending that the person chose.
+#[must_use]
+pub fn kept_of(path: &Path, said: Said) -> Option<PathBuf> {
+    let name = plain_name(path.file_name()?.to_str()?);
+    if stem(name) != name {
+        return None;
+    }
+    let (first, ending) = name.rsplit_once('.')?;
+    let number = ending.bytes().all(|b| b.is_ascii_digit());
+    let second = first.rsplit_once('.').filter(|_| number).map(|(second, _)| second);
+    let is_session = |path: &PathBuf| {
+        let found = || Found::of(&mut Input::file(path).ok()?, Some(path), said, false).ok()?;
+        path.is_file() && found().is_some()
+    };
+    let mut originals = [Some(first), second].into_iter().flatten().map(|o| path.with_file_name(o));
+    originals.find(is_session)
 }
 
 /// The files of the session that the file at `path` is, or is part of.

@@ -1,7 +1,7 @@
 //! From the paths that a person gave to the files that are meant.
 
 use super::filter::Filter;
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Error;
 use crate::format::Format;
 use crate::formats::FORMATS;
@@ -100,19 +100,38 @@ impl Job {
     }
 }
 
-/// What was found, and what could not be looked at.
-pub type Listed = (Vec<Job>, Vec<(PathBuf, Error)>);
+/// What was found in folders, and what was not looked at.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// The inputs.
+    pub jobs: Vec<Job>,
+    /// What could not be looked at.
+    pub errors: Vec<(PathBuf, Error)>,
+    /// What was left out.
+    pub left: Vec<(PathBuf, Diagnostic)>,
+}
+
+/// What runs write into folders that they walk, which is no input.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    /// The ending of originals that are kept.
+    pub backup: Option<String>,
+    /// The folder of outputs.
+    pub folder: Option<PathBuf>,
+}
 
 /// Finds the files that `paths` mean. Folders are walked in the order of names, without following
-/// links, for files that `filter` takes; those that end like `backup` are originals that an earlier
-/// run kept. What cannot be looked at comes back as an error with its path.
+/// links, for files that `filter` takes and that are not `written` by runs like this one. What
+/// cannot be looked at comes back as an error with its path.
 #[must_use]
-pub fn expand(paths: &[PathBuf], filter: &Filter, backup: Option<&str>) -> Listed {
-    let mut walk = Walk { filter, backup, jobs: Vec::new(), errors: Vec::new() };
+pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
+    let output = written.folder.as_ref().and_then(|folder| folder.canonicalize().ok());
+    let backup = written.backup.as_deref();
+    let mut walk = Walk { filter, backup, output, found: Listed::default() };
     let mut roots = HashSet::new();
     for path in paths {
         if path == Path::new("-") {
-            walk.jobs.push(Job {
+            walk.found.jobs.push(Job {
                 origin: Origin::Stdin,
                 relative: "stdin".into(),
                 named: true,
@@ -127,10 +146,10 @@ pub fn expand(paths: &[PathBuf], filter: &Filter, backup: Option<&str>) -> Liste
             let relative = PathBuf::from(path.file_name().unwrap_or_default());
             let origin = Origin::File(path.clone());
             let size = size(std::fs::metadata(path).ok());
-            walk.jobs.push(Job { origin, relative, named: true, passed_over: false, size });
+            walk.found.jobs.push(Job { origin, relative, named: true, passed_over: false, size });
         }
     }
-    (walk.jobs, walk.errors)
+    walk.found
 }
 
 /// The folder's own name, or that with a number if an earlier one has it.
@@ -158,16 +177,19 @@ fn size(meta: Option<Metadata>) -> Option<u64> {
 struct Walk<'a> {
     filter: &'a Filter,
     backup: Option<&'a str>,
-    jobs: Vec<Job>,
-    errors: Vec<(PathBuf, Error)>,
+    /// The real path of the folder of outputs, if it is there.
+    output: Option<PathBuf>,
+    found: Listed,
 }
 
 impl Walk<'_> {
     fn folder(&mut self, folder: &Path, root: &Path) {
         let filter = self.filter;
+        let output = self.output_inside(folder);
         let wanted = |entry: &DirEntry| {
             let inside = entry.path().strip_prefix(folder).unwrap_or(entry.path());
             match entry.file_type().is_dir() {
+                true if output.as_deref() == Some(inside) => false,
                 true => entry.depth() == 0 || filter.enters(inside),
                 false => filter.takes(inside),
             }
@@ -181,10 +203,24 @@ impl Walk<'_> {
         }
     }
 
+    /// The path of the folder of outputs in a folder above it, which is told to be left out.
+    fn output_inside(&mut self, folder: &Path) -> Option<PathBuf> {
+        let real = folder.canonicalize().ok()?;
+        let inside = self.output.as_ref()?.strip_prefix(real).ok()?.to_owned();
+        let mut way = inside.ancestors().filter(|folder| !folder.as_os_str().is_empty());
+        if inside.as_os_str().is_empty() || !way.all(|folder| self.filter.enters(folder)) {
+            return None;
+        }
+        let message = "the output folder is left out of the folder above it";
+        let note = Diagnostic::new(Code::OutputInside, message);
+        self.found.left.push((folder.join(&inside), note));
+        Some(inside)
+    }
+
     fn file(&mut self, entry: DirEntry, folder: &Path, root: &Path) {
         let passed_over = !entry.file_type().is_file() || is_ours(entry.file_name(), self.backup);
         let inside = entry.path().strip_prefix(folder).unwrap_or(entry.path());
-        self.jobs.push(Job {
+        self.found.jobs.push(Job {
             relative: root.join(inside),
             named: false,
             passed_over,
@@ -199,7 +235,7 @@ impl Walk<'_> {
             Some(error) => Error::io("cannot read the folder", error),
             None => Error::request(Code::Io, "links form a loop"),
         };
-        self.errors.push((path, found));
+        self.found.errors.push((path, found));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sessions of one agent, to be written as one.
 
-use super::found::{Opened, Said};
+use super::found::{Opened, Said, kept_of};
 use super::inputs::{Job, Origin};
 use super::names::plain;
 use crate::diagnostic::Log;
@@ -57,8 +57,12 @@ impl Agent {
 
 /// What a session without branches says about itself.
 fn header(job: &Job, from: Option<Spec>, options: &Options) -> Option<Node> {
-    job.path().filter(|_| !job.passed_over)?;
-    let mut opened = Opened::new(&job.origin, Said::new(from, options), false).ok()??;
+    let path = job.path().filter(|_| !job.passed_over)?;
+    let said = Said::new(from, options);
+    let mut opened = Opened::new(&job.origin, said, false).ok()??;
+    if !job.named && kept_of(path, said).is_some() {
+        return None;
+    }
     let version = opened.found.format.version(opened.found.sniffed.version)?;
     let log = Log::default();
     let cx = Cx { options, log: &log };

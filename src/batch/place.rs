@@ -1,6 +1,6 @@
 //! Where the outputs of a task go.
 
-use super::inputs::{Job, stem};
+use super::inputs::{Job, Written, stem};
 use super::names::Name;
 use super::report::FileReport;
 use super::task::{Action, Task};
@@ -24,6 +24,22 @@ pub enum Place {
     Native(PathBuf),
     /// Where the input is.
     InPlace(Backup),
+}
+
+impl Place {
+    /// What runs that write to such a place leave in folders that they walk.
+    #[must_use]
+    pub fn written(&self) -> Written {
+        match self {
+            Self::InPlace(Backup::Suffix(suffix)) => {
+                Written { backup: Some(suffix.clone()), folder: None }
+            }
+            Self::Folder(folder) | Self::Native(folder) => {
+                Written { backup: None, folder: Some(folder.clone()) }
+            }
+            Self::None | Self::One(_) | Self::InPlace(Backup::None) => Written::default(),
+        }
+    }
 }
 
 impl Task {

@@ -95,6 +95,18 @@ impl Outcome {
     }
 }
 
+/// Why an input was skipped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Skip {
+    /// It is no session, or nothing that is looked at.
+    #[default]
+    NoSession,
+    /// It is a session of another format than the one that the run leads to.
+    OtherFormat,
+    /// It is an original that was kept, or where outputs go.
+    Ours,
+}
+
 /// What turns findings into a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailOn {
@@ -143,6 +155,9 @@ pub struct FileReport {
     /// The exit code that the earlier run gave, which did the work.
     #[serde(skip)]
     pub earlier: u8,
+    /// Why it was skipped, if it was.
+    #[serde(skip)]
+    pub skip: Skip,
     /// What was found and lost.
     #[serde(flatten, serialize_with = "findings")]
     pub findings: Findings,
@@ -166,6 +181,7 @@ impl FileReport {
             bytes: 0,
             pipe_closed: false,
             earlier: 0,
+            skip: Skip::NoSession,
             findings: Findings::default(),
         }
     }
@@ -181,6 +197,13 @@ impl FileReport {
     #[must_use]
     pub fn part(&self, part: u32) -> &str {
         self.parts.get(part as usize).unwrap_or(&self.path)
+    }
+
+    /// For what was found and left alone.
+    #[must_use]
+    pub fn left(path: String, note: Diagnostic) -> Self {
+        let (outcome, skip) = (Outcome::Skipped, Skip::Ours);
+        Self { outcome, skip, findings: Findings::of(note), ..Self::new(path) }
     }
 
     /// Notes that there is no output; the finding says why.
@@ -278,6 +301,9 @@ pub struct Summary {
     /// Bytes read.
     #[serde(skip)]
     pub bytes: u64,
+    /// Of those that were skipped, sessions of another format.
+    #[serde(skip)]
+    pub others: u64,
     /// Warnings.
     pub warnings: u64,
     /// Errors.
@@ -290,6 +316,7 @@ impl Summary {
         *self.outcomes.entry(report.outcome.name()).or_default() += 1;
         self.records += report.records;
         self.bytes += report.bytes;
+        self.others += u64::from(report.skip == Skip::OtherFormat);
         for (code, count) in &report.findings.counts {
             match code.severity() {
                 Severity::Error => self.errors += count,

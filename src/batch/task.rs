@@ -1,12 +1,12 @@
 //! One operation on one input, from opening it to the output in its place.
 
 use super::commit::Done;
-use super::found::{Found, Opened, Said};
+use super::found::{Found, Opened, Said, kept_of};
 use super::inputs::{Job, Origin};
 use super::names::Name;
 use super::passed;
 use super::place::Place;
-use super::report::{FailOn, FileReport, Outcome};
+use super::report::{FailOn, FileReport, Outcome, Skip};
 use crate::context::{self, Request};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
@@ -169,6 +169,9 @@ impl Task {
         {
             return looked(Outcome::Part);
         }
+        if self.is_kept(job, cx, report) {
+            return looked(Outcome::Skipped);
+        }
         let Opened { found, input, files, links, .. } = opened;
         for link in links {
             let message = format!("{} is a link, and is not followed", link.display());
@@ -203,6 +206,7 @@ impl Task {
                     if job.named {
                         Err(other_format(&found, *to))
                     } else {
+                        report.skip = Skip::OtherFormat;
                         looked(Outcome::Skipped)
                     }
                 }
@@ -220,6 +224,22 @@ impl Task {
                 self.write(output, (input, &files), &found, same, cx, report)
             }
         }
+    }
+
+    /// Whether a file that was found is an original that some run kept, which is told.
+    fn is_kept(&self, job: &Job, cx: &Cx<'_>, report: &mut FileReport) -> bool {
+        let found = job.path().filter(|_| !job.named);
+        let Some(original) = found.and_then(|path| kept_of(path, self.said())) else {
+            return false;
+        };
+        let message = format!(
+            "{} stands beside it, so it seems to be an original that was kept; name it if it is \
+             meant",
+            original.display()
+        );
+        cx.report(Diagnostic::new(Code::KeptOriginal, message));
+        report.skip = Skip::Ours;
+        true
     }
 
     fn schema(&self, found: &Found) -> Result<Arc<Validator>> {

@@ -7,7 +7,7 @@ use super::inputs::Sessions;
 use super::progress::Progress;
 use super::run::{check_report, write_report};
 use super::show::Show;
-use crate::batch::{self, FileReport, Found, Job, Outcome, RunReport, Said, Summary};
+use crate::batch::{self, FileReport, Found, Job, Outcome, RunReport, Said, Summary, Written};
 use crate::diagnostic::{Differences, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
@@ -90,8 +90,12 @@ impl Args {
             return Err(Stop::usage("standard input cannot be both sessions"));
         }
         let one = |path: &PathBuf| {
-            let (mut jobs, _) = self.sessions.one(Some(path.clone()), "diff")?.list(None)?;
-            jobs.pop().ok_or_else(|| Stop::usage("there is no session"))
+            let inputs = self.sessions.one(Some(path.clone()), "diff")?;
+            inputs
+                .list(&Written::default())?
+                .jobs
+                .pop()
+                .ok_or_else(|| Stop::usage("there is no session"))
         };
         Ok([one(&self.a)?, one(&self.b)?])
     }

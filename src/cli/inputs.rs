@@ -2,7 +2,7 @@
 
 use super::Stop;
 use super::show::printable;
-use crate::batch::{self, Filter, Gather, Listed, Pattern};
+use crate::batch::{self, Filter, Gather, Listed, Pattern, Written};
 use crate::formats::FORMATS;
 use clap::Args;
 use std::io::Read;
@@ -90,10 +90,10 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// The files and sessions that are meant, and what could not be looked at; `backup` is the
-    /// ending of originals that an earlier run kept.
-    pub fn list(&self, backup: Option<&str>) -> Result<Listed, Stop> {
-        let (jobs, errors) = batch::expand(&self.paths, &self.filter, backup);
+    /// The files and sessions that are meant, and what could not be looked at; what runs have
+    /// `written` into folders is none of them.
+    pub fn list(&self, written: &Written) -> Result<Listed, Stop> {
+        let Listed { jobs, errors, left } = batch::expand(&self.paths, &self.filter, written);
         let jobs = batch::group(jobs, &self.gather);
         match &self.gather.session {
             Some(id) if jobs.is_empty() => {
@@ -102,7 +102,7 @@ impl Inputs {
             _ if self.one && jobs.len() > 1 => {
                 Err(Stop::usage("there are several sessions; `--session ID` names one"))
             }
-            _ => Ok((jobs, errors)),
+            _ => Ok(Listed { jobs, errors, left }),
         }
     }
 

@@ -7,13 +7,12 @@ use super::progress::Progress;
 use super::show::{self, Show};
 use super::{Stop, save};
 use crate::batch::{
-    self, Account, Action, Commit, Earlier, FailOn, FileReport, Job, Name, Namer, Outcome, Over,
-    Place, RunReport, Summary, Task,
+    self, Account, Action, Commit, Earlier, FailOn, FileReport, Job, Listed, Name, Namer, Outcome,
+    Over, Place, RunReport, Summary, Task,
 };
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::Error;
 use crate::hands::Hands;
-use crate::store::{Backup, Claims, folder_of};
+use crate::store::{Claims, folder_of};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +35,7 @@ pub fn run_accountably(
     let started = Instant::now();
     let threads = batch::threads(inputs.jobs);
     task.options.hands = Hands::new(threads);
-    let (jobs, files, errors) = listed(&task, inputs, telling)?;
+    let (Listed { jobs, errors, left }, files) = listed(&task, inputs, telling)?;
     let account = open(&task)?;
     let account = account.as_ref();
     let journal = account.map(|account| account.path().to_owned());
@@ -51,6 +50,9 @@ pub fn run_accountably(
         let mut report = FileReport::new(path.display().to_string());
         report.findings = crate::diagnostic::Findings::of(error.into_diagnostic());
         teller.tell(report);
+    }
+    for (path, note) in left {
+        teller.tell(FileReport::left(path.display().to_string(), note));
     }
     let interrupt = interrupt(task, inputs, data_on_stdout)?;
     let shift = Shift { task, commit: Commit::new(account, task.fail_on) };
@@ -90,22 +92,17 @@ pub fn run_accountably(
     Ok(exit)
 }
 
-/// The jobs of a run, the files that they read, and what could not be looked at.
-type Wanted = (Vec<Job>, Vec<PathBuf>, Vec<(PathBuf, Error)>);
-
-/// Looks what there is to do, and whether it can be told where the person wants it told.
-fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<Wanted, Stop> {
-    let backup = match &task.place {
-        Place::InPlace(Backup::Suffix(suffix)) => Some(suffix.clone()),
-        _ => None,
-    };
-    let (mut jobs, errors) = inputs.list(backup.as_deref())?;
+/// Looks what there is to do and which files are read, and whether it can be told where the person
+/// wants it told.
+fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<(Listed, Vec<PathBuf>), Stop> {
+    let mut listed = inputs.list(&task.place.written())?;
+    let jobs = &mut listed.jobs;
     if let Some(report) = &telling.report {
         check_report(report, &output_files(task))?;
     }
     let files: Vec<_> = jobs.iter().flat_map(Job::files).map(Path::to_owned).collect();
     if inputs.join {
-        jobs = batch::join(jobs, task.from, &task.options);
+        *jobs = batch::join(std::mem::take(jobs), task.from, &task.options);
         if matches!(task.place, Place::One(_)) && jobs.len() > 1 {
             return Err(Stop::usage("there is more than one agent; use `--out-dir DIR`"));
         }
@@ -113,7 +110,7 @@ fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<Wanted, Sto
     if matches!(&task.place, Place::One(_)) && jobs.len() > 1 && !inputs.several() {
         return Err(Stop::usage("there are several sessions; use `--out-dir DIR`"));
     }
-    Ok((jobs, files, errors))
+    Ok((listed, files))
 }
 
 /// The work on one input after the other, and what it needs.

@@ -5,7 +5,7 @@ use super::drawing;
 use super::progress::Progress;
 use super::repairs;
 use super::style::{Paint, write};
-use crate::batch::{FileReport, Outcome, Summary};
+use crate::batch::{FileReport, Outcome, Skip, Summary};
 use crate::diagnostic::{Code, Diagnostic, Severity, Window};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -135,7 +135,14 @@ impl Show {
                 Some(format!("{path}: {outcome} {format}, {records} records"))
             }
             Outcome::Invalid if !self.quiet => Some(format!("{path}: {outcome} {format}")),
-            Outcome::Skipped if self.verbose => Some(format!("{path}: {outcome}, no session file")),
+            Outcome::Skipped if self.verbose => Some(match report.skip {
+                Skip::NoSession => format!("{path}: {outcome}, no session file"),
+                Skip::OtherFormat => format!(
+                    "{path}: {outcome}, {format}; migration stays inside one format, `copyist \
+                     convert` leads to others"
+                ),
+                Skip::Ours => format!("{path}: {outcome}"),
+            }),
             Outcome::Done if self.verbose => Some(format!("{path}: {outcome} by an earlier run")),
             Outcome::Restored | Outcome::Removed if self.verbose => {
                 Some(format!("{path}: {outcome}"))
@@ -170,7 +177,12 @@ impl Show {
         let records = plural(summary.records, "record");
         let pace = if time > LONG { pace(summary.bytes, time) } else { String::new() };
         let counts = if counts.is_empty() { "no session files" } else { &counts };
-        self.say(&format!("{counts}; {records}{pace}{nothing}\n"));
+        let others = match summary.others {
+            0 => String::new(),
+            1 => " (1 a session of another format)".to_owned(),
+            n => format!(" ({n} sessions of another format)"),
+        };
+        self.say(&format!("{counts}{others}; {records}{pace}{nothing}\n"));
     }
 
     /// Tells about all files together to which something was to be taken back.
