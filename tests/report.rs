@@ -1,5 +1,7 @@
 //! The file that `--report` writes, against its schema and what is known of the corpus.
 
+mod common;
+
 use copyist::batch::Outcome;
 use copyist::diagnostic::{Code, Severity};
 use jsonschema::Validator;
@@ -338,4 +340,34 @@ fn files(root: &Path, name: &str) -> Vec<PathBuf> {
     let files = entries.filter(|entry| entry.file_type().is_file());
     let inside = |path: &Path| path.strip_prefix(root).expect("it stands there").to_owned();
     files.map(|entry| inside(entry.path())).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_no_text_are_told_apart() {
+    use std::os::unix::ffi::OsStrExt;
+    let dir = common::Dir::new();
+    std::fs::create_dir(dir.path("in")).expect("a folder");
+    let names = [&b"x\xff.jsonl"[..], b"x\xfe.jsonl"];
+    for name in names {
+        let path = dir.path("in").join(std::ffi::OsStr::from_bytes(name));
+        std::fs::write(path, common::own("pi/v1/feature-work")).expect("room");
+    }
+    let done = dir.run(&["migrate", "--json", "--report", "r.json", "--out-dir", "o", "in"]);
+    assert_eq!(done.status.code(), Some(0));
+    let report: Value = serde_json::from_slice(&common::read(&dir.path("r.json"))).expect("JSON");
+    assert!(VALIDATOR.is_valid(&report), "{report}");
+    let bytes = |value: &Value| -> Vec<u8> {
+        let list = value.as_array().expect("bytes").iter();
+        list.map(|byte| u8::try_from(byte.as_u64().expect("a byte")).expect("a byte")).collect()
+    };
+    let lines = String::from_utf8(done.stdout).expect("UTF-8");
+    let lines = lines.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let told: Vec<Value> = lines.collect();
+    for (place, name) in [names[1], names[0]].into_iter().enumerate() {
+        for input in [&told[place], &report["inputs"][place]] {
+            assert_eq!(bytes(&input["path"]), [b"in/", name].concat());
+            assert_eq!(bytes(&input["output"]), [b"o/", name].concat());
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! From the paths that a person gave to the files that are meant.
 
 use super::filter::Filter;
+use super::told::Told;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Error;
 use crate::format::Format;
@@ -62,14 +63,17 @@ pub struct Job {
 impl Job {
     /// The name that people see.
     #[must_use]
-    pub fn name(&self) -> String {
+    pub fn name(&self) -> Told {
         match &self.origin {
-            Origin::File(path) => path.display().to_string(),
-            Origin::Stdin => "-".to_owned(),
+            Origin::File(path) => path.as_path().into(),
+            Origin::Stdin => "-".to_owned().into(),
             Origin::Whole(whole) => {
-                format!("{}#{}", whole.among.home.display(), whole.among.session)
+                let mut name = whole.among.home.as_os_str().to_owned();
+                name.push("#");
+                name.push(&whole.among.session);
+                PathBuf::from(name).into()
             }
-            Origin::Joined { agent, files } => format!("{agent} ({} files)", files.len()),
+            Origin::Joined { agent, files } => format!("{agent} ({} files)", files.len()).into(),
         }
     }
 

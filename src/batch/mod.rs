@@ -13,6 +13,7 @@ mod passed;
 mod place;
 mod report;
 mod task;
+mod told;
 mod undo;
 mod workers;
 
@@ -27,5 +28,6 @@ pub use names::{Name, Namer};
 pub use place::Place;
 pub use report::{FailOn, FileReport, Outcome, RunReport, Skip, Summary};
 pub use task::{Action, Mending, Task};
+pub use told::Told;
 pub use undo::undo;
 pub use workers::{each, threads};

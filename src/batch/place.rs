@@ -4,6 +4,7 @@ use super::inputs::{Job, Written, stem};
 use super::names::Name;
 use super::report::FileReport;
 use super::task::{Action, Task};
+use super::told::Told;
 use crate::error::Result;
 use crate::formats::Spec;
 use crate::store::{Backup, Destination, Output, plain_name};
@@ -55,9 +56,9 @@ impl Task {
         report.to = Some(to.format.at(to.version().number));
         let target = destination.target(files.first().map(PathBuf::as_path));
         report.output = match &destination {
-            Destination::Stdout => Some("-".to_owned()),
-            Destination::Native { folder, .. } => Some(folder.display().to_string()),
-            _ => target.map(|path| path.display().to_string()),
+            Destination::Stdout => Some("-".to_owned().into()),
+            Destination::Native { folder, .. } => Some(folder.as_path().into()),
+            _ => target.map(Told::from),
         };
         self.sweep(&destination, target);
         let quarantine = match (&self.action, &self.mending) {

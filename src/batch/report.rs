@@ -1,5 +1,6 @@
 //! What is told about each input, and about all of them.
 
+use super::told::Told;
 use crate::diagnostic::{Code, Diagnostic, Differences, Fate, Findings, Severity};
 use crate::error::Error;
 use crate::format::Repaired;
@@ -7,6 +8,7 @@ use crate::inspect::Inspection;
 use crate::store::Output;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// What became of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -120,7 +122,7 @@ pub enum FailOn {
 #[derive(Debug, Serialize)]
 pub struct FileReport {
     /// The input's path; `-` for standard input.
-    pub path: String,
+    pub path: Told,
     /// What became of it.
     pub outcome: Outcome,
     /// Format and version that it was read as.
@@ -134,10 +136,10 @@ pub struct FileReport {
     pub to: Option<String>,
     /// Path of the output.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<String>,
+    pub output: Option<Told>,
     /// The files of its parts, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<String>,
+    pub parts: Vec<Told>,
     /// Records read.
     pub records: u64,
     /// What there is in it, if that was asked for.
@@ -166,9 +168,9 @@ pub struct FileReport {
 impl FileReport {
     /// For an input of which nothing is known yet.
     #[must_use]
-    pub fn new(path: String) -> Self {
+    pub fn new(path: impl Into<Told>) -> Self {
         Self {
-            path,
+            path: path.into(),
             outcome: Outcome::Failed,
             format: None,
             confidence: None,
@@ -189,7 +191,7 @@ impl FileReport {
     /// Tells where the output went, where that is not where the main part would have.
     pub fn wrote(&mut self, output: &Output) {
         if let Some(path) = output.path() {
-            self.output = Some(path.display().to_string());
+            self.output = Some(path.into());
         }
     }
 
@@ -201,7 +203,7 @@ impl FileReport {
 
     /// For what was found and left alone.
     #[must_use]
-    pub fn left(path: String, note: Diagnostic) -> Self {
+    pub fn left(path: PathBuf, note: Diagnostic) -> Self {
         let (outcome, skip) = (Outcome::Skipped, Skip::Ours);
         Self { outcome, skip, findings: Findings::of(note), ..Self::new(path) }
     }

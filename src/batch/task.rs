@@ -179,7 +179,7 @@ impl Task {
         }
         let mut input = input.counted(tally.clone());
         if files.len() > 1 {
-            report.parts = files.iter().map(|file| file.display().to_string()).collect();
+            report.parts = files.iter().map(|file| file.as_path().into()).collect();
         }
         report.format = Some(found.name());
         report.confidence = Some(found.sniffed.confidence.name());
@@ -371,7 +371,7 @@ impl Task {
         report: &mut FileReport,
     ) -> Result<(Outcome, Sealed)> {
         let Action::Convert(to) = self.action else { return looked(Outcome::Skipped) };
-        report.parts = files.iter().map(|file| file.display().to_string()).collect();
+        report.parts = files.iter().map(|file| file.as_path().into()).collect();
         let (mut inputs, mut formats) = (Vec::new(), Vec::new());
         for (place, file) in (0..).zip(files) {
             cx.log.turn_to(place);

@@ -77,7 +77,7 @@ fn is_aside(written: &State) -> bool {
 }
 
 fn report(path: &Path, outcome: Result<Back>) -> FileReport {
-    let mut report = FileReport::new(path.display().to_string());
+    let mut report = FileReport::new(path);
     match outcome {
         Ok(Back::Restored) => report.outcome = Outcome::Restored,
         Ok(Back::Removed) => report.outcome = Outcome::Removed,

@@ -28,7 +28,7 @@ impl Printer {
     pub fn new(args: &Args, sides: [&FileReport; 2]) -> Self {
         let title = |side: &FileReport| {
             let format = side.format.as_deref().unwrap_or("unknown");
-            printable(&format!("{} ({format})", side.path))
+            printable(&format!("{} ({format})", &*side.path))
         };
         Self {
             out: BufWriter::new(io::stdout().lock()),

@@ -47,12 +47,12 @@ pub fn run_accountably(
     let progress = Progress::start(telling, data_on_stdout, watched, &task.meter);
     let mut teller = Teller::new(telling, &progress, data_on_stdout, task.policy.dry, task.fail_on);
     for (path, error) in errors {
-        let mut report = FileReport::new(path.display().to_string());
+        let mut report = FileReport::new(path);
         report.findings = crate::diagnostic::Findings::of(error.into_diagnostic());
         teller.tell(report);
     }
     for (path, note) in left {
-        teller.tell(FileReport::left(path.display().to_string(), note));
+        teller.tell(FileReport::left(path, note));
     }
     let interrupt = interrupt(task, inputs, data_on_stdout)?;
     let shift = Shift { task, commit: Commit::new(account, task.fail_on) };

@@ -153,7 +153,7 @@ impl Show {
             Outcome::Migrated | Outcome::Converted | Outcome::Unchanged if self.verbose => {
                 let to = report.to.as_deref().filter(|to| *to != format);
                 let arrow = to.map_or(String::new(), |to| format!(" → {to}"));
-                let output = report.output.as_deref().filter(|output| *output != report.path);
+                let output = report.output.as_deref().filter(|output| *output != &*report.path);
                 let place = output.map_or(String::new(), |o| format!(", {}", printable(o)));
                 Some(format!("{path}: {outcome} {format}{arrow}, {records} records{place}"))
             }

@@ -1,0 +1,47 @@
+//! Names of files as they are told.
+
+use crate::store::Name;
+use serde::{Serialize, Serializer};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+/// A path: to people a text, to programs what the journal has, too. One that is no text goes there
+/// as its bytes, for two such names may look the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    path: PathBuf,
+    shown: String,
+}
+
+impl From<PathBuf> for Told {
+    fn from(path: PathBuf) -> Self {
+        let shown = path.display().to_string();
+        Self { path, shown }
+    }
+}
+
+impl From<&Path> for Told {
+    fn from(path: &Path) -> Self {
+        path.to_owned().into()
+    }
+}
+
+impl From<String> for Told {
+    fn from(shown: String) -> Self {
+        Self { path: PathBuf::from(&shown), shown }
+    }
+}
+
+impl Deref for Told {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.shown
+    }
+}
+
+impl Serialize for Told {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Name::from(self.path.as_path()).serialize(serializer)
+    }
+}
