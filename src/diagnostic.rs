@@ -158,6 +158,7 @@ codes! {
     NoName "CY0715" Error "output has no name" "The session, or a file of it, has no name under which it could be written: its own software names files by what the session says of itself, and what it says here is missing or would lead elsewhere. Without `--layout native` an output gets the name of its input."
     OutputInside "CY0716" Note "output folder is no input" "The folder of `--out-dir` lies below a folder that is an input. What earlier runs wrote into it is not read again. Name the folder itself if it is meant."
     KeptOriginal "CY0717" Note "original that was kept is no input" "The file is a session, and beside it stands one with the same name but for the last ending: the file seems to be an original that `--in-place --backup=SUFFIX` kept, or a copy that a person made. In a folder it is left alone. Name it if it is meant."
+    TornArchive "CY0718" Error "compressed file is damaged" "The file is compressed, and cannot be unpacked beyond the place that is told: it was cut, or damaged, or something else stands behind its end. `copyist repair` takes what stands before that place for the session. If bytes other than NUL stand behind it, look at them before the original goes."
     OutputTaken "CY0719" Error "another output has this place" "Two sessions of the run would be written to one place, and the first has it. Nothing was written of the second one; convert it into a folder of its own."
     TornRecord "CY0801" Warning "torn record set aside" "The record was cut, mostly by a crash or a full disk while the agent wrote it, and what is left of it is no record. `repair` puts it into the quarantine file, byte for byte. `--salvage` restores the members that are complete."
     GluedSplit "CY0802" Warning "records of one line taken apart" "Several records stood on one line, or a whole one behind a torn one, and the agent reads none of them. Each whole record now has a line of its own."
@@ -204,6 +205,7 @@ codes! {
     HistoryRestored "CY0860" Warning "message restored from its run" "The run was killed before the agent stored this message, but the run proves it: its last request begins with all that was stored and goes on with it, or the last response or a record of a tool's output holds it. It was appended, and is marked."
     TemporaryLeft "CY0861" Note "temporary metadata left alone" "Beside the metadata lies what a killed script was about to put in their place. The metadata can be read, so it was not looked at, and it is not copied along."
     StateBehind "CY0862" Warning "state older than the runs" "The last run of the session was killed, and its last answer is in the run but not in the state that the agent takes up. The agent goes on without that answer, which stands in the run. `--resumable` appends what the run proves, if its last request begins with all that was stored; if history was shortened or put together anew in between, what the agent would have stored is not known, and the state stays as it is."
+    ArchiveRead "CY0863" Warning "compressed file read up to its damage" "The file is compressed, and cannot be unpacked beyond the place that is told. What stands before it was taken for the session, and the output is a whole file again. Nothing of what stands behind can be set aside, for nobody knows what it is; in place the original is kept."
 }
 
 impl Code {
@@ -242,6 +244,7 @@ impl Code {
     pub fn is_fix(self) -> bool {
         (Self::TornRecord..=Self::SurrogateReplaced).contains(&self)
             || (Self::BlankRemoved..=Self::HistoryRestored).contains(&self)
+            || self == Self::ArchiveRead
     }
 
     /// What to do, in one line.
@@ -256,7 +259,7 @@ impl Code {
             | Self::NotObject => Some(
                 "`--on-error keep` carries the line along; `copyist repair` gets back what is whole",
             ),
-            Self::YamlSyntax | Self::YamlCutShort => Some(GETS_BACK),
+            Self::YamlSyntax | Self::YamlCutShort | Self::TornArchive => Some(GETS_BACK),
             Self::NoHeader => Some("`copyist repair` rebuilds the header from the file's name"),
             Self::LineTooLong => Some("`--max-line` sets the limit"),
             Self::VersionRefused => {

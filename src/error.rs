@@ -55,10 +55,13 @@ impl Error {
         Self(Box::new(Inner { kind: ErrorKind::Request, diagnostic }))
     }
 
-    /// The system refused while `doing` something.
+    /// The system refused while `doing` something, or what is read cannot be [unpacked](Torn).
     #[must_use]
     pub fn io(doing: impl fmt::Display, error: io::Error) -> Self {
-        let diagnostic = Diagnostic::new(Code::Io, format!("{doing}: {error}"));
+        let diagnostic = match Torn::of(&error) {
+            Some(torn) => Diagnostic::new(Code::TornArchive, torn.to_string()),
+            None => Diagnostic::new(Code::Io, format!("{doing}: {error}")),
+        };
         Self(Box::new(Inner { kind: ErrorKind::Io(error), diagnostic }))
     }
 
@@ -113,6 +116,24 @@ impl Error {
     #[must_use]
     pub fn into_diagnostic(self) -> Diagnostic {
         self.0.diagnostic
+    }
+}
+
+/// Where a compressed file cannot be unpacked any further. Readers give it inside of their errors.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot be unpacked beyond byte {at} of the compressed file: {why}")]
+pub struct Torn {
+    /// How much of the file was taken.
+    pub at: u64,
+    /// What its format says of it.
+    pub why: String,
+}
+
+impl Torn {
+    /// What a reader's error says of it.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
     }
 }
 

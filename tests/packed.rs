@@ -156,10 +156,75 @@ fn a_damaged_one_gives_no_output() {
             let file = format!("{what}.jsonl{ending}");
             dir.write(&file, bytes);
             let (code, said) = dir.exit(&["migrate", "--in-place", &file]);
-            assert!(code == 3 && said.contains("CY0705"), "{file}: {code} {said}");
+            assert!(code == 3 && said.contains("CY0718"), "{file}: {code} {said}");
+            assert!(said.contains("beyond byte") && said.contains("copyist repair"), "{said}");
             assert_eq!(read(&dir.path(&file)), bytes);
             assert_eq!(dir.exit(&["convert", "-t", "canonical", "-o", "x", &file]).0, 3);
             assert!(!dir.path("x").exists());
         }
     }
+}
+
+/// Text that does not shrink, so that some of it stands before any tear.
+fn long() -> Vec<u8> {
+    let mut text = own("pi/v3/everything");
+    let mut number = 7u64;
+    for n in 0..3000 {
+        number = number.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let line = format!(
+            "{{\"type\":\"custom\",\"id\":\"{n:08x}\",\"parentId\":null,\"timestamp\":\"t\",\"customType\":\"x\",\"data\":\"{:x}{:x}\"}}\n",
+            number,
+            number.rotate_left(17) ^ 0x5555
+        );
+        text.extend_from_slice(line.as_bytes());
+    }
+    text
+}
+
+#[test]
+fn repair_takes_what_stands_before_a_tear() {
+    let whole = long();
+    for ending in [".gz", ".zst"] {
+        let dir = Dir::new();
+        let torn = packed(ending, &whole);
+        let torn = &torn[..torn.len() * 2 / 3];
+        let file = format!("a.jsonl{ending}");
+        dir.write(&file, torn);
+        let kept = dir.exit(&["repair", "--in-place", "--no-backup", &file]);
+        assert!(kept.0 == 3 && kept.1.contains("CY0718"), "{kept:?}");
+        let (code, said) = dir.exit(&["repair", "--in-place", &file]);
+        assert!(code == 0 && said.contains("CY0863"), "{said}");
+        let now = text(&read(&dir.path(&file)));
+        let lines: Vec<_> = now.split(|b| *b == b'\n').collect();
+        let same = lines.iter().zip(whole.split(|b| *b == b'\n')).filter(|(a, b)| *a == b).count();
+        assert!(same > 800 && same + 2 >= lines.len(), "{same} of {}", lines.len());
+        assert_eq!(read(&dir.path(&format!("{file}.bak"))), torn);
+        assert_eq!(dir.exit(&["repair", "-n", &file]).0, 0);
+        dir.write("b.jsonl.gz", torn);
+        let args = ["migrate", "--repair", "-o", "c.jsonl", "b.jsonl.gz"];
+        assert_eq!(dir.exit(&args).0, 0);
+        assert_eq!(read(&dir.path("c.jsonl")), now);
+        let (_, said) = dir.exit(&["repair", "-n", "b.jsonl.gz"]);
+        assert!(said.contains("CY0863"), "{said}");
+    }
+}
+
+#[test]
+fn what_stands_behind_the_end_of_an_archive_is_told() {
+    let dir = Dir::new();
+    dir.write("a.jsonl.gz", &[gz(&own(OLD)), vec![0; 512]].concat());
+    let (code, said) = dir.exit(&["validate", "a.jsonl.gz"]);
+    assert!(code == 3 && said.contains("beyond byte") && said.contains("repair"), "{said}");
+    // Nothing is wrong with the session, and still the file is not left so.
+    let (code, said) = dir.exit(&["repair", "--in-place", "a.jsonl.gz"]);
+    assert!(code == 0 && said.contains("1 repaired"), "{said}");
+    assert_eq!(text(&read(&dir.path("a.jsonl.gz"))), own(OLD));
+    assert_eq!(dir.exit(&["validate", "a.jsonl.gz"]).0, 0);
+    dir.write("b.jsonl.gz", &gz(&own(OLD))[..12]);
+    let (code, said) = dir.exit(&["repair", "--in-place", "b.jsonl.gz"]);
+    assert!(code == 3 && said.contains("CY0718"), "{said}");
+    let yaml = gz(&own("connectonion/v2/seed"));
+    dir.write("c.yaml.gz", &yaml[..yaml.len() - 9]);
+    let (code, said) = dir.exit(&["convert", "-t", "canonical", "-o", "-", "c.yaml.gz"]);
+    assert!(code == 3 && said.contains("CY0718"), "{said}");
 }

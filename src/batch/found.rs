@@ -17,13 +17,19 @@ pub struct Said {
     pub from: Option<Spec>,
     /// Their encoding.
     pub encoding: Option<&'static Encoding>,
+    /// Whether damaged ones are to be repaired: compressed files are read as far as they go.
+    pub mends: bool,
 }
 
 impl Said {
     /// The format if it was named, and what the options hold of it.
     #[must_use]
     pub fn new(from: Option<Spec>, options: &Options) -> Self {
-        Self { from, encoding: options.encoding }
+        Self { from, encoding: options.encoding, mends: false }
+    }
+
+    fn lent(self, input: Input) -> Input {
+        if self.mends { input.up_to_tears() } else { input }
     }
 }
 
@@ -51,7 +57,7 @@ impl Opened {
         let path = match origin {
             Origin::File(path) => path,
             Origin::Stdin => {
-                let mut input = Input::stdin();
+                let mut input = said.lent(Input::stdin());
                 let found = Found::of(&mut input, None, said, named)?;
                 return Ok(found.map(|found| Self {
                     found,
@@ -65,7 +71,7 @@ impl Opened {
             // Each of its files is opened for itself.
             Origin::Joined { .. } => return Ok(None),
         };
-        let mut input = Input::file(path)?;
+        let mut input = said.lent(Input::file(path)?);
         let found = Found::of(&mut input, Some(path), said, named);
         if let Some(opened) = Self::several(path, said, &found)? {
             return Ok(Some(opened));
@@ -119,7 +125,7 @@ impl Opened {
                 },
             };
             let paths = files.iter().map(|(_, file)| file.clone()).collect();
-            let input = Input::files(files)?;
+            let input = said.lent(Input::files(files)?);
             return Ok(Some(Self { found, input, files: paths, links, part_of }));
         }
         Ok(None)
@@ -238,7 +244,11 @@ impl Found {
         };
         match found {
             Ok((format, sniffed)) => Ok(Some(Self { format, sniffed })),
-            Err(error) if named => Err(error),
+            Err(error) if named => Err(match input.torn() {
+                // Too little of it could be read to tell what it is.
+                Some(torn) => Error::unfit(Diagnostic::new(Code::TornArchive, torn.to_string())),
+                None => error,
+            }),
             Err(_) => Ok(None),
         }
     }

@@ -10,10 +10,11 @@ use super::report::{FailOn, FileReport, Outcome, Skip};
 use crate::context::{self, Request};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Options, Parts, Sink, Target, Wish};
+use crate::format::{Cx, Options, Parts, Repaired, Sink, Target, Wish};
 use crate::formats::Spec;
 use crate::store::{
-    Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, mend, plain_name,
+    Backup, Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, mend,
+    plain_name,
 };
 use crate::{convert, inspect, join, migrate, repair, validate};
 use jsonschema::Validator;
@@ -104,7 +105,8 @@ impl Task {
     /// What the person says of the inputs.
     #[must_use]
     pub fn said(&self) -> Said {
-        Said::new(self.from, &self.options)
+        let mends = matches!(self.action, Action::Repair(_)) || self.mending.is_some();
+        Said { mends, ..Said::new(self.from, &self.options) }
     }
 
     /// Does it to one input. `output` is what its output is called below the output folder; it is
@@ -336,7 +338,12 @@ impl Task {
         };
         if let Some(mending) = repairs {
             let wish = wish_of(mending, files);
-            let done = repair::run(found.format, input, output, &wish, cx)?;
+            let healed = repair::run(found.format, input, output, &wish, cx)?;
+            let done = self.with_tear(healed, input, cx)?;
+            if done.changed && !healed.changed && output.is_in_place() {
+                // What repair found nothing wrong with it left to the file.
+                copy_main(input, output)?;
+            }
             report.repair = Some(done);
             let (records, changed) = (done.records, done.changed);
             return Ok(migrate::Outcome { from: version, records, changed, ..Default::default() });
@@ -346,6 +353,7 @@ impl Task {
             let done = mend(input, output, |parts, sink| {
                 repair::run(found.format, parts, sink, &wish, cx)
             })?;
+            let done = self.with_tear(done, input, cx)?;
             mended = done.changed;
             report.repair = Some(done);
         }
@@ -359,6 +367,18 @@ impl Task {
             _ => convert::run(found.format, version, to, input, output, cx),
         }?;
         Ok(migrate::Outcome { changed: done.changed || mended, ..done })
+    }
+
+    /// What repair did, and that a compressed file was read only as far as it can be unpacked. The
+    /// rest cannot be set aside, so it goes from a place only where the original is kept.
+    fn with_tear(&self, done: Repaired, input: &Input, cx: &Cx<'_>) -> Result<Repaired> {
+        let Some(torn) = input.torn() else { return Ok(done) };
+        if matches!(self.place, Place::InPlace(Backup::None)) && !self.policy.dry {
+            let message = format!("{torn}; it is left alone, for no original would be kept");
+            return Err(Error::unfit(Diagnostic::new(Code::TornArchive, message)));
+        }
+        cx.report(Diagnostic::new(Code::ArchiveRead, torn.to_string()));
+        Ok(Repaired { changed: true, fixes: done.fixes + 1, ..done })
     }
 
     /// Writes several sessions as one.
@@ -391,6 +411,12 @@ impl Task {
         report.wrote(&output);
         Ok((Outcome::Converted, output.seal()?))
     }
+}
+
+/// Writes the main part as it is read.
+fn copy_main(input: &mut Input, output: &mut Output) -> Result<()> {
+    let copied = std::io::copy(&mut input.main()?, &mut output.create("")?);
+    copied.map(drop).map_err(|error| Error::io("cannot write", error))
 }
 
 /// What a person wants of a session, with what its file's place tells.

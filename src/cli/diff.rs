@@ -152,7 +152,7 @@ struct Opened {
 impl Opened {
     fn new(job: &Job, reading: &Reading, log: &Log) -> Self {
         let mut report = FileReport::new(job.name());
-        let said = Said { from: reading.from, encoding: reading.encoding };
+        let said = Said { from: reading.from, encoding: reading.encoding, mends: false };
         let opened = || {
             let opened = batch::Opened::new(&job.origin, said, true)?;
             Ok(opened.map(|opened| (opened.found, opened.input)))

@@ -2,9 +2,9 @@
 
 use super::copies::Copies;
 use super::meter::{Reach, Tally};
-use super::packed::{Packing, Unpacked, fill, plain_name};
+use super::packed::{Packing, Tear, Unpacked, fill, plain_name};
 use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Torn};
 use crate::format::{Head, Parts};
 use crate::lines::BOM;
 use std::collections::HashMap;
@@ -42,6 +42,8 @@ struct Part {
     source: Source,
     /// What was opened for a look at the first bytes; whoever reads the part goes on with it.
     begun: Option<Begun>,
+    /// Where it is noted that a compressed one can be unpacked only so far, if that is no error.
+    tear: Option<Tear>,
 }
 
 enum Source {
@@ -96,6 +98,19 @@ impl Input {
     fn counting(&mut self, name: &str, reader: Box<dyn Read>) -> Box<dyn Read> {
         let reach = self.reaches.entry(name.to_owned()).or_default();
         Box::new(self.tally.reader(reach, reader))
+    }
+
+    /// The same; compressed files that are damaged are read as far as they can be unpacked.
+    #[must_use]
+    pub fn up_to_tears(mut self) -> Self {
+        self.parts.iter_mut().for_each(|part| part.tear = Some(Tear::default()));
+        self
+    }
+
+    /// Where a compressed part ended before its end, if one did.
+    #[must_use]
+    pub fn torn(&self) -> Option<Torn> {
+        self.parts.iter().find_map(|part| part.tear.as_ref()?.found())
     }
 
     /// The same, with a file that tells more of the session, which it calls `name`.
@@ -173,21 +188,23 @@ fn not_there() -> Error {
 
 impl Part {
     fn new(name: String, source: Source) -> Self {
-        Self { name, source, begun: None }
+        Self { name, source, begun: None, tear: None }
     }
 
     /// Reads the first bytes, if nobody did.
     fn begin(&mut self) -> Result<&mut Begun> {
         let begun = match self.begun.take() {
             Some(begun) => begun,
-            None => Begun::new(self.source.open()?, self.source.size())?,
+            None => Begun::new(self.source.open(self.tear.as_ref())?, self.source.size())?,
         };
         Ok(self.begun.insert(begun))
     }
 
     /// The whole of it; a pipe only once.
     fn read(&mut self) -> Result<Box<dyn Read>> {
-        let Some(Begun { ahead, rest }) = self.begun.take() else { return self.source.open() };
+        let Some(Begun { ahead, rest }) = self.begun.take() else {
+            return self.source.open(self.tear.as_ref());
+        };
         let ahead = io::Cursor::new(ahead);
         Ok(match rest {
             Some(rest) => Box::new(ahead.chain(rest)),
@@ -217,10 +234,11 @@ impl Source {
     }
 
     /// The text, compressed or not, from its beginning; that of a pipe only once.
-    fn open(&mut self) -> Result<Box<dyn Read>> {
+    fn open(&mut self, tear: Option<&Tear>) -> Result<Box<dyn Read>> {
+        let unpacked = |reader| Unpacked::new(reader, tear.cloned());
         Ok(match self {
-            Self::File(path, _) => Box::new(Unpacked::new(Box::new(opened(path)?))),
-            Self::Pipe(reader) => Box::new(Unpacked::new(reader.take().ok_or_else(not_there)?)),
+            Self::File(path, _) => Box::new(unpacked(Box::new(opened(path)?))),
+            Self::Pipe(reader) => Box::new(unpacked(reader.take().ok_or_else(not_there)?)),
             Self::Spooled(file) => Box::new(rewound(file)?),
         })
     }

@@ -2,11 +2,12 @@
 //!
 //! What is read is told by its first bytes, whatever its name is; what is written follows its name.
 
-use flate2::read::MultiGzDecoder;
+use crate::error::Torn;
+use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use std::cell::{Cell, RefCell};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -70,15 +71,16 @@ impl Packing {
         ALL.into_iter().find(|packing| start.starts_with(packing.magic()))
     }
 
-    /// What stands in a compressed stream.
-    fn unpack(self, packed: impl Read + 'static) -> io::Result<Box<dyn Read>> {
+    /// What stands in a compressed stream; with a `tear` only as far as it can be unpacked.
+    fn unpack(self, packed: impl Read + 'static, tear: Option<Tear>) -> io::Result<Box<dyn Read>> {
         let taken = Rc::new(Cell::new(0));
-        let packed = Taken { reader: packed, bytes: Rc::clone(&taken) };
+        let reader = BufReader::with_capacity(64 << 10, packed);
+        let packed = Taken { reader, bytes: Rc::clone(&taken) };
         let unpacked: Box<dyn Read> = match self {
-            Self::Gzip => Box::new(MultiGzDecoder::new(BufReader::new(packed))),
-            Self::Zstd => Box::new(zstd::Decoder::new(packed)?),
+            Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
+            Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
         };
-        Ok(Box::new(Limited { reader: unpacked, given: 0, taken }))
+        Ok(Box::new(Limited { reader: unpacked, given: 0, taken, tear, ended: false }))
     }
 }
 
@@ -102,8 +104,23 @@ pub fn fill(reader: &mut dyn Read, buffer: &mut [u8], least: usize) -> io::Resul
     Ok(filled)
 }
 
+/// Where what a file holds ended before its end, for all who read it only that far.
+#[derive(Clone, Debug, Default)]
+pub struct Tear(Rc<RefCell<Option<Torn>>>);
+
+impl Tear {
+    /// The place, if there is one and somebody came to it.
+    #[must_use]
+    pub fn found(&self) -> Option<Torn> {
+        self.0.borrow().clone()
+    }
+}
+
 /// The text of what may be compressed. Nothing is read of it before somebody asks.
-pub struct Unpacked(Stage);
+pub struct Unpacked {
+    stage: Stage,
+    tear: Option<Tear>,
+}
 
 enum Stage {
     Unseen(Box<dyn Read>),
@@ -113,16 +130,17 @@ enum Stage {
 }
 
 impl Unpacked {
-    /// Of what may be compressed.
-    pub fn new(reader: Box<dyn Read>) -> Self {
-        Self(Stage::Unseen(reader))
+    /// Of what may be compressed. With a `tear` a damaged one ends where it can be unpacked no
+    /// further, which is noted there, and is no error.
+    pub fn new(reader: Box<dyn Read>, tear: Option<Tear>) -> Self {
+        Self { stage: Stage::Unseen(reader), tear }
     }
 }
 
 impl Read for Unpacked {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Stage::Unseen(_) = &self.0
-            && let Stage::Unseen(mut reader) = std::mem::replace(&mut self.0, Stage::Between)
+        if let Stage::Unseen(_) = &self.stage
+            && let Stage::Unseen(mut reader) = std::mem::replace(&mut self.stage, Stage::Between)
         {
             let (mut short, roomy) = ([0; START], buffer.len() >= START);
             let room = if roomy { &mut *buffer } else { &mut short };
@@ -130,16 +148,16 @@ impl Read for Unpacked {
             let start = room.get(..read).unwrap_or_default();
             let packing = Packing::of_start(start);
             if packing.is_none() && roomy {
-                self.0 = Stage::Open(reader);
+                self.stage = Stage::Open(reader);
                 return Ok(read);
             }
             let whole = io::Cursor::new(start.to_vec()).chain(reader);
-            self.0 = Stage::Open(match packing {
-                Some(packing) => packing.unpack(whole)?,
+            self.stage = Stage::Open(match packing {
+                Some(packing) => packing.unpack(whole, self.tear.clone())?,
                 None => Box::new(whole),
             });
         }
-        match &mut self.0 {
+        match &mut self.stage {
             Stage::Open(reader) => reader.read(buffer),
             // It failed before; there is no more.
             Stage::Unseen(_) | Stage::Between => Ok(0),
@@ -147,10 +165,21 @@ impl Read for Unpacked {
     }
 }
 
-/// Counts what is read.
+/// Counts what is taken.
 struct Taken<R> {
-    reader: R,
+    reader: BufReader<R>,
     bytes: Rc<Cell<u64>>,
+}
+
+impl<R: Read> BufRead for Taken<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.reader.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.bytes.set(self.bytes.get() + amount as u64);
+        self.reader.consume(amount);
+    }
 }
 
 impl<R: Read> Read for Taken<R> {
@@ -161,16 +190,43 @@ impl<R: Read> Read for Taken<R> {
     }
 }
 
-/// Ends where more comes out than any session holds.
+/// Ends where more comes out than any session holds, or no more can be unpacked.
 struct Limited {
     reader: Box<dyn Read>,
     given: u64,
     taken: Rc<Cell<u64>>,
+    tear: Option<Tear>,
+    ended: bool,
+}
+
+impl Limited {
+    fn torn(&mut self, error: &io::Error) -> io::Result<usize> {
+        self.ended = true;
+        let torn = Torn { at: self.taken.get(), why: error.to_string() };
+        match &self.tear {
+            Some(tear) => {
+                *tear.0.borrow_mut() = Some(torn);
+                Ok(0)
+            }
+            None => Err(io::Error::other(torn)),
+        }
+    }
 }
 
 impl Read for Limited {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.reader.read(buffer)?;
+        if self.ended {
+            return Ok(0);
+        }
+        let read = match self.reader.read(buffer) {
+            // What the system says of the file is no word about what is in it.
+            Err(error)
+                if error.raw_os_error().is_none() && error.kind() != io::ErrorKind::Interrupted =>
+            {
+                return self.torn(&error);
+            }
+            read => read?,
+        };
         self.given += read as u64;
         if self.given > self.taken.get().saturating_mul(MOST_TIMES).saturating_add(ALLOWANCE) {
             let message = format!(

@@ -3,7 +3,7 @@
 use super::parsed::Shift;
 use super::source::Shared;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::Error;
+use crate::error::{Error, Torn};
 use crate::position::Position;
 use granit_parser::{ErrorKind, ScanError};
 use std::io;
@@ -19,7 +19,13 @@ pub fn error(error: &ScanError, shared: &Shared, shift: Shift) -> Error {
             if kind == io::ErrorKind::InvalidData {
                 return damaged(Code::NotUtf8, error.message().to_owned(), at);
             }
-            Error::io("cannot read", io::Error::new(kind, error.message().to_owned()))
+            Error::io(
+                "cannot read",
+                match error.io_error().and_then(Torn::of) {
+                    Some(torn) => io::Error::other(torn.clone()),
+                    None => io::Error::new(kind, error.message().to_owned()),
+                },
+            )
         }
         ErrorKind::InputDecoding { .. } => {
             let bad = shared.bad.get().map(|(line, byte)| shift.place(line, byte as u64));
