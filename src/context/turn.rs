@@ -25,7 +25,7 @@ pub fn up_to(
     let reader = (session.format().read)(session.parts(), quiet)?;
     let mut walk = Walk::over(reader, route);
     let (mut questions, mut last, mut found) = (0, 0, None);
-    while let Some(item) = walk.next() {
+    for item in walk.by_ref() {
         let (position, located) = item?;
         if !located.value.is_question() {
             continue;

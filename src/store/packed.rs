@@ -332,8 +332,8 @@ mod tests {
 
     fn text_of(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
-        Unpacked::new(Box::new(io::Cursor::new(bytes.clone()))).read_to_end(&mut text)?;
-        let mut slow = Unpacked::new(Box::new(io::Cursor::new(bytes)));
+        Unpacked::new(Box::new(io::Cursor::new(bytes.clone())), None).read_to_end(&mut text)?;
+        let mut slow = Unpacked::new(Box::new(io::Cursor::new(bytes)), None);
         let (mut byte, mut bit_by_bit) = ([0], Vec::new());
         while slow.read(&mut byte)? > 0 {
             bit_by_bit.extend(byte);
@@ -365,7 +365,7 @@ mod tests {
     fn no_file_grows_without_end() {
         let bomb = packed(&vec![0; 8 << 20], Packing::Zstd);
         let many = io::Cursor::new(bomb.repeat(160));
-        let mut reader = Unpacked::new(Box::new(many));
+        let mut reader = Unpacked::new(Box::new(many), None);
         let error = io::copy(&mut reader, &mut io::sink()).expect_err("the limit");
         assert!(error.to_string().contains("the limit"), "{error}");
     }
