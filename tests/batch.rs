@@ -44,7 +44,12 @@ fn told(done: &Output) -> Vec<String> {
     assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
     let lines = done.stdout.split(|b| *b == b'\n').filter(|line| !line.is_empty());
     let values = lines.map(|l| serde_json::from_slice::<serde_json::Value>(l).expect("JSON"));
-    values.map(|value| value["path"].as_str().expect("a path").to_owned()).collect()
+    // One that is no text is told as its bytes.
+    let path = |path: &serde_json::Value| match path.as_str() {
+        Some(path) => path.to_owned(),
+        None => path.as_array().map(|bytes| format!("{bytes:?}")).expect("a path"),
+    };
+    values.map(|value| path(&value["path"])).collect()
 }
 
 fn text(bytes: &[u8]) -> String {
