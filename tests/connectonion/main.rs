@@ -3,6 +3,7 @@
 //! The corpus lies beside the project; the loader needs Python with PyYAML. Without them the tests
 //! say that they are skipped.
 
+mod beside;
 #[path = "../common/mod.rs"]
 mod common;
 mod edited;

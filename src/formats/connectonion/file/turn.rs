@@ -336,6 +336,8 @@ pub struct Summary {
     pub cost: f64,
     /// What a turn of the source tells, which says it better.
     pub told: Option<Node>,
+    /// Whether it has messages.
+    pub said: bool,
 }
 
 /// A sum of money as the real software writes it.
@@ -366,6 +368,7 @@ impl Summary {
         }
         // A turn that goes on behind its answer would be taken for one that lacks it.
         self.result = None;
+        self.said = true;
         if node.is(Field::Role, "user") {
             self.input = asked(node);
         } else if node.is(Field::Role, "assistant") {
@@ -413,6 +416,8 @@ impl Summary {
                 }
                 _ if matches!(field, Field::Number | Field::Extra | Field::Layout | Field::Raw) => {
                 }
+                // What its messages do not answer would be taken for an answer that they lack.
+                _ if field == Field::Result && self.said => {}
                 value => node.set(field, value.clone()),
             }
         }
