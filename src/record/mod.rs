@@ -95,6 +95,16 @@ pub mod block {
         let url = holder.member("url").and_then(|url| url.text()).or_else(|| holder.text())?;
         Some(url).filter(|url| !url.starts_with("data:"))
     }
+    /// Whether what an image from elsewhere says besides is how closely it is looked at, which is a
+    /// matter of the interface that several formats share.
+    #[must_use]
+    pub fn is_detail(extra: &Json) -> bool {
+        let only = |object: &Json, name: &str| {
+            object.member(name).filter(|_| object.members().count() == 1)
+        };
+        let detail = only(extra, "image_url").and_then(|holder| only(&holder, "detail"));
+        detail.is_some_and(|detail| detail.text().is_some())
+    }
     /// Every name.
     pub const ALL: &[&str] = &[TEXT, THINKING, IMAGE, DOCUMENT, TOOL_CALL, TOOL_RESULT, OPAQUE];
 }

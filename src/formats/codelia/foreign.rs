@@ -454,7 +454,7 @@ fn blocks(node: &Node, path: &str, lost: &dyn Fn(&str)) {
         let held: &[Field] = match kind.as_str() {
             block::TEXT => &[Field::Text],
             block::THINKING => &[Field::Thinking],
-            block::IMAGE if block.json(Field::Extra).is_some_and(message::is_detail) => {
+            block::IMAGE if block.json(Field::Extra).is_some_and(block::is_detail) => {
                 &[Field::Data, Field::MediaType, Field::Extra]
             }
             block::IMAGE | block::DOCUMENT | block::OPAQUE => &[Field::Data, Field::MediaType],

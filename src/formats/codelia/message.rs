@@ -347,16 +347,6 @@ pub fn without_strange_parts(record: &Record, lost: &dyn Fn(&str)) -> Option<Rec
     })
 }
 
-/// Whether what an image from elsewhere says besides is how closely it is looked at, which
-/// Codelia's readers know.
-#[must_use]
-pub fn is_detail(extra: &Json) -> bool {
-    let only =
-        |object: &Json, name: &str| object.member(name).filter(|_| object.members().count() == 1);
-    let detail = only(extra, "image_url").and_then(|holder| only(&holder, "detail"));
-    detail.is_some_and(|detail| detail.text().is_some())
-}
-
 /// Whether a block is none that Codelia's readers know: beside those that the model has, images
 /// by their place in the web, and what its adapters wrap.
 fn is_strange(block: &Node) -> bool {
@@ -384,7 +374,7 @@ fn write_part(part: &Node, own: bool, out: &mut Vec<u8>) {
         let url = format!("data:{};base64,{}", text(Field::MediaType), text(Field::Data));
         Json::string(&url)
     });
-    let extra = part.json(Field::Extra).filter(|extra| own || is_detail(extra));
+    let extra = part.json(Field::Extra).filter(|extra| own || block::is_detail(extra));
     let mut object = Object::open(out);
     slots::write(slots, part, extra, url.as_ref().map(Json::as_bytes), &mut object);
     object.close();

@@ -92,22 +92,12 @@ fn beside(object: &Json, known: &[&str]) -> Option<Extra> {
     Some(rest)
 }
 
-/// Whether what a block from elsewhere says besides is how closely an image is looked at, which is
-/// a matter of the interface.
-#[must_use]
-pub fn is_detail(extra: &Json) -> bool {
-    let only =
-        |object: &Json, name: &str| object.member(name).filter(|_| object.members().count() == 1);
-    let detail = only(extra, "image_url").and_then(|holder| only(&holder, "detail"));
-    detail.is_some_and(|detail| detail.text().is_some())
-}
-
 /// The part of a block, as the program spells its JSON; `None` if it has none. Of one that is not
 /// its `own` it leaves out what the part said besides, unless the interface knows it.
 #[must_use]
 pub fn write(node: &Node, spacing: Spacing, own: bool) -> Option<Json> {
     let shape = shape_of(node)?;
-    let extra = node.json(Field::Extra).filter(|extra| own || is_detail(extra));
+    let extra = node.json(Field::Extra).filter(|extra| own || block::is_detail(extra));
     let members = |extra: Option<&Json>, object: &mut Object<'_>| {
         let beside = extra.into_iter().flat_map(Json::members);
         for (key, value) in beside.filter(|(key, _)| !text::is(key, shape.wire)) {

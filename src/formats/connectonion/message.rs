@@ -380,7 +380,7 @@ fn holds(field: Field, own: bool) -> bool {
 }
 
 fn has_detail(image: &Node) -> bool {
-    image.json(Field::Extra).is_some_and(media::is_detail)
+    image.json(Field::Extra).is_some_and(block::is_detail)
 }
 
 /// What is written of an image or a document; the first not always.
