@@ -4,13 +4,14 @@ use super::report::{FileReport, Outcome};
 use crate::diagnostic::{Code, Findings};
 use crate::error::{Error, Result};
 use crate::repair::QUARANTINE;
-use crate::store::{Back, Entry, Restorer, State, read_journal};
-use std::collections::BTreeMap;
+use crate::store::{Back, Entry, Name, Restorer, State, read_journal};
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 /// Puts back the originals of the run that wrote `journal`, and removes what the run added, or with
-/// `dry` only looks whether it could. Gives what became of each file, by path, and how many lines could not be read.
+/// `dry` only looks whether it could. Gives what became of each file, by path, and how many lines
+/// could not be read.
 ///
 /// # Errors
 /// If the journal cannot be used.
@@ -31,6 +32,7 @@ pub fn undo(journal: &Path, dry: bool) -> Result<(Vec<FileReport>, u64)> {
     let root = read.header.root.path();
     let mut restorer = Restorer::new(root.clone(), dry)?;
     let mut reports: BTreeMap<PathBuf, FileReport> = BTreeMap::new();
+    let made = Made::by(&read.entries);
     // What was done last is taken back first; a file may have been changed more than once.
     for (place, entry) in read.entries.iter().enumerate().rev() {
         for written in &entry.outputs {
@@ -41,10 +43,7 @@ pub fn undo(journal: &Path, dry: bool) -> Result<(Vec<FileReport>, u64)> {
             }
             let before = entry.files.iter().find(|file| file.path == written.path);
             let outcome = match before {
-                Some(before) => {
-                    let known = read.entries.get(..place).unwrap_or_default();
-                    restorer.restore(&with_hash(before, known), written)
-                }
+                Some(before) => restorer.restore(&made.with_hash(before, place), written),
                 None if is_aside(written) => continue,
                 None => restorer.remove(written),
             };
@@ -59,14 +58,28 @@ pub fn undo(journal: &Path, dry: bool) -> Result<(Vec<FileReport>, u64)> {
     Ok((reports.into_values().collect(), read.unread))
 }
 
-/// A file that was read, with the hash of its contents where an entry before tells it: that of the
-/// run that had written it.
-fn with_hash(read: &State, before: &[Entry]) -> State {
-    let mut made = before.iter().rev().flat_map(|entry| &entry.outputs);
-    let same = made.find(|made| {
-        (&made.path, made.size, &made.modified) == (&read.path, read.size, &read.modified)
-    });
-    State { hash: same.and_then(|made| made.hash.clone()), ..read.clone() }
+/// What the run wrote, by path, each time with the place of its entry.
+struct Made<'e>(HashMap<&'e Name, Vec<(usize, &'e State)>>);
+
+impl<'e> Made<'e> {
+    fn by(entries: &'e [Entry]) -> Self {
+        let mut made: HashMap<_, Vec<_>> = HashMap::new();
+        for (place, entry) in entries.iter().enumerate() {
+            for state in &entry.outputs {
+                made.entry(&state.path).or_default().push((place, state));
+            }
+        }
+        Self(made)
+    }
+
+    /// A file that was read, with the hash of its contents where an entry before the one at `place`
+    /// tells it: that of the run that had written it.
+    fn with_hash(&self, read: &State, place: usize) -> State {
+        let written = self.0.get(&read.path).into_iter().flatten().rev();
+        let mut before = written.filter(|(at, _)| *at < place).map(|(_, made)| *made);
+        let same = before.find(|made| (made.size, &made.modified) == (read.size, &read.modified));
+        State { hash: same.and_then(|made| made.hash.clone()), ..read.clone() }
+    }
 }
 
 /// Whether a file holds what was set aside. It stays, for it may be all that is left of that.

@@ -77,7 +77,7 @@ pub struct State {
 }
 
 /// A path; one that is no text as its bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Name {
     /// Text.
