@@ -109,3 +109,24 @@ fn an_output_that_is_done_keeps_its_name() {
     assert_eq!(read(&dir.path("o/session.jsonl")), before[0]);
     assert_eq!(dir.path("o").read_dir().expect("a folder").count(), 3);
 }
+
+/// A new name was sought among all that could be given, for each input.
+#[test]
+fn inputs_that_no_run_did_take_no_longer_where_the_output_folder_is_there() {
+    const FILES: usize = 3000;
+    let dir = Dir::new();
+    let session = own(OLD);
+    for n in 0..FILES {
+        dir.write(&format!("in/{n}.jsonl"), &session);
+    }
+    std::fs::create_dir(dir.path("there")).expect("a folder");
+    let took = |out: &str, journal: &str| {
+        let begun = std::time::Instant::now();
+        let args = ["migrate", "--to", "pi@3", "--out-dir", out, "--journal", journal, "in"];
+        let (code, said) = dir.exit(&args);
+        assert_eq!(code, 0, "{said}");
+        begun.elapsed()
+    };
+    let (new, there) = (took("new", "j"), took("there", "k"));
+    assert!(there < 4 * new + std::time::Duration::from_secs(2), "{there:?}, {new:?}");
+}

@@ -66,19 +66,15 @@ impl Account {
         &self.path
     }
 
-    /// What an earlier run made of an input, as far as that is still there; the input is read as
-    /// `said`.
+    /// What an earlier run made of an input, as far as that is still there, and the files that it
+    /// wrote for it; the input is read as `said`.
     #[must_use]
-    pub fn earlier(&self, job: &Job, said: Said) -> Earlier {
-        let Some(entry) = self.entry_of(job) else { return Earlier::Nothing };
+    pub fn earlier(&self, job: &Job, said: Said) -> (Earlier, Vec<PathBuf>) {
+        let Some(entry) = self.entry_of(job) else { return (Earlier::Nothing, Vec::new()) };
         let holds = self.holds(entry) && self.has_files(entry, job, said);
-        if holds { Earlier::Done(entry.exit) } else { Earlier::Changed }
-    }
-
-    /// The files that an earlier run wrote for an input.
-    pub fn outputs(&self, job: &Job) -> impl Iterator<Item = PathBuf> {
-        let outputs = self.entry_of(job).map_or(&[][..], |entry| &entry.outputs);
-        outputs.iter().map(|made| self.root.join(made.path.path()))
+        let earlier = if holds { Earlier::Done(entry.exit) } else { Earlier::Changed };
+        let made = entry.outputs.iter().map(|made| self.root.join(made.path.path()));
+        (earlier, made.collect())
     }
 
     /// The entry of an input that did not fail.

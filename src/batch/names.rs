@@ -42,9 +42,11 @@ impl Namer {
         &mut self,
         job: &Job,
         to: Option<&Format>,
-        outputs: &[PathBuf],
+        outputs: &[&Path],
         most: u64,
     ) -> Option<Name> {
+        // Names are many, and most inputs have no output yet.
+        let most = if outputs.is_empty() { 0 } else { most };
         let has = |name: &Name| outputs.iter().any(|made| name.is_of(made));
         let name = (1..=most).map(|n| nth(job, to, n)).find(has)?;
         self.taken.insert(name.main.clone());

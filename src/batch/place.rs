@@ -69,13 +69,11 @@ impl Task {
         Output::prepare(destination, sources, self.policy, claims)?.quarantined(quarantine)
     }
 
-    /// The same files by their paths below the output folder, if there is one.
+    /// The real path of the output folder, if there is one already.
     #[must_use]
-    pub fn below(&self, made: &[PathBuf]) -> Option<Vec<PathBuf>> {
+    pub fn folder(&self) -> Option<PathBuf> {
         let Place::Folder(folder) = &self.place else { return None };
-        let folder = folder.canonicalize().ok()?;
-        let below = made.iter().filter_map(|made| made.strip_prefix(&folder).ok());
-        Some(below.map(Path::to_owned).collect())
+        folder.canonicalize().ok()
     }
 
     /// Removes what killed runs left where the output of this input goes.

@@ -217,14 +217,18 @@ fn planned(task: &Task, jobs: Vec<Job>, account: Option<&Account>) -> Vec<Planne
         _ => None,
     };
     let most = jobs.len() as u64 * 2;
+    let folder = account.and_then(|_| task.folder());
     let looked = jobs.into_iter().map(|job| {
         let Some(account) = account else { return (job, Earlier::Nothing, None) };
-        let earlier = account.earlier(&job, task.said());
-        let made: Vec<_> = account.outputs(&job).collect();
+        let (earlier, made) = account.earlier(&job, task.said());
         if matches!(earlier, Earlier::Done(_)) {
             made.iter().for_each(|made| _ = task.claims.take(made));
         }
-        let name = task.below(&made).and_then(|made| namer.again(&job, to, &made, most));
+        let below = |folder: &PathBuf| -> Vec<&Path> {
+            made.iter().filter_map(|made| made.strip_prefix(folder).ok()).collect()
+        };
+        let below = folder.as_ref().map(below).unwrap_or_default();
+        let name = namer.again(&job, to, &below, most);
         (job, earlier, name)
     });
     let looked: Vec<_> = looked.collect();
@@ -266,7 +270,7 @@ pub fn check_report(path: &Path, outputs: &[PathBuf]) -> Result<(), Stop> {
         return refused("there is no folder for it");
     }
     // A pipe that somebody reads is no file to be looked into; opening it would take its reader.
-    if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file()) {
+    if !path.is_file() {
         return Ok(());
     }
     let Ok(file) = std::fs::File::open(path) else { return Ok(()) };

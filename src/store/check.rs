@@ -60,8 +60,7 @@ impl Stands {
 /// Whether two paths lead to one file. Nothing but regular files is opened to see: opening a pipe
 /// waits for somebody at its other end.
 pub fn is_same_file(a: &Path, b: &Path) -> bool {
-    let regular = |path| fs::metadata(path).is_ok_and(|meta: fs::Metadata| meta.is_file());
-    regular(a) && regular(b) && same_file::is_same_file(a, b).unwrap_or(false)
+    a.is_file() && b.is_file() && same_file::is_same_file(a, b).unwrap_or(false)
 }
 
 /// The error for a pipe or a device in a place where nobody asked for one.
