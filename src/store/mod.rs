@@ -18,6 +18,7 @@ mod packed;
 mod place;
 mod sealed;
 mod shared;
+mod spool;
 mod tail;
 mod temporary;
 

@@ -12,6 +12,7 @@ use super::packed::{Closed, Packed, Packing, plain_name};
 use super::place::{keep_attributes, keep_owner};
 use super::sealed::{Meets, Sealed, Staged, put};
 use super::shared::{self, Alone};
+use super::spool::Buffered;
 use super::temporary::temporary;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
@@ -22,6 +23,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tempfile::{spooled_tempfile, spooled_tempfile_in};
 
 /// An output while it is written.
 pub struct Output {
@@ -472,8 +474,8 @@ impl Sink for Output {
         // Beside the output there is room for it; a temporary folder may lie in memory.
         let folder = self.destination.folder(self.source()).filter(|folder| folder.is_dir());
         Ok(match folder.filter(|_| !self.policy.dry) {
-            Some(folder) => Box::new(tempfile::spooled_tempfile_in(IN_MEMORY, folder)),
-            None => Box::new(tempfile::spooled_tempfile(IN_MEMORY)),
+            Some(folder) => Box::new(Buffered::new(spooled_tempfile_in(IN_MEMORY, folder))),
+            None => Box::new(Buffered::new(spooled_tempfile(IN_MEMORY))),
         })
     }
 }
