@@ -179,12 +179,24 @@ impl Task {
             let message = format!("{} is a link, and is not followed", link.display());
             cx.report(Diagnostic::new(Code::LinkBeside, message));
         }
-        let mut input = input.counted(tally.clone());
+        let input = input.counted(tally.clone());
         if files.len() > 1 {
             report.parts = files.iter().map(|file| file.as_path().into()).collect();
         }
         report.format = Some(found.name());
         report.confidence = Some(found.sniffed.confidence.name());
+        self.apply(job, output, (input, &files), &found, cx, report)
+    }
+
+    fn apply(
+        &self,
+        job: &Job,
+        output: &Name,
+        (mut input, files): (Input, &[PathBuf]),
+        found: &Found,
+        cx: &Cx<'_>,
+        report: &mut FileReport,
+    ) -> Result<(Outcome, Sealed)> {
         match &self.action {
             Action::Detect => looked(Outcome::Detected),
             Action::Context(request) => {
@@ -199,31 +211,27 @@ impl Task {
                 looked(Outcome::Shown)
             }
             Action::Validate(max_errors) => {
-                let schema = self.schema(&found)?;
+                let schema = self.schema(found)?;
                 report.records = validate::run(found.format, &schema, &mut input, *max_errors, cx)?;
                 looked(Outcome::Valid)
             }
-            Action::Migrate(to) => match to {
-                Some(to) if to.format.name != found.format.name => {
-                    if job.named {
-                        Err(other_format(&found, *to))
-                    } else {
-                        report.skip = Skip::OtherFormat;
-                        looked(Outcome::Skipped)
-                    }
+            Action::Migrate(Some(to)) if to.format.name != found.format.name => {
+                if job.named {
+                    return Err(other_format(found, *to));
                 }
-                _ => {
-                    let newest = found.format.reached_from(found.sniffed.version);
-                    let newest =
-                        Spec { format: found.format, version: found.format.version(newest) };
-                    self.write(output, (input, &files), &found, to.unwrap_or(newest), cx, report)
-                }
-            },
-            Action::Convert(to) => self.write(output, (input, &files), &found, *to, cx, report),
+                report.skip = Skip::OtherFormat;
+                looked(Outcome::Skipped)
+            }
+            Action::Migrate(to) => {
+                let newest = found.format.reached_from(found.sniffed.version);
+                let newest = Spec { format: found.format, version: found.format.version(newest) };
+                self.write(output, (input, files), found, to.unwrap_or(newest), cx, report)
+            }
+            Action::Convert(to) => self.write(output, (input, files), found, *to, cx, report),
             Action::Repair(_) => {
                 let version = found.format.version(found.sniffed.version);
                 let same = Spec { format: found.format, version };
-                self.write(output, (input, &files), &found, same, cx, report)
+                self.write(output, (input, files), found, same, cx, report)
             }
         }
     }

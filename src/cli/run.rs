@@ -10,7 +10,8 @@ use crate::batch::{
     self, Account, Action, Commit, Earlier, FailOn, FileReport, Job, Listed, Name, Namer, Outcome,
     Over, Place, RunReport, Summary, Task,
 };
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Findings};
+use crate::error::Error;
 use crate::hands::Hands;
 use crate::store::{Claims, folder_of};
 use std::io::Read;
@@ -46,23 +47,16 @@ pub fn run_accountably(
     let watched = jobs.iter().map(|planned| &planned.job);
     let progress = Progress::start(telling, data_on_stdout, watched, &task.meter);
     let mut teller = Teller::new(telling, &progress, data_on_stdout, task.policy.dry, task.fail_on);
-    for (path, error) in errors {
-        let mut report = FileReport::new(path);
-        report.findings = crate::diagnostic::Findings::of(error.into_diagnostic());
-        teller.tell(report);
-    }
-    for (path, note) in left {
-        teller.tell(FileReport::left(path, note));
-    }
+    teller.tell_unlisted(errors, left);
     let interrupt = interrupt(task, inputs, data_on_stdout)?;
     let shift = Shift { task, commit: Commit::new(account, task.fail_on) };
-    let work = |place: usize, planned: &Planned| {
-        if interrupt.code().is_some() {
-            return vec![(place, None)];
+    let work = |place: usize, planned: &Planned| match interrupt.code() {
+        Some(_) => vec![(place, None)],
+        None => {
+            let over = shift.work(place, planned);
+            progress.advance();
+            begun(over)
         }
-        let over = shift.work(place, planned);
-        progress.advance();
-        begun(over)
     };
     let mut left = 0;
     let tell = |report: Option<FileReport>| match report {
@@ -183,6 +177,16 @@ impl<'a> Teller<'a> {
             exit: 0,
             closed: false,
         }
+    }
+
+    /// Tells what could not be listed, and what was left out.
+    fn tell_unlisted(&mut self, errors: Vec<(PathBuf, Error)>, left: Vec<(PathBuf, Diagnostic)>) {
+        for (path, error) in errors {
+            let mut report = FileReport::new(path);
+            report.findings = Findings::of(error.into_diagnostic());
+            self.tell(report);
+        }
+        left.into_iter().for_each(|(path, note)| self.tell(FileReport::left(path, note)));
     }
 
     /// Tells about one input.
