@@ -4,7 +4,7 @@ use super::found::{Said, files_of};
 use super::inputs::{Job, Origin};
 use super::report::{FileReport, Outcome};
 use crate::error::Result;
-use crate::store::{Entry, Fingerprint, Header, Journal, Name, Placed, State, folder_of, hash};
+use crate::store::{Entry, Fingerprint, Header, Journal, Name, Placed, State, hash, real};
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -192,14 +192,6 @@ fn key(job: &Job) -> Option<Key> {
         _ => None,
     };
     Some((real(job.files().next()?), session))
-}
-
-/// A file's path by real folders. The file itself may be a link that the person named.
-#[must_use]
-pub fn real(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default();
-    let folder = folder_of(path).canonicalize();
-    folder.map_or_else(|_| path.to_owned(), |folder| folder.join(name))
 }
 
 /// The folder that holds everything that was named; `None` if nothing does.

@@ -17,7 +17,7 @@ mod told;
 mod undo;
 mod workers;
 
-pub use account::{Account, Earlier, real, root};
+pub use account::{Account, Earlier, root};
 pub use commit::{Commit, Done, Over};
 pub use filter::{Filter, Pattern};
 pub use found::{Found, Opened, Said};

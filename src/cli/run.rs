@@ -13,7 +13,7 @@ use crate::batch::{
 use crate::diagnostic::{Code, Diagnostic, Findings};
 use crate::error::Error;
 use crate::hands::Hands;
-use crate::store::{Claims, folder_of};
+use crate::store::{Claims, folder_of, real};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -264,7 +264,7 @@ pub fn check_report(path: &Path, outputs: &[PathBuf]) -> Result<(), Stop> {
     if path.as_os_str() == "-" {
         return refused("it is a file, not standard output");
     }
-    if outputs.iter().any(|output| batch::real(output) == batch::real(path)) {
+    if outputs.iter().any(|output| real(output) == real(path)) {
         return refused("it is an output of this run");
     }
     if path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {

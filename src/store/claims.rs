@@ -45,8 +45,8 @@ impl Claims {
             return Err(Error::request(Code::SameFile, message));
         }
         let there = fs::symlink_metadata(path).is_ok();
-        let real = || self.real.get_or_init(|| real_paths(&self.inputs));
-        if there && path.canonicalize().is_ok_and(|path| real().contains(&path)) {
+        let inputs = || self.real.get_or_init(|| real_paths(&self.inputs));
+        if there && path.canonicalize().is_ok_and(|path| inputs().contains(&path)) {
             let message = format!("{} is an input of this run", path.display());
             return Err(Error::request(Code::SameFile, message));
         }
@@ -57,16 +57,13 @@ impl Claims {
     pub fn take(&self, path: &Path) -> bool {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = folder_of(path);
-        let place = match taken.folders.get(folder) {
-            Some(real) => real.join(path.file_name().unwrap_or_default()),
-            None => {
-                // One that is not there yet may turn out to be called something else.
-                let real = folder.canonicalize().ok();
-                real.map(|real| taken.folders.insert(folder.to_owned(), real));
-                place(path)
-            }
-        };
-        taken.places.insert(place)
+        let known = taken.folders.get(folder).cloned();
+        let real = known.unwrap_or_else(|| {
+            let real = real_folder(folder);
+            taken.folders.insert(folder.to_owned(), real.clone());
+            real
+        });
+        taken.places.insert(real.join(path.file_name().unwrap_or_default()))
     }
 }
 
@@ -83,16 +80,26 @@ fn real_paths<'p>(files: &'p [PathBuf]) -> HashSet<PathBuf> {
     files.iter().filter_map(real).collect()
 }
 
-/// A path by which a file is known that may not be there yet.
-fn place(path: &Path) -> PathBuf {
-    let folder = folder_of(path);
-    let folder = folder.canonicalize().or_else(|_| std::path::absolute(folder));
-    folder.unwrap_or_default().join(path.file_name().unwrap_or_default())
+/// A file's path by real folders, by which it is known before it is there. The file itself may be a
+/// link that the person named.
+#[must_use]
+pub fn real(path: &Path) -> PathBuf {
+    real_folder(folder_of(path)).join(path.file_name().unwrap_or_default())
+}
+
+/// A folder's real path. What of it is not there yet will be called as it is named.
+fn real_folder(folder: &Path) -> PathBuf {
+    let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let real = |there: &Path| {
+        let rest = whole.strip_prefix(there).ok()?;
+        Some(there.canonicalize().ok()?.join(rest))
+    };
+    whole.ancestors().find_map(real).unwrap_or_else(|| whole.clone())
 }
 
 /// Whether two paths name one place, where a file may or may not be.
 pub fn is_one_place(a: &Path, b: &Path) -> bool {
-    place(a) == place(b) || is_same_file(a, b)
+    real(a) == real(b) || is_same_file(a, b)
 }
 
 /// Whether a path is one that an original gets which is kept, with `suffix` behind its name.
@@ -133,6 +140,20 @@ mod tests {
         assert!(claims.take(&folder.path().join("a")));
         assert!(claims.take(&folder.path().join("b")));
         assert!(!claims.take(&folder.path().join("./a")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_place_in_a_folder_that_is_made_meanwhile_is_taken_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        fs::create_dir(&real).expect("a folder");
+        std::os::unix::fs::symlink(&real, &link).expect("a link");
+        let claims = Claims::default();
+        assert!(claims.take(&link.join("new/deep/a")));
+        fs::create_dir_all(real.join("new/deep")).expect("a folder");
+        assert!(!claims.take(&real.join("new/deep/a")));
+        assert!(claims.take(&link.join("new/deep/b")));
     }
 
     #[test]
