@@ -410,6 +410,12 @@ impl Fingerprint {
         Err(Error::request(Code::Changed, Code::Changed.title()))
     }
 
+    /// Whether both are of one file, whatever was written to it.
+    #[must_use]
+    pub fn is_same_file(&self, other: &Self) -> bool {
+        self.inode == other.inode
+    }
+
     /// The size in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {

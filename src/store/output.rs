@@ -9,7 +9,7 @@ use super::claims::{Claims, is_backup_of, is_one_place, numbered};
 use super::destination::{Backup, Destination, Policy};
 use super::input::Fingerprint;
 use super::packed::{Closed, Packed, Packing, plain_name};
-use super::place::{keep_attributes, keep_owner};
+use super::place::{Kept, keep_attributes, keep_owner};
 use super::sealed::{Meets, Sealed, Staged, put};
 use super::shared::{self, Alone};
 use super::spool::Buffered;
@@ -322,7 +322,8 @@ impl Output {
         };
         let (force, in_place) = (self.policy.force, self.changes_inputs());
         let sources = self.fingerprints();
-        Ok(Sealed { staged, sources, before, alone, force, in_place, backup })
+        let kept = Kept::default();
+        Ok(Sealed { staged, sources, before, alone, force, in_place, backup, kept })
     }
 
     fn fingerprints(self) -> Vec<(PathBuf, Fingerprint)> {

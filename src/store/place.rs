@@ -1,9 +1,11 @@
-//! What is kept of the old file when a new one takes its place.
+//! A new file that takes the place of an old one, and what is kept of that.
 
 use super::check::{exists, is_same_file};
 use super::claims::nth;
+use super::input::Fingerprint;
 use super::output::folder_of;
-use super::temporary::temporary;
+use super::temporary::{Temporary, temporary};
+use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use std::fs::{self, File, FileTimes, Metadata};
 use std::io;
@@ -42,27 +44,98 @@ pub fn keep_owner(_: &Metadata, _: &File) -> Result<()> {
     Ok(())
 }
 
-/// Gives the original a second name, so that it is there at every moment. An older backup is
-/// never replaced: it may be the only copy of what an earlier run found. Gives the second name.
-pub fn keep_original(path: &Path, suffix: &str) -> Result<PathBuf> {
-    let mut first = path.as_os_str().to_owned();
-    first.push(suffix);
-    let mut n = 1;
-    loop {
-        let backup = nth(first.as_ref(), n);
-        match fs::hard_link(path, &backup) {
-            Ok(()) => return Ok(backup),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // A run that was killed may have come as far as this.
-                if is_same_file(path, &backup) {
-                    return Ok(backup);
+/// Originals that were kept in this run and that no new files have taken the places of yet. Where
+/// none ever does, they need not be kept.
+#[derive(Debug, Default)]
+pub struct Kept(Vec<(PathBuf, Fingerprint, PathBuf)>);
+
+impl Kept {
+    /// Gives the original, which is like `before`, a second name, so that it is there at every
+    /// moment. An older backup is never replaced: it may be the only copy of what an earlier run
+    /// found. Gives the second name.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn keep(&mut self, path: &Path, before: &Fingerprint, suffix: &str) -> Result<PathBuf> {
+        let mut first = path.as_os_str().to_owned();
+        first.push(suffix);
+        let mut n = 1;
+        let backup = loop {
+            let backup = nth(first.as_ref(), n);
+            match fs::hard_link(path, &backup) {
+                Ok(()) => break backup,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    // A run that was killed may have come as far as this.
+                    if is_same_file(path, &backup) {
+                        return Ok(backup);
+                    }
+                }
+                // Not every file system has links.
+                Err(_) => {
+                    copy_original(path, &backup)?;
+                    break backup;
                 }
             }
-            // Not every file system has links.
-            Err(_) => return copy_original(path, &backup).map(|()| backup),
-        }
-        n += 1;
+            n += 1;
+        };
+        self.0.push((path.to_owned(), before.clone(), backup.clone()));
+        Ok(backup)
     }
+
+    /// A new file has the place, so what stood there stays under its second name.
+    pub fn stay(&mut self, path: &Path) {
+        self.0.retain(|(kept, ..)| kept != path);
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        for (path, before, backup) in &self.0 {
+            if is_same_file(path, backup) || before.holds(path).is_ok() {
+                // One that stays does no harm.
+                let _ = fs::remove_file(backup);
+            }
+        }
+    }
+}
+
+/// Puts a file in the place of the one that it was made from, unless that is no longer like
+/// `before`: what another program writes there even in the last moment is not lost.
+///
+/// # Errors
+/// If it was written to, or the system refuses.
+pub fn replace(file: Temporary, target: &Path, before: &Fingerprint) -> Result<()> {
+    before.holds(target)?;
+    let new = Fingerprint::of_open(file.as_file())?;
+    if swap(file.path(), target).is_err() {
+        // Not every file system can; then the look before has to do.
+        let put = file.persist(target).map(drop);
+        return put.map_err(|error| rename_failed(target, error.error));
+    }
+    if before.holds(file.path()).is_ok() {
+        return Ok(());
+    }
+    // Whoever wrote may do so again before it has its place back.
+    while !Fingerprint::of(file.path())?.is_same_file(&new) {
+        if let Err(error) = swap(file.path(), target) {
+            let newest = file.path().display().to_string();
+            let _ = file.keep();
+            return Err(Error::io(format!("what was written meanwhile is {newest}"), error));
+        }
+    }
+    Err(Error::request(Code::Changed, Code::Changed.title()))
+}
+
+/// Gives two files each other's names.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn swap(a: &Path, b: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn swap(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 fn copy_original(path: &Path, backup: &Path) -> Result<()> {

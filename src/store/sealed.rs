@@ -3,7 +3,7 @@
 use super::barrier::{flush, sync_folder};
 use super::input::Fingerprint;
 use super::output::{create_folder, folder_of};
-use super::place::{keep_original, rename_failed};
+use super::place::{Kept, rename_failed, replace};
 use super::shared::{Alone, Before};
 use super::temporary::Temporary;
 use crate::error::{Error, Result};
@@ -29,6 +29,8 @@ pub struct Sealed {
     pub(super) in_place: bool,
     /// How the names of originals end that are kept.
     pub(super) backup: Option<String>,
+    /// The originals that were kept and still stand in their places.
+    pub(super) kept: Kept,
 }
 
 /// A file that waits for its place.
@@ -114,37 +116,50 @@ impl Sealed {
         self.staged.iter().filter(|staged| staged.meets == Meets::Stop)
     }
 
-    /// Whether the file at `target` is read, and a new one takes its place.
-    fn replaces(&self, target: &Path) -> bool {
-        self.in_place && self.sources.iter().any(|(source, _)| source == target)
+    /// What the file at `target` was like before, if a new one takes its place.
+    fn replaced(&self, target: &Path) -> Option<&Fingerprint> {
+        let source = self.sources.iter().find(|(source, _)| source == target);
+        source.filter(|_| self.in_place).map(|(_, before)| before)
     }
 
     /// The last checks, and the backups. Gives what its own files will be.
-    fn prepare(&self) -> Result<Vec<Placed>> {
-        // The flush can take long; the check is worth most right before the renaming.
+    fn prepare(&mut self) -> Result<Vec<Placed>> {
+        // The flush can take long, and of a group of outputs most need not be touched at all.
         self.sources.iter().try_for_each(|(path, before)| before.holds(path))?;
         self.before.iter().try_for_each(Before::unchanged)?;
-        let mut placed = Vec::new();
+        let (mut placed, mut kept) = (Vec::new(), std::mem::take(&mut self.kept));
         for staged in self.staged.iter().filter(|staged| staged.elsewhere) {
             create_folder(folder_of(&staged.target))?;
         }
         for staged in self.own() {
-            let backup = self.backup.as_ref().filter(|_| self.replaces(&staged.target));
-            let backup = backup.map(|suffix| keep_original(&staged.target, suffix)).transpose()?;
+            let before = self.replaced(&staged.target);
+            let backup = match self.backup.as_ref().zip(before) {
+                Some((suffix, before)) => Some(kept.keep(&staged.target, before, suffix)?),
+                None => None,
+            };
             let fingerprint = Fingerprint::of_open(staged.file.as_file())?;
             let (path, aside) = (staged.target.clone(), staged.aside);
             placed.push(Placed { path, fingerprint, backup, aside });
         }
+        self.kept = kept;
         Ok(placed)
     }
 
     /// Renames the files to their places, and notes their folders.
     fn rename(mut self, folders: &mut BTreeSet<PathBuf>) -> Result<()> {
         for Staged { file, target, meets, .. } in std::mem::take(&mut self.staged) {
-            let over = self.force || meets == Meets::Goes || self.replaces(&target);
-            let put = if over { file.persist(&target) } else { file.persist_noclobber(&target) };
+            let over = self.force || meets == Meets::Goes;
+            let put = match self.replaced(&target) {
+                Some(before) => {
+                    replace(file, &target, before)?;
+                    self.kept.stay(&target);
+                    Ok(())
+                }
+                None if over => file.persist(&target).map(drop),
+                None => file.persist_noclobber(&target).map(drop),
+            };
             match put {
-                Ok(_) => drop(folders.insert(folder_of(&target).to_owned())),
+                Ok(()) => drop(folders.insert(folder_of(&target).to_owned())),
                 Err(error)
                     if meets == Meets::Stays
                         && error.error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -159,14 +174,14 @@ impl Sealed {
 /// the two, `record` is told what each will be (`None` for those that failed), and nothing is
 /// renamed if it fails. Gives what became of each.
 pub fn put(
-    outputs: Vec<Sealed>,
+    mut outputs: Vec<Sealed>,
     record: impl FnOnce(&[Option<Vec<Placed>>]) -> Result<()>,
 ) -> Vec<Result<()>> {
     let mut flushed = {
         let files = outputs.iter().flat_map(|output| &output.staged);
         flush(&files.map(|staged| &**staged.file.as_file()).collect::<Vec<_>>()).into_iter()
     };
-    let prepare = |output: &Sealed| {
+    let prepare = |output: &mut Sealed| {
         // Each takes its own outcomes, also behind a failed one.
         let durable: Vec<_> = flushed.by_ref().take(output.staged.len()).collect();
         durable.into_iter().collect::<Result<()>>()?;
@@ -174,7 +189,7 @@ pub fn put(
     };
     let mut outcomes: Vec<Result<()>> = Vec::with_capacity(outputs.len());
     let mut placed = Vec::with_capacity(outputs.len());
-    for prepared in outputs.iter().map(prepare) {
+    for prepared in outputs.iter_mut().map(prepare) {
         match prepared {
             Ok(files) => {
                 placed.push(Some(files));
