@@ -110,6 +110,59 @@ fn an_output_that_is_done_keeps_its_name() {
     assert_eq!(dir.path("o").read_dir().expect("a folder").count(), 3);
 }
 
+#[test]
+fn what_the_run_wrote_itself_is_no_obstacle() {
+    // An input that grew.
+    let dir = Dir::new();
+    let args = ["migrate", "--out-dir", "o", "--journal", "j", "in"];
+    let resume = [&args[..], &["--resume"]].concat();
+    let session = own(OLD);
+    let lines: Vec<_> = session.split_inclusive(|byte| *byte == b'\n').collect();
+    dir.write("in/a.jsonl", &lines[..lines.len() - 1].concat());
+    assert_eq!(dir.exit(&args).0, 0);
+    dir.write("in/a.jsonl", &session);
+    let (code, said) = dir.exit(&resume);
+    assert!(code == 0 && said.contains("1 migrated"), "{said}");
+    assert_eq!(
+        read(&dir.path("o/a.jsonl")),
+        common::migrated(&session, "pi@3", &Default::default()).0.expect("a session")
+    );
+    // But what a person did to an output stays.
+    dir.write("o/a.jsonl", b"mine");
+    for _ in 0..2 {
+        let (code, said) = dir.exit(&resume);
+        assert!(code == 3 && said.contains("CY0701"), "{said}");
+        assert_eq!(read(&dir.path("o/a.jsonl")), b"mine");
+    }
+    // A run that was killed when one of two files had its place.
+    let torn = [&session[..], br#"{"type":"mess"#].concat();
+    for gone in ["o/b.jsonl", "o/b.quarantine.jsonl"] {
+        let dir = Dir::new();
+        dir.write("in/b.jsonl", &torn);
+        let args = ["repair", "--out-dir", "o", "--journal", "j", "in"];
+        let resume = [&args[..], &["--resume"]].concat();
+        assert_eq!(dir.exit(&args).0, 0);
+        let before = (read(&dir.path("o/b.jsonl")), read(&dir.path("o/b.quarantine.jsonl")));
+        std::fs::remove_file(dir.path(gone)).expect("it is there");
+        let (code, said) = dir.exit(&resume);
+        assert!(code == 0 && said.contains("1 repaired"), "{said}");
+        let now = (read(&dir.path("o/b.jsonl")), read(&dir.path("o/b.quarantine.jsonl")));
+        assert!(now == before && dir.path("o").read_dir().expect("a folder").count() == 2);
+    }
+}
+
+#[test]
+fn the_same_folder_may_be_named_in_another_way() {
+    let dir = Dir::new();
+    dir.copy(OLD, "in/a.jsonl");
+    let args = |out| ["migrate", "--out-dir", out, "--journal", "j", "--resume", "in"];
+    for out in ["o", "o/", "in/../o", "./o/."] {
+        let (code, said) = dir.exit(&args(out));
+        assert_eq!(code, 0, "{out}: {said}");
+    }
+    assert_eq!(dir.exit(&args("in/o")).0, 2);
+}
+
 /// A new name was sought among all that could be given, for each input.
 #[test]
 fn inputs_that_no_run_did_take_no_longer_where_the_output_folder_is_there() {

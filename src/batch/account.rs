@@ -55,8 +55,14 @@ impl Account {
     /// Goes on with what `entries` tell of; their paths are relative to `root`.
     #[must_use]
     pub fn new(path: &Path, journal: Journal, root: PathBuf, entries: Vec<Entry>) -> Self {
-        let key = |entry: &Entry| (root.join(entry.path.path()), entry.session.clone());
-        let earlier = entries.into_iter().map(|entry| (key(&entry), entry)).collect();
+        let mut earlier: HashMap<Key, Entry> = HashMap::new();
+        for mut entry in entries {
+            let key = (root.join(entry.path.path()), entry.session.clone());
+            // What was written before a failure is still there.
+            let before = earlier.remove(&key).filter(|_| is_failed(&entry));
+            entry.outputs.extend(before.into_iter().flat_map(|before| before.outputs));
+            earlier.insert(key, entry);
+        }
         Self { path: real(path), journal: Mutex::new(journal), root, earlier }
     }
 
@@ -79,8 +85,16 @@ impl Account {
 
     /// The entry of an input that did not fail.
     fn entry_of(&self, job: &Job) -> Option<&Entry> {
-        let entry = self.earlier.get(&key(job)?)?;
-        (entry.outcome != Outcome::Failed.name()).then_some(entry)
+        self.earlier.get(&key(job)?).filter(|entry| !is_failed(entry))
+    }
+
+    /// The files that earlier runs wrote for an input, and that nobody touched since.
+    #[must_use]
+    pub fn untouched(&self, job: &Job) -> Vec<PathBuf> {
+        let entry = key(job).and_then(|key| self.earlier.get(&key));
+        let outputs = entry.into_iter().flat_map(|entry| &entry.outputs);
+        let untouched = outputs.filter(|made| self.is(made) && self.has_hash(made));
+        untouched.map(|made| self.root.join(made.path.path())).collect()
     }
 
     /// Whether the input is made of the files that the entry says: what a session got since was
@@ -184,6 +198,10 @@ impl Account {
         }
         self.journal.lock().unwrap_or_else(PoisonError::into_inner).append(entries)
     }
+}
+
+fn is_failed(entry: &Entry) -> bool {
+    entry.outcome == Outcome::Failed.name()
 }
 
 fn key(job: &Job) -> Option<Key> {

@@ -6,7 +6,7 @@ use super::inputs::Inputs;
 use super::show::{plural, printable};
 use crate::batch::{Account, Action, Place, Task, root};
 use crate::format::Options;
-use crate::store::{Backup, Header, Name, real};
+use crate::store::{Backup, Header, Name, real, real_folder};
 use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -143,13 +143,14 @@ fn settings(task: &Task, inputs: &Inputs, ids: Ids) -> String {
     words.extend(task.options.ignore_residue.then(|| "--ignore-residue".to_owned()));
     let maps = task.options.map_paths.iter();
     words.extend(maps.map(|(old, new)| format!("--map-path {old}={new}")));
-    let full = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     words.push(match &task.place {
         Place::InPlace(Backup::Suffix(suffix)) => format!("--in-place --backup={suffix}"),
         Place::InPlace(Backup::None) => "--in-place --no-backup".to_owned(),
-        Place::Folder(folder) => format!("--out-dir {}", full(folder).display()),
-        Place::Native(folder) => format!("--layout native --out-dir {}", full(folder).display()),
-        Place::One(file) => format!("-o {}", full(file).display()),
+        Place::Folder(folder) => format!("--out-dir {}", real_folder(folder).display()),
+        Place::Native(folder) => {
+            format!("--layout native --out-dir {}", real_folder(folder).display())
+        }
+        Place::One(file) => format!("-o {}", real(file).display()),
         Place::None => String::new(),
     });
     words.push(format!("--on-error {:?}", task.options.on_error).to_lowercase());

@@ -222,11 +222,15 @@ fn planned(task: &Task, jobs: Vec<Job>, account: Option<&Account>) -> Vec<Planne
     };
     let most = jobs.len() as u64 * 2;
     let folder = account.and_then(|_| task.folder());
+    // What was set aside of an input that was changed may be all that is left of it.
+    let in_place = matches!(task.place, Place::InPlace(_));
     let looked = jobs.into_iter().map(|job| {
         let Some(account) = account else { return (job, Earlier::Nothing, None) };
         let (earlier, made) = account.earlier(&job, task.said());
         if matches!(earlier, Earlier::Done(_)) {
             made.iter().for_each(|made| _ = task.claims.take(made));
+        } else if !in_place {
+            account.untouched(&job).iter().for_each(|made| task.claims.own(made));
         }
         let below = |folder: &PathBuf| -> Vec<&Path> {
             made.iter().filter_map(|made| made.strip_prefix(folder).ok()).collect()

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The places of one run.
 #[derive(Debug, Default)]
@@ -24,8 +24,24 @@ pub struct Claims {
 #[derive(Debug, Default)]
 struct Taken {
     places: HashSet<PathBuf>,
+    /// Those that an earlier run wrote, and that are as it left them.
+    own: HashSet<PathBuf>,
     /// The real paths of their folders, by the paths under which they were named.
     folders: HashMap<PathBuf, PathBuf>,
+}
+
+impl Taken {
+    /// The real path of a file that may not be there yet.
+    fn place(&mut self, path: &Path) -> PathBuf {
+        let folder = folder_of(path);
+        let known = self.folders.get(folder).cloned();
+        let real = known.unwrap_or_else(|| {
+            let real = real_folder(folder);
+            self.folders.insert(folder.to_owned(), real.clone());
+            real
+        });
+        real.join(path.file_name().unwrap_or_default())
+    }
 }
 
 impl Claims {
@@ -55,15 +71,31 @@ impl Claims {
 
     /// Takes a place for an output; false if another one has it.
     pub fn take(&self, path: &Path) -> bool {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let folder = folder_of(path);
-        let known = taken.folders.get(folder).cloned();
-        let real = known.unwrap_or_else(|| {
-            let real = real_folder(folder);
-            taken.folders.insert(folder.to_owned(), real.clone());
-            real
-        });
-        taken.places.insert(real.join(path.file_name().unwrap_or_default()))
+        let mut taken = self.taken();
+        let place = taken.place(path);
+        taken.places.insert(place)
+    }
+
+    /// Says that a file may be written over: an earlier run of this kind wrote it from the same
+    /// input, and nobody touched it since.
+    pub fn own(&self, path: &Path) {
+        let mut taken = self.taken();
+        let place = taken.place(path);
+        taken.own.insert(place);
+    }
+
+    /// Whether a file may be written over because it was said so.
+    pub fn is_own(&self, path: &Path) -> bool {
+        let mut taken = self.taken();
+        if taken.own.is_empty() {
+            return false;
+        }
+        let place = taken.place(path);
+        taken.own.contains(&place)
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -88,11 +120,12 @@ pub fn real(path: &Path) -> PathBuf {
 }
 
 /// A folder's real path. What of it is not there yet will be called as it is named.
-fn real_folder(folder: &Path) -> PathBuf {
+#[must_use]
+pub fn real_folder(folder: &Path) -> PathBuf {
     let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let real = |there: &Path| {
         let rest = whole.strip_prefix(there).ok()?;
-        Some(there.canonicalize().ok()?.join(rest))
+        Some(there.canonicalize().ok()?.components().chain(rest.components()).collect())
     };
     whole.ancestors().find_map(real).unwrap_or_else(|| whole.clone())
 }

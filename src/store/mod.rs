@@ -23,7 +23,7 @@ mod tail;
 mod temporary;
 
 pub use back::{Back, Restorer};
-pub use claims::{Claims, real};
+pub use claims::{Claims, real, real_folder};
 pub use copies::Copies;
 pub use destination::{BACKUP, Backup, Destination, Policy};
 pub use input::{Among, Fingerprint, Input};

@@ -87,7 +87,7 @@ impl Output {
                 if stands != Stands::Nothing {
                     output.claims.check(target)?;
                 }
-                check_target(target, stands, output.sources(), policy)?;
+                check_target(target, stands, output.sources(), output.policy(target))?;
                 output.check_special(target, stands)?;
                 output.stands = stands;
             }
@@ -220,8 +220,13 @@ impl Output {
             return check_in_place(target).map(|()| Stands::File);
         }
         let stands = Stands::at(target);
-        check_target(target, stands, self.sources(), self.policy)?;
+        check_target(target, stands, self.sources(), self.policy(target))?;
         self.check_special(target, stands).map(|()| stands)
+    }
+
+    /// What may be written over at a place.
+    fn policy(&self, target: &Path) -> Policy {
+        Policy { force: self.policy.force || self.claims.is_own(target), ..self.policy }
     }
 
     /// Sees to it that a pipe or a device is written to only where the person named it: a pipe that
@@ -256,6 +261,7 @@ impl Output {
             target: target.to_owned(),
             elsewhere,
             meets,
+            over: meets == Meets::Goes || self.policy(target).force,
             aside: false,
         });
         Ok(open)
@@ -320,10 +326,9 @@ impl Output {
             Destination::InPlace { backup: Backup::Suffix(suffix), .. } => Some(suffix.clone()),
             _ => None,
         };
-        let (force, in_place) = (self.policy.force, self.changes_inputs());
-        let sources = self.fingerprints();
+        let (in_place, sources) = (self.changes_inputs(), self.fingerprints());
         let kept = Kept::default();
-        Ok(Sealed { staged, sources, before, alone, force, in_place, backup, kept })
+        Ok(Sealed { staged, sources, before, alone, in_place, backup, kept })
     }
 
     fn fingerprints(self) -> Vec<(PathBuf, Fingerprint)> {
@@ -396,7 +401,7 @@ impl Sink for Output {
     fn add(&mut self, name: &str, contents: &[u8]) -> Result<bool> {
         let Some(target) = self.part(name)? else { return Ok(true) };
         let staged = self.staged.iter().any(|staged| staged.target == target);
-        if fs::symlink_metadata(&target).is_ok() && !self.policy.force {
+        if fs::symlink_metadata(&target).is_ok() && !self.policy(&target).force {
             return shared::holds(&target, contents);
         }
         if staged || self.policy.dry {

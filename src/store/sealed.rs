@@ -23,8 +23,6 @@ pub struct Sealed {
     pub(super) before: Vec<Before>,
     /// Held until the new contents stand where the old ones were read.
     pub(super) alone: Option<Alone>,
-    /// Whether what stands at a place may be written over.
-    pub(super) force: bool,
     /// Whether files that were read are replaced.
     pub(super) in_place: bool,
     /// How the names of originals end that are kept.
@@ -44,6 +42,8 @@ pub(super) struct Staged {
     pub elsewhere: bool,
     /// What becomes of a file that stands there.
     pub meets: Meets,
+    /// Whether such a file may be written over.
+    pub over: bool,
     /// Whether it holds what was set aside.
     pub aside: bool,
 }
@@ -147,8 +147,7 @@ impl Sealed {
 
     /// Renames the files to their places, and notes their folders.
     fn rename(mut self, folders: &mut BTreeSet<PathBuf>) -> Result<()> {
-        for Staged { file, target, meets, .. } in std::mem::take(&mut self.staged) {
-            let over = self.force || meets == Meets::Goes;
+        for Staged { file, target, meets, over, .. } in std::mem::take(&mut self.staged) {
             let put = match self.replaced(&target) {
                 Some(before) => {
                     replace(file, &target, before)?;
