@@ -320,3 +320,46 @@ fn what_stands_last_is_whole_when_all_behind_it_goes() {
         }
     }
 }
+
+/// Whether a line begins a member.
+fn is_member(line: &[u8]) -> bool {
+    let text = line.trim_ascii_start();
+    let text = text.strip_prefix(b"- ").unwrap_or(text);
+    let name = text.iter().take_while(|b| b.is_ascii_lowercase() || **b == b'_').count();
+    name > 0 && text.get(name) == Some(&b':')
+}
+
+#[test]
+fn a_member_that_was_begun_costs_nothing_of_what_stands_before_it() {
+    let mut tried = 0;
+    let own = crate::common::own_inputs();
+    for path in own.iter().filter(|path| path.extension().is_some_and(|end| end == "yaml")) {
+        let source = read(path);
+        let mut start = 0;
+        for line in source.split_inclusive(|b| *b == b'\n') {
+            let before = start;
+            start += line.len();
+            if before == 0 || !is_member(line) {
+                continue;
+            }
+            let without = repaired(&FORMAT, &source[..before], &Wish::default());
+            let Some(without) = without.filter(|done| done.aside.is_empty()) else { continue };
+            let there: Vec<_> = without.out.split(|b| *b == b'\n').collect();
+            for cut in (before + 1..start - 1).step_by(3) {
+                let done = repaired(&FORMAT, &source[..cut], &Wish::default()).expect("a session");
+                let now: Vec<_> = done.out.split(|b| *b == b'\n').collect();
+                for line in source[..before].split(|b| *b == b'\n') {
+                    // A name alone says nothing.
+                    assert!(
+                        now.contains(&line) || !there.contains(&line) || line.ends_with(b":"),
+                        "{} cut at {cut}: {}",
+                        path.display(),
+                        line.escape_ascii()
+                    );
+                }
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 1000, "{tried}");
+}

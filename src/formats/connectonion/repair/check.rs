@@ -103,6 +103,12 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
     if let Some(opening) = opening(kind, bytes) {
         return opening;
     }
+    if let Some(before) = before_begun(kind, bytes).filter(|_| cut) {
+        let checked = check(kind, before, last, false, known);
+        if !checked.kept.is_empty() {
+            return checked;
+        }
+    }
     let item = matches!(kind, Kind::Turn | Kind::Message);
     let complete = |says: &Json| match kind {
         Kind::Message => is_object(says) && (!last || is_complete(says)),
@@ -117,11 +123,8 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
     if kind == &Kind::Before && says_nothing(bytes) {
         return Checked::whole(bytes, Json::constant("{}"));
     }
-    if !item {
-        return Checked::default();
-    }
     let mut kept = Vec::new();
-    for entry in entries(bytes) {
+    for entry in if item { entries(bytes) } else { vec![Range { start: 0, end: bytes.len() }] } {
         let at_end = cut && entry.end == bytes.len();
         let text = bytes.get(entry.clone()).unwrap_or_default();
         match whole_part(text, at_end, known) {
@@ -135,6 +138,27 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
         Some(says) if !kept.is_empty() => Checked { kept, says: Some(says) },
         _ => Checked::default(),
     }
+}
+
+/// What stands before a line that was begun and that belongs to no text of the block: texts that go on
+/// are indented further than members, and than the member before it that stands deeper in the block.
+/// Elements of a list may be indented as far as its name.
+fn before_begun<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
+    let spaces = |line: &[u8]| line.iter().take_while(|b| **b == b' ').count();
+    let start = memchr::memrchr(b'\n', bytes)? + 1;
+    let (before, line) = bytes.split_at_checked(start)?;
+    let inner = spaces(line);
+    let indent = spaces(bytes) + if matches!(kind, Kind::Turn | Kind::Message) { 2 } else { 0 };
+    let above = before.trim_ascii_end().rsplit(|b| *b == b'\n').next().unwrap_or_default();
+    let named = above.ends_with(b":") || memchr::memmem::find(above, b": ").is_some();
+    let element = above.trim_ascii_start().starts_with(b"- ");
+    let beside = spaces(above) + if element { 2 } else { 0 };
+    let begins = match line.get(inner) {
+        None => true,
+        Some(b'-') => inner < indent,
+        Some(_) => inner <= indent || named && inner == beside,
+    };
+    begins.then_some(before)
 }
 
 /// Whether nothing stands behind the name of a member on its line, so that lists may follow.
