@@ -202,11 +202,21 @@ fn repair_takes_what_stands_before_a_tear() {
         assert_eq!(dir.exit(&["repair", "-n", &file]).0, 0);
         dir.write("b.jsonl.gz", torn);
         let args = ["migrate", "--repair", "-o", "c.jsonl", "b.jsonl.gz"];
-        assert_eq!(dir.exit(&args).0, 0);
+        let (code, said) = dir.exit(&args);
+        assert!(code == 0 && said.contains("CY0863"), "{said}");
         assert_eq!(read(&dir.path("c.jsonl")), now);
         let (_, said) = dir.exit(&["repair", "-n", "b.jsonl.gz"]);
         assert!(said.contains("CY0863"), "{said}");
     }
+}
+
+#[test]
+fn an_archive_may_begin_with_a_frame_that_is_no_text() {
+    let dir = Dir::new();
+    let frame = [0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4];
+    dir.write("a.jsonl.zst", &[&frame[..], &zst(&own(OLD))].concat());
+    assert_eq!(dir.exit(&["migrate", "a.jsonl.zst", "-o", "b.jsonl"]).0, 0);
+    assert_eq!(read(&dir.path("b.jsonl")), migrated());
 }
 
 #[test]

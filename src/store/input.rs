@@ -172,7 +172,8 @@ impl Input {
     pub fn put(&mut self, name: &str, file: File) {
         let part = Part::new(name.to_owned(), Source::Spooled(file));
         match self.part(name) {
-            Ok(old) => *old = part,
+            // Where a compressed one was torn is known still.
+            Ok(old) => *old = Part { tear: old.tear.take(), ..part },
             Err(_) => self.parts.push(part),
         }
     }

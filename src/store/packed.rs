@@ -68,6 +68,10 @@ impl Packing {
     }
 
     fn of_start(start: &[u8]) -> Option<Self> {
+        // A Zstandard file may begin with a frame that tells nothing of the text.
+        if matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]) {
+            return Some(Self::Zstd);
+        }
         ALL.into_iter().find(|packing| start.starts_with(packing.magic()))
     }
 

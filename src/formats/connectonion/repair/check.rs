@@ -26,7 +26,7 @@ impl Checked {
 /// One YAML document as JSON; every scalar is a text. Anchors of other blocks stand before it.
 fn parse(text: &[u8]) -> Option<Json> {
     let mut stubs = Vec::new();
-    let indent = text.iter().take_while(|b| **b == b' ').count();
+    let indent = spaces(text);
     let mut count = 0;
     for word in text.split(|b| b.is_ascii_whitespace()) {
         if let Some(name) = word.strip_prefix(b"*").filter(|name| name.starts_with(b"id"))
@@ -103,7 +103,8 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
     if let Some(opening) = opening(kind, bytes) {
         return opening;
     }
-    if let Some(before) = before_begun(kind, bytes).filter(|_| cut) {
+    let begun = if cut { before_begun(kind, bytes) } else { None };
+    if let Some(before) = begun.or_else(|| before_bare(kind, bytes).filter(|_| last)) {
         let checked = check(kind, before, last, false, known);
         if !checked.kept.is_empty() {
             return checked;
@@ -144,11 +145,13 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
 /// are indented further than members, and than the member before it that stands deeper in the block.
 /// Elements of a list may be indented as far as its name.
 fn before_begun<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
-    let spaces = |line: &[u8]| line.iter().take_while(|b| **b == b' ').count();
+    // The key of messages says nothing without them.
+    if matches!(kind, Kind::Key(_)) {
+        return None;
+    }
     let start = memchr::memrchr(b'\n', bytes)? + 1;
     let (before, line) = bytes.split_at_checked(start)?;
-    let inner = spaces(line);
-    let indent = spaces(bytes) + if matches!(kind, Kind::Turn | Kind::Message) { 2 } else { 0 };
+    let (inner, indent) = (spaces(line), members_indent(kind, bytes));
     let above = before.trim_ascii_end().rsplit(|b| *b == b'\n').next().unwrap_or_default();
     let named = above.ends_with(b":") || memchr::memmem::find(above, b": ").is_some();
     let element = above.trim_ascii_start().starts_with(b"- ");
@@ -159,6 +162,25 @@ fn before_begun<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
         Some(_) => inner <= indent || named && inner == beside,
     };
     begins.then_some(before)
+}
+
+/// What stands before a last member of an item of which there is only the name.
+fn before_bare<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
+    let text = bytes.trim_ascii_end();
+    let start = memchr::memrchr(b'\n', text)? + 1;
+    let (before, line) = bytes.split_at_checked(start)?;
+    let item = matches!(kind, Kind::Turn | Kind::Message);
+    let bare = text.ends_with(b":") && spaces(line) == members_indent(kind, bytes);
+    (item && bare).then_some(before)
+}
+
+/// How far the members of a block are indented.
+fn members_indent(kind: &Kind, bytes: &[u8]) -> usize {
+    spaces(bytes) + if matches!(kind, Kind::Turn | Kind::Message) { 2 } else { 0 }
+}
+
+fn spaces(line: &[u8]) -> usize {
+    line.iter().take_while(|b| **b == b' ').count()
 }
 
 /// Whether nothing stands behind the name of a member on its line, so that lists may follow.
@@ -256,11 +278,11 @@ fn is_remark(line: &[u8]) -> bool {
 
 /// The members of an item, by their lines; the first one begins with the item's `-`.
 fn entries(bytes: &[u8]) -> Vec<Range<usize>> {
-    let indent = bytes.iter().take_while(|b| **b == b' ').count() + 2;
+    let indent = spaces(bytes) + 2;
     let mut starts = vec![0];
     let mut at = 0;
     for line in bytes.split_inclusive(|b| *b == b'\n') {
-        let inner = line.iter().take_while(|b| **b == b' ').count();
+        let inner = spaces(line);
         let begins = !matches!(line.get(inner), Some(b'-' | b'\n' | b'\r' | b'#') | None);
         if at > 0 && inner == indent && begins && line.contains(&b':') {
             starts.push(at);
@@ -284,7 +306,7 @@ pub fn list_in(turn: &[u8]) -> Range<usize> {
 /// A list as the member of a turn.
 #[must_use]
 pub fn list_of(turn: &[u8], list: &Json) -> Vec<u8> {
-    let indent = turn.iter().take_while(|b| **b == b' ').count() + 2;
+    let indent = spaces(turn) + 2;
     let text = Json::string(&String::from_utf8_lossy(list.as_bytes()));
     spell::member("messages", &text, indent)
 }
@@ -293,7 +315,7 @@ pub fn list_of(turn: &[u8], list: &Json) -> Vec<u8> {
 #[must_use]
 pub fn relisted(mut turn: Vec<u8>, list: &[u8]) -> Vec<u8> {
     let place = list_in(&turn);
-    let indent = list.iter().take_while(|b| **b == b' ').count();
+    let indent = spaces(list);
     // The first member has the item's `-` before it.
     let entry = turn.get(place.clone()).unwrap_or_default();
     let lead = entry.get(..indent).unwrap_or_default();
@@ -313,8 +335,7 @@ pub fn written(bytes: &[u8], kept: &[Range<usize>]) -> Vec<u8> {
         out.extend_from_slice(bytes.get(range.clone()).unwrap_or_default());
         let item = bytes.trim_ascii_start().starts_with(b"-");
         if start == 0 && range.start > 0 && item {
-            let spaces = out.iter().take_while(|b| **b == b' ').count();
-            if let Some(place) = spaces.checked_sub(2).and_then(|place| out.get_mut(place)) {
+            if let Some(place) = spaces(&out).checked_sub(2).and_then(|place| out.get_mut(place)) {
                 *place = b'-';
             }
         }

@@ -305,7 +305,10 @@ impl<'a> Writing<'a> {
         let text = written(&block.bytes, &found.kept);
         let (text, code) = self.relisted(block, found, text);
         if let Some(code) = code {
-            self.go(block, check::list_in(&block.bytes), code)?;
+            // What was begun behind it goes with the rest.
+            let end = found.kept.last().map_or(0, |kept| kept.end);
+            let kept = block.bytes.get(..end).unwrap_or_default();
+            self.go(block, check::list_in(kept), code)?;
         }
         self.keep(block, &text)?;
         let mut from = 0;
