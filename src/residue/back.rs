@@ -12,7 +12,7 @@ use super::kin::Kin;
 use super::merge::Now;
 use super::pack::refused;
 use super::retold::{self, Retold, Turn, nth};
-use super::said::{Answer, agree, edits, respelled};
+use super::said::{Answer, agree, edits, respelled, said};
 use super::shelf::Shelf;
 use super::tail::Tail;
 use super::turned::Turned;
@@ -122,19 +122,30 @@ impl<'n> Back<'n> {
         let fates = self.fates(item);
         let tag = named(item).into_iter().flatten().next().map(|(_, tag, _)| tag);
         self.cut.look(&template, tag, &fates);
-        let edited = fates.iter().any(|fate| matches!(fate, Fate::Edited(_)));
         let gone = !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Deleted);
-        if restored && gone {
-            let turn = template
-                .member(Field::Turn.name())
-                .filter(|_| [Some(Tag('u')), Some(Tag('a'))].contains(&tag));
-            turn.iter().for_each(|turn| self.retold.erase(turn, tag == Some(Tag('u'))));
+        // A question that its turn tells, too, would be restored from there.
+        let asked = tag == Some(Tag('u'));
+        if gone && (asked || restored) {
+            let turn = template.member(Field::Turn.name());
+            let turn = turn.filter(|_| asked || tag == Some(Tag('a')));
+            turn.iter().for_each(|turn| self.retold.erase(turn, asked));
             return Ok(());
         }
-        if !(is_turn || restored && edited) {
+        if !(is_turn || restored) {
             return Ok(());
         }
-        let (bases, ..) = self.bases(&fates)?;
+        if let (Some(Some((_, Tag('T'), print))), Some(Fate::Edited(number))) =
+            (named(item).first(), fates.first())
+        {
+            let now = self.now.record(*number)?;
+            let turn = self.turn(&now, *number);
+            let said = self.repeated(turn)?;
+            self.turned.look(turn, *print, &now, &said);
+        }
+        let (bases, edited, _) = self.bases(&fates)?;
+        if !(is_turn || edited) {
+            return Ok(());
+        }
         let lines: Vec<Json> = bases.iter().map(line).collect();
         let filled = fill(&template, &lines).and_then(|line| record(line).ok());
         if is_turn {
@@ -144,6 +155,24 @@ impl<'n> Back<'n> {
             self.retold.edited(&source);
         }
         Ok(())
+    }
+
+    /// What messages of the file say that their turn repeats: the question, and the last answer.
+    fn repeated(&mut self, turn: Turn) -> Result<Vec<(Field, Json)>> {
+        let mut texts: BTreeMap<Tag, Json> = BTreeMap::new();
+        for number in 0..self.now.names.len() as u32 {
+            let name = self.now.names.get(number as usize).map(|name| name.tag);
+            let Some(tag) = name.filter(|tag| matches!(tag.0, 'u' | 'a')) else { continue };
+            let message = self.now.record(number)?;
+            let text = said(&message.node);
+            if retold::number(&message, Field::Turn) == Some(turn)
+                && let Some(text) = text.filter(|_| tag.0 == 'a' || !texts.contains_key(&tag))
+            {
+                texts.insert(tag, text);
+            }
+        }
+        let field = |tag: Tag| if tag.0 == 'u' { Field::Input } else { Field::Result };
+        Ok(texts.into_iter().map(|(tag, text)| (field(tag), text)).collect())
     }
 
     fn fates(&self, item: &Json) -> Vec<Fate> {
@@ -161,7 +190,7 @@ impl<'n> Back<'n> {
                 bases.push(Record::new(Kind::Opaque));
                 continue;
             };
-            let mut base = canonical::record(&self.now.shelf.line(number)?)?;
+            let mut base = self.now.record(number)?;
             let own = matches!(fate, Fate::Edited(_));
             edited |= own;
             if self.turned.edit(&mut base, own) {
@@ -203,6 +232,10 @@ impl<'n> Back<'n> {
     /// What is left when all items are done.
     pub fn finish(mut self) -> Result<Done> {
         self.flush(u32::MAX)?;
+        if let Some(leaf) = self.kin.leaf().filter(|leaf| self.tip.as_ref() != Some(*leaf)) {
+            self.tail.stands_at(leaf);
+            self.say(Code::ResidueAdded, "the session stands before what is new last", None);
+        }
         self.say_often();
         let tail = self.tail.end(&self.asked, self.time.as_ref());
         let mut left = self.asked.left();
@@ -223,7 +256,7 @@ impl<'n> Back<'n> {
                 return Ok(());
             }
         };
-        let now = canonical::record(&self.now.shelf.line(number)?)?;
+        let now = self.now.record(number)?;
         let edits = edits(item, &now, None);
         if edits.is_empty() {
             return Ok(());
@@ -251,7 +284,7 @@ impl<'n> Back<'n> {
     /// What the target computed is nothing of the source, but a new entry may follow it.
     fn pass(&mut self, number: u32) -> Result<()> {
         if self.kin.tree {
-            self.kin.pass(&canonical::record(&self.now.shelf.line(number)?)?);
+            self.kin.pass(&self.now.record(number)?);
         }
         Ok(())
     }
@@ -261,7 +294,7 @@ impl<'n> Back<'n> {
         let (bases, edited, last) = self.bases(fates)?;
         self.flush(last)?;
         self.shown = (Vec::new(), None);
-        if self.kin.tree {
+        if self.kin.tree || self.kin.stands() {
             let names = bases.iter().filter_map(|base| base.node.json(Field::Id).cloned());
             let before = bases.first().and_then(|base| self.kin.new_before(base));
             self.shown = (names.collect(), before.cloned());

@@ -20,6 +20,7 @@ mod fates;
 mod fill;
 mod forms;
 mod home;
+mod instead;
 mod kin;
 mod left;
 mod merge;
@@ -38,5 +39,5 @@ mod turned;
 
 pub use merge::{Merged, merge, says_the_same, strip};
 pub use note::{Trace, note};
-pub use pack::refused;
+pub use pack::{refused, refused_for};
 pub use stage::{Stage, Staged};

@@ -23,6 +23,30 @@ struct Edit {
 const REPEATED: [Field; 2] = [Field::Input, Field::Result];
 
 impl Turned {
+    /// Looks at a turn of the file that is known by `print`, and was edited. What it was before can be
+    /// told only where its messages, which say `said`, say what it repeated.
+    pub fn look(&mut self, turn: Turn, print: u64, now: &Record, said: &[(Field, Json)]) {
+        let differs = |(field, text): &&(Field, Json)| {
+            print::of_field(&now.node, *field) != known(*field, Some(text.clone()))
+        };
+        let others: Vec<_> = said.iter().filter(differs).collect();
+        for choice in 1..1u32 << others.len() {
+            let chosen = (0..).zip(&others).filter(|(n, _)| choice >> n & 1 == 1);
+            let chosen: Vec<_> = chosen.map(|(_, (field, text))| (*field, text)).collect();
+            let mut before = now.clone();
+            chosen.iter().for_each(|(field, text)| before.node.set(*field, (*text).clone()));
+            if print::kept(print::of(&before)) != print {
+                continue;
+            }
+            for (field, text) in chosen {
+                let was = known(field, Some(text.clone())).unwrap_or_default();
+                let now = now.node.json(field).cloned().unwrap_or_default();
+                self.0.insert((turn, field), Edit { was, now, found: true });
+            }
+            return;
+        }
+    }
+
     /// Takes out of a record with the edits of a turn what messages say, too: theirs count.
     pub fn take(&mut self, turn: Turn, item: &Json, record: &mut Record) {
         let was = item.member("was");

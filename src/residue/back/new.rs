@@ -3,7 +3,6 @@
 use super::Back;
 use crate::diagnostic::{Code, Fate};
 use crate::error::Result;
-use crate::formats::canonical;
 use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
@@ -45,7 +44,7 @@ impl Back<'_> {
             let fresh = known.is_none();
             let mut record = match known {
                 Some(record) => record,
-                None => canonical::record(&self.now.shelf.line(number)?)?,
+                None => self.now.record(number)?,
             };
             if is_nothing(&mut record) {
                 continue;
@@ -245,7 +244,7 @@ impl Back<'_> {
         let same = self.kin.abroad.is_some_and(|abroad| abroad.format.name == home.format.name);
         let mut last = None;
         for number in self.news.keys() {
-            let record = canonical::record(&self.now.shelf.line(*number)?)?;
+            let record = self.now.record(*number)?;
             self.asked.native |= same && record.kind == Kind::Run;
             let one = home.format.one_run.is_some_and(|one| session.is(Field::Layout, one));
             if one && is_question(&record) {
