@@ -340,7 +340,7 @@ fn a_text_that_became_a_list_is_edited_or_the_refusal_says_where_it_stands() {
     change(&dir, |text| text.replace("  result: Nothing to do.\n", "  result:\n  - Nothing\n"));
     let (code, said) = dir.exit(&["convert", "-t", "pi@3", "--out-dir", "back", "away"]);
     assert_eq!(code, 1, "{said}");
-    assert!(said.contains(".yaml:21:") && said.contains("(turn was edited: result"), "{said}");
+    assert!(said.contains("(turn was edited: result") && said.contains(".yaml:22:"), "{said}");
 }
 
 #[test]
@@ -379,4 +379,54 @@ fn a_question_that_was_deleted_in_a_run_stays_deleted() {
             assert!(said.contains("a message was deleted"), "{case} {which}: {said}");
         }
     }
+}
+
+/// What a person deletes of a file with the record that carries its residue.
+fn without_residue(text: &str) -> String {
+    match text.find("x_copyist:\n-") {
+        Some(list) => text[..list].to_owned(),
+        None => {
+            let lines = text.split_inclusive('\n');
+            lines.filter(|line| !line.contains("\"residue\":[")).collect()
+        }
+    }
+}
+
+#[test]
+fn who_deletes_what_carries_all_residue_is_told_so() {
+    for (case, to, back) in [
+        ("connectonion/v2/harbour", "pi@3", "connectonion@2"),
+        ("connectonion/v1/quay", "pi@1", "connectonion@1"),
+        ("pi/v3/spellings", "connectonion@1", "pi@3"),
+        ("pi/v3/spellings", "connectonion@2", "pi@3"),
+        ("pi/v3/spellings", "connectonion@3", "pi@3"),
+        ("pi/v3/spellings", "agent-orchestrator@1", "pi@3"),
+        ("pi/v3/spellings", "agent-orchestrator@2", "pi@3"),
+    ] {
+        let dir = gone(case, to);
+        change(&dir, |text| without_residue(&text));
+        let (code, said) = dir.exit(&["convert", "-t", back, "--out-dir", "home", "away"]);
+        assert_eq!(code, 0, "{to}: {said}");
+        assert_eq!(said.matches("warning[CY0624]").count(), 1, "{to}: {said}");
+    }
+    for to in ["codelia@1", "codelia@2"] {
+        let dir = away(&pi(&json!([{"type": "text", "text": "The quay"}])), to);
+        for run in files(&dir.path("out/s/sessions/2026")) {
+            let text = fs::read_to_string(&run).expect("UTF-8");
+            fs::write(&run, without_residue(&text)).expect("a file");
+        }
+        let (_, said) = home(&dir, "pi@3", "out/s");
+        assert_eq!(said.matches("warning[CY0624]").count(), 1, "{to}: {said}");
+    }
+}
+
+#[test]
+fn a_session_that_nobody_touched_in_codelia_stands_where_it_stood() {
+    let source = pi(&json!([{"type": "text", "text": "The quay"}]));
+    let label = json!({"type": "label", "id": "20000000", "parentId": "10000005",
+        "timestamp": "2026-10-08T16:07:00.000Z", "targetId": "10000005", "label": ""});
+    let source = format!("{source}{label}\n");
+    let dir = away(&source, "codelia@1");
+    let (text, said) = home(&dir, "pi@3", "out/s");
+    assert_eq!(text, source, "{said}");
 }

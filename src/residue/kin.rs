@@ -56,6 +56,12 @@ impl Kin {
             let parent = record.node.json(Field::Parent).filter(|_| kin.tree && record.is_node());
             parent.into_iter().for_each(|parent| drop(kin.wanted.insert(parent.clone(), None)));
         }
+        // Behind what carries residue a file says again that it stands at its last message.
+        let last = match &kin.stands {
+            Some(_) => last_node(now)?,
+            None => None,
+        };
+        kin.stands = kin.stands.filter(|(leaf, _)| last.as_ref() != Some(leaf));
         Ok(kin)
     }
 
@@ -123,6 +129,17 @@ impl Kin {
     pub fn new_before(&self, record: &Record) -> Option<&Json> {
         self.new.get(ends(record)?.1)
     }
+}
+
+/// What the last entry of a file is called.
+fn last_node(now: &mut Now) -> Result<Option<Json>> {
+    for number in (0..now.names.len() as u32).rev() {
+        let record = now.record(number)?;
+        if record.is_node() {
+            return Ok(record.node.json(Field::Id).cloned());
+        }
+    }
+    Ok(None)
 }
 
 /// What an entry is called, and what it follows.

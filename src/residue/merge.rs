@@ -184,9 +184,10 @@ fn now(
         }
     }
     // What was cut off was not dropped.
-    if marked && !carries && cx.log.count_of(Code::YamlCutShort) == 0 {
+    let cut = [Code::YamlCutShort, Code::CutShort].map(|code| cx.log.count_of(code)) != [0, 0];
+    if marked && !carries && !cut {
         let message =
-            "the file was converted, and a program that wrote it again dropped the residue";
+            "the file was converted, and whoever wrote it again dropped all of its residue";
         cx.report(Diagnostic::new(Code::ResidueGone, message));
     }
     if !carries && !marked {
