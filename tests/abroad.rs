@@ -87,7 +87,8 @@ fn run(home: &Path, session: &str, history: Option<&[Value]>) {
         let input = json!({"messages": messages, "tools": null, "tool_choice": null});
         text += &line("llm.request", json!({"seq": 9, "input": input}));
     }
-    let said = json!({"messages": [{"role": "assistant", "content": "No more."}], "usage": null,
+    let usage = json!({"model": "m-9", "input_tokens": 70, "output_tokens": 3, "total_tokens": 73});
+    let said = json!({"messages": [{"role": "assistant", "content": "No more."}], "usage": usage,
         "stop_reason": "end_turn"});
     text += &line("llm.response", json!({"seq": 9, "output": said}));
     text += &line("run.end", json!({"outcome": "completed", "final": "No more."}));
@@ -429,4 +430,37 @@ fn a_session_that_nobody_touched_in_codelia_stands_where_it_stood() {
     let dir = away(&source, "codelia@1");
     let (text, said) = home(&dir, "pi@3", "out/s");
     assert_eq!(text, source, "{said}");
+}
+
+#[test]
+fn what_an_answer_took_in_codelia_is_told_at_home() {
+    let dir = away(&pi(&json!([{"type": "text", "text": "The quay"}])), "codelia@1");
+    goes_on(&dir, true, true);
+    let (text, _) = home(&dir, "pi@3", "out/s");
+    let answer = text.lines().find(|line| line.contains("No more.")).expect("the answer");
+    let answer: Value = serde_json::from_str(answer).expect("JSON");
+    let (model, usage) = (&answer["message"]["model"], &answer["message"]["usage"]);
+    assert_eq!((model, &usage["input"], &usage["output"]), (&json!("m-9"), &json!(70), &json!(3)));
+    assert_eq!(usage["cost"]["total"], 0);
+}
+
+#[test]
+fn members_that_no_field_is_for_are_told_as_lost() {
+    let harbour = "connectonion/v2/harbour";
+    let spellings = "pi/v3/spellings";
+    for (case, to, back, part, old, new) in [
+        (harbour, "pi@3", "connectonion@2", ".jsonl", "\"id\":", "\"hue\":\"red\",\"id\":"),
+        (spellings, "connectonion@2", "pi@3", ".yaml", "total_cost:", "hue: red\ntotal_cost:"),
+        (spellings, "connectonion@3", "pi@3", ".yaml", "messages: |", "hue: \"red\"\nmessages: |"),
+        (spellings, "agent-orchestrator@2", "pi@3", ".meta.json", "{", "{\n  \"hue\": 1,"),
+    ] {
+        let dir = gone(case, to);
+        let file = file(&dir, "away", part);
+        let text = fs::read_to_string(&file).expect("UTF-8");
+        fs::write(&file, text.replacen(old, new, 1)).expect("a file");
+        let (_, said) = home(&dir, back, "away");
+        let lost = "`hue` of the session has no place at home";
+        assert!(said.contains(&format!("warning[CY0601]: {lost}")), "{to}: {said}");
+        assert_eq!(said.matches("has no place at home").count(), 1, "{to}: {said}");
+    }
 }

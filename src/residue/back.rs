@@ -15,6 +15,7 @@ use super::retold::{self, Retold, Turn, nth};
 use super::said::{Answer, agree, edits, respelled, said};
 use super::shelf::Shelf;
 use super::tail::Tail;
+use super::taken::Taken;
 use super::turned::Turned;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
@@ -52,6 +53,7 @@ pub struct Back<'n> {
     answer: Option<Answer>,
     called: Called,
     asked: Asked,
+    taken: Taken,
     tail: Tail,
     cut: Cut,
     kin: Kin,
@@ -103,6 +105,7 @@ impl<'n> Back<'n> {
             answer: None,
             called: Called::default(),
             asked: Asked::default(),
+            taken: Taken::default(),
             kin,
             shown: (Vec::new(), None),
             tail: Tail::default(),
@@ -258,6 +261,9 @@ impl<'n> Back<'n> {
         };
         let now = self.now.record(number)?;
         let edits = edits(item, &now, None);
+        if !edits.contains(&Field::Extra) {
+            self.homeless(item, &now, &Record::new(now.kind), number);
+        }
         if edits.is_empty() {
             return Ok(());
         }
@@ -343,6 +349,7 @@ impl<'n> Back<'n> {
         let says = agree(&mut source, &bases);
         self.mend(&mut source, says || !whole, counted);
         self.answer = Answer::of(item, &bases);
+        self.homeless(item, base, &source, last);
         self.edited(&source, last, &edits);
         self.changed = true;
         self.put(source, true)

@@ -34,6 +34,7 @@ mod said;
 mod shelf;
 mod stage;
 mod tail;
+mod taken;
 mod template;
 mod turned;
 
