@@ -382,6 +382,15 @@ fn a_question_that_was_deleted_in_a_run_stays_deleted() {
     }
 }
 
+/// The file that Codelia has with these texts in it.
+fn holding(dir: &Dir, one: &str, other: &str) -> PathBuf {
+    let holds = |file: &PathBuf| {
+        let text = String::from_utf8_lossy(&read(file)).into_owned();
+        text.contains(one) && text.contains(other)
+    };
+    files(&dir.path("out")).into_iter().find(holds).expect("such a file")
+}
+
 /// What a person deletes of a file with the record that carries its residue.
 fn without_residue(text: &str) -> String {
     match text.find("x_copyist:\n-") {
@@ -410,8 +419,23 @@ fn who_deletes_what_carries_all_residue_is_told_so() {
         assert_eq!(code, 0, "{to}: {said}");
         assert_eq!(said.matches("warning[CY0624]").count(), 1, "{to}: {said}");
     }
+    let dir = gone("pi/v3/spellings", "agent-orchestrator@2");
+    change(&dir, |text| {
+        let lines = text.split_inclusive('\n').filter(|line| !line.contains("\"copyist\""));
+        lines.collect()
+    });
+    let (_, said) = home(&dir, "pi@3", "away");
+    assert_eq!(said.matches("warning[CY0624]").count(), 1, "{said}");
     for to in ["codelia@1", "codelia@2"] {
         let dir = away(&pi(&json!([{"type": "text", "text": "The quay"}])), to);
+        // Of two runs the first one.
+        let run = holding(&dir, "x.copyist.residue", "\"residue\":[");
+        fs::copy(&run, dir.path("kept")).expect("a file");
+        fs::remove_file(&run).expect("a file");
+        let (_, said) = home(&dir, "pi@3", "out/s");
+        assert_eq!(said.matches("warning[CY0624]").count(), 1, "{to}: {said}");
+        fs::remove_dir_all(dir.path("home")).expect("a folder");
+        fs::copy(dir.path("kept"), &run).expect("a file");
         for run in files(&dir.path("out/s/sessions/2026")) {
             let text = fs::read_to_string(&run).expect("UTF-8");
             fs::write(&run, without_residue(&text)).expect("a file");

@@ -18,7 +18,8 @@ pub struct Carrier {
     /// Takes what a record that was read carries out of it.
     pub take: fn(&mut Record) -> Took,
     /// The part that carries, among all of a session in the order of their creation, each with its
-    /// first bytes; `None` if none of them can.
+    /// first bytes; `None` if none of them can. Others that could if they were alone say how many
+    /// chunks there are.
     pub part: fn(&[Beginning]) -> Option<usize>,
     /// Writes that part again, with chunks.
     pub put: fn(&mut dyn Read, Load<'_>, &mut dyn Write) -> Result<()>,
@@ -74,8 +75,10 @@ pub struct Load<'l> {
     pub part: &'l str,
     /// How many lines the part has.
     pub lines: u64,
-    /// How many chunks there are.
+    /// How many chunks the part is to carry: all, or none.
     pub count: u64,
+    /// How many there are.
+    pub all: u64,
     /// Gives the next one, as a JSON string.
     pub next: &'l mut dyn FnMut() -> Result<Option<String>>,
 }
@@ -107,7 +110,7 @@ pub fn spread(
             chunks.extend((load.next)()?);
             taken += 1;
         }
-        let count = mark.filter(|mark| *mark == number).map(|_| load.count);
+        let count = mark.filter(|mark| *mark == number).map(|_| load.all);
         let carries = !chunks.is_empty() || count.is_some();
         if carries && put(line.bytes, Freight { chunks: &chunks, count }, &mut out) {
             chunks.clear();
@@ -208,7 +211,7 @@ mod tests {
             given += 1;
             Ok(Some(String::from("c")))
         };
-        let load = Load { part: "", lines, count, next };
+        let load = Load { part: "", lines, count, all: count, next };
         let put = &mut |line: &[u8], freight: Freight<'_>, out: &mut Vec<u8>| {
             out.extend_from_slice(line);
             out.extend(std::iter::repeat_n(b'+', freight.chunks.len()));

@@ -2,12 +2,13 @@
 //!
 //! The scripts pass over lines of types that they do not know, except that the first line tells
 //! what the log is and the last one whether the session is done. One more such line, before the last,
-//! says how many chunks there are. A session without a line has a member `copyist` in its metadata.
+//! says how many chunks there are, as does a member `copyist` of the metadata. Those of a session
+//! without a line carry the chunks.
 
 use super::meta;
 use crate::error::{Error, Result};
 use crate::format::{
-    Beginning, Carrier, Load, RESIDUE, Took, lines_of, list, spread, take_noted, take_whole,
+    Beginning, COUNT, Carrier, Load, RESIDUE, Took, lines_of, list, spread, take_noted, take_whole,
 };
 use crate::record::{Kind, Record};
 use std::io::{Read, Write};
@@ -53,7 +54,10 @@ fn put_meta(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<(
         chunks.push(chunk);
     }
     let object = text.trim_end().strip_suffix('}').map(str::trim_end).unwrap_or_default();
-    let list = list(&chunks);
-    let text = format!("{object},\n  \"{TYPE}\": {{\n    \"{RESIDUE}\": [{list}]\n  }}\n}}\n");
+    let (name, list) = match load.count {
+        0 => (COUNT, load.all.to_string()),
+        _ => (RESIDUE, list(&chunks)),
+    };
+    let text = format!("{object},\n  \"{TYPE}\": {{\n    \"{name}\": [{list}]\n  }}\n}}\n");
     to.write_all(text.as_bytes()).map_err(|error| Error::io("cannot write", error))
 }

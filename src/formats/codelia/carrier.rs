@@ -1,6 +1,7 @@
 //! Residue in run files: records of the type `x.copyist.residue`, which Codelia passes over, behind
 //! the header and the start of the run; one more, before the last record, says how many chunks there
-//! are.
+//! are,
+//! as does one in each other run.
 
 use crate::error::Result;
 use crate::format::{Beginning, Carrier, Load, Took, lines_of, spread, take_whole};
@@ -29,7 +30,11 @@ fn part(parts: &[Beginning]) -> Option<usize> {
 
 fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
     let last = load.lines.saturating_sub(1).max(1);
-    let mark = (load.lines > 1).then_some(last);
+    let mark = match load.count {
+        // Behind the start of another run.
+        0 => Some(2),
+        _ => (load.lines > 1).then_some(last),
+    };
     spread(from, load, (last.min(2), last, mark), to, &mut |line, freight, out| {
         out.extend_from_slice(line);
         let text = Bytes::copy_from_slice(line);
