@@ -12,11 +12,11 @@ use super::kin::Kin;
 use super::merge::Now;
 use super::pack::refused;
 use super::retold::{self, Retold, Turn, nth};
-use super::said::{Answer, agree, edits, respelled, said};
+use super::said::{Answer, agree, edits, respelled};
 use super::shelf::Shelf;
 use super::tail::Tail;
 use super::taken::Taken;
-use super::turned::Turned;
+use super::turned::{Repeated, Turned};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::Cx;
@@ -48,6 +48,7 @@ pub struct Back<'n> {
     /// Nodes that followed the first follow the second, which is new.
     bent: Option<(Option<Json>, Json)>,
     turned: Turned,
+    repeated: Repeated,
     retold: Retold,
     /// The last answer that was edited.
     answer: Option<Answer>,
@@ -101,6 +102,7 @@ impl<'n> Back<'n> {
             said: BTreeMap::new(),
             bent: None,
             turned: Turned::default(),
+            repeated: Repeated::default(),
             retold: Retold::default(),
             answer: None,
             called: Called::default(),
@@ -142,7 +144,7 @@ impl<'n> Back<'n> {
         {
             let now = self.now.record(*number)?;
             let turn = self.turn(&now, *number);
-            let said = self.repeated(turn)?;
+            let said = self.repeated.of(turn, self.now)?;
             self.turned.look(turn, *print, &now, &said);
         }
         let (bases, edited, _) = self.bases(&fates)?;
@@ -158,24 +160,6 @@ impl<'n> Back<'n> {
             self.retold.edited(&source);
         }
         Ok(())
-    }
-
-    /// What messages of the file say that their turn repeats: the question, and the last answer.
-    fn repeated(&mut self, turn: Turn) -> Result<Vec<(Field, Json)>> {
-        let mut texts: BTreeMap<Tag, Json> = BTreeMap::new();
-        for number in 0..self.now.names.len() as u32 {
-            let name = self.now.names.get(number as usize).map(|name| name.tag);
-            let Some(tag) = name.filter(|tag| matches!(tag.0, 'u' | 'a')) else { continue };
-            let message = self.now.record(number)?;
-            let text = said(&message.node);
-            if retold::number(&message, Field::Turn) == Some(turn)
-                && let Some(text) = text.filter(|_| tag.0 == 'a' || !texts.contains_key(&tag))
-            {
-                texts.insert(tag, text);
-            }
-        }
-        let field = |tag: Tag| if tag.0 == 'u' { Field::Input } else { Field::Result };
-        Ok(texts.into_iter().map(|(tag, text)| (field(tag), text)).collect())
     }
 
     fn fates(&self, item: &Json) -> Vec<Fate> {
@@ -261,7 +245,8 @@ impl<'n> Back<'n> {
         };
         let now = self.now.record(number)?;
         let edits = edits(item, &now, None);
-        if !edits.contains(&Field::Extra) {
+        // What a state says beside its messages its software writes anew.
+        if now.kind != Kind::Snapshot && !edits.contains(&Field::Extra) {
             self.homeless(item, &now, &Record::new(now.kind), number);
         }
         if edits.is_empty() {
