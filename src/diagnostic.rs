@@ -138,7 +138,7 @@ codes! {
     ResidueRefused "CY0621" Error "residue is not used" "The file carries what its format cannot express, so that nothing is lost on the way back. It is damaged, part of it is missing, or with it the session would say something else than what the file shows. The file is read without it; nothing of it is in the output."
     ResidueEdited "CY0622" Note "record was edited" "The file was edited since it was converted. The edit counts, and what the file's format cannot express comes from the residue; what was told of the old text only, such as how many tokens it took, is left out."
     ResidueDeleted "CY0623" Warning "record was deleted" "A record of the session that the file was converted from is no longer in it. It is left out."
-    ResidueGone "CY0624" Warning "residue was dropped" "The file was converted and carried what its format cannot express. A program wrote it again without that, so only what the file shows is there."
+    ResidueGone "CY0624" Warning "residue was dropped" "The file was converted and carried what its format cannot express. It was written again without that, so only what the file shows is there."
     ResidueAdded "CY0625" Note "record was added" "The file was continued since it was converted. What is new in it follows what came from the residue."
     NoCarrier "CY0626" Error "output cannot carry residue" "The output has no line to which what the target cannot express could be added. `--no-residue` writes it without."
     Exists "CY0701" Error "output exists" "Nothing was written. Use `--force` to write over it."

@@ -7,8 +7,8 @@ mod residue;
 pub use head::{Confidence, Head, Sniffed};
 pub use repair::{Bench, Mend, Reach, Records, RepairFn, Repaired, Rescued, Wish};
 pub use residue::{
-    Beginning, Carrier, Load, MARK, PutFn, RESIDUE, Took, chunks, list, spread, take_extra,
-    take_noted,
+    Beginning, COUNT, Carrier, Freight, Load, MARK, PutFn, RESIDUE, Took, chunks, lines_of, list,
+    spread, take_extra, take_noted, take_whole,
 };
 
 use crate::diagnostic::{Code, Diagnostic, Log};

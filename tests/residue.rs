@@ -85,7 +85,8 @@ fn an_expectation_rides_along_and_comes_again() {
     let edit = |text: &str| text.replacen("  expected: \"\"\n", "  expected: a table\n", 1);
     let (code, said, differ) = edited("connectonion@2", edit);
     assert_eq!(code, 0, "{said}");
-    let [(was, is)] = differ.as_slice() else { panic!("{differ:?}") };
+    let [(_, header), (was, is)] = differ.as_slice() else { panic!("{differ:?}") };
+    assert!(header.contains("\"copyist\":{\"chunks\":[1]}"), "{header}");
     let start = was.trim_end_matches('}').trim_end();
     assert!(is.starts_with(start) && is.contains("\"copyist\":{\"residue\":[\""), "{is}");
 

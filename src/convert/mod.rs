@@ -10,7 +10,7 @@ use crate::format::{Cx, Format, Parts, Reader, Sink, Target};
 use crate::formats::{FORMATS, Spec, canonical};
 use crate::migrate::{self, Outcome};
 use crate::record::{Field, Kind};
-use crate::residue::{Merged, Stage, merge, refused, says_the_same, strip};
+use crate::residue::{Merged, Stage, merge, refused, refused_for, says_the_same, strip};
 use std::io::{self, Write};
 use work::{Work, native};
 
@@ -87,7 +87,7 @@ fn edited(
         return plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx);
     }
     let why = "what was edited or added has no place in the session that the file comes from";
-    cx.report(refused(why).into_diagnostic());
+    cx.report(refused_for(refused(why), merged.said));
     plainly(&canonical::FORMAT, 1, to, &mut merged.shown, sink, cx)
 }
 

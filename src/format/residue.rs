@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::json::{Cursor, Json, Span};
 use crate::lines::Lines;
 use crate::mapping::{Extra, without};
-use crate::record::{Field, Node, Record};
+use crate::record::{Field, Kind, Node, Record};
 use std::io::{Read, Write};
 
 /// How files of a format carry residue.
@@ -18,7 +18,8 @@ pub struct Carrier {
     /// Takes what a record that was read carries out of it.
     pub take: fn(&mut Record) -> Took,
     /// The part that carries, among all of a session in the order of their creation, each with its
-    /// first bytes; `None` if none of them can.
+    /// first bytes; `None` if none of them can. Others that could if they were alone say how many
+    /// chunks there are.
     pub part: fn(&[Beginning]) -> Option<usize>,
     /// Writes that part again, with chunks.
     pub put: fn(&mut dyn Read, Load<'_>, &mut dyn Write) -> Result<()>,
@@ -27,14 +28,27 @@ pub struct Carrier {
 /// A part's name and its first bytes.
 pub type Beginning = (String, Vec<u8>);
 
-/// Writes a line with chunks, or refuses it and writes nothing.
-pub type PutFn<'p> = &'p mut dyn FnMut(&[u8], &[String], &mut Vec<u8>) -> bool;
+/// Writes a line with what it carries, or refuses it and writes nothing.
+pub type PutFn<'p> = &'p mut dyn FnMut(&[u8], Freight<'_>, &mut Vec<u8>) -> bool;
+
+/// What one line carries.
+#[derive(Clone, Copy, Debug)]
+pub struct Freight<'c> {
+    /// Chunks, if it is to carry some.
+    pub chunks: &'c [String],
+    /// How many there are in the file, if the line is to say so.
+    pub count: Option<u64>,
+}
 
 /// What stands in every file that carries residue, and in few others.
 pub const MARK: &[u8] = b"copyist";
 
 /// What the list is called where it stands in a member of its own or beside others.
 pub const RESIDUE: &str = "residue";
+
+/// What the member is called that says how many chunks there are. It stands apart from them, for who
+/// deletes the record that carries all of them is not to lose them unnoticed.
+pub const COUNT: &str = "chunks";
 
 /// What a record carried.
 #[derive(Debug, Default, PartialEq)]
@@ -47,21 +61,32 @@ pub struct Took {
     pub whole: bool,
 }
 
+impl Took {
+    /// Of the object that holds what is carried.
+    fn of(noted: &Json) -> Self {
+        let chunks = noted.member(RESIDUE).map(|list| chunks(&list)).unwrap_or_default();
+        Self { chunks, marked: noted.member(COUNT).is_some(), whole: false }
+    }
+}
+
 /// What is to be carried.
 pub struct Load<'l> {
     /// The part's name.
     pub part: &'l str,
     /// How many lines the part has.
     pub lines: u64,
-    /// How many chunks there are.
+    /// How many chunks the part is to carry: all, or none.
     pub count: u64,
+    /// How many there are.
+    pub all: u64,
     /// Gives the next one, as a JSON string.
     pub next: &'l mut dyn FnMut() -> Result<Option<String>>,
 }
 
 /// Copies lines, and gives chunks to `put` with the line that is to carry them: as evenly spread
 /// as can be, none before line `first`, counted from 1, and at line `last` all that are left. They
-/// come early, for people delete what stands at the end.
+/// come early, for people delete what stands at the end. Line `mark`, if there is one, says how many
+/// there are.
 /// A line that `put` refuses is written as it is, and the next one gets its chunks.
 ///
 /// # Errors
@@ -69,7 +94,7 @@ pub struct Load<'l> {
 pub fn spread(
     from: &mut dyn Read,
     load: Load<'_>,
-    (first, last): (u64, u64),
+    (first, last, mark): (u64, u64, Option<u64>),
     to: &mut dyn Write,
     put: PutFn<'_>,
 ) -> Result<()> {
@@ -85,7 +110,9 @@ pub fn spread(
             chunks.extend((load.next)()?);
             taken += 1;
         }
-        if !chunks.is_empty() && put(line.bytes, &chunks, &mut out) {
+        let count = mark.filter(|mark| *mark == number).map(|_| load.all);
+        let carries = !chunks.is_empty() || count.is_some();
+        if carries && put(line.bytes, Freight { chunks: &chunks, count }, &mut out) {
             chunks.clear();
         } else {
             out.extend_from_slice(line.bytes);
@@ -124,19 +151,40 @@ pub fn chunks(list: &Json) -> Vec<Json> {
     chunks
 }
 
-/// Takes the list `residue` out of a member of what a record has no fields for. Whatever else the
+/// Takes what is carried out of a member of what a record has no fields for. Whatever else the
 /// member says, such as what was repaired, stays.
-pub fn take_noted(node: &mut Node, name: &str) -> Vec<Json> {
-    let carried = node.json(Field::Extra).and_then(|extra| extra.member(name)?.member(RESIDUE));
-    let Some(carried) = carried else { return Vec::new() };
-    let noted = take_extra(node, name).and_then(|noted| without(&noted, RESIDUE));
-    if let Some(rest) = noted {
+pub fn take_noted(node: &mut Node, name: &str) -> Took {
+    let noted = node.json(Field::Extra).and_then(|extra| extra.member(name));
+    let took = noted.map(|noted| Took::of(&noted)).unwrap_or_default();
+    if took == Took::default() {
+        return took;
+    }
+    let rest = take_extra(node, name).and_then(|noted| without(&noted, RESIDUE));
+    if let Some(rest) = rest.and_then(|rest| without(&rest, COUNT)) {
         let mut extra = Extra::default();
         node.json(Field::Extra).into_iter().for_each(|others| extra.add_members(others));
         extra.add(Json::string(name).as_bytes(), rest.as_bytes());
         extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
     }
-    chunks(&carried)
+    took
+}
+
+/// Takes what a record of a type of its own carries, which is there for nothing else.
+#[must_use]
+pub fn take_whole(record: &Record, kind: &str) -> Took {
+    let own = record.kind == Kind::Opaque && record.node.is(Field::Type, kind);
+    let data = record.node.json(Field::Data).filter(|_| own);
+    let took = data.map(Took::of).unwrap_or_default();
+    Took { whole: took.marked || !took.chunks.is_empty(), ..took }
+}
+
+/// The line of a record that carries, its first members given.
+#[must_use]
+pub fn lines_of(freight: Freight<'_>, head: &str) -> String {
+    let carried = (!freight.chunks.is_empty()).then(|| (RESIDUE, list(freight.chunks)));
+    let counted = freight.count.map(|count| (COUNT, format!("{count}")));
+    let lines = carried.into_iter().chain(counted);
+    lines.map(|(name, list)| format!("\n{{{head},\"{name}\":[{list}]}}")).collect()
 }
 
 /// Takes a member out of what a record has no fields for.
@@ -156,20 +204,20 @@ pub fn take_extra(node: &mut Node, name: &str) -> Option<Json> {
 mod tests {
     use super::*;
 
-    fn spread_over(lines: u64, count: u64, between: (u64, u64)) -> Vec<usize> {
+    fn spread_over(lines: u64, count: u64, (first, last): (u64, u64)) -> Vec<usize> {
         let text: String = (0..lines).map(|n| format!("{n}\n")).collect();
         let (mut out, mut given) = (Vec::new(), 0);
         let next = &mut || {
             given += 1;
             Ok(Some(String::from("c")))
         };
-        let load = Load { part: "", lines, count, next };
-        let put = &mut |line: &[u8], chunks: &[String], out: &mut Vec<u8>| {
+        let load = Load { part: "", lines, count, all: count, next };
+        let put = &mut |line: &[u8], freight: Freight<'_>, out: &mut Vec<u8>| {
             out.extend_from_slice(line);
-            out.extend(std::iter::repeat_n(b'+', chunks.len()));
+            out.extend(std::iter::repeat_n(b'+', freight.chunks.len()));
             true
         };
-        spread(&mut text.as_bytes(), load, between, &mut out, put).expect("memory");
+        spread(&mut text.as_bytes(), load, (first, last, None), &mut out, put).expect("memory");
         let text = String::from_utf8(out).expect("UTF-8");
         text.lines().map(|line| line.matches('+').count()).collect()
     }

@@ -105,6 +105,25 @@ pub mod block {
         let detail = only(extra, "image_url").and_then(|holder| only(&holder, "detail"));
         detail.is_some_and(|detail| detail.text().is_some())
     }
+    /// Puts into a message what is said in its place.
+    pub fn replace(message: &mut super::Node, replacement: &super::Node) {
+        use super::{Field, Value};
+        let Some(content) = replacement.get(Field::Content) else { return };
+        let is = |role| message.is(Field::Role, role);
+        let (answer, listed) = (is("tool"), is("assistant") || is("tool"));
+        let content = match content {
+            Value::Json(said) if listed => Value::Nodes(vec![text(said.clone())]),
+            other => other.clone(),
+        };
+        match message.get_mut(Field::Content) {
+            Some(Value::Nodes(blocks)) if answer => {
+                if let Some(result) = blocks.first_mut() {
+                    result.set(Field::Content, content);
+                }
+            }
+            _ => message.set(Field::Content, content),
+        }
+    }
     /// Every name.
     pub const ALL: &[&str] = &[TEXT, THINKING, IMAGE, DOCUMENT, TOOL_CALL, TOOL_RESULT, OPAQUE];
 }

@@ -15,7 +15,8 @@ use super::retold::{self, Retold, Turn, nth};
 use super::said::{Answer, agree, edits, respelled};
 use super::shelf::Shelf;
 use super::tail::Tail;
-use super::turned::Turned;
+use super::taken::Taken;
+use super::turned::{Repeated, Turned};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::Cx;
@@ -47,11 +48,13 @@ pub struct Back<'n> {
     /// Nodes that followed the first follow the second, which is new.
     bent: Option<(Option<Json>, Json)>,
     turned: Turned,
+    repeated: Repeated,
     retold: Retold,
     /// The last answer that was edited.
     answer: Option<Answer>,
     called: Called,
     asked: Asked,
+    taken: Taken,
     tail: Tail,
     cut: Cut,
     kin: Kin,
@@ -99,10 +102,12 @@ impl<'n> Back<'n> {
             said: BTreeMap::new(),
             bent: None,
             turned: Turned::default(),
+            repeated: Repeated::default(),
             retold: Retold::default(),
             answer: None,
             called: Called::default(),
             asked: Asked::default(),
+            taken: Taken::default(),
             kin,
             shown: (Vec::new(), None),
             tail: Tail::default(),
@@ -122,19 +127,30 @@ impl<'n> Back<'n> {
         let fates = self.fates(item);
         let tag = named(item).into_iter().flatten().next().map(|(_, tag, _)| tag);
         self.cut.look(&template, tag, &fates);
-        let edited = fates.iter().any(|fate| matches!(fate, Fate::Edited(_)));
         let gone = !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Deleted);
-        if restored && gone {
-            let turn = template
-                .member(Field::Turn.name())
-                .filter(|_| [Some(Tag('u')), Some(Tag('a'))].contains(&tag));
-            turn.iter().for_each(|turn| self.retold.erase(turn, tag == Some(Tag('u'))));
+        // A question that its turn tells, too, would be restored from there.
+        let asked = tag == Some(Tag('u'));
+        if gone && (asked || restored) {
+            let turn = template.member(Field::Turn.name());
+            let turn = turn.filter(|_| asked || tag == Some(Tag('a')));
+            turn.iter().for_each(|turn| self.retold.erase(turn, asked));
             return Ok(());
         }
-        if !(is_turn || restored && edited) {
+        if !(is_turn || restored) {
             return Ok(());
         }
-        let (bases, ..) = self.bases(&fates)?;
+        if let (Some(Some((_, Tag('T'), print))), Some(Fate::Edited(number))) =
+            (named(item).first(), fates.first())
+        {
+            let now = self.now.record(*number)?;
+            let turn = self.turn(&now, *number);
+            let said = self.repeated.of(turn, self.now)?;
+            self.turned.look(turn, *print, &now, &said);
+        }
+        let (bases, edited, _) = self.bases(&fates)?;
+        if !(is_turn || edited) {
+            return Ok(());
+        }
         let lines: Vec<Json> = bases.iter().map(line).collect();
         let filled = fill(&template, &lines).and_then(|line| record(line).ok());
         if is_turn {
@@ -161,7 +177,7 @@ impl<'n> Back<'n> {
                 bases.push(Record::new(Kind::Opaque));
                 continue;
             };
-            let mut base = canonical::record(&self.now.shelf.line(number)?)?;
+            let mut base = self.now.record(number)?;
             let own = matches!(fate, Fate::Edited(_));
             edited |= own;
             if self.turned.edit(&mut base, own) {
@@ -203,6 +219,10 @@ impl<'n> Back<'n> {
     /// What is left when all items are done.
     pub fn finish(mut self) -> Result<Done> {
         self.flush(u32::MAX)?;
+        if let Some(leaf) = self.kin.leaf().filter(|leaf| self.tip.as_ref() != Some(*leaf)) {
+            self.tail.stands_at(leaf);
+            self.say(Code::ResidueAdded, "the session stands before what is new last", None);
+        }
         self.say_often();
         let tail = self.tail.end(&self.asked, self.time.as_ref());
         let mut left = self.asked.left();
@@ -223,8 +243,12 @@ impl<'n> Back<'n> {
                 return Ok(());
             }
         };
-        let now = canonical::record(&self.now.shelf.line(number)?)?;
+        let now = self.now.record(number)?;
         let edits = edits(item, &now, None);
+        // What a state says beside its messages its software writes anew.
+        if now.kind != Kind::Snapshot && !edits.contains(&Field::Extra) {
+            self.homeless(item, &now, &Record::new(now.kind), number);
+        }
         if edits.is_empty() {
             return Ok(());
         }
@@ -251,7 +275,7 @@ impl<'n> Back<'n> {
     /// What the target computed is nothing of the source, but a new entry may follow it.
     fn pass(&mut self, number: u32) -> Result<()> {
         if self.kin.tree {
-            self.kin.pass(&canonical::record(&self.now.shelf.line(number)?)?);
+            self.kin.pass(&self.now.record(number)?);
         }
         Ok(())
     }
@@ -261,7 +285,7 @@ impl<'n> Back<'n> {
         let (bases, edited, last) = self.bases(fates)?;
         self.flush(last)?;
         self.shown = (Vec::new(), None);
-        if self.kin.tree {
+        if self.kin.tree || self.kin.stands() {
             let names = bases.iter().filter_map(|base| base.node.json(Field::Id).cloned());
             let before = bases.first().and_then(|base| self.kin.new_before(base));
             self.shown = (names.collect(), before.cloned());
@@ -310,6 +334,7 @@ impl<'n> Back<'n> {
         let says = agree(&mut source, &bases);
         self.mend(&mut source, says || !whole, counted);
         self.answer = Answer::of(item, &bases);
+        self.homeless(item, base, &source, last);
         self.edited(&source, last, &edits);
         self.changed = true;
         self.put(source, true)

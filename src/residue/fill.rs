@@ -3,7 +3,12 @@
 use super::forms::Form;
 use super::outline::DEEPEST;
 use super::template::{REFERENCE, inside, separate};
+use crate::formats::canonical;
 use crate::json::{Cursor, Json};
+use crate::record::Kind;
+
+/// The member that says what a record is.
+const KIND: &str = "kind";
 
 /// The record that a template gives; `None` if what it refers to is not there.
 pub fn fill(template: &Json, base: &[Json]) -> Option<Vec<u8>> {
@@ -13,16 +18,22 @@ pub fn fill(template: &Json, base: &[Json]) -> Option<Vec<u8>> {
 }
 
 /// What is left of a record that a template gives: its members, or their elements, as far as what
-/// they refer to is there; else those of the first record that it refers to.
+/// they refer to is there and is what a record can have; else those of the first record that it
+/// refers to.
 pub fn fill_rest(template: &Json, base: &[Json]) -> Vec<u8> {
+    let kind = template.member(KIND).unwrap_or_default();
     let mut out = vec![b'{'];
     for (key, value) in members(template) {
         let Some(name) = key.text() else { continue };
+        let path = format!("/{name}");
+        let fits = |value: &Vec<u8>| name == KIND || is_read(&kind, &key, value);
         let held = || base.first().and_then(|first| first.member(&name));
         let member =
-            fill_at(&value, &format!("/{name}"), base).or_else(|| match Inner::of(&value) {
-                Inner::Items(items) => Some(fill_items(&items, &format!("/{name}"), base)),
-                _ => held().map(|held| held.as_bytes().to_vec()),
+            fill_at(&value, &path, base).filter(fits).or_else(|| match Inner::of(&value) {
+                Inner::Items(items) => Some(fill_items(&items, &path, base, &|item| {
+                    is_read(&kind, &key, &[b"[", item, b"]"].concat())
+                })),
+                _ => held().map(|held| held.as_bytes().to_vec()).filter(fits),
             });
         if let Some(member) = member {
             separate(out.len() - 1, &mut out);
@@ -41,9 +52,21 @@ fn fill_at(value: &Json, path: &str, base: &[Json]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-fn fill_items(items: &[Json], path: &str, base: &[Json]) -> Vec<u8> {
+/// Whether a record of this kind can have a member that is spelled so.
+fn is_read(kind: &Json, key: &Json, value: &[u8]) -> bool {
+    let role: &[u8] = match key.text().as_deref() {
+        Some("role") => b"",
+        _ if kind.text().as_deref() == Some(Kind::Message.name()) => b",\"role\":\"user\"",
+        _ => b"",
+    };
+    let head = [b"{\"kind\":", kind.as_bytes(), role, b",", key.as_bytes(), b":"].concat();
+    canonical::record(&[head.as_slice(), value, b"}"].concat().into()).is_ok()
+}
+
+fn fill_items(items: &[Json], path: &str, base: &[Json], fits: &dyn Fn(&[u8]) -> bool) -> Vec<u8> {
     let there = items.iter().enumerate();
     let there = there.filter_map(|(i, item)| fill_at(item, &format!("{path}/{i}"), base));
+    let there = there.filter(|item| fits(item));
     let mut out = vec![b'['];
     for (i, item) in there.enumerate() {
         separate(i, &mut out);

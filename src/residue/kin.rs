@@ -25,6 +25,8 @@ pub struct Kin {
     passed: HashMap<Json, Json>,
     /// What the file and the source call new entries.
     new: HashMap<Json, Json>,
+    /// Where the file says that it stands, and what the source calls that.
+    stands: Option<(Json, Option<Json>)>,
 }
 
 impl Kin {
@@ -42,11 +44,24 @@ impl Kin {
         kin.abroad = source.and_then(|source| Spec::parse(&source).ok());
         kin.tree = kin.abroad.is_some_and(|spec| spec.version().tree);
         kin.rules = kin.abroad.and_then(|spec| spec.format.context).map(|open| open(&session));
-        for number in new.iter().filter(|_| kin.tree) {
-            let record = canonical::record(&now.shelf.line(*number)?)?;
-            let parent = record.node.json(Field::Parent).filter(|_| record.is_node());
+        for number in new {
+            let record = now.record(*number)?;
+            // What a sub-agent says hangs beside the conversation.
+            kin.tree |= record.node.get(Field::ParentCall).is_some();
+        }
+        for number in new {
+            let record = now.record(*number)?;
+            let leaf = record.node.json(Field::Leaf).filter(|_| record.kind == Kind::Session);
+            kin.stands = leaf.map(|leaf| (leaf.clone(), None)).or(kin.stands);
+            let parent = record.node.json(Field::Parent).filter(|_| kin.tree && record.is_node());
             parent.into_iter().for_each(|parent| drop(kin.wanted.insert(parent.clone(), None)));
         }
+        // Behind what carries residue a file says again that it stands at its last message.
+        let last = match &kin.stands {
+            Some(_) => last_node(now)?,
+            None => None,
+        };
+        kin.stands = kin.stands.filter(|(leaf, _)| last.as_ref() != Some(leaf));
         Ok(kin)
     }
 
@@ -72,13 +87,27 @@ impl Kin {
     pub fn place(&mut self, shown: &[Json], id: &Json) {
         for name in shown {
             self.wanted.get_mut(name).into_iter().for_each(|known| *known = Some(id.clone()));
+            let stands = self.stands.iter_mut().filter(|(leaf, _)| leaf == name);
+            stands.for_each(|(_, known)| *known = Some(id.clone()));
         }
+    }
+
+    /// Whether the file says where it stands since it was made.
+    pub fn stands(&self) -> bool {
+        self.stands.is_some()
+    }
+
+    /// What of the source that is.
+    pub fn leaf(&self) -> Option<&Json> {
+        self.stands.as_ref()?.1.as_ref()
     }
 
     /// A new entry is this one in the source.
     pub fn add(&mut self, shown: &Record, id: &Json) {
-        if let Some((name, _)) = ends(shown).filter(|_| self.tree) {
-            self.new.insert(name.clone(), id.clone());
+        if let Some((name, _)) = ends(shown) {
+            if self.tree {
+                self.new.insert(name.clone(), id.clone());
+            }
             self.place(std::slice::from_ref(name), id);
         }
     }
@@ -100,6 +129,17 @@ impl Kin {
     pub fn new_before(&self, record: &Record) -> Option<&Json> {
         self.new.get(ends(record)?.1)
     }
+}
+
+/// What the last entry of a file is called.
+fn last_node(now: &mut Now) -> Result<Option<Json>> {
+    for number in (0..now.names.len() as u32).rev() {
+        let record = now.record(number)?;
+        if record.is_node() {
+            return Ok(record.node.json(Field::Id).cloned());
+        }
+    }
+    Ok(None)
 }
 
 /// What an entry is called, and what it follows.

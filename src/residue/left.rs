@@ -1,5 +1,6 @@
-//! Branches of a tree that were left abroad, where home is none: who goes on from an earlier entry
-//! has gone back to it.
+//! What stands abroad beside the conversation, where home is no tree: branches that were left, for
+//! who goes on from an earlier entry has gone back to it; what sub-agents say; and what is not in the
+//! state that a session goes on from.
 
 use super::fates::Fate;
 use super::merge::Now;
@@ -20,15 +21,19 @@ struct Entries {
     ordinals: Vec<Option<u32>>,
     /// Where the session stands, if the file says so.
     leaf: Option<Json>,
+    /// Whether each record is of a sub-agent.
+    aside: Vec<bool>,
 }
 
-/// Takes what was said on branches that were left for deleted, and what is new there for nothing.
+/// Takes what was said on branches that were left for deleted, and what is new there for nothing;
+/// `tree` says whether the file has branches of its own.
 ///
 /// # Errors
 /// If the records cannot be read back.
 pub fn behind(
     now: &mut Now,
     (fates, added): (&mut BTreeMap<u32, Fate>, &mut Vec<u32>),
+    tree: bool,
     cx: &Cx<'_>,
 ) -> Result<()> {
     let entries = Entries::of(now)?;
@@ -38,9 +43,14 @@ pub fn behind(
         let at = entries.ordinals.get(number as usize).copied().flatten();
         at.is_some_and(|at| !stands.contains(at) && before.is_none_or(|path| path.contains(at)))
     };
-    let mut count = added.len();
-    added.retain(|number| !left(*number, None));
-    count -= added.len();
+    let (mut count, mut aside) = (0, 0);
+    added.retain(|number| {
+        let gone = left(*number, None);
+        let of_another = entries.aside.get(*number as usize) == Some(&true);
+        let counted = if of_another { &mut aside } else { &mut count };
+        *counted += usize::from(gone);
+        !gone
+    });
     for fate in fates.values_mut() {
         if let Fate::Same(number) | Fate::Edited(number) = *fate
             && left(number, Some(&stood))
@@ -49,14 +59,19 @@ pub fn behind(
             count += 1;
         }
     }
-    if count > 0 {
-        (0..count).for_each(|_| {
-            cx.log.count(diagnostic::Fate::Dropped, "entry off the active branch");
-        });
-        let message = format!(
-            "{count} entries stand on branches that were left, which have no place at home"
-        );
-        cx.report(Diagnostic::new(Code::Dropped, message));
+    let beside = match tree {
+        true => "entries stand on branches that were left, which",
+        false => "entries stand behind what the session's state holds; they",
+    };
+    for (count, path, what) in [
+        (count, "entry off the active branch", beside),
+        (aside, "message of a sub-agent", "messages are of sub-agents, which"),
+    ] {
+        (0..count).for_each(|_| cx.log.count(diagnostic::Fate::Dropped, path));
+        if count > 0 {
+            let message = format!("{count} {what} have no place at home");
+            cx.report(Diagnostic::new(Code::Dropped, message));
+        }
     }
     Ok(())
 }
@@ -65,18 +80,20 @@ impl Entries {
     fn of(now: &mut Now) -> Result<Self> {
         let (mut shape, mut nodes, mut leaf) = (Shape::default(), 0, None);
         let mut ordinals = Vec::with_capacity(now.names.len());
+        let mut aside = Vec::with_capacity(now.names.len());
         for number in 0..now.names.len() as u32 {
             let value = canonical::record(&now.shelf.line(number)?)?;
             if value.kind == Kind::Session {
                 leaf = value.node.json(Field::Leaf).cloned().or(leaf);
             }
+            aside.push(value.node.get(Field::ParentCall).is_some());
             ordinals.push(value.is_node().then_some(nodes));
             if value.is_node() {
                 shape.record(&Located { value, at: Position::default() });
                 nodes += 1;
             }
         }
-        Ok(Self { tree: shape.finish(), ordinals, leaf })
+        Ok(Self { tree: shape.finish(), ordinals, leaf, aside })
     }
 
     /// The way to the last entry that the file had when it was made.

@@ -3,9 +3,10 @@
 use super::align::shown;
 use super::back::{Back, Done};
 use super::fates::{Name, aligned, names};
+use super::instead;
 use super::kin::Kin;
 use super::left;
-use super::pack::{Chunks, Items, refused};
+use super::pack::{Chunks, Items, refused, refused_for};
 use super::shelf::Shelf;
 use super::stage::Staged;
 use crate::context;
@@ -52,7 +53,7 @@ pub fn merge(
     };
     match told {
         Ok(Some(merged)) => return Ok(Some(Merged { said, ..merged })),
-        Err(error) if error.code() == Code::ResidueRefused => cx.report(error.into_diagnostic()),
+        Err(error) if error.code() == Code::ResidueRefused => cx.report(refused_for(error, said)),
         Err(error) => return Err(error),
         Ok(None) => {}
     }
@@ -134,6 +135,21 @@ pub struct Now {
     pub names: Vec<Name>,
     /// Where each stands.
     pub places: Vec<Position>,
+    /// Messages in place of which a model is told something else.
+    pub instead: BTreeMap<u32, Record>,
+}
+
+impl Now {
+    /// A record as it is told to a model.
+    ///
+    /// # Errors
+    /// If it cannot be read back.
+    pub fn record(&mut self, number: u32) -> Result<Record> {
+        match self.instead.get(&number) {
+            Some(record) => Ok(record.clone()),
+            None => canonical::record(&self.shelf.line(number)?),
+        }
+    }
 }
 
 /// Reads a file and takes from it what it carries; `None` if that is nothing.
@@ -145,7 +161,7 @@ fn now(
     cx: &Cx<'_>,
 ) -> Result<Option<(Now, Option<Chunks>)>> {
     let (shelf, mut chunks) = (Shelf::new(sink.spool()?), sink.spool()?);
-    let mut now = Now { shelf, names: Vec::new(), places: Vec::new() };
+    let mut now = Now { shelf, names: Vec::new(), places: Vec::new(), instead: BTreeMap::new() };
     let (mut carries, mut marked) = (false, false);
     for item in (from.read)(parts, cx)? {
         let mut located = item?;
@@ -168,9 +184,10 @@ fn now(
         }
     }
     // What was cut off was not dropped.
-    if marked && !carries && cx.log.count_of(Code::YamlCutShort) == 0 {
+    let cut = [Code::YamlCutShort, Code::CutShort].map(|code| cx.log.count_of(code)) != [0, 0];
+    if marked && !carries && !cut {
         let message =
-            "the file was converted, and a program that wrote it again dropped the residue";
+            "the file was converted, and whoever wrote it again dropped all of its residue";
         cx.report(Diagnostic::new(Code::ResidueGone, message));
     }
     if !carries && !marked {
@@ -187,9 +204,12 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     let (mut fates, mut added) = aligned(&names, &now.names);
     let mut items = items.rewind()?;
     let kin = Kin::of(now, &added)?;
-    if kin.tree && !home(&mut items)?.is_some_and(|home| home.format.links()) {
-        left::behind(now, (&mut fates, &mut added), cx)?;
+    let home = home(&mut items)?;
+    if (kin.tree || kin.stands()) && !home.is_some_and(|home| home.version().tree) {
+        let branches = kin.abroad.is_some_and(|abroad| abroad.version().tree);
+        left::behind(now, (&mut fates, &mut added), branches, cx)?;
     }
+    instead::said(now, (&mut fates, &mut added), home, cx)?;
     let mut items = items.rewind()?;
     let mut back = Back::new(now, kin, (fates, added), Shelf::new(sink.spool()?), cx);
     while let Some(item) = items.next()? {

@@ -1,6 +1,7 @@
 //! Noting what of a session its target does not tell.
 
 use super::align::{Atom, Tag, atoms, pairs};
+use super::fill::members;
 use super::outline::Outline;
 use super::pack::{Chunks, Packer};
 use super::print;
@@ -157,6 +158,7 @@ impl Target {
                         && (field == Field::Id || record.node.get(field).is_none())
             };
             was(first, &counts, &mut object);
+            strangers(first, &mut object);
         }
         base.template(&line, object.key("is"));
         object.close();
@@ -205,6 +207,18 @@ fn was(line: &Outline, counts: &dyn Fn(Field, &[u8]) -> bool, object: &mut Objec
         text::quote(&print::of_spelled(field, &line.json(member)), was.key(field.name()));
     }
     was.close();
+}
+
+/// Notes members of the target's record that no field is for, so that new ones are missed at home.
+fn strangers(line: &Outline, object: &mut Object<'_>) {
+    let extra = line.inside(0).find(|member| line.name(*member) == Field::Extra.name());
+    let Some(extra) = extra.map(|at| line.json(at)) else { return };
+    let mut noted = Object::open(object.key(Field::Extra.name()));
+    for (name, value) in members(&extra) {
+        let name = name.text().unwrap_or_default();
+        text::quote(&print::short(&value), noted.key(&name));
+    }
+    noted.close();
 }
 
 /// What a person sets of a session, so that it counts even where its source has no such thing. Ids

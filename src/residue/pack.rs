@@ -4,7 +4,7 @@
 //! what a target cannot express is often more than what it can, and much of it repeats. The first
 //! line of a chunk says which one it is, and the last chunk that it is the last.
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::Spool;
 use crate::json::Json;
@@ -177,6 +177,21 @@ fn unpacked(chunk: &str) -> Result<Bytes> {
 pub fn refused(why: &str) -> Error {
     let message = format!("residue is not used: {why}");
     Error::unfit(Diagnostic::new(Code::ResidueRefused, message))
+}
+
+/// The same of one refused for what was done to the file, with the first of that.
+pub fn refused_for(refused: Error, said: Log) -> Diagnostic {
+    const DEEDS: &[Code] = &[Code::ResidueEdited, Code::ResidueAdded, Code::ResidueDeleted];
+    let found = refused.into_diagnostic();
+    let deeds = said.into_findings().diagnostics.into_iter();
+    let mut deeds = deeds.filter(|said| DEEDS.contains(&said.code));
+    let Some(first) = deeds.next() else { return found };
+    let more = match deeds.count() {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let message = format!("{} ({}{more})", found.message, first.message);
+    Diagnostic { at: first.at.or(found.at), ..Diagnostic::new(found.code, message) }
 }
 
 #[cfg(test)]

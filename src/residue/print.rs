@@ -78,6 +78,7 @@ pub fn of_spelled(field: Field, value: &Json) -> String {
     short(&Json::checked(line.into()))
 }
 
-fn short(value: &Json) -> String {
+/// A short hash of a value.
+pub fn short(value: &Json) -> String {
     format!("{:08x}", hash(&value.normal()) >> 32)
 }

@@ -133,6 +133,21 @@ pub fn is_nothing(record: &mut Record) -> bool {
     }
 }
 
+/// Members of a record that no field is for, that are not what they were when the file was made, and
+/// that its source has not either.
+pub fn strangers(item: &Json, now: &Node, source: &Node) -> Vec<String> {
+    let (noted, held) = (item.member(Field::Extra.name()), source.json(Field::Extra));
+    let own = now.json(Field::Extra).map(members).unwrap_or_default();
+    let own = own.into_iter().filter_map(|(name, value)| Some((name.text()?, value)));
+    let new = own.filter(|(name, value)| {
+        let was = noted.as_ref().and_then(|noted| noted.member(name)?.text());
+        let same = |held: Json| held.normal() == value.normal();
+        was.as_deref() != Some(&print::short(value))
+            && !held.and_then(|held| held.member(name)).is_some_and(same)
+    });
+    new.map(|(name, _)| name).collect()
+}
+
 /// The fields that a person changed: those whose hash is another one, and of a session those that
 /// are new.
 pub fn edits(item: &Json, now: &Record, source: Option<&Node>) -> Vec<Field> {

@@ -95,8 +95,11 @@ impl<'s> Stage<'s> {
         let heads = self.heads()?;
         let carrying = load.as_ref().and_then(|(carrier, ..)| (carrier.part)(&heads));
         let mut load = load;
+        let all = load.as_ref().map(|(carrier, all, _)| (*carrier, *all));
         for (place, (name, part)) in self.parts.into_iter().enumerate() {
             let lines = if carrying == Some(place) { lines(&part)? } else { 0 };
+            let alone = heads.get(place..=place).unwrap_or_default();
+            let says = all.filter(|(carrier, _)| (carrier.part)(alone).is_some());
             let mut from = io::BufReader::with_capacity(BUFFER, part.reading(0));
             let put = match &native {
                 Some((path, ending)) if name.is_empty() => format!("{path}{ending}"),
@@ -105,9 +108,15 @@ impl<'s> Stage<'s> {
             };
             let mut to = self.sink.create(&put)?;
             match load.take_if(|_| carrying == Some(place)) {
-                Some((carrier, count, mut chunks)) => {
+                Some((carrier, all, mut chunks)) => {
                     let next = &mut || chunks.next();
-                    (carrier.put)(&mut from, Load { part: &name, lines, count, next }, &mut *to)?;
+                    let load = Load { part: &name, lines, count: all, all, next };
+                    (carrier.put)(&mut from, load, &mut *to)?;
+                }
+                None if let Some((carrier, all)) = says => {
+                    let next = &mut || Ok(None);
+                    let load = Load { part: &name, lines, count: 0, all, next };
+                    (carrier.put)(&mut from, load, &mut *to)?;
                 }
                 None => drop(io::copy(&mut from, &mut to).map_err(cannot_copy)?),
             }

@@ -47,6 +47,19 @@ impl Tail {
         self.new = Some((first, id.clone()));
     }
 
+    /// The session stands at this entry, behind which there are others.
+    pub fn stands_at(&mut self, leaf: &Json) {
+        self.leaf = Some(leaf.clone());
+        let says = |record: &Record| {
+            record.kind == Kind::Session && record.node.get(Field::Leaf).is_some()
+        };
+        if !self.records.iter().any(says) {
+            let mut session = Record::new(Kind::Session);
+            session.node.set(Field::Leaf, leaf.clone());
+            self.records.push(session);
+        }
+    }
+
     /// What waits, at the end: the state with what is new.
     pub fn end(self, asked: &Asked, time: Option<&Json>) -> Vec<Record> {
         let mut records = self.records;

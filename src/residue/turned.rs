@@ -1,11 +1,14 @@
 //! Questions and answers that turns of the file repeat, and that were edited there.
 
+use super::align::Tag;
+use super::merge::Now;
 use super::print;
 use super::retold::{Turn, number};
 use super::said::{said, say};
+use crate::error::Result;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What turns were edited to.
 #[derive(Default)]
@@ -19,10 +22,81 @@ struct Edit {
     found: bool,
 }
 
+/// What messages of the file say that their turns repeat: a question, and the last answer.
+#[derive(Default)]
+pub struct Repeated {
+    /// The messages' numbers, once a turn was asked for.
+    messages: Option<HashMap<Turn, [Option<u32>; 2]>>,
+}
+
+impl Repeated {
+    /// Those of a turn.
+    ///
+    /// # Errors
+    /// If the file's records cannot be read back.
+    pub fn of(&mut self, turn: Turn, now: &mut Now) -> Result<Vec<(Field, Json)>> {
+        if self.messages.is_none() {
+            self.messages = Some(Self::found(now)?);
+        }
+        let messages = self.messages.as_ref().and_then(|found| found.get(&turn));
+        let mut texts = Vec::new();
+        for (field, number) in REPEATED.into_iter().zip(messages.copied().unwrap_or_default()) {
+            let Some(number) = number else { continue };
+            texts.extend(said(&now.record(number)?.node).map(|text| (field, text)));
+        }
+        Ok(texts)
+    }
+
+    fn found(now: &mut Now) -> Result<HashMap<Turn, [Option<u32>; 2]>> {
+        let mut found: HashMap<_, [Option<u32>; 2]> = HashMap::new();
+        for place in 0..now.names.len() as u32 {
+            let tag = now.names.get(place as usize).map(|name| name.tag);
+            let asks = match tag {
+                Some(Tag('u')) => true,
+                Some(Tag('a')) => false,
+                _ => continue,
+            };
+            let message = now.record(place)?;
+            let turn = number(&message, Field::Turn).filter(|_| said(&message.node).is_some());
+            let Some(turn) = turn else { continue };
+            let [question, answer] = found.entry(turn).or_default();
+            match asks {
+                true => drop(question.get_or_insert(place)),
+                false => *answer = Some(place),
+            }
+        }
+        Ok(found)
+    }
+}
+
 /// The texts that turns repeat of messages.
 const REPEATED: [Field; 2] = [Field::Input, Field::Result];
 
 impl Turned {
+    /// Looks at a turn of the file that is known by `print`, and was edited. What it was before can be
+    /// told only where its messages, which say `said`, say what it repeated.
+    pub fn look(&mut self, turn: Turn, print: u64, now: &Record, said: &[(Field, Json)]) {
+        let differs = |(field, text): &&(Field, Json)| {
+            print::of_field(&now.node, *field) != known(*field, Some(text.clone()))
+        };
+        let others: Vec<_> = said.iter().filter(differs).collect();
+        for choice in 1..1u32 << others.len() {
+            let chosen = (0..).zip(&others).filter(|(n, _)| choice >> n & 1 == 1);
+            let chosen: Vec<_> = chosen.map(|(_, (field, text))| (*field, text)).collect();
+            let mut before = now.clone();
+            chosen.iter().for_each(|(field, text)| before.node.set(*field, (*text).clone()));
+            if print::kept(print::of(&before)) != print {
+                continue;
+            }
+            for (field, text) in chosen {
+                let was = known(field, Some(text.clone())).unwrap_or_default();
+                let now = now.node.json(field).cloned().unwrap_or_default();
+                self.0.insert((turn, field), Edit { was, now, found: true });
+            }
+            return;
+        }
+    }
+
     /// Takes out of a record with the edits of a turn what messages say, too: theirs count.
     pub fn take(&mut self, turn: Turn, item: &Json, record: &mut Record) {
         let was = item.member("was");

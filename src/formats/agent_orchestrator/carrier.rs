@@ -1,14 +1,16 @@
 //! Residue in logs: lines of the type `copyist`, never the first nor the last one.
 //!
 //! The scripts pass over lines of types that they do not know, except that the first line tells
-//! what the log is and the last one whether the session is done. A session without a line has a
-//! member `copyist` in its metadata.
+//! what the log is and the last one whether the session is done. One more such line, before the last,
+//! says how many chunks there are, as does a member `copyist` of the metadata. Those of a session
+//! without a line carry the chunks.
 
 use super::meta;
 use crate::error::{Error, Result};
-use crate::format::{Beginning, Carrier, Load, RESIDUE, Took, chunks, list, spread, take_noted};
-use crate::json::Json;
-use crate::record::{Field, Kind, Record};
+use crate::format::{
+    Beginning, COUNT, Carrier, Load, RESIDUE, Took, lines_of, list, spread, take_noted, take_whole,
+};
+use crate::record::{Kind, Record};
 use std::io::{Read, Write};
 
 /// The way of it.
@@ -18,14 +20,9 @@ const TYPE: &str = "copyist";
 
 fn take(record: &mut Record) -> Took {
     if record.kind == Kind::Session {
-        return Took { chunks: take_noted(&mut record.node, TYPE), ..Took::default() };
+        return take_noted(&mut record.node, TYPE);
     }
-    if record.kind != Kind::Opaque || !record.node.is(Field::Type, TYPE) {
-        return Took::default();
-    }
-    let carried = record.node.json(Field::Data).and_then(|data: &Json| data.member(RESIDUE));
-    let chunks = carried.map(|list| chunks(&list)).unwrap_or_default();
-    Took { whole: !chunks.is_empty(), chunks, ..Took::default() }
+    take_whole(record, TYPE)
 }
 
 /// The log, or the metadata of an empty one.
@@ -39,12 +36,11 @@ fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
         return put_meta(from, load, to);
     }
     let last = load.lines.saturating_sub(1).max(1);
-    spread(from, load, (1, last), to, &mut |line, chunks, out| {
+    let mark = (load.lines > 1).then_some(last);
+    spread(from, load, (1, last, mark), to, &mut |line, freight, out| {
         out.extend_from_slice(line);
-        let list = list(chunks);
-        out.extend_from_slice(
-            format!("\n{{\"type\":\"{TYPE}\",\"{RESIDUE}\":[{list}]}}").as_bytes(),
-        );
+        let head = format!("\"type\":\"{TYPE}\"");
+        out.extend_from_slice(lines_of(freight, &head).as_bytes());
         true
     })
 }
@@ -58,7 +54,10 @@ fn put_meta(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<(
         chunks.push(chunk);
     }
     let object = text.trim_end().strip_suffix('}').map(str::trim_end).unwrap_or_default();
-    let list = list(&chunks);
-    let text = format!("{object},\n  \"{TYPE}\": {{\n    \"{RESIDUE}\": [{list}]\n  }}\n}}\n");
+    let (name, list) = match load.count {
+        0 => (COUNT, load.all.to_string()),
+        _ => (RESIDUE, list(&chunks)),
+    };
+    let text = format!("{object},\n  \"{TYPE}\": {{\n    \"{name}\": [{list}]\n  }}\n}}\n");
     to.write_all(text.as_bytes()).map_err(|error| Error::io("cannot write", error))
 }

@@ -5,6 +5,7 @@
 
 mod told;
 
+use super::answers::flat;
 use super::input;
 use super::message;
 use super::names::{EPOCH, identity, is_uuid, run_part, uuid};
@@ -371,23 +372,6 @@ fn final_text(node: &Node) -> Option<Json> {
         }
         Value::Node(_) => None,
     }
-}
-
-/// What a tool answered as one text.
-fn flat(result: &Node) -> Json {
-    let image = Json::constant("\"[image]\"");
-    let said = match result.get(Field::Content) {
-        Some(Value::Json(said)) if !said.is_null() => Some(said.clone()),
-        Some(Value::Nodes(blocks)) => {
-            let text = |block: &Node| match block.json(Field::Text) {
-                Some(text) => Some(text.clone()),
-                None => block.is(Field::Type, block::IMAGE).then(|| image.clone()),
-            };
-            blocks.iter().filter_map(text).reduce(|a, b| a.joined(&b))
-        }
-        _ => result.json(Field::Output).cloned(),
-    };
-    said.filter(|said| said.as_bytes().starts_with(b"\"")).unwrap_or(Json::constant("\"\""))
 }
 
 /// A time as Codelia spells it.

@@ -10,7 +10,7 @@
 //! already show its own answer and more. What a request shows first is a record there, and the
 //! response that comes later refers to it.
 //!
-//! Of each message on the path 32 bytes are kept, and a hash for each other value of 256 bytes or
+//! Of each message on the path 48 bytes are kept, and a hash for each other value of 256 bytes or
 //! more: never contents.
 
 use super::message;
@@ -29,6 +29,8 @@ const LONG: usize = 256;
 struct Step {
     /// Of its spelling.
     exact: u128,
+    /// Of its simplest spelling.
+    sense: u128,
     /// Of what it says.
     gist: u64,
     id: Id,
@@ -78,6 +80,15 @@ fn is_system(message: &Json) -> bool {
     role.is_some_and(|role| text::is(role.as_bytes(), "system"))
 }
 
+/// The hash of a message's simplest spelling. One that the writer gives back has that, unless its
+/// texts are spelled in another way than they need be.
+fn sense_of(record: &Record, text: &[u8], exact: u128) -> u128 {
+    if record.node.get(Field::Raw).is_none() && text::is_simple(text) {
+        return exact;
+    }
+    digest(&Json::checked(bytes::Bytes::copy_from_slice(text)).normal())
+}
+
 fn gist_of(record: &Record) -> u64 {
     hash(&message::gist(record))
 }
@@ -89,7 +100,7 @@ fn id_json(id: Id) -> Json {
 /// A list of messages while it is compared with the path.
 #[derive(Default)]
 struct Showing {
-    /// Whether what is spelled otherwise is another message.
+    /// Whether what says the same in another way is another message.
     exactly: bool,
     /// How long the path was before.
     begin: usize,
@@ -126,11 +137,12 @@ impl History {
     }
 
     /// Puts a message behind the path.
-    fn push(&mut self, mut record: Record, exact: u128) -> Record {
+    fn push(&mut self, mut record: Record, text: &[u8], exact: u128) -> Record {
         self.made += 1;
+        let sense = sense_of(&record, text, exact);
         let id = self.maker.id(self.made);
         let parent = self.path.last().map_or(Json::constant("null"), |step| id_json(step.id));
-        self.path.push(Step { exact, gist: gist_of(&record), id });
+        self.path.push(Step { exact, sense, gist: gist_of(&record), id });
         record.node.set(Field::Id, id_json(id));
         record.node.set(Field::IdMade, Json::constant("true"));
         record.node.set(Field::Parent, parent);
@@ -139,7 +151,7 @@ impl History {
 
     /// Puts a message behind the path that a line of its own holds.
     pub fn say(&mut self, record: Record, spelling: &[u8]) -> Record {
-        let record = self.push(record, digest(spelling));
+        let record = self.push(record, spelling, digest(spelling));
         self.unclaimed = self.path.len();
         record
     }
@@ -162,7 +174,8 @@ impl History {
         }
         self.path.truncate(known);
         for message in list.get(known..).unwrap_or_default() {
-            let record = self.push(spelled(message), digest(message.as_bytes()));
+            let text = message.as_bytes();
+            let record = self.push(spelled(message), text, digest(text));
             new.push(record);
         }
     }
@@ -175,7 +188,9 @@ impl History {
     /// far as it is known: what stands before the input there is the history that the run took
     /// up, and gives the messages that are not on the path yet.
     pub fn resume(&mut self, input: &Record, spelling: &[u8], request: &[Json]) -> Vec<Record> {
-        let step = Step { exact: digest(spelling), gist: gist_of(input), id: Id::default() };
+        let exact = digest(spelling);
+        let sense = sense_of(input, spelling, exact);
+        let step = Step { exact, sense, gist: gist_of(input), id: Id::default() };
         let list: Vec<Json> = request.iter().filter(|m| !is_system(m)).cloned().collect();
         let place = list.iter().rposition(|message| self.says(&step, message));
         let mut new = Vec::new();
@@ -192,7 +207,7 @@ impl History {
     }
 
     /// A state holds these messages, and the session stands at the last of them: what differs in
-    /// any way leaves the path.
+    /// more than its spelling leaves the path.
     ///
     /// # Errors
     /// If one cannot be read.
@@ -228,7 +243,11 @@ impl History {
             return;
         }
         let record = spelled(message);
-        if !list.exactly && on_path.is_some_and(|step| step.gist == gist_of(&record)) {
+        let is_same = |step: Step| match list.exactly {
+            true => step.sense == sense_of(&record, message.as_bytes(), exact),
+            false => step.gist == gist_of(&record),
+        };
+        if on_path.is_some_and(is_same) {
             let item = self.value(message);
             list.items.add(&item);
             list.at += 1;
@@ -242,7 +261,7 @@ impl History {
             }
             _ => {}
         }
-        let record = self.push(record, exact);
+        let record = self.push(record, message.as_bytes(), exact);
         list.items.step(self.path.last().map_or(Id::default(), |step| step.id));
         list.new.push(record);
         list.at += 1;
@@ -284,7 +303,8 @@ impl History {
     pub fn answer(&self, record: &Record, spelling: &[u8]) -> Answer {
         let (exact, gist) = (digest(spelling), gist_of(record));
         let run = self.path.get(self.run..).unwrap_or_default();
-        let same = run.iter().find(|step| step.exact == exact);
+        let sense = sense_of(record, spelling, exact);
+        let same = run.iter().find(|step| step.exact == exact || step.sense == sense);
         match same {
             Some(step) => Answer::Said(id_json(step.id)),
             None if run.iter().any(|step| step.gist == gist) => Answer::Otherwise,

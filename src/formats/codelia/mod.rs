@@ -9,7 +9,7 @@
 //! | `run.start` | a `run` of layout `start`; its input is the `message` behind it |
 //! | `llm.request` | `request`; its `messages` refer to records, and hold by value what is none |
 //! | `llm.response` | `response`, its messages behind it |
-//! | `tool.output` | `tool_output`, and behind it the tool's `message` where the model was shown the whole output |
+//! | `tool.output` | `tool_output`, and behind it the tool's `message` where the model was shown the whole output, be it in parts that only the state holds |
 //! | `agent.event`, `run.context`, `run.status`, `run.error` | `event`, `run_context`, `status`, `run_error` |
 //! | `run.end` | a `run` of layout `end` |
 //! | any other type | `opaque` |
@@ -18,6 +18,7 @@
 //! the other, `{"prompt":true}` for the system message with the run's own prompt, `{"message":…}`
 //! for a message by value, and `{"same":…}` for one that another reference gives with this `label`.
 
+mod answers;
 mod carrier;
 mod context;
 mod foreign;

@@ -3,6 +3,7 @@
 mod said;
 mod stored;
 
+use super::answers::Answers;
 use super::history::History;
 use super::input;
 use super::survey::Survey;
@@ -58,6 +59,8 @@ struct Records<'a> {
     frames: Frames,
     part: u32,
     survey: Survey,
+    /// What tools answered in parts, once that is asked for.
+    answers: Option<Answers>,
     /// The runs behind it, and where the state is stored.
     runs: VecDeque<Place>,
     stores: Stores,
@@ -144,6 +147,7 @@ impl<'a> Records<'a> {
             frames,
             part: first.map_or(0, |first| first.part),
             survey,
+            answers: None,
             runs,
             stores,
             layout,

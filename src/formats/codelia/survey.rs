@@ -23,6 +23,17 @@ pub struct Survey {
     waiting: Vec<Waiting>,
 }
 
+/// The hash of a message by which it is found; of one that a person's editor spaced out, as the
+/// runtime spells it.
+fn found_by(message: &Json) -> u128 {
+    let text = message.as_bytes();
+    let spaced = |at: usize| text.get(at + 1).is_some_and(u8::is_ascii_whitespace);
+    match spaced(0) || memchr::memchr(b':', text).is_some_and(spaced) {
+        true => digest(&message.normal()),
+        false => digest(text),
+    }
+}
+
 /// An output that no request showed yet.
 #[derive(Debug)]
 struct Waiting {
@@ -54,6 +65,12 @@ impl Survey {
     #[must_use]
     pub fn is_otherwise(&self, byte: u64) -> bool {
         self.otherwise.contains(&byte)
+    }
+
+    /// Whether no request of the run shows the output in the line at this byte.
+    #[must_use]
+    pub fn is_unshown(&self, byte: u64) -> bool {
+        self.waiting.binary_search_by_key(&byte, |output| output.byte).is_ok()
     }
 
     fn line(&mut self, text: &bytes::Bytes, byte: u64) {
@@ -95,7 +112,7 @@ impl Survey {
 /// The call that a message answers, and the message.
 fn shown(message: &Json) -> Option<(u128, u128)> {
     let call = Source::new(message.bytes()).peek("tool_call_id").ok().flatten()?;
-    Some((digest(call.as_bytes()), digest(message.as_bytes())))
+    Some((digest(call.as_bytes()), found_by(message)))
 }
 
 /// The message that an output becomes, with its spelling; `None` for what becomes none.

@@ -177,20 +177,7 @@ impl Building {
         let Some((_, edit)) = edit else { return Some(None) };
         let replacement = edit.node(Field::Replacement)?;
         let mut edited = node.clone();
-        let Some(content) = replacement.get(Field::Content) else { return Some(Some(edited)) };
-        let listed = node.is(Field::Role, "assistant") || node.is(Field::Role, "tool");
-        let content = match content {
-            Value::Json(text) if listed => Value::Nodes(vec![block::text(text.clone())]),
-            other => other.clone(),
-        };
-        match edited.get_mut(Field::Content) {
-            Some(Value::Nodes(blocks)) if node.is(Field::Role, "tool") => {
-                if let Some(result) = blocks.first_mut() {
-                    result.set(Field::Content, content);
-                }
-            }
-            _ => edited.set(Field::Content, content),
-        }
+        block::replace(&mut edited, replacement);
         Some(Some(edited))
     }
 }

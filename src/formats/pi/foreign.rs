@@ -53,6 +53,7 @@ impl Foreign {
     /// An entry was written.
     pub fn written(&mut self, entry: &Node) {
         let Some(id) = entry.json(Field::Id) else { return };
+        self.time = entry.json(Field::Time).and_then(times::read).unwrap_or(self.time);
         self.entries.insert(hash(id.as_bytes()));
         self.last = Some(id.clone());
     }
@@ -82,7 +83,7 @@ impl Foreign {
     /// What has to be written last, for pi stands at the last entry: one that nobody is shown, behind
     /// the one that the session stands at. `None` if that is the last one, or none.
     #[must_use]
-    pub fn stand(&self) -> Option<Record> {
+    pub fn stand(&mut self) -> Option<Record> {
         let leaf = self.leaf.as_ref().map(|leaf| self.written_above(leaf));
         let leaf = leaf.filter(|leaf| self.last.as_ref() != Some(leaf))?;
         if !self.entries.contains(&hash(leaf.as_bytes())) {
@@ -93,6 +94,7 @@ impl Foreign {
         record.node.set(Field::Id, Json::string(&id));
         record.node.set(Field::Parent, leaf.clone());
         record.node.set(Field::CustomType, Json::constant("\"copyist\""));
+        self.complete(&mut record);
         Some(record)
     }
 

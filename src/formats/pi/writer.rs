@@ -147,9 +147,9 @@ impl Entries<'_> {
         }
     }
 
-    /// Sees to it that a session of another format stands in pi where it stood there.
+    /// Sees to it that a session stands in pi where it says that it does.
     fn stand(&mut self) -> Result<()> {
-        let session = self.session.as_ref().filter(|session| !session.own && self.version.tree);
+        let session = self.session.as_mut().filter(|_| self.version.tree);
         let Some(value) = session.and_then(|session| session.foreign.stand()) else {
             return Ok(());
         };
@@ -266,9 +266,6 @@ impl Entries<'_> {
             return Ok(());
         }
         self.number(Some(record));
-        if let Some(session) = self.session.as_mut().filter(|session| !session.own) {
-            session.foreign.written(&record.node);
-        }
         self.losses(record, index);
         Ok(())
     }
@@ -359,6 +356,9 @@ impl Entries<'_> {
         let (Some(session), Some(record)) = (&mut self.session, record) else {
             return;
         };
+        if record.is_node() {
+            session.foreign.written(&record.node);
+        }
         let data = record.node.json(Field::Data).map(Json::as_bytes);
         match (record.kind, data) {
             (Kind::Notice, _) => session.lineage.header(),

@@ -3,14 +3,13 @@
 use super::Back;
 use crate::diagnostic::{Code, Fate};
 use crate::error::Result;
-use crate::formats::canonical;
 use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
 use crate::residue::asked::is_question;
 use crate::residue::home::{at_home, call_of, pass};
 use crate::residue::retold::{self, Turn};
-use crate::residue::said::{is_nothing, respelled};
+use crate::residue::said::{is_nothing, respelled, strangers};
 use crate::times;
 
 /// Gives a session that says when it went on last the time of what is new. What a person laid out
@@ -45,12 +44,15 @@ impl Back<'_> {
             let fresh = known.is_none();
             let mut record = match known {
                 Some(record) => record,
-                None => canonical::record(&self.now.shelf.line(number)?)?,
+                None => self.now.record(number)?,
             };
             if is_nothing(&mut record) {
                 continue;
             }
             let place = self.place_of(&record);
+            if fresh && self.home.is_some_and(|home| !self.taken.is_told_by(home)) {
+                self.taken.tell(&mut record);
+            }
             if fresh {
                 if !matches!(place, Place::Residue | Place::Nowhere) {
                     let message = format!("{} is new", record.told());
@@ -100,6 +102,16 @@ impl Back<'_> {
         match self.often.iter_mut().find(|(known, said, _)| *known == code && *said == what) {
             Some((.., times)) => *times += 1,
             None => self.often.push((code, what, 1)),
+        }
+    }
+
+    /// Says which members of a record that no field is for are new and have no place at home.
+    pub(super) fn homeless(&self, item: &Json, now: &Record, source: &Record, number: u32) {
+        for name in strangers(item, &now.node, &source.node) {
+            let kind = now.kind.name();
+            self.cx.log.count(Fate::Dropped, &format!("{kind}.extra.{name}"));
+            let message = format!("`{name}` of the {kind} has no place at home");
+            self.say(Code::Dropped, &message, Some(number));
         }
     }
 
@@ -245,7 +257,7 @@ impl Back<'_> {
         let same = self.kin.abroad.is_some_and(|abroad| abroad.format.name == home.format.name);
         let mut last = None;
         for number in self.news.keys() {
-            let record = canonical::record(&self.now.shelf.line(*number)?)?;
+            let record = self.now.record(*number)?;
             self.asked.native |= same && record.kind == Kind::Run;
             let one = home.format.one_run.is_some_and(|one| session.is(Field::Layout, one));
             if one && is_question(&record) {

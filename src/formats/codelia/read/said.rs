@@ -83,7 +83,11 @@ impl Records<'_> {
         if !known {
             self.unpaired("the output answers no call of this run", at);
         }
-        let (Some((record, spelling)), Some(history)) = (answer(node), &mut self.history) else {
+        let parts = self.survey.is_unshown(at.byte).then(|| self.in_parts(node)).flatten();
+        let listed = parts.is_some();
+        let whole = || answer(node);
+        let (Some((record, spelling)), Some(history)) = (parts.or_else(whole), &mut self.history)
+        else {
             return Vec::new();
         };
         let said = match history.answer(&record, &spelling) {
@@ -94,8 +98,10 @@ impl Records<'_> {
             }
             Answer::New | Answer::Otherwise => return Vec::new(),
         };
-        for field in [Field::Call, Field::Name, Field::Output, Field::IsError, Field::Reference] {
-            node.take(field);
+        // The text of what was answered in parts stands here alone.
+        let own = if listed { &[][..] } else { &[Field::Output, Field::Reference] };
+        for field in [Field::Call, Field::Name, Field::IsError].iter().chain(own) {
+            node.take(*field);
         }
         refer(node, Some(&said.0));
         said.1

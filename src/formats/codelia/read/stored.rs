@@ -4,7 +4,8 @@ use super::{Place, Records, Run};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::{Cx, Head, OnError, Parts, Reader};
-use crate::formats::codelia::history::History;
+use crate::formats::codelia::answers::{Answers, Messages};
+use crate::formats::codelia::history::{History, spelled};
 use crate::formats::codelia::names::{DATABASE, DATABASE_LOG};
 use crate::formats::codelia::rows::{self, Row};
 use crate::formats::codelia::{NAME, log, state};
@@ -159,6 +160,31 @@ impl Records<'_> {
             told = snapshot.map(|snapshot| snapshot.node).unwrap_or_default();
         }
         Ok(told)
+    }
+
+    /// What a tool answered in parts, as the state holds it, with its spelling.
+    pub(super) fn in_parts(&mut self, output: &Node) -> Option<(Record, Vec<u8>)> {
+        if self.answers.is_none() {
+            self.answers = Some(Answers::of(self.said_last(), self.said_last()));
+        }
+        let message = self.answers.as_mut()?.of_output(output)?;
+        Some((spelled(&message), message.as_bytes().to_vec()))
+    }
+
+    /// The messages of the state, as far as they can be read: what is wrong with it is said when it
+    /// is read for good.
+    fn said_last(&mut self) -> Messages {
+        fn each(messages: Result<impl Iterator<Item = Result<Json>> + 'static>) -> Messages {
+            Box::new(messages.into_iter().flatten().map_while(Result::ok))
+        }
+        let limit = self.cx.options.max_line;
+        let place = self.stores.log.as_ref().or(self.stores.state.as_ref());
+        let part = place.and_then(|place| self.parts.open(&place.name).ok());
+        match part {
+            Some(part) if self.stores.log.is_some() => each(log::messages(part, limit)),
+            Some(part) => each(state::messages(part, limit)),
+            None => Box::new(std::iter::empty()),
+        }
     }
 
     /// The state, at which the session stands.

@@ -1,0 +1,75 @@
+//! What tools answered in parts.
+//!
+//! A run file holds of an answer one text, with a word for each picture; the parts themselves stand
+//! in the next request, or else in the session's state only. What the state shows in such parts is
+//! the answer that the run holds, not another one.
+
+use super::message;
+use crate::ids::hash;
+use crate::json::Json;
+use crate::mapping::Source;
+use crate::record::{Field, Node, Value, block};
+use std::collections::HashMap;
+
+/// A state's messages in their order.
+pub type Messages = Box<dyn Iterator<Item = Json>>;
+
+/// What tools answered in parts, as a state holds it.
+pub struct Answers {
+    /// Which of the answers belongs to a call, by the call's hash.
+    numbers: HashMap<u64, usize>,
+    /// The answers, and how many were taken.
+    list: Messages,
+    taken: usize,
+}
+
+impl Answers {
+    /// Those of a state. Its messages come twice, so that none need be kept.
+    #[must_use]
+    pub fn of(first: Messages, second: Messages) -> Self {
+        let calls = first.filter_map(|message| call_of(&message)).enumerate();
+        let numbers = calls.map(|(number, call)| (call, number)).collect();
+        let list = Box::new(second.filter(|message| call_of(message).is_some()));
+        Self { numbers, list, taken: 0 }
+    }
+
+    /// The parts of what this output's record has one text for. Answers that stand in another order
+    /// than their outputs are passed over.
+    pub fn of_output(&mut self, output: &Node) -> Option<Json> {
+        let number = *self.numbers.get(&hash(output.json(Field::Call)?.as_bytes()))?;
+        let message = self.list.nth(number.checked_sub(self.taken)?)?;
+        self.taken = number + 1;
+        let record = message::read(message.bytes()).ok()?;
+        let answer = record.node.nodes(Field::Content)?.first()?;
+        let same = |field| answer.json(field) == output.json(field);
+        let text = output.json(Field::Output)?;
+        let told = flat(answer).normal() == text.normal();
+        (told && same(Field::Name) && same(Field::IsError)).then_some(message)
+    }
+}
+
+/// The hash of the call that a message answers in parts.
+fn call_of(message: &Json) -> Option<u64> {
+    let source = Source::new(message.bytes());
+    let has = |name| source.peek(name).ok().flatten();
+    has("content").filter(|content| content.as_bytes().starts_with(b"["))?;
+    has("tool_call_id").map(|call| hash(call.as_bytes()))
+}
+
+/// What a tool answered as one text.
+#[must_use]
+pub fn flat(result: &Node) -> Json {
+    let image = Json::constant("\"[image]\"");
+    let said = match result.get(Field::Content) {
+        Some(Value::Json(said)) if !said.is_null() => Some(said.clone()),
+        Some(Value::Nodes(blocks)) => {
+            let text = |block: &Node| match block.json(Field::Text) {
+                Some(text) => Some(text.clone()),
+                None => block.is(Field::Type, block::IMAGE).then(|| image.clone()),
+            };
+            blocks.iter().filter_map(text).reduce(|a, b| a.joined(&b))
+        }
+        _ => result.json(Field::Output).cloned(),
+    };
+    said.filter(|said| said.as_bytes().starts_with(b"\"")).unwrap_or(Json::constant("\"\""))
+}
