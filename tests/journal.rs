@@ -377,9 +377,10 @@ fn undo_removes_what_the_run_added() {
     let (code, said) = dir.exit(&["undo", "-n", "j"]);
     assert!(code == 0 && said.contains("1 restored, 1 removed, nothing written"), "{said}");
     assert!(dir.path("in/orchard.meta.json").exists());
+    dir.write("in/.copyist-7-aB3dE6.tmp", b"half");
     let (code, said) = dir.exit(&["undo", "j"]);
     assert!(code == 0 && said.ends_with("1 restored, 1 removed\n"), "{said}");
-    // What was set aside stays.
+    // What was set aside stays; what a killed run left does not.
     let names = ["in/orchard.jsonl", "in/orchard.quarantine.jsonl", "j"];
     assert_eq!(dir.names(), names);
     assert_eq!(read(&dir.path("in/orchard.jsonl")), log);

@@ -35,6 +35,14 @@ fn originals_that_were_kept_are_passed_over() {
 }
 
 #[test]
+fn originals_are_not_called_as_sessions_are() {
+    let dir = Dir::new();
+    dir.copy("pi/v1/feature-work", "e/s.jsonl");
+    let (code, said) = dir.said(&["migrate", "--in-place", "--backup=.jsonl", "e"]);
+    assert!(code == 2 && said.contains("sessions end so"), "{said}");
+}
+
+#[test]
 fn a_report_replaces_nothing_but_a_report() {
     let dir = Dir::new();
     let original = own("pi/v1/feature-work");

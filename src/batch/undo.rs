@@ -4,7 +4,7 @@ use super::report::{FileReport, Outcome};
 use crate::diagnostic::{Code, Findings};
 use crate::error::{Error, Result};
 use crate::repair::QUARANTINE;
-use crate::store::{Back, Entry, Name, Restorer, State, read_journal};
+use crate::store::{Back, Entry, Name, Restorer, State, Swept, read_journal};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -55,6 +55,11 @@ pub fn undo(journal: &Path, dry: bool) -> Result<(Vec<FileReport>, u64)> {
         }
     }
     restorer.finish()?;
+    if !dry {
+        // There may be no other run that removes what a killed one left.
+        let swept = Swept::default();
+        reports.keys().for_each(|path| swept.beside(path));
+    }
     Ok((reports.into_values().collect(), read.unread))
 }
 

@@ -6,7 +6,7 @@ use super::journal::Journaling;
 use super::run::run_accountably;
 use crate::batch::{FailOn, Mending, Place, Task};
 use crate::format::{OnError, Options};
-use crate::formats::Spec;
+use crate::formats::{FORMATS, Spec};
 use crate::ids::Choice;
 use crate::store::{BACKUP, Backup, Policy};
 use crate::yaml::encoding::{self, Encoding};
@@ -286,6 +286,11 @@ impl InPlace {
         let suffix = self.backup.as_deref().unwrap_or(BACKUP);
         if suffix.is_empty() || suffix.contains(unfit) {
             return Err(Stop::usage("`--backup` takes an ending such as `.bak`"));
+        }
+        if FORMATS.iter().any(|format| format.extensions.contains(&suffix)) {
+            return Err(Stop::usage(format!(
+                "`--backup={suffix}`: sessions end so, and would be taken for originals"
+            )));
         }
         let suffix = Backup::Suffix(suffix.to_owned());
         Ok(Some(Place::InPlace(if self.no_backup { Backup::None } else { suffix })))
