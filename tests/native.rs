@@ -139,3 +139,21 @@ fn sessions_that_would_have_one_name_get_numbers() {
     let tree: Vec<String> = names("pi@3", &[]);
     assert_eq!(tree.iter().filter(|n| n.ends_with("-2.jsonl")).count(), 3, "{tree:?}");
 }
+
+#[test]
+fn a_home_that_is_as_it_should_be_is_only_checked() {
+    for to in ["codelia@1", "codelia@2"] {
+        let dir = Dir::new();
+        dir.copy("pi/v1/feature-work", "s.jsonl");
+        let args = ["convert", "-t", to, "--layout", "native", "--out-dir", "home", "s.jsonl"];
+        assert_eq!(dir.exit(&args).0, 0);
+        let all = || -> Vec<_> {
+            let files = common::files(&dir.path("home")).into_iter();
+            files.map(|path| (read(&path), path)).collect()
+        };
+        let before = all();
+        let (code, said) = dir.exit(&["migrate", "--in-place", "home"]);
+        assert!(code == 0 && said.contains("1 unchanged"), "{to}: {said}");
+        assert!(all() == before, "{to}");
+    }
+}

@@ -285,14 +285,14 @@ impl Task {
         }
         let mut destination = self.destination(name, files, input.home());
         let in_place = matches!(destination, Destination::InPlace { .. });
-        if in_place && migrates && found.format.plane.is_none() {
-            if !stays {
-                return Err(not_in_place(found, to));
-            }
-            if self.mending.is_none() {
-                // Nothing changes; what is read is only checked.
-                destination = Destination::Nowhere;
-            }
+        let stays_whole = in_place && migrates && found.format.plane.is_none();
+        if stays_whole && !stays {
+            return Err(not_in_place(found, to));
+        }
+        // Nothing changes then; what is read is only checked.
+        let only_checked = stays_whole && self.mending.is_none();
+        if only_checked {
+            destination = Destination::Nowhere;
         }
         let mut output = self.output(destination, files, input.sources(), to, report)?;
         let done = self.perform((&mut input, files), &mut output, found, to, cx, report);
@@ -302,7 +302,7 @@ impl Task {
             done => done,
         }?;
         report.records = done.records;
-        if in_place && !done.changed {
+        if in_place && (only_checked || !done.changed) {
             report.output = None;
             return Ok((self.outcome(false), output.discard()));
         }
