@@ -36,7 +36,7 @@ mod tail;
 mod template;
 mod turned;
 
-pub use merge::{Merged, merge, says_the_same, strip};
+pub use merge::{Merged, Source, between, merge, says_the_same, strip};
 pub use note::{Trace, note};
 pub use pack::refused;
 pub use stage::{Stage, Staged};
