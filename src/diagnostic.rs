@@ -141,6 +141,7 @@ codes! {
     ResidueGone "CY0624" Warning "residue was dropped" "The file was converted and carried what its format cannot express. It was written again without that, so only what the file shows is there."
     ResidueAdded "CY0625" Note "record was added" "The file was continued since it was converted. What is new in it follows what came from the residue."
     NoCarrier "CY0626" Error "output cannot carry residue" "The output has no line to which what the target cannot express could be added. `--no-residue` writes it without."
+    NotAsTold "CY0627" Error "stream says what its format cannot" "The stream was edited, and written in the format that it comes from it would say something else to a model: a line, a summary or the state of a session still tells what was, or has no place for what is new. So what the stream says was written anew, as from elsewhere; what it holds beside that is left out and counted in the report."
     Exists "CY0701" Error "output exists" "Nothing was written. Use `--force` to write over it."
     SameFile "CY0702" Error "output is the input" "An output would be written over its own input, over another one, or over the journal of the run. `migrate` and `repair` change files where they are with `--in-place`, and keep backups."
     Changed "CY0703" Error "input changed while it was read" "Another program wrote to the file, or holds a lock on it. It was left alone; run again when the agent is closed."

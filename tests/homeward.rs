@@ -534,6 +534,28 @@ fn ask_in_yaml(dir: &Dir, file: &str) {
 }
 
 #[test]
+fn a_turn_that_was_added_and_deleted_again_stays_deleted() {
+    for to in ["connectonion@1", "connectonion@2"] {
+        let dir = away("pi/v3/migrated", "in.jsonl", "connectonion@2");
+        ask_in_yaml(&dir, "away");
+        let there = ["convert", "-t", "agent-orchestrator@2", "--out-dir", "b", "away"];
+        let (code, said) = dir.exit(&there);
+        assert_eq!(code, 0, "{said}");
+        let log = files(&dir.path("b")).into_iter().find(|file| file.ends_with("away.jsonl"));
+        let log = log.expect("a log");
+        let text = fs::read_to_string(&log).expect("UTF-8");
+        let lines = text.lines().take_while(|line| !line.contains("Q-two?"));
+        let left: String = lines.map(|line| format!("{line}\n")).collect();
+        assert!(left.len() < text.len());
+        fs::write(&log, left).expect("a file");
+        let (code, said) = dir.exit(&["convert", "-t", to, "--out-dir", "c", "b"]);
+        assert_eq!(code, 0, "{to}: {said}");
+        assert!(holding(&dir.path("c"), "Q-two?").is_empty(), "{to}: {said}");
+        assert!(holding(&dir.path("c"), "A-two.").is_empty(), "{to}: {said}");
+    }
+}
+
+#[test]
 fn what_is_asked_in_a_third_format_comes_home() {
     for (case, name, home) in [
         ("codelia/v1/lamp", "in.jsonl", "codelia@1"),

@@ -1,16 +1,17 @@
 //! Conversion: between formats as records, within one format as bytes where that is possible.
 
 mod branch;
+mod home;
 mod relocate;
 mod work;
 
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Parts, Reader, Sink, Target};
+use crate::format::{Cx, Format, NativeFn, Parts, Reader, Sink, Target};
 use crate::formats::{FORMATS, Spec, canonical};
 use crate::migrate::{self, Outcome};
 use crate::record::{Field, Kind};
-use crate::residue::{Merged, Stage, merge, refused, refused_for, says_the_same, strip};
+use crate::residue::{Stage, merge, strip};
 use std::io::{self, Write};
 use work::{Work, native};
 
@@ -43,81 +44,32 @@ pub fn run(
         };
     }
     let Some(mut merged) = merge(from, parts, sink, cx)? else {
-        return plainly(from, version, to, parts, sink, cx);
+        let home = source(from, version, parts, cx)?.filter(|_| is_stream(from));
+        return match home.and_then(|home| Spec::parse(&home).ok()) {
+            Some(home) if home.format.name == to.format.name => {
+                let to = Spec { version: to.version.or(home.version), ..to };
+                home::stream(version, to, parts, sink, cx)
+            }
+            _ => plainly(from, version, to, parts, sink, cx),
+        };
     };
     let home = source(&canonical::FORMAT, 1, &mut merged.parts, cx)?;
     let home = home.and_then(|home| Spec::parse(&home).ok());
-    // The stream holds whatever there is.
-    let home = home.filter(|_| merged.changed && to.format.name != canonical::FORMAT.name);
     let done = match home {
-        Some(home) => edited(home, to, merged, sink, cx)?,
-        None => {
+        Some(home) if merged.changed || home.format.name == to.format.name => {
+            home::edited(home, to, merged, sink, cx)?
+        }
+        _ => {
             cx.log.take_over(merged.said);
             plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx)?
         }
     };
-    Ok(Outcome { from: version, ..done })
+    // Without what it carries a file is another one, whatever it is written as.
+    Ok(Outcome { from: version, changed: true, ..done })
 }
 
-/// Takes a session further, or home, that was edited while it was away from `home`. Writers trust
-/// that a session of their own format hangs together, and an edit from elsewhere may not; so what is
-/// written at home is read again. If it does not say what the file shows, that is written as it shows
-/// itself, without the residue.
-fn edited(
-    home: Spec,
-    to: Spec,
-    mut merged: Merged,
-    sink: &mut dyn Sink,
-    cx: &Cx<'_>,
-) -> Result<Outcome> {
-    let log = Log::default();
-    let inner = Cx { options: cx.options, log: &log };
-    let is_home = home.format.name == to.format.name;
-    let mut stage = if is_home { Stage::tentative(sink) } else { Stage::trial(sink) };
-    let target = if is_home { to } else { home };
-    let kept = says_at_home(target, &mut merged, &mut stage, &inner)?;
-    if let Some(done) = kept.filter(|_| is_home) {
-        cx.log.take_over(merged.said);
-        cx.log.take_over(log);
-        return stage.finish(None, None).map(|()| done);
-    }
-    drop(stage);
-    if kept.is_some() {
-        cx.log.take_over(merged.said);
-        return plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx);
-    }
-    let why = "what was edited or added has no place in the session that the file comes from";
-    cx.report(refused_for(refused(why), merged.said));
-    plainly(&canonical::FORMAT, 1, to, &mut merged.shown, sink, cx)
-}
-
-/// Writes a session at home. `None` if it does not say there what the file shows.
-fn says_at_home(
-    home: Spec,
-    merged: &mut Merged,
-    stage: &mut Stage<'_>,
-    cx: &Cx<'_>,
-) -> Result<Option<Outcome>> {
-    let done = match plainly(&canonical::FORMAT, 1, home, &mut merged.parts, stage, cx) {
-        Err(error) if is_no_fault_of_the_session(&error) => return Err(error),
-        Err(_) => return Ok(None),
-        Ok(done) => done,
-    };
-    // A line that shows a message which is gone says something else than it did.
-    if cx.log.count_of(Code::MissingTarget) > 0 {
-        return Ok(None);
-    }
-    let mut written = stage.whole()?;
-    match says_the_same((home.format, &mut written), (&canonical::FORMAT, &mut merged.parts), cx) {
-        Err(error) if is_no_fault_of_the_session(&error) => Err(error),
-        same => Ok(same.unwrap_or(false).then_some(done)),
-    }
-}
-
-fn is_no_fault_of_the_session(error: &Error) -> bool {
-    const OUTSIDE: &[Code] =
-        &[Code::Io, Code::OutputName, Code::NoName, Code::Exists, Code::OutputTaken];
-    OUTSIDE.contains(&error.code())
+fn is_stream(format: &Format) -> bool {
+    format.name == canonical::FORMAT.name
 }
 
 /// Whether the target is what the source is, so that residue stays where it is, or is just left out.
@@ -134,11 +86,23 @@ fn plainly(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
+    let named = to.format.native.filter(|_| sink.is_native());
+    written((from, version), to, parts, sink, named, cx)
+}
+
+/// Writes a session, under the name that its software would give it if that is asked for.
+fn written(
+    (from, version): (&'static Format, u32),
+    to: Spec,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    named: Option<NativeFn>,
+    cx: &Cx<'_>,
+) -> Result<Outcome> {
     let same = from.name == to.format.name;
     let source = if same { Some(from.at(version)) } else { source(from, version, parts, cx)? };
     let to = as_it_came(to, source.as_deref());
     let target = to.version().number;
-    let named = to.format.native.filter(|_| sink.is_native());
     let moves = !cx.options.map_paths.is_empty();
     if same && from.plane.is_some() && version <= target && !moves {
         let input = parts.main()?;
@@ -187,7 +151,7 @@ fn source(
     parts: &mut dyn Parts,
     cx: &Cx<'_>,
 ) -> Result<Option<String>> {
-    if from.name != canonical::FORMAT.name {
+    if !is_stream(from) {
         return Ok(Some(from.at(version)));
     }
     parts.keep()?;

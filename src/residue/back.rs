@@ -22,7 +22,6 @@ use crate::error::Result;
 use crate::format::Cx;
 use crate::formats::{Spec, canonical};
 use crate::json::Json;
-use crate::position::Position;
 use crate::record::{Called, Field, Kind, Node, Record};
 use crate::times;
 use bytes::Bytes;
@@ -442,10 +441,6 @@ impl<'n> Back<'n> {
         id
     }
 
-    fn place(&self, number: u32) -> Position {
-        self.now.places.get(number as usize).copied().unwrap_or_default()
-    }
-
     fn edited(&self, record: &Record, number: u32, edits: &[Field]) {
         let names: Vec<_> = edits.iter().map(|field| field.name()).collect();
         let what = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
@@ -455,7 +450,7 @@ impl<'n> Back<'n> {
 
     fn say(&self, code: Code, message: &str, number: Option<u32>) {
         let found = Diagnostic::new(code, message);
-        let place = number.map(|number| self.place(number));
+        let place = number.and_then(|number| self.now.places.get(number as usize).copied());
         self.cx.report(match place {
             Some(place) => found.at(place),
             None => found,

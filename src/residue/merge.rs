@@ -12,7 +12,7 @@ use super::stage::Staged;
 use crate::context;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Carrier, Cx, Format, MARK, Options, Parts, Sink, Took};
+use crate::format::{Carrier, Cx, Format, MARK, Options, Parts, Sink, Spool, Took};
 use crate::formats::{Spec, canonical};
 use crate::position::{Located, Position};
 use crate::record::{Field, Record};
@@ -59,6 +59,30 @@ pub fn merge(
     }
     let (parts, shown) = (now.shelf.parts()?, now.shelf.parts()?);
     Ok(Some(Merged { parts, shown, changed: true, said: Log::default() }))
+}
+
+/// Takes a file for another one with residue that was edited since; `None` if that carries none. Both
+/// are of one format.
+///
+/// # Errors
+/// If either cannot be read, or what the one carries does not fit the other.
+pub fn between(
+    format: &'static Format,
+    was: &mut dyn Parts,
+    is: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Option<Merged>> {
+    let Some(carrier) = format.carrier else { return Ok(None) };
+    let (log, said) = (Log::default(), Log::default());
+    let (options, inner) = (cx.options.unspelled(), Cx { options: cx.options, log: &said });
+    let quiet = Cx { options: &options, log: &log };
+    let carried = now(format, carrier, was, sink, &quiet)?.and_then(|(_, chunks)| chunks);
+    let Some(chunks) = carried else { return Ok(None) };
+    let mut own = shelved(format, carrier, is, sink, &quiet)?.now;
+    own.places.clear();
+    let merged = told(&mut own, chunks, sink, &inner)?;
+    Ok(merged.map(|merged| Merged { said, ..merged }))
 }
 
 /// Reads a session without the residue that it carries, as it is spelled; `None` if it carries none.
@@ -133,7 +157,7 @@ pub struct Now {
     pub shelf: Shelf,
     /// By what each is known.
     pub names: Vec<Name>,
-    /// Where each stands.
+    /// Where each stands, if anybody can look there.
     pub places: Vec<Position>,
     /// Messages in place of which a model is told something else.
     pub instead: BTreeMap<u32, Record>,
@@ -152,14 +176,23 @@ impl Now {
     }
 }
 
-/// Reads a file and takes from it what it carries; `None` if that is nothing.
-fn now(
+/// A file taken apart.
+struct Shelved {
+    now: Now,
+    /// What it carries.
+    chunks: Box<dyn Spool>,
+    /// Whether that is anything, and whether anything says that there was.
+    carries: bool,
+    marked: bool,
+}
+
+fn shelved(
     from: &'static Format,
     carrier: &Carrier,
     parts: &mut dyn Parts,
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
-) -> Result<Option<(Now, Option<Chunks>)>> {
+) -> Result<Shelved> {
     let (shelf, mut chunks) = (Shelf::new(sink.spool()?), sink.spool()?);
     let mut now = Now { shelf, names: Vec::new(), places: Vec::new(), instead: BTreeMap::new() };
     let (mut carries, mut marked) = (false, false);
@@ -183,6 +216,18 @@ fn now(
             now.shelf.add(&located.value)?;
         }
     }
+    Ok(Shelved { now, chunks, carries, marked })
+}
+
+/// Reads a file and takes from it what it carries; `None` if that is nothing.
+fn now(
+    from: &'static Format,
+    carrier: &Carrier,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Option<(Now, Option<Chunks>)>> {
+    let Shelved { now, chunks, carries, marked } = shelved(from, carrier, parts, sink, cx)?;
     // What was cut off was not dropped.
     let cut = [Code::YamlCutShort, Code::CutShort].map(|code| cx.log.count_of(code)) != [0, 0];
     if marked && !carries && !cut {

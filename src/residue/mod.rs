@@ -38,7 +38,7 @@ mod taken;
 mod template;
 mod turned;
 
-pub use merge::{Merged, merge, says_the_same, strip};
+pub use merge::{Merged, Source, between, merge, says_the_same, strip};
 pub use note::{Trace, note};
 pub use pack::{refused, refused_for};
 pub use stage::{Stage, Staged};

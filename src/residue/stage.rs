@@ -20,12 +20,15 @@ pub struct Stage<'s> {
     adds: Option<Vec<(String, Part)>>,
     /// Whether parts are written nowhere else.
     free: bool,
+    /// How many parts, changes and shared parts there were at the mark.
+    mark: Option<[usize; 3]>,
 }
 
 impl<'s> Stage<'s> {
     /// Before this place.
     pub fn before(sink: &'s mut dyn Sink) -> Self {
-        Self { sink, room: None, parts: Vec::new(), changes: Vec::new(), adds: None, free: false }
+        let (parts, changes) = (Vec::new(), Vec::new());
+        Self { sink, room: None, parts, changes, adds: None, free: false, mark: None }
     }
 
     /// The same, of which perhaps nothing is kept.
@@ -85,8 +88,24 @@ impl<'s> Stage<'s> {
         self.sink.spool()
     }
 
+    /// Puts the parts that sessions share and that waited in their places. Gives the names of those
+    /// where something else stands.
+    ///
+    /// # Errors
+    /// If one cannot be written.
+    pub fn share(&mut self) -> Result<Vec<String>> {
+        let mut others = Vec::new();
+        for (name, part) in self.adds.take().into_iter().flatten() {
+            let contents = part.contents().map_err(cannot_copy)?;
+            if !self.sink.add(&name, &contents)? {
+                others.push(name);
+            }
+        }
+        Ok(others)
+    }
+
     /// Puts the parts in their places, one of them with what it carries; below the path `native`,
-    /// if the format's software names it so.
+    /// if the format's software names it so. What waits to be [shared](Self::share) is left out.
     pub fn finish(
         self,
         load: Option<(&Carrier, u64, Chunks)>,
@@ -123,11 +142,6 @@ impl<'s> Stage<'s> {
             to.flush().map_err(cannot_copy)?;
         }
         let sink = self.sink;
-        for (name, part) in self.adds.into_iter().flatten() {
-            let contents = part.contents().map_err(cannot_copy)?;
-            // What stands there was told of when the part was written.
-            sink.add(&name, &contents)?;
-        }
         self.changes.into_iter().try_for_each(|(name, change)| sink.change(&name, change))
     }
 }
@@ -189,6 +203,24 @@ impl Sink for Stage<'_> {
 
     fn stem(&self) -> Option<String> {
         self.sink.stem()
+    }
+
+    fn mark(&mut self) -> bool {
+        // What sessions share was added to the sink already, unless it waits here.
+        let adds = self.adds.as_ref().map(Vec::len);
+        self.mark = adds.map(|adds| [self.parts.len(), self.changes.len(), adds]);
+        self.forgets()
+    }
+
+    fn forget(&mut self) {
+        let Some([parts, changes, adds]) = self.mark.take() else { return };
+        self.parts.truncate(parts);
+        self.changes.truncate(changes);
+        self.adds.iter_mut().for_each(|waiting| waiting.truncate(adds));
+    }
+
+    fn forgets(&self) -> bool {
+        self.mark.is_some()
     }
 
     fn spool(&mut self) -> Result<Box<dyn Spool>> {

@@ -11,7 +11,7 @@ use super::queue::Queue;
 use super::remark;
 use super::top::{DATED, put};
 use super::turn::{self, Summary};
-use super::write::{indents, item};
+use super::write::{has_scattered_turns, indents, item};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -114,6 +114,7 @@ impl Writer for File<'_> {
         };
         self.say_prompt();
         self.close()?;
+        self.forget_told()?;
         while let Some(told) = self.waiting.pop()? {
             self.open = Some(Turn::new(None, Summary::of(&told.node), None));
             self.close()?;
@@ -190,7 +191,16 @@ impl File<'_> {
         for field in turn.node.fields().filter(|field| !turn::KEYED.holds(*field)) {
             self.lost(&format!("turn.{}", field.name()));
         }
+        self.forget_told()?;
         self.waiting.push(turn)
+    }
+
+    /// Leaves out turns whose messages ought to have come.
+    fn forget_told(&mut self) -> Result<()> {
+        while has_scattered_turns(&self.top) && self.waiting.pop()?.is_some() {
+            self.lost("turn in which nothing is said");
+        }
+        Ok(())
     }
 
     /// Begins a turn of such a file.

@@ -5,7 +5,7 @@
 //! such a file mostly come in its order: where that may prove wrong without harm, the messages go
 //! straight behind the turns.
 
-use super::super::{EXPANSION, carrier, message, time, timed};
+use super::super::{EXPANSION, NAME, carrier, message, time, timed};
 use super::assembly::{CHUNK, Frame, Out, Section, add_file, append, ended};
 use super::top::{Lists, Shape, put};
 use super::turn::{self, Summary};
@@ -447,6 +447,9 @@ impl File<'_> {
     /// Writes the summary of the turn that ends.
     fn end_summary(&mut self) {
         if let Some(summary) = self.summary.take() {
+            if summary.told.is_some() && !summary.said && has_scattered_turns(&self.top) {
+                return self.lost("turn in which nothing is said");
+            }
             self.sums.0 += summary.tokens;
             self.sums.1 += summary.cost;
             self.written += 1;
@@ -461,6 +464,13 @@ impl File<'_> {
             put(&json, &mut self.turns.yaml);
         }
     }
+}
+
+/// Whether the turns of a session from elsewhere stand each before its own messages, so that one
+/// with none has lost them. Sessions of this software tell of all turns first.
+pub fn has_scattered_turns(session: &Node) -> bool {
+    let source = session.text(Field::Source);
+    source.is_some_and(|source| source.split('@').next() != Some(NAME))
 }
 
 /// By how many levels a session's turns are indented.

@@ -1,0 +1,168 @@
+//! Sessions on their way home.
+//!
+//! Writers trust that a session of their own format hangs together. One that was edited elsewhere
+//! may not: its last answer stands in a summary, too, and what was asked is shown by lines that are
+//! still as they were. So what is written at home is read again, and must say to a model what the
+//! session says. For a stream that nobody edited, record by record is the same, which is seen in one
+//! reading.
+
+mod stream;
+
+use super::{native, plainly, written};
+use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Options, Parts, Reader, Sink};
+use crate::formats::{Spec, canonical};
+use crate::migrate::Outcome;
+use crate::record::{Field, Kind, Record};
+use crate::residue::{Merged, Source, Stage, Staged, refused, refused_for, says_the_same};
+use crate::yaml::encoding::{self, Encoding};
+pub use stream::stream;
+
+/// Takes a session further, or home, that was away from `home` and may have been edited there. If
+/// what is written does not say what the file shows, that is written as it shows itself, without the
+/// residue.
+///
+/// # Errors
+/// If reading or writing fails.
+pub fn edited(
+    home: Spec,
+    to: Spec,
+    mut merged: Merged,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Outcome> {
+    let goes_home = home.format.name == to.format.name;
+    // The stream holds whatever there is, so nobody sees there that it has no place at home.
+    let ways = match () {
+        () if goes_home => vec![to],
+        () if to.format.name == canonical::FORMAT.name => vec![home],
+        () => vec![home, to],
+    };
+    for way in ways {
+        let log = Log::default();
+        let inner = Cx { options: cx.options, log: &log };
+        let is_last = way.format.name == to.format.name;
+        let mut stage = if is_last { Stage::tentative(sink) } else { Stage::trial(sink) };
+        let Some(done) = says_there(way, &mut merged.parts, &mut stage, &inner)? else {
+            let why =
+                "what was edited or added has no place in the session that the file comes from";
+            cx.report(refused_for(refused(why), merged.said));
+            drop(stage);
+            return plainly(&canonical::FORMAT, 1, to, &mut merged.shown, sink, cx);
+        };
+        if is_last {
+            cx.log.take_over(merged.said);
+            cx.log.take_over(log);
+            return finish(to, stage, cx).map(|()| done);
+        }
+    }
+    cx.log.take_over(merged.said);
+    plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx)
+}
+
+/// Puts what was written in its place.
+fn finish(to: Spec, mut stage: Stage<'_>, cx: &Cx<'_>) -> Result<()> {
+    for name in stage.share()? {
+        let message = format!("another output is called {name}; it was left");
+        cx.report(Diagnostic::new(Code::OtherOutput, message));
+    }
+    let named = to.format.native.filter(|_| stage.is_native());
+    let name = native(to, named, &mut stage, cx)?;
+    stage.finish(None, name)
+}
+
+/// Writes a stream in a format. `None` if it does not say there what it says.
+fn says_there(
+    to: Spec,
+    parts: &mut dyn Parts,
+    stage: &mut Stage<'_>,
+    cx: &Cx<'_>,
+) -> Result<Option<Outcome>> {
+    let done = match written((&canonical::FORMAT, 1), to, parts, stage, None, cx) {
+        Err(error) if is_no_fault_of_the_session(&error) => return Err(error),
+        Err(_) => return Ok(None),
+        Ok(done) => done,
+    };
+    Ok(is_as_told(to, parts, stage, cx)?.then_some(done))
+}
+
+/// Whether what was written says what the stream says.
+fn is_as_told(to: Spec, parts: &mut dyn Parts, stage: &mut Stage<'_>, cx: &Cx<'_>) -> Result<bool> {
+    // A line that shows a message which is gone says something else than it did.
+    if cx.log.count_of(Code::MissingTarget) > 0 {
+        return Ok(false);
+    }
+    let made = &mut stage.whole()?;
+    if are_same(to, made, parts, cx)? {
+        return Ok(true);
+    }
+    // Files do not always say what they are encoded in.
+    let encoding = encoding_of(parts, cx)?;
+    let options = Options { encoding, ..cx.options.clone() };
+    Ok(encoding.is_some() && are_same(to, made, parts, &Cx { options: &options, log: cx.log })?)
+}
+
+/// Whether a file says what a stream says.
+fn are_same(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<bool> {
+    let stream = &canonical::FORMAT;
+    let same = match are_alike((to.format, made), (stream, parts), cx) {
+        Ok(false) => says_the_same((to.format, made), (stream, parts), cx),
+        alike => alike,
+    };
+    match same {
+        Err(error) if is_no_fault_of_the_session(&error) => Err(error),
+        same => Ok(same.unwrap_or(false)),
+    }
+}
+
+/// What the file of a stream is encoded in, if it says so; perhaps at its end.
+fn encoding_of(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<&'static Encoding>> {
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let mut found = None;
+    for item in (canonical::FORMAT.read)(parts, &quiet)? {
+        let node = item?.value.node;
+        let name = node.node(Field::File).and_then(|file| file.text(Field::Encoding));
+        found = name.and_then(|name| encoding::named(&name)).or(found);
+    }
+    Ok(found)
+}
+
+/// Whether both sessions have the same entries, and stand at the same one.
+fn are_alike(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
+    const SPELLING: &[Field] = &[Field::RawBytes, Field::Eol];
+    let logs = [Log::default(), Log::default()];
+    let options = cx.options.unspelled();
+    let [cx_a, cx_b] = logs.each_ref().map(|log| Cx { options: &options, log });
+    let mut a = entries((a.0.read)(a.1, &cx_a)?);
+    let mut b = entries((b.0.read)(b.1, &cx_b)?);
+    loop {
+        let same = match (a.next(), b.next()) {
+            (None, None) => return Ok(true),
+            (Some(Ok(a)), Some(Ok(b))) if a.kind != b.kind => false,
+            (Some(Ok(a)), Some(Ok(b))) if a.kind == Kind::Session => {
+                a.node.get(Field::Leaf) == b.node.get(Field::Leaf)
+            }
+            (Some(Ok(a)), Some(Ok(b))) => a.node.is_same(&b.node, SPELLING),
+            _ => false,
+        };
+        if !same {
+            return Ok(false);
+        }
+    }
+}
+
+/// The entries of a session, and where it stands.
+fn entries(reader: Reader<'_>) -> impl Iterator<Item = Result<Record>> {
+    let counts = |record: &Record| record.is_node() || record.node.get(Field::Leaf).is_some();
+    reader
+        .map(|item| item.map(|at| at.value))
+        .filter(move |item| item.as_ref().map_or(true, counts))
+}
+
+fn is_no_fault_of_the_session(error: &Error) -> bool {
+    const OUTSIDE: &[Code] =
+        &[Code::Io, Code::OutputName, Code::NoName, Code::Exists, Code::OutputTaken];
+    OUTSIDE.contains(&error.code())
+}

@@ -1,0 +1,270 @@
+//! A canonical stream that goes to the format that it comes from.
+//!
+//! Where that does not say what the stream says, the stream is taken for a file that was edited
+//! abroad: what its format makes of it goes to a third format, as any session does, and the stream
+//! goes there, too. What differs there is what was edited, and comes home as such.
+
+use super::{are_same, encoding_of, finish, is_as_told, is_no_fault_of_the_session, says_there};
+use crate::context;
+use crate::convert::{plainly, say_losses, written};
+use crate::diagnostic::{Code, Diagnostic, Fate, Log};
+use crate::error::Result;
+use crate::format::{Cx, Format, Options, Parts, Reader, Sink};
+use crate::formats::{FORMATS, Spec, canonical};
+use crate::ids::hash;
+use crate::json::Json;
+use crate::migrate::Outcome;
+use crate::position::Located;
+use crate::record::{Field, Kind, Record};
+use crate::residue::{Merged, Stage, Staged, between};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// Writes a stream in the format that it comes from.
+///
+/// # Errors
+/// If reading or writing fails, or the stream says what its format cannot.
+pub fn stream(
+    version: u32,
+    to: Spec,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Outcome> {
+    parts.keep()?;
+    let from = (&canonical::FORMAT, version);
+    let log = Log::default();
+    let inner = Cx { options: cx.options, log: &log };
+    let mut stage = Stage::tentative(sink);
+    let done = match written(from, to, parts, &mut stage, None, &inner) {
+        Ok(done) => done,
+        Err(error) => {
+            cx.log.take_over(log);
+            return Err(error);
+        }
+    };
+    if speaks(parts, cx) && !is_as_told(to, parts, &mut stage, &inner)? {
+        let mut linked = linked(parts, &mut stage, cx)?;
+        let parts = linked.as_mut().map_or(parts, |linked| linked);
+        if !is_as_told(to, parts, &mut stage, &inner)? {
+            let made = stage.whole()?;
+            drop(stage);
+            return mended(to, made, parts, sink, cx);
+        }
+    }
+    cx.log.take_over(log);
+    finish(to, stage, cx).map(|()| done)
+}
+
+/// Whether it is known what a stream says to a model, and that is anything.
+fn speaks(parts: &mut dyn Parts, cx: &Cx<'_>) -> bool {
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let sent = context::sent(&canonical::FORMAT, parts, &quiet, &quiet);
+    sent.is_ok_and(|mut sent| sent.next().is_some())
+}
+
+/// Writes a stream that its format does not tell as it is.
+fn mended(
+    to: Spec,
+    mut made: Staged,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Outcome> {
+    let said = Log::default();
+    if let Some(mut closed) = closed(to, parts, sink, &Cx { options: cx.options, log: &said })?
+        && let Some(done) = told(to, &mut closed, said, sink, cx)?
+    {
+        return Ok(done);
+    }
+    let via = through(to);
+    let (mut shown, again) = retold(to, via, &mut made, parts, sink, cx)?;
+    if let Some(Merged { parts: mut again, said, .. }) = again
+        && let Some(done) = told(to, &mut again, said, sink, cx)?
+    {
+        return Ok(done);
+    }
+    // What refers to a message that is gone is told of, and may be all that is wrong.
+    if are_same(to, &mut made, parts, cx)? {
+        return plainly(&canonical::FORMAT, 1, to, parts, sink, cx);
+    }
+    let message = "the stream says what its own format cannot, so that all that it says is written \
+                   anew, and nothing else of it";
+    cx.report(Diagnostic::new(Code::NotAsTold, message));
+    let done = plainly(via.format, via.version().number, to, &mut shown, sink, cx)?;
+    lost(parts, to, cx)?;
+    Ok(done)
+}
+
+/// Writes a stream if it says in the format what it says.
+fn told(
+    to: Spec,
+    parts: &mut dyn Parts,
+    said: Log,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Option<Outcome>> {
+    let log = Log::default();
+    let mut stage = Stage::tentative(sink);
+    let inner = Cx { options: cx.options, log: &log };
+    let Some(done) = says_there(to, parts, &mut stage, &inner)? else { return Ok(None) };
+    cx.log.take_over(said);
+    cx.log.take_over(log);
+    finish(to, stage, cx)?;
+    Ok(Some(done))
+}
+
+/// Counts what of a stream is not said to a model.
+fn lost(parts: &mut dyn Parts, to: Spec, cx: &Cx<'_>) -> Result<()> {
+    let (log, seen) = (Log::default(), Log::default());
+    for item in (canonical::FORMAT.read)(parts, &Cx { options: cx.options, log: &seen })? {
+        let record = item?.value;
+        if !record.is_node() && record.kind != Kind::Session {
+            log.count(Fate::Dropped, record.kind.name());
+        }
+    }
+    say_losses(to, &Cx { options: cx.options, log: &log });
+    cx.log.take_over(log);
+    Ok(())
+}
+
+/// The stream with its turns counted anew, where some were taken out, or all that was said in them.
+fn closed(
+    to: Spec,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Option<Staged>> {
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let Some(places) = places((canonical::FORMAT.read)(parts, &quiet)?)? else { return Ok(None) };
+    let counted = rewritten(parts, sink, &quiet, &mut |record| {
+        let is_turn = record.kind == Kind::Turn;
+        let field = if is_turn { Field::Number } else { Field::Turn };
+        let Some(old) = number(record, field) else { return true };
+        match places.get(&old) {
+            Some(place) => record.node.set(field, Json::number(*place)),
+            None if is_turn => cx.log.count(Fate::Dropped, "turn in which nothing is said"),
+            None => {}
+        }
+        !is_turn || places.contains_key(&old)
+    });
+    say_losses(to, cx);
+    counted.map(Some)
+}
+
+/// The stream with each entry whose parent is gone behind the one before it: who deletes an entry
+/// means no other one.
+fn linked(parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Option<Staged>> {
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let (mut ids, mut parents) = (HashSet::new(), HashSet::new());
+    let print = |id: &Json| hash(id.as_bytes());
+    for item in (canonical::FORMAT.read)(parts, &quiet)? {
+        let node = item?.value.node;
+        ids.extend(node.json(Field::Id).map(print));
+        parents.extend(node.json(Field::Parent).filter(|parent| !parent.is_null()).map(print));
+    }
+    if parents.is_subset(&ids) {
+        return Ok(None);
+    }
+    let mut last = Json::constant("null");
+    let linked = rewritten(parts, sink, &quiet, &mut |record| {
+        if record.is_node() {
+            let parent = record.node.json(Field::Parent);
+            if parent.is_some_and(|parent| !parent.is_null() && !ids.contains(&print(parent))) {
+                record.node.set(Field::Parent, last.clone());
+            }
+            last = record.node.json(Field::Id).unwrap_or(&last).clone();
+        }
+        true
+    });
+    linked.map(Some)
+}
+
+/// The stream with some records changed, or left out where that says so.
+fn rewritten(
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+    change: &mut dyn FnMut(&mut Record) -> bool,
+) -> Result<Staged> {
+    let mut stage = Stage::trial(sink);
+    {
+        let version = &canonical::FORMAT.versions[0];
+        let mut writer = (canonical::FORMAT.write)(&mut stage, version, cx)?;
+        for item in (canonical::FORMAT.read)(parts, cx)? {
+            let Located { value: mut record, at } = item?;
+            if change(&mut record) {
+                writer.record(&Located { value: record, at })?;
+            }
+        }
+        writer.finish()?;
+    }
+    stage.whole()
+}
+
+/// The places of the turns in which something is said; `None` if that is all of them, and they are
+/// counted so.
+fn places(reader: Reader<'_>) -> Result<Option<BTreeMap<u64, u64>>> {
+    let (mut turns, mut said) = (Vec::<u64>::new(), BTreeSet::new());
+    for item in reader {
+        let record = item?.value;
+        match record.kind {
+            Kind::Turn => turns.push(number(&record, Field::Number).unwrap_or_default()),
+            Kind::Message => said.extend(number(&record, Field::Turn)),
+            _ => {}
+        }
+    }
+    let sorted = !turns.is_empty() && turns.is_sorted_by(|a, b| a < b);
+    if !sorted || said.iter().any(|turn| turns.binary_search(turn).is_err()) {
+        return Ok(None);
+    }
+    let places: BTreeMap<_, _> =
+        turns.iter().copied().filter(|t| said.contains(t)).zip(1..).collect();
+    let same = places.len() == turns.len() && places.iter().all(|(turn, place)| turn == place);
+    Ok((!same).then_some(places))
+}
+
+fn number(record: &Record, field: Field) -> Option<u64> {
+    record.node.json(field).and_then(Json::float).map(|number| number as u64)
+}
+
+/// The format in which a session of this one is looked at otherwise: one that holds all branches, if
+/// there is another.
+fn through(to: Spec) -> Spec {
+    let others = || FORMATS.iter().filter(|format| format.name != to.format.name);
+    let carries = |format: &&&'static Format| format.carrier.is_some();
+    let tree = others().filter(carries).find(|format| format.links());
+    let format = tree.or_else(|| others().find(carries));
+    Spec { format: format.copied().unwrap_or(&canonical::FORMAT), version: None }
+}
+
+/// The stream in a third format, and what its own made of it, with what it says there otherwise;
+/// `None` if that cannot be found out.
+fn retold(
+    to: Spec,
+    via: Spec,
+    made: &mut Staged,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<(Staged, Option<Merged>)> {
+    let log = Log::default();
+    let plain = Options { residue: false, compare: false, ..cx.options.clone() };
+    // What was written has its new paths.
+    let encoding = encoding_of(parts, cx)?;
+    let full = Options { residue: true, map_paths: Vec::new(), encoding, ..plain.clone() };
+    let mut show = |options: &Options, (format, version), parts: &mut dyn Parts| {
+        let mut stage = Stage::trial(sink);
+        plainly(format, version, via, parts, &mut stage, &Cx { options, log: &log })?;
+        stage.whole()
+    };
+    let mut shown = show(&plain, (&canonical::FORMAT, 1), parts)?;
+    let again = show(&full, (to.format, to.version().number), made)
+        .and_then(|mut was| between(via.format, &mut was, &mut shown, sink, cx));
+    match again {
+        Err(error) if is_no_fault_of_the_session(&error) => Err(error),
+        again => Ok((shown, again.unwrap_or(None))),
+    }
+}

@@ -1,0 +1,248 @@
+//! Streams that were edited, on their way to the format that they come from.
+
+mod common;
+
+use common::{Dir, files, own, read, testdata};
+use serde_json::{Value, json};
+use std::fs;
+
+/// A session of our own as a stream, record by record.
+struct Stream {
+    dir: Dir,
+    records: Vec<Value>,
+}
+
+impl Stream {
+    fn of(case: &str, name: &str) -> Self {
+        let dir = Dir::new();
+        dir.copy(case, name);
+        Self::in_folder(dir, name)
+    }
+
+    /// A session of Codelia's with two runs, and its state.
+    fn of_codelia() -> Self {
+        let dir = Dir::new();
+        let own =
+            |case: &str| files(&testdata().join("codelia/v1").join(case).join("in")).remove(0);
+        for (case, folder) in [("lamp", "sessions/2026/09/14"), ("state", "sessions/state")] {
+            let folder = dir.path("home").join(folder);
+            fs::create_dir_all(&folder).expect("a folder");
+            let file = own(case);
+            fs::copy(&file, folder.join(file.file_name().expect("a name"))).expect("a file");
+        }
+        Self::in_folder(dir, "home")
+    }
+
+    fn in_folder(dir: Dir, name: &str) -> Self {
+        let (code, said) = dir.exit(&["convert", "-t", "canonical", "--out-dir", "out", name]);
+        assert_eq!(code, 0, "{said}");
+        let text = String::from_utf8(read(&files(&dir.path("out"))[0])).expect("UTF-8");
+        let records = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        Self { dir, records }
+    }
+
+    /// The places of the messages of one role, in their order.
+    fn said_by(&self, role: &str) -> Vec<usize> {
+        let is = |record: &Value| record["kind"] == "message" && record["role"] == role;
+        (0..self.records.len()).filter(|at| is(&self.records[*at])).collect()
+    }
+
+    /// Takes records out; what followed them follows what they followed.
+    fn take_out(&mut self, is_out: impl Fn(&Value) -> bool) {
+        let (out, mut left): (Vec<_>, Vec<_>) = self.records.drain(..).partition(|r| is_out(r));
+        for record in &mut left {
+            while let Some(gone) =
+                out.iter().find(|gone| !gone["id"].is_null() && gone["id"] == record["parent"])
+            {
+                record["parent"] = gone["parent"].clone();
+            }
+        }
+        self.records = left;
+    }
+
+    /// Puts a question and its answer behind all messages.
+    fn ask(&mut self) {
+        let at = self.records.iter().rposition(|r| r["kind"] == "message").expect("a message");
+        let last = self.records[at]["id"].clone();
+        for (n, record) in [
+            json!({"kind": "message", "id": "ffff0001", "parent": last, "role": "user",
+                "content": "Any more?"}),
+            json!({"kind": "message", "id": "ffff0002", "parent": "ffff0001", "role": "assistant",
+                "content": "No more."}),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            self.records.insert(at + 1 + n, record);
+        }
+    }
+
+    /// Goes home to `folder`. Gives the exit code, and what was said.
+    fn home(&self, to: &str) -> (i32, String) {
+        let lines: String = self.records.iter().map(|record| format!("{record}\n")).collect();
+        self.dir.write("s.jsonl", lines.as_bytes());
+        self.dir.exit(&[
+            "convert",
+            "--fail-on",
+            "loss",
+            "-t",
+            to,
+            "--out-dir",
+            "home-again",
+            "s.jsonl",
+        ])
+    }
+
+    /// Whether the session says at home what the stream says.
+    fn says_the_same(&self) {
+        let (code, said) =
+            self.dir.exit(&["convert", "-t", "canonical", "--out-dir", "again", "home-again"]);
+        assert_eq!(code, 0, "{said}");
+        let again = files(&self.dir.path("again")).remove(0);
+        let (here, there) = (context(&self.dir, "s.jsonl"), context(&self.dir, &again.display()));
+        assert!(!here.is_empty());
+        assert_eq!(here, there);
+    }
+}
+
+/// What a session says to a model, the system's own words apart.
+fn context(dir: &Dir, file: &(impl ToString + ?Sized)) -> Vec<Value> {
+    let done = dir.run(&["context", "--as", "canonical", &file.to_string()]);
+    let context: Value = serde_json::from_slice(&done.stdout).expect("a context");
+    let messages = context["messages"].as_array().expect("messages").clone();
+    let told = |message: &Value| json!([message["role"], message["content"]]);
+    messages.iter().filter(|message| message["role"] != "system").map(told).collect()
+}
+
+#[test]
+fn a_turn_that_is_taken_out_takes_no_others_along() {
+    for (case, home) in
+        [("connectonion/v2/harbour", "connectonion@2"), ("connectonion/v1/seed", "connectonion@1")]
+    {
+        for number in [1, 2] {
+            let mut stream = Stream::of(case, "in.yaml");
+            let turns =
+                |stream: &Stream| stream.records.iter().filter(|r| r["kind"] == "turn").count();
+            let before = turns(&stream);
+            stream.take_out(|record| {
+                record["turn"] == number || (record["kind"] == "turn" && record["number"] == number)
+            });
+            if turns(&stream) == before {
+                // Turns of version 1 have no number of their own.
+                let mut seen = 0;
+                stream.records.retain(|record| {
+                    seen += i32::from(record["kind"] == "turn");
+                    record["kind"] != "turn" || seen != number
+                });
+            }
+            let (code, said) = stream.home(home);
+            assert_eq!(code, 0, "{case} {number}: {said}");
+            stream.says_the_same();
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_is_edited_where_it_is_restored_is_edited_in_its_turn() {
+    let mut stream = Stream::of("connectonion/v2/harbour", "in.yaml");
+    let answer = stream
+        .said_by("assistant")
+        .into_iter()
+        .rev()
+        .find(|at| stream.records[*at]["content"] == "Then it goes out at 0900. 😀");
+    let answer = answer.expect("the last answer");
+    assert_eq!(stream.records[answer]["synthesized"], true);
+    stream.records[answer]["content"] = json!("Then it goes out at 1000.");
+    let (code, said) = stream.home("connectonion@2");
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("s.jsonl: note[CY0622]"), "{said}");
+    let home = String::from_utf8(read(&files(&stream.dir.path("home-again"))[0])).expect("UTF-8");
+    let source = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    assert_eq!(home, source.replace("at 0900. 😀", "at 1000."));
+}
+
+#[test]
+fn what_is_asked_in_a_stream_is_asked_at_home() {
+    for (case, home) in
+        [("connectonion/v2/harbour", "connectonion@2"), ("connectonion/v1/seed", "connectonion@1")]
+    {
+        let mut stream = Stream::of(case, "in.yaml");
+        stream.ask();
+        let (code, said) = stream.home(home);
+        assert_eq!(code, 0, "{case}: {said}");
+        stream.says_the_same();
+    }
+    let mut stream = Stream::of_codelia();
+    stream.ask();
+    let (code, said) = stream.home("codelia@1");
+    assert_eq!(code, 0, "{said}");
+    stream.says_the_same();
+    let states = files(&stream.dir.path("home-again/s/sessions/state"));
+    assert!(String::from_utf8_lossy(&read(&states[0])).contains("Any more?"));
+}
+
+#[test]
+fn what_a_stream_cannot_say_at_home_is_written_anew_and_the_rest_is_told_as_lost() {
+    let mut stream = Stream::of_codelia();
+    let asked = *stream.said_by("user").last().expect("a question");
+    let last = stream.records[asked]["id"].clone();
+    let mut out = vec![last];
+    for record in &stream.records[asked + 1..] {
+        if record["kind"] == "message" {
+            out.push(record["id"].clone());
+        }
+    }
+    stream.take_out(|record| record["kind"] == "message" && out.contains(&record["id"]));
+    let (code, said) = stream.home("codelia@1");
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("error[CY0627]"), "{said}");
+    assert!(said.contains("cannot hold event") || said.contains("cannot hold request"), "{said}");
+    stream.says_the_same();
+}
+
+#[test]
+fn a_stream_that_nobody_edited_goes_home_without_a_word() {
+    let mut stream = Stream::of("connectonion/v2/harbour", "in.yaml");
+    // A program may spell it otherwise.
+    stream.records[0]["extra"].take();
+    stream.records[0].as_object_mut().expect("a session").remove("extra");
+    let (code, said) = stream.home("connectonion@2");
+    assert_eq!(code, 0, "{said}");
+    assert!(!said.contains("[CY"), "{said}");
+    stream.says_the_same();
+}
+
+/// Takes the turn with this question out of a file of pi's.
+fn cut_turn(text: &str, number: usize) -> String {
+    let mut lines: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let asked: Vec<usize> =
+        (0..lines.len()).filter(|at| lines[*at]["message"]["role"] == "user").collect();
+    let (from, to) = (asked[number], asked[number + 1]);
+    lines[to]["parentId"] = lines[from]["parentId"].clone();
+    lines.drain(from..to);
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn no_stop_on_the_way_home_takes_back_what_was_deleted() {
+    for (case, home) in
+        [("connectonion/v2/harbour", "connectonion@2"), ("connectonion/v1/seed", "connectonion@1")]
+    {
+        for stop in ["canonical", "connectonion@3", "agent-orchestrator@2", "codelia@1"] {
+            let dir = Dir::new();
+            dir.copy(case, "in.yaml");
+            let there = ["convert", "-t", "pi@3", "-o", "away.jsonl", "in.yaml"];
+            assert_eq!(dir.exit(&there).0, 0);
+            let away = fs::read_to_string(dir.path("away.jsonl")).expect("UTF-8");
+            dir.write("away.jsonl", cut_turn(&away, 0).as_bytes());
+            let (_, said) = dir.exit(&["convert", "-t", stop, "--out-dir", "b", "away.jsonl"]);
+            assert!(!said.contains("unchanged"), "{stop}: {said}");
+            let (_, said) = dir.exit(&["convert", "-t", home, "--out-dir", "c", "b"]);
+            let (_, said_too) = dir.exit(&["convert", "-t", "canonical", "--out-dir", "d", "c"]);
+            let back = files(&dir.path("d")).remove(0);
+            let (here, there) = (context(&dir, "away.jsonl"), context(&dir, &back.display()));
+            assert_eq!(here, there, "{case} {stop}: {said}{said_too}");
+        }
+    }
+}
