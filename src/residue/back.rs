@@ -13,6 +13,7 @@ use super::merge::Now;
 use super::pack::refused;
 use super::retold::{self, Retold, Turn, nth};
 use super::said::{Answer, agree, edits, respelled};
+use super::share::{self, Part, Parted};
 use super::shelf::Shelf;
 use super::tail::Tail;
 use super::turned::Turned;
@@ -22,7 +23,7 @@ use crate::format::Cx;
 use crate::formats::{Spec, canonical};
 use crate::json::Json;
 use crate::position::Position;
-use crate::record::{Called, Field, Kind, Node, Record};
+use crate::record::{Answers, Called, Field, Kind, Node, Record};
 use crate::times;
 use bytes::Bytes;
 use std::collections::{BTreeMap, HashMap};
@@ -55,6 +56,10 @@ pub struct Back<'n> {
     tail: Tail,
     cut: Cut,
     kin: Kin,
+    parted: Parted,
+    whole: Option<Answers>,
+    /// The last record of the file that was told of.
+    last: Option<u32>,
     /// What the file calls what is put next, and what is new before that.
     shown: (Vec<Json>, Option<Json>),
     /// What the session comes from.
@@ -104,6 +109,9 @@ impl<'n> Back<'n> {
             called: Called::default(),
             asked: Asked::default(),
             kin,
+            parted: Parted::default(),
+            whole: None,
+            last: None,
             shown: (Vec::new(), None),
             tail: Tail::default(),
             cut: Cut::default(),
@@ -122,6 +130,9 @@ impl<'n> Back<'n> {
         let fates = self.fates(item);
         let tag = named(item).into_iter().flatten().next().map(|(_, tag, _)| tag);
         self.cut.look(&template, tag, &fates);
+        if let (Some(of), [Fate::Edited(number)]) = (item.member(share::KEY), fates.as_slice()) {
+            self.parted.look(*number, &of);
+        }
         let edited = fates.iter().any(|fate| matches!(fate, Fate::Edited(_)));
         let gone = !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Deleted);
         if restored && gone {
@@ -258,13 +269,23 @@ impl<'n> Back<'n> {
 
     /// A record of the source that the file shows.
     fn told(&mut self, item: &Json, template: &Json, fates: &[Fate]) -> Result<()> {
-        let (bases, edited, last) = self.bases(fates)?;
+        let (mut bases, mut edited, last) = self.bases(fates)?;
         self.flush(last)?;
         self.shown = (Vec::new(), None);
         if self.kin.tree {
             let names = bases.iter().filter_map(|base| base.node.json(Field::Id).cloned());
-            let before = bases.first().and_then(|base| self.kin.new_before(base));
+            // What is new before an answer is new before the first part of it.
+            let first = bases.first().filter(|_| self.last != Some(last));
+            let before = first.and_then(|base| self.kin.new_before(base));
             self.shown = (names.collect(), before.cloned());
+        }
+        self.last = Some(last);
+        if let (Some(of), [base]) = (item.member(share::KEY), bases.as_mut_slice()) {
+            match self.parted.part(last, &of, base) {
+                Part::Gone => return self.deleted(template),
+                Part::Same => edited &= !edits(item, base, None).is_empty(),
+                Part::Edited => {}
+            }
         }
         let lines: Vec<Json> = bases.iter().map(line).collect();
         let filled = fill(template, &lines).and_then(|line| record(line).ok());
