@@ -205,6 +205,26 @@ fn a_seam_that_cannot_be_kept_is_told() {
 }
 
 #[test]
+fn no_interface_gets_a_call_before_the_results_of_another() {
+    let dir = orchestrated();
+    for form in ["openai", "anthropic"] {
+        let done = dir.run(&["context", "--as", form, "in/s.jsonl"]);
+        let said: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+        let messages = said["messages"].as_array().expect("a list");
+        let calls = match form {
+            "openai" => messages[1]["tool_calls"].as_array(),
+            _ => messages[1]["content"].as_array(),
+        };
+        assert_eq!(calls.map(Vec::len), Some(2), "{said}");
+        let wanted: &[&str] = match form {
+            "openai" => &["user", "assistant", "tool", "tool", "assistant"],
+            _ => &["user", "assistant", "user", "assistant"],
+        };
+        assert_eq!(roles(messages), wanted);
+    }
+}
+
+#[test]
 fn what_a_response_took_is_told_of_its_answer() {
     let dir = Dir::new();
     dir.write("in.jsonl", RUN.as_bytes());
