@@ -248,3 +248,14 @@ fn what_a_response_took_is_told_of_its_answer() {
     convert(&dir, &["codelia@1", "-o", "pi-back/in.jsonl", "pi/away.jsonl"]);
     assert_eq!(text(&dir, "pi-back"), RUN);
 }
+
+#[test]
+fn a_thought_that_nobody_may_read_is_none_that_is_said() {
+    let dir = Dir::new();
+    dir.write("in.jsonl", RUN.as_bytes());
+    convert(&dir, &["pi@3", "-o", "pi/away.jsonl", "in.jsonl"]);
+    let messages = messages(&text(&dir, "pi"));
+    let thought = &messages[1]["content"][0];
+    assert_eq!(thought["redacted"], true, "{thought}");
+    assert_eq!(thought["thinkingSignature"], "Eu0BSecret");
+}
