@@ -259,3 +259,44 @@ fn a_thought_that_nobody_may_read_is_none_that_is_said() {
     assert_eq!(thought["redacted"], true, "{thought}");
     assert_eq!(thought["thinkingSignature"], "Eu0BSecret");
 }
+
+/// pi takes up a session with the model of its last answer.
+#[test]
+fn an_answer_from_elsewhere_is_one_of_the_sessions_model_in_pi() {
+    for (said, model) in
+        [("", "m-2"), (r#""model": "m-1", "#, "m-1"), (r#""model": "m-3", "#, "m-3")]
+    {
+        let dir = Dir::new();
+        let answer = |text: &str, model: &str, id: &str, parent: &str| {
+            let usage = json!({"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2,
+                "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}});
+            let message = json!({"role": "assistant", "content": [{"type": "text", "text": text}], "api": "a",
+                "provider": format!("p-{model}"), "model": model, "usage": usage, "stopReason": "stop", "timestamp": 1});
+            json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2026-01-01T00:00:01.000Z", "message": message})
+        };
+        let question = json!({"type": "message", "id": "aaaaaaa1", "parentId": null, "timestamp": "2026-01-01T00:00:00.000Z",
+            "message": {"role": "user", "content": "hm?", "timestamp": 0}});
+        let header = r#"{"type":"session","version":3,"id":"5e551011-0000-4000-8000-000000000000","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}"#;
+        let first = answer("one", "m-1", "aaaaaaa2", "aaaaaaa1");
+        let second = answer("two", "m-2", "aaaaaaa3", "aaaaaaa2");
+        dir.write("in.jsonl", format!("{header}\n{question}\n{first}\n{second}\n").as_bytes());
+        if said.is_empty() {
+            convert(&dir, &["connectonion@3", "--out-dir", "away", "in.jsonl"]);
+            let new = r#"{"role": "assistant", "content": "three"}"#;
+            edit(&dir, "away", "\n  ]\n", &format!(",\n    {new}\n  ]\n"));
+        } else {
+            convert(&dir, &[HOME, "--out-dir", "away", "in.jsonl"]);
+            let log = text(&dir, "away");
+            let new = r#""parent_tool_use_id": null}"#;
+            let new = format!("{{\"content\": [{{\"text\": \"three\"}}], {said}{new}\n");
+            fs::write(only(&dir, "away"), log + &new).expect("a file");
+        }
+        convert(&dir, &["pi@3", "--out-dir", "back", "away"]);
+        let messages = messages(&text(&dir, "back"));
+        let last = messages.last().expect("an answer");
+        assert_eq!(last["model"], model, "{last}");
+        let provider = if model == "m-3" { "unknown".to_owned() } else { format!("p-{model}") };
+        assert_eq!(last["provider"], json!(provider), "{last}");
+        assert_eq!(last["usage"]["cost"]["total"], 0);
+    }
+}

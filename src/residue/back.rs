@@ -1,5 +1,6 @@
 //! Item by item from a file's records and its residue to the records of the source.
 
+mod models;
 mod new;
 
 use super::align::Tag;
@@ -26,6 +27,7 @@ use crate::position::Position;
 use crate::record::{Answers, Called, Field, Kind, Node, Record};
 use crate::times;
 use bytes::Bytes;
+use models::Models;
 use std::collections::{BTreeMap, HashMap};
 
 /// Makes the records of the source.
@@ -57,6 +59,7 @@ pub struct Back<'n> {
     cut: Cut,
     kin: Kin,
     parted: Parted,
+    models: Models,
     whole: Option<Answers>,
     /// The last record of the file that was told of.
     last: Option<u32>,
@@ -110,6 +113,7 @@ impl<'n> Back<'n> {
             asked: Asked::default(),
             kin,
             parted: Parted::default(),
+            models: Models::default(),
             whole: None,
             last: None,
             shown: (Vec::new(), None),
@@ -423,6 +427,7 @@ impl<'n> Back<'n> {
             record.node.set(Field::Leaf, leaf);
         }
         self.asked.told(&record);
+        self.models.told(&record);
         let ready = self.tail.take(record);
         ready.iter().try_for_each(|record| self.shelf.add(record))
     }

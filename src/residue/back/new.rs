@@ -182,6 +182,9 @@ impl Back<'_> {
         }
         let call = call_of(&record.node, &self.called);
         let home = self.home.filter(|_| is_said);
+        if home.is_some_and(|home| home.version().kinds.contains(&Kind::ModelChange)) {
+            self.models.complete(&mut record.node);
+        }
         let made = home.map(|home| at_home(home, call, &record)).unwrap_or_default();
         pass(&record.node, &mut self.called);
         let before_it = self.kin.before(&record).cloned();
