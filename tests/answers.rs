@@ -300,3 +300,21 @@ fn an_answer_from_elsewhere_is_one_of_the_sessions_model_in_pi() {
         assert_eq!(last["usage"]["cost"]["total"], 0);
     }
 }
+
+#[test]
+fn what_a_run_took_rides_along_to_where_it_was_told() {
+    let dir = Dir::new();
+    dir.copy("pi/v3/everything", "in.jsonl");
+    convert(&dir, &["connectonion@3", "-o", "away/run_1.yaml", "in.jsonl"]);
+    edit(&dir, "away", "timestamp: ", "tokens: 512\ncost: 1.25\nduration_ms: 77\ntimestamp: ");
+    let said = convert(&dir, &["pi@3", "-o", "home/in.jsonl", "away/run_1.yaml"]);
+    assert!(said.contains("totals"), "{said}");
+    convert(&dir, &["connectonion@3", "-o", "again/run_1.yaml", "home/in.jsonl"]);
+    let again = text(&dir, "again");
+    for line in ["tokens: 512", "cost: 1.25", "duration_ms: 77"] {
+        assert!(again.contains(line), "{again}");
+    }
+    let plain = ["convert", "-t", "pi@3", "--no-residue", "--fail-on", "loss", "-o", "plain.jsonl"];
+    let (code, said) = dir.exit(&[&plain[..], &["away/run_1.yaml"]].concat());
+    assert!(code == 1 && said.contains("session.totals"), "{said}");
+}

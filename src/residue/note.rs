@@ -243,6 +243,7 @@ const SET: &[Field] = &[
     Field::Model,
     Field::ThinkingLevel,
     Field::SystemPrompt,
+    Field::Totals,
 ];
 
 /// Whether a record of this kind is a session's, and the field one that a person sets.
