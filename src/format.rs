@@ -88,6 +88,9 @@ pub struct Format {
     pub native: Option<NativeFn>,
     /// The layout of files that hold one run, where the next one is another file.
     pub one_run: Option<&'static str>,
+    /// Whether an answer is one message, however many tools it calls. Where it is not, each call may
+    /// be a message of its own.
+    pub whole_answers: bool,
     /// Where its files have room for what they cannot express; `None` where they express all.
     pub carrier: Option<&'static Carrier>,
 }

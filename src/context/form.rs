@@ -59,9 +59,9 @@ pub enum Forming {
     /// The canonical one.
     Canonical(Joined),
     /// Chat Completions.
-    OpenAi(openai::Messages),
+    OpenAi(Joined, openai::Messages),
     /// Messages.
-    Anthropic(anthropic::Messages),
+    Anthropic(Joined, anthropic::Messages),
 }
 
 impl Forming {
@@ -70,8 +70,8 @@ impl Forming {
         match form {
             Form::Own => Self::Own,
             Form::Canonical => Self::Canonical(Joined::default()),
-            Form::OpenAi => Self::OpenAi(openai::Messages::default()),
-            Form::Anthropic => Self::Anthropic(anthropic::Messages::default()),
+            Form::OpenAi => Self::OpenAi(Joined::waiting(), openai::Messages::default()),
+            Form::Anthropic => Self::Anthropic(Joined::waiting(), anthropic::Messages::default()),
         }
     }
 
@@ -82,29 +82,39 @@ impl Forming {
             return;
         }
         let Some(sent) = context.sent(message) else { return };
-        let thinking = matches!(self, Self::Anthropic(_)) && sent.is(Field::Api, anthropic::API);
+        let thinking = matches!(self, Self::Anthropic(..)) && sent.is(Field::Api, anthropic::API);
         let Some(sent) = plain(&sent, thinking) else { return };
         match self {
-            Self::OpenAi(messages) => messages.add(&sent, list),
-            Self::Anthropic(messages) => messages.add(&sent, list),
-            Self::Canonical(messages) => {
-                let whole = messages.add(Position::default(), sent);
-                whole.into_iter().for_each(|(_, whole)| write_canonical(&whole, list));
+            Self::OpenAi(joined, _) | Self::Anthropic(joined, _) | Self::Canonical(joined) => {
+                let whole = joined.add(Position::default(), sent);
+                whole.into_iter().for_each(|(_, whole)| self.write(&whole, list));
             }
+            Self::Own => {}
+        }
+    }
+
+    fn write(&mut self, whole: &Node, list: &mut List) {
+        match self {
+            Self::OpenAi(_, messages) => messages.add(whole, list),
+            Self::Anthropic(_, messages) => messages.add(whole, list),
+            Self::Canonical(_) => write_canonical(whole, list),
             Self::Own => {}
         }
     }
 
     /// Writes what is left at the end of the messages.
     pub fn finish(&mut self, list: &mut List) {
-        match self {
-            Self::OpenAi(messages) => messages.show_images(list),
-            Self::Anthropic(messages) => messages.close_answers(list),
-            Self::Canonical(messages) => {
-                let last = messages.finish();
-                last.into_iter().for_each(|(_, last)| write_canonical(&last, list));
+        let last = match self {
+            Self::OpenAi(joined, _) | Self::Anthropic(joined, _) | Self::Canonical(joined) => {
+                joined.finish()
             }
-            Self::Own => {}
+            Self::Own => None,
+        };
+        last.into_iter().for_each(|(_, last)| self.write(&last, list));
+        match self {
+            Self::OpenAi(_, messages) => messages.show_images(list),
+            Self::Anthropic(_, messages) => messages.close_answers(list),
+            Self::Canonical(_) | Self::Own => {}
         }
     }
 
@@ -112,7 +122,7 @@ impl Forming {
     pub fn members(&self, context: &dyn Context) -> Vec<(&'static str, Vec<u8>)> {
         match self {
             Self::Own => context.settings(),
-            Self::Anthropic(messages) => {
+            Self::Anthropic(_, messages) => {
                 let system = messages.system();
                 system.map(|text| ("system", text.as_bytes().to_vec())).into_iter().collect()
             }

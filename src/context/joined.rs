@@ -1,24 +1,34 @@
 //! Answers that stand side by side, as one.
 //!
 //! Some programs write each block of an answer as a message of its own, others the whole. A model
-//! gets the same.
+//! gets the same. Interfaces take answers side by side, too, but no other one while calls wait for
+//! their results.
 
 use super::plain::add_block;
 use crate::position::Position;
-use crate::record::{Field, Node, Value};
+use crate::record::{Field, Node, Value, calls};
 
 /// Holds an answer back until it is whole.
 #[derive(Debug, Default)]
 pub struct Joined {
+    /// Whether only answers are joined whose calls wait.
+    waiting: bool,
     held: Option<(Position, Node)>,
 }
 
 impl Joined {
+    /// For an interface that takes other answers as they are.
+    pub fn waiting() -> Self {
+        Self { waiting: true, held: None }
+    }
+
     /// Takes a message as role and blocks. Gives the one before it, if that is whole now.
     pub fn add(&mut self, at: Position, message: Node) -> Option<(Position, Node)> {
         let is_answer = |node: &Node| node.is(Field::Role, "assistant");
         match &mut self.held {
-            Some((_, held)) if is_answer(held) && is_answer(&message) => {
+            Some((_, held))
+                if is_answer(held) && is_answer(&message) && (!self.waiting || calls(held)) =>
+            {
                 if let Some(Value::Nodes(list)) = held.get_mut(Field::Content) {
                     for block in message.nodes(Field::Content).unwrap_or_default() {
                         add_block(block, true, list);

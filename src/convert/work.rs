@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::format::{Carrier, Cx, Format, Named, NativeFn, Options, Parts, Sink};
 use crate::formats::{Spec, canonical};
 use crate::position::Located;
-use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::record::{Answers, Field, Kind, Node, Record, Value, block};
 use crate::residue::{Stage, Trace, note};
 
 /// So many records before a session wait until it is known where they come from.
@@ -21,6 +21,8 @@ pub struct Work<'a> {
     branch: Option<Branch>,
     /// What the writer was given, where that will be asked.
     trace: Option<Trace>,
+    /// Answers on their way into another format.
+    answers: Option<Answers>,
     /// What the session was read from at first.
     source: Option<String>,
     cx: &'a Cx<'a>,
@@ -38,7 +40,7 @@ impl<'a> Work<'a> {
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
         let branch = if to.version().tree { None } else { Branch::of(from, to, parts, cx)? };
-        Ok(Self { from, to, branch, trace: None, source: None, cx })
+        Ok(Self { from, to, branch, trace: None, answers: None, source: None, cx })
     }
 
     /// Writes the records.
@@ -68,29 +70,41 @@ impl<'a> Work<'a> {
             }
             let lead: Vec<_> = lead.take().into_iter().flatten().collect();
             let lead = if began { self.own(lead) } else { lead };
-            let trace = &mut self.trace;
-            let mut pass = |number, record: &Located<Record>| {
-                trace.iter_mut().for_each(|trace| trace.passed(number, &record.value));
-                writer.record(record)
+            let Self { trace, answers, branch, cx, .. } = self;
+            let mut pass = |number, record: Located<Record>| {
+                let more = answers.as_ref().is_some_and(|a| a.goes_on(&record.value));
+                if more {
+                    cx.log.count(Fate::Dropped, "seam between parts of an answer");
+                }
+                trace.iter_mut().for_each(|trace| trace.passed(number, &record.value, more));
+                match answers {
+                    Some(answers) => {
+                        let mut ready = answers.take(record).into_iter().flatten();
+                        ready.try_for_each(|record| writer.record(&record))
+                    }
+                    None => writer.record(&record),
+                }
             };
-            lead.iter().try_for_each(|(number, record)| pass(*number, record))?;
-            let Some(branch) = &mut self.branch else {
-                pass(number, &located)?;
+            lead.into_iter().try_for_each(|(number, record)| pass(number, record))?;
+            let Some(branch) = branch else {
+                pass(number, located)?;
                 continue;
             };
             if !located.value.is_node() {
-                pass(number, &located)?;
+                pass(number, located)?;
                 let (number, before) = if began { branch.before() } else { (0, Vec::new()) };
-                before.iter().try_for_each(|said| pass(number, said))?;
+                before.into_iter().try_for_each(|said| pass(number, said))?;
             } else {
                 branch.take(number, located, cx.log);
                 while let Some((number, node)) = branch.ready(cx.log) {
-                    pass(number, &node)?;
+                    pass(number, node)?;
                 }
             }
         }
         // Without a session the writer says what is missing.
         lead.into_iter().flatten().try_for_each(|(_, record)| writer.record(&record))?;
+        let last = self.answers.as_mut().and_then(Answers::finish);
+        last.iter().try_for_each(|record| writer.record(record))?;
         writer.finish()?;
         Ok(count)
     }
@@ -114,10 +128,14 @@ impl<'a> Work<'a> {
         }
         let name = self.source.as_deref().unwrap_or_default().split('@').next();
         let held = [self.to.format.name, canonical::FORMAT.name];
-        if !held.contains(&name.unwrap_or_default())
-            && self.to.format.name != canonical::FORMAT.name
-            && let Some(Value::Node(file)) = record.node.take(Field::File)
+        if held.contains(&name.unwrap_or_default()) || self.to.format.name == canonical::FORMAT.name
         {
+            return;
+        }
+        let responses = self.to.version().kinds.contains(&Kind::Response);
+        let joins = self.to.format.whole_answers;
+        self.answers.get_or_insert_with(|| Answers::new(joins, responses));
+        if let Some(Value::Node(file)) = record.node.take(Field::File) {
             let lost = |field: Field| format!("session.file.{}", field.name());
             file.fields().for_each(|field| self.cx.log.count(Fate::Dropped, &lost(field)));
         }

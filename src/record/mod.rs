@@ -15,11 +15,13 @@
 //! assert_eq!(hello.node.text(Field::Content).as_deref(), Some("Hello"));
 //! ```
 
+mod answers;
 mod called;
 mod field;
 mod kind;
 mod node;
 
+pub use answers::{Answers, calls};
 pub use called::Called;
 pub use field::{Field, Shape};
 pub use kind::{BLOCKS, COMMON, GROUPS, Kind};

@@ -22,6 +22,18 @@ pub struct Atom {
     tag: Tag,
 }
 
+impl Atom {
+    /// What is told.
+    pub fn print(&self) -> u64 {
+        self.print
+    }
+
+    /// The answer that tells it, by its record's number.
+    pub fn answer(&self) -> Option<u32> {
+        self.tag.is_answer().then_some(self.record)
+    }
+}
+
 /// What a record is, as far as records of different formats can stand for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub char);
@@ -47,6 +59,11 @@ impl Tag {
             Kind::Extension => 'E',
             _ => 'o',
         })
+    }
+
+    /// Whether it is that of an answer.
+    pub fn is_answer(self) -> bool {
+        self.0 == 'a'
     }
 
     /// Records stand in one order with those of their own class only: some formats tell of all

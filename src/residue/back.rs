@@ -1,5 +1,6 @@
 //! Item by item from a file's records and its residue to the records of the source.
 
+mod models;
 mod new;
 
 use super::align::Tag;
@@ -13,6 +14,7 @@ use super::merge::Now;
 use super::pack::refused;
 use super::retold::{self, Retold, Turn, nth};
 use super::said::{Answer, agree, edits, respelled};
+use super::share::{self, Part, Parted};
 use super::shelf::Shelf;
 use super::tail::Tail;
 use super::taken::Taken;
@@ -22,9 +24,10 @@ use crate::error::Result;
 use crate::format::Cx;
 use crate::formats::{Spec, canonical};
 use crate::json::Json;
-use crate::record::{Called, Field, Kind, Node, Record};
+use crate::record::{Answers, Called, Field, Kind, Node, Record};
 use crate::times;
 use bytes::Bytes;
+use models::Models;
 use std::collections::{BTreeMap, HashMap};
 
 /// Makes the records of the source.
@@ -57,6 +60,11 @@ pub struct Back<'n> {
     tail: Tail,
     cut: Cut,
     kin: Kin,
+    parted: Parted,
+    models: Models,
+    whole: Option<Answers>,
+    /// The last record of the file that was told of.
+    last: Option<u32>,
     /// What the file calls what is put next, and what is new before that.
     shown: (Vec<Json>, Option<Json>),
     /// What the session comes from.
@@ -108,6 +116,10 @@ impl<'n> Back<'n> {
             asked: Asked::default(),
             taken: Taken::default(),
             kin,
+            parted: Parted::default(),
+            models: Models::default(),
+            whole: None,
+            last: None,
             shown: (Vec::new(), None),
             tail: Tail::default(),
             cut: Cut::default(),
@@ -126,6 +138,9 @@ impl<'n> Back<'n> {
         let fates = self.fates(item);
         let tag = named(item).into_iter().flatten().next().map(|(_, tag, _)| tag);
         self.cut.look(&template, tag, &fates);
+        if let (Some(of), [Fate::Edited(number)]) = (item.member(share::KEY), fates.as_slice()) {
+            self.parted.look(*number, &of);
+        }
         let gone = !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Deleted);
         // A question that its turn tells, too, would be restored from there.
         let asked = tag == Some(Tag('u'));
@@ -281,13 +296,23 @@ impl<'n> Back<'n> {
 
     /// A record of the source that the file shows.
     fn told(&mut self, item: &Json, template: &Json, fates: &[Fate]) -> Result<()> {
-        let (bases, edited, last) = self.bases(fates)?;
+        let (mut bases, mut edited, last) = self.bases(fates)?;
         self.flush(last)?;
         self.shown = (Vec::new(), None);
         if self.kin.tree || self.kin.stands() {
             let names = bases.iter().filter_map(|base| base.node.json(Field::Id).cloned());
-            let before = bases.first().and_then(|base| self.kin.new_before(base));
+            // What is new before an answer is new before the first part of it.
+            let first = bases.first().filter(|_| self.last != Some(last));
+            let before = first.and_then(|base| self.kin.new_before(base));
             self.shown = (names.collect(), before.cloned());
+        }
+        self.last = Some(last);
+        if let (Some(of), [base]) = (item.member(share::KEY), bases.as_mut_slice()) {
+            match self.parted.part(last, &of, base) {
+                Part::Gone => return self.deleted(template),
+                Part::Same => edited &= !edits(item, base, None).is_empty(),
+                Part::Edited => {}
+            }
         }
         let lines: Vec<Json> = bases.iter().map(line).collect();
         let filled = fill(template, &lines).and_then(|line| record(line).ok());
@@ -426,6 +451,7 @@ impl<'n> Back<'n> {
             record.node.set(Field::Leaf, leaf);
         }
         self.asked.told(&record);
+        self.models.told(&record);
         let ready = self.tail.take(record);
         ready.iter().try_for_each(|record| self.shelf.add(record))
     }

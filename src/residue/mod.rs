@@ -31,6 +31,7 @@ mod places;
 mod print;
 mod retold;
 mod said;
+mod share;
 mod shelf;
 mod stage;
 mod tail;

@@ -5,6 +5,7 @@ use super::fill::members;
 use super::outline::Outline;
 use super::pack::{Chunks, Packer};
 use super::print;
+use super::share::{self, Shares};
 use super::shelf::Shelf;
 use super::stage::Stage;
 use super::template::{Base, inside};
@@ -19,11 +20,21 @@ use crate::record::{Field, Kind, Node, Record, Value};
 #[derive(Default)]
 pub struct Trace {
     atoms: Vec<Atom>,
+    /// The last answer, and pieces of one with the piece before each.
+    answer: u32,
+    pieces: Vec<(u32, u32)>,
 }
 
 impl Trace {
-    /// The writer was given this record, in place of that one of the source.
-    pub fn passed(&mut self, number: u32, record: &Record) {
+    /// The writer was given this record, in place of that one of the source; `more` is one that
+    /// became part of the answer before it.
+    pub fn passed(&mut self, number: u32, record: &Record, more: bool) {
+        if more {
+            self.pieces.push((self.answer, number));
+        }
+        if Tag::of(record).is_answer() {
+            self.answer = number;
+        }
         atoms(record, number, &mut self.atoms);
     }
 }
@@ -57,7 +68,8 @@ pub fn note(
     if whole && target.source.as_deref() == from {
         return Ok(None);
     }
-    let pairs = pairs(&trace.atoms, &target.atoms);
+    let mut pairs = pairs(&trace.atoms, &target.atoms);
+    let shares = Shares::of(&mut pairs, &trace.pieces, &trace.atoms, &target.atoms);
     let mut packer = Packer::new(stage.room()?);
     derived(&mut target, to.format.links(), &pairs, &mut packer)?;
     let mut pairs = pairs.into_iter().peekable();
@@ -68,7 +80,7 @@ pub fn note(
         while let Some((_, base)) = pairs.next_if(|(record, _)| *record == number) {
             bases.push(base);
         }
-        target.told(&item?.value, &bases, &mut told)?;
+        target.told(&item?.value, (number, &bases), &shares, &mut told)?;
         packer.item(&told)?;
     }
     packer.finish().map(Some)
@@ -137,13 +149,24 @@ impl Target {
     }
 
     /// A record of the source as what these of the target do not tell of it.
-    fn told(&mut self, record: &Record, bases: &[u32], item: &mut Vec<u8>) -> Result<()> {
+    fn told(
+        &mut self,
+        record: &Record,
+        (number, bases): (u32, &[u32]),
+        shares: &Shares,
+        item: &mut Vec<u8>,
+    ) -> Result<()> {
         let mut line = Vec::with_capacity(USUAL);
         canonical::line(record, &mut line);
         line.pop();
         let line = Outline::of(line.into());
         let lines = bases.iter().map(|base| self.shelf.line(*base));
-        let base = Base::new(lines.collect::<Result<_>>()?);
+        let mut lines = lines.collect::<Result<Vec<_>>>()?;
+        let share = match (bases, lines.as_mut_slice()) {
+            ([base], [line]) => shares.take(number, *base, line)?,
+            _ => None,
+        };
+        let base = Base::new(lines);
         let mut object = Object::open(item);
         if let Some(first) = base.first() {
             let list = object.key("by");
@@ -152,6 +175,7 @@ impl Target {
                 self.name(*base, list);
             }
             list.push(b']');
+            share.iter().for_each(|share| object.member(share::KEY, share.as_bytes()));
             let counts = |field, bytes: &[u8]| {
                 differs(record, &line, field, bytes)
                     || is_set(record.kind, field)
@@ -233,6 +257,7 @@ const SET: &[Field] = &[
     Field::Model,
     Field::ThinkingLevel,
     Field::SystemPrompt,
+    Field::Totals,
 ];
 
 /// Whether a record of this kind is a session's, and the field one that a person sets.

@@ -161,7 +161,9 @@ pub fn edits(item: &Json, now: &Record, source: Option<&Node>) -> Vec<Field> {
         let held = node.fields().find(|field| field.name() == name);
         let Some(field) = held.or_else(|| Field::named(name.as_bytes()).next()) else { continue };
         known.push(field);
-        if print::of_field(node, field) != print.text() {
+        // Sums that the file had when it was made its own software computes again.
+        let own = source.is_none_or(|source| field != Field::Totals || source.get(field).is_some());
+        if own && print::of_field(node, field) != print.text() {
             edits.push(field);
         }
     }

@@ -84,6 +84,7 @@ pub static FORMAT: Format = Format {
     repair: repair::repair,
     native: Some(|named| format!("/{}", stem(named.stem))),
     one_run: None,
+    whole_answers: false,
     carrier: Some(&carrier::CARRIER),
 };
 

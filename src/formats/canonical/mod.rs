@@ -57,6 +57,7 @@ pub static FORMAT: Format = Format {
     repair: repair::repair,
     native: None,
     one_run: None,
+    whole_answers: false,
     carrier: None,
 };
 

@@ -5,6 +5,7 @@
 //! | role `system`, `user` | the same; parts of a content become blocks |
 //! | role `assistant` | the same; `tool_calls` are blocks behind what is said, arguments stay the JSON text that they are |
 //! | role `reasoning` | role `assistant` with one `thinking` block, layout `reasoning` |
+//! | `raw_item` of type `redacted_thinking` | `redacted`, with its `data` as signature |
 //! | role `tool` | one `tool_result` block |
 //! | part `image_url` with a `data:` URL | `image`; what stands beside the URL is `extra` |
 //! | part `document` | `document` |
@@ -75,7 +76,9 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         }
         Some("reasoning") => {
             node.set(Field::Type, block::type_of(block::THINKING));
-            extra.into_iter().for_each(|extra| node.set(Field::Extra, extra));
+            if !redacted(extra.as_ref(), &mut node) {
+                extra.into_iter().for_each(|extra| node.set(Field::Extra, extra));
+            }
             record.node.set(Field::Role, Json::constant("\"assistant\""));
             record.node.set(Field::Layout, THOUGHT);
             record.node.set(Field::Content, vec![node]);
@@ -93,6 +96,34 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         }
     }
     Ok(record)
+}
+
+/// Takes in what a provider keeps of a thought that nobody may read; false if there is anything
+/// else beside it.
+fn redacted(extra: Option<&Json>, thought: &mut Node) -> bool {
+    let data = extra.and_then(|extra| extra.member("raw_item")?.member("data"));
+    let Some(data) = data.filter(|data| data.as_bytes().starts_with(b"\"")) else { return false };
+    let mut hides = Node::default();
+    hides.set(Field::Redacted, Json::constant("true"));
+    hides.set(Field::Signature, data);
+    if hidden(&hides).as_ref() != extra {
+        return false;
+    }
+    hides.iter().for_each(|(field, value)| thought.set(field, value.clone()));
+    true
+}
+
+/// What is kept of such a thought.
+fn hidden(thought: &Node) -> Option<Json> {
+    let data = thought.json(Field::Signature).filter(|_| thought.is_true(Field::Redacted))?;
+    let mut out = Vec::new();
+    let mut object = Object::open(&mut out);
+    let mut item = Object::open(object.key("raw_item"));
+    item.member("type", b"\"redacted_thinking\"");
+    item.member("data", data.as_bytes());
+    item.close();
+    object.close();
+    Some(Json::checked(out.into()))
 }
 
 /// What a message of an assistant says and calls; false if a call is not of the known shape.
@@ -255,7 +286,8 @@ pub fn write(record: &Record, own: bool, out: &mut Vec<u8>) -> bool {
     if is("assistant") && node.is(Field::Layout, "reasoning") {
         object.member("role", b"\"reasoning\"");
         if let Some(thought) = first {
-            slots::write(REASONING, thought, extra(thought).as_ref(), None, &mut object);
+            let extra = extra(thought).or_else(|| hidden(thought).filter(|_| own));
+            slots::write(REASONING, thought, extra.as_ref(), None, &mut object);
         }
     } else if is("tool") {
         object.member("role", b"\"tool\"");

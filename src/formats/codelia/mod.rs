@@ -112,6 +112,7 @@ pub static FORMAT: Format = Format {
     repair: repair::repair,
     native: None,
     one_run: Some("run"),
+    whole_answers: false,
     carrier: Some(&carrier::CARRIER),
 };
 

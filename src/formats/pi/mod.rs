@@ -100,6 +100,7 @@ pub static FORMAT: Format = Format {
     repair: repair::repair,
     native: Some(native),
     one_run: None,
+    whole_answers: true,
     carrier: Some(&carrier::CARRIER),
 };
 

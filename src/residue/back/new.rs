@@ -5,7 +5,8 @@ use crate::diagnostic::{Code, Fate};
 use crate::error::Result;
 use crate::ids::hash;
 use crate::json::Json;
-use crate::record::{Field, Kind, Node, Record};
+use crate::position::{Located, Position};
+use crate::record::{Answers, Field, Kind, Node, Record};
 use crate::residue::asked::is_question;
 use crate::residue::home::{at_home, call_of, pass};
 use crate::residue::retold::{self, Turn};
@@ -86,7 +87,7 @@ impl Back<'_> {
                 continue;
             }
             match self.plain(record) {
-                Ok(record) => self.take_in(record, number)?,
+                Ok(record) => self.take_whole(record, number)?,
                 Err(what) => {
                     self.cx.log.count(Fate::Dropped, "message that is not sent");
                     let message = format!("{what} is not sent, and has no place at home");
@@ -94,7 +95,23 @@ impl Back<'_> {
                 }
             }
         }
+        let last = self.whole.as_mut().and_then(Answers::finish);
+        last.map_or(Ok(()), |last| self.take_in(last))?;
         self.settle()
+    }
+
+    /// Takes in what is new, answers in one piece where the source's format has them so.
+    fn take_whole(&mut self, value: Record, number: u32) -> Result<()> {
+        let at = Position { record: number.into(), ..Position::default() };
+        let (home, abroad) = (self.home, self.kin.abroad);
+        let same = home.map(|spec| spec.format.name) == abroad.map(|spec| spec.format.name);
+        let whole = self.whole.get_or_insert_with(|| {
+            let joins = home.is_some_and(|home| home.format.whole_answers);
+            let responses = home.is_none_or(|h| h.version().kinds.contains(&Kind::Response));
+            Answers::new(joins && !same, responses || same)
+        });
+        let ready = whole.take(Located { value, at });
+        ready.into_iter().flatten().try_for_each(|ready| self.take_in(ready))
     }
 
     /// Notes something that is said once for all times that it happens.
@@ -163,7 +180,8 @@ impl Back<'_> {
     }
 
     /// Takes in what is new.
-    fn take_in(&mut self, mut record: Record, number: u32) -> Result<()> {
+    fn take_in(&mut self, Located { value: mut record, at }: Located<Record>) -> Result<()> {
+        let number = at.record as u32;
         let before = self.time.clone();
         let is_said = record.kind == Kind::Message;
         let mut turn = None;
@@ -176,6 +194,9 @@ impl Back<'_> {
         }
         let call = call_of(&record.node, &self.called);
         let home = self.home.filter(|_| is_said);
+        if home.is_some_and(|home| home.version().kinds.contains(&Kind::ModelChange)) {
+            self.models.complete(&mut record.node);
+        }
         let made = home.map(|home| at_home(home, call, &record)).unwrap_or_default();
         pass(&record.node, &mut self.called);
         let before_it = self.kin.before(&record).cloned();

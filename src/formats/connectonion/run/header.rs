@@ -188,6 +188,16 @@ pub fn write(node: &Node, own: bool, out: &mut Vec<u8>) {
     }
 }
 
+/// Whether all sums that a session record tells of are a run's.
+#[must_use]
+pub fn has_totals(node: &Node) -> bool {
+    let is_line = |key: &[u8]| {
+        LINES.iter().any(|(name, target)| text::is(key, name) && matches!(target, Target::Total))
+    };
+    let totals = node.json(Field::Totals);
+    totals.is_some_and(|totals| totals.members().all(|(key, _)| is_line(key)))
+}
+
 fn value_line(key: &str, value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(key.as_bytes());
     out.extend_from_slice(b": ");

@@ -131,7 +131,6 @@ impl Run<'_> {
             None => {
                 let mut foreign = timed(node);
                 foreign.take(Field::Extra);
-                foreign.take(Field::Totals);
                 if foreign.json(Field::Agent).is_none() {
                     foreign.set(Field::Agent, super::super::agent(node));
                 }
@@ -157,6 +156,7 @@ impl Run<'_> {
         for field in node.fields() {
             let held = HEADER_FIELDS.contains(&field)
                 || (matches!(field, Field::Extra | Field::Totals) && own)
+                || (field == Field::Totals && header::has_totals(node))
                 || (field == Field::Created && created);
             if !held {
                 self.lost(&format!("session.{}", field.name()));
