@@ -123,6 +123,29 @@ fn a_stream_of_records_is_made_whole_like_its_source() {
     assert_eq!(text(&dir, "away"), text(&dir, "straight"));
 }
 
+/// Codelia forgets calls without results when a run was cancelled: its history parts between them.
+#[test]
+fn a_call_that_is_of_one_branch_only_is_part_of_no_answer_on_both() {
+    let message = |id: &str, parent: Value, role: &str, content: Value| json!({"kind": "message", "id": id, "parent": parent, "role": role, "content": content});
+    let call = |id: &str| json!([{"type": "tool_call", "id": id, "name": "sh", "arguments": "{}"}]);
+    let result = json!([{"type": "tool_result", "call": "c1", "name": "sh", "content": "slept"}]);
+    let stream = [
+        json!({"kind": "session", "source": "codelia@1", "id": "s-1", "created": "2026-02-10T10:00:00.000Z"}),
+        message("aaaaaaa1", Value::Null, "user", json!("sleep")),
+        message("aaaaaaa2", json!("aaaaaaa1"), "assistant", call("c1")),
+        message("aaaaaaa3", json!("aaaaaaa2"), "assistant", call("c2")),
+        message("aaaaaaa4", json!("aaaaaaa2"), "tool", result),
+    ];
+    let dir = Dir::new();
+    let lines: String = stream.iter().map(|line| format!("{line}\n")).collect();
+    dir.write("in.jsonl", lines.as_bytes());
+    convert(&dir, &["pi@3", "-o", "pi/away.jsonl", "in.jsonl"]);
+    let context = |file: &str| dir.run(&["context", "--as", "canonical", file]).stdout;
+    assert_eq!(context("pi/away.jsonl"), context("in.jsonl"));
+    let roles_of = messages(&text(&dir, "pi"));
+    assert_eq!(roles(&roles_of), ["user", "assistant", "assistant", "toolResult"]);
+}
+
 #[test]
 fn who_edits_one_call_of_an_answer_edits_its_piece() {
     for to in WHOLE {

@@ -1,6 +1,7 @@
 //! Conversion: between formats as records, within one format as bytes where that is possible.
 
 mod branch;
+mod forks;
 mod home;
 mod relocate;
 mod work;

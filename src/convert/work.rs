@@ -1,15 +1,17 @@
 //! The way of one session through its records.
 
 use super::branch::Branch;
+use super::forks::forks;
 use super::read;
 use crate::diagnostic::{Differences, Fate, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
-use crate::format::{Carrier, Cx, Format, Named, NativeFn, Options, Parts, Sink};
+use crate::format::{Carrier, Cx, Format, Named, NativeFn, Options, Parts, Sink, Writer};
 use crate::formats::{Spec, canonical};
 use crate::position::Located;
 use crate::record::{Answers, Field, Kind, Node, Record, Value, block};
 use crate::residue::{Stage, Trace, note};
+use std::collections::HashSet;
 
 /// So many records before a session wait until it is known where they come from.
 const LEAD: usize = 1000;
@@ -23,6 +25,7 @@ pub struct Work<'a> {
     trace: Option<Trace>,
     /// Answers on their way into another format.
     answers: Option<Answers>,
+    forks: HashSet<u64>,
     /// What the session was read from at first.
     source: Option<String>,
     cx: &'a Cx<'a>,
@@ -40,7 +43,8 @@ impl<'a> Work<'a> {
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
         let branch = if to.version().tree { None } else { Branch::of(from, to, parts, cx)? };
-        Ok(Self { from, to, branch, trace: None, answers: None, source: None, cx })
+        let forks = forks(from, to, parts, cx)?;
+        Ok(Self { from, to, branch, trace: None, answers: None, forks, source: None, cx })
     }
 
     /// Writes the records.
@@ -71,19 +75,9 @@ impl<'a> Work<'a> {
             let lead: Vec<_> = lead.take().into_iter().flatten().collect();
             let lead = if began { self.own(lead) } else { lead };
             let Self { trace, answers, branch, cx, .. } = self;
-            let mut pass = |number, record: Located<Record>| {
-                let more = answers.as_ref().is_some_and(|a| a.goes_on(&record.value));
-                if more {
-                    cx.log.count(Fate::Dropped, "seam between parts of an answer");
-                }
-                trace.iter_mut().for_each(|trace| trace.passed(number, &record.value, more));
-                match answers {
-                    Some(answers) => {
-                        let mut ready = answers.take(record).into_iter().flatten();
-                        ready.try_for_each(|record| writer.record(&record))
-                    }
-                    None => writer.record(&record),
-                }
+            let mut pass = |number, record| {
+                let on = (&mut *trace, &mut *answers);
+                give((number, record), on, writer.as_mut(), cx.log)
             };
             lead.into_iter().try_for_each(|(number, record)| pass(number, record))?;
             let Some(branch) = branch else {
@@ -134,7 +128,8 @@ impl<'a> Work<'a> {
         }
         let responses = self.to.version().kinds.contains(&Kind::Response);
         let joins = self.to.format.whole_answers;
-        self.answers.get_or_insert_with(|| Answers::new(joins, responses));
+        let forks = std::mem::take(&mut self.forks);
+        self.answers.get_or_insert_with(|| Answers::new(joins, responses, forks));
         if let Some(Value::Node(file)) = record.node.take(Field::File) {
             let lost = |field: Field| format!("session.file.{}", field.name());
             file.fields().for_each(|field| self.cx.log.count(Fate::Dropped, &lost(field)));
@@ -239,6 +234,27 @@ impl<'a> Work<'a> {
             Err(Failed::A(error) | Failed::B(error) | Failed::Show(error)) => return Err(error),
         }
         Ok(())
+    }
+}
+
+/// Gives a writer a record of this number, of an answer in pieces only the whole.
+fn give(
+    (number, record): (u32, Located<Record>),
+    (trace, answers): (&mut Option<Trace>, &mut Option<Answers>),
+    writer: &mut dyn Writer,
+    log: &Log,
+) -> Result<()> {
+    let more = answers.as_ref().is_some_and(|answers| answers.goes_on(&record.value));
+    if more {
+        log.count(Fate::Dropped, "seam between parts of an answer");
+    }
+    trace.iter_mut().for_each(|trace| trace.passed(number, &record.value, more));
+    match answers {
+        Some(answers) => {
+            let mut ready = answers.take(record).into_iter().flatten();
+            ready.try_for_each(|record| writer.record(&record))
+        }
+        None => writer.record(&record),
     }
 }
 

@@ -5,9 +5,10 @@
 //! it, so answers that stand side by side are one while calls of the first of them wait.
 
 use super::{Field, Kind, Node, Record, Value, block};
+use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Located;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Makes answers whole on their way into another format.
 #[derive(Debug, Default)]
@@ -16,6 +17,7 @@ pub struct Answers {
     joins: bool,
     /// Whether records that tell what an answer took have no place where this goes.
     tells: bool,
+    forks: HashSet<u64>,
     /// An answer whose calls wait.
     held: Option<Located<Record>>,
     /// By the names that pieces had, what the answer is called that they are part of.
@@ -31,17 +33,19 @@ const REFERENCES: &[Field] =
 
 impl Answers {
     /// For a format that has whole answers or not, and a record for a model's response or not.
+    /// Behind `forks`, which are hashes of identifiers, no answer goes on: there branches part.
     #[must_use]
-    pub fn new(joins: bool, has_responses: bool) -> Self {
-        Self { joins, tells: !has_responses, ..Self::default() }
+    pub fn new(joins: bool, has_responses: bool, forks: HashSet<u64>) -> Self {
+        Self { joins, tells: !has_responses, forks, ..Self::default() }
     }
 
     /// Whether a record is more of the answer that was taken before it.
     #[must_use]
     pub fn goes_on(&self, record: &Record) -> bool {
         let Some(held) = self.held.as_ref().filter(|_| is_answer(record)) else { return false };
-        let parent = record.node.json(Field::Parent);
-        parent.is_none_or(|parent| held.value.node.json(Field::Id) == Some(parent))
+        let (id, parent) = (held.value.node.json(Field::Id), record.node.json(Field::Parent));
+        let parts = id.is_some_and(|id| self.forks.contains(&hash(id.as_bytes())));
+        !parts && parent.is_none_or(|parent| id == Some(parent))
     }
 
     /// Takes the next record. Gives those that can go on, in their order.

@@ -298,15 +298,7 @@ impl<'n> Back<'n> {
     fn told(&mut self, item: &Json, template: &Json, fates: &[Fate]) -> Result<()> {
         let (mut bases, mut edited, last) = self.bases(fates)?;
         self.flush(last)?;
-        self.shown = (Vec::new(), None);
-        if self.kin.tree || self.kin.stands() {
-            let names = bases.iter().filter_map(|base| base.node.json(Field::Id).cloned());
-            // What is new before an answer is new before the first part of it.
-            let first = bases.first().filter(|_| self.last != Some(last));
-            let before = first.and_then(|base| self.kin.new_before(base));
-            self.shown = (names.collect(), before.cloned());
-        }
-        self.last = Some(last);
+        self.show(&bases, last);
         if let (Some(of), [base]) = (item.member(share::KEY), bases.as_mut_slice()) {
             match self.parted.part(last, &of, base) {
                 Part::Gone => return self.deleted(template),
@@ -362,6 +354,19 @@ impl<'n> Back<'n> {
         self.edited(&source, last, &edits);
         self.changed = true;
         self.put(source, true)
+    }
+
+    /// What is told next is what the file shows by these records, up to number `last`.
+    fn show(&mut self, bases: &[Record], last: u32) {
+        self.shown = (Vec::new(), None);
+        if self.kin.tree || self.kin.stands() {
+            let names = bases.iter().filter_map(|base| base.node.json(Field::Id).cloned());
+            // What is new before an answer is new before the first part of it.
+            let first = bases.first().filter(|_| self.last != Some(last));
+            let before = first.and_then(|base| self.kin.new_before(base));
+            self.shown = (names.collect(), before.cloned());
+        }
+        self.last = Some(last);
     }
 
     /// Sees to it that the source's software finds in an edited message what it looks for.
@@ -475,12 +480,9 @@ impl<'n> Back<'n> {
     }
 
     fn say(&self, code: Code, message: &str, number: Option<u32>) {
-        let found = Diagnostic::new(code, message);
         let place = number.and_then(|number| self.now.places.get(number as usize).copied());
-        self.cx.report(match place {
-            Some(place) => found.at(place),
-            None => found,
-        });
+        let found = Diagnostic::new(code, message);
+        self.cx.report(place.into_iter().fold(found, |found, place| found.at(place)));
     }
 }
 

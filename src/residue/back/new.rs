@@ -12,6 +12,7 @@ use crate::residue::home::{at_home, call_of, pass};
 use crate::residue::retold::{self, Turn};
 use crate::residue::said::{is_nothing, respelled, strangers};
 use crate::times;
+use std::collections::HashSet;
 
 /// Gives a session that says when it went on last the time of what is new. What a person laid out
 /// stays as it is, with what is not read of it.
@@ -108,7 +109,7 @@ impl Back<'_> {
         let whole = self.whole.get_or_insert_with(|| {
             let joins = home.is_some_and(|home| home.format.whole_answers);
             let responses = home.is_none_or(|h| h.version().kinds.contains(&Kind::Response));
-            Answers::new(joins && !same, responses || same)
+            Answers::new(joins && !same, responses || same, HashSet::new())
         });
         let ready = whole.take(Located { value, at });
         ready.into_iter().flatten().try_for_each(|ready| self.take_in(ready))

@@ -1,0 +1,41 @@
+//! Where the branches of a session part.
+
+use crate::diagnostic::Log;
+use crate::error::Result;
+use crate::format::{Cx, Format, Parts};
+use crate::formats::{Spec, canonical};
+use crate::ids::hash;
+use crate::json::Json;
+use crate::record::{Field, Kind};
+use std::collections::HashSet;
+
+/// Hashes of the identifiers of nodes that others follow than the next one: what of an answer
+/// stands behind such a node is not said on every branch. Only a tree of another format that has
+/// whole answers asks for them.
+///
+/// # Errors
+/// If the session cannot be read.
+pub fn forks(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<HashSet<u64>> {
+    let mut forks = HashSet::new();
+    if !to.version().tree || !to.format.whole_answers || from.name == to.format.name {
+        return Ok(forks);
+    }
+    parts.keep()?;
+    let log = Log::default();
+    let options = cx.options.unspelled();
+    let mut before = Json::constant("null");
+    for item in (from.read)(parts, &Cx { options: &options, log: &log })? {
+        let record = item?.value;
+        if record.kind == Kind::Session && from.name == canonical::FORMAT.name {
+            let source = record.node.text(Field::Source).unwrap_or_default();
+            if source.split('@').next() == Some(to.format.name) {
+                break;
+            }
+        }
+        let Some(id) = record.node.json(Field::Id).filter(|_| record.is_node()) else { continue };
+        let parent = record.node.json(Field::Parent).filter(|parent| **parent != before);
+        parent.into_iter().for_each(|parent| drop(forks.insert(hash(parent.as_bytes()))));
+        before = id.clone();
+    }
+    Ok(forks)
+}
