@@ -34,7 +34,7 @@ pub fn forks(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Res
         }
         let Some(id) = record.node.json(Field::Id).filter(|_| record.is_node()) else { continue };
         let parent = record.node.json(Field::Parent).filter(|parent| **parent != before);
-        parent.into_iter().for_each(|parent| drop(forks.insert(hash(parent.as_bytes()))));
+        forks.extend(parent.map(|parent| hash(parent.as_bytes())));
         before = id.clone();
     }
     Ok(forks)

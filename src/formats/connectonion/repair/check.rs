@@ -334,10 +334,12 @@ pub fn written(bytes: &[u8], kept: &[Range<usize>]) -> Vec<u8> {
         let start = out.len();
         out.extend_from_slice(bytes.get(range.clone()).unwrap_or_default());
         let item = bytes.trim_ascii_start().starts_with(b"-");
-        if start == 0 && range.start > 0 && item {
-            if let Some(place) = spaces(&out).checked_sub(2).and_then(|place| out.get_mut(place)) {
-                *place = b'-';
-            }
+        if start == 0
+            && range.start > 0
+            && item
+            && let Some(place) = spaces(&out).checked_sub(2).and_then(|place| out.get_mut(place))
+        {
+            *place = b'-';
         }
         if !out.ends_with(b"\n") {
             out.push(b'\n');
