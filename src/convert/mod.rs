@@ -47,7 +47,8 @@ pub fn run(
     let Some(mut merged) = merge(from, parts, sink, cx)? else {
         let home = source(from, version, parts, cx)?.filter(|_| is_stream(from));
         return match home.and_then(|home| Spec::parse(&home).ok()) {
-            Some(home) if home.format.name == to.format.name => {
+            // A line of a tree is one record, so that nothing else could say what that said.
+            Some(home) if home.format.name == to.format.name && !to.version().tree => {
                 let to = Spec { version: to.version.or(home.version), ..to };
                 home::stream(version, to, parts, sink, cx)
             }
