@@ -272,6 +272,50 @@ fn what_a_response_took_is_told_of_its_answer() {
     assert_eq!(text(&dir, "pi-back"), RUN);
 }
 
+/// Numbers beyond what a float holds are JSON, but what they come to is not.
+#[test]
+fn sums_are_numbers_however_much_was_taken() {
+    let dir = Dir::new();
+    let huge = RUN.replace(r#""input_tokens":30,"#, r#""input_tokens":1e999,"#);
+    dir.write("in.jsonl", huge.replace(r#","total_tokens":35"#, "").as_bytes());
+    dir.write(
+        "pieces.jsonl",
+        pieces_that_took(r#"{"input_tokens": 1e308, "total": -1e999}"#).as_bytes(),
+    );
+    for from in ["in", "pieces"] {
+        for to in WHOLE.iter().chain(&["agent-orchestrator@2", "codelia@1"]) {
+            let folder = format!("{from}-{to}");
+            convert(&dir, &[to, "--out-dir", &folder, &format!("{from}.jsonl")]);
+            let (code, said) = dir.exit(&["validate", &folder]);
+            assert_eq!(code, 0, "{folder}: {said}");
+            let text = text(&dir, &folder).replace(' ', "");
+            assert!(!text.contains(":inf") && !text.contains(":-inf"), "{folder}");
+        }
+    }
+}
+
+/// A stream with an answer in two pieces, each of which says what it took.
+fn pieces_that_took(usage: &str) -> String {
+    let record = |id: &str, parent: &str, role: &str, rest: &str| {
+        format!(
+            r#"{{"kind": "message", "id": "{id}", "parent": {parent}, "role": "{role}", {rest}}}"#
+        ) + "\n"
+    };
+    let piece = |id: &str, parent: &str| {
+        let call = format!(
+            r#"[{{"type": "tool_call", "id": "c{id}", "name": "sh", "arguments": "{{}}"}}]"#
+        );
+        record(id, parent, "assistant", &format!(r#""content": {call}, "usage": {usage}"#))
+    };
+    [
+        r#"{"kind": "session", "canonical": 1, "source": "pi@3", "id": "s-1"}"#.to_owned() + "\n",
+        record("a", "null", "user", r#""content": "look at both""#),
+        piece("b", r#""a""#),
+        piece("c", r#""b""#),
+    ]
+    .concat()
+}
+
 #[test]
 fn a_thought_that_nobody_may_read_is_none_that_is_said() {
     let dir = Dir::new();

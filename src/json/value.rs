@@ -43,6 +43,19 @@ impl Json {
         Self(value.to_string().into_bytes().into())
     }
 
+    /// A number that was worked out: the nearest one that JSON can say.
+    ///
+    /// ```
+    /// # use copyist::json::Json;
+    /// assert_eq!(Json::worked_out(2.5).as_bytes(), b"2.5");
+    /// assert_eq!(Json::worked_out(f64::INFINITY).float(), Some(f64::MAX));
+    /// ```
+    #[must_use]
+    pub fn worked_out(value: f64) -> Self {
+        let nearest = if value.is_nan() { 0.0 } else { value.clamp(f64::MIN, f64::MAX) };
+        Self(nearest.to_string().into_bytes().into())
+    }
+
     /// The spelling.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {

@@ -64,7 +64,7 @@ impl Answers {
         }
         self.rename(&mut record.node);
         match record.kind {
-            Kind::Request => self.asked = only(&record.node, &[Field::Provider, Field::Model]),
+            Kind::Request | Kind::Run => self.ask(&record.node),
             Kind::Response if self.tells => self.response(&record.node),
             _ => {}
         }
@@ -106,6 +106,14 @@ impl Answers {
         }
     }
 
+    /// Notes who is asked from here on, if a record says so.
+    fn ask(&mut self, node: &Node) {
+        let asked = only(node, &[Field::Provider, Field::Model]);
+        if !asked.is_empty() {
+            self.asked = asked;
+        }
+    }
+
     /// Notes what a response tells of its messages: the last one has what all of them took.
     fn response(&mut self, node: &Node) {
         self.told.clear();
@@ -114,6 +122,9 @@ impl Answers {
         for (place, message) in messages.iter().enumerate() {
             let mut told = self.asked.clone();
             if let Some(usage) = node.node(Field::Usage).filter(|_| place + 1 == messages.len()) {
+                let model = usage.json(Field::Extra).and_then(|extra| extra.member("model"));
+                let model = model.filter(|m| m.text().is_some_and(|m| !m.is_empty()));
+                model.into_iter().for_each(|model| told.set(Field::Model, model));
                 told.set(Field::Usage, apart(usage));
             }
             self.told.insert(message.clone(), told);
@@ -176,8 +187,8 @@ fn sum(a: &Node, b: &Node) -> Node {
         let both = match (value, b.get(field)) {
             (Value::Node(a), Some(Value::Node(b))) => Some(Value::Node(sum(a, b))),
             (Value::Json(a), Some(Value::Json(b))) => {
-                let both = a.float().zip(b.float()).map(|(a, b)| (a + b).to_string());
-                both.map(|both| Value::Json(Json::checked(both.into_bytes().into())))
+                let both = a.float().zip(b.float());
+                both.map(|(a, b)| Value::Json(Json::worked_out(a + b)))
             }
             (value, None) => Some(value.clone()),
             _ => None,
@@ -199,8 +210,7 @@ fn apart(usage: &Node) -> Node {
     let put_in = number(Field::InputTokens);
     let twice = number(Field::Total) == put_in + number(Field::OutputTokens);
     if cached > 0.0 && twice && cached <= put_in {
-        let rest = (put_in - cached).to_string();
-        told.set(Field::InputTokens, Json::checked(rest.into_bytes().into()));
+        told.set(Field::InputTokens, Json::worked_out(put_in - cached));
     }
     told
 }

@@ -32,7 +32,9 @@ use crate::json::text::to_base64;
 
 /// The names of content blocks, as [`Field::Type`] gives them.
 pub mod block {
+    use super::{Field, Node, Value};
     use crate::json::Json;
+
     /// Text.
     pub const TEXT: &str = "text";
     /// What a model thought before it spoke.
@@ -47,7 +49,7 @@ pub mod block {
     pub const TOOL_RESULT: &str = "tool_result";
     /// A block that is not understood; its `data` is the block as it stands in the source.
     pub const OPAQUE: &str = "opaque";
-    /// The value of [`Field::Type`](super::Field::Type) for one of these names.
+    /// The value of [`Field::Type`] for one of these names.
     #[must_use]
     pub fn type_of(name: &str) -> Json {
         // No allocation for what every block of every message has.
@@ -61,29 +63,29 @@ pub mod block {
     }
     /// A block of text.
     #[must_use]
-    pub fn text(text: Json) -> super::Node {
-        let mut node = super::Node::with_capacity(2);
-        node.set(super::Field::Type, type_of(TEXT));
-        node.set(super::Field::Text, text);
+    pub fn text(text: Json) -> Node {
+        let mut node = Node::with_capacity(2);
+        node.set(Field::Type, type_of(TEXT));
+        node.set(Field::Text, text);
         node
     }
     /// The texts among blocks as one.
     #[must_use]
-    pub fn all_text(blocks: &[super::Node]) -> Option<Json> {
-        let texts = blocks.iter().filter(|block| block.is(super::Field::Type, TEXT));
-        let texts = texts.filter_map(|block| block.json(super::Field::Text).cloned());
+    pub fn all_text(blocks: &[Node]) -> Option<Json> {
+        let texts = blocks.iter().filter(|block| block.is(Field::Type, TEXT));
+        let texts = texts.filter_map(|block| block.json(Field::Text).cloned());
         texts.reduce(|a, b| a.joined(&b))
     }
     /// What stands for a block where a format has no place for it: a person sees that something
     /// was there, and two different ones never look the same.
     #[must_use]
-    pub fn stand_in(block: &super::Node) -> super::Node {
+    pub fn stand_in(block: &Node) -> Node {
         let text = |field| block.text(field).unwrap_or_default();
-        let data = block.json(super::Field::Data).map(Json::normal).unwrap_or_default();
+        let data = block.json(Field::Data).map(Json::normal).unwrap_or_default();
         let print = crate::ids::hash(&data);
-        let what = match block.json(super::Field::Data).and_then(image_at) {
-            _ if block.is(super::Field::Type, DOCUMENT) => {
-                format!("document: {}", text(super::Field::MediaType))
+        let what = match block.json(Field::Data).and_then(image_at) {
+            _ if block.is(Field::Type, DOCUMENT) => {
+                format!("document: {}", text(Field::MediaType))
             }
             Some(url) => format!("image: {url}"),
             None => "block of another format".to_owned(),
@@ -107,9 +109,9 @@ pub mod block {
         let detail = only(extra, "image_url").and_then(|holder| only(&holder, "detail"));
         detail.is_some_and(|detail| detail.text().is_some())
     }
+
     /// Puts into a message what is said in its place.
-    pub fn replace(message: &mut super::Node, replacement: &super::Node) {
-        use super::{Field, Value};
+    pub fn replace(message: &mut Node, replacement: &Node) {
         let Some(content) = replacement.get(Field::Content) else { return };
         let is = |role| message.is(Field::Role, role);
         let (answer, listed) = (is("tool"), is("assistant") || is("tool"));
@@ -126,6 +128,7 @@ pub mod block {
             _ => message.set(Field::Content, content),
         }
     }
+
     /// Every name.
     pub const ALL: &[&str] = &[TEXT, THINKING, IMAGE, DOCUMENT, TOOL_CALL, TOOL_RESULT, OPAQUE];
 }

@@ -17,7 +17,6 @@ use super::said::{Answer, agree, edits, respelled};
 use super::share::{self, Part, Parted};
 use super::shelf::Shelf;
 use super::tail::Tail;
-use super::taken::Taken;
 use super::turned::{Repeated, Turned};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
@@ -56,7 +55,6 @@ pub struct Back<'n> {
     answer: Option<Answer>,
     called: Called,
     asked: Asked,
-    taken: Taken,
     tail: Tail,
     cut: Cut,
     kin: Kin,
@@ -114,7 +112,6 @@ impl<'n> Back<'n> {
             answer: None,
             called: Called::default(),
             asked: Asked::default(),
-            taken: Taken::default(),
             kin,
             parted: Parted::default(),
             models: Models::default(),

@@ -4,7 +4,7 @@ use super::merge::Now;
 use crate::context::{as_message, is_plain};
 use crate::error::Result;
 use crate::format::Context;
-use crate::formats::{Spec, canonical};
+use crate::formats::Spec;
 use crate::json::Json;
 use crate::record::{Field, Kind, Record};
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ impl Kin {
         if new.is_empty() || now.names.is_empty() {
             return Ok(kin);
         }
-        let session = canonical::record(&now.shelf.line(0)?)?;
+        let session = now.record(0)?;
         let source = session.node.text(Field::Source);
         kin.abroad = source.and_then(|source| Spec::parse(&source).ok());
         kin.tree = kin.abroad.is_some_and(|spec| spec.version().tree);

@@ -7,10 +7,9 @@ use super::merge::Now;
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::Result;
 use crate::format::Cx;
-use crate::formats::canonical;
 use crate::json::Json;
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Record};
+use crate::record::{Field, Kind};
 use crate::tree::{Path, Shape, Tree};
 use std::collections::BTreeMap;
 
@@ -82,7 +81,7 @@ impl Entries {
         let mut ordinals = Vec::with_capacity(now.names.len());
         let mut aside = Vec::with_capacity(now.names.len());
         for number in 0..now.names.len() as u32 {
-            let value = canonical::record(&now.shelf.line(number)?)?;
+            let value = now.record(number)?;
             if value.kind == Kind::Session {
                 leaf = value.node.json(Field::Leaf).cloned().or(leaf);
             }
@@ -104,7 +103,7 @@ impl Entries {
         });
         let is_entry = |number: &u32| matches!(self.ordinals.get(*number as usize), Some(Some(_)));
         let Some(last) = left.filter(is_entry).max() else { return Ok(None) };
-        let record: Record = canonical::record(&now.shelf.line(last)?)?;
+        let record = now.record(last)?;
         Ok(record.node.json(Field::Id).and_then(|id| self.tree.path(Some(id))))
     }
 }

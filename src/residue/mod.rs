@@ -35,7 +35,6 @@ mod share;
 mod shelf;
 mod stage;
 mod tail;
-mod taken;
 mod template;
 mod turned;
 

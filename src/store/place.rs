@@ -116,14 +116,22 @@ pub fn replace(file: Temporary, target: &Path, before: &Fingerprint) -> Result<(
         return Ok(());
     }
     // Whoever wrote may do so again before it has its place back.
-    while !Fingerprint::of(file.path())?.is_same_file(&new) {
-        if let Err(error) = swap(file.path(), target) {
+    match give_back(file.path(), target, &new) {
+        Ok(()) => Err(Error::request(Code::Changed, Code::Changed.title())),
+        Err(error) => {
             let newest = file.path().display().to_string();
             let _ = file.keep();
-            return Err(Error::io(format!("what was written meanwhile is {newest}"), error));
+            Err(Error::io(format!("what was written meanwhile is {newest}"), error))
         }
     }
-    Err(Error::request(Code::Changed, Code::Changed.title()))
+}
+
+/// Changes the names until `path` is that of the new file again.
+fn give_back(path: &Path, target: &Path, new: &Fingerprint) -> io::Result<()> {
+    while !Fingerprint::from(&fs::metadata(path)?).is_same_file(new) {
+        swap(path, target)?;
+    }
+    Ok(())
 }
 
 /// Gives two files each other's names.

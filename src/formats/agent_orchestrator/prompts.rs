@@ -277,8 +277,7 @@ impl Turn {
             }
         }
         let cost = usage.node(Field::Cost).and_then(|cost| cost.json(Field::Total)?.float());
-        let sum = cost.map(|cost| cost + self.cost.unwrap_or(0.0));
-        self.cost = sum.map(|sum| sum.clamp(f64::MIN, f64::MAX)).or(self.cost);
+        self.cost = cost.map(|cost| cost + self.cost.unwrap_or(0.0)).or(self.cost);
     }
 
     fn answered(&mut self, call: &Json) {
@@ -300,12 +299,12 @@ impl Turn {
             self.times.map_or(0, |(first, last)| last.as_millisecond() - first.as_millisecond());
         node.set(Field::Duration, Json::number(time.max(0).unsigned_abs()));
         node.set(Field::Turns, Json::number(self.answers));
-        let cost = self.cost.map(|cost| Json::checked(cost.to_string().into()));
+        let cost = self.cost.map(Json::worked_out);
         cost.into_iter().for_each(|cost| node.set(Field::TotalCost, cost));
         if !self.tokens.is_empty() {
             let mut usage = Node::default();
             for (field, number) in self.tokens {
-                usage.set(field, Json::checked(number.to_string().into()));
+                usage.set(field, Json::worked_out(number));
             }
             node.set(Field::Usage, usage);
         }

@@ -1,7 +1,6 @@
 //! Residue in run files: records of the type `x.copyist.residue`, which Codelia passes over, behind
 //! the header and the start of the run; one more, before the last record, says how many chunks there
-//! are,
-//! as does one in each other run.
+//! are, as does one in each other run.
 
 use crate::error::Result;
 use crate::format::{Beginning, Carrier, Load, Took, lines_of, spread, take_whole};

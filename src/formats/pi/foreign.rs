@@ -185,6 +185,6 @@ fn filled(node: &mut Node) {
     }
     if node.json(Field::Total).is_none() {
         let sum: f64 = TOKENS.iter().filter_map(|f| node.json(*f)?.float()).sum();
-        node.set(Field::Total, Json::checked(format!("{sum}").into_bytes().into()));
+        node.set(Field::Total, Json::worked_out(sum));
     }
 }

@@ -52,9 +52,6 @@ impl Back<'_> {
                 continue;
             }
             let place = self.place_of(&record);
-            if fresh && self.home.is_some_and(|home| !self.taken.is_told_by(home)) {
-                self.taken.tell(&mut record);
-            }
             if fresh {
                 if !matches!(place, Place::Residue | Place::Nowhere) {
                     let message = format!("{} is new", record.told());
