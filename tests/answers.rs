@@ -56,6 +56,16 @@ fn convert(dir: &Dir, args: &[&str]) -> String {
     said
 }
 
+/// A folder with the run of Codelia as `in.jsonl`, and its messages in pi, where they are in
+/// `pi/away.jsonl`.
+fn ran() -> (Dir, Vec<Value>) {
+    let dir = Dir::new();
+    dir.write("in.jsonl", RUN.as_bytes());
+    convert(&dir, &["pi@3", "-o", "pi/away.jsonl", "in.jsonl"]);
+    let messages = messages(&text(&dir, "pi"));
+    (dir, messages)
+}
+
 /// The one file of the session that this folder is of, or its log.
 fn only(dir: &Dir, folder: &str) -> std::path::PathBuf {
     let mut all = files(&dir.path(folder));
@@ -249,10 +259,7 @@ fn no_interface_gets_a_call_before_the_results_of_another() {
 
 #[test]
 fn what_a_response_took_is_told_of_its_answer() {
-    let dir = Dir::new();
-    dir.write("in.jsonl", RUN.as_bytes());
-    convert(&dir, &["pi@3", "-o", "pi/away.jsonl", "in.jsonl"]);
-    let messages = messages(&text(&dir, "pi"));
+    let (dir, messages) = ran();
     let took: Vec<&Value> =
         messages.iter().map(|message| &message["usage"]["totalTokens"]).collect();
     assert_eq!(took.iter().filter_map(|took| took.as_u64()).sum::<u64>(), 2255, "{took:?}");
@@ -278,18 +285,17 @@ fn sums_are_numbers_however_much_was_taken() {
     let dir = Dir::new();
     let huge = RUN.replace(r#""input_tokens":30,"#, r#""input_tokens":1e999,"#);
     dir.write("in.jsonl", huge.replace(r#","total_tokens":35"#, "").as_bytes());
-    dir.write(
-        "pieces.jsonl",
-        pieces_that_took(r#"{"input_tokens": 1e308, "total": -1e999}"#).as_bytes(),
-    );
+    dir.write("pieces.jsonl", pieces_that_took(r#"{"input": 1e308, "total": -1e999}"#).as_bytes());
     for from in ["in", "pieces"] {
         for to in WHOLE.iter().chain(&["agent-orchestrator@2", "codelia@1"]) {
             let folder = format!("{from}-{to}");
             convert(&dir, &[to, "--out-dir", &folder, &format!("{from}.jsonl")]);
             let (code, said) = dir.exit(&["validate", &folder]);
             assert_eq!(code, 0, "{folder}: {said}");
-            let text = text(&dir, &folder).replace(' ', "");
-            assert!(!text.contains(":inf") && !text.contains(":-inf"), "{folder}");
+            for file in files(&dir.path(&folder)) {
+                let text = String::from_utf8(read(&file)).expect("UTF-8").replace(' ', "");
+                assert!(!text.contains(":inf") && !text.contains(":-inf"), "{folder}");
+            }
         }
     }
 }
@@ -308,7 +314,8 @@ fn pieces_that_took(usage: &str) -> String {
         record(id, parent, "assistant", &format!(r#""content": {call}, "usage": {usage}"#))
     };
     [
-        r#"{"kind": "session", "canonical": 1, "source": "pi@3", "id": "s-1"}"#.to_owned() + "\n",
+        r#"{"kind": "session", "id": "s-1", "created": "2026-02-10T10:00:00.000Z"}"#.to_owned()
+            + "\n",
         record("a", "null", "user", r#""content": "look at both""#),
         piece("b", r#""a""#),
         piece("c", r#""b""#),
@@ -318,10 +325,7 @@ fn pieces_that_took(usage: &str) -> String {
 
 #[test]
 fn a_thought_that_nobody_may_read_is_none_that_is_said() {
-    let dir = Dir::new();
-    dir.write("in.jsonl", RUN.as_bytes());
-    convert(&dir, &["pi@3", "-o", "pi/away.jsonl", "in.jsonl"]);
-    let messages = messages(&text(&dir, "pi"));
+    let (_dir, messages) = ran();
     let thought = &messages[1]["content"][0];
     assert_eq!(thought["redacted"], true, "{thought}");
     assert_eq!(thought["thinkingSignature"], "Eu0BSecret");

@@ -4,10 +4,11 @@ mod common;
 
 use common::{
     Dir, as_javascript, converted, corpus, files, files_of, migrated, name, options, read,
-    recognise, session,
+    recognise, session, testdata,
 };
 use copyist::context::{Form, Request};
 use copyist::format::OnError;
+use copyist::formats::FORMATS;
 use copyist::ids::Choice;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -187,5 +188,36 @@ fn pi_opens_what_was_converted() {
                 Err(format!("pi sees {theirs} messages, we {ours}"))
             }
         });
+    }
+}
+
+/// Sessions from files and from streams of records, into every format and version.
+#[test]
+fn what_is_converted_is_valid() {
+    // Codelia's checks want an answer right behind its call; a person's text stands between.
+    let between = ("codelia@", "agent-orchestrator/v2/killed");
+    let (dir, testdata) = (Dir::in_memory(), testdata());
+    let specs = FORMATS.iter().flat_map(|format| {
+        format.versions.iter().map(|version| format!("{}@{}", format.name, version.number))
+    });
+    for spec in specs {
+        let mut convert = vec!["convert".into(), "-q".into(), "-t".into(), spec.clone()];
+        convert.extend(["--out-dir".into(), spec.clone()]);
+        let formats = ["pi", "connectonion", "agent-orchestrator", "codelia"];
+        convert.extend(formats.iter().map(|f| testdata.join(f).display().to_string()));
+        let (code, said) = dir.exit(&convert.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(code, 0, "{spec}: {said}");
+        let (_, said) = dir.said(&["validate", &spec]);
+        let known = |line: &&str| spec.starts_with(between.0) && line.contains(between.1);
+        let wrong: Vec<&str> = said
+            .lines()
+            .filter(|line| line.contains("error[") || line.contains(": invalid "))
+            .filter(|line| !known(line))
+            .collect();
+        assert!(wrong.is_empty(), "{spec}: {wrong:#?}");
+        assert!(
+            said.lines().filter(|line| line.contains(": valid ")).count() > 50,
+            "{spec}: {said}"
+        );
     }
 }

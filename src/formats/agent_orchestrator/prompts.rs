@@ -9,6 +9,8 @@ use super::wire::PROMPT;
 use crate::diagnostic::{Fate, Log};
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block as blocks};
+use crate::times;
+use jiff::Timestamp;
 
 /// Takes one line.
 pub type Put<'p> = &'p mut dyn FnMut(Vec<u8>);
@@ -36,7 +38,7 @@ struct Turn {
     /// Tokens by field.
     tokens: Vec<(Field, f64)>,
     cost: Option<f64>,
-    times: Option<(jiff::Timestamp, jiff::Timestamp)>,
+    times: Option<(Timestamp, Timestamp)>,
 }
 
 /// The tokens that a result sums up.
@@ -249,7 +251,7 @@ fn adapted(content: Option<&Value>, log: &Log) -> Option<Value> {
 
 impl Turn {
     fn time(&mut self, node: &Node) {
-        let Some(time) = node.text(Field::Time).and_then(|time| time.parse().ok()) else { return };
+        let Some(time) = node.json(Field::Time).and_then(times::read) else { return };
         self.times = Some((self.times.map_or(time, |(first, _)| first), time));
     }
 

@@ -14,6 +14,7 @@ use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use crate::times;
 use bytes::Bytes;
+use jiff::Timestamp;
 use std::io::Write;
 
 /// Opens a session for writing.
@@ -35,6 +36,7 @@ pub fn open<'a>(
         session: None,
         group: Vec::new(),
         prompts: Prompts::new(shape),
+        began: None,
         unreadable: None,
     }))
 }
@@ -53,6 +55,8 @@ struct Pair<'a> {
     group: Vec<Located<Record>>,
     /// The turns of a session from elsewhere.
     prompts: Prompts,
+    /// The first time that a record tells.
+    began: Option<Timestamp>,
     /// Metadata that could not be read, as they were.
     unreadable: Option<Vec<u8>>,
 }
@@ -71,6 +75,7 @@ struct Session {
 impl Writer for Pair<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
+        self.began = self.began.or_else(|| times::read(record.node.json(Field::Time)?));
         let Some((own, same)) = self.session.as_ref().map(|session| (session.own, session.same))
         else {
             return match record.kind {
@@ -104,9 +109,17 @@ impl Writer for Pair<'_> {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.flush_group();
-        let Some(session) = self.session.take() else {
+        let Some(mut session) = self.session.take() else {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         };
+        if !session.same && session.node.json(Field::Created).is_none() {
+            // The real scripts list a session without these as unknown.
+            let began = times::with_micros(self.began.unwrap_or(Timestamp::UNIX_EPOCH));
+            session.node.set(Field::Created, Json::string(&began));
+            if session.node.json(Field::Updated).is_none() {
+                session.node.set(Field::Updated, Json::string(&began));
+            }
+        }
         let log = &mut self.log;
         self.prompts.close(&mut |lines| log.line(None, &lines));
         self.log.finish()?;

@@ -134,6 +134,9 @@ impl Foreign {
             let blocks = if text.is_null() { Vec::new() } else { vec![block::text(text)] };
             node.set(Field::Content, blocks);
         }
+        if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
+            blocks.iter_mut().for_each(thought);
+        }
         let stop = if calls { "\"toolUse\"" } else { "\"stop\"" };
         for (field, usual) in [
             (Field::Api, UNKNOWN),
@@ -173,6 +176,16 @@ impl Foreign {
         if let Some(text) = said {
             result.set(Field::Content, vec![block::text(text)]);
         }
+    }
+}
+
+/// Gives a thought a text: pi takes that for granted, and has its own for what nobody may read
+/// (`providers/anthropic.ts`).
+fn thought(block: &mut Node) {
+    if block.is(Field::Type, block::THINKING) && block.json(Field::Thinking).is_none() {
+        let hidden = block.is_true(Field::Redacted);
+        let text = if hidden { "\"[Reasoning redacted]\"" } else { "\"\"" };
+        block.set(Field::Thinking, Json::constant(text));
     }
 }
 
