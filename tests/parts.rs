@@ -119,3 +119,34 @@ fn a_part_that_the_target_does_not_know_is_told_in_words_and_as_lost() {
         }
     }
 }
+
+/// What a model calls a tool with may be anything; interfaces want an object.
+#[test]
+fn arguments_are_an_object_where_that_is_wanted() {
+    let said = r#""arguments": "{\"port\": \"Brouwershaven\", \"day\": \"2026-03-09\"}""#;
+    let run = String::from_utf8(own("connectonion/v3/tides")).expect("UTF-8");
+    assert!(run.contains(said));
+    for (given, wanted, strange) in [
+        (r#""{not json""#, r#"{"arguments":"{not json"}"#, true),
+        (r#""[1]""#, r#"{"arguments":"[1]"}"#, true),
+        (r#""""#, "{}", false),
+        (r#""null""#, "{}", false),
+        (r#""{\"a\": 1}""#, r#"{"a":1}"#, false),
+    ] {
+        let source = run.replacen(said, &format!("\"arguments\": {given}"), 1).into_bytes();
+        for (target, key) in
+            [("pi@3", "arguments"), ("pi@1", "arguments"), ("agent-orchestrator@2", "input")]
+        {
+            let (away, findings) = to(&source, target, true);
+            let tight = String::from_utf8(away.clone()).expect("UTF-8").replace(": ", ":");
+            assert!(tight.contains(&format!("\"{key}\":{wanted}")), "{target}: {given}: {tight}");
+            let told = findings.losses.keys().any(|(_, path)| path.ends_with("arguments"));
+            assert_eq!(told, strange, "{target}: {given}: {:?}", findings.losses);
+            assert_same(
+                &to(&away, "connectonion@3", true).0,
+                &source,
+                &format!("{given} by {target}"),
+            );
+        }
+    }
+}

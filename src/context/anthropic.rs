@@ -87,7 +87,7 @@ fn write_block(part: &Node, out: &mut Vec<u8>) {
         object.member("type", b"\"tool_use\"");
         member_of(&mut object, "id", part, Field::Id);
         member_of(&mut object, "name", part, Field::Name);
-        input(part, &mut object);
+        object.member("input", block::arguments(part).0.as_bytes());
     } else if is(block::TOOL_RESULT) {
         object.member("type", b"\"tool_result\"");
         member_of(&mut object, "tool_use_id", part, Field::Call);
@@ -105,19 +105,6 @@ fn write_block(part: &Node, out: &mut Vec<u8>) {
         source.close();
     }
     object.close();
-}
-
-/// Arguments of a call, which must be an object.
-fn input(call: &Node, object: &mut Object<'_>) {
-    match call.json(Field::Arguments).map_or(&b""[..], Json::as_bytes) {
-        b"" | b"null" | b"\"\"" => object.member("input", b"{}"),
-        arguments if arguments.starts_with(b"{") => object.member("input", arguments),
-        other => {
-            let mut input = Object::open(object.key("input"));
-            input.member("arguments", other);
-            input.close();
-        }
-    }
 }
 
 const DATA: &[Row] = &[row("media_type", Field::MediaType), row("data", Field::Data)];

@@ -5,7 +5,7 @@ use crate::mapping::Object;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 
 /// A message as role and blocks: texts that stand side by side are one, a string is a block, the
-/// arguments of calls are values. `None` if nothing is said. With `thinking`, signed thoughts
+/// arguments of calls are objects. `None` if nothing is said. With `thinking`, signed thoughts
 /// stay, which their provider wants back.
 #[must_use]
 pub fn plain(message: &Node, thinking: bool) -> Option<Node> {
@@ -66,9 +66,7 @@ pub fn add_block(from: &Node, thinking: bool, list: &mut Vec<Node>) {
         }
     } else if is(block::TOOL_CALL) {
         let mut call = only(from, &[Field::Id, Field::Name]);
-        if let Some(arguments) = from.json(Field::Arguments) {
-            call.set(Field::Arguments, arguments.parsed().unwrap_or_else(|| arguments.clone()));
-        }
+        call.set(Field::Arguments, block::arguments(from).0);
         list.push(call);
     } else if is(block::TOOL_RESULT) {
         let mut result = only(from, &[Field::Call, Field::IsError]);

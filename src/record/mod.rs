@@ -110,6 +110,22 @@ pub mod block {
         detail.is_some_and(|detail| detail.text().is_some())
     }
 
+    /// The arguments of a call as the object that interfaces and other formats want, and whether
+    /// they had to be put into one because they are anything else.
+    #[must_use]
+    pub fn arguments(call: &Node) -> (Json, bool) {
+        let Some(given) = call.json(Field::Arguments) else { return (Json::constant("{}"), false) };
+        let parsed = given.parsed();
+        match parsed.as_ref().unwrap_or(given).as_bytes() {
+            b"null" | b"\"\"" => (Json::constant("{}"), false),
+            object if object.starts_with(b"{") => (parsed.unwrap_or_else(|| given.clone()), false),
+            _ => {
+                let object = [b"{\"arguments\":", given.as_bytes(), b"}"].concat();
+                (Json::checked(object.into()), true)
+            }
+        }
+    }
+
     /// Puts into a message what is said in its place.
     pub fn replace(message: &mut Node, replacement: &Node) {
         let Some(content) = replacement.get(Field::Content) else { return };

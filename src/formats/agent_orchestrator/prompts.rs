@@ -237,8 +237,11 @@ fn adapted(content: Option<&Value>, log: &Log) -> Option<Value> {
                 node.take(field);
             }
         }
-        let arguments = node.json(Field::Arguments).and_then(Json::parsed);
-        if let Some(arguments) = arguments.filter(|value| value.as_bytes().starts_with(b"{")) {
+        if name == blocks::TOOL_CALL {
+            let (arguments, strange) = blocks::arguments(&node);
+            if strange {
+                log.count(Fate::Dropped, &format!("message.content.*.{name}.arguments"));
+            }
             node.set(Field::Arguments, arguments);
         }
         if let Some(inner) = adapted(node.get(Field::Content), log) {

@@ -235,8 +235,13 @@ impl Runs<'_> {
         let model = answer.node.json(Field::Model).or(self.session.json(Field::Model));
         let model = model.filter(|model| model.text().is_some());
         let model = model.map_or(&b"\"\""[..], Json::as_bytes);
+        let parts = [Field::InputTokens, Field::OutputTokens];
+        for field in parts {
+            if usage.json(field).is_none() {
+                usage.set(field, Json::constant("0"));
+            }
+        }
         if usage.json(Field::Total).is_none() {
-            let parts = [Field::InputTokens, Field::OutputTokens];
             let parts = parts.iter().filter_map(|field| usage.json(*field)?.float());
             usage.set(Field::Total, Json::number(parts.sum::<f64>().max(0.0) as u64));
         }

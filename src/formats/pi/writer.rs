@@ -409,14 +409,14 @@ fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
     if node.take(Field::Extra).is_some() {
         lost(&format!("{path}extra"));
     }
-    let given = node.json(Field::Arguments);
-    let parsed = given.and_then(Json::parsed);
-    let is_object = |value: &&Json| value.as_bytes().starts_with(b"{");
-    // pi writes every line anew when it forks: what is not as it spells a value would come home as
-    // if it had been edited.
-    if let Some(arguments) = parsed.as_ref().or(given).filter(is_object) {
-        let arguments = Json::checked(arguments.normal().into());
-        node.set(Field::Arguments, arguments);
+    if node.is(Field::Type, block::TOOL_CALL) {
+        let (arguments, strange) = block::arguments(node);
+        if strange {
+            lost(&format!("{path}arguments"));
+        }
+        // pi writes every line anew when it forks: what is not as it spells a value would come home
+        // as if it had been edited.
+        node.set(Field::Arguments, Json::checked(arguments.normal().into()));
     }
     if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
         for block in blocks {
