@@ -254,6 +254,11 @@ pub trait Context {
     /// Second showing: the record with all edits, if it counts.
     fn message(&mut self, position: u32, record: &Record) -> Option<Record>;
 
+    /// The record with all edits, whether it counts or not; `None` if an edit leaves it out.
+    fn edited(&self, record: &Record) -> Option<Record> {
+        Some(record.clone())
+    }
+
     /// Writes what [`begin`](Self::begin) or [`message`](Self::message) gave in the format's own
     /// shape.
     fn own(&self, message: &Record, out: &mut Vec<u8>);

@@ -9,7 +9,7 @@ use copyist::error::Error;
 use copyist::format::{Cx, OnError, Options};
 use copyist::ids::Choice;
 use copyist::memory::Bytes;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// Files that pi discards, throws at or hangs on, and what ours ends with.
@@ -183,4 +183,60 @@ fn a_child_before_its_parent_stands_behind_it_in_the_context() {
         value["messages"].as_array().expect("messages").iter().map(|m| &m["content"]).collect();
     assert_eq!(said, ["first", "second"]);
     assert!(found.counts.contains_key(&Code::ForwardParent));
+}
+
+/// Version 1 knows no edits of the context, no labels and no branches.
+#[test]
+fn version_1_shows_a_model_what_the_newest_does() {
+    let message = |id: &str, parent: Value, n: u64| {
+        let message = json!({"role": "user", "content": format!("said {n}"), "timestamp": n});
+        json!({"type": "message", "id": id, "parentId": parent, "timestamp": time(n), "message": message})
+    };
+    let above = |parent: &str, mut entry: Value, n: u64| {
+        entry["parentId"] = json!(parent);
+        entry["timestamp"] = json!(time(n));
+        entry
+    };
+    let edit = |id: &str, parent: &str, target: &str, replacement: Value, n: u64| {
+        above(parent, json!({"type": "context_edit", "id": id, "targetId": target, "replacement": replacement}), n)
+    };
+    let summed = |id: &str, parent: &str, kept: &str, n: u64| {
+        above(parent, json!({"type": "compaction", "id": id, "summary": "So far.", "firstKeptEntryId": kept, "tokensBefore": 5}), n)
+    };
+    let label = above("a1", json!({"type": "label", "id": "b1", "targetId": "a1", "label": "L"}), 2);
+    let replaced = json!({"content": "in its place"});
+    let begun = || vec![message("a1", Value::Null, 1)];
+    let cases = [
+        [begun(), vec![message("a2", json!("a1"), 2), edit("a3", "a2", "a1", Value::Null, 3)]],
+        [begun(), vec![message("a2", json!("a1"), 2), edit("a3", "a2", "a1", replaced, 3)]],
+        [begun(), vec![label, message("a2", json!("b1"), 3), summed("a3", "a2", "b1", 4)]],
+        [
+            begun(),
+            vec![
+                message("a2", json!("a1"), 2),
+                message("a3", json!("a2"), 3),
+                summed("a4", "a3", "a2", 4),
+                edit("a5", "a4", "a2", Value::Null, 5),
+            ],
+        ],
+    ];
+    for (n, case) in cases.into_iter().enumerate() {
+        let header = json!({"type": "session", "version": 3, "id": "s", "timestamp": time(0), "cwd": "/w"});
+        let lines = [header].into_iter().chain(case.into_iter().flatten());
+        let source: String = lines.map(|line| format!("{line}\n")).collect();
+        let dir = common::Dir::new();
+        dir.write("in.jsonl", source.as_bytes());
+        for to in ["pi@1", "pi@2"] {
+            assert_eq!(dir.exit(&["convert", "-t", to, "-o", "away.jsonl", "--force", "in.jsonl"]).0, 0);
+            let (code, said) = dir.said(&["diff", "--context", "in.jsonl", "away.jsonl"]);
+            assert_eq!(code, 0, "{n} {to}: {said}");
+            assert_eq!(dir.exit(&["convert", "-t", "pi@3", "-o", "back.jsonl", "--force", "away.jsonl"]).0, 0);
+            assert_eq!(dir.run(&["context", "back.jsonl"]).stdout, dir.run(&["context", "in.jsonl"]).stdout, "{n} {to}");
+            assert_eq!(common::read(&dir.path("back.jsonl")), source.as_bytes(), "{n} {to}");
+        }
+    }
+}
+
+fn time(n: u64) -> String {
+    format!("2026-01-01T00:00:{n:02}.000Z")
 }

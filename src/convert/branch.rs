@@ -26,6 +26,11 @@ pub struct Branch {
     order: InOrder<(u32, Located<Record>)>,
     /// What the target holds as its source does, where that is an older version of it.
     kinds: &'static [Kind],
+    /// Whether edits of the context are none to such a target, so that messages must be edited.
+    edits: bool,
+    /// What such a target does not get, as an edit of the context leaves it out, and what follows
+    /// it there.
+    omitted: Vec<(Json, Option<Json>)>,
 }
 
 impl Branch {
@@ -69,6 +74,8 @@ impl Branch {
             nodes: 0,
             order: InOrder::default(),
             kinds: &[],
+            edits: false,
+            omitted: Vec::new(),
         };
         if let Some(found) = branch.path.cycle() {
             cx.report(found);
@@ -114,6 +121,7 @@ impl Branch {
     fn begin(&mut self, look: Look, tree: &Tree) {
         let Some((mut context, other)) = look.rules else { return };
         self.kinds = look.kinds;
+        self.edits = look.edits && !other && !look.kinds.contains(&Kind::ContextEdit);
         self.summed_up = look.summed_up;
         let place = |id: &Json| self.path.position(tree.ordinal(id)?);
         for record in context.begin(&place).into_iter().filter(|_| other) {
@@ -155,14 +163,44 @@ impl Branch {
         }
     }
 
+    /// Edits a message as the context shows it, which is counted where it leaves it out. A
+    /// compaction that would keep what was left out keeps what follows it.
+    fn edit(&mut self, record: &mut Record, log: &Log) -> Option<()> {
+        let id = record.node.json(Field::Id).cloned();
+        if record.kind == Kind::Message {
+            let edited = self.context.as_ref().map(|context| context.edited(record));
+            match edited {
+                Some(None) => {
+                    dropped(record.kind, "that is not sent", log);
+                    self.omitted.extend(id.map(|id| (id, None)));
+                    return None;
+                }
+                Some(Some(edited)) => *record = edited,
+                None => {}
+            }
+        }
+        for (_, next) in self.omitted.iter_mut().filter(|(_, next)| next.is_none()) {
+            next.clone_from(&id);
+        }
+        let kept = record.node.json(Field::FirstKept);
+        let next = self.omitted.iter().find(|(omitted, _)| Some(omitted) == kept);
+        if let Some(next) = next.and_then(|(_, next)| next.clone()) {
+            record.node.set(Field::FirstKept, next);
+        }
+        Some(())
+    }
+
     /// What a node is to the target; `None` if it is nothing, which is counted.
     fn pass(
         &mut self,
         position: u32,
-        located: Located<Record>,
+        mut located: Located<Record>,
         log: &Log,
     ) -> Option<Located<Record>> {
         let kind = located.value.kind;
+        if self.edits {
+            self.edit(&mut located.value, log)?;
+        }
         let spoken = [Kind::Message, Kind::Compaction, Kind::BranchSummary].contains(&kind);
         let spoken = spoken && !self.holds(&located.value);
         let Some(context) = self.context.as_mut().filter(|_| spoken) else {
@@ -198,6 +236,8 @@ struct Look {
     rules: Option<(Box<dyn Context>, bool)>,
     kinds: &'static [Kind],
     summed_up: u32,
+    /// Whether anything edits the context.
+    edits: bool,
 }
 
 impl Look {
@@ -205,7 +245,7 @@ impl Look {
         let rules = rules(&session, to).map(|(open, other)| (open(&session), other));
         let kinds =
             if rules.as_ref().is_some_and(|(_, other)| !other) { to.version().kinds } else { &[] };
-        Self { session, rules, kinds, summed_up: 0 }
+        Self { session, rules, kinds, summed_up: 0, edits: false }
     }
 
     /// Looks at node `number` of all records, which stands at this position of the branch.
@@ -213,6 +253,7 @@ impl Look {
         if node.value.kind == Kind::Compaction {
             self.summed_up = number;
         }
+        self.edits |= node.value.kind == Kind::ContextEdit;
         if let Some((context, _)) = &mut self.rules
             && context.look(position, node).is_err()
         {

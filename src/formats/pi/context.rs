@@ -93,7 +93,7 @@ impl Context for Building {
         }
         let node = match record.kind {
             Kind::Message => {
-                let edited = self.edited(node)?;
+                let edited = self.instead(node)?;
                 let node = edited.as_ref().unwrap_or(node);
                 if is_custom_entry(node) { node.clone() } else { with_content(node) }
             }
@@ -102,6 +102,11 @@ impl Context for Building {
             }
             _ => return None,
         };
+        Some(Record { kind: record.kind, node })
+    }
+
+    fn edited(&self, record: &Record) -> Option<Record> {
+        let node = self.instead(&record.node)?.unwrap_or_else(|| record.node.clone());
         Some(Record { kind: record.kind, node })
     }
 
@@ -172,7 +177,7 @@ fn counts(first_kept: Option<u32>, compaction: u32, position: u32) -> bool {
 
 impl Building {
     /// The message as an edit left it; `None` if the edit left it out, `Some(None)` without one.
-    fn edited(&self, node: &Node) -> Option<Option<Node>> {
+    fn instead(&self, node: &Node) -> Option<Option<Node>> {
         let edit = node.text(Field::Id).and_then(|id| self.edits.get(&id));
         let Some((_, edit)) = edit else { return Some(None) };
         let replacement = edit.node(Field::Replacement)?;

@@ -16,6 +16,7 @@ use crate::mapping::{can_write, without};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
+use std::collections::HashMap;
 use std::io::Write;
 
 /// Opens a session for writing.
@@ -37,6 +38,7 @@ pub fn open<'a>(
         pending: None,
         final_newline: true,
         numbers: Vec::new(),
+        passed: HashMap::new(),
     }))
 }
 
@@ -55,6 +57,9 @@ struct Entries<'a> {
     final_newline: bool,
     /// In version 1: the hash of the identifier of each record, by record number.
     numbers: Vec<u64>,
+    /// In version 1: by the hash of the identifier of what was left out, the number of the record
+    /// that follows.
+    passed: HashMap<u64, u64>,
 }
 
 struct Session {
@@ -274,6 +279,8 @@ impl Entries<'_> {
     fn leave_out(&mut self, record: &Record) {
         self.cx.log.count(Fate::Dropped, record.kind.name());
         self.session.iter_mut().for_each(|session| session.foreign.left_out(&record.node));
+        let id = record.node.json(Field::Id).filter(|_| self.version.number < TREE);
+        id.into_iter().for_each(|id| self.pass(id));
     }
 
     /// A compaction without the member by which version 1 names the first entry that it keeps, if
@@ -377,7 +384,13 @@ impl Entries<'_> {
             return Some(self.numbers.len() as u64);
         }
         let kept = hash(kept.as_bytes());
-        self.numbers.iter().rposition(|id| *id == kept).map(|number| number as u64)
+        let number = self.numbers.iter().rposition(|id| *id == kept).map(|number| number as u64);
+        number.or_else(|| self.passed.get(&kept).copied())
+    }
+
+    /// Notes that no record has this identifier: what is kept from it on begins with the next one.
+    fn pass(&mut self, id: &Json) {
+        self.passed.insert(hash(id.as_bytes()), self.numbers.len() as u64);
     }
 
     /// Whether reading `raw` here gives this very record.
