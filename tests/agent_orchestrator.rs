@@ -12,6 +12,7 @@ use copyist::format::{OnError, Options};
 use copyist::formats::agent_orchestrator::FORMAT;
 use copyist::ids::Choice;
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -197,6 +198,11 @@ fn the_list_goes_on_where_the_real_one_ends() {
     dir.write("lone.jsonl", b"{}\n");
     dir.write("orchard.log", b"x");
     dir.write("stray.meta.json.tmp", b"{}");
+    #[cfg(unix)]
+    {
+        let name: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"bad\xff.meta.json");
+        std::fs::write(dir.root().join(name), "{}").expect("a file");
+    }
     let done = ask(dir.root(), &["list"]);
     assert_eq!(done.status.code(), Some(0));
     let (list, asides) = (said(&done.stdout), said(&done.stderr));
@@ -216,6 +222,8 @@ fn the_list_goes_on_where_the_real_one_ends() {
         "bad-time: `created_at` is no time: \"soon\"; ao-list-sessions itself ends here",
         "torn: torn.meta.json: the file is cut off",
         "lone.jsonl has no lone.meta.json; ao-new would append to it",
+        #[cfg(unix)]
+        "bad\u{fffd}.meta.json is left out: no session has a name that is not UTF-8",
     ] {
         assert!(asides.contains(told), "{told}\n{asides}");
     }

@@ -198,12 +198,21 @@ fn version_1_shows_a_model_what_the_newest_does() {
         entry
     };
     let edit = |id: &str, parent: &str, target: &str, replacement: Value, n: u64| {
-        above(parent, json!({"type": "context_edit", "id": id, "targetId": target, "replacement": replacement}), n)
+        above(
+            parent,
+            json!({"type": "context_edit", "id": id, "targetId": target, "replacement": replacement}),
+            n,
+        )
     };
     let summed = |id: &str, parent: &str, kept: &str, n: u64| {
-        above(parent, json!({"type": "compaction", "id": id, "summary": "So far.", "firstKeptEntryId": kept, "tokensBefore": 5}), n)
+        above(
+            parent,
+            json!({"type": "compaction", "id": id, "summary": "So far.", "firstKeptEntryId": kept, "tokensBefore": 5}),
+            n,
+        )
     };
-    let label = above("a1", json!({"type": "label", "id": "b1", "targetId": "a1", "label": "L"}), 2);
+    let label =
+        above("a1", json!({"type": "label", "id": "b1", "targetId": "a1", "label": "L"}), 2);
     let replaced = json!({"content": "in its place"});
     let begun = || vec![message("a1", Value::Null, 1)];
     let cases = [
@@ -221,17 +230,28 @@ fn version_1_shows_a_model_what_the_newest_does() {
         ],
     ];
     for (n, case) in cases.into_iter().enumerate() {
-        let header = json!({"type": "session", "version": 3, "id": "s", "timestamp": time(0), "cwd": "/w"});
+        let header =
+            json!({"type": "session", "version": 3, "id": "s", "timestamp": time(0), "cwd": "/w"});
         let lines = [header].into_iter().chain(case.into_iter().flatten());
         let source: String = lines.map(|line| format!("{line}\n")).collect();
         let dir = common::Dir::new();
         dir.write("in.jsonl", source.as_bytes());
         for to in ["pi@1", "pi@2"] {
-            assert_eq!(dir.exit(&["convert", "-t", to, "-o", "away.jsonl", "--force", "in.jsonl"]).0, 0);
+            assert_eq!(
+                dir.exit(&["convert", "-t", to, "-o", "away.jsonl", "--force", "in.jsonl"]).0,
+                0
+            );
             let (code, said) = dir.said(&["diff", "--context", "in.jsonl", "away.jsonl"]);
             assert_eq!(code, 0, "{n} {to}: {said}");
-            assert_eq!(dir.exit(&["convert", "-t", "pi@3", "-o", "back.jsonl", "--force", "away.jsonl"]).0, 0);
-            assert_eq!(dir.run(&["context", "back.jsonl"]).stdout, dir.run(&["context", "in.jsonl"]).stdout, "{n} {to}");
+            assert_eq!(
+                dir.exit(&["convert", "-t", "pi@3", "-o", "back.jsonl", "--force", "away.jsonl"]).0,
+                0
+            );
+            assert_eq!(
+                dir.run(&["context", "back.jsonl"]).stdout,
+                dir.run(&["context", "in.jsonl"]).stdout,
+                "{n} {to}"
+            );
             assert_eq!(common::read(&dir.path("back.jsonl")), source.as_bytes(), "{n} {to}");
         }
     }

@@ -258,3 +258,71 @@ fn a_tool_of_which_nothing_is_said_did_not_fail() {
     let (exit, said) = dir.said(&["diff", "--context", "run.yaml", "q.jsonl"]);
     assert!(exit == 1 && said.contains("is_error"), "{said}");
 }
+
+/// Made identifiers say nothing, but what hangs from what does.
+#[test]
+fn a_tree_of_made_identifiers_is_compared_by_its_shape() {
+    let dir = Dir::new();
+    let stream = |parent: &str| {
+        let record = |id: &str, parent: &str, role: &str| {
+            format!(
+                r#"{{"kind":"message","id":"{id}","parent":{parent},"id_made":true,"role":"{role}","content":"{id}"}}"#
+            )
+        };
+        let header = r#"{"kind":"session","source":"pi@1","id":"s"}"#.to_owned();
+        let last = record("c", parent, "user");
+        [
+            header,
+            record("a", "null", "user"),
+            record("b", r#""a""#, "assistant"),
+            last,
+            String::new(),
+        ]
+        .join("\n")
+    };
+    let shapes = [r#""b""#, r#""a""#, "null"];
+    for (i, a) in shapes.iter().enumerate() {
+        for (j, b) in shapes.iter().enumerate() {
+            dir.write("a.jsonl", stream(a).as_bytes());
+            dir.write("b.jsonl", stream(b).as_bytes());
+            let (code, said) = dir.said(&["diff", "a.jsonl", "b.jsonl"]);
+            assert_eq!(code, i32::from(i != j), "{a} {b}: {said}");
+        }
+    }
+}
+
+#[test]
+fn what_turns_took_is_counted_and_what_the_session_tells_where_nothing_else_does() {
+    let turn = |tokens: u64| format!("- input: a\n  model: m\n  tokens: {tokens}\n  cost: 0.25\n");
+    let summary = format!(
+        "name: a\ncreated: '2026-01-01 00:00:00'\ntotal_cost: 9\ntotal_tokens: 9\nturns:\n{}{}",
+        turn(3),
+        turn(4)
+    );
+    let run = "agent: a\nmodel: m\ncwd: /w\ntokens: 7\ncost: 0.5\nmessages: |\n  [\n    {\"role\": \"user\", \"content\": \"a\"}\n  ]\n";
+    for (text, models) in [(summary.as_str(), 2), (run, 0)] {
+        let dir = Dir::new();
+        dir.write("a.yaml", text.as_bytes());
+        let (_, said) = dir.said(&["inspect", "--json", "a.yaml"]);
+        let found: Value = serde_json::from_str(&said).expect("JSON");
+        let found = &found["inspection"];
+        assert_eq!(
+            (&found["usage"]["tokens"], &found["usage"]["cost"]),
+            (&7.0.into(), &0.5.into())
+        );
+        assert_eq!(found["models"]["m"].as_u64().unwrap_or(0), models, "{said}");
+        let (_, said) = dir.said(&["inspect", "a.yaml"]);
+        assert!(said.contains("in all 7"), "{said}");
+    }
+}
+
+#[test]
+fn entries_that_are_their_own_ancestors_are_damage() {
+    let dir = Dir::new();
+    let entry = r#"{"type":"label","id":"a","parentId":"a","targetId":"a","timestamp":"2026-01-01T00:00:00.000Z","label":"L"}"#;
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#;
+    dir.write("a.jsonl", format!("{header}\n{entry}\n").as_bytes());
+    let (code, said) = dir.said(&["inspect", "a.jsonl"]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("CY0404"), "{said}");
+}

@@ -183,6 +183,14 @@ fn a_note_of_ours_that_is_there_is_added_to() {
 }
 
 #[test]
+fn an_identifier_beside_the_index_of_what_is_kept_is_replaced_and_told() {
+    let line = r#"{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":1,"firstKeptEntryId":"zz","tokensBefore":5}"#;
+    let (out, codes) = migrate(&[HEADER, USER, line], "pi@3", &sequential());
+    assert!(!out[2].contains("zz"), "{}", out[2]);
+    assert_eq!(codes, [Code::IdReplaced]);
+}
+
+#[test]
 fn a_byte_order_mark_and_a_missing_line_ending_are_mended_by_a_migration_only() {
     let old = format!("\u{feff}{HEADER}\n{USER}");
     let (done, found) = migrated(old.as_bytes(), "pi@2", &sequential());

@@ -89,6 +89,7 @@ fn tokens(found: &Inspection) -> String {
         ("output", usage.output),
         ("cache read", usage.cache_read),
         ("cache write", usage.cache_write),
+        ("in all", usage.tokens),
     ];
     let told = parts.iter().filter(|(_, tokens)| *tokens > 0.0);
     told.map(|(name, tokens)| format!("{name} {}", number(*tokens))).collect::<Vec<_>>().join(", ")

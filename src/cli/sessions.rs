@@ -239,11 +239,17 @@ pub fn aside(text: &str) {
     let _ = writeln!(std::io::stderr(), "copyist: {}", printable(text));
 }
 
-/// The names of the files in a folder, sorted; those that are no text are left out.
+/// The names of the files in a folder, sorted; those that are no text are said and left out.
 pub fn names(folder: &Path) -> std::io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder)? {
-        names.extend(entry?.file_name().into_string().ok());
+        match entry?.file_name().into_string() {
+            Ok(name) => names.push(name),
+            Err(name) => {
+                let name = name.to_string_lossy();
+                aside(&format!("{name} is left out: no session has a name that is not UTF-8"));
+            }
+        }
     }
     names.sort();
     Ok(names)

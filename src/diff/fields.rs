@@ -60,7 +60,7 @@ pub fn of(record: &Record, request: &Request) -> Vec<Named> {
     let counts = |field| {
         line(field)
             || !(SPELLING.contains(&field)
-                || (made && matches!(field, Field::Id | Field::Parent | Field::Group))
+                || (made && matches!(field, Field::Id | Field::Group))
                 || (request.ignore_ids && IDS.contains(&field))
                 || (request.ignore_time && TIMES.contains(&field)))
     };

@@ -148,12 +148,34 @@ fn records<'a>(
         let Ok(Located { value, .. }) = item else { return true };
         let carries = carrier.is_some_and(|carrier| (carrier.take)(value).whole);
         if value.is_node() {
-            last = value.node.json(Field::Id).cloned();
+            let id = value.node.json(Field::Id).cloned();
+            let before = std::mem::replace(&mut last, id);
+            without_made_parent(&mut value.node, before.as_ref());
         }
         !carries && !is_nothing(value, &request) && !stands_last(value, last.as_ref())
     };
     let records = (side.format.read)(side.parts, cx)?;
     Ok(Box::new(records.filter_map(move |mut item| counts(&mut item).then_some(item))))
+}
+
+/// Leaves of a parent that the reader named only that it is not the node before: names that it makes
+/// say nothing.
+fn without_made_parent(node: &mut Node, before: Option<&Json>) {
+    if !node.is_true(Field::IdMade) {
+        return;
+    }
+    let parent = node.take(Field::Parent);
+    let parent = match &parent {
+        Some(Value::Json(parent)) if !parent.is_null() => Some(parent),
+        _ => None,
+    };
+    match parent {
+        None if before.is_some() => node.set(Field::Parent, Json::constant("null")),
+        Some(parent) if Some(parent) != before => {
+            node.set(Field::Parent, Json::constant("\"another entry\""));
+        }
+        _ => {}
+    }
 }
 
 /// Takes out that a tool did not fail, which some formats say and others leave out: a model is told

@@ -5,6 +5,7 @@ pub mod preview;
 
 pub use draw::{Item, Row};
 
+use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::format::{Carrier, Cx, Format, Parts};
 use crate::json::Json;
@@ -55,6 +56,9 @@ pub struct Inspection {
     /// Those that no result has summed up yet.
     #[serde(skip)]
     open: Usage,
+    /// What the session itself tells of all, in case nothing else does.
+    #[serde(skip)]
+    totals: Usage,
     /// The first and the last time on an entry.
     pub times: Option<(String, String)>,
     /// The shape of the tree.
@@ -106,7 +110,7 @@ pub struct Residue {
 }
 
 /// Tokens and cost.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Usage {
     /// Tokens sent.
     pub input: f64,
@@ -116,6 +120,8 @@ pub struct Usage {
     pub cache_read: f64,
     /// Tokens written to the cache.
     pub cache_write: f64,
+    /// Tokens of which is not told what they were, as turns tell them.
+    pub tokens: f64,
     /// Cost in the currency of the source, mostly US dollars.
     pub cost: f64,
 }
@@ -145,6 +151,9 @@ pub fn run(
         ordinal.into_iter().for_each(|ordinal| marks.note(ordinal, &located.value));
     })?;
     found.session(&session);
+    // A session with a cycle can be opened, as long as nobody wants to know what it shows.
+    let cycles = session.tree().findings().filter(|found| found.code == Code::Cycle);
+    cycles.for_each(|cycle| cx.report(cycle));
     let path = session.path(None).unwrap_or_default();
     let labelled = |id: &Json| session.tree().ordinal(id);
     let leaf = session.leaf().and_then(labelled);
@@ -267,12 +276,21 @@ impl Inspection {
     /// Counts tokens and cost. A result sums up the answers before it.
     fn count(&mut self, record: &Record) {
         let node = &record.node;
-        if record.kind == Kind::Result {
+        let number = |node: &Node, field| node.json(field).and_then(Json::float).unwrap_or(0.0);
+        if record.kind == Kind::Turn {
+            self.usage.tokens += number(node, Field::Tokens);
+            self.usage.cost += number(node, Field::TotalCost);
+            preview::model(node).into_iter().for_each(|model| count(&mut self.models, model));
+        } else if let (Kind::Session, Some(totals)) = (record.kind, node.json(Field::Totals)) {
+            let total = |name| totals.member(name).as_ref().and_then(Json::float).unwrap_or(0.0);
+            let (tokens, cost) = (total("tokens"), total("cost"));
+            self.totals = Usage { tokens, cost, ..Usage::default() };
+        } else if record.kind == Kind::Result {
             let open = std::mem::take(&mut self.open);
             let sum = node.node(Field::Usage);
             self.usage.join(if sum.is_none() { open } else { Usage::default() });
             sum.into_iter().for_each(|sum| self.usage.add(sum));
-            self.usage.cost += node.json(Field::TotalCost).and_then(Json::float).unwrap_or(0.0);
+            self.usage.cost += number(node, Field::TotalCost);
         } else if let Some(usage) = node.node(Field::Usage) {
             self.open.add(usage);
         }
@@ -281,6 +299,9 @@ impl Inspection {
     /// What is known of the session as a whole.
     fn session(&mut self, session: &Session<'_>) {
         self.usage.join(std::mem::take(&mut self.open));
+        if self.usage == Usage::default() {
+            self.usage = std::mem::take(&mut self.totals);
+        }
         let node = &session.header().node;
         let fields = [
             Field::Source,
@@ -320,6 +341,7 @@ impl Usage {
         self.output += other.output;
         self.cache_read += other.cache_read;
         self.cache_write += other.cache_write;
+        self.tokens += other.tokens;
         self.cost += other.cost;
     }
 

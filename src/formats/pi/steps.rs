@@ -192,11 +192,7 @@ impl Migration<'_> {
 fn to_v2(line: &Line<'_>, scan: &Scan, lineage: &mut Lineage, edits: &mut Edits, cx: &Cx<'_>) {
     let (id, before) = lineage.entry();
     for (member, name) in [(scan.id, "id"), (scan.parent, "parentId")] {
-        if let Some(Member { value, .. }) = member {
-            let old = String::from_utf8_lossy(value.of(line.bytes)).into_owned();
-            let found = Diagnostic::new(Code::IdReplaced, format!("{name} {old} replaced"));
-            cx.report(found.at(line.at.plus(value.start)));
-        }
+        replaced(line, member, name, cx);
     }
     edits.set(scan.id.map(|id| id.value), "id", &quoted(id));
     let parent = before.map(quoted);
@@ -205,6 +201,14 @@ fn to_v2(line: &Line<'_>, scan: &Scan, lineage: &mut Lineage, edits: &mut Edits,
     if let Some(index) = scan.kept_index.filter(|_| scan.is(line.bytes, "compaction")) {
         first_kept(line, scan, index, lineage, edits, cx);
     }
+}
+
+/// Says that an identifier is replaced, if there was one.
+fn replaced(line: &Line<'_>, member: Option<Member>, name: &str, cx: &Cx<'_>) {
+    let Some(Member { value, .. }) = member else { return };
+    let old = String::from_utf8_lossy(value.of(line.bytes)).into_owned();
+    let found = Diagnostic::new(Code::IdReplaced, format!("{name} {old} replaced"));
+    cx.report(found.at(line.at.plus(value.start)));
 }
 
 fn first_kept(
@@ -238,6 +242,7 @@ fn first_kept(
     };
     edits.replace(span, b"");
     if let Some(id) = kept {
+        replaced(line, scan.kept_id, wire::FIRST_KEPT_ID, cx);
         edits.set(scan.kept_id.map(|kept| kept.value), wire::FIRST_KEPT_ID, &quoted(id));
     }
     if code.is_some() {
