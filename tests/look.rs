@@ -326,3 +326,34 @@ fn entries_that_are_their_own_ancestors_are_damage() {
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("CY0404"), "{said}");
 }
+
+/// A session is found by its identifier, which pi's files have in their names.
+#[test]
+fn a_session_is_named_by_its_identifier_wherever_it_lies() {
+    let id = "a0f64c72-64f3-4718-b05d-d70748d1efb1";
+    let text = String::from_utf8(own("pi/v3/bom")).expect("UTF-8");
+    let dir = Dir::new();
+    let folder = "home/.pi/agent/sessions/--work--";
+    dir.write(&format!("{folder}/2026-02-20T12-00-31-207Z_{id}.jsonl"), text.as_bytes());
+    dir.write(&format!("{folder}/2026-02-20T12-00-31-207Z_b{id}.jsonl"), text.as_bytes());
+    let inspect = |home: &str, args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_copyist"));
+        let command = command.arg("inspect").args(["--session", id]).args(args);
+        let home = dir.path(home);
+        for other in ["PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"] {
+            command.env_remove(other);
+        }
+        let done = command.current_dir(dir.root()).env("HOME", home).output().expect("runs");
+        (
+            done.status.code(),
+            String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned(),
+        )
+    };
+    assert_eq!(inspect("home", &[]).0, Some(0));
+    assert_eq!(inspect("nowhere", &["home"]).0, Some(0));
+    assert_eq!(inspect("nowhere", &[]).0, Some(2));
+    dir.write(&format!("{folder}/copy/{id}.jsonl"), text.as_bytes());
+    let (code, said) = inspect("home", &[]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("several sessions are called") && said.contains("/copy/"), "{said}");
+}

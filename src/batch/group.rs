@@ -35,11 +35,18 @@ pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
                 let home = placed.above(&job.relative);
                 sessions.add(placed, job, &home);
             }
-            None if one => {}
+            None if gather.session.as_deref().is_some_and(|id| !bears(&job, id)) => {}
             None => sessions.order.push(Slot::Job(job)),
         }
     }
     sessions.jobs(gather)
+}
+
+/// Whether a file's name says that it is this session's: it is the identifier, or ends with it.
+fn bears(job: &Job, id: &str) -> bool {
+    let name = job.path().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let stem = name.split('.').next().unwrap_or_default();
+    stem.strip_suffix(id).is_some_and(|before| before.is_empty() || before.ends_with('_'))
 }
 
 /// A session in a folder of its software.

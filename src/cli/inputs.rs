@@ -49,7 +49,8 @@ pub struct Sessions {
     whole: bool,
     /// Take the session with this identifier, out of a folder or of the folder of a file
     ///
-    /// Where nothing is named, it is looked for where its software keeps its sessions.
+    /// A file whose name is the identifier, or ends with it, is such a session, too. Where nothing
+    /// is named, it is looked for where softwares with one place for all sessions keep them.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }
@@ -99,7 +100,13 @@ impl Inputs {
             Some(id) if jobs.is_empty() => {
                 Err(Stop::usage(format!("no session {} is there", printable(id))))
             }
-            _ if self.one && jobs.len() > 1 => {
+            Some(id) if self.one && jobs.len() > 1 => {
+                let places: Vec<_> = jobs.iter().map(|job| printable(&job.name())).collect();
+                let places = places.join(" and ");
+                let id = printable(id);
+                Err(Stop::usage(format!("several sessions are called {id}: {places}; name one")))
+            }
+            None if self.one && jobs.len() > 1 => {
                 Err(Stop::usage("there are several sessions; `--session ID` names one"))
             }
             _ => Ok(Listed { jobs, errors, left }),
@@ -152,8 +159,11 @@ fn homes() -> Result<Vec<PathBuf>, Stop> {
     let there: Vec<_> = homes.iter().filter(|home| home.is_dir()).cloned().collect();
     if there.is_empty() {
         let looked: Vec<_> = homes.iter().map(|home| printable(&home.to_string_lossy())).collect();
-        let message = format!("no PATH is named, and there is no folder {}", looked.join(" or "));
-        return Err(Stop::usage(message));
+        let looked = match looked.is_empty() {
+            true => "no variable such as HOME says where sessions are".to_owned(),
+            false => format!("there is no folder {}", looked.join(" or ")),
+        };
+        return Err(Stop::usage(format!("no PATH is named, and {looked}")));
     }
     Ok(there)
 }

@@ -86,7 +86,7 @@ pub static FORMAT: Format = Format {
     index: None,
     roster: None,
     folders: &[],
-    home: None,
+    home: Some(home),
     stem: str::to_owned,
     sniff,
     read: reader::open,
@@ -132,6 +132,14 @@ fn native(named: &Named<'_>) -> String {
     let time = plain(&text(Field::Created), 40, |c| if matches!(c, ':' | '.') { '-' } else { c });
     let id = plain(&text(Field::Id), 100, |c| c);
     format!("/--{folder}--/{time}_{id}")
+}
+
+/// Where pi keeps its sessions: below its agent's folder, or where a variable says.
+fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let set = |name| variable(name).filter(|value| !value.is_empty());
+    let own = || set("HOME").or_else(|| set("USERPROFILE"));
+    let agent = || set("PI_CODING_AGENT_DIR").or_else(|| Some(format!("{}/.pi/agent", own()?)));
+    set("PI_CODING_AGENT_SESSION_DIR").or_else(|| Some(format!("{}/sessions", agent()?)))
 }
 
 /// A piece of a path: nothing that leads out of its folder or means something to a terminal.
