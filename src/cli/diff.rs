@@ -18,7 +18,8 @@ use std::path::PathBuf;
 
 /// Show what differs between two sessions, as records and fields
 ///
-/// The sessions may be of different formats. How a record is spelled does not matter. The exit
+/// The sessions may be of different formats. How lines and texts are spelled does not matter, but
+/// how numbers are, and the order of members in what is not understood. The exit
 /// code is 1 if anything differs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
