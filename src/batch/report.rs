@@ -36,6 +36,8 @@ pub enum Outcome {
     Detected,
     /// Printed.
     Shown,
+    /// Found in a folder, and called as a session is, but nothing of it can be read.
+    Unreadable,
     /// Found in a folder, and no session.
     Skipped,
     /// A part of a session that is an input under its main part's name.
@@ -52,7 +54,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome, in the order of the closing summary.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Migrated,
         Self::Converted,
         Self::Unchanged,
@@ -64,6 +66,7 @@ impl Outcome {
         Self::Invalid,
         Self::Detected,
         Self::Shown,
+        Self::Unreadable,
         Self::Skipped,
         Self::Part,
         Self::Done,
@@ -87,6 +90,7 @@ impl Outcome {
             Self::Invalid => "invalid",
             Self::Detected => "detected",
             Self::Shown => "shown",
+            Self::Unreadable => "unreadable",
             Self::Skipped => "skipped",
             Self::Part => "part",
             Self::Done => "done",

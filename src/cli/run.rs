@@ -69,6 +69,7 @@ pub fn run_accountably(
     let exit = interrupt.code().unwrap_or(exit);
     drop(progress);
     if !closed {
+        show.unreadable();
         show.summary(&summary, started.elapsed());
     }
     if interrupt.code().is_some() {

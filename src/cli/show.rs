@@ -36,6 +36,10 @@ pub struct Show {
     tabled: bool,
     /// Codes whose help was given: once a run is enough.
     helped: BTreeSet<Code>,
+    /// What is told of files of which nothing can be read, when all else was told.
+    unreadable: String,
+    /// How many there are.
+    unread: u64,
     /// Why results could not be written.
     pub broken: Option<io::Error>,
 }
@@ -57,6 +61,8 @@ impl Show {
             results,
             tabled: false,
             helped: BTreeSet::new(),
+            unreadable: String::new(),
+            unread: 0,
             broken: None,
         }
     }
@@ -67,6 +73,15 @@ impl Show {
             let told = !matches!(report.outcome, Outcome::Skipped | Outcome::Part | Outcome::Done);
             if told || self.verbose {
                 self.result(&serde_json::to_string(report).unwrap_or_default(), progress);
+            }
+            return;
+        }
+        if report.outcome == Outcome::Unreadable {
+            // Their names come last, for among many others nobody would see them.
+            self.unread += 1;
+            if self.verbose || self.unread <= SHOWN as u64 {
+                let found = self.findings(report);
+                self.unreadable.push_str(&found);
             }
             return;
         }
@@ -158,6 +173,19 @@ impl Show {
                 Some(format!("{path}: {outcome} {format}{arrow}, {records} records{place}"))
             }
             _ => None,
+        }
+    }
+
+    /// Tells of files that seem to be sessions, and of which nothing can be read.
+    pub fn unreadable(&self) {
+        let more = match self.unread.saturating_sub(SHOWN as u64) {
+            more if more > 0 && !self.verbose => {
+                format!("… and {more} more of them; `-v` or `--report FILE` names all\n")
+            }
+            _ => String::new(),
+        };
+        if self.unread > 0 {
+            self.say(&format!("{}{more}", self.unreadable));
         }
     }
 
