@@ -13,7 +13,7 @@ use crate::batch::{
 use crate::diagnostic::{Code, Diagnostic, Findings};
 use crate::error::Error;
 use crate::hands::Hands;
-use crate::store::{Claims, folder_of, real};
+use crate::store::{Claims, WAITING, folder_of, real};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,7 +40,13 @@ pub fn run_accountably(
     let account = open(&task)?;
     let account = account.as_ref();
     let journal = account.map(|account| account.path().to_owned());
-    task.claims = Arc::new(Claims::of(files, journal));
+    let mut claims = Claims::of(files, journal);
+    let mut workers = threads;
+    if matches!(task.place, Place::Native(_)) {
+        claims = claims.in_turn(threads, task.options.hands.clone());
+        workers += WAITING;
+    }
+    task.claims = Arc::new(claims);
     let task = &task;
     let jobs = planned(task, jobs, account);
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
@@ -50,20 +56,21 @@ pub fn run_accountably(
     teller.tell_unlisted(errors, left);
     let interrupt = interrupt(task, inputs, data_on_stdout)?;
     let shift = Shift { task, commit: Commit::new(account, task.fail_on) };
-    let work = |place: usize, planned: &Planned| match interrupt.code() {
-        Some(_) => vec![(place, None)],
-        None => {
-            let over = shift.work(place, planned);
-            progress.advance();
-            begun(over)
+    let work = |place: usize, planned: &Planned| {
+        let _turn = task.claims.begin(place);
+        if interrupt.code().is_some() {
+            return vec![(place, None)];
         }
+        let over = shift.work(place, planned);
+        progress.advance();
+        begun(over)
     };
     let mut left = 0;
     let tell = |report: Option<FileReport>| match report {
         Some(report) => teller.tell(report),
         None => left += 1,
     };
-    batch::each(&jobs, threads, work, || begun(shift.commit.finish()), tell)
+    batch::each(&jobs, workers, work, || begun(shift.commit.finish()), tell)
         .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
     let Teller { show, summary, kept, exit, closed, .. } = teller;
     let exit = interrupt.code().unwrap_or(exit);
@@ -241,9 +248,9 @@ fn planned(task: &Task, jobs: Vec<Job>, account: Option<&Account>) -> Vec<Planne
         (job, earlier, name)
     });
     let looked: Vec<_> = looked.collect();
-    let planned = looked.into_iter().map(|(job, earlier, name)| {
-        let output = name.unwrap_or_else(|| namer.name(&job, to));
-        Planned { job, output, earlier }
+    let planned = looked.into_iter().enumerate().map(|(place, (job, earlier, name))| {
+        let name = name.unwrap_or_else(|| namer.name(&job, to));
+        Planned { job, output: Name { place, ..name }, earlier }
     });
     planned.collect()
 }

@@ -10,7 +10,7 @@ use super::destination::{Backup, Destination, Policy};
 use super::input::Fingerprint;
 use super::packed::{Closed, Packed, Packing, plain_name};
 use super::place::{Kept, keep_attributes, keep_owner};
-use super::sealed::{Meets, Sealed, Staged, put};
+use super::sealed::{Meets, Sealed, Staged, create_folder, put};
 use super::shared::{self, Alone};
 use super::spool::Buffered;
 use super::temporary::temporary;
@@ -125,6 +125,7 @@ impl Output {
         if special || self.replaces(target) || self.claimed.contains(target) {
             return Ok(());
         }
+        self.claims.wait(self.destination.turn());
         if stands != Stands::Nothing {
             self.claims.check(target)?;
         }
@@ -195,7 +196,7 @@ impl Output {
             Destination::Nowhere => Ok(None),
             _ if name == QUARANTINE && self.quarantine.is_some() => self.quarantine().map(Some),
             Destination::Files { stem, .. } => check_part(stem, name).map(Some),
-            Destination::Native { folder, stem } if name == QUARANTINE => {
+            Destination::Native { folder, stem, .. } if name == QUARANTINE => {
                 check_part(&folder.join(stem), name).map(Some)
             }
             Destination::Native { folder, .. } => check_part(folder, name).map(Some),
@@ -430,10 +431,16 @@ impl Sink for Output {
         if self.claimed.contains(&target) {
             return Ok(true);
         }
+        self.claims.wait(self.destination.turn());
         if Stands::at(&target) != Stands::Nothing {
             self.claims.check(&target)?;
         }
-        Ok(self.claims.take(&target) && self.claimed.insert(target))
+        let takes = self.claims.take(&target) && self.claimed.insert(target);
+        if takes {
+            // What else it writes is named by this.
+            self.claims.pass(self.destination.turn());
+        }
+        Ok(takes)
     }
 
     fn is_native(&self) -> bool {
@@ -489,12 +496,4 @@ impl Sink for Output {
 /// The folder that a file stands in.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-pub fn create_folder(folder: &Path) -> Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let doing = || format!("cannot create the folder {}", folder.display());
-    fs::create_dir_all(folder).map_err(|error| Error::io(doing(), error))
 }
