@@ -162,6 +162,8 @@ codes! {
     KeptOriginal "CY0717" Note "original that was kept is no input" "The file is a session, and beside it stands one with the same name but for the last ending: the file seems to be an original that `--in-place --backup=SUFFIX` kept, or a copy that a person made. In a folder it is left alone. Name it if it is meant."
     TornArchive "CY0718" Error "compressed file is damaged" "The file is compressed, and cannot be unpacked beyond the place that is told: it was cut, or damaged, or something else stands behind its end. `copyist repair` takes what stands before that place for the session. If bytes other than NUL stand behind it, look at them before the original goes."
     OutputTaken "CY0719" Error "another output has this place" "Two sessions of the run would be written to one place, and the first has it. Nothing was written of the second one; convert it into a folder of its own."
+    ArchiveLimit "CY0720" Error "compressed file is larger than any session" "The file is compressed, and more comes out of it than any session holds: more than 200 times its size and a GiB. Such files are made to fill memory or a disk. If you trust it, unpack it yourself and name what comes out."
+    NamedTwice "CY0721" Note "input was named before" "The same file was named more than once, or stands in a folder that was named, too. It is worked on once."
     TornRecord "CY0801" Warning "torn record set aside" "The record was cut, mostly by a crash or a full disk while the agent wrote it, and what is left of it is no record. `repair` puts it into the quarantine file, byte for byte. `--salvage` restores the members that are complete."
     GluedSplit "CY0802" Warning "records of one line taken apart" "Several records stood on one line, or a whole one behind a torn one, and the agent reads none of them. Each whole record now has a line of its own."
     NulsRemoved "CY0803" Warning "NUL bytes set aside" "The file system kept the length of the file but not its contents, mostly after a power cut. What stood there cannot be brought back."
@@ -249,6 +251,13 @@ impl Code {
             || self == Self::ArchiveRead
     }
 
+    /// Whether `copyist repair` is what helps, of which nobody need be told who runs it.
+    #[must_use]
+    pub fn is_for_repair(self) -> bool {
+        let ends = matches!(self, Self::YamlSyntax | Self::YamlCutShort | Self::TornArchive);
+        ends || self == Self::NoHeader || (Self::NotUtf8..=Self::NotObject).contains(&self)
+    }
+
     /// What to do, in one line.
     #[must_use]
     pub fn help(self) -> Option<&'static str> {
@@ -281,9 +290,7 @@ impl Code {
             Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
             Self::TornRecord => Some("`--salvage` restores the members that are complete"),
             Self::NoQuarantine => Some("`--quarantine FILE` names one"),
-            Self::NotAsWritten => {
-                Some("look at both, and rename the backup if that is what you want")
-            }
+            Self::ArchiveLimit => Some("if you trust it, unpack it, and name what comes out"),
             _ => None,
         }
     }

@@ -554,3 +554,27 @@ fn of_many_destroyed_sessions_some_are_named() {
     let (_, said) = dir.exit(&["validate", "-q", "d"]);
     assert!(said.contains("CY0209"), "{said}");
 }
+
+#[test]
+fn a_file_that_is_named_in_several_ways_is_one_input() {
+    let dir = Dir::new();
+    dir.copy(OLD, "d/a.jsonl");
+    dir.copy(OLD, "d/b.jsonl");
+    let thrice = ["d/a.jsonl", "./d/a.jsonl", "d/../d/a.jsonl"];
+    let (code, said) = dir.exit(&[&["migrate", "--in-place", "--no-backup"], &thrice[..]].concat());
+    assert!(code == 0 && said.contains("1 migrated, 2 skipped; 26 records"), "{said}");
+    assert_eq!(said.matches("note[CY0721]: input was named before").count(), 2, "{said}");
+    // A folder holds what is named beside it.
+    let (code, said) = dir.exit(&["migrate", "--out-dir", "o", "d/b.jsonl", "d"]);
+    assert!(code == 0 && said.contains("1 migrated, 1 unchanged, 1 skipped"), "{said}");
+    assert_eq!(dir.names(), ["d/a.jsonl", "d/b.jsonl", "o/b.jsonl", "o/d/a.jsonl"]);
+}
+
+#[test]
+fn blank_lines_are_no_records() {
+    let dir = Dir::new();
+    let text = String::from_utf8(own(OLD)).expect("UTF-8");
+    dir.write("a.jsonl", (text.replacen('\n', "\n\n  \n", 2) + "\n").as_bytes());
+    let (code, said) = dir.said(&["validate", "a.jsonl"]);
+    assert!(code == 0 && said.contains("valid pi@1, 26 records"), "{said}");
+}

@@ -208,3 +208,16 @@ fn names_follow_the_order_of_the_inputs_however_many_work_at_a_time() {
         std::fs::remove_dir_all(dir.path("one")).expect("a folder");
     }
 }
+
+#[test]
+fn a_folder_that_no_session_names_is_told() {
+    let dir = Dir::new();
+    dir.write("in/s.jsonl", SESSION.as_bytes());
+    let args = ["convert", "-t", "pi@2", "--force", "--out-dir", "out", "in"];
+    let maps = ["--map-path", "/home/bob=/x", "--map-path", "/home/ada=/users/ada"];
+    let (code, said) = dir.exit(&[&args[..], &maps].concat());
+    assert!(code == 0 && said.contains("no session is found by /home/bob"), "{said}");
+    assert_eq!(said.matches("--map-path").count(), 1, "{said}");
+    let (code, said) = dir.exit(&[&args[..], &maps[2..]].concat());
+    assert!(code == 0 && !said.contains("--map-path"), "{said}");
+}

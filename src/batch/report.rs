@@ -158,6 +158,9 @@ pub struct FileReport {
     /// Whether the output's pipe was closed by whoever read it.
     #[serde(skip)]
     pub pipe_closed: bool,
+    /// Whether there was no room for its output.
+    #[serde(skip)]
+    pub disk_full: bool,
     /// The exit code that the earlier run gave, which did the work.
     #[serde(skip)]
     pub earlier: u8,
@@ -186,6 +189,7 @@ impl FileReport {
             repair: None,
             bytes: 0,
             pipe_closed: false,
+            disk_full: false,
             earlier: 0,
             skip: Skip::NoSession,
             findings: Findings::default(),
@@ -218,6 +222,7 @@ impl FileReport {
         self.outcome = Outcome::Failed;
         self.output = None;
         self.pipe_closed = error.is_closed_pipe();
+        self.disk_full = error.is_full_disk();
         error.into_diagnostic()
     }
 

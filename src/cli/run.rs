@@ -17,6 +17,7 @@ use crate::store::{Claims, WAITING, folder_of, real};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Runs a task that leaves no journal.
@@ -34,31 +35,23 @@ pub fn run_accountably(
     open: impl FnOnce(&Task) -> Result<Option<Account>, Stop>,
 ) -> Result<u8, Stop> {
     let started = Instant::now();
-    let threads = batch::threads(inputs.jobs);
-    task.options.hands = Hands::new(threads);
     let (Listed { jobs, errors, left }, files) = listed(&task, inputs, telling)?;
     let account = open(&task)?;
     let account = account.as_ref();
     let journal = account.map(|account| account.path().to_owned());
-    let mut claims = Claims::of(files, journal);
-    let mut workers = threads;
-    if matches!(task.place, Place::Native(_)) {
-        claims = claims.in_turn(threads, task.options.hands.clone());
-        workers += WAITING;
-    }
-    task.claims = Arc::new(claims);
+    let workers = take(&mut task, Claims::of(files, journal), inputs.jobs);
     let task = &task;
     let jobs = planned(task, jobs, account);
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
     let watched = jobs.iter().map(|planned| &planned.job);
     let progress = Progress::start(telling, data_on_stdout, watched, &task.meter);
     let mut teller = Teller::new(telling, &progress, data_on_stdout, task.policy.dry, task.fail_on);
+    teller.show.repairs = matches!(task.action, Action::Repair(_));
     teller.tell_unlisted(errors, left);
-    let interrupt = interrupt(task, inputs, data_on_stdout)?;
-    let shift = Shift { task, commit: Commit::new(account, task.fail_on) };
+    let shift = Shift::new(task, account, interrupt(task, inputs, data_on_stdout)?);
     let work = |place: usize, planned: &Planned| {
         let _turn = task.claims.begin(place);
-        if interrupt.code().is_some() {
+        if planned.is_work() && shift.ended().is_some() {
             return vec![(place, None)];
         }
         let over = shift.work(place, planned);
@@ -73,25 +66,36 @@ pub fn run_accountably(
     batch::each(&jobs, workers, work, || begun(shift.commit.finish()), tell)
         .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
     let Teller { show, summary, kept, exit, closed, .. } = teller;
-    let exit = interrupt.code().unwrap_or(exit);
+    let ended = shift.ended().filter(|_| left > 0 || shift.interrupt.code().is_some());
+    let exit = ended.map_or(exit, |(code, _)| code.max(exit));
     drop(progress);
     if !closed {
-        show.unreadable();
         show.summary(&summary, started.elapsed());
     }
-    if interrupt.code().is_some() {
-        show.interrupted(left, account.is_some());
+    match ended {
+        Some((_, why)) => show.ended(why, left, account.is_some()),
+        None => show.unmoved(&task.options.map_paths, &summary),
     }
     if let Some(error) = &show.broken {
         return Err(Stop::broken(format!("cannot write results: {error}")));
     }
-    if let (Some(path), Some(kept)) = (&telling.report, kept) {
+    if let (Some(path), Some(inputs)) = (&telling.report, &kept) {
         let copyist = env!("CARGO_PKG_VERSION");
         task.sweep_beside(path);
-        let inputs = &kept;
         write_report(path, &RunReport { copyist, command, exit, summary: &summary, inputs })?;
     }
     Ok(exit)
+}
+
+/// Gives a task the places of its run, and the threads that the person wants. Gives how many workers
+/// it needs: where names come from what is written, some wait for those before them.
+fn take(task: &mut Task, claims: Claims, asked: usize) -> usize {
+    let threads = batch::threads(asked);
+    task.options.hands = Hands::new(threads);
+    let native = matches!(task.place, Place::Native(_));
+    let hands = task.options.hands.clone();
+    task.claims = Arc::new(if native { claims.in_turn(threads, hands) } else { claims });
+    if native { threads + WAITING } else { threads }
 }
 
 /// Looks what there is to do and which files are read, and whether it can be told where the person
@@ -119,9 +123,26 @@ fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<(Listed, Ve
 struct Shift<'a> {
     task: &'a Task,
     commit: Commit<'a>,
+    interrupt: Interrupt,
+    /// Whether there was no room for an output; then there is none for others either.
+    full: AtomicBool,
 }
 
-impl Shift<'_> {
+impl<'a> Shift<'a> {
+    fn new(task: &'a Task, account: Option<&'a Account>, interrupt: Interrupt) -> Self {
+        let commit = Commit::new(account, task.fail_on);
+        Self { task, commit, interrupt, full: AtomicBool::new(false) }
+    }
+
+    /// Why no further input is begun, if that is so, with the exit code.
+    fn ended(&self) -> Option<(u8, &'static str)> {
+        match self.interrupt.code() {
+            Some(code) => Some((code, "interrupted")),
+            None if self.full.load(Ordering::Relaxed) => Some((4, "the disk is full")),
+            None => None,
+        }
+    }
+
     fn work(&self, place: usize, Planned { job, output, earlier }: &Planned) -> Over {
         if let Earlier::Done(exit) = *earlier {
             let mut report = FileReport::new(job.name());
@@ -136,7 +157,14 @@ impl Shift<'_> {
             let title = Code::ChangedSince.title();
             done.report.findings.add(Diagnostic::new(Code::ChangedSince, title));
         }
-        self.commit.push(place, job, done)
+        self.look(&done.report);
+        let over = self.commit.push(place, job, done);
+        over.iter().for_each(|(_, report)| self.look(report));
+        over
+    }
+
+    fn look(&self, report: &FileReport) {
+        self.full.fetch_or(report.disk_full, Ordering::Relaxed);
     }
 }
 
@@ -216,6 +244,13 @@ struct Planned {
     job: Job,
     output: Name,
     earlier: Earlier,
+}
+
+impl Planned {
+    /// Whether there is anything to be done; else it is only counted.
+    fn is_work(&self) -> bool {
+        !self.job.passed_over && !matches!(self.earlier, Earlier::Done(_))
+    }
 }
 
 /// Looks what earlier runs made of each input, and gives each output its name. An output that is

@@ -202,8 +202,10 @@ pub fn put(
     }
     if let Err(error) = record(&placed) {
         let message = error.to_string();
+        let kind = error.io_kind();
         let failed = |outcome: Result<()>| {
-            outcome.and(Err(Error::io(&message, io::Error::other("nothing was put in its place"))))
+            let why = io::Error::new(kind, "nothing was put in its place");
+            outcome.and(Err(Error::io(&message, why)))
         };
         return outcomes.into_iter().map(failed).collect();
     }
