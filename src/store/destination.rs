@@ -50,6 +50,15 @@ impl Destination {
         }
     }
 
+    /// How the names of originals end that are kept.
+    #[must_use]
+    pub fn backup(&self) -> Option<&str> {
+        match self {
+            Self::InPlace { backup: Backup::Suffix(suffix), .. } => Some(suffix),
+            _ => None,
+        }
+    }
+
     /// When it may take a place that others may want, too: after all whose inputs come before.
     #[must_use]
     pub fn turn(&self) -> usize {

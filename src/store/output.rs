@@ -4,9 +4,11 @@
 //! all there the files are flushed to the disk and renamed to their places, and the folders are
 //! flushed. Whatever happens before that leaves the target as it was.
 
-use super::check::{Stands, check_in_place, check_part, check_target, is_same_file, special};
+use super::check::{
+    Stands, check_in_place, check_part, check_room, check_target, is_same_file, special,
+};
 use super::claims::{Claims, is_backup_of, is_one_place, numbered};
-use super::destination::{Backup, Destination, Policy};
+use super::destination::{Destination, Policy};
 use super::input::Fingerprint;
 use super::packed::{Closed, Packed, Packing, plain_name};
 use super::place::{Kept, keep_attributes, keep_owner};
@@ -105,13 +107,8 @@ impl Output {
         if let Some(path) = &quarantine {
             let mut others = self.sources().chain(self.target());
             let one = others.any(|other| is_one_place(path, other));
-            let backup = match &self.destination {
-                Destination::InPlace { backup: Backup::Suffix(suffix), .. } => Some(suffix),
-                _ => None,
-            };
-            let kept =
-                |suffix: &String| self.sources().any(|source| is_backup_of(path, source, suffix));
-            if one || backup.is_some_and(kept) {
+            let kept = |suffix| self.sources().any(|source| is_backup_of(path, source, suffix));
+            if one || self.destination.backup().is_some_and(kept) {
                 let message = format!("{} is the place of something else", path.display());
                 return Err(Error::request(Code::SameFile, message));
             }
@@ -323,10 +320,11 @@ impl Output {
         }
         let staged = std::mem::take(&mut self.staged);
         staged.iter().try_for_each(|staged| self.finish(staged))?;
-        let backup = match &self.destination {
-            Destination::InPlace { backup: Backup::Suffix(suffix), .. } => Some(suffix.clone()),
-            _ => None,
-        };
+        let backup = self.destination.backup().map(str::to_owned);
+        let places = |path: &PathBuf| check_room(path, backup.as_deref(), self.replaces(path));
+        if self.policy.dry {
+            self.created.iter().try_for_each(places)?;
+        }
         let (in_place, sources) = (self.changes_inputs(), self.fingerprints());
         let kept = Kept::default();
         Ok(Sealed { staged, sources, before, alone, in_place, backup, kept })
