@@ -210,6 +210,7 @@ codes! {
     TemporaryLeft "CY0861" Note "temporary metadata left alone" "Beside the metadata lies what a killed script was about to put in their place. The metadata can be read, so it was not looked at, and it is not copied along."
     StateBehind "CY0862" Warning "state older than the runs" "The last run of the session was killed, and its last answer is in the run but not in the state that the agent takes up. The agent goes on without that answer, which stands in the run. `--resumable` appends what the run proves, if its last request begins with all that was stored; if history was shortened or put together anew in between, what the agent would have stored is not known, and the state stays as it is."
     ArchiveRead "CY0863" Warning "compressed file read up to its damage" "The file is compressed, and cannot be unpacked beyond the place that is told. What stands before it was taken for the session, and the output is a whole file again. Nothing of what stands behind can be set aside, for nobody knows what it is; in place the original is kept."
+    WideDamaged "CY0864" Error "damaged text in UTF-16 is not repaired" "The file is UTF-16 and does not read. Repair takes files apart by their lines, and looks for these in bytes. `iconv -c -f UTF-16 -t UTF-8 FILE > NEW` makes UTF-8 of all that is whole in it, and that `copyist repair` can repair. The file was left as it is."
 }
 
 impl Code {
@@ -290,6 +291,9 @@ impl Code {
             Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
             Self::TornRecord => Some("`--salvage` restores the members that are complete"),
             Self::NoQuarantine => Some("`--quarantine FILE` names one"),
+            Self::WideDamaged => {
+                Some("`iconv -c -f UTF-16 -t UTF-8 FILE > NEW` makes a file that can be repaired")
+            }
             Self::ArchiveLimit => Some("if you trust it, unpack it, and name what comes out"),
             _ => None,
         }

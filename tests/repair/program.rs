@@ -176,3 +176,44 @@ fn a_migration_in_place_repairs_what_is_at_its_version() {
     assert_eq!(read(&dir.path("torn.yaml.bak")), whole[..whole.len() - 9]);
     assert_eq!(dir.exit(&["validate", "torn.yaml"]).0, 0);
 }
+
+/// What is said of the repair of a file of turns that was cut in a message.
+fn cut_in_a_message(dir: &Dir, name: &str, text: &[u8]) -> (i32, String) {
+    dir.write(name, text);
+    dir.exit(&["repair", "-n", name])
+}
+
+#[test]
+fn of_a_file_of_turns_it_is_told_what_was_put_in_and_what_was_set_aside() {
+    let dir = Dir::new();
+    let whole = own("connectonion/v2/harbour");
+    let (code, said) = cut_in_a_message(&dir, "s.yaml", &whole[..900]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("CY0801]: torn record set aside: 5 bytes\n  |   too"), "{said}");
+    let put = ["CY0857]: member put in: system_prompt", "CY0857]: member put in: messages"];
+    assert!(put.iter().all(|put| said.contains(put)), "{said}");
+    for role in ["turn 1: user", "turn 1: assistant", "turn 2: user"] {
+        assert!(
+            said.contains(&format!("CY0856]: message restored from its turn: {role}")),
+            "{said}"
+        );
+    }
+    // What stands nowhere in the file has no place there.
+    assert!(!said.contains("s.yaml:0"), "{said}");
+    // What helps is at work already.
+    assert!(!said.contains("`copyist repair`"), "{said}");
+}
+
+#[test]
+fn a_torn_text_in_utf_16_is_refused_with_what_helps() {
+    let dir = Dir::new();
+    let text = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    let wide: Vec<u8> =
+        format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(cut_in_a_message(&dir, "whole.yaml", &wide).0, 0);
+    for cut in [1800, 1801] {
+        let (code, said) = cut_in_a_message(&dir, "cut.yaml", &wide[..cut]);
+        assert!(code == 3 && said.contains("CY0864"), "{code} {said}");
+        assert!(said.contains("iconv") && !said.contains("nothing to get back"), "{said}");
+    }
+}

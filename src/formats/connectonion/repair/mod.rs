@@ -24,7 +24,7 @@ use crate::format::{Bench, Cx, OnError, Options, Reach, Repaired, Wish};
 use crate::lines::BOM;
 use crate::position::Position;
 use crate::record::Kind;
-use crate::yaml::encoding::{Decoder, Encoding, UTF_8};
+use crate::yaml::encoding::{Decoder, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use calls::Calls;
 use std::io::{self, Read, Write};
 
@@ -38,6 +38,10 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
     // A file in another encoding is what a person or a release on Windows made.
     let declared = (!encoding.is_utf8()).then_some(encoding.encoding);
     let state = State { foreign: declared.or(state.foreign), ..state };
+    let wide = |found: &Encoding| found == UTF_16LE || found == UTF_16BE;
+    if declared.is_some_and(wide) && !state.reads {
+        return Err(is_wide());
+    }
     if state.foreign.is_some() && state.reads {
         let unmarked = State { unfinished: false, ..state };
         return as_it_is(bench, &unmarked, wish, cx);
@@ -192,4 +196,23 @@ fn is_told(log: &Log) -> bool {
 /// Says what was done at a place.
 fn say(code: Code, at: Position, cx: &Cx<'_>) {
     cx.report(Diagnostic::new(code, code.title()).at(at));
+}
+
+/// Says what was put in, which stands nowhere in the file.
+fn say_put(code: Code, what: &str, cx: &Cx<'_>) {
+    cx.report(Diagnostic::new(code, format!("{}: {what}", code.title())));
+}
+
+/// Says what was set aside at a place.
+fn say_aside(code: Code, bytes: &[u8], at: Position, cx: &Cx<'_>) {
+    let found = Diagnostic::new(code, format!("{}: {} bytes", code.title(), bytes.len())).at(at);
+    let nuls = bytes.iter().all(|b| *b == 0);
+    cx.report(if nuls { found } else { found.showing(bytes, 0) });
+}
+
+/// The error for a damaged text whose lines nobody finds by their bytes.
+fn is_wide() -> Error {
+    let code = Code::WideDamaged;
+    let message = format!("{}: it is UTF-16, and repair looks for lines in bytes", code.title());
+    Error::unfit(Diagnostic::new(code, message))
 }
