@@ -100,6 +100,7 @@ codes! {
     WrongVersion "CY0206" Error "version cannot be reached" "Migration leads through versions that the format has, and where it changes lines it leads to newer ones only. To write an older version use `copyist convert`, which reports what it cannot hold. `--in-place` takes no migration to another kind of file."
     WrongFormat "CY0207" Error "file is not of the format asked for" "The file is not of the format given with `-f` or `--to`: another format is sure of it, or it cannot be of that one, as YAML cannot be JSON Lines. Without `-f` the format is recognised, and `copyist detect` tells it."
     VersionRefused "CY0208" Error "version is too new to migrate" "The file says that a newer release wrote it, so copyist cannot know what a migration would have to change. `--force-version` treats it as the newest version that copyist knows; then it passes as it is."
+    Unreadable "CY0209" Error "nothing of a session can be read" "The file stands in a folder that was named, and is called as sessions are, but it is empty, or no text: a crash or a full disk left it so, or it was written over. If it is a session, look for it in a backup. UTF-16, which some shells write, becomes readable by `iconv -f UTF-16 -t UTF-8`. Nothing was written of it, and the exit code is 1; `--exclude` leaves it out. Texts that are no sessions are skipped without a word."
     KeptFromHeader "CY0301" Warning "compaction keeps everything" "The compaction's index pointed at a session header, by which version 1 meant that nothing was left out. It now points at the first entry. The index is kept under `copyist.migrated`. (The agent's own migration drops the index, and with it all that came before the compaction.)"
     KeptSelf "CY0302" Warning "compaction keeps nothing" "The compaction's index was its own, so it kept nothing of what came before. It now points at itself. The index is kept under `copyist.migrated`."
     KeptNowhere "CY0303" Warning "compaction index points nowhere" "The compaction's index points behind the compaction, outside the file, or between two entries. As in the agent's own migration it is dropped, and nothing before the compaction is kept in the context. The index is kept under `copyist.migrated`."
@@ -161,6 +162,8 @@ codes! {
     KeptOriginal "CY0717" Note "original that was kept is no input" "The file is a session, and beside it stands one with the same name but for the last ending: the file seems to be an original that `--in-place --backup=SUFFIX` kept, or a copy that a person made. In a folder it is left alone. Name it if it is meant."
     TornArchive "CY0718" Error "compressed file is damaged" "The file is compressed, and cannot be unpacked beyond the place that is told: it was cut, or damaged, or something else stands behind its end. `copyist repair` takes what stands before that place for the session. If bytes other than NUL stand behind it, look at them before the original goes."
     OutputTaken "CY0719" Error "another output has this place" "Two sessions of the run would be written to one place, and the first has it. Nothing was written of the second one; convert it into a folder of its own."
+    ArchiveLimit "CY0720" Error "compressed file is larger than any session" "The file is compressed, and more comes out of it than any session holds: more than 200 times its size and a GiB. Such files are made to fill memory or a disk. If you trust it, unpack it yourself and name what comes out."
+    NamedTwice "CY0721" Note "input was named before" "The same file was named more than once, or stands in a folder that was named, too. It is worked on once."
     TornRecord "CY0801" Warning "torn record set aside" "The record was cut, mostly by a crash or a full disk while the agent wrote it, and what is left of it is no record. `repair` puts it into the quarantine file, byte for byte. `--salvage` restores the members that are complete."
     GluedSplit "CY0802" Warning "records of one line taken apart" "Several records stood on one line, or a whole one behind a torn one, and the agent reads none of them. Each whole record now has a line of its own."
     NulsRemoved "CY0803" Warning "NUL bytes set aside" "The file system kept the length of the file but not its contents, mostly after a power cut. What stood there cannot be brought back."
@@ -207,6 +210,7 @@ codes! {
     TemporaryLeft "CY0861" Note "temporary metadata left alone" "Beside the metadata lies what a killed script was about to put in their place. The metadata can be read, so it was not looked at, and it is not copied along."
     StateBehind "CY0862" Warning "state older than the runs" "The last run of the session was killed, and its last answer is in the run but not in the state that the agent takes up. The agent goes on without that answer, which stands in the run. `--resumable` appends what the run proves, if its last request begins with all that was stored; if history was shortened or put together anew in between, what the agent would have stored is not known, and the state stays as it is."
     ArchiveRead "CY0863" Warning "compressed file read up to its damage" "The file is compressed, and cannot be unpacked beyond the place that is told. What stands before it was taken for the session, and the output is a whole file again. Nothing of what stands behind can be set aside, for nobody knows what it is; in place the original is kept."
+    WideDamaged "CY0864" Error "damaged text in UTF-16 is not repaired" "The file is UTF-16, and in its midst stands what is no UTF-16. Repair of such a file goes by its text, so all of it must be text but for half of a character at its end. `iconv -c -f UTF-16 -t UTF-8 FILE > NEW` makes UTF-8 of all that is text in it, and that `copyist repair` can repair. The file was left as it is."
 }
 
 impl Code {
@@ -248,6 +252,13 @@ impl Code {
             || self == Self::ArchiveRead
     }
 
+    /// Whether `copyist repair` is what helps, of which nobody need be told who runs it.
+    #[must_use]
+    pub fn is_for_repair(self) -> bool {
+        let ends = matches!(self, Self::YamlSyntax | Self::YamlCutShort | Self::TornArchive);
+        ends || self == Self::NoHeader || (Self::NotUtf8..=Self::NotObject).contains(&self)
+    }
+
     /// What to do, in one line.
     #[must_use]
     pub fn help(self) -> Option<&'static str> {
@@ -269,6 +280,9 @@ impl Code {
             Self::UnknownFormat => {
                 Some("`-f FORMAT` names the format, `copyist formats` lists them")
             }
+            Self::Unreadable => {
+                Some("look for it in a backup; `--exclude GLOB` leaves out what is no session")
+            }
             Self::Exists => Some("`--force` writes over it"),
             Self::SameFile => Some("name another place; `migrate` and `repair` take `--in-place`"),
             Self::Link => Some("name the file that the link points to"),
@@ -277,9 +291,10 @@ impl Code {
             Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
             Self::TornRecord => Some("`--salvage` restores the members that are complete"),
             Self::NoQuarantine => Some("`--quarantine FILE` names one"),
-            Self::NotAsWritten => {
-                Some("look at both, and rename the backup if that is what you want")
+            Self::WideDamaged => {
+                Some("`iconv -c -f UTF-16 -t UTF-8 FILE > NEW` makes a file that can be repaired")
             }
+            Self::ArchiveLimit => Some("if you trust it, unpack it, and name what comes out"),
             _ => None,
         }
     }

@@ -60,6 +60,9 @@ impl Error {
     pub fn io(doing: impl fmt::Display, error: io::Error) -> Self {
         let diagnostic = match Torn::of(&error) {
             Some(torn) => Diagnostic::new(Code::TornArchive, torn.to_string()),
+            None if Swollen::of(&error).is_some() => {
+                Diagnostic::new(Code::ArchiveLimit, error.to_string())
+            }
             None => Diagnostic::new(Code::Io, format!("{doing}: {error}")),
         };
         Self(Box::new(Inner { kind: ErrorKind::Io(error), diagnostic }))
@@ -109,7 +112,22 @@ impl Error {
     /// Whether whoever read the output has closed the pipe.
     #[must_use]
     pub fn is_closed_pipe(&self) -> bool {
-        matches!(&self.0.kind, ErrorKind::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
+        self.io_kind() == io::ErrorKind::BrokenPipe
+    }
+
+    /// What kind of refusal of the system it is, if it is one.
+    #[must_use]
+    pub fn io_kind(&self) -> io::ErrorKind {
+        match &self.0.kind {
+            ErrorKind::Io(error) => error.kind(),
+            ErrorKind::Damaged | ErrorKind::Request => io::ErrorKind::Other,
+        }
+    }
+
+    /// Whether there is no room for what was to be written.
+    #[must_use]
+    pub fn is_full_disk(&self) -> bool {
+        matches!(self.io_kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 
     /// The error as a finding.
@@ -130,6 +148,22 @@ pub struct Torn {
 }
 
 impl Torn {
+    /// What a reader's error says of it.
+    #[must_use]
+    pub fn of(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+}
+
+/// Of a compressed file comes more than any session holds. Readers give it inside of their errors.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the file unpacks to more than {times} times its size and 1 GiB, the limit")]
+pub struct Swollen {
+    /// So many times its size a file may unpack to.
+    pub times: u64,
+}
+
+impl Swollen {
     /// What a reader's error says of it.
     #[must_use]
     pub fn of(error: &io::Error) -> Option<&Self> {

@@ -1,10 +1,12 @@
 //! What a format is, and what the program lends it to work with.
 
 mod head;
+mod map;
 mod repair;
 mod residue;
 
 pub use head::{Confidence, Head, Sniffed};
+pub use map::Map;
 pub use repair::{Bench, Mend, Reach, Records, RepairFn, Repaired, Rescued, Wish};
 pub use residue::{
     Beginning, COUNT, Carrier, Freight, Load, MARK, PutFn, RESIDUE, Took, chunks, lines_of, list,
@@ -378,7 +380,7 @@ pub struct Options {
     /// spell them otherwise. In another format it means nothing.
     pub spelling: bool,
     /// Paths that sessions are found by, old and new: what stands below the old one moves.
-    pub map_paths: Vec<(String, String)>,
+    pub map_paths: Vec<Map>,
     /// The threads that work on a large input may borrow.
     pub hands: Hands,
 }

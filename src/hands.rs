@@ -21,6 +21,10 @@ pub struct Hands(Arc<AtomicIsize>);
 #[derive(Debug)]
 pub struct Busy(Hands);
 
+/// A thread that waits, as long as this is held.
+#[derive(Debug)]
+pub struct Resting(Hands);
+
 impl Hands {
     /// So many threads, none at work. By default there are none to borrow.
     #[must_use]
@@ -43,10 +47,23 @@ impl Hands {
         borrowed.is_ok().then(|| Busy(self.clone()))
     }
 
+    /// Counts the calling thread, which is at work, as idle while it waits for others.
+    #[must_use]
+    pub fn rest(&self) -> Resting {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Resting(self.clone())
+    }
+
     /// Whether a borrowed thread is wanted back: more are at work than there are.
     #[must_use]
     pub fn are_short(&self) -> bool {
         self.0.load(Ordering::Relaxed) < 0
+    }
+}
+
+impl Drop for Resting {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

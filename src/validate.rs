@@ -7,6 +7,7 @@ use crate::format::{Cx, Format, Parts, Piece, Version};
 use crate::json::{Cursor, text};
 use crate::lines::{Line, Lines, utf8};
 use crate::position::Position;
+use crate::record::{Field, Kind, Record};
 use crate::tree::Shape;
 use jsonschema::Validator;
 use serde_json::Value;
@@ -38,8 +39,9 @@ pub fn run(
     let mut shape = Shape::default();
     let mut count = 0;
     for item in (format.read)(parts, cx)? {
-        shape.record(&item?);
-        count += 1;
+        let item = item?;
+        shape.record(&item);
+        count += u64::from(!is_blank(&item.value));
     }
     let mut check = |at: Position, piece: &[u8]| {
         record(schema, piece, at, max_errors, cx);
@@ -50,6 +52,12 @@ pub fn run(
         cx.report(found);
     }
     Ok(count)
+}
+
+/// Whether this is a blank line, which readers give so that it stays, and no record.
+fn is_blank(record: &Record) -> bool {
+    let text = || record.node.text(Field::Text);
+    record.kind == Kind::Opaque && text().is_some_and(|text| text.trim().is_empty())
 }
 
 /// The lines of a session that are whole JSON values.

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Dir, read, untimed};
+use common::{Dir, own, read, untimed};
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
@@ -476,4 +476,105 @@ fn sessions_of_another_format_are_not_called_no_sessions() {
     assert!(said.contains("3 skipped (2 sessions of another format)"), "{said}");
     assert!(out.contains("a.jsonl: skipped, pi@1; migration stays"), "{out}");
     assert!(out.contains("notes.txt: skipped, no session file"), "{out}");
+}
+
+/// Files that were sessions, with why nothing can be read of each; and others that never were.
+fn ruins(dir: &Dir) -> Vec<(&'static str, &'static str)> {
+    let session = own(OLD);
+    let wide = String::from_utf8_lossy(&session).into_owned();
+    let wide: Vec<u8> = wide.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let noise: Vec<u8> =
+        (0..5000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    dir.write("d/a.jsonl", &session);
+    dir.write("d/empty.yaml", b"");
+    dir.write("d/gone.jsonl", &vec![0; 200_000]);
+    dir.write("d/late.jsonl.gz", &noise);
+    dir.write("d/marked.jsonl", &[&b"\xff\xfe"[..], &wide].concat());
+    dir.write("d/noise.yml", &noise);
+    dir.write("d/wide.jsonl", &wide);
+    dir.write("d/zeros.jsonl", &[0; 4096]);
+    // Texts of other kinds, and what is not called as sessions are.
+    dir.write("d/README.md", b"");
+    dir.write("d/ci.yaml", b"on: push\n");
+    dir.write("d/core", &noise);
+    dir.write("d/other.yaml", b"\xff\xfeo\0n\0:\0 \0p\0u\0s\0h\0\n\0");
+    dir.write("d/package.json", b"{\"name\": \"x\"}\n");
+    dir.write("d/rows.jsonl", b"{\"row\":1}\n{\"row\":2}\n");
+    vec![
+        ("d/empty.yaml", "it is empty"),
+        ("d/gone.jsonl", "it holds NUL bytes and nothing else"),
+        ("d/late.jsonl.gz", "it is no text"),
+        ("d/marked.jsonl", "its records are UTF-16"),
+        ("d/noise.yml", "it is no text"),
+        ("d/wide.jsonl", "its records are UTF-16"),
+        ("d/zeros.jsonl", "it holds NUL bytes and nothing else"),
+    ]
+}
+
+#[test]
+fn destroyed_sessions_in_a_folder_are_told() {
+    let dir = Dir::new();
+    let ruins = ruins(&dir);
+    let commands: [&[&str]; 6] = [
+        &["validate"],
+        &["repair", "-n"],
+        &["migrate", "--out-dir", "m", "--journal", "j"],
+        &["migrate", "--out-dir", "m", "--journal", "j", "--resume"],
+        &["convert", "-t", "canonical", "--out-dir", "c"],
+        &["detect"],
+    ];
+    for args in commands {
+        let (code, said) = dir.exit(&[args, &["d"]].concat());
+        assert_eq!(code, 1, "{args:?}: {said}");
+        assert!(said.contains("7 unreadable, 6 skipped"), "{args:?}: {said}");
+        for (name, why) in &ruins {
+            let line = format!("{name}: error[CY0209]: nothing of a session can be read: {why}");
+            assert_eq!(said.matches(&line).count(), 1, "{args:?}: {said}");
+        }
+        assert_eq!(said.matches("CY0209").count(), ruins.len(), "{args:?}: {said}");
+    }
+    let (code, said) = dir.said(&["validate", "--json", "--report", "r", "d"]);
+    assert_eq!((code, said.matches("\"outcome\":\"unreadable\"").count()), (1, 7), "{said}");
+    let report: serde_json::Value = serde_json::from_slice(&read(&dir.path("r"))).expect("JSON");
+    assert_eq!(report["summary"]["unreadable"], 7);
+    // Without them all is well.
+    let without: Vec<_> = ruins.iter().flat_map(|(name, _)| ["--exclude", &name[2..]]).collect();
+    assert_eq!(dir.exit(&[&["validate", "d"], &without[..]].concat()).0, 0);
+}
+
+#[test]
+fn of_many_destroyed_sessions_some_are_named() {
+    let dir = Dir::new();
+    (0..25).for_each(|n| drop(dir.write(&format!("d/{n:02}.jsonl"), b"")));
+    let (code, said) = dir.exit(&["validate", "d"]);
+    assert_eq!((code, said.matches("CY0209").count()), (1, 10), "{said}");
+    assert!(said.contains("… and 15 more of them"), "{said}");
+    let (_, said) = dir.exit(&["validate", "-v", "d"]);
+    assert_eq!(said.matches("CY0209").count(), 25, "{said}");
+    let (_, said) = dir.exit(&["validate", "-q", "d"]);
+    assert!(said.contains("CY0209"), "{said}");
+}
+
+#[test]
+fn a_file_that_is_named_in_several_ways_is_one_input() {
+    let dir = Dir::new();
+    dir.copy(OLD, "d/a.jsonl");
+    dir.copy(OLD, "d/b.jsonl");
+    let thrice = ["d/a.jsonl", "./d/a.jsonl", "d/../d/a.jsonl"];
+    let (code, said) = dir.exit(&[&["migrate", "--in-place", "--no-backup"], &thrice[..]].concat());
+    assert!(code == 0 && said.contains("1 migrated, 2 skipped; 26 records"), "{said}");
+    assert_eq!(said.matches("note[CY0721]: input was named before").count(), 2, "{said}");
+    // A folder holds what is named beside it.
+    let (code, said) = dir.exit(&["migrate", "--out-dir", "o", "d/b.jsonl", "d"]);
+    assert!(code == 0 && said.contains("1 migrated, 1 unchanged, 1 skipped"), "{said}");
+    assert_eq!(dir.names(), ["d/a.jsonl", "d/b.jsonl", "o/b.jsonl", "o/d/a.jsonl"]);
+}
+
+#[test]
+fn blank_lines_are_no_records() {
+    let dir = Dir::new();
+    let text = String::from_utf8(own(OLD)).expect("UTF-8");
+    dir.write("a.jsonl", (text.replacen('\n', "\n\n  \n", 2) + "\n").as_bytes());
+    let (code, said) = dir.said(&["validate", "a.jsonl"]);
+    assert!(code == 0 && said.contains("valid pi@1, 26 records"), "{said}");
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 const OLD: &str = "pi/v1/feature-work";
 const FILES: usize = 1500;
+const KEPT: usize = 40;
 
 const RESUME: [&str; 7] = ["migrate", "-j1", "--in-place", "--journal", "j", "--resume", "in"];
 
@@ -19,6 +20,8 @@ fn folder() -> Dir {
     for n in 0..FILES {
         dir.write(&format!("in/{n}.jsonl"), &session);
     }
+    // Originals of an earlier run, which are no inputs.
+    (0..KEPT).for_each(|n| drop(dir.write(&format!("in/x{n}.jsonl.bak"), &session)));
     dir
 }
 
@@ -73,7 +76,7 @@ fn finish(dir: &Dir, new: &[u8]) {
     assert!(!temporary(dir));
     assert_eq!(dir.exit(&["undo", "j"]).0, 0);
     assert_eq!(done(dir, new), 0);
-    assert_eq!(files(&dir.path("in")).len(), FILES);
+    assert_eq!(files(&dir.path("in")).len(), FILES + KEPT);
 }
 
 fn migrated() -> Vec<u8> {
@@ -94,6 +97,10 @@ fn the_first_lets_the_work_in_flight_end() {
         assert!(!temporary(&dir), "the work in flight was not ended");
         let done = done(&dir, &new);
         assert!(done > 0 && done < FILES, "{done} done; {said}");
+        assert!(
+            said.contains(&format!("; {} inputs not begun", FILES - done)),
+            "{done} done; {said}"
+        );
         // What is done is in the journal, and nothing else.
         let journal = String::from_utf8(read(&dir.path("j"))).expect("UTF-8");
         assert_eq!(journal.lines().count(), 1 + done);

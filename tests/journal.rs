@@ -314,7 +314,10 @@ fn a_full_disk_in_the_middle_loses_nothing_and_the_rest_follows() {
         }
         let args = ["migrate", "--in-place", "--journal", journal, "--resume", "full/in"];
         let (code, said) = dir.exit(&args);
-        assert!(code == 3 && said.contains("No space left"), "{code} {said}");
+        assert!(code == 4 && said.contains("No space left"), "{code} {said}");
+        // What is still to come would find no room either, and need not be read to see that.
+        assert!(said.contains("the disk is full") && said.contains("`--resume` goes on"), "{said}");
+        assert!(said.matches("No space left").count() < FILES / 2, "{said}");
         let now = |n: usize| read(&dir.path(&format!("full/in/{n}.jsonl")));
         assert!((0..FILES).all(|n| now(n) == own(OLD) || now(n) == new));
         mount.grow("8m");
@@ -455,4 +458,44 @@ fn a_run_that_cannot_begin_leaves_no_journal() {
     }
     assert_eq!(dir.exit(&migrate("-", &["-o", "x", "a.jsonl"])).0, 2);
     assert_eq!(dir.names(), ["a.jsonl", "in/a.jsonl"]);
+}
+
+#[test]
+fn undo_finds_a_folder_that_was_moved() {
+    let dir = Dir::new();
+    three(&dir);
+    let names = dir.names();
+    assert_eq!(dir.exit(&migrate("j", &["--in-place", "in"])).0, 0);
+    fs::rename(dir.path("in"), dir.path("moved")).expect("a new name");
+    let (code, said) = dir.exit(&["undo", "j"]);
+    assert!(code == 2 && said.contains("`--root FOLDER`"), "{code} {said}");
+    // Only what the journal says is there is touched.
+    three(&dir);
+    let (code, said) = dir.exit(&["undo", "j", "--root", "in"]);
+    assert!(code == 3 && said.contains("3 failed"), "{said}");
+    fs::remove_dir_all(dir.path("in")).expect("a folder");
+    let changed = [read(&dir.path("moved/d.jsonl")), b"\n".to_vec()].concat();
+    dir.write("moved/d.jsonl", &changed);
+    let (code, said) = dir.exit(&["undo", "j", "--root", "moved", "-n"]);
+    assert!(code == 3 && said.contains("2 restored, 1 failed"), "{said}");
+    dir.write("moved/d.jsonl", &changed[..changed.len() - 1]);
+    let (code, said) = dir.exit(&["undo", "j", "--root", "./moved"]);
+    assert!(code == 0 && said.contains("3 restored"), "{said}");
+    fs::rename(dir.path("moved"), dir.path("in")).expect("the old name");
+    let left: Vec<_> = dir.names().into_iter().filter(|name| name != "j").collect();
+    assert_eq!(left, names);
+    assert!(names.iter().all(|name| read(&dir.path(name)) == own(OLD)));
+    let (code, said) = dir.exit(&["undo", "j", "--root", "nowhere"]);
+    assert!(code == 2 && said.contains("nowhere"), "{said}");
+}
+
+#[test]
+fn undo_gives_no_advice_that_cannot_be_followed() {
+    let dir = Dir::new();
+    three(&dir);
+    assert_eq!(dir.exit(&migrate("j", &["--in-place", "in"])).0, 0);
+    fs::remove_file(dir.path("in/a.jsonl.bak")).expect("it is there");
+    let (code, said) = dir.exit(&["undo", "j"]);
+    assert!(code == 3 && said.contains("a.jsonl.bak is gone"), "{said}");
+    assert!(!said.contains("rename"), "{said}");
 }

@@ -157,3 +157,67 @@ fn a_home_that_is_as_it_should_be_is_only_checked() {
         assert!(all() == before, "{to}");
     }
 }
+
+/// The files of a run, with their contents.
+fn all(dir: &Dir, below: &str) -> Vec<(String, Vec<u8>)> {
+    let files = common::files(&dir.path(below)).into_iter();
+    let name = |path: &std::path::PathBuf| {
+        path.strip_prefix(dir.path(below)).expect("below").display().to_string()
+    };
+    files.map(|path| (name(&path), read(&path))).collect()
+}
+
+#[test]
+fn names_follow_the_order_of_the_inputs_however_many_work_at_a_time() {
+    let dir = Dir::in_memory();
+    // Sessions of one name, the first ones so long that those behind them are done sooner.
+    for n in 0..60 {
+        let said = format!("{n} ").repeat(if n % 20 == 0 { 400_000 } else { 2 + n });
+        let text = SESSION.replace("What is in", &format!("{said}What is in"));
+        dir.write(&format!("in/{n:02}.jsonl"), text.as_bytes());
+    }
+    for to in ["pi@2", "connectonion@2", "codelia@1"] {
+        let run = |out: &str, jobs: &str, more: &[&str]| {
+            let args = ["convert", "-t", to, "--layout", "native", "--out-dir", out, "-j", jobs];
+            dir.exit(&[&args[..], more, &["in"]].concat())
+        };
+        let (code, said) = run("one", "1", &[]);
+        assert_eq!(
+            (code, said.contains("CY0719")),
+            if to == "codelia@1" { (3, true) } else { (0, false) },
+            "{said}"
+        );
+        let expected = all(&dir, "one");
+        for turn in 0..6 {
+            let journal = format!("{to}.{turn}");
+            let more = ["--journal", journal.as_str()];
+            let (again, _) = run("many", "8", if turn % 2 == 0 { &[] } else { &more });
+            assert_eq!(again, code);
+            assert!(all(&dir, "many") == expected, "{to}: turn {turn}");
+            if turn % 2 == 1 {
+                // Some are done anew, and have the same names again.
+                for (name, _) in expected.iter().step_by(7) {
+                    std::fs::remove_file(dir.path("many").join(name)).expect("it is there");
+                }
+                let (again, said) = run("many", "8", &["--journal", &journal, "--resume"]);
+                assert_eq!(again, code, "{said}");
+                assert!(all(&dir, "many") == expected, "{to}: turn {turn}, resumed");
+            }
+            std::fs::remove_dir_all(dir.path("many")).expect("a folder");
+        }
+        std::fs::remove_dir_all(dir.path("one")).expect("a folder");
+    }
+}
+
+#[test]
+fn a_folder_that_no_session_names_is_told() {
+    let dir = Dir::new();
+    dir.write("in/s.jsonl", SESSION.as_bytes());
+    let args = ["convert", "-t", "pi@2", "--force", "--out-dir", "out", "in"];
+    let maps = ["--map-path", "/home/bob=/x", "--map-path", "/home/ada=/users/ada"];
+    let (code, said) = dir.exit(&[&args[..], &maps].concat());
+    assert!(code == 0 && said.contains("no session is found by /home/bob"), "{said}");
+    assert_eq!(said.matches("--map-path").count(), 1, "{said}");
+    let (code, said) = dir.exit(&[&args[..], &maps[2..]].concat());
+    assert!(code == 0 && !said.contains("--map-path"), "{said}");
+}

@@ -238,3 +238,32 @@ fn what_stands_behind_the_end_of_an_archive_is_told() {
     let (code, said) = dir.exit(&["convert", "-t", "canonical", "-o", "-", "c.yaml.gz"]);
     assert!(code == 3 && said.contains("CY0718"), "{said}");
 }
+
+#[test]
+fn a_wrong_checksum_keeps_nothing_back() {
+    for text in [own(OLD), long()] {
+        let dir = Dir::new();
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("memory");
+        encoder.include_checksum(true).expect("a checksum");
+        std::io::Write::write_all(&mut encoder, &text).expect("memory");
+        let mut packed = encoder.finish().expect("memory");
+        *packed.last_mut().expect("a checksum") ^= 1;
+        dir.write("a.jsonl.zst", &packed);
+        let (code, said) = dir.exit(&["repair", "-o", "b.jsonl", "a.jsonl.zst"]);
+        let place = format!("beyond byte {} of", packed.len() - 4);
+        assert!(code == 0 && said.contains("CY0863") && said.contains(&place), "{said}");
+        assert!(read(&dir.path("b.jsonl")) == text);
+    }
+}
+
+#[test]
+fn what_grows_beyond_the_limit_is_told_as_that() {
+    let dir = Dir::new();
+    let mut blank = vec![b' '; 8 << 20];
+    blank.push(b'\n');
+    let blanks = zst(&blank).repeat(150);
+    dir.write("s.jsonl.zst", &[zst(&own(OLD)), blanks].concat());
+    let (code, said) = dir.exit(&["migrate", "-n", "--in-place", "s.jsonl.zst"]);
+    assert!(code == 3 && said.contains("CY0720"), "{code} {said}");
+    assert!(!said.contains("CY0101") && !said.contains("copyist repair"), "{said}");
+}

@@ -328,3 +328,67 @@ fn no_option_is_passed_over() {
     }
     assert_eq!(dir.names(), ["a.jsonl"]);
 }
+
+#[test]
+fn what_would_fail_is_told_before_anything_is_done() {
+    let dir = Dir::new();
+    // With the ending of a backup the name is too long for any file system.
+    let long = format!("in/{}.jsonl", "n".repeat(247));
+    dir.copy("pi/v1/feature-work", &long);
+    for dry in [&["-n"][..], &[]] {
+        let (code, said) = dir.exit(&[&["migrate", "--in-place"], dry, &["in"]].concat());
+        assert!(code == 3 && said.contains("name too long"), "{dry:?}: {said}");
+        let (code, said) =
+            dir.exit(&[&["convert", "-t", "canonical", "--out-dir", "o"], dry, &["in"]].concat());
+        assert!(code == 3 && said.contains("name too long"), "{dry:?}: {said}");
+    }
+    let (code, said) = dir.exit(&["migrate", "-n", "--in-place", "--no-backup", "in"]);
+    assert!(code == 0 && said.contains("1 migrated"), "{said}");
+    assert_eq!(dir.exit(&["migrate", "--in-place", "--no-backup", "in"]).0, 0);
+    // What is as it should be needs no backup.
+    assert_eq!(dir.exit(&["migrate", "-n", "--in-place", "in"]).0, 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_belongs_to_others_is_told_before_anything_is_done() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65534;
+    let dir = Dir::new();
+    if std::fs::metadata(dir.root()).expect("a folder").uid() != 0 {
+        return eprintln!("SKIP what belongs to others: only root can make it");
+    }
+    let session = common::own("pi/v1/feature-work");
+    for folder in ["in", "closed"] {
+        let file = dir.write(&format!("{folder}/a.jsonl"), &session);
+        let open = std::fs::Permissions::from_mode;
+        std::fs::set_permissions(&file, open(0o666)).expect("ours");
+        std::fs::set_permissions(dir.root(), open(0o777)).expect("ours");
+        let mode = if folder == "in" { 0o777 } else { 0o755 };
+        std::fs::set_permissions(dir.path(folder), open(mode)).expect("ours");
+    }
+    let own = dir.write("in/own.jsonl", &session);
+    chown(&own, Some(NOBODY), Some(NOBODY)).expect("root");
+    let program = dir.path("copyist");
+    std::fs::copy(env!("CARGO_BIN_EXE_copyist"), &program).expect("room");
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new(&program);
+        command.args(args).current_dir(dir.root()).uid(NOBODY).gid(NOBODY);
+        let done = command.output().expect("it runs");
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        (done.status.code().expect("an exit code"), said)
+    };
+    for (args, failed) in [
+        (&["migrate", "--in-place", "in/own.jsonl"][..], None),
+        (&["migrate", "--in-place", "in/a.jsonl"], Some("cannot keep the owner")),
+        (&["migrate", "--out-dir", "closed", "in/a.jsonl"], Some("closed")),
+        (&["migrate", "--out-dir", "closed/new", "in/a.jsonl"], Some("closed")),
+    ] {
+        for dry in [&["-n"][..], &[]] {
+            let (code, said) = run(&[args, dry].concat());
+            assert_eq!(code, if failed.is_some() { 3 } else { 0 }, "{args:?} {dry:?}: {said}");
+            assert!(failed.is_none_or(|why| said.contains(why)), "{args:?} {dry:?}: {said}");
+        }
+    }
+}

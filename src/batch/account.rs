@@ -147,7 +147,8 @@ impl Account {
         exit: u8,
         files: &[(PathBuf, Fingerprint)],
     ) -> Option<Entry> {
-        if matches!(report.outcome, Outcome::Skipped | Outcome::Part | Outcome::Done) {
+        use Outcome::{Done, Part, Skipped, Unreadable};
+        if matches!(report.outcome, Skipped | Part | Done | Unreadable) {
             return None;
         }
         let (path, session) = key(job)?;

@@ -151,6 +151,22 @@ pub fn kept_of(path: &Path, said: Said) -> Option<PathBuf> {
     originals.find(is_session)
 }
 
+/// Why nothing of a session can be read of a file that none of the formats knows, if it is called
+/// as sessions are: then it most likely was one. What else stands in folders is nobody's business.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn ruin(path: &Path, said: Said) -> Result<Option<&'static str>> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = plain_name(&name);
+    if stem(name) == name {
+        return Ok(None);
+    }
+    let mut input = said.lent(Input::file(path)?);
+    let (bytes, whole) = input.head()?;
+    Ok(Head { name, bytes, whole, encoding: said.encoding }.ruin())
+}
+
 /// The files of the session that the file at `path` is, or is part of.
 #[must_use]
 pub fn files_of(path: &Path, said: Said, named: bool) -> Vec<PathBuf> {

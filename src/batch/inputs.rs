@@ -7,8 +7,8 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::formats::FORMATS;
 use crate::repair::QUARANTINE;
-use crate::store::{Among, BACKUP, TEMPORARY};
-use std::collections::HashSet;
+use crate::store::{Among, BACKUP, TEMPORARY, folder_of, real_folder};
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -153,7 +153,29 @@ pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
             walk.found.jobs.push(Job { origin, relative, named: true, passed_over: false, size });
         }
     }
+    if paths.len() > 1 {
+        once(&mut walk.found);
+    }
     walk.found
+}
+
+/// Leaves out files that come again, by whatever path.
+fn once(found: &mut Listed) {
+    let mut folders: HashMap<PathBuf, PathBuf> = HashMap::new();
+    let mut seen = HashSet::new();
+    let left = &mut found.left;
+    found.jobs.retain(|job| {
+        let Some(path) = job.path() else { return true };
+        let folder = folder_of(path);
+        // Files are many, folders are few.
+        let real = folders.entry(folder.to_owned()).or_insert_with(|| real_folder(folder));
+        let new = seen.insert(real.join(path.file_name().unwrap_or_default()));
+        if !new {
+            let note = Diagnostic::new(Code::NamedTwice, Code::NamedTwice.title());
+            left.push((path.to_owned(), note));
+        }
+        new
+    });
 }
 
 /// The folder's own name, or that with a number if an earlier one has it.

@@ -20,6 +20,8 @@ pub struct Name {
     pub main: PathBuf,
     /// The same without its ending.
     pub stem: PathBuf,
+    /// The place of the input among all.
+    pub place: usize,
 }
 
 impl Namer {
@@ -86,7 +88,8 @@ fn nth(job: &Job, to: Option<&Format>, n: u64) -> Name {
     let mut main = stem.clone();
     main.push(ending.unwrap_or_default());
     main.push(packing.unwrap_or_default());
-    Name { main: job.relative.with_file_name(main), stem: job.relative.with_file_name(stem) }
+    let beside = |name| job.relative.with_file_name(name);
+    Name { main: beside(main), stem: beside(stem), place: 0 }
 }
 
 /// An identifier or a name from inside a session as the name of a file, without its ending.
@@ -149,9 +152,9 @@ mod tests {
             PathBuf::from("x.jsonl")
         );
         let packed = namer.name(&job("y.copyist.jsonl.zst"), Some(&pi::FORMAT));
-        assert_eq!(packed, Name { main: "y.jsonl.zst".into(), stem: "y".into() });
+        assert_eq!(packed, Name { main: "y.jsonl.zst".into(), stem: "y".into(), place: 0 });
         let second = namer.name(&job("x.jsonl"), Some(&pi::FORMAT));
-        assert_eq!(second, Name { main: "x-2.jsonl".into(), stem: "x-2".into() });
+        assert_eq!(second, Name { main: "x-2.jsonl".into(), stem: "x-2".into(), place: 0 });
         assert_eq!(namer.name(&job("x.jsonl"), None).stem, PathBuf::from("x-3"));
     }
 }

@@ -113,6 +113,7 @@ impl Task {
             Place::Native(folder) => Destination::Native {
                 folder: folder.clone(),
                 stem: name.stem.file_name().unwrap_or_default().to_string_lossy().into(),
+                place: name.place,
             },
             Place::InPlace(backup) => {
                 let own = files.first().map(PathBuf::as_path).unwrap_or(Path::new(""));

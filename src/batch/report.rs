@@ -36,6 +36,8 @@ pub enum Outcome {
     Detected,
     /// Printed.
     Shown,
+    /// Found in a folder, and called as a session is, but nothing of it can be read.
+    Unreadable,
     /// Found in a folder, and no session.
     Skipped,
     /// A part of a session that is an input under its main part's name.
@@ -52,7 +54,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome, in the order of the closing summary.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Migrated,
         Self::Converted,
         Self::Unchanged,
@@ -64,6 +66,7 @@ impl Outcome {
         Self::Invalid,
         Self::Detected,
         Self::Shown,
+        Self::Unreadable,
         Self::Skipped,
         Self::Part,
         Self::Done,
@@ -87,6 +90,7 @@ impl Outcome {
             Self::Invalid => "invalid",
             Self::Detected => "detected",
             Self::Shown => "shown",
+            Self::Unreadable => "unreadable",
             Self::Skipped => "skipped",
             Self::Part => "part",
             Self::Done => "done",
@@ -154,6 +158,9 @@ pub struct FileReport {
     /// Whether the output's pipe was closed by whoever read it.
     #[serde(skip)]
     pub pipe_closed: bool,
+    /// Whether there was no room for its output.
+    #[serde(skip)]
+    pub disk_full: bool,
     /// The exit code that the earlier run gave, which did the work.
     #[serde(skip)]
     pub earlier: u8,
@@ -182,6 +189,7 @@ impl FileReport {
             repair: None,
             bytes: 0,
             pipe_closed: false,
+            disk_full: false,
             earlier: 0,
             skip: Skip::NoSession,
             findings: Findings::default(),
@@ -214,6 +222,7 @@ impl FileReport {
         self.outcome = Outcome::Failed;
         self.output = None;
         self.pipe_closed = error.is_closed_pipe();
+        self.disk_full = error.is_full_disk();
         error.into_diagnostic()
     }
 

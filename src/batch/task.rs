@@ -1,7 +1,7 @@
 //! One operation on one input, from opening it to the output in its place.
 
 use super::commit::Done;
-use super::found::{Found, Opened, Said, kept_of};
+use super::found::{Found, Opened, Said, kept_of, ruin};
 use super::inputs::{Job, Origin};
 use super::names::Name;
 use super::passed;
@@ -162,7 +162,13 @@ impl Task {
             return self.join(files, output, tally, cx, report);
         }
         let Some(opened) = Opened::new(&job.origin, self.said(), job.named)? else {
-            return looked(Outcome::Skipped);
+            let Some(why) = job.path().map(|path| ruin(path, self.said())).transpose()?.flatten()
+            else {
+                return looked(Outcome::Skipped);
+            };
+            let message = format!("{}: {why}", Code::Unreadable.title());
+            cx.report(Diagnostic::new(Code::Unreadable, message));
+            return looked(Outcome::Unreadable);
         };
         if opened
             .part_of

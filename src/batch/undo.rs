@@ -10,12 +10,12 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 /// Puts back the originals of the run that wrote `journal`, and removes what the run added, or with
-/// `dry` only looks whether it could. Gives what became of each file, by path, and how many lines
-/// could not be read.
+/// `dry` only looks whether it could. The folder that the run worked in is `moved` now, or where it
+/// was. Gives what became of each file, by path, and how many lines could not be read.
 ///
 /// # Errors
 /// If the journal cannot be used.
-pub fn undo(journal: &Path, dry: bool) -> Result<(Vec<FileReport>, u64)> {
+pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<(Vec<FileReport>, u64)> {
     let failed = |error| Error::io("cannot open", error);
     if !std::fs::metadata(journal).map_err(failed)?.is_file() {
         return Err(failed(std::io::Error::other("it is no regular file")));
@@ -29,7 +29,12 @@ pub fn undo(journal: &Path, dry: bool) -> Result<(Vec<FileReport>, u64)> {
         let message = "the run left its inputs as they were, so there is nothing to put back";
         return Err(Error::request(Code::NoBackup, message));
     }
-    let root = read.header.root.path();
+    let root = match moved {
+        Some(folder) => folder
+            .canonicalize()
+            .map_err(|error| Error::io(format!("cannot open {}", folder.display()), error))?,
+        None => read.header.root.path(),
+    };
     let mut restorer = Restorer::new(root.clone(), dry)?;
     let mut reports: BTreeMap<PathBuf, FileReport> = BTreeMap::new();
     let made = Made::by(&read.entries);

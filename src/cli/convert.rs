@@ -4,7 +4,7 @@ use super::Stop;
 use super::args::{Carrying, Reading, Telling, Writing, mending, spec};
 use super::inputs::{Batch, Inputs};
 use crate::batch::{Action, Task};
-use crate::format::{OnError, Options};
+use crate::format::{Map, OnError, Options};
 use crate::formats::Spec;
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub struct Args {
     /// Sessions of what stands below OLD are written as those of what stands below NEW: folders and
     /// files that a session is found by, never what was said in it
     #[arg(long, value_name = "OLD=NEW", value_parser = paths)]
-    map_path: Vec<(String, String)>,
+    map_path: Vec<Map>,
     /// Repair damaged sessions first; what cannot stand in them goes to a quarantine file
     #[arg(long, conflicts_with = "join")]
     repair: bool,
@@ -51,11 +51,11 @@ enum Join {
 }
 
 /// `OLD=NEW`.
-fn paths(text: &str) -> Result<(String, String), String> {
+fn paths(text: &str) -> Result<Map, String> {
     let pair =
         text.split_once('=').filter(|(old, _)| !old.trim_end_matches(['/', '\\']).is_empty());
     let (old, new) = pair.ok_or("expected OLD=NEW, such as `/home/ada=/users/ada`")?;
-    Ok((old.to_owned(), new.to_owned()))
+    Ok(Map::new(old, new))
 }
 
 impl Args {

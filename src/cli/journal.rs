@@ -142,7 +142,7 @@ fn settings(task: &Task, inputs: &Inputs, ids: Ids) -> String {
     words.extend((!task.options.residue).then(|| "--no-residue".to_owned()));
     words.extend(task.options.ignore_residue.then(|| "--ignore-residue".to_owned()));
     let maps = task.options.map_paths.iter();
-    words.extend(maps.map(|(old, new)| format!("--map-path {old}={new}")));
+    words.extend(maps.map(|map| format!("--map-path {}={}", map.old, map.new)));
     words.push(match &task.place {
         Place::InPlace(Backup::Suffix(suffix)) => format!("--in-place --backup={suffix}"),
         Place::InPlace(Backup::None) => "--in-place --no-backup".to_owned(),

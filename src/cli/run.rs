@@ -13,10 +13,11 @@ use crate::batch::{
 use crate::diagnostic::{Code, Diagnostic, Findings};
 use crate::error::Error;
 use crate::hands::Hands;
-use crate::store::{Claims, folder_of, real};
+use crate::store::{Claims, WAITING, folder_of, real};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Runs a task that leaves no journal.
@@ -34,56 +35,67 @@ pub fn run_accountably(
     open: impl FnOnce(&Task) -> Result<Option<Account>, Stop>,
 ) -> Result<u8, Stop> {
     let started = Instant::now();
-    let threads = batch::threads(inputs.jobs);
-    task.options.hands = Hands::new(threads);
     let (Listed { jobs, errors, left }, files) = listed(&task, inputs, telling)?;
     let account = open(&task)?;
     let account = account.as_ref();
     let journal = account.map(|account| account.path().to_owned());
-    task.claims = Arc::new(Claims::of(files, journal));
+    let workers = take(&mut task, Claims::of(files, journal), inputs.jobs);
     let task = &task;
     let jobs = planned(task, jobs, account);
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
     let watched = jobs.iter().map(|planned| &planned.job);
     let progress = Progress::start(telling, data_on_stdout, watched, &task.meter);
     let mut teller = Teller::new(telling, &progress, data_on_stdout, task.policy.dry, task.fail_on);
+    teller.show.repairs = matches!(task.action, Action::Repair(_));
     teller.tell_unlisted(errors, left);
-    let interrupt = interrupt(task, inputs, data_on_stdout)?;
-    let shift = Shift { task, commit: Commit::new(account, task.fail_on) };
-    let work = |place: usize, planned: &Planned| match interrupt.code() {
-        Some(_) => vec![(place, None)],
-        None => {
-            let over = shift.work(place, planned);
-            progress.advance();
-            begun(over)
+    let shift = Shift::new(task, account, interrupt(task, inputs, data_on_stdout)?);
+    let work = |place: usize, planned: &Planned| {
+        let _turn = task.claims.begin(place);
+        if planned.is_work() && shift.ended().is_some() {
+            return vec![(place, None)];
         }
+        let over = shift.work(place, planned);
+        progress.advance();
+        begun(over)
     };
     let mut left = 0;
     let tell = |report: Option<FileReport>| match report {
         Some(report) => teller.tell(report),
         None => left += 1,
     };
-    batch::each(&jobs, threads, work, || begun(shift.commit.finish()), tell)
+    batch::each(&jobs, workers, work, || begun(shift.commit.finish()), tell)
         .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
     let Teller { show, summary, kept, exit, closed, .. } = teller;
-    let exit = interrupt.code().unwrap_or(exit);
+    let ended = shift.ended().filter(|_| left > 0 || shift.interrupt.code().is_some());
+    let exit = ended.map_or(exit, |(code, _)| code.max(exit));
     drop(progress);
     if !closed {
         show.summary(&summary, started.elapsed());
     }
-    if interrupt.code().is_some() {
-        show.interrupted(left, account.is_some());
+    match ended {
+        Some((_, why)) => show.ended(why, left, account.is_some()),
+        None => show.unmoved(&task.options.map_paths, &summary),
     }
     if let Some(error) = &show.broken {
         return Err(Stop::broken(format!("cannot write results: {error}")));
     }
-    if let (Some(path), Some(kept)) = (&telling.report, kept) {
+    if let (Some(path), Some(inputs)) = (&telling.report, &kept) {
         let copyist = env!("CARGO_PKG_VERSION");
         task.sweep_beside(path);
-        let inputs = &kept;
         write_report(path, &RunReport { copyist, command, exit, summary: &summary, inputs })?;
     }
     Ok(exit)
+}
+
+/// Gives a task the places of its run, and the threads that the person wants. Gives how many workers
+/// it needs: where names come from what is written, some wait for those before them.
+fn take(task: &mut Task, claims: Claims, asked: usize) -> usize {
+    let threads = batch::threads(asked);
+    task.options.hands = Hands::new(threads);
+    let native = matches!(task.place, Place::Native(_));
+    let hands = task.options.hands.clone();
+    task.claims = Arc::new(if native { claims.in_turn(threads, hands) } else { claims });
+    if native { threads + WAITING } else { threads }
 }
 
 /// Looks what there is to do and which files are read, and whether it can be told where the person
@@ -111,9 +123,26 @@ fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<(Listed, Ve
 struct Shift<'a> {
     task: &'a Task,
     commit: Commit<'a>,
+    interrupt: Interrupt,
+    /// Whether there was no room for an output; then there is none for others either.
+    full: AtomicBool,
 }
 
-impl Shift<'_> {
+impl<'a> Shift<'a> {
+    fn new(task: &'a Task, account: Option<&'a Account>, interrupt: Interrupt) -> Self {
+        let commit = Commit::new(account, task.fail_on);
+        Self { task, commit, interrupt, full: AtomicBool::new(false) }
+    }
+
+    /// Why no further input is begun, if that is so, with the exit code.
+    fn ended(&self) -> Option<(u8, &'static str)> {
+        match self.interrupt.code() {
+            Some(code) => Some((code, "interrupted")),
+            None if self.full.load(Ordering::Relaxed) => Some((4, "the disk is full")),
+            None => None,
+        }
+    }
+
     fn work(&self, place: usize, Planned { job, output, earlier }: &Planned) -> Over {
         if let Earlier::Done(exit) = *earlier {
             let mut report = FileReport::new(job.name());
@@ -128,7 +157,14 @@ impl Shift<'_> {
             let title = Code::ChangedSince.title();
             done.report.findings.add(Diagnostic::new(Code::ChangedSince, title));
         }
-        self.commit.push(place, job, done)
+        self.look(&done.report);
+        let over = self.commit.push(place, job, done);
+        over.iter().for_each(|(_, report)| self.look(report));
+        over
+    }
+
+    fn look(&self, report: &FileReport) {
+        self.full.fetch_or(report.disk_full, Ordering::Relaxed);
     }
 }
 
@@ -210,6 +246,13 @@ struct Planned {
     earlier: Earlier,
 }
 
+impl Planned {
+    /// Whether there is anything to be done; else it is only counted.
+    fn is_work(&self) -> bool {
+        !self.job.passed_over && !matches!(self.earlier, Earlier::Done(_))
+    }
+}
+
 /// Looks what earlier runs made of each input, and gives each output its name. An output that is
 /// there keeps its name and its place, whatever inputs came before it since.
 fn planned(task: &Task, jobs: Vec<Job>, account: Option<&Account>) -> Vec<Planned> {
@@ -240,9 +283,9 @@ fn planned(task: &Task, jobs: Vec<Job>, account: Option<&Account>) -> Vec<Planne
         (job, earlier, name)
     });
     let looked: Vec<_> = looked.collect();
-    let planned = looked.into_iter().map(|(job, earlier, name)| {
-        let output = name.unwrap_or_else(|| namer.name(&job, to));
-        Planned { job, output, earlier }
+    let planned = looked.into_iter().enumerate().map(|(place, (job, earlier, name))| {
+        let name = name.unwrap_or_else(|| namer.name(&job, to));
+        Planned { job, output: Name { place, ..name }, earlier }
     });
     planned.collect()
 }

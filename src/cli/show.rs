@@ -7,6 +7,7 @@ use super::repairs;
 use super::style::{Paint, write};
 use crate::batch::{FileReport, Outcome, Skip, Summary};
 use crate::diagnostic::{Code, Diagnostic, Severity, Window};
+use crate::format::Map;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
@@ -32,10 +33,16 @@ pub struct Show {
     findings: Paint,
     /// How results are coloured.
     results: Paint,
+    /// Whether what is told was found by repair.
+    pub repairs: bool,
     /// Whether the head of the table of repairs was shown.
     tabled: bool,
     /// Codes whose help was given: once a run is enough.
     helped: BTreeSet<Code>,
+    /// What is told of files of which nothing can be read, when all else was told.
+    unreadable: String,
+    /// How many there are.
+    unread: u64,
     /// Why results could not be written.
     pub broken: Option<io::Error>,
 }
@@ -55,8 +62,11 @@ impl Show {
             width: width(telling.width),
             findings,
             results,
+            repairs: false,
             tabled: false,
             helped: BTreeSet::new(),
+            unreadable: String::new(),
+            unread: 0,
             broken: None,
         }
     }
@@ -67,6 +77,15 @@ impl Show {
             let told = !matches!(report.outcome, Outcome::Skipped | Outcome::Part | Outcome::Done);
             if told || self.verbose {
                 self.result(&serde_json::to_string(report).unwrap_or_default(), progress);
+            }
+            return;
+        }
+        if report.outcome == Outcome::Unreadable {
+            // Their names come last, for among many others nobody would see them.
+            self.unread += 1;
+            if self.verbose || self.unread <= SHOWN as u64 {
+                let found = self.findings(report);
+                self.unreadable.push_str(&found);
             }
             return;
         }
@@ -107,7 +126,8 @@ impl Show {
                 "{}",
                 finding(report.part(found.at.map_or(0, |at| at.part)), found, self.findings)
             );
-            if let Some(help) = found.help().filter(|_| self.helped.insert(found.code)) {
+            let helps = !(self.repairs && found.code.is_for_repair());
+            if let Some(help) = found.help().filter(|_| helps && self.helped.insert(found.code)) {
                 let _ = writeln!(out, "  help: {help}");
             }
             told += 1;
@@ -161,8 +181,22 @@ impl Show {
         }
     }
 
+    /// Tells of files that seem to be sessions, and of which nothing can be read.
+    fn unreadable(&self) {
+        let more = match self.unread.saturating_sub(SHOWN as u64) {
+            more if more > 0 && !self.verbose => {
+                format!("… and {more} more of them; `-v` or `--report FILE` names all\n")
+            }
+            _ => String::new(),
+        };
+        if self.unread > 0 {
+            self.say(&format!("{}{more}", self.unreadable));
+        }
+    }
+
     /// Tells about all inputs together, which took `time`.
     pub fn summary(&self, summary: &Summary, time: Duration) {
+        self.unreadable();
         if self.json || self.quiet {
             return;
         }
@@ -211,14 +245,26 @@ impl Show {
         counts.join(", ")
     }
 
-    /// Tells that the run ended before its time, with this many inputs not begun.
-    pub fn interrupted(&self, left: u64, journaled: bool) {
+    /// Tells which folders that were to move no session names, if sessions were written.
+    pub fn unmoved(&self, maps: &[Map], summary: &Summary) {
+        if self.quiet || !summary.outcomes.contains_key(Outcome::Converted.name()) {
+            return;
+        }
+        for old in maps.iter().filter(|map| !map.was_met()).map(|map| printable(&map.old)) {
+            self.say(&format!(
+                "copyist: note: `--map-path`: no session is found by {old} or what stands below it\n"
+            ));
+        }
+    }
+
+    /// Tells that the run ended before its time, and why, with this many inputs not begun.
+    pub fn ended(&self, why: &str, left: u64, journaled: bool) {
         let inputs = plural(left, "input");
         let help = match journaled {
             true => "the same command with `--resume` goes on",
             false => "`--journal FILE` would let `--resume` go on",
         };
-        self.say(&format!("copyist: interrupted; {inputs} not begun; {help}\n"));
+        self.say(&format!("copyist: {why}; {inputs} not begun; {help}\n"));
     }
 
     fn say(&self, text: &str) {

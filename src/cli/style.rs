@@ -46,7 +46,9 @@ impl Paint {
                 | Outcome::Repaired
                 | Outcome::Restored
                 | Outcome::Removed => AnsiColor::Green.on_default(),
-                Outcome::Invalid | Outcome::Failed | Outcome::Beyond => AnsiColor::Red.on_default(),
+                Outcome::Invalid | Outcome::Failed | Outcome::Beyond | Outcome::Unreadable => {
+                    AnsiColor::Red.on_default()
+                }
                 Outcome::Repairable => AnsiColor::Yellow.on_default(),
                 Outcome::Healthy
                 | Outcome::Unchanged

@@ -18,6 +18,12 @@ use std::path::PathBuf;
 pub struct Args {
     /// What `--journal` wrote
     journal: PathBuf,
+    /// The folder that the run worked in stands here now: it was moved since, or its disk
+    ///
+    /// It is the folder that held all that the run was given. Files are looked for at the same
+    /// places in it, and only those are put back that are what the journal says.
+    #[arg(long, value_name = "FOLDER")]
+    root: Option<PathBuf>,
     /// Do everything but put back
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -31,7 +37,7 @@ impl Args {
             check_report(report, &[])?;
         }
         let shown = printable(&self.journal.to_string_lossy());
-        let (reports, unread) = batch::undo(&self.journal, self.dry_run)
+        let (reports, unread) = batch::undo(&self.journal, self.root.as_deref(), self.dry_run)
             .map_err(|error| Stop::usage(format!("{shown}: {error}")))?;
         let progress = Progress::none();
         let mut teller = Teller::new(&self.telling, &progress, false, self.dry_run, None);

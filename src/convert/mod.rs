@@ -109,7 +109,7 @@ fn written(
     if same && from.plane.is_some() && version <= target && !moves {
         let input = parts.main()?;
         let target = Target::Version(target);
-        if named.is_none() {
+        if !sink.is_native() {
             return migrate::run(from, input, &mut sink.create("")?, target, cx);
         }
         let mut stage = Stage::before(sink);
@@ -118,7 +118,7 @@ fn written(
         return stage.finish(None, name).map(|()| done);
     }
     if same && version == target && !shares(from, parts) && !moves {
-        if named.is_none() {
+        if !sink.is_native() {
             return copy(from, version, parts, sink, cx);
         }
         let mut stage = Stage::before(sink);
@@ -130,7 +130,8 @@ fn written(
     let home = source.as_deref() == Some(&to.format.at(target));
     let mut work = Work::of(from, to, parts, cx)?;
     let records = match (carrier, named) {
-        _ if cx.options.compare => work.staged(carrier, named, parts, sink)?,
+        // Sessions that its software names take their places one after the other, at the end.
+        _ if cx.options.compare || sink.is_native() => work.staged(carrier, named, parts, sink)?,
         (None, None) => work.records(parts, sink)?,
         (Some(carrier), _) if home => work.home(carrier, named, parts, sink)?,
         _ => work.staged(carrier, named, parts, sink)?,

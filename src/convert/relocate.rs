@@ -1,11 +1,9 @@
 //! `--map-path`: sessions that move to another folder.
 
+use crate::format::Map;
 use crate::json::{Json, text};
 use crate::mapping::Extra;
 use crate::record::{Field, Kind, Node, Record, Value};
-
-/// An old path and the new one.
-pub type Map = (String, String);
 
 /// What moves, and where to.
 pub struct Moves<'m> {
@@ -91,10 +89,13 @@ impl Moves<'_> {
 
 /// The path below the new folder, if it is the old one or stands below it. The first map counts.
 fn moved(path: &str, maps: &[Map]) -> Option<String> {
-    maps.iter().find_map(|(old, new)| {
-        let rest = path.strip_prefix(old.trim_end_matches(['/', '\\']))?;
+    maps.iter().find_map(|map| {
+        let rest = path.strip_prefix(map.old.trim_end_matches(['/', '\\']))?;
         let whole = rest.is_empty() || rest.starts_with(['/', '\\']);
-        whole.then(|| format!("{}{rest}", new.trim_end_matches(['/', '\\'])))
+        whole.then(|| {
+            map.meet();
+            format!("{}{rest}", map.new.trim_end_matches(['/', '\\']))
+        })
     })
 }
 
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn only_whole_pieces_of_a_path_move() {
-        let maps = [("/home/ada".to_owned(), "/users/ada/".to_owned())];
+        let maps = [Map::new("/home/ada", "/users/ada/")];
         for (old, new) in [
             ("/home/ada", Some("/users/ada")),
             ("/home/ada/src", Some("/users/ada/src")),

@@ -43,12 +43,41 @@ impl<'a> Head<'a> {
         text && !self.lines().any(begins)
     }
 
+    /// Why this can be no text of any session, if that is so: it is empty, or it is no text, or
+    /// records in an encoding that no records are in. What is text of another kind is none of this.
+    #[must_use]
+    pub fn ruin(&self) -> Option<&'static str> {
+        // What separates texts and pages, and begins the colours of a terminal, stands in logs.
+        let control = |b: &u8| matches!(b, 0..=8 | 14..=26 | 28..=31);
+        if self.bytes.trim_ascii().is_empty() {
+            return self.whole.then_some("it is empty");
+        }
+        if self.bytes.iter().all(|b| *b == 0) {
+            return Some(if self.whole { NULS } else { "it begins with NUL bytes" });
+        }
+        match self.bytes {
+            [0xff, 0xfe, rest @ ..] | [0xfe, 0xff, rest @ ..] if opens_wide(rest) => Some(WIDE),
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => None,
+            bytes if opens_wide(bytes) => Some(WIDE),
+            bytes => bytes.iter().any(control).then_some("it is no text"),
+        }
+    }
+
     /// Whether this is JSON with its values on several lines, as programs print it for people.
     #[must_use]
     pub fn is_pretty_json(&self) -> bool {
         let opens = |line: &[u8]| matches!(line.trim_ascii(), b"{" | b"[");
         self.lacks_objects() && self.lines().next().is_some_and(opens)
     }
+}
+
+const NULS: &str = "it holds NUL bytes and nothing else";
+
+const WIDE: &str = "its records are UTF-16, and records are read in UTF-8 only";
+
+/// Whether a text without its mark begins as a record in UTF-16 does.
+fn opens_wide(text: &[u8]) -> bool {
+    matches!(text, [b'{', 0, ..] | [0, b'{', ..])
 }
 
 /// How sure a format is of a file.

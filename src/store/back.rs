@@ -41,10 +41,13 @@ impl Restorer {
     /// # Errors
     /// If the folder is not there, or no longer the one that it was.
     pub fn new(root: PathBuf, dry: bool) -> Result<Self> {
-        let same = root.canonicalize();
-        let same = same.map_err(|error| Error::io(format!("{}", root.display()), error))?;
+        let moved = "if the folder was moved, `--root FOLDER` says where it is now";
+        let same = root.canonicalize().map_err(|error| {
+            let doing = format!("the run worked in {}, and {moved}", root.display());
+            Error::io(doing, error)
+        })?;
         if same != root {
-            let message = format!("{} leads to {} now", root.display(), same.display());
+            let message = format!("{} leads to {} now; {moved}", root.display(), same.display());
             return Err(Error::request(Code::OutsideRoot, message));
         }
         Ok(Self { root, dry, swept: Swept::default(), folders: BTreeSet::new() })
@@ -158,7 +161,9 @@ fn is_gone(path: &Path) -> bool {
 /// Where the original is, if it is there.
 fn kept(backup: Option<&Path>) -> String {
     let backup = backup.filter(|backup| backup.is_file());
-    backup.map_or(String::new(), |backup| format!("; the original is {}", backup.display()))
+    let rename = "look at both, and rename it if that is what you want";
+    backup
+        .map_or(String::new(), |backup| format!("; the original is {}: {rename}", backup.display()))
 }
 
 fn has_hash(path: &Path, state: &State) -> Result<bool> {

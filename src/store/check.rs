@@ -4,6 +4,7 @@ use super::destination::Policy;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The path of a part whose name is put behind `stem`. Names can come from what a file holds, so
@@ -93,6 +94,93 @@ pub fn check_target<'p>(
     if !policy.force && stands != Stands::Nothing {
         return Err(exists(target));
     }
+    check_name(target)
+}
+
+/// Sees to it that the folders above a file, as far as they are there, would take it and those
+/// that are missing under their names.
+fn check_name(path: &Path) -> Result<()> {
+    /// Nowhere is a name as short as this too long.
+    const SHORT: usize = 128;
+    let Some(folder) = there(path) else { return Ok(()) };
+    let missing = path.ancestors().take_while(|above| or_here(above) != folder);
+    for name in missing.filter_map(Path::file_name).filter(|name| name.len() > SHORT) {
+        if let Err(error) = fs::symlink_metadata(folder.join(name))
+            && error.kind() == io::ErrorKind::InvalidFilename
+        {
+            let doing = format!("no file can be called {}", Path::new(name).display());
+            return Err(Error::io(doing, error));
+        }
+    }
+    Ok(())
+}
+
+/// The nearest folder above a file that is there.
+fn there(path: &Path) -> Option<&Path> {
+    path.ancestors().skip(1).map(or_here).find(|folder| folder.is_dir())
+}
+
+fn or_here(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+}
+
+/// Sees to it, where nothing is written, that the system would let a file be written; one that
+/// `replaces` another has its owner, and the other keeps a name that ends in `backup`.
+///
+/// # Errors
+/// If it would not, as far as that can be told.
+pub fn check_room(path: &Path, backup: Option<&str>, replaces: bool) -> Result<()> {
+    if Stands::at(path) == Stands::Special {
+        return Ok(());
+    }
+    if replaces {
+        check_backup(path, backup)?;
+        check_owner(path)?;
+    }
+    there(path).map_or(Ok(()), check_writable)
+}
+
+/// Sees to it that the original of a file can be kept.
+///
+/// # Errors
+/// If its name would be too long.
+pub fn check_backup(path: &Path, backup: Option<&str>) -> Result<()> {
+    let Some(suffix) = backup else { return Ok(()) };
+    let mut kept = path.as_os_str().to_owned();
+    kept.push(suffix);
+    check_name(Path::new(&kept))
+}
+
+#[cfg(unix)]
+fn check_owner(path: &Path) -> Result<()> {
+    use rustix::process::{getegid, geteuid, getgroups};
+    use std::os::unix::fs::MetadataExt;
+    let failed = |error| Error::io("cannot keep the owner", error);
+    let meta = fs::metadata(path).map_err(failed)?;
+    let (user, group) = (geteuid(), getegid());
+    let mine = user.as_raw() == meta.uid();
+    let member = || getgroups().is_ok_and(|groups| groups.iter().any(|g| g.as_raw() == meta.gid()));
+    if user.is_root() || (mine && (group.as_raw() == meta.gid() || member())) {
+        return Ok(());
+    }
+    Err(failed(io::ErrorKind::PermissionDenied.into()))
+}
+
+#[cfg(not(unix))]
+fn check_owner(_: &Path) -> Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn check_writable(folder: &Path) -> Result<()> {
+    use rustix::fs::{Access, access};
+    let allowed = access(folder, Access::WRITE_OK | Access::EXEC_OK);
+    allowed
+        .map_err(|error| Error::io(format!("cannot write into {}", folder.display()), error.into()))
+}
+
+#[cfg(not(unix))]
+fn check_writable(_: &Path) -> Result<()> {
     Ok(())
 }
 

@@ -3,8 +3,10 @@
 
 use super::check::is_same_file;
 use super::output::folder_of;
+use super::turns::{Turn, Turns};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
+use crate::hands::Hands;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +20,8 @@ pub struct Claims {
     /// Their real paths. Nobody asks for them as long as all places are free.
     real: OnceLock<HashSet<PathBuf>>,
     taken: Mutex<Taken>,
+    /// Who may take a place next, where places are not known before the work.
+    turns: Option<Turns>,
 }
 
 /// The places of outputs.
@@ -49,6 +53,28 @@ impl Claims {
     #[must_use]
     pub fn of(inputs: Vec<PathBuf>, journal: Option<PathBuf>) -> Self {
         Self { inputs, journal, ..Self::default() }
+    }
+
+    /// The same for a run in which outputs take their places in the order of the inputs, with so
+    /// many at work at a time.
+    #[must_use]
+    pub fn in_turn(self, workers: usize, hands: Hands) -> Self {
+        Self { turns: Some(Turns::new(workers, hands)), ..self }
+    }
+
+    /// Waits for leave to work on the input in this place, if outputs take their places in turn.
+    pub fn begin(&self, place: usize) -> Option<Turn<'_>> {
+        self.turns.as_ref().map(|turns| turns.begin(place))
+    }
+
+    /// Waits until the output of the input in this place may take one.
+    pub fn wait(&self, place: usize) {
+        self.turns.iter().for_each(|turns| turns.wait(place));
+    }
+
+    /// The output of the input in this place takes none any more.
+    pub fn pass(&self, place: usize) {
+        self.turns.iter().for_each(|turns| turns.pass(place));
     }
 
     /// Sees to it that a file is none of the inputs, and not the journal.

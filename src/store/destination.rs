@@ -25,6 +25,8 @@ pub enum Destination {
         folder: PathBuf,
         /// What the output would be called elsewhere, without its ending.
         stem: String,
+        /// The place of its input among all.
+        place: usize,
     },
     /// Where the input is: what is written takes the place of what was read.
     InPlace {
@@ -46,6 +48,21 @@ impl Destination {
             Self::InPlace { .. } => source,
             Self::Stdout | Self::Nowhere | Self::Native { .. } => None,
         }
+    }
+
+    /// How the names of originals end that are kept.
+    #[must_use]
+    pub fn backup(&self) -> Option<&str> {
+        match self {
+            Self::InPlace { backup: Backup::Suffix(suffix), .. } => Some(suffix),
+            _ => None,
+        }
+    }
+
+    /// When it may take a place that others may want, too: after all whose inputs come before.
+    #[must_use]
+    pub fn turn(&self) -> usize {
+        if let Self::Native { place, .. } = self { *place } else { 0 }
     }
 
     /// The folder in which temporary files wait, if the input is `source`.

@@ -21,6 +21,7 @@ mod shared;
 mod spool;
 mod tail;
 mod temporary;
+mod turns;
 
 pub use back::{Back, Restorer};
 pub use claims::{Claims, real, real_folder};
@@ -36,3 +37,4 @@ pub use packed::{Packing, plain_name};
 pub use sealed::{Placed, Sealed, hash, put};
 pub use tail::last_line;
 pub use temporary::{Swept, TEMPORARY};
+pub use turns::{Turn, WAITING};

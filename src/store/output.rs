@@ -4,13 +4,15 @@
 //! all there the files are flushed to the disk and renamed to their places, and the folders are
 //! flushed. Whatever happens before that leaves the target as it was.
 
-use super::check::{Stands, check_in_place, check_part, check_target, is_same_file, special};
+use super::check::{
+    Stands, check_in_place, check_part, check_room, check_target, is_same_file, special,
+};
 use super::claims::{Claims, is_backup_of, is_one_place, numbered};
-use super::destination::{Backup, Destination, Policy};
+use super::destination::{Destination, Policy};
 use super::input::Fingerprint;
 use super::packed::{Closed, Packed, Packing, plain_name};
 use super::place::{Kept, keep_attributes, keep_owner};
-use super::sealed::{Meets, Sealed, Staged, put};
+use super::sealed::{Meets, Sealed, Staged, create_folder, put};
 use super::shared::{self, Alone};
 use super::spool::Buffered;
 use super::temporary::temporary;
@@ -105,13 +107,8 @@ impl Output {
         if let Some(path) = &quarantine {
             let mut others = self.sources().chain(self.target());
             let one = others.any(|other| is_one_place(path, other));
-            let backup = match &self.destination {
-                Destination::InPlace { backup: Backup::Suffix(suffix), .. } => Some(suffix),
-                _ => None,
-            };
-            let kept =
-                |suffix: &String| self.sources().any(|source| is_backup_of(path, source, suffix));
-            if one || backup.is_some_and(kept) {
+            let kept = |suffix| self.sources().any(|source| is_backup_of(path, source, suffix));
+            if one || self.destination.backup().is_some_and(kept) {
                 let message = format!("{} is the place of something else", path.display());
                 return Err(Error::request(Code::SameFile, message));
             }
@@ -125,6 +122,7 @@ impl Output {
         if special || self.replaces(target) || self.claimed.contains(target) {
             return Ok(());
         }
+        self.claims.wait(self.destination.turn());
         if stands != Stands::Nothing {
             self.claims.check(target)?;
         }
@@ -195,7 +193,7 @@ impl Output {
             Destination::Nowhere => Ok(None),
             _ if name == QUARANTINE && self.quarantine.is_some() => self.quarantine().map(Some),
             Destination::Files { stem, .. } => check_part(stem, name).map(Some),
-            Destination::Native { folder, stem } if name == QUARANTINE => {
+            Destination::Native { folder, stem, .. } if name == QUARANTINE => {
                 check_part(&folder.join(stem), name).map(Some)
             }
             Destination::Native { folder, .. } => check_part(folder, name).map(Some),
@@ -322,10 +320,11 @@ impl Output {
         }
         let staged = std::mem::take(&mut self.staged);
         staged.iter().try_for_each(|staged| self.finish(staged))?;
-        let backup = match &self.destination {
-            Destination::InPlace { backup: Backup::Suffix(suffix), .. } => Some(suffix.clone()),
-            _ => None,
-        };
+        let backup = self.destination.backup().map(str::to_owned);
+        let places = |path: &PathBuf| check_room(path, backup.as_deref(), self.replaces(path));
+        if self.policy.dry {
+            self.created.iter().try_for_each(places)?;
+        }
         let (in_place, sources) = (self.changes_inputs(), self.fingerprints());
         let kept = Kept::default();
         Ok(Sealed { staged, sources, before, alone, in_place, backup, kept })
@@ -430,10 +429,16 @@ impl Sink for Output {
         if self.claimed.contains(&target) {
             return Ok(true);
         }
+        self.claims.wait(self.destination.turn());
         if Stands::at(&target) != Stands::Nothing {
             self.claims.check(&target)?;
         }
-        Ok(self.claims.take(&target) && self.claimed.insert(target))
+        let takes = self.claims.take(&target) && self.claimed.insert(target);
+        if takes {
+            // What else it writes is named by this.
+            self.claims.pass(self.destination.turn());
+        }
+        Ok(takes)
     }
 
     fn is_native(&self) -> bool {
@@ -489,12 +494,4 @@ impl Sink for Output {
 /// The folder that a file stands in.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-pub fn create_folder(folder: &Path) -> Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let doing = || format!("cannot create the folder {}", folder.display());
-    fs::create_dir_all(folder).map_err(|error| Error::io(doing(), error))
 }

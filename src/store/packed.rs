@@ -2,12 +2,12 @@
 //!
 //! What is read is told by its first bytes, whatever its name is; what is written follows its name.
 
-use crate::error::Torn;
+use crate::error::{Swollen, Torn};
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use std::cell::{Cell, RefCell};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufWriter, Read, Write};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -78,11 +78,10 @@ impl Packing {
     /// What stands in a compressed stream; with a `tear` only as far as it can be unpacked.
     fn unpack(self, packed: impl Read + 'static, tear: Option<Tear>) -> io::Result<Box<dyn Read>> {
         let taken = Rc::new(Cell::new(0));
-        let reader = BufReader::with_capacity(64 << 10, packed);
-        let packed = Taken { reader, bytes: Rc::clone(&taken) };
+        let packed = Taken::new(packed, Rc::clone(&taken));
         let unpacked: Box<dyn Read> = match self {
             Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
-            Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
+            Self::Zstd => Box::new(Steady::new(zstd::Decoder::with_buffer(packed)?)),
         };
         Ok(Box::new(Limited { reader: unpacked, given: 0, taken, tear, ended: false }))
     }
@@ -169,27 +168,83 @@ impl Read for Unpacked {
     }
 }
 
-/// Counts what is taken.
+/// So much is taken at a time, and unpacked.
+const STEP: usize = 64 << 10;
+
+/// So many bytes at the end of a file may be a checksum.
+const CHECKSUM: usize = 4;
+
+/// Counts what is taken, and gives the last bytes apart: who finds that the checksum in them is
+/// wrong keeps back all that it unpacks at the same time.
 struct Taken<R> {
-    reader: BufReader<R>,
+    reader: R,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    ended: bool,
     bytes: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Taken<R> {
+    fn new(reader: R, bytes: Rc<Cell<u64>>) -> Self {
+        Self { reader, buffer: vec![0; STEP], start: 0, end: 0, ended: false, bytes }
+    }
 }
 
 impl<R: Read> BufRead for Taken<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.reader.fill_buf()
+        while !self.ended && self.end - self.start <= CHECKSUM {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+            let read = self.reader.read(self.buffer.get_mut(self.end..).unwrap_or_default())?;
+            self.end += read;
+            self.ended = read == 0;
+        }
+        let pending = self.end - self.start;
+        let given = if pending > CHECKSUM { pending - CHECKSUM } else { pending };
+        Ok(self.buffer.get(self.start..self.start + given).unwrap_or_default())
     }
 
     fn consume(&mut self, amount: usize) {
         self.bytes.set(self.bytes.get() + amount as u64);
-        self.reader.consume(amount);
+        self.start += amount;
     }
 }
 
 impl<R: Read> Read for Taken<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.reader.read(buffer)?;
-        self.bytes.set(self.bytes.get() + read as u64);
+        let read = self.fill_buf()?.read(buffer)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+/// Unpacks the same pieces whoever asks: what comes out before an error depends on how much is
+/// asked for at a time, and a file that is read twice must not say two things.
+struct Steady<R> {
+    reader: R,
+    piece: Vec<u8>,
+    at: usize,
+}
+
+impl<R: Read> Steady<R> {
+    fn new(reader: R) -> Self {
+        Self { reader, piece: Vec::new(), at: 0 }
+    }
+}
+
+impl<R: Read> Read for Steady<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.piece.len() {
+            let mut piece = std::mem::take(&mut self.piece);
+            self.at = 0;
+            piece.resize(STEP, 0);
+            let read = self.reader.read(&mut piece)?;
+            piece.truncate(read);
+            self.piece = piece;
+        }
+        let read = self.piece.get(self.at..).unwrap_or_default().read(buffer)?;
+        self.at += read;
         Ok(read)
     }
 }
@@ -233,10 +288,7 @@ impl Read for Limited {
         };
         self.given += read as u64;
         if self.given > self.taken.get().saturating_mul(MOST_TIMES).saturating_add(ALLOWANCE) {
-            let message = format!(
-                "the file unpacks to more than {MOST_TIMES} times its size and 1 GiB, the limit"
-            );
-            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            return Err(io::Error::other(Swollen { times: MOST_TIMES }));
         }
         Ok(read)
     }
@@ -361,6 +413,26 @@ mod tests {
                     let error = text_of(bytes[..cut].to_vec()).map_err(|error| error.kind());
                     assert!(error.is_err() || cut < packing.magic().len(), "{packing:?} {cut}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn before_a_wrong_checksum_all_is_there_however_it_is_asked_for() {
+        for text in [&b"abcdefgh\n"[..], &[7; 300_000]] {
+            let mut bytes = packed(text, Packing::Zstd);
+            *bytes.last_mut().expect("a checksum") ^= 1;
+            for step in [1, 100, STEP - 1, STEP, 1 << 20] {
+                let tear = Tear::default();
+                let packed = Box::new(io::Cursor::new(bytes.clone()));
+                let (mut reader, mut out) = (Unpacked::new(packed, Some(tear.clone())), Vec::new());
+                let mut buffer = vec![0; step];
+                while let read @ 1.. = reader.read(&mut buffer).expect("text") {
+                    out.extend_from_slice(&buffer[..read]);
+                }
+                assert_eq!(out, text, "{step}");
+                let at = bytes.len() as u64 - CHECKSUM as u64;
+                assert_eq!(tear.found().map(|torn| torn.at), Some(at), "{step}");
             }
         }
     }

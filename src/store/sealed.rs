@@ -2,13 +2,13 @@
 
 use super::barrier::{flush, sync_folder};
 use super::input::Fingerprint;
-use super::output::{create_folder, folder_of};
+use super::output::folder_of;
 use super::place::{Kept, rename_failed, replace};
 use super::shared::{Alone, Before};
 use super::temporary::Temporary;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
@@ -202,8 +202,10 @@ pub fn put(
     }
     if let Err(error) = record(&placed) {
         let message = error.to_string();
+        let kind = error.io_kind();
         let failed = |outcome: Result<()>| {
-            outcome.and(Err(Error::io(&message, io::Error::other("nothing was put in its place"))))
+            let why = io::Error::new(kind, "nothing was put in its place");
+            outcome.and(Err(Error::io(&message, why)))
         };
         return outcomes.into_iter().map(failed).collect();
     }
@@ -234,4 +236,16 @@ pub fn hash(file: io::Result<File>) -> Result<String> {
         Ok(hasher.finalize().to_hex().to_string())
     });
     hashed.map_err(|error| Error::io("cannot read", error))
+}
+
+/// Creates a folder, and those above it.
+///
+/// # Errors
+/// If the system refuses.
+pub fn create_folder(folder: &Path) -> Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let doing = || format!("cannot create the folder {}", folder.display());
+    fs::create_dir_all(folder).map_err(|error| Error::io(doing(), error))
 }

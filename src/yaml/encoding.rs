@@ -8,8 +8,8 @@
 //! decision falls at the first byte beyond ASCII, by the 64 KiB from there on: texts of that length
 //! in other encodings are never UTF-8 by chance, and short ones hardly ever.
 
-use encoding_rs::{DecoderResult, EncoderResult, GBK, UTF_16BE, UTF_16LE, WINDOWS_1252};
-pub use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::{DecoderResult, EncoderResult, GBK, WINDOWS_1252};
+pub use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Read, Write};
 

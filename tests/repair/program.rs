@@ -176,3 +176,91 @@ fn a_migration_in_place_repairs_what_is_at_its_version() {
     assert_eq!(read(&dir.path("torn.yaml.bak")), whole[..whole.len() - 9]);
     assert_eq!(dir.exit(&["validate", "torn.yaml"]).0, 0);
 }
+
+/// What is said of the repair of a file of turns that was cut in a message.
+fn cut_in_a_message(dir: &Dir, name: &str, text: &[u8]) -> (i32, String) {
+    dir.write(name, text);
+    dir.exit(&["repair", "-n", name])
+}
+
+#[test]
+fn of_a_file_of_turns_it_is_told_what_was_put_in_and_what_was_set_aside() {
+    let dir = Dir::new();
+    let whole = own("connectonion/v2/harbour");
+    let (code, said) = cut_in_a_message(&dir, "s.yaml", &whole[..900]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("CY0801]: torn record set aside: 5 bytes\n  |   too"), "{said}");
+    let put = ["CY0857]: member put in: system_prompt", "CY0857]: member put in: messages"];
+    assert!(put.iter().all(|put| said.contains(put)), "{said}");
+    for role in ["turn 1: user", "turn 1: assistant", "turn 2: user"] {
+        assert!(
+            said.contains(&format!("CY0856]: message restored from its turn: {role}")),
+            "{said}"
+        );
+    }
+    // What stands nowhere in the file has no place there.
+    assert!(!said.contains("s.yaml:0"), "{said}");
+    // What helps is at work already.
+    assert!(!said.contains("`copyist repair`"), "{said}");
+}
+
+#[test]
+fn a_torn_text_in_utf_16_is_repaired_as_the_same_in_utf_8() {
+    let dir = Dir::new();
+    let text = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    let text = text.replacen("content: ", "content: \u{1f30a} ", 1);
+    let wide = |text: &str, unit: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        format!("\u{feff}{text}").encode_utf16().flat_map(unit).collect()
+    };
+    let wave = text.find('\u{1f30a}').expect("a wave");
+    for (unit, coding) in
+        [(u16::to_le_bytes as fn(u16) -> [u8; 2], "utf-16le"), (u16::to_be_bytes, "utf-16be")]
+    {
+        let whole = wide(&text, unit);
+        assert_eq!(cut_in_a_message(&dir, "whole.yaml", &whole).0, 0);
+        // Before, in and behind a pair of surrogates, and in the middle of a unit.
+        let pair = 2 + 2 * wave;
+        for cut in [pair, pair + 1, pair + 2, pair + 3, pair + 4, 1800, 1801] {
+            let narrow = String::from_utf16_lossy(
+                &text.encode_utf16().take((cut - 2) / 2).collect::<Vec<_>>(),
+            );
+            let narrow = narrow.trim_end_matches('\u{fffd}');
+            dir.write("n/cut.yaml", narrow.as_bytes());
+            dir.write("w/cut.yaml", &whole[..cut]);
+            assert_eq!(dir.exit(&["repair", "--force", "--out-dir", "on", "n/cut.yaml"]).0, 0);
+            let (code, said) = dir.exit(&["repair", "--force", "--out-dir", "ow", "w/cut.yaml"]);
+            assert_eq!(code, 0, "{coding} {cut}: {said}");
+            let repaired = String::from_utf8(read(&dir.path("on/cut.yaml"))).expect("UTF-8");
+            assert!(read(&dir.path("ow/cut.yaml")) == wide(&repaired, unit), "{coding} {cut}");
+            assert_eq!(dir.exit(&["repair", "-n", "ow/cut.yaml"]).0, 0, "{coding} {cut}");
+        }
+        // What is no UTF-16 in the middle is not guessed at.
+        let mut bad = whole.clone();
+        bad[800..802].copy_from_slice(&unit(0xd800));
+        let (code, said) = cut_in_a_message(&dir, "bad.yaml", &bad);
+        assert!(code == 3 && said.contains("CY0864") && said.contains("iconv"), "{code} {said}");
+    }
+}
+
+#[test]
+fn every_byte_that_repair_takes_out_of_utf_16_is_set_aside() {
+    let dir = Dir::new();
+    let text = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    let whole: Vec<u8> =
+        format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let cut = &whole[..1803];
+    dir.write("cut.yaml", cut);
+    assert_eq!(dir.exit(&["repair", "-o", "new.yaml", "cut.yaml"]).0, 0);
+    let new = read(&dir.path("new.yaml"));
+    let kept = new.iter().zip(cut).take_while(|(new, old)| new == old).count();
+    let quarantine = files(dir.root()).into_iter().find(|path| name(path).contains("quarantine"));
+    let quarantine = String::from_utf8(read(&quarantine.expect("a quarantine"))).expect("UTF-8");
+    let lines = quarantine.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let mut aside: Vec<serde_json::Value> = lines.collect();
+    aside.sort_by_key(|line| line["offset"].as_u64());
+    let lengths: Vec<_> = aside.iter().map(|line| line["length"].as_u64()).collect();
+    assert_eq!(lengths, [Some(10), Some(1)], "{quarantine}");
+    assert_eq!(kept + 11, cut.len());
+    // "  too" in UTF-16, and the first byte of an "l".
+    assert_eq!((&aside[0]["base64"], &aside[1]["text"]), (&"IAAgAHQAbwBvAA==".into(), &"l".into()));
+}

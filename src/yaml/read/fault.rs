@@ -3,7 +3,7 @@
 use super::parsed::Shift;
 use super::source::Shared;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Torn};
+use crate::error::{Error, Swollen, Torn};
 use crate::position::Position;
 use granit_parser::{ErrorKind, ScanError};
 use std::io;
@@ -21,9 +21,10 @@ pub fn error(error: &ScanError, shared: &Shared, shift: Shift) -> Error {
             }
             Error::io(
                 "cannot read",
-                match error.io_error().and_then(Torn::of) {
-                    Some(torn) => io::Error::other(torn.clone()),
-                    None => io::Error::new(kind, error.message().to_owned()),
+                match error.io_error().map(|error| (Torn::of(error), Swollen::of(error))) {
+                    Some((Some(torn), _)) => io::Error::other(torn.clone()),
+                    Some((_, Some(swollen))) => io::Error::other(*swollen),
+                    _ => io::Error::new(kind, error.message().to_owned()),
                 },
             )
         }

@@ -15,6 +15,7 @@ mod resume;
 mod run;
 mod spell;
 mod turns;
+mod wide;
 
 use super::ending::Ending;
 use super::{Made, beginning, read};
@@ -24,9 +25,10 @@ use crate::format::{Bench, Cx, OnError, Options, Reach, Repaired, Wish};
 use crate::lines::BOM;
 use crate::position::Position;
 use crate::record::Kind;
-use crate::yaml::encoding::{Decoder, Encoding, UTF_8};
+use crate::yaml::encoding::{Decoder, Encoding, Found, UTF_8};
 use calls::Calls;
 use std::io::{self, Read, Write};
+use wide::{Narrow, is_wide};
 
 /// Repairs a session file.
 ///
@@ -38,6 +40,9 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
     // A file in another encoding is what a person or a release on Windows made.
     let declared = (!encoding.is_utf8()).then_some(encoding.encoding);
     let state = State { foreign: declared.or(state.foreign), ..state };
+    if is_wide(&encoding) && !state.reads {
+        return widely(bench, &encoding, wish, cx);
+    }
     if state.foreign.is_some() && state.reads {
         let unmarked = State { unfinished: false, ..state };
         return as_it_is(bench, &unmarked, wish, cx);
@@ -46,6 +51,21 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
         Made::Run => run::repair(bench, &state, wish, cx),
         Made::File(shape) => turns::repair(bench, shape, &state, wish, cx),
     }
+}
+
+/// Repairs a file in UTF-16 as the text that it is.
+fn widely(bench: &mut dyn Bench, encoding: &Found, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+    let Some(mut narrow) = Narrow::over(bench, encoding)? else {
+        let code = Code::WideDamaged;
+        let message = format!("{}: not all of it is UTF-16", code.title());
+        return Err(Error::unfit(Diagnostic::new(code, message)));
+    };
+    let options = Options { encoding: None, ..cx.options.clone() };
+    let done = repair(&mut narrow, wish, &Cx { options: &options, log: cx.log })?;
+    if narrow.is_cut() {
+        say_put(Code::TornRecord, "half of a character at the end", cx);
+    }
+    Ok(Repaired { changed: done.changed || narrow.is_cut(), ..done })
 }
 
 /// What the reader makes of a file.
@@ -192,4 +212,16 @@ fn is_told(log: &Log) -> bool {
 /// Says what was done at a place.
 fn say(code: Code, at: Position, cx: &Cx<'_>) {
     cx.report(Diagnostic::new(code, code.title()).at(at));
+}
+
+/// Says what was done that has no line: what was put in stands nowhere in the file.
+fn say_put(code: Code, what: &str, cx: &Cx<'_>) {
+    cx.report(Diagnostic::new(code, format!("{}: {what}", code.title())));
+}
+
+/// Says what was set aside at a place.
+fn say_aside(code: Code, bytes: &[u8], at: Position, cx: &Cx<'_>) {
+    let found = Diagnostic::new(code, format!("{}: {} bytes", code.title(), bytes.len())).at(at);
+    let nuls = bytes.iter().all(|b| *b == 0);
+    cx.report(if nuls { found } else { found.showing(bytes, 0) });
 }

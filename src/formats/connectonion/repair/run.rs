@@ -3,7 +3,7 @@
 use super::super::run::{CLOSE, INDENT, MESSAGES, OPEN, is_known};
 use super::items::{Item, each};
 use super::resume::Resume;
-use super::{NOTES, State, as_it_is, is_told, say};
+use super::{NOTES, State, as_it_is, is_told, say, say_aside, say_put};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Bench, Cx, Reach, Repaired, Wish};
@@ -232,7 +232,7 @@ impl<'a> Writing<'a> {
     }
 
     fn aside(&mut self, bytes: &[u8], at: Position, code: Code) -> Result<()> {
-        say(code, at, self.cx);
+        say_aside(code, bytes, at, self.cx);
         self.removes = true;
         let bench = self.bench.as_mut();
         bench.map_or(Ok(()), |bench| bench.aside("", bytes, at, code))
@@ -315,7 +315,7 @@ impl<'a> Writing<'a> {
             text::quote(stem, &mut quoted);
             let line = [b"agent: ", quoted.as_slice(), self.end()].concat();
             self.put(&line)?;
-            say(Code::MemberRestored, Position::default(), self.cx);
+            say_put(Code::MemberRestored, "agent", self.cx);
             note(Code::MemberRestored, "agent");
         }
         if let Some(take) = self.takes.best() {

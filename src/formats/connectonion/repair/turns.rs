@@ -13,7 +13,7 @@ use super::check::{self, Checked, written};
 use super::facts::{Facts, quoted};
 use super::resume::Mended;
 use super::spell::{self, Notes};
-use super::{NOTES, State, as_it_is, guessed, say};
+use super::{NOTES, State, as_it_is, guessed, say, say_aside, say_put};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Bench, Cx, Repaired, Wish};
@@ -161,7 +161,7 @@ impl<'a> Writing<'a> {
 
     /// Sets bytes aside, and says so.
     fn aside(&mut self, bytes: &[u8], at: Position, code: Code) -> Result<()> {
-        say(code, at, self.cx);
+        say_aside(code, bytes, at, self.cx);
         self.removes = true;
         let bench = self.bench.as_mut();
         bench.map_or(Ok(()), |bench| bench.aside("", bytes, at, code))
@@ -405,9 +405,10 @@ impl<'a> Writing<'a> {
     /// Writes a member that was not there.
     fn noted(&mut self, name: &str, text: &[u8]) -> Result<()> {
         let code = Code::MemberRestored;
-        say(code, Position::default(), self.cx);
         let place = if self.turns > 0 { format!("turn {}: ", self.turns) } else { String::new() };
-        self.notes.add(code, format!("{place}{name}"));
+        let what = format!("{place}{name}");
+        say_put(code, &what, self.cx);
+        self.notes.add(code, what);
         self.add(text)
     }
 

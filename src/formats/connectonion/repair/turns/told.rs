@@ -1,7 +1,7 @@
 //! Messages that only turns tell of, and the keys that they stand under.
 
 use super::super::resume::joined;
-use super::super::{say, spell};
+use super::super::{say, say_put, spell};
 use super::Writing;
 use crate::diagnostic::Code;
 use crate::error::Result;
@@ -69,8 +69,9 @@ impl Writing<'_> {
     fn said(&mut self, role: &str, said: Option<Json>, number: u64) -> Result<bool> {
         let Some(said) = said.filter(|said| said.as_bytes().len() > 2) else { return Ok(false) };
         let code = Code::MessageRestored;
-        say(code, Position::default(), self.cx);
-        self.notes.add(code, format!("turn {number}: {role}"));
+        let what = format!("turn {number}: {role}");
+        say_put(code, &what, self.cx);
+        self.notes.add(code, what);
         self.put += 1;
         self.items += 1;
         self.add(&spell::said(role, &said, self.facts.indent))?;

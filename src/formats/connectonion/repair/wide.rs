@@ -1,0 +1,150 @@
+//! Files in UTF-16, repaired as the same text in UTF-8: repair takes files apart by lines, and looks
+//! for these in bytes.
+//!
+//! What is written and what is set aside is UTF-16 again. A file that was cut may end in half of a
+//! character, which is set aside as it is.
+
+use crate::diagnostic::Code;
+use crate::error::{Error, Result};
+use crate::format::{Bench, Parts};
+use crate::position::Position;
+use crate::yaml::encoding::{Decoder, Encoder, Encoding, Found, UTF_16BE, UTF_16LE, encode};
+use std::io::{self, ErrorKind, Read, Write};
+
+/// Whether a text is in UTF-16.
+pub fn is_wide(found: &Found) -> bool {
+    found.encoding == UTF_16LE || found.encoding == UTF_16BE
+}
+
+/// A bench whose main part seems to be UTF-8.
+pub struct Narrow<'b> {
+    bench: &'b mut dyn Bench,
+    encoding: &'static Encoding,
+    /// Whether the text begins with a mark.
+    mark: bool,
+    /// How long it is without the half of a character at its end.
+    length: u64,
+    /// That half.
+    half: Vec<u8>,
+    /// How long the text is in UTF-8, in which places are told.
+    told: u64,
+}
+
+impl<'b> Narrow<'b> {
+    /// Over a text in the encoding that was `found`; `None` if not all of it is.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn over(bench: &'b mut dyn Bench, found: &Found) -> Result<Option<Self>> {
+        let (encoding, mark) = (found.encoding, found.mark);
+        let mut narrow =
+            Self { bench, encoding, mark, length: u64::MAX, half: Vec::new(), told: 0 };
+        narrow.halve()?;
+        match io::copy(&mut narrow.main()?, &mut io::sink()) {
+            Ok(told) => Ok(Some(Self { told, ..narrow })),
+            Err(error) if error.kind() == ErrorKind::InvalidData => Ok(None),
+            Err(error) => Err(Error::io("cannot read", error)),
+        }
+    }
+
+    /// Looks what the text ends in.
+    fn halve(&mut self) -> Result<()> {
+        let mut end = Ended::default();
+        let copied = io::copy(&mut self.bench.parts().main()?, &mut end);
+        let bytes = copied.map_err(|error| Error::io("cannot read", error))?;
+        let odd = usize::from(bytes % 2 == 1);
+        let last = end.0.get(..end.0.len() - odd).unwrap_or_default();
+        let unit = match last.last_chunk() {
+            Some(unit) if self.encoding == UTF_16LE => u16::from_le_bytes(*unit),
+            Some(unit) => u16::from_be_bytes(*unit),
+            None => 0,
+        };
+        let half = odd + if (0xd800..0xdc00).contains(&unit) { 2 } else { 0 };
+        self.half = end.0.split_off(end.0.len() - half.min(end.0.len()));
+        self.length = bytes - self.half.len() as u64;
+        Ok(())
+    }
+
+    /// Whether the file ends in half of a character.
+    pub fn is_cut(&self) -> bool {
+        !self.half.is_empty()
+    }
+}
+
+impl Parts for Narrow<'_> {
+    fn names(&self) -> Vec<String> {
+        vec![String::new()]
+    }
+
+    fn open(&mut self, _: &str) -> Result<Box<dyn Read>> {
+        let text = self.bench.parts().main()?.take(self.length);
+        Ok(Box::new(Decoder::new(text, Some(self.encoding))))
+    }
+
+    fn keep(&mut self) -> Result<()> {
+        self.bench.parts().keep()
+    }
+}
+
+impl Bench for Narrow<'_> {
+    fn parts(&mut self) -> &mut dyn Parts {
+        self
+    }
+
+    fn takes_parts(&self) -> bool {
+        self.bench.takes_parts()
+    }
+
+    fn begin(&mut self, removes: bool) -> Result<()> {
+        self.bench.begin(removes || self.is_cut())?;
+        if self.is_cut() {
+            let at = Position { byte: self.told, ..Position::default() };
+            self.bench.aside("", &self.half, at, Code::TornRecord)?;
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, part: &str) -> Result<Box<dyn Write>> {
+        let mut wide = Encoder::new(self.bench.create(part)?, self.encoding);
+        let mark = if self.mark { "\u{feff}" } else { "" };
+        let marked = wide.write_all(mark.as_bytes());
+        marked.map_err(|error| Error::io("cannot write", error))?;
+        Ok(Box::new(wide))
+    }
+
+    fn keep(&mut self, part: &str) -> Result<()> {
+        if !self.is_cut() {
+            return self.bench.keep(part);
+        }
+        let (mut text, mut out) = (self.open(part)?, self.create(part)?);
+        let copied = io::copy(&mut text, &mut out).and_then(|_| out.flush());
+        copied.map_err(|error| Error::io("cannot write", error))
+    }
+
+    fn aside(&mut self, part: &str, bytes: &[u8], at: Position, code: Code) -> Result<()> {
+        let mut wide = Vec::new();
+        match std::str::from_utf8(bytes).map(|text| encode(text, self.encoding, &mut wide)) {
+            Ok(Ok(())) => self.bench.aside(part, &wide, at, code),
+            _ => self.bench.aside(part, bytes, at, code),
+        }
+    }
+}
+
+/// The last bytes of what is written to it.
+#[derive(Default)]
+struct Ended(Vec<u8>);
+
+impl Write for Ended {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        /// A byte, and a pair of surrogates before it.
+        const MOST: usize = 5;
+        let new = bytes.len().saturating_sub(MOST);
+        self.0.extend_from_slice(bytes.get(new..).unwrap_or_default());
+        self.0.drain(..self.0.len().saturating_sub(MOST));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! The order in which outputs take places whose names come from what is written.
+//!
+//! Of two outputs that would have one name, the one whose input comes first has it, whoever is done
+//! first. So each waits with its name for those before it. Nobody's work waits for that: who has
+//! come so far hands on its leave to work, and one of the workers that are there beside goes on.
+
+use crate::hands::Hands;
+use std::collections::BTreeSet;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// So many may wait for their names at a time, each with what it wrote in temporary files.
+pub const WAITING: usize = 32;
+
+/// The turns of a run.
+#[derive(Debug)]
+pub struct Turns {
+    state: Mutex<State>,
+    changed: Condvar,
+    hands: Hands,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The first input that may still take a name.
+    next: usize,
+    /// Those behind it that take none any more.
+    passed: BTreeSet<usize>,
+    /// How many more may work.
+    free: usize,
+    /// Those that want to; the first of them may before all others, so that few wait for names.
+    wanting: BTreeSet<usize>,
+}
+
+/// Leave to work on an input; when it ends, so does the input's turn.
+#[derive(Debug)]
+pub struct Turn<'t> {
+    turns: &'t Turns,
+    place: usize,
+}
+
+impl Turns {
+    /// For so many at work at a time, whose `hands` are idle while they wait.
+    #[must_use]
+    pub fn new(workers: usize, hands: Hands) -> Self {
+        let state =
+            State { next: 0, passed: BTreeSet::new(), free: workers, wanting: BTreeSet::new() };
+        Self { state: Mutex::new(state), changed: Condvar::new(), hands }
+    }
+
+    /// Waits until there is leave to work on the input in this place.
+    pub fn begin(&self, place: usize) -> Turn<'_> {
+        self.work(place, self.state());
+        Turn { turns: self, place }
+    }
+
+    /// Waits until no input before this one takes a name any more.
+    pub fn wait(&self, place: usize) {
+        let mut state = self.state();
+        if state.next >= place {
+            return;
+        }
+        let _idle = self.hands.rest();
+        state.free += 1;
+        self.changed.notify_all();
+        let state = self.changed.wait_while(state, |state| state.next < place);
+        self.work(place, state.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The input in this place takes no name any more.
+    pub fn pass(&self, place: usize) {
+        let mut state = self.state();
+        if state.next <= place {
+            state.passed.insert(place);
+        }
+        while state.passed.first() == Some(&state.next) {
+            state.passed.pop_first();
+            state.next += 1;
+        }
+        self.changed.notify_all();
+    }
+
+    fn work(&self, place: usize, mut state: MutexGuard<'_, State>) {
+        state.wanting.insert(place);
+        let waits = |state: &mut State| state.free == 0 || state.wanting.first() != Some(&place);
+        let state = self.changed.wait_while(state, waits);
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        state.free -= 1;
+        state.wanting.remove(&place);
+        // There may be leave for the next one, too.
+        self.changed.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.turns.state().free += 1;
+        self.turns.pass(self.place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    #[test]
+    fn names_are_taken_in_order_and_only_so_many_work() {
+        const WORKERS: usize = 2;
+        let turns = Turns::new(WORKERS, Hands::new(WORKERS));
+        let (order, working, ahead) =
+            (Mutex::new(Vec::new()), AtomicUsize::new(0), AtomicUsize::new(0));
+        let (turns, order, working, ahead) = (&turns, &order, &working, &ahead);
+        std::thread::scope(|scope| {
+            for place in 0..20 {
+                scope.spawn(move || {
+                    let _turn = turns.begin(place);
+                    assert!(working.fetch_add(1, Ordering::SeqCst) < WORKERS);
+                    // The first one is late, and others go on meanwhile.
+                    std::thread::sleep(Duration::from_millis(if place == 0 { 200 } else { 1 }));
+                    working.fetch_sub(1, Ordering::SeqCst);
+                    if place == 0 {
+                        assert!(ahead.load(Ordering::SeqCst) > WORKERS);
+                    }
+                    ahead.fetch_add(1, Ordering::SeqCst);
+                    turns.wait(place);
+                    order.lock().expect("whole").push(place);
+                    turns.pass(place);
+                });
+            }
+        });
+        assert!(order.lock().expect("whole").is_sorted());
+    }
+}
