@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Dir, files, read};
+use common::{Dir, files, read, testdata};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -486,5 +486,163 @@ fn members_that_no_field_is_for_are_told_as_lost() {
         let lost = "`hue` of the session has no place at home";
         assert!(said.contains(&format!("warning[CY0601]: {lost}")), "{to}: {said}");
         assert_eq!(said.matches("has no place at home").count(), 1, "{to}: {said}");
+    }
+}
+
+/// When Codelia sums up what was said.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum When {
+    /// Because a person asked for it.
+    Asked,
+    /// Before the first answer of a run.
+    Before,
+    /// Between two answers.
+    Between,
+    /// Behind the last one.
+    Behind,
+}
+
+/// What Codelia keeps of the last question and its answers: no calls, no results, no thoughts.
+fn kept(history: &[Value]) -> Vec<Value> {
+    let last = history.iter().rposition(|message| message["role"] == "user").expect("a question");
+    let is_kept =
+        |m: &&Value| m["role"] == "user" || (m["role"] == "assistant" && m["tool_calls"].is_null());
+    history[last..].iter().filter(is_kept).cloned().collect()
+}
+
+/// Goes on in Codelia's older store, which sums up its context in the meantime.
+fn sums_up(dir: &Dir, when: When) {
+    let file = file(dir, "out", "/state/");
+    let mut state: Value = serde_json::from_slice(&read(&file)).expect("JSON");
+    let history = state["messages"].as_array().expect("messages").clone();
+    let session = state["session_id"].as_str().expect("an identifier").to_owned();
+    let (asked, said) = (
+        json!({"role": "user", "content": "Any more?"}),
+        json!({"role": "assistant", "content": "No more."}),
+    );
+    let mut all = history.clone();
+    let mut text = json!({"type": "header", "schema_version": 1, "run_id": RUN,
+        "session_id": session, "started_at": "2027-03-01T00:00:00.000Z"})
+    .to_string()
+        + "\n";
+    let mut line = |kind: &str, rest: Value| {
+        let mut line = json!({"type": kind, "run_id": RUN, "ts": "2027-03-01T00:00:01.000Z"});
+        let rest = rest.as_object().cloned().unwrap_or_default();
+        line.as_object_mut().expect("an object").extend(rest);
+        text += &(line.to_string() + "\n");
+    };
+    let input = if when == When::Asked { "" } else { "Any more?" };
+    line("run.start", json!({"session_id": session, "input": {"type": "text", "text": input}}));
+    let asks = |all: &[Value]| json!({"seq": 9, "input": {"messages": all, "tools": null}});
+    let answers = |said: &Value| json!({"seq": 9, "output": {"messages": [said], "usage": null}});
+    if when != When::Asked {
+        all.push(asked);
+    }
+    if when == When::Between {
+        let call = json!({"id": "t9", "type": "function",
+            "function": {"name": "shell", "arguments": "{\"command\":\"ls\"}"}});
+        let call = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+        line("llm.request", asks(&all));
+        line("llm.response", answers(&call));
+        let output = json!({"tool": "shell", "tool_call_id": "t9", "result_raw": "nine"});
+        line("tool.output", output);
+        all.push(call);
+    }
+    if when == When::Behind {
+        line("llm.request", asks(&all));
+        line("llm.response", answers(&said));
+        all.push(said.clone());
+    }
+    let complete = json!({"type": "compaction_complete", "timestamp": 1, "compacted": true});
+    line("agent.event", json!({"seq": 1, "event": complete}));
+    let own = kept(&all);
+    all = vec![
+        json!({"role": "user", "content": "[codelia.compaction.retain]\nKeys lie under the mat."}),
+        json!({"role": "user", "content": "[codelia.compaction.summary]\nThey counted boats."}),
+    ];
+    all.extend(own);
+    if matches!(when, When::Before | When::Between) {
+        line("llm.request", asks(&all));
+        line("llm.response", answers(&said));
+        all.push(said);
+    }
+    line("run.end", json!({"outcome": "completed", "final": "No more."}));
+    let folder = dir.path("out/s/sessions/2027/03/01");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join(format!("{RUN}.jsonl")), text).expect("a file");
+    state["messages"] = json!(all);
+    state["run_id"] = json!(RUN);
+    fs::write(&file, state.to_string() + "\n").expect("a file");
+}
+
+#[test]
+fn what_codelia_sums_up_is_a_compaction_in_pi() {
+    for when in [When::Asked, When::Before, When::Between, When::Behind] {
+        let source = pi(&json!([{"type": "text", "text": "The quay"}]));
+        let dir = away(&source, "codelia@1");
+        sums_up(&dir, when);
+        let (text, said) = home(&dir, "pi@3", "out/s");
+        // What was there is there as it was, but for what rides along.
+        let kept = |(was, is): (&str, &str)| is.starts_with(was.trim_end_matches('}'));
+        assert!(source.lines().zip(text.lines()).all(kept), "{when:?}: {text}");
+        let entries = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let entries: Vec<_> = entries.collect();
+        let place = entries.iter().position(|entry| entry["type"] == "compaction");
+        let place = place.unwrap_or_else(|| panic!("{when:?}: {text}"));
+        let compaction = &entries[place];
+        assert_eq!(compaction["summary"], "Keys lie under the mat.\n\nThey counted boats.");
+        let kept = entries.iter().find(|entry| entry["id"] == compaction["firstKeptEntryId"]);
+        let kept = &kept.unwrap_or_else(|| panic!("{when:?}: {compaction}"))["message"];
+        let question = if when == When::Asked { "And the mole?" } else { "Any more?" };
+        match when {
+            // The question was asked behind it.
+            When::Before => assert_eq!(compaction["firstKeptEntryId"], compaction["id"]),
+            _ => assert!(kept["content"].to_string().contains(question), "{when:?}: {kept}"),
+        }
+        assert_eq!(compaction["parentId"], entries[place - 1]["id"], "{when:?}");
+        let new = usize::from(when != When::Asked);
+        assert_eq!(text.matches("No more.").count(), new, "{when:?}: {text}");
+        assert_eq!(text.matches("\"Any more?\"").count(), new, "{when:?}: {text}");
+        assert!(!text.contains("codelia.compaction"), "{text}");
+        assert!(said.contains("note[CY0625]: compaction is new"), "{said}");
+        let told = context(&dir, "home");
+        assert!(told.contains("They counted boats.") && !told.contains("Look at the quay"));
+        let log = log(&dir, "home").display().to_string();
+        assert_eq!(dir.exit(&["validate", &log]).0, 0);
+    }
+}
+
+#[test]
+fn what_codelia_sums_up_stands_in_full_where_home_has_no_compactions() {
+    for (case, to) in HOMES.into_iter().skip(2) {
+        for when in [When::Asked, When::Before, When::Between, When::Behind] {
+            let dir = Dir::new();
+            let own = testdata().join(case).join("in");
+            for file in files(&own) {
+                dir.write(&format!("s/{}", common::name(&file)), &read(&file));
+            }
+            let there = ["convert", "-t", "codelia@1", "--whole", "--out-dir", "away", "s"];
+            let (code, said) = dir.exit(&there);
+            assert_eq!(code, 0, "{said}");
+            let state = files(&dir.path("away"))
+                .into_iter()
+                .find(|f| f.to_string_lossy().contains("/state/"));
+            let root = state.expect("a state").display().to_string();
+            let root = root.split("/sessions/").next().expect("a folder").to_owned();
+            fs::create_dir_all(dir.path("out")).expect("a folder");
+            fs::rename(root, dir.path("out/s")).expect("a folder");
+            sums_up(&dir, when);
+            let (text, said) = home(&dir, to, "out/s");
+            let lost = "warning[CY0601]: a compaction has no place at home";
+            assert!(said.contains(lost), "{to} {when:?}: {said}");
+            assert!(!text.contains("They counted boats."), "{to} {when:?}");
+            assert_eq!(text.contains("Any more?"), when != When::Asked, "{to} {when:?}: {text}");
+            let told = context(&dir, "home");
+            let first =
+                dir.run(&["context", "--as", "canonical", &log(&dir, "s").display().to_string()]);
+            let first = String::from_utf8(first.stdout).expect("UTF-8");
+            let (before, _) = first.rsplit_once(']').expect("a list");
+            assert!(told.starts_with(before), "{to} {when:?}: {told}\n{first}");
+        }
     }
 }

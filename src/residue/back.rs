@@ -28,7 +28,7 @@ use crate::json::Json;
 use crate::record::{Answers, Called, Field, Kind, Record};
 use bytes::Bytes;
 use models::Models;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Makes the records of the source.
 pub struct Back<'n> {
@@ -67,6 +67,8 @@ pub struct Back<'n> {
     last: Option<u32>,
     /// What the file calls what is put next, and what is new before that.
     shown: (Vec<Json>, Option<Json>),
+    /// What the source calls compactions that are new.
+    summed: HashSet<Json>,
     /// What the session comes from.
     home: Option<Spec>,
     /// What is said once, and how often it happened.
@@ -83,6 +85,8 @@ pub struct Done {
     pub changed: bool,
     /// What some of the file's records say by an edit of other ones.
     pub said: BTreeMap<u32, Record>,
+    /// What compactions are called that are new.
+    pub summed: HashSet<Json>,
 }
 
 impl<'n> Back<'n> {
@@ -91,6 +95,7 @@ impl<'n> Back<'n> {
         now: &'n mut Now,
         kin: Kin,
         (fates, added): (BTreeMap<u32, Fate>, Vec<u32>),
+        said: BTreeMap<u32, Record>,
         shelf: Shelf,
         cx: &'n Cx<'n>,
     ) -> Self {
@@ -106,7 +111,8 @@ impl<'n> Back<'n> {
             moved: HashMap::new(),
             tip: None,
             time: None,
-            said: BTreeMap::new(),
+            said,
+            summed: HashSet::new(),
             bent: None,
             turned: Turned::default(),
             repeated: Repeated::default(),
@@ -242,7 +248,8 @@ impl<'n> Back<'n> {
         let mut left = self.asked.left();
         left.extend(self.turned.left());
         tail.iter().chain(&left).try_for_each(|record| self.shelf.add(record))?;
-        Ok(Done { shelf: self.shelf, changed: self.changed, said: self.said })
+        let Self { shelf, changed, said, summed, .. } = self;
+        Ok(Done { shelf, changed, said, summed })
     }
 
     /// The number of a turn of the file, or else which one it is.

@@ -2,6 +2,7 @@
 
 use super::align::shown;
 use super::back::{Back, Done};
+use super::condensed;
 use super::fates::{Name, aligned, names};
 use super::instead;
 use super::kin::Kin;
@@ -15,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::format::{Carrier, Cx, Format, MARK, Options, Parts, Sink, Spool, Took};
 use crate::formats::{Spec, canonical};
 use crate::position::{Located, Position};
-use crate::record::{Field, Record};
+use crate::record::{Field, Kind, Record};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
@@ -248,15 +249,16 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     let names = names(&mut items)?;
     let (mut fates, mut added) = aligned(&names, &now.names);
     let mut items = items.rewind()?;
-    let kin = Kin::of(now, &added)?;
+    let mut kin = Kin::of(now, &added)?;
     let home = home(&mut items)?;
     if (kin.tree || kin.stands()) && !home.is_some_and(|home| home.version().tree) {
         let branches = kin.abroad.is_some_and(|abroad| abroad.version().tree);
         left::behind(now, (&mut fates, &mut added), branches, cx)?;
     }
     instead::said(now, (&mut fates, &mut added), home, cx)?;
+    let said = condensed::said(now, (&mut fates, &mut added), home, &mut kin)?;
     let mut items = items.rewind()?;
-    let mut back = Back::new(now, kin, (fates, added), Shelf::new(sink.spool()?), cx);
+    let mut back = Back::new(now, kin, (fates, added), said, Shelf::new(sink.spool()?), cx);
     while let Some(item) = items.next()? {
         back.look(&item)?;
     }
@@ -264,13 +266,22 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     while let Some(item) = items.next()? {
         back.item(&item)?;
     }
-    let Done { mut shelf, changed, said } = back.finish()?;
-    let mut merged = shelf.parts()?;
+    let Done { mut shelf, changed, said, summed } = back.finish()?;
+    let merged = shelf.parts()?;
     let mut shown = match said.is_empty() {
         true => now.shelf.parts()?,
-        false => replaced(&mut now.shelf, now.names.len(), &said, Shelf::new(sink.spool()?))?,
+        false => replaced(&mut now.shelf, Shelf::new(sink.spool()?), &|number, _| {
+            said.get(&number).cloned()
+        })?,
     };
-    if !is_heard(&mut merged, &mut shown, cx)? {
+    let mut says = match summed.is_empty() {
+        true => shelf.parts()?,
+        false => replaced(&mut shelf, Shelf::new(sink.spool()?), &|_, record| {
+            let id = record.node.json(Field::Id).filter(|_| record.kind == Kind::Compaction);
+            id.filter(|id| summed.contains(id)).map(|_| condensed::passed(record))
+        })?,
+    };
+    if !is_heard(&mut says, &mut shown, cx)? {
         return Err(refused("with it the session says something else than what the file shows"));
     }
     let shown = now.shelf.parts()?;
@@ -288,18 +299,15 @@ fn home(items: &mut Items) -> Result<Option<Spec>> {
     Ok(None)
 }
 
-/// A file's records, some of them replaced.
+/// Records with others in the place of some.
 fn replaced(
     shelf: &mut Shelf,
-    count: usize,
-    said: &BTreeMap<u32, Record>,
     mut to: Shelf,
+    instead: &dyn Fn(u32, &Record) -> Option<Record>,
 ) -> Result<Staged> {
-    for number in 0..count as u32 {
-        match said.get(&number) {
-            Some(record) => to.add(record)?,
-            None => to.add(&canonical::record(&shelf.line(number)?)?)?,
-        }
+    for number in 0..shelf.count() {
+        let record = canonical::record(&shelf.line(number)?)?;
+        to.add(&instead(number, &record).unwrap_or(record))?;
     }
     to.parts()
 }

@@ -15,6 +15,7 @@
 mod align;
 mod asked;
 mod back;
+mod condensed;
 mod cut;
 mod fates;
 mod fill;

@@ -8,6 +8,7 @@ use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Answers, Field, Kind, Node, Record};
 use crate::residue::asked::is_question;
+use crate::residue::condensed::passed;
 use crate::residue::home::{at_home, call_of, pass};
 use crate::residue::retold::{self, Turn};
 use crate::residue::said::{is_nothing, respelled, strangers};
@@ -104,8 +105,7 @@ impl Back<'_> {
     /// Takes in what is new, answers in one piece where the source's format has them so.
     fn take_whole(&mut self, value: Record, number: u32) -> Result<()> {
         let at = Position { record: number.into(), ..Position::default() };
-        let (home, abroad) = (self.home, self.kin.abroad);
-        let same = home.map(|spec| spec.format.name) == abroad.map(|spec| spec.format.name);
+        let (home, same) = (self.home, self.kin.is_native(self.home));
         let whole = self.whole.get_or_insert_with(|| {
             let joins = home.is_some_and(|home| home.format.whole_answers);
             let responses = home.is_none_or(|h| h.version().kinds.contains(&Kind::Response));
@@ -162,18 +162,13 @@ impl Back<'_> {
         let message = "a compaction has no place at home, where all that it sums up stands";
         self.say(Code::Dropped, message, Some(number));
         self.kin.pass(record);
-        let mut passed = Record::new(Kind::Extension);
-        for field in [Field::Id, Field::Parent, Field::Time] {
-            record.node.json(field).into_iter().for_each(|v| passed.node.set(field, v.clone()));
-        }
-        self.said.insert(number, passed);
+        self.said.insert(number, passed(record));
         self.changed = true;
     }
 
     /// A new record as formats other than the file's know it; what it was, if it is nothing there.
     fn plain(&mut self, record: Record) -> std::result::Result<Record, String> {
-        let (home, abroad) = (self.home, self.kin.abroad);
-        if home.map(|spec| spec.format.name) == abroad.map(|spec| spec.format.name) {
+        if self.kin.is_native(self.home) {
             return Ok(record);
         }
         let what = record.told();
@@ -212,6 +207,7 @@ impl Back<'_> {
         let mut all = if made.is_empty() { vec![record.clone()] } else { made };
         for (place, record) in all.iter_mut().enumerate() {
             self.identify(record, number, place)?;
+            self.sum_up(record);
         }
         self.tip.iter().for_each(|id| self.kin.add(&record, id));
         self.changed = true;
@@ -224,6 +220,19 @@ impl Back<'_> {
             alone.iter().try_for_each(|record| self.shelf.add(record))?;
         }
         Ok(())
+    }
+
+    /// A compaction keeps what the source calls otherwise.
+    fn sum_up(&mut self, record: &mut Record) {
+        if record.kind != Kind::Compaction || self.asked.native {
+            return;
+        }
+        let id = record.node.json(Field::Id).cloned();
+        let first = record.node.json(Field::FirstKept);
+        let kept = first.and_then(|first| self.kin.kept(first)).cloned();
+        // One that keeps nothing of what was said names itself: some files have to name something.
+        kept.or(id.clone()).into_iter().for_each(|kept| record.node.set(Field::FirstKept, kept));
+        self.summed.extend(id);
     }
 
     /// Puts the new messages that are open, and what the source's format says around them.
