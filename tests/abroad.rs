@@ -646,3 +646,51 @@ fn what_codelia_sums_up_stands_in_full_where_home_has_no_compactions() {
         }
     }
 }
+
+#[test]
+fn a_turn_that_is_deleted_from_a_list_leaves_the_others_as_they_were() {
+    // Each turn repeats all messages before it, so only what is told of the turn is gone.
+    for (case, back) in [
+        ("pi/v3/spellings", "pi@3"),
+        ("pi/v1/feature-work", "pi@1"),
+        ("codelia/v1/state", "codelia@1"),
+    ] {
+        let dir = gone(case, "connectonion@1");
+        change(&dir, |text| {
+            let (head, list) = text.split_once("\nturns:\n").expect("turns");
+            let second = list.find("\n- ").expect("a second turn") + 1;
+            format!("{head}\nturns:\n{}", &list[second..])
+        });
+        let (_, said) = home(&dir, back, "away");
+        assert!(said.contains("a turn was deleted"), "{case}: {said}");
+        assert_eq!(told(&dir, "home"), told(&dir, "away"), "{case}");
+    }
+}
+
+#[test]
+fn turns_behind_one_that_is_deleted_are_counted_anew() {
+    for to in ["agent-orchestrator@1", "agent-orchestrator@2"] {
+        let dir = gone("connectonion/v2/harbour", to);
+        change(&dir, |text| {
+            let lines: Vec<_> = text.split_inclusive('\n').collect();
+            let asks = |line: &&str| line.contains("Write the notice.") && line.contains("user");
+            let second = lines.iter().position(asks).expect("the second question");
+            let first = lines.iter().position(|line| line.contains("Which berths are free?"));
+            let is_gone = |place: usize| (first.expect("the first one")..second).contains(&place);
+            let left = lines.iter().enumerate();
+            let left = left.filter(|(place, line)| !is_gone(*place) || line.contains("copyist"));
+            left.map(|(_, line)| *line).collect()
+        });
+        let (text, said) = home(&dir, "connectonion@2", "away");
+        assert!(said.contains("a turn was deleted"), "{to}: {said}");
+        assert!(!text.contains("Which berths are free?"), "{to}: {text}");
+        assert_eq!(told(&dir, "home"), told(&dir, "away"), "{to}");
+    }
+}
+
+/// What was said in the only session below a folder, without the system's words.
+fn told(dir: &Dir, folder: &str) -> Vec<Value> {
+    let told: Value = serde_json::from_str(&context(dir, folder)).expect("JSON");
+    let all = told["messages"].as_array().expect("messages").iter();
+    all.filter(|message| message["role"] != "system").cloned().collect()
+}

@@ -3,7 +3,7 @@
 use super::align::shown;
 use super::back::{Back, Done};
 use super::condensed;
-use super::fates::{Name, aligned, names};
+use super::fates::{Name, aligned, match_turns, names, turns};
 use super::instead;
 use super::kin::Kin;
 use super::left;
@@ -248,6 +248,9 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     let mut items = Items::of(chunks);
     let names = names(&mut items)?;
     let (mut fates, mut added) = aligned(&names, &now.names);
+    let mut items = items.rewind()?;
+    let turns = turns(&mut items)?;
+    match_turns(&turns, now, (&mut fates, &mut added))?;
     let mut items = items.rewind()?;
     let mut kin = Kin::of(now, &added)?;
     let home = home(&mut items)?;
