@@ -321,6 +321,7 @@ impl<'n> Back<'n> {
                 self.tail.shown();
             }
         }
+        self.cut.pass(&record);
         self.cut.mend(&mut record, &|id| self.left_above(id));
         if let Some(leaf) = record.node.json(Field::Leaf).filter(|_| record.kind == Kind::Session) {
             let leaf = self.left_above(leaf);

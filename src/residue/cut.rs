@@ -26,6 +26,9 @@ pub struct Cut {
     /// taken.
     turns: HashMap<Turn, [u64; 2]>,
     told: u64,
+    /// Whether the session's prompt is gone, and whether the run that is taken has one of its own.
+    unprompted: bool,
+    own_prompt: bool,
     /// The numbers of turns that are gone.
     numbers: Vec<f64>,
     /// Whether what stands behind the last message that is left has begun to go.
@@ -106,6 +109,18 @@ impl Cut {
         self.taken += 1;
     }
 
+    /// The session's prompt is gone: what refers to it refers to nothing.
+    pub fn lose_prompt(&mut self) {
+        self.unprompted = true;
+    }
+
+    /// This record is put next.
+    pub fn pass(&mut self, record: &Record) {
+        if record.kind == Kind::Run && record.node.is(Field::Layout, "header") {
+            self.own_prompt = record.node.get(Field::SystemPrompt).is_some();
+        }
+    }
+
     /// A message is gone.
     pub fn lose(&mut self) {
         self.begun |= self.is_behind();
@@ -175,7 +190,8 @@ impl Cut {
     pub fn mend(&self, record: &mut Record, above: &dyn Fn(&Json) -> Json) {
         self.renumber(record);
         let refers = [Kind::Run, Kind::Request, Kind::Response, Kind::ToolOutput, Kind::Snapshot];
-        if self.gone.is_empty() || !refers.contains(&record.kind) {
+        let whole = self.gone.is_empty() && !self.unprompted;
+        if whole || !refers.contains(&record.kind) {
             return;
         }
         let node = &mut record.node;
@@ -191,6 +207,11 @@ impl Cut {
             node.set(Field::Run, last.clone());
             unspelled(node);
         }
+    }
+
+    /// Whether a reference is to the session's prompt, which is gone.
+    fn is_lost_prompt(&self, item: &Json) -> bool {
+        self.unprompted && !self.own_prompt && item.member("prompt").is_some()
     }
 
     /// Counts turns without those that are gone.
@@ -241,6 +262,7 @@ impl Cut {
                     });
                 }
                 _ if self.gone.contains(&item) => {}
+                _ if self.is_lost_prompt(&item) => {}
                 _ => items.push(item.as_bytes().to_vec()),
             }
         }

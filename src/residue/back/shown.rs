@@ -2,13 +2,13 @@
 //! of them.
 
 use super::{Back, line, record};
-use crate::diagnostic::Code;
+use crate::diagnostic::{self, Code};
 use crate::error::Result;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
 use crate::residue::align::Tag;
 use crate::residue::fates::Fate;
-use crate::residue::fill::{fill, fill_rest};
+use crate::residue::fill::{fill, fill_rest, members};
 use crate::residue::home::{at_home, mend};
 use crate::residue::pack::refused;
 use crate::residue::said::{Answer, agree, edits, respelled};
@@ -93,7 +93,11 @@ impl Back<'_> {
             Some(filled) => filled,
             None => record(fill_rest(template, &lines))?,
         };
-        let edits = edits(item, base, Some(&source.node));
+        let mut edits = edits(item, base, Some(&source.node));
+        if source.kind == Kind::Session && is_forked(&edits, base) {
+            edits.retain(|field| base.node.get(*field).is_some());
+            self.left_out(template, &source.node, last);
+        }
         if source.kind == Kind::Session && edits.contains(&Field::Id) {
             let id = |node: &Node| node.json(Field::Id).cloned();
             self.renamed = id(&source.node).zip(id(&base.node));
@@ -127,6 +131,23 @@ impl Back<'_> {
         self.put(source, true)
     }
 
+    /// Says what the head of a fork does not tell that its session's did, where nothing else does.
+    fn left_out(&mut self, template: &Json, session: &Node, number: u32) {
+        for (name, _) in members(template) {
+            let Some(name) = name.text() else { continue };
+            let mut fields = Field::named(name.as_bytes()).filter(|f| Kind::Session.admits(*f));
+            let Some(field) = fields.next().filter(|field| session.get(*field).is_none()) else {
+                continue;
+            };
+            if field == Field::SystemPrompt {
+                self.cut.lose_prompt();
+            }
+            self.cx.log.count(diagnostic::Fate::Dropped, &format!("session.{name}"));
+            let message = format!("whoever forked the session left out its {name}, which is lost");
+            self.say(Code::Dropped, &message, Some(number));
+        }
+    }
+
     /// What is told next is what the file shows by these records, up to number `last`.
     fn show(&mut self, bases: &[Record], last: u32) {
         self.shown = (Vec::new(), None);
@@ -158,4 +179,10 @@ impl Back<'_> {
         let message = format!("{} was edited{what}", record.told());
         self.say(Code::ResidueEdited, &message, Some(number));
     }
+}
+
+/// Whether the head of a session was written anew, for one that goes on from it: what its software
+/// has no place for there nobody took away.
+fn is_forked(edits: &[Field], session: &Record) -> bool {
+    edits.contains(&Field::Id) && session.node.get(Field::ParentSession).is_some()
 }
