@@ -694,3 +694,26 @@ fn told(dir: &Dir, folder: &str) -> Vec<Value> {
     let all = told["messages"].as_array().expect("messages").iter();
     all.filter(|message| message["role"] != "system").cloned().collect()
 }
+
+#[test]
+fn turns_that_are_numbered_anew_are_what_they_were() {
+    for (case, back) in [("pi/v1/feature-work", "pi@1"), ("codelia/v1/lamp", "codelia@1")] {
+        let dir = gone(case, "connectonion@2");
+        change(&dir, |text| {
+            let (head, list) = text.split_once("\nturns:\n").expect("turns");
+            let second = list.find("\n- ").expect("a second turn") + 1;
+            let (turns, messages) = list[second..].split_once("\n  1:\n").expect("messages");
+            let behind = messages.find("\n  2:\n").expect("the second turn") + 1;
+            let text = format!("{head}\nturns:\n{turns}\n{}", &messages[behind..]);
+            (2..9).fold(text, |text, n| {
+                let text =
+                    text.replace(&format!("\n  turn: {n}\n"), &format!("\n  turn: {}\n", n - 1));
+                text.replace(&format!("\n  {n}:\n"), &format!("\n  {}:\n", n - 1))
+            })
+        });
+        let (_, said) = home(&dir, back, "away");
+        assert!(said.contains("a turn was deleted"), "{case}: {said}");
+        assert!(!said.contains("message of role"), "{case}: {said}");
+        assert_eq!(told(&dir, "home"), told(&dir, "away"), "{case}");
+    }
+}

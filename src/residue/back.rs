@@ -6,6 +6,7 @@ mod shown;
 
 use super::align::Tag;
 use super::asked::Asked;
+use super::condensed::Summed;
 use super::cut::Cut;
 use super::fates::{Fate, named};
 use super::fill::fill;
@@ -28,7 +29,7 @@ use crate::json::Json;
 use crate::record::{Answers, Called, Field, Kind, Record};
 use bytes::Bytes;
 use models::Models;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 /// Makes the records of the source.
 pub struct Back<'n> {
@@ -45,8 +46,9 @@ pub struct Back<'n> {
     tip: Option<Json>,
     /// The last time that was told.
     time: Option<Json>,
-    /// Records of the file that are read as edited where another record was edited.
-    said: BTreeMap<u32, Record>,
+    /// What was summed up abroad, and records of the file that are read as edited where another record
+    /// was edited.
+    summed: Summed,
     /// Nodes that followed the first follow the second, which is new.
     bent: Option<(Option<Json>, Json)>,
     turned: Turned,
@@ -67,8 +69,6 @@ pub struct Back<'n> {
     last: Option<u32>,
     /// What the file calls what is put next, and what is new before that.
     shown: (Vec<Json>, Option<Json>),
-    /// What the source calls compactions that are new.
-    summed: HashSet<Json>,
     /// What the session comes from.
     home: Option<Spec>,
     /// What is said once, and how often it happened.
@@ -83,10 +83,8 @@ pub struct Done {
     pub shelf: Shelf,
     /// Whether anything was edited, deleted or added.
     pub changed: bool,
-    /// What some of the file's records say by an edit of other ones.
-    pub said: BTreeMap<u32, Record>,
-    /// What compactions are called that are new.
-    pub summed: HashSet<Json>,
+    /// What was summed up, and what some of the file's records say by that or by an edit of others.
+    pub summed: Summed,
 }
 
 impl<'n> Back<'n> {
@@ -95,7 +93,7 @@ impl<'n> Back<'n> {
         now: &'n mut Now,
         kin: Kin,
         (fates, added): (BTreeMap<u32, Fate>, Vec<u32>),
-        said: BTreeMap<u32, Record>,
+        summed: Summed,
         shelf: Shelf,
         cx: &'n Cx<'n>,
     ) -> Self {
@@ -111,8 +109,7 @@ impl<'n> Back<'n> {
             moved: HashMap::new(),
             tip: None,
             time: None,
-            said,
-            summed: HashSet::new(),
+            summed,
             bent: None,
             turned: Turned::default(),
             repeated: Repeated::default(),
@@ -202,7 +199,7 @@ impl<'n> Back<'n> {
             edited |= own;
             if self.turned.edit(&mut base, own) {
                 edited = true;
-                self.said.insert(number, base.clone());
+                self.summed.said.insert(number, base.clone());
             }
             bases.push(base);
             last = number;
@@ -248,8 +245,7 @@ impl<'n> Back<'n> {
         let mut left = self.asked.left();
         left.extend(self.turned.left());
         tail.iter().chain(&left).try_for_each(|record| self.shelf.add(record))?;
-        let Self { shelf, changed, said, summed, .. } = self;
-        Ok(Done { shelf, changed, said, summed })
+        Ok(Done { shelf: self.shelf, changed: self.changed, summed: self.summed })
     }
 
     /// The number of a turn of the file, or else which one it is.
@@ -316,7 +312,10 @@ impl<'n> Back<'n> {
             let parent = new.filter(|_| shown).or(parent);
             parent.into_iter().for_each(|parent| record.node.set(Field::Parent, parent));
             if shown {
-                record.node.json(Field::Id).into_iter().for_each(|id| self.kin.place(&names, id));
+                record.node.json(Field::Id).into_iter().for_each(|id| {
+                    self.kin.place(&names, id);
+                    self.summed.place(&names, id);
+                });
                 self.tip = record.node.json(Field::Id).cloned();
                 self.tail.shown();
             }

@@ -4,9 +4,9 @@
 
 use super::align::shown;
 use super::fates::Fate;
-use super::kin::Kin;
 use super::merge::Now;
 use crate::error::Result;
+use crate::format::Context;
 use crate::formats::Spec;
 use crate::ids::hash;
 use crate::json::Json;
@@ -23,23 +23,75 @@ pub fn passed(record: &Record) -> Record {
     passed
 }
 
-/// Takes summaries that are new in a file, with what they keep, for compactions. Gives what a model
-/// was told in their place, had nothing been summed up.
+/// What was summed up abroad.
+#[derive(Default)]
+pub struct Summed {
+    /// What a model was told in the place of records of the file, had nothing been summed up.
+    pub said: BTreeMap<u32, Record>,
+    /// By what the file calls the first message that a compaction keeps: what the source calls it.
+    kept: HashMap<Json, Option<Json>>,
+    /// What the source calls compactions that are new.
+    new: HashSet<Json>,
+}
+
+impl Summed {
+    /// Whether it must be known what of the source each message of the file is.
+    pub fn asks(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
+    /// These messages of the file are this one of the source.
+    pub fn place(&mut self, shown: &[Json], id: &Json) {
+        for name in shown {
+            self.kept.get_mut(name).into_iter().for_each(|known| *known = Some(id.clone()));
+        }
+    }
+
+    /// Gives a new compaction what the source calls the first message that it keeps.
+    pub fn take(&mut self, compaction: &mut Record) {
+        let id = compaction.node.json(Field::Id).cloned();
+        let first = compaction.node.json(Field::FirstKept);
+        let kept = first.and_then(|first| self.kept.get(first)?.clone());
+        // One that keeps nothing of what was said names itself: some files have to name something.
+        let kept = kept.or(id.clone());
+        kept.into_iter().for_each(|kept| compaction.node.set(Field::FirstKept, kept));
+        self.new.extend(id);
+    }
+
+    /// Whether any is at home.
+    pub fn is_told(&self) -> bool {
+        !self.new.is_empty()
+    }
+
+    /// What a record of the source tells, had nothing been summed up, if it is a new compaction.
+    pub fn passed(&self, record: &Record) -> Option<Record> {
+        let id = record.node.json(Field::Id).filter(|_| record.kind == Kind::Compaction)?;
+        self.new.contains(id).then(|| passed(record))
+    }
+}
+
+/// Takes summaries that are new in a file of `abroad`, with what they keep, for compactions.
 ///
 /// # Errors
 /// If the records cannot be read back.
 pub fn said(
     now: &mut Now,
     (fates, added): (&mut BTreeMap<u32, Fate>, &mut Vec<u32>),
+    abroad: Option<Spec>,
     home: Option<Spec>,
-    kin: &mut Kin,
-) -> Result<BTreeMap<u32, Record>> {
+) -> Result<Summed> {
+    let mut summed = Summed::default();
+    let native = home.map(|spec| spec.format.name) == abroad.map(|spec| spec.format.name);
+    let Some(open) = abroad.and_then(|spec| spec.format.context).filter(|_| !native) else {
+        return Ok(summed);
+    };
+    let rules = open(&now.record(0)?);
     let mut found = false;
-    for number in added.iter().filter(|_| !kin.is_native(home)) {
-        found = found || kin.summary(&now.record(*number)?).is_some();
+    for number in added.iter() {
+        found = found || rules.summary(&now.record(*number)?).is_some();
     }
     if !found {
-        return Ok(BTreeMap::new());
+        return Ok(summed);
     }
     let mut walk = Walk { new: added.iter().copied().collect(), ..Walk::default() };
     for number in 0..now.names.len() as u32 {
@@ -47,7 +99,7 @@ pub fn said(
     }
     for number in 0..now.names.len() as u32 {
         let record = now.record(number)?;
-        walk.record(number, &record, kin);
+        walk.record(number, &record, rules.as_ref());
     }
     walk.close();
     for (copy, original) in &walk.copies {
@@ -63,12 +115,13 @@ pub fn said(
     for (number, (mut compaction, kept)) in walk.made {
         if let Some(kept) = kept {
             let kept = now.record(kept)?.node.json(Field::Id).cloned();
-            kept.iter().for_each(|kept| kin.keep(kept));
+            summed.kept.extend(kept.clone().map(|kept| (kept, None)));
             kept.into_iter().for_each(|kept| compaction.node.set(Field::FirstKept, kept));
         }
         now.instead.insert(number, compaction);
     }
-    Ok(walk.passed)
+    summed.said = walk.passed;
+    Ok(summed)
 }
 
 /// The way through a file's records.
@@ -121,7 +174,7 @@ impl Walk {
         self.answers.extend(ids.map(|id| hash(id.as_bytes())));
     }
 
-    fn record(&mut self, number: u32, record: &Record, kin: &Kin) {
+    fn record(&mut self, number: u32, record: &Record, rules: &dyn Context) {
         if record.kind == Kind::Response {
             let total = record.node.node(Field::Usage).and_then(|usage| usage.json(Field::Total));
             self.tokens = total.cloned().or(self.tokens.take());
@@ -129,7 +182,7 @@ impl Walk {
         if !record.is_node() {
             return;
         }
-        let summary = kin.summary(record).filter(|_| self.new.contains(&number));
+        let summary = rules.summary(record).filter(|_| self.new.contains(&number));
         let before = self.tip.clone();
         self.tip = record.node.json(Field::Id).cloned();
         match summary {

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Record};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// What became of a record that the file had when it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,34 @@ pub fn names(items: &mut Items) -> Result<BTreeMap<u32, Name>> {
         }
     }
     Ok(names)
+}
+
+/// By so much the number of a turn may be another one.
+const SHIFT: i32 = 16;
+
+/// Takes messages of turns that were numbered anew for what they were: only the number is another one.
+pub fn renumbered(names: &BTreeMap<u32, Name>, now: &mut Now) -> Result<()> {
+    let known: HashSet<u64> = names.values().map(|name| name.print).collect();
+    let mut last = 0.0;
+    for number in 0..now.names.len() as u32 {
+        let name = now.names.get(number as usize).filter(|name| name.tag.is_message());
+        if name.is_none_or(|name| known.contains(&name.print)) {
+            continue;
+        }
+        let mut record = now.record(number)?;
+        let Some(turn) = record.node.json(Field::Turn).and_then(Json::float) else { continue };
+        let shifts = (1..=SHIFT).flat_map(|shift| [f64::from(shift), f64::from(-shift)]);
+        for shift in std::iter::once(last).chain(shifts).filter(|shift| turn + shift >= 0.0) {
+            record.node.set(Field::Turn, Json::number((turn + shift) as u64));
+            let print = print::kept(print::of(&record));
+            if known.contains(&print) {
+                now.names.get_mut(number as usize).into_iter().for_each(|name| name.print = print);
+                last = shift;
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What the fields of turns were in the file when it was made, by the turns' numbers there.

@@ -25,8 +25,6 @@ pub struct Kin {
     passed: HashMap<Json, Json>,
     /// What the file and the source call new entries.
     new: HashMap<Json, Json>,
-    /// By what the file calls the first message that a compaction keeps: what the source calls it.
-    kept: HashMap<Json, Option<Json>>,
     /// Where the file says that it stands, and what the source calls that.
     stands: Option<(Json, Option<Json>)>,
 }
@@ -89,35 +87,9 @@ impl Kin {
     pub fn place(&mut self, shown: &[Json], id: &Json) {
         for name in shown {
             self.wanted.get_mut(name).into_iter().for_each(|known| *known = Some(id.clone()));
-            self.kept.get_mut(name).into_iter().for_each(|known| *known = Some(id.clone()));
             let stands = self.stands.iter_mut().filter(|(leaf, _)| leaf == name);
             stands.for_each(|(_, known)| *known = Some(id.clone()));
         }
-    }
-
-    /// What a message sums up, where the file's software writes summaries as messages.
-    pub fn summary(&self, message: &Record) -> Option<Json> {
-        self.rules.as_ref()?.summary(message)
-    }
-
-    /// Whether the file is of home's own format.
-    pub fn is_native(&self, home: Option<Spec>) -> bool {
-        home.map(|spec| spec.format.name) == self.abroad.map(|spec| spec.format.name)
-    }
-
-    /// A compaction keeps what is said from this entry of the file on.
-    pub fn keep(&mut self, name: &Json) {
-        self.kept.insert(name.clone(), None);
-    }
-
-    /// What the source calls that entry.
-    pub fn kept(&self, name: &Json) -> Option<&Json> {
-        self.kept.get(name)?.as_ref()
-    }
-
-    /// Whether it must be known what of the source each entry of the file is.
-    pub fn asks(&self) -> bool {
-        self.tree || self.stands() || !self.kept.is_empty()
     }
 
     /// Whether the file says where it stands since it was made.

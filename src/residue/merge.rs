@@ -3,7 +3,7 @@
 use super::align::shown;
 use super::back::{Back, Done};
 use super::condensed;
-use super::fates::{Name, aligned, match_turns, names, turns};
+use super::fates::{Name, aligned, match_turns, names, renumbered, turns};
 use super::instead;
 use super::kin::Kin;
 use super::left;
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::format::{Carrier, Cx, Format, MARK, Options, Parts, Sink, Spool, Took};
 use crate::formats::{Spec, canonical};
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Record};
+use crate::record::{Field, Record};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
@@ -247,21 +247,22 @@ fn now(
 fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Option<Merged>> {
     let mut items = Items::of(chunks);
     let names = names(&mut items)?;
+    renumbered(&names, now)?;
     let (mut fates, mut added) = aligned(&names, &now.names);
     let mut items = items.rewind()?;
     let turns = turns(&mut items)?;
     match_turns(&turns, now, (&mut fates, &mut added))?;
     let mut items = items.rewind()?;
-    let mut kin = Kin::of(now, &added)?;
+    let kin = Kin::of(now, &added)?;
     let home = home(&mut items)?;
     if (kin.tree || kin.stands()) && !home.is_some_and(|home| home.version().tree) {
         let branches = kin.abroad.is_some_and(|abroad| abroad.version().tree);
         left::behind(now, (&mut fates, &mut added), branches, cx)?;
     }
     instead::said(now, (&mut fates, &mut added), home, cx)?;
-    let said = condensed::said(now, (&mut fates, &mut added), home, &mut kin)?;
+    let summed = condensed::said(now, (&mut fates, &mut added), kin.abroad, home)?;
     let mut items = items.rewind()?;
-    let mut back = Back::new(now, kin, (fates, added), said, Shelf::new(sink.spool()?), cx);
+    let mut back = Back::new(now, kin, (fates, added), summed, Shelf::new(sink.spool()?), cx);
     while let Some(item) = items.next()? {
         back.look(&item)?;
     }
@@ -269,20 +270,19 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     while let Some(item) = items.next()? {
         back.item(&item)?;
     }
-    let Done { mut shelf, changed, said, summed } = back.finish()?;
+    let Done { mut shelf, changed, summed } = back.finish()?;
     let merged = shelf.parts()?;
-    let mut shown = match said.is_empty() {
+    let mut shown = match summed.said.is_empty() {
         true => now.shelf.parts()?,
         false => replaced(&mut now.shelf, Shelf::new(sink.spool()?), &|number, _| {
-            said.get(&number).cloned()
+            summed.said.get(&number).cloned()
         })?,
     };
-    let mut says = match summed.is_empty() {
-        true => shelf.parts()?,
-        false => replaced(&mut shelf, Shelf::new(sink.spool()?), &|_, record| {
-            let id = record.node.json(Field::Id).filter(|_| record.kind == Kind::Compaction);
-            id.filter(|id| summed.contains(id)).map(|_| condensed::passed(record))
-        })?,
+    let mut says = match summed.is_told() {
+        false => shelf.parts()?,
+        true => {
+            replaced(&mut shelf, Shelf::new(sink.spool()?), &|_, record| summed.passed(record))?
+        }
     };
     if !is_heard(&mut says, &mut shown, cx)? {
         return Err(refused("with it the session says something else than what the file shows"));

@@ -3,6 +3,7 @@
 use super::Back;
 use crate::diagnostic::{Code, Fate};
 use crate::error::Result;
+use crate::formats::Spec;
 use crate::ids::hash;
 use crate::json::Json;
 use crate::position::{Located, Position};
@@ -105,7 +106,7 @@ impl Back<'_> {
     /// Takes in what is new, answers in one piece where the source's format has them so.
     fn take_whole(&mut self, value: Record, number: u32) -> Result<()> {
         let at = Position { record: number.into(), ..Position::default() };
-        let (home, same) = (self.home, self.kin.is_native(self.home));
+        let (home, same) = (self.home, self.is_native());
         let whole = self.whole.get_or_insert_with(|| {
             let joins = home.is_some_and(|home| home.format.whole_answers);
             let responses = home.is_none_or(|h| h.version().kinds.contains(&Kind::Response));
@@ -162,13 +163,19 @@ impl Back<'_> {
         let message = "a compaction has no place at home, where all that it sums up stands";
         self.say(Code::Dropped, message, Some(number));
         self.kin.pass(record);
-        self.said.insert(number, passed(record));
+        self.summed.said.insert(number, passed(record));
         self.changed = true;
+    }
+
+    /// Whether the file is of home's own format.
+    fn is_native(&self) -> bool {
+        let name = |spec: Option<Spec>| spec.map(|spec| spec.format.name);
+        name(self.home) == name(self.kin.abroad)
     }
 
     /// A new record as formats other than the file's know it; what it was, if it is nothing there.
     fn plain(&mut self, record: Record) -> std::result::Result<Record, String> {
-        if self.kin.is_native(self.home) {
+        if self.is_native() {
             return Ok(record);
         }
         let what = record.told();
@@ -207,9 +214,16 @@ impl Back<'_> {
         let mut all = if made.is_empty() { vec![record.clone()] } else { made };
         for (place, record) in all.iter_mut().enumerate() {
             self.identify(record, number, place)?;
-            self.sum_up(record);
+            if record.kind == Kind::Compaction && !self.asked.native {
+                self.summed.take(record);
+            }
         }
         self.tip.iter().for_each(|id| self.kin.add(&record, id));
+        let name = record.node.json(Field::Id).cloned();
+        self.tip
+            .iter()
+            .zip(&name)
+            .for_each(|(id, name)| self.summed.place(std::slice::from_ref(name), id));
         self.changed = true;
         if is_said {
             self.asked.add(turn, record, all, before);
@@ -220,19 +234,6 @@ impl Back<'_> {
             alone.iter().try_for_each(|record| self.shelf.add(record))?;
         }
         Ok(())
-    }
-
-    /// A compaction keeps what the source calls otherwise.
-    fn sum_up(&mut self, record: &mut Record) {
-        if record.kind != Kind::Compaction || self.asked.native {
-            return;
-        }
-        let id = record.node.json(Field::Id).cloned();
-        let first = record.node.json(Field::FirstKept);
-        let kept = first.and_then(|first| self.kin.kept(first)).cloned();
-        // One that keeps nothing of what was said names itself: some files have to name something.
-        kept.or(id.clone()).into_iter().for_each(|kept| record.node.set(Field::FirstKept, kept));
-        self.summed.extend(id);
     }
 
     /// Puts the new messages that are open, and what the source's format says around them.

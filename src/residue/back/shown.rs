@@ -151,7 +151,7 @@ impl Back<'_> {
     /// What is told next is what the file shows by these records, up to number `last`.
     fn show(&mut self, bases: &[Record], last: u32) {
         self.shown = (Vec::new(), None);
-        if self.kin.asks() {
+        if self.kin.tree || self.kin.stands() || self.summed.asks() {
             let names = bases.iter().filter_map(|base| base.node.json(Field::Id).cloned());
             // What is new before an answer is new before the first part of it.
             let first = bases.first().filter(|_| self.last != Some(last));
