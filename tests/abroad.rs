@@ -210,14 +210,34 @@ fn a_run_that_the_state_does_not_hold_yet_comes_home() {
         home(&dir, "pi@3", "out/s");
         assert!(context(&dir, "home").contains("No more."));
     }
+    // Where home has no branches, it is what was said next.
+    for (case, to) in HOMES.into_iter().skip(2) {
+        for request in [true, false] {
+            let dir = whole_in_codelia(case);
+            goes_on(&dir, request, false);
+            let (back, said) = home(&dir, to, "out/s");
+            assert!(said.contains("does not hold its last run yet"), "{to}: {said}");
+            assert!(!said.contains("CY0601"), "{to}: {said}");
+            assert!(back.contains("Any more?") && back.contains("No more."), "{to}: {back}");
+            assert!(context(&dir, "home").contains("No more."), "{to}");
+        }
+    }
+}
+
+/// A session of our own with all its files, gone to Codelia as `out/s`.
+fn whole_in_codelia(case: &str) -> Dir {
     let dir = Dir::new();
-    dir.copy("connectonion/v2/harbour", "s.yaml");
-    let there = ["convert", "-t", "codelia@1", "--out-dir", "out", "s.yaml"];
-    assert_eq!(dir.exit(&there).0, 0);
-    goes_on(&dir, false, false);
-    let (_, said) = home(&dir, "connectonion@2", "out/s");
-    let lost = "2 entries stand behind what the session's state holds; they have no place at home";
-    assert!(said.contains(&format!("warning[CY0601]: {lost}")), "{said}");
+    for file in files(&testdata().join(case).join("in")) {
+        dir.write(&format!("s/{}", common::name(&file)), &read(&file));
+    }
+    let there = ["convert", "-t", "codelia@1", "--whole", "--out-dir", "away", "s"];
+    let (code, said) = dir.exit(&there);
+    assert_eq!(code, 0, "{said}");
+    let root = file(&dir, "away", "/state/").display().to_string();
+    let root = root.split("/sessions/").next().expect("a folder").to_owned();
+    fs::create_dir_all(dir.path("out")).expect("a folder");
+    fs::rename(root, dir.path("out/s")).expect("a folder");
+    dir
 }
 
 /// JSON lines with a space behind each colon and comma.
@@ -616,21 +636,7 @@ fn what_codelia_sums_up_is_a_compaction_in_pi() {
 fn what_codelia_sums_up_stands_in_full_where_home_has_no_compactions() {
     for (case, to) in HOMES.into_iter().skip(2) {
         for when in [When::Asked, When::Before, When::Between, When::Behind] {
-            let dir = Dir::new();
-            let own = testdata().join(case).join("in");
-            for file in files(&own) {
-                dir.write(&format!("s/{}", common::name(&file)), &read(&file));
-            }
-            let there = ["convert", "-t", "codelia@1", "--whole", "--out-dir", "away", "s"];
-            let (code, said) = dir.exit(&there);
-            assert_eq!(code, 0, "{said}");
-            let state = files(&dir.path("away"))
-                .into_iter()
-                .find(|f| f.to_string_lossy().contains("/state/"));
-            let root = state.expect("a state").display().to_string();
-            let root = root.split("/sessions/").next().expect("a folder").to_owned();
-            fs::create_dir_all(dir.path("out")).expect("a folder");
-            fs::rename(root, dir.path("out/s")).expect("a folder");
+            let dir = whole_in_codelia(case);
             sums_up(&dir, when);
             let (text, said) = home(&dir, to, "out/s");
             let lost = "warning[CY0601]: a compaction has no place at home";

@@ -10,6 +10,7 @@ use super::left;
 use super::pack::{Chunks, Items, refused, refused_for};
 use super::shelf::Shelf;
 use super::stage::Staged;
+use super::unsaved;
 use crate::context;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
@@ -253,14 +254,16 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     let turns = turns(&mut items)?;
     match_turns(&turns, now, (&mut fates, &mut added))?;
     let mut items = items.rewind()?;
-    let kin = Kin::of(now, &added)?;
     let home = home(&mut items)?;
+    let unsaved = unsaved::taken(now, &mut added, home, cx)?;
+    let kin = Kin::of(now, &added)?;
     if (kin.tree || kin.stands()) && !home.is_some_and(|home| home.version().tree) {
         let branches = kin.abroad.is_some_and(|abroad| abroad.version().tree);
         left::behind(now, (&mut fates, &mut added), branches, cx)?;
     }
     instead::said(now, (&mut fates, &mut added), home, cx)?;
-    let summed = condensed::said(now, (&mut fates, &mut added), kin.abroad, home)?;
+    let mut summed = condensed::said(now, (&mut fates, &mut added), kin.abroad, home)?;
+    summed.said.extend(unsaved);
     let mut items = items.rewind()?;
     let mut back = Back::new(now, kin, (fates, added), summed, Shelf::new(sink.spool()?), cx);
     while let Some(item) = items.next()? {

@@ -39,6 +39,7 @@ mod tail;
 mod taken;
 mod template;
 mod turned;
+mod unsaved;
 
 pub use merge::{Merged, Source, between, merge, says_the_same, strip};
 pub use note::{Trace, note};
