@@ -345,7 +345,7 @@ fn what_sub_agents_say_abroad_stands_beside_the_conversation_or_is_told_as_lost(
 }
 
 #[test]
-fn a_text_that_became_a_list_is_edited_or_the_refusal_says_where_it_stands() {
+fn a_text_that_became_a_list_is_edited() {
     let spellings = "pi/v3/spellings";
     let listed = |text: String| {
         text.replace(
@@ -359,9 +359,11 @@ fn a_text_that_became_a_list_is_edited_or_the_refusal_says_where_it_stands() {
     assert!(text.contains("Nope."), "{text}");
     let dir = gone(spellings, "connectonion@2");
     change(&dir, |text| text.replace("  result: Nothing to do.\n", "  result:\n  - Nothing\n"));
-    let (code, said) = dir.exit(&["convert", "-t", "pi@3", "--out-dir", "back", "away"]);
-    assert_eq!(code, 1, "{said}");
-    assert!(said.contains("(turn was edited: result") && said.contains(".yaml:22:"), "{said}");
+    let (text, said) = home(&dir, "pi@3", "away");
+    assert!(
+        text.contains("\"text\":\"Nothing\"") && said.contains("turn was edited: result"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -721,5 +723,31 @@ fn turns_that_are_numbered_anew_are_what_they_were() {
         assert!(said.contains("a turn was deleted"), "{case}: {said}");
         assert!(!said.contains("message of role"), "{case}: {said}");
         assert_eq!(told(&dir, "home"), told(&dir, "away"), "{case}");
+    }
+}
+
+#[test]
+fn any_message_that_is_left_out_of_pis_context_is_deleted_at_home() {
+    let cases = [
+        ("codelia/v1/lamp", "codelia@1"),
+        ("codelia/v1/compacted", "codelia@1"),
+        ("connectonion/v2/harbour", "connectonion@2"),
+        ("agent-orchestrator/v2/orchard", "agent-orchestrator@2"),
+    ];
+    for (case, to) in cases {
+        let dir = gone(case, "pi@3");
+        let text = fs::read_to_string(log(&dir, "away")).expect("UTF-8");
+        let entries: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        for target in entries.iter().filter(|entry| entry["type"] == "message") {
+            let edit = json!({"type": "context_edit", "id": "ed170001",
+                "parentId": entries.last().expect("an entry")["id"],
+                "timestamp": "2027-03-01T00:00:00.000Z", "targetId": target["id"],
+                "replacement": null});
+            fs::write(log(&dir, "away"), format!("{text}{edit}\n")).expect("a file");
+            let (_, said) = home(&dir, to, "away");
+            assert!(said.contains("a message was deleted"), "{case}: {said}");
+            fs::remove_dir_all(dir.path("home")).expect("a folder");
+        }
     }
 }

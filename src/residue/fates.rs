@@ -102,7 +102,7 @@ pub fn turns(items: &mut Items) -> Result<Turns> {
     while let Some(item) = items.next()? {
         let [Some((number, Tag('T'), _))] = *named(&item) else { continue };
         let was = item.member("was");
-        let fields = was.iter().flat_map(|was| members(was));
+        let fields = was.iter().flat_map(members);
         let fields = fields.filter_map(|(name, print)| Some((name.text()?, print.text()?)));
         turns.insert(number, fields.collect());
     }

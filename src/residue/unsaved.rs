@@ -23,13 +23,13 @@ pub fn taken(
     cx: &Cx<'_>,
 ) -> Result<BTreeMap<u32, Record>> {
     let mut said = BTreeMap::new();
-    if added.is_empty() || !home.is_some_and(|home| !home.version().tree) {
+    if added.is_empty() || home.is_none_or(|home| home.version().tree) {
         return Ok(said);
     }
     let source = now.record(0)?.node.text(Field::Source);
     let abroad = source.and_then(|source| Spec::parse(&source).ok());
     let other = |abroad: Spec| home.is_some_and(|home| home.format.name != abroad.format.name);
-    if !abroad.is_some_and(|abroad| other(abroad) && !abroad.version().tree) {
+    if abroad.is_none_or(|abroad| !other(abroad) || abroad.version().tree) {
         return Ok(said);
     }
     let mut stands = None;
