@@ -751,3 +751,20 @@ fn any_message_that_is_left_out_of_pis_context_is_deleted_at_home() {
         }
     }
 }
+
+#[test]
+fn how_a_prompt_ended_that_is_deleted_is_gone_too() {
+    let dir = gone("agent-orchestrator/v2/orchard", "connectonion@3");
+    change(&dir, |text| {
+        let lines: Vec<_> = text.split_inclusive('\n').collect();
+        let asks = |line: &&str| line.contains("\"role\": \"user\"");
+        let asked = lines.iter().enumerate().filter(|(_, line)| asks(line)).map(|(n, _)| n);
+        let asked: Vec<_> = asked.collect();
+        let left = lines.iter().enumerate().filter(|(n, _)| !(asked[0]..asked[1]).contains(n));
+        left.map(|(_, line)| *line).collect()
+    });
+    let (text, said) = home(&dir, "agent-orchestrator@2", "away");
+    assert!(said.contains("a result was deleted"), "{said}");
+    assert!(!text.contains("There are 7."), "{text}");
+    assert_eq!(told(&dir, "home"), told(&dir, "away"));
+}

@@ -33,6 +33,10 @@ pub struct Cut {
     numbers: Vec<f64>,
     /// Whether what stands behind the last message that is left has begun to go.
     begun: bool,
+    /// Whether any message of the prompt that is looked at is left, and whether any is gone; and which
+    /// items tell how prompts ended of which nothing is left.
+    prompt: [bool; 2],
+    ended: HashSet<usize>,
     /// What is left of each run, in their order; and how many runs were taken.
     said: Vec<Said>,
     begun_runs: usize,
@@ -83,9 +87,13 @@ impl Cut {
             let asked = own(Field::Messages.name()).and_then(|list| list.elements().next());
             run.question = asked.or(run.question.take());
         }
+        if kind == RESULT && std::mem::take(&mut self.prompt) == [false, true] {
+            self.ended.insert(self.seen);
+        }
         if fates.is_empty() || kind != MESSAGE {
             return;
         }
+        self.prompt = [self.prompt[0] || !gone, self.prompt[1] || gone];
         let turn = template.member(Field::Turn.name()).and_then(|turn| turn.float());
         if let Some(turn) = turn {
             let counts = self.turns.entry(turn.to_bits()).or_default();
@@ -152,6 +160,7 @@ impl Cut {
                 last || self.is_of_a_gone_run() || self.is_of_what_is_gone(record)
             }
             Kind::Session | Kind::Snapshot => false,
+            Kind::Result if self.ended.contains(&self.taken) => !tree,
             Kind::Opaque => self.is_of_a_gone_run() && !tree,
             _ => (self.begun || self.is_of_a_gone_run()) && !(tree && record.is_node()),
         };
@@ -273,6 +282,7 @@ impl Cut {
 /// What kinds are called in a line.
 const MESSAGE: Json = Json::constant("\"message\"");
 const OUTPUT: Json = Json::constant("\"tool_output\"");
+const RESULT: Json = Json::constant("\"result\"");
 const RUN: Json = Json::constant("\"run\"");
 const HEADER: Json = Json::constant("\"header\"");
 
