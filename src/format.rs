@@ -271,6 +271,12 @@ pub trait Context {
         Some(message.node.clone())
     }
 
+    /// What a message sums up of those before it, where the software writes that as a message: its
+    /// words without those that say so.
+    fn summary(&self, _message: &Record) -> Option<Json> {
+        None
+    }
+
     /// Members that stand behind the messages.
     fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {
         Vec::new()

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Dir, files, read};
+use common::{Dir, files, read, testdata};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -210,14 +210,34 @@ fn a_run_that_the_state_does_not_hold_yet_comes_home() {
         home(&dir, "pi@3", "out/s");
         assert!(context(&dir, "home").contains("No more."));
     }
+    // Where home has no branches, it is what was said next.
+    for (case, to) in HOMES.into_iter().skip(2) {
+        for request in [true, false] {
+            let dir = whole_in_codelia(case);
+            goes_on(&dir, request, false);
+            let (back, said) = home(&dir, to, "out/s");
+            assert!(said.contains("does not hold its last run yet"), "{to}: {said}");
+            assert!(!said.contains("CY0601"), "{to}: {said}");
+            assert!(back.contains("Any more?") && back.contains("No more."), "{to}: {back}");
+            assert!(context(&dir, "home").contains("No more."), "{to}");
+        }
+    }
+}
+
+/// A session of our own with all its files, gone to Codelia as `out/s`.
+fn whole_in_codelia(case: &str) -> Dir {
     let dir = Dir::new();
-    dir.copy("connectonion/v2/harbour", "s.yaml");
-    let there = ["convert", "-t", "codelia@1", "--out-dir", "out", "s.yaml"];
-    assert_eq!(dir.exit(&there).0, 0);
-    goes_on(&dir, false, false);
-    let (_, said) = home(&dir, "connectonion@2", "out/s");
-    let lost = "2 entries stand behind what the session's state holds; they have no place at home";
-    assert!(said.contains(&format!("warning[CY0601]: {lost}")), "{said}");
+    for file in files(&testdata().join(case).join("in")) {
+        dir.write(&format!("s/{}", common::name(&file)), &read(&file));
+    }
+    let there = ["convert", "-t", "codelia@1", "--whole", "--out-dir", "away", "s"];
+    let (code, said) = dir.exit(&there);
+    assert_eq!(code, 0, "{said}");
+    let root = file(&dir, "away", "/state/").display().to_string();
+    let root = root.split("/sessions/").next().expect("a folder").to_owned();
+    fs::create_dir_all(dir.path("out")).expect("a folder");
+    fs::rename(root, dir.path("out/s")).expect("a folder");
+    dir
 }
 
 /// JSON lines with a space behind each colon and comma.
@@ -325,7 +345,7 @@ fn what_sub_agents_say_abroad_stands_beside_the_conversation_or_is_told_as_lost(
 }
 
 #[test]
-fn a_text_that_became_a_list_is_edited_or_the_refusal_says_where_it_stands() {
+fn a_text_that_became_a_list_is_edited() {
     let spellings = "pi/v3/spellings";
     let listed = |text: String| {
         text.replace(
@@ -339,9 +359,11 @@ fn a_text_that_became_a_list_is_edited_or_the_refusal_says_where_it_stands() {
     assert!(text.contains("Nope."), "{text}");
     let dir = gone(spellings, "connectonion@2");
     change(&dir, |text| text.replace("  result: Nothing to do.\n", "  result:\n  - Nothing\n"));
-    let (code, said) = dir.exit(&["convert", "-t", "pi@3", "--out-dir", "back", "away"]);
-    assert_eq!(code, 1, "{said}");
-    assert!(said.contains("(turn was edited: result") && said.contains(".yaml:22:"), "{said}");
+    let (text, said) = home(&dir, "pi@3", "away");
+    assert!(
+        text.contains("\"text\":\"Nothing\"") && said.contains("turn was edited: result"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -487,4 +509,262 @@ fn members_that_no_field_is_for_are_told_as_lost() {
         assert!(said.contains(&format!("warning[CY0601]: {lost}")), "{to}: {said}");
         assert_eq!(said.matches("has no place at home").count(), 1, "{to}: {said}");
     }
+}
+
+/// When Codelia sums up what was said.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum When {
+    /// Because a person asked for it.
+    Asked,
+    /// Before the first answer of a run.
+    Before,
+    /// Between two answers.
+    Between,
+    /// Behind the last one.
+    Behind,
+}
+
+/// What Codelia keeps of the last question and its answers: no calls, no results, no thoughts.
+fn kept(history: &[Value]) -> Vec<Value> {
+    let last = history.iter().rposition(|message| message["role"] == "user").expect("a question");
+    let is_kept =
+        |m: &&Value| m["role"] == "user" || (m["role"] == "assistant" && m["tool_calls"].is_null());
+    history[last..].iter().filter(is_kept).cloned().collect()
+}
+
+/// Goes on in Codelia's older store, which sums up its context in the meantime.
+fn sums_up(dir: &Dir, when: When) {
+    let file = file(dir, "out", "/state/");
+    let mut state: Value = serde_json::from_slice(&read(&file)).expect("JSON");
+    let history = state["messages"].as_array().expect("messages").clone();
+    let session = state["session_id"].as_str().expect("an identifier").to_owned();
+    let (asked, said) = (
+        json!({"role": "user", "content": "Any more?"}),
+        json!({"role": "assistant", "content": "No more."}),
+    );
+    let mut all = history.clone();
+    let mut text = json!({"type": "header", "schema_version": 1, "run_id": RUN,
+        "session_id": session, "started_at": "2027-03-01T00:00:00.000Z"})
+    .to_string()
+        + "\n";
+    let mut line = |kind: &str, rest: Value| {
+        let mut line = json!({"type": kind, "run_id": RUN, "ts": "2027-03-01T00:00:01.000Z"});
+        let rest = rest.as_object().cloned().unwrap_or_default();
+        line.as_object_mut().expect("an object").extend(rest);
+        text += &(line.to_string() + "\n");
+    };
+    let input = if when == When::Asked { "" } else { "Any more?" };
+    line("run.start", json!({"session_id": session, "input": {"type": "text", "text": input}}));
+    let asks = |all: &[Value]| json!({"seq": 9, "input": {"messages": all, "tools": null}});
+    let answers = |said: &Value| json!({"seq": 9, "output": {"messages": [said], "usage": null}});
+    if when != When::Asked {
+        all.push(asked);
+    }
+    if when == When::Between {
+        let call = json!({"id": "t9", "type": "function",
+            "function": {"name": "shell", "arguments": "{\"command\":\"ls\"}"}});
+        let call = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+        line("llm.request", asks(&all));
+        line("llm.response", answers(&call));
+        let output = json!({"tool": "shell", "tool_call_id": "t9", "result_raw": "nine"});
+        line("tool.output", output);
+        all.push(call);
+    }
+    if when == When::Behind {
+        line("llm.request", asks(&all));
+        line("llm.response", answers(&said));
+        all.push(said.clone());
+    }
+    let complete = json!({"type": "compaction_complete", "timestamp": 1, "compacted": true});
+    line("agent.event", json!({"seq": 1, "event": complete}));
+    let own = kept(&all);
+    all = vec![
+        json!({"role": "user", "content": "[codelia.compaction.retain]\nKeys lie under the mat."}),
+        json!({"role": "user", "content": "[codelia.compaction.summary]\nThey counted boats."}),
+    ];
+    all.extend(own);
+    if matches!(when, When::Before | When::Between) {
+        line("llm.request", asks(&all));
+        line("llm.response", answers(&said));
+        all.push(said);
+    }
+    line("run.end", json!({"outcome": "completed", "final": "No more."}));
+    let folder = dir.path("out/s/sessions/2027/03/01");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join(format!("{RUN}.jsonl")), text).expect("a file");
+    state["messages"] = json!(all);
+    state["run_id"] = json!(RUN);
+    fs::write(&file, state.to_string() + "\n").expect("a file");
+}
+
+#[test]
+fn what_codelia_sums_up_is_a_compaction_in_pi() {
+    for when in [When::Asked, When::Before, When::Between, When::Behind] {
+        let source = pi(&json!([{"type": "text", "text": "The quay"}]));
+        let dir = away(&source, "codelia@1");
+        sums_up(&dir, when);
+        let (text, said) = home(&dir, "pi@3", "out/s");
+        // What was there is there as it was, but for what rides along.
+        let kept = |(was, is): (&str, &str)| is.starts_with(was.trim_end_matches('}'));
+        assert!(source.lines().zip(text.lines()).all(kept), "{when:?}: {text}");
+        let entries = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let entries: Vec<_> = entries.collect();
+        let place = entries.iter().position(|entry| entry["type"] == "compaction");
+        let place = place.unwrap_or_else(|| panic!("{when:?}: {text}"));
+        let compaction = &entries[place];
+        assert_eq!(compaction["summary"], "Keys lie under the mat.\n\nThey counted boats.");
+        let kept = entries.iter().find(|entry| entry["id"] == compaction["firstKeptEntryId"]);
+        let kept = &kept.unwrap_or_else(|| panic!("{when:?}: {compaction}"))["message"];
+        let question = if when == When::Asked { "And the mole?" } else { "Any more?" };
+        match when {
+            // The question was asked behind it.
+            When::Before => assert_eq!(compaction["firstKeptEntryId"], compaction["id"]),
+            _ => assert!(kept["content"].to_string().contains(question), "{when:?}: {kept}"),
+        }
+        assert_eq!(compaction["parentId"], entries[place - 1]["id"], "{when:?}");
+        let new = usize::from(when != When::Asked);
+        assert_eq!(text.matches("No more.").count(), new, "{when:?}: {text}");
+        assert_eq!(text.matches("\"Any more?\"").count(), new, "{when:?}: {text}");
+        assert!(!text.contains("codelia.compaction"), "{text}");
+        assert!(said.contains("note[CY0625]: compaction is new"), "{said}");
+        let told = context(&dir, "home");
+        assert!(told.contains("They counted boats.") && !told.contains("Look at the quay"));
+        let log = log(&dir, "home").display().to_string();
+        assert_eq!(dir.exit(&["validate", &log]).0, 0);
+    }
+}
+
+#[test]
+fn what_codelia_sums_up_stands_in_full_where_home_has_no_compactions() {
+    for (case, to) in HOMES.into_iter().skip(2) {
+        for when in [When::Asked, When::Before, When::Between, When::Behind] {
+            let dir = whole_in_codelia(case);
+            sums_up(&dir, when);
+            let (text, said) = home(&dir, to, "out/s");
+            let lost = "warning[CY0601]: a compaction has no place at home";
+            assert!(said.contains(lost), "{to} {when:?}: {said}");
+            assert!(!text.contains("They counted boats."), "{to} {when:?}");
+            assert_eq!(text.contains("Any more?"), when != When::Asked, "{to} {when:?}: {text}");
+            let told = context(&dir, "home");
+            let first =
+                dir.run(&["context", "--as", "canonical", &log(&dir, "s").display().to_string()]);
+            let first = String::from_utf8(first.stdout).expect("UTF-8");
+            let (before, _) = first.rsplit_once(']').expect("a list");
+            assert!(told.starts_with(before), "{to} {when:?}: {told}\n{first}");
+        }
+    }
+}
+
+#[test]
+fn a_turn_that_is_deleted_from_a_list_leaves_the_others_as_they_were() {
+    // Each turn repeats all messages before it, so only what is told of the turn is gone.
+    for (case, back) in [
+        ("pi/v3/spellings", "pi@3"),
+        ("pi/v1/feature-work", "pi@1"),
+        ("codelia/v1/state", "codelia@1"),
+    ] {
+        let dir = gone(case, "connectonion@1");
+        change(&dir, |text| {
+            let (head, list) = text.split_once("\nturns:\n").expect("turns");
+            let second = list.find("\n- ").expect("a second turn") + 1;
+            format!("{head}\nturns:\n{}", &list[second..])
+        });
+        let (_, said) = home(&dir, back, "away");
+        assert!(said.contains("a turn was deleted"), "{case}: {said}");
+        assert_eq!(told(&dir, "home"), told(&dir, "away"), "{case}");
+    }
+}
+
+#[test]
+fn turns_behind_one_that_is_deleted_are_counted_anew() {
+    for to in ["agent-orchestrator@1", "agent-orchestrator@2"] {
+        let dir = gone("connectonion/v2/harbour", to);
+        change(&dir, |text| {
+            let lines: Vec<_> = text.split_inclusive('\n').collect();
+            let asks = |line: &&str| line.contains("Write the notice.") && line.contains("user");
+            let second = lines.iter().position(asks).expect("the second question");
+            let first = lines.iter().position(|line| line.contains("Which berths are free?"));
+            let is_gone = |place: usize| (first.expect("the first one")..second).contains(&place);
+            let left = lines.iter().enumerate();
+            let left = left.filter(|(place, line)| !is_gone(*place) || line.contains("copyist"));
+            left.map(|(_, line)| *line).collect()
+        });
+        let (text, said) = home(&dir, "connectonion@2", "away");
+        assert!(said.contains("a turn was deleted"), "{to}: {said}");
+        assert!(!text.contains("Which berths are free?"), "{to}: {text}");
+        assert_eq!(told(&dir, "home"), told(&dir, "away"), "{to}");
+    }
+}
+
+/// What was said in the only session below a folder, without the system's words.
+fn told(dir: &Dir, folder: &str) -> Vec<Value> {
+    let told: Value = serde_json::from_str(&context(dir, folder)).expect("JSON");
+    let all = told["messages"].as_array().expect("messages").iter();
+    all.filter(|message| message["role"] != "system").cloned().collect()
+}
+
+#[test]
+fn turns_that_are_numbered_anew_are_what_they_were() {
+    for (case, back) in [("pi/v1/feature-work", "pi@1"), ("codelia/v1/lamp", "codelia@1")] {
+        let dir = gone(case, "connectonion@2");
+        change(&dir, |text| {
+            let (head, list) = text.split_once("\nturns:\n").expect("turns");
+            let second = list.find("\n- ").expect("a second turn") + 1;
+            let (turns, messages) = list[second..].split_once("\n  1:\n").expect("messages");
+            let behind = messages.find("\n  2:\n").expect("the second turn") + 1;
+            let text = format!("{head}\nturns:\n{turns}\n{}", &messages[behind..]);
+            (2..9).fold(text, |text, n| {
+                let text =
+                    text.replace(&format!("\n  turn: {n}\n"), &format!("\n  turn: {}\n", n - 1));
+                text.replace(&format!("\n  {n}:\n"), &format!("\n  {}:\n", n - 1))
+            })
+        });
+        let (_, said) = home(&dir, back, "away");
+        assert!(said.contains("a turn was deleted"), "{case}: {said}");
+        assert!(!said.contains("message of role"), "{case}: {said}");
+        assert_eq!(told(&dir, "home"), told(&dir, "away"), "{case}");
+    }
+}
+
+#[test]
+fn any_message_that_is_left_out_of_pis_context_is_deleted_at_home() {
+    let cases = [
+        ("codelia/v1/lamp", "codelia@1"),
+        ("codelia/v1/compacted", "codelia@1"),
+        ("connectonion/v2/harbour", "connectonion@2"),
+        ("agent-orchestrator/v2/orchard", "agent-orchestrator@2"),
+    ];
+    for (case, to) in cases {
+        let dir = gone(case, "pi@3");
+        let text = fs::read_to_string(log(&dir, "away")).expect("UTF-8");
+        let entries: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        for target in entries.iter().filter(|entry| entry["type"] == "message") {
+            let edit = json!({"type": "context_edit", "id": "ed170001",
+                "parentId": entries.last().expect("an entry")["id"],
+                "timestamp": "2027-03-01T00:00:00.000Z", "targetId": target["id"],
+                "replacement": null});
+            fs::write(log(&dir, "away"), format!("{text}{edit}\n")).expect("a file");
+            let (_, said) = home(&dir, to, "away");
+            assert!(said.contains("a message was deleted"), "{case}: {said}");
+            fs::remove_dir_all(dir.path("home")).expect("a folder");
+        }
+    }
+}
+
+#[test]
+fn how_a_prompt_ended_that_is_deleted_is_gone_too() {
+    let dir = gone("agent-orchestrator/v2/orchard", "connectonion@3");
+    change(&dir, |text| {
+        let lines: Vec<_> = text.split_inclusive('\n').collect();
+        let asks = |line: &&str| line.contains("\"role\": \"user\"");
+        let asked = lines.iter().enumerate().filter(|(_, line)| asks(line)).map(|(n, _)| n);
+        let asked: Vec<_> = asked.collect();
+        let left = lines.iter().enumerate().filter(|(n, _)| !(asked[0]..asked[1]).contains(n));
+        left.map(|(_, line)| *line).collect()
+    });
+    let (text, said) = home(&dir, "agent-orchestrator@2", "away");
+    assert!(said.contains("a result was deleted"), "{said}");
+    assert!(!text.contains("There are 7."), "{text}");
+    assert_eq!(told(&dir, "home"), told(&dir, "away"));
 }

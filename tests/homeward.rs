@@ -937,3 +937,65 @@ fn messages_from_elsewhere_are_spelled_as_codelia_spells_them() {
         assert!(holds("\u{c4}pfel") && !holds("\\u00c4"), "{to}");
     }
 }
+
+#[test]
+fn the_first_turn_that_is_deleted_abroad_is_gone_in_codelia() {
+    for to in ["agent-orchestrator@2", "connectonion@3"] {
+        let dir = codelia_home();
+        let (code, said) = dir.exit(&["convert", "-t", to, "--out-dir", "away", "home"]);
+        assert_eq!(code, 0, "{said}");
+        let file = holding(&dir.path("away"), "Which lamps are there?").remove(0);
+        let text = fs::read_to_string(&file).expect("UTF-8");
+        let asks = |line: &str| {
+            let line = line.replace(": ", ":");
+            let is_user = line.contains("\"role\":\"user\"") || line.contains("\"user_message\"");
+            is_user && !line.contains("tool_use_id")
+        };
+        let asked = text.split_inclusive('\n').enumerate().filter(|(_, line)| asks(line));
+        let asked: Vec<_> = asked.map(|(place, _)| place).collect();
+        let is_gone = |place: usize| (asked[0]..asked[1]).contains(&place);
+        let left = text.split_inclusive('\n').enumerate();
+        let left: String = left
+            .filter(|(place, line)| !is_gone(*place) || line.contains("copyist"))
+            .map(|(_, line)| line)
+            .collect();
+        fs::write(&file, left).expect("a file");
+        let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
+        assert_eq!(code, 0, "{to}: {said}");
+        assert!(said.contains("a message was deleted"), "{to}: {said}");
+        let back = dir.path("back");
+        assert!(holding(&back, "Which lamps are there?").is_empty(), "{to}: {said}");
+        assert!(!holding(&back, "Once more?").is_empty(), "{to}: {said}");
+        assert_eq!(dir.exit(&["validate", &back.display().to_string()]).0, 0, "{to}");
+    }
+}
+
+#[test]
+fn what_pi_forks_is_a_session_of_its_own_in_codelia() {
+    const ID: &str = "0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000";
+    let dir = codelia_home();
+    let (code, said) = dir.exit(&["convert", "-t", "pi@3", "--out-dir", "away", "home"]);
+    assert_eq!(code, 0, "{said}");
+    let file = files(&dir.path("away")).remove(0);
+    let text = fs::read_to_string(&file).expect("UTF-8");
+    let lines: Vec<_> = text.split_inclusive('\n').collect();
+    let head: serde_json::Value = serde_json::from_str(lines[0]).expect("JSON");
+    assert!(head["systemPrompt"].is_string(), "{head}");
+    // Of a head pi writes what it knows, and entries up to the last question as they are.
+    let fork = serde_json::json!({"type": "session", "version": 3, "id": ID,
+        "timestamp": "2027-03-01T00:00:00.000Z", "cwd": head["cwd"], "parentSession": "/x.jsonl"});
+    let asked = lines.iter().rposition(|line| line.contains("\"role\":\"user\""));
+    let kept = &lines[1..asked.expect("a question")];
+    fs::write(&file, format!("{fork}\n{}", kept.concat())).expect("a file");
+    let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("left out its system_prompt, which is lost"), "{said}");
+    let back = dir.path("back");
+    let state = files(&back).into_iter().find(|f| f.to_string_lossy().contains("/state/"));
+    let state: serde_json::Value =
+        serde_json::from_slice(&read(&state.expect("a state"))).expect("JSON");
+    assert_eq!(state["session_id"], ID);
+    // What only the residue has is there, too.
+    assert_eq!(holding(&back, "x.harbour.note").len(), 1);
+    assert_eq!(dir.exit(&["validate", &back.display().to_string()]).0, 0);
+}

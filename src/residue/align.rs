@@ -66,6 +66,11 @@ impl Tag {
         self.0 == 'a'
     }
 
+    /// Whether it is that of a message.
+    pub fn is_message(self) -> bool {
+        self.class() == 3
+    }
+
     /// Records stand in one order with those of their own class only: some formats tell of all
     /// turns before the first message.
     fn class(self) -> usize {

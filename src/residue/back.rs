@@ -2,19 +2,21 @@
 
 mod models;
 mod new;
+mod shown;
 
 use super::align::Tag;
 use super::asked::Asked;
+use super::condensed::Summed;
 use super::cut::Cut;
 use super::fates::{Fate, named};
-use super::fill::{fill, fill_rest};
-use super::home::{at_home, mend, pass};
+use super::fill::fill;
+use super::home::pass;
 use super::kin::Kin;
 use super::merge::Now;
 use super::pack::refused;
 use super::retold::{self, Retold, Turn, nth};
-use super::said::{Answer, agree, edits, respelled};
-use super::share::{self, Part, Parted};
+use super::said::{Answer, agree};
+use super::share::{self, Parted};
 use super::shelf::Shelf;
 use super::tail::Tail;
 use super::turned::{Repeated, Turned};
@@ -23,8 +25,7 @@ use crate::error::Result;
 use crate::format::Cx;
 use crate::formats::{Spec, canonical};
 use crate::json::Json;
-use crate::record::{Answers, Called, Field, Kind, Node, Record};
-use crate::times;
+use crate::record::{Answers, Called, Field, Kind, Record};
 use bytes::Bytes;
 use models::Models;
 use std::collections::{BTreeMap, HashMap};
@@ -44,8 +45,9 @@ pub struct Back<'n> {
     tip: Option<Json>,
     /// The last time that was told.
     time: Option<Json>,
-    /// Records of the file that are read as edited where another record was edited.
-    said: BTreeMap<u32, Record>,
+    /// What was summed up abroad, and records of the file that are read as edited where another record
+    /// was edited.
+    summed: Summed,
     /// Nodes that followed the first follow the second, which is new.
     bent: Option<(Option<Json>, Json)>,
     turned: Turned,
@@ -79,8 +81,8 @@ pub struct Done {
     pub shelf: Shelf,
     /// Whether anything was edited, deleted or added.
     pub changed: bool,
-    /// What some of the file's records say by an edit of other ones.
-    pub said: BTreeMap<u32, Record>,
+    /// What was summed up, and what some of the file's records say by that or by an edit of others.
+    pub summed: Summed,
 }
 
 impl<'n> Back<'n> {
@@ -89,6 +91,7 @@ impl<'n> Back<'n> {
         now: &'n mut Now,
         kin: Kin,
         (fates, added): (BTreeMap<u32, Fate>, Vec<u32>),
+        summed: Summed,
         shelf: Shelf,
         cx: &'n Cx<'n>,
     ) -> Self {
@@ -104,7 +107,7 @@ impl<'n> Back<'n> {
             moved: HashMap::new(),
             tip: None,
             time: None,
-            said: BTreeMap::new(),
+            summed,
             bent: None,
             turned: Turned::default(),
             repeated: Repeated::default(),
@@ -193,7 +196,7 @@ impl<'n> Back<'n> {
             edited |= own;
             if self.turned.edit(&mut base, own) {
                 edited = true;
-                self.said.insert(number, base.clone());
+                self.summed.said.insert(number, base.clone());
             }
             bases.push(base);
             last = number;
@@ -239,143 +242,7 @@ impl<'n> Back<'n> {
         let mut left = self.asked.left();
         left.extend(self.turned.left());
         tail.iter().chain(&left).try_for_each(|record| self.shelf.add(record))?;
-        Ok(Done { shelf: self.shelf, changed: self.changed, said: self.said })
-    }
-
-    /// A record that the target computed: nothing of the source, unless it was edited.
-    fn derived(&mut self, item: &Json, fate: Fate, tag: Option<Tag>) -> Result<()> {
-        let number = match fate {
-            Fate::Same(number) => return self.pass(number),
-            Fate::Edited(number) => number,
-            Fate::Deleted => {
-                if tag == Some(Tag('T')) {
-                    self.again(Code::ResidueDeleted, "a turn was deleted".to_owned());
-                }
-                return Ok(());
-            }
-        };
-        let now = self.now.record(number)?;
-        let edits = edits(item, &now, None);
-        // What a state says beside its messages its software writes anew.
-        if now.kind != Kind::Snapshot && !edits.contains(&Field::Extra) {
-            self.homeless(item, &now, &Record::new(now.kind), number);
-        }
-        if edits.is_empty() {
-            return Ok(());
-        }
-        let mut record = Record::new(now.kind);
-        for field in [Field::Number, Field::Turn, Field::Role, Field::Content].iter().chain(&edits)
-        {
-            now.node.get(*field).into_iter().for_each(|v| record.node.set(*field, v.clone()));
-        }
-        if now.kind == Kind::Turn {
-            let turn = self.turn(&now, number);
-            self.turned.take(turn, item, &mut record);
-            // A turn shows its calls in short; the messages hold them.
-            record.node.take(Field::ToolsCalled);
-        }
-        self.edited(&now, number, &edits);
-        let told = record.node.fields().any(|field| !matches!(field, Field::Number | Field::Turn));
-        if told {
-            self.news.insert(number, Some(record));
-        }
-        self.changed = true;
-        Ok(())
-    }
-
-    /// What the target computed is nothing of the source, but a new entry may follow it.
-    fn pass(&mut self, number: u32) -> Result<()> {
-        if self.kin.tree {
-            self.kin.pass(&self.now.record(number)?);
-        }
-        Ok(())
-    }
-
-    /// A record of the source that the file shows.
-    fn told(&mut self, item: &Json, template: &Json, fates: &[Fate]) -> Result<()> {
-        let (mut bases, mut edited, last) = self.bases(fates)?;
-        self.flush(last)?;
-        self.show(&bases, last);
-        if let (Some(of), [base]) = (item.member(share::KEY), bases.as_mut_slice()) {
-            match self.parted.part(last, &of, base) {
-                Part::Gone => return self.deleted(template),
-                Part::Same => edited &= !edits(item, base, None).is_empty(),
-                Part::Edited => {}
-            }
-        }
-        let lines: Vec<Json> = bases.iter().map(line).collect();
-        let filled = fill(template, &lines).and_then(|line| record(line).ok());
-        if self.kin.tree && filled.as_ref().is_some_and(|record| !record.is_node()) {
-            bases.iter().for_each(|base| self.kin.pass(base));
-        }
-        if !edited {
-            let filled = filled.ok_or_else(|| refused("an item is not understood"))?;
-            return self.put(filled, true);
-        }
-        let first = fates.iter().position(|fate| *fate != Fate::Deleted).unwrap_or(0);
-        let base = bases.get(first).ok_or_else(|| refused("an item is not understood"))?;
-        let whole = filled.is_some();
-        let mut source = match filled {
-            Some(filled) => filled,
-            None => record(fill_rest(template, &lines))?,
-        };
-        let edits = edits(item, base, Some(&source.node));
-        if source.kind == Kind::Session && edits.contains(&Field::Id) {
-            let id = |node: &Node| node.json(Field::Id).cloned();
-            self.renamed = id(&source.node).zip(id(&base.node));
-        }
-        for field in &edits {
-            match base.node.get(*field) {
-                Some(value) if source.kind.admits(*field) => {
-                    let value = respelled(value, source.node.get(*field));
-                    source.node.set(*field, value);
-                }
-                _ => drop(source.node.take(*field)),
-            }
-        }
-        if template.member(Field::Time.name()).is_some() && source.node.get(Field::Time).is_none() {
-            // Only another part of the file told of it, and that is gone.
-            let own = source.node.json(Field::MessageTime).and_then(times::of_millis);
-            let own = own.map(|time| Json::string(&times::with_millis(time)));
-            own.into_iter().for_each(|time| source.node.set(Field::Time, time));
-            self.date(&mut source.node, None);
-        }
-        let counted = source.node.get(Field::Usage).is_some();
-        for field in [Field::Usage, Field::Raw, Field::RawBytes] {
-            source.node.take(field);
-        }
-        let says = agree(&mut source, &bases);
-        self.mend(&mut source, says || !whole, counted);
-        self.answer = Answer::of(item, &bases);
-        self.homeless(item, base, &source, last);
-        self.edited(&source, last, &edits);
-        self.changed = true;
-        self.put(source, true)
-    }
-
-    /// What is told next is what the file shows by these records, up to number `last`.
-    fn show(&mut self, bases: &[Record], last: u32) {
-        self.shown = (Vec::new(), None);
-        if self.kin.tree || self.kin.stands() {
-            let names = bases.iter().filter_map(|base| base.node.json(Field::Id).cloned());
-            // What is new before an answer is new before the first part of it.
-            let first = bases.first().filter(|_| self.last != Some(last));
-            let before = first.and_then(|base| self.kin.new_before(base));
-            self.shown = (names.collect(), before.cloned());
-        }
-        self.last = Some(last);
-    }
-
-    /// Sees to it that the source's software finds in an edited message what it looks for.
-    fn mend(&self, source: &mut Record, says: bool, counted: bool) {
-        if !self.retold.tells(source) {
-            source.node.take(Field::Synthesized);
-        }
-        let home = self.home.filter(|_| source.kind == Kind::Message && (says || counted));
-        if let [made] = home.map(|home| at_home(home, None, source)).unwrap_or_default().as_slice()
-        {
-            mend(source, made, says, counted);
-        }
+        Ok(Done { shelf: self.shelf, changed: self.changed, summed: self.summed })
     }
 
     /// The number of a turn of the file, or else which one it is.
@@ -442,11 +309,15 @@ impl<'n> Back<'n> {
             let parent = new.filter(|_| shown).or(parent);
             parent.into_iter().for_each(|parent| record.node.set(Field::Parent, parent));
             if shown {
-                record.node.json(Field::Id).into_iter().for_each(|id| self.kin.place(&names, id));
+                record.node.json(Field::Id).into_iter().for_each(|id| {
+                    self.kin.place(&names, id);
+                    self.summed.place(&names, id);
+                });
                 self.tip = record.node.json(Field::Id).cloned();
                 self.tail.shown();
             }
         }
+        self.cut.pass(&record);
         self.cut.mend(&mut record, &|id| self.left_above(id));
         if let Some(leaf) = record.node.json(Field::Leaf).filter(|_| record.kind == Kind::Session) {
             let leaf = self.left_above(leaf);
@@ -467,13 +338,6 @@ impl<'n> Back<'n> {
             id = above.clone().unwrap_or(Json::constant("null"));
         }
         id
-    }
-
-    fn edited(&self, record: &Record, number: u32, edits: &[Field]) {
-        let names: Vec<_> = edits.iter().map(|field| field.name()).collect();
-        let what = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
-        let message = format!("{} was edited{what}", record.told());
-        self.say(Code::ResidueEdited, &message, Some(number));
     }
 
     fn say(&self, code: Code, message: &str, number: Option<u32>) {

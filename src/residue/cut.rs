@@ -17,18 +17,42 @@ pub struct Cut {
     /// The last item of a message that is left, and whether some behind it are gone.
     last: usize,
     shorter: bool,
-    /// What messages that are gone were called.
+    /// What messages that are gone were called, and from the first of them on what each message
+    /// follows.
     gone: HashSet<Json>,
+    parents: HashMap<Json, Json>,
     outputs: Outputs,
     /// How many messages of each turn are left, and how many are gone; and how many turns were
     /// taken.
     turns: HashMap<Turn, [u64; 2]>,
     told: u64,
+    /// Whether the session's prompt is gone, and whether the run that is taken has one of its own.
+    unprompted: bool,
+    own_prompt: bool,
+    /// The numbers of turns that are gone.
+    numbers: Vec<f64>,
     /// Whether what stands behind the last message that is left has begun to go.
     begun: bool,
+    /// Whether any message of the prompt that is looked at is left, and whether any is gone; and which
+    /// items tell how prompts ended of which nothing is left.
+    prompt: [bool; 2],
+    ended: HashSet<usize>,
+    /// What is left of each run, in their order; and how many runs were taken.
+    said: Vec<Said>,
+    begun_runs: usize,
     /// The last run that is left, and those that are gone.
     run: Option<Json>,
     runs: HashSet<Json>,
+}
+
+/// What is left of a run.
+#[derive(Default)]
+struct Said {
+    /// What its question is called, and whether that is gone.
+    question: Option<Json>,
+    asked: bool,
+    /// Whether any message that the file showed is left.
+    left: bool,
 }
 
 /// How many outputs of tools there are.
@@ -49,27 +73,60 @@ impl Cut {
         self.seen += 1;
         let kind = template.member("kind").unwrap_or_default();
         self.outputs.told += usize::from(kind == OUTPUT);
+        let own =
+            |name| template.member(name).map(|id| Json::checked(id.as_bytes().to_vec().into()));
+        let (id, parent) = (own("id"), own("parent"));
+        let gone = !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Deleted);
+        if gone || !self.gone.is_empty() {
+            self.parents.extend(id.clone().zip(parent));
+        }
+        if kind == RUN && template.member(Field::Layout.name()).is_some_and(|of| of == HEADER) {
+            self.said.push(Said::default());
+        }
+        if let (Some(run), true) = (self.said.last_mut(), kind == RUN) {
+            let asked = own(Field::Messages.name()).and_then(|list| list.elements().next());
+            run.question = asked.or(run.question.take());
+        }
+        if kind == RESULT && std::mem::take(&mut self.prompt) == [false, true] {
+            self.ended.insert(self.seen);
+        }
         if fates.is_empty() || kind != MESSAGE {
             return;
         }
-        let gone = fates.iter().all(|fate| *fate == Fate::Deleted);
+        self.prompt = [self.prompt[0] || !gone, self.prompt[1] || gone];
         let turn = template.member(Field::Turn.name()).and_then(|turn| turn.float());
         if let Some(turn) = turn {
             let counts = self.turns.entry(turn.to_bits()).or_default();
             counts[usize::from(gone)] += 1;
         }
+        if let Some(run) = self.said.last_mut() {
+            run.left |= !gone;
+            run.asked |= gone && id.is_some() && run.question == id;
+        }
         self.shorter = gone;
         let output = usize::from(tag == Some(Tag('t')));
         self.outputs.gone = if gone { self.outputs.gone + output } else { 0 };
-        match template.member("id").filter(|_| gone) {
-            Some(id) => drop(self.gone.insert(id)),
-            None => self.last = self.seen,
+        match gone {
+            true => self.gone.extend(id),
+            false => self.last = self.seen,
         }
     }
 
     /// The next item is taken.
     pub fn next(&mut self) {
         self.taken += 1;
+    }
+
+    /// The session's prompt is gone: what refers to it refers to nothing.
+    pub fn lose_prompt(&mut self) {
+        self.unprompted = true;
+    }
+
+    /// This record is put next.
+    pub fn pass(&mut self, record: &Record) {
+        if record.kind == Kind::Run && record.node.is(Field::Layout, "header") {
+            self.own_prompt = record.node.get(Field::SystemPrompt).is_some();
+        }
     }
 
     /// A message is gone.
@@ -85,6 +142,7 @@ impl Cut {
     /// what stands behind another one may be of another branch.
     pub fn takes(&mut self, record: &Record, tree: bool) -> bool {
         let header = record.kind == Kind::Run && record.node.is(Field::Layout, "header");
+        self.begun_runs += usize::from(header);
         let begins = header || record.kind == Kind::Response || self.asks_what_is_gone(record);
         self.begun |= begins && self.is_behind();
         let goes = match record.kind {
@@ -92,14 +150,19 @@ impl Cut {
                 self.told += 1;
                 let turn = retold::number(record, Field::Number).unwrap_or(nth(self.told));
                 let counts = self.turns.get(&turn);
-                return counts.is_some_and(|[left, gone]| *left == 0 && *gone > 0);
+                let goes = counts.is_some_and(|[left, gone]| *left == 0 && *gone > 0);
+                self.numbers.extend(Some(f64::from_bits(turn)).filter(|_| goes));
+                return goes;
             }
             Kind::ToolOutput => {
                 self.outputs.taken += 1;
-                self.outputs.taken + self.outputs.gone > self.outputs.told
+                let last = self.outputs.taken + self.outputs.gone > self.outputs.told;
+                last || self.is_of_a_gone_run() || self.is_of_what_is_gone(record)
             }
-            Kind::Session | Kind::Snapshot | Kind::Opaque => false,
-            _ => self.begun && !(tree && record.is_node()),
+            Kind::Session | Kind::Snapshot => false,
+            Kind::Result if self.ended.contains(&self.taken) => !tree,
+            Kind::Opaque => self.is_of_a_gone_run() && !tree,
+            _ => (self.begun || self.is_of_a_gone_run()) && !(tree && record.is_node()),
         };
         if let Some(id) = record.node.json(Field::Id).filter(|_| goes && record.is_node()) {
             self.gone.insert(id.clone());
@@ -115,14 +178,29 @@ impl Cut {
 
     /// Whether a run begins with questions that are all gone.
     fn asks_what_is_gone(&self, record: &Record) -> bool {
-        let list = record.node.json(Field::Messages).filter(|_| record.kind == Kind::Run);
+        record.kind == Kind::Run && self.is_of_what_is_gone(record)
+    }
+
+    /// Whether a record is about messages that are all gone.
+    fn is_of_what_is_gone(&self, record: &Record) -> bool {
+        let list = record.node.json(Field::Messages);
         list.is_some_and(|list| list.elements().all(|id| self.gone.contains(&id)))
+    }
+
+    /// Whether the question of the run that is taken is gone, and nothing of it is left that the file
+    /// showed: its other records tell of nothing else.
+    fn is_of_a_gone_run(&self) -> bool {
+        let run = self.begun_runs.checked_sub(1).and_then(|run| self.said.get(run));
+        run.is_some_and(|run| run.asked && !run.left)
     }
 
     /// Takes out of a record what refers to what is gone. `above` gives the nearest message above
     /// one that is left.
     pub fn mend(&self, record: &mut Record, above: &dyn Fn(&Json) -> Json) {
-        if self.gone.is_empty() || !matches!(record.kind, Kind::Response | Kind::Snapshot) {
+        self.renumber(record);
+        let refers = [Kind::Run, Kind::Request, Kind::Response, Kind::ToolOutput, Kind::Snapshot];
+        let whole = self.gone.is_empty() && !self.unprompted;
+        if whole || !refers.contains(&record.kind) {
             return;
         }
         let node = &mut record.node;
@@ -140,6 +218,37 @@ impl Cut {
         }
     }
 
+    /// Whether a reference is to the session's prompt, which is gone.
+    fn is_lost_prompt(&self, item: &Json) -> bool {
+        self.unprompted && !self.own_prompt && item.member("prompt").is_some()
+    }
+
+    /// Counts turns without those that are gone.
+    fn renumber(&self, record: &mut Record) {
+        let field = if record.kind == Kind::Turn { Field::Number } else { Field::Turn };
+        let Some(number) = record.node.json(field).and_then(Json::float) else { return };
+        let before = self.numbers.iter().filter(|gone| **gone < number).count();
+        if before > 0 {
+            let now = (number - before as f64).max(0.0);
+            record.node.set(field, Json::number(now as u64));
+            unspelled(&mut record.node);
+        }
+    }
+
+    /// The first message that is left of the path from one that is gone to this one.
+    fn left_below(&self, first: &Json, last: &Json) -> Option<Json> {
+        let (mut found, mut at) = (None, last);
+        // No way up is longer, unless the residue leads in a circle.
+        for _ in 0..self.parents.len() {
+            if at == first {
+                break;
+            }
+            found = Some(at).filter(|at| !self.gone.contains(*at)).or(found);
+            at = self.parents.get(at)?;
+        }
+        found.cloned()
+    }
+
     /// References to messages, each an identifier or the two ends of a path.
     fn left(&self, list: &Json, above: &dyn Fn(&Json) -> Json) -> Json {
         let mut items = Vec::new();
@@ -149,12 +258,20 @@ impl Cut {
                 _ => Vec::new(),
             };
             match ends.as_slice() {
-                [first, last] if self.gone.contains(last) && !self.gone.contains(first) => {
+                [first, last] => {
+                    let first = match self.gone.contains(first) {
+                        true => self.left_below(first, last),
+                        false => Some(first.clone()),
+                    };
+                    let Some(first) = first else { continue };
                     let last = above(last);
-                    items.push([b"[", first.as_bytes(), b",", last.as_bytes(), b"]"].concat());
+                    items.push(match first == last {
+                        true => first.as_bytes().to_vec(),
+                        false => [b"[", first.as_bytes(), b",", last.as_bytes(), b"]"].concat(),
+                    });
                 }
-                [first, last] if self.gone.contains(last) && self.gone.contains(first) => {}
                 _ if self.gone.contains(&item) => {}
+                _ if self.is_lost_prompt(&item) => {}
                 _ => items.push(item.as_bytes().to_vec()),
             }
         }
@@ -165,6 +282,9 @@ impl Cut {
 /// What kinds are called in a line.
 const MESSAGE: Json = Json::constant("\"message\"");
 const OUTPUT: Json = Json::constant("\"tool_output\"");
+const RESULT: Json = Json::constant("\"result\"");
+const RUN: Json = Json::constant("\"run\"");
+const HEADER: Json = Json::constant("\"header\"");
 
 fn unspelled(node: &mut Node) {
     [Field::Raw, Field::RawBytes].iter().for_each(|field| drop(node.take(*field)));

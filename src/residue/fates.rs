@@ -1,13 +1,15 @@
 //! What became of the records that a file had when it was made.
 
 use super::align::{Tag, matched};
+use super::fill::members;
+use super::merge::Now;
 use super::pack::{Items, refused};
 use super::print;
 use crate::error::Result;
 use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Record};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// What became of a record that the file had when it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +63,110 @@ pub fn names(items: &mut Items) -> Result<BTreeMap<u32, Name>> {
         }
     }
     Ok(names)
+}
+
+/// By so much the number of a turn may be another one.
+const SHIFT: i32 = 16;
+
+/// Takes messages of turns that were numbered anew for what they were: only the number is another one.
+pub fn renumbered(names: &BTreeMap<u32, Name>, now: &mut Now) -> Result<()> {
+    let known: HashSet<u64> = names.values().map(|name| name.print).collect();
+    let mut last = 0.0;
+    for number in 0..now.names.len() as u32 {
+        let name = now.names.get(number as usize).filter(|name| name.tag.is_message());
+        if name.is_none_or(|name| known.contains(&name.print)) {
+            continue;
+        }
+        let mut record = now.record(number)?;
+        let Some(turn) = record.node.json(Field::Turn).and_then(Json::float) else { continue };
+        let shifts = (1..=SHIFT).flat_map(|shift| [f64::from(shift), f64::from(-shift)]);
+        for shift in std::iter::once(last).chain(shifts).filter(|shift| turn + shift >= 0.0) {
+            record.node.set(Field::Turn, Json::number((turn + shift) as u64));
+            let print = print::kept(print::of(&record));
+            if known.contains(&print) {
+                now.names.get_mut(number as usize).into_iter().for_each(|name| name.print = print);
+                last = shift;
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the fields of turns were in the file when it was made, by the turns' numbers there.
+pub type Turns = BTreeMap<u32, Vec<(String, String)>>;
+
+/// Those of all turns.
+pub fn turns(items: &mut Items) -> Result<Turns> {
+    let mut turns = BTreeMap::new();
+    while let Some(item) = items.next()? {
+        let [Some((number, Tag('T'), _))] = *named(&item) else { continue };
+        let was = item.member("was");
+        let fields = was.iter().flat_map(members);
+        let fields = fields.filter_map(|(name, print)| Some((name.text()?, print.text()?)));
+        turns.insert(number, fields.collect());
+    }
+    Ok(turns)
+}
+
+/// Of turns that are fewer or more than there were, those that say the most of what one said are
+/// that one edited: their places tell nothing then.
+pub fn match_turns(
+    turns: &Turns,
+    now: &mut Now,
+    (fates, added): (&mut BTreeMap<u32, Fate>, &mut Vec<u32>),
+) -> Result<()> {
+    let is_turn =
+        |number: &u32| now.names.get(*number as usize).map(|name| name.tag) == Some(Tag('T'));
+    let mut new: Vec<u32> = added.iter().copied().filter(is_turn).collect();
+    let mut old = Vec::new();
+    for number in turns.keys() {
+        match fates.get(number) {
+            Some(Fate::Edited(edited)) => {
+                new.push(*edited);
+                old.push(*number);
+            }
+            Some(Fate::Deleted) => old.push(*number),
+            _ => {}
+        }
+    }
+    if new.len() == old.len() || new.is_empty() || old.is_empty() {
+        return Ok(());
+    }
+    new.sort_unstable();
+    added.retain(|number| !new.contains(number));
+    fates.extend(old.iter().map(|number| (*number, Fate::Deleted)));
+    let mut from = 0;
+    for (place, number) in new.iter().enumerate() {
+        let record = now.record(*number)?;
+        // What is left of the new ones wants places, too.
+        let to = (old.len() + place + 1).saturating_sub(new.len()).max(from + 1);
+        let choice = old.iter().enumerate().take(to).skip(from);
+        let likeness = |number: &u32| turns.get(number).map_or(0, |was| alike(was, &record));
+        let best = choice.rev().max_by_key(|(_, number)| likeness(number));
+        match best {
+            Some((at, was)) => {
+                fates.insert(*was, Fate::Edited(*number));
+                from = at + 1;
+            }
+            None => added.push(*number),
+        }
+    }
+    added.sort_unstable();
+    Ok(())
+}
+
+/// How much of what a turn said another one says: its question and its result tell more than what
+/// it took.
+fn alike(was: &[(String, String)], turn: &Record) -> usize {
+    let same = was.iter().filter_map(|(name, print)| {
+        let field = turn.node.fields().find(|field| field.name() == name)?;
+        let same =
+            field != Field::Number && print::of_field(&turn.node, field).as_ref() == Some(print);
+        let weight = if matches!(field, Field::Input | Field::Result) { 8 } else { 1 };
+        Some(if same { weight } else { 0 })
+    });
+    same.sum()
 }
 
 /// The records of the file that an item speaks of: number, tag and hash of each.

@@ -19,7 +19,7 @@ pub fn fill(template: &Json, base: &[Json]) -> Option<Vec<u8>> {
 
 /// What is left of a record that a template gives: its members, or their elements, as far as what
 /// they refer to is there and is what a record can have; else those of the first record that it
-/// refers to.
+/// refers to and that has them.
 pub fn fill_rest(template: &Json, base: &[Json]) -> Vec<u8> {
     let kind = template.member(KIND).unwrap_or_default();
     let mut out = vec![b'{'];
@@ -27,7 +27,7 @@ pub fn fill_rest(template: &Json, base: &[Json]) -> Vec<u8> {
         let Some(name) = key.text() else { continue };
         let path = format!("/{name}");
         let fits = |value: &Vec<u8>| name == KIND || is_read(&kind, &key, value);
-        let held = || base.first().and_then(|first| first.member(&name));
+        let held = || base.iter().find_map(|record| record.member(&name));
         let member =
             fill_at(&value, &path, base).filter(fits).or_else(|| match Inner::of(&value) {
                 Inner::Items(items) => Some(fill_items(&items, &path, base, &|item| {

@@ -2,13 +2,15 @@
 
 use super::align::shown;
 use super::back::{Back, Done};
-use super::fates::{Name, aligned, names};
+use super::condensed;
+use super::fates::{Name, aligned, match_turns, names, renumbered, turns};
 use super::instead;
 use super::kin::Kin;
 use super::left;
 use super::pack::{Chunks, Items, refused, refused_for};
 use super::shelf::Shelf;
 use super::stage::Staged;
+use super::unsaved;
 use crate::context;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
@@ -246,17 +248,24 @@ fn now(
 fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Option<Merged>> {
     let mut items = Items::of(chunks);
     let names = names(&mut items)?;
+    renumbered(&names, now)?;
     let (mut fates, mut added) = aligned(&names, &now.names);
     let mut items = items.rewind()?;
-    let kin = Kin::of(now, &added)?;
+    let turns = turns(&mut items)?;
+    match_turns(&turns, now, (&mut fates, &mut added))?;
+    let mut items = items.rewind()?;
     let home = home(&mut items)?;
+    let unsaved = unsaved::taken(now, &mut added, home, cx)?;
+    let kin = Kin::of(now, &added)?;
     if (kin.tree || kin.stands()) && !home.is_some_and(|home| home.version().tree) {
         let branches = kin.abroad.is_some_and(|abroad| abroad.version().tree);
         left::behind(now, (&mut fates, &mut added), branches, cx)?;
     }
     instead::said(now, (&mut fates, &mut added), home, cx)?;
+    let mut summed = condensed::said(now, (&mut fates, &mut added), kin.abroad, home)?;
+    summed.said.extend(unsaved);
     let mut items = items.rewind()?;
-    let mut back = Back::new(now, kin, (fates, added), Shelf::new(sink.spool()?), cx);
+    let mut back = Back::new(now, kin, (fates, added), summed, Shelf::new(sink.spool()?), cx);
     while let Some(item) = items.next()? {
         back.look(&item)?;
     }
@@ -264,13 +273,21 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     while let Some(item) = items.next()? {
         back.item(&item)?;
     }
-    let Done { mut shelf, changed, said } = back.finish()?;
-    let mut merged = shelf.parts()?;
-    let mut shown = match said.is_empty() {
+    let Done { mut shelf, changed, summed } = back.finish()?;
+    let merged = shelf.parts()?;
+    let mut shown = match summed.said.is_empty() {
         true => now.shelf.parts()?,
-        false => replaced(&mut now.shelf, now.names.len(), &said, Shelf::new(sink.spool()?))?,
+        false => replaced(&mut now.shelf, Shelf::new(sink.spool()?), &|number, _| {
+            summed.said.get(&number).cloned()
+        })?,
     };
-    if !is_heard(&mut merged, &mut shown, cx)? {
+    let mut says = match summed.is_told() {
+        false => shelf.parts()?,
+        true => {
+            replaced(&mut shelf, Shelf::new(sink.spool()?), &|_, record| summed.passed(record))?
+        }
+    };
+    if !is_heard(&mut says, &mut shown, cx)? {
         return Err(refused("with it the session says something else than what the file shows"));
     }
     let shown = now.shelf.parts()?;
@@ -288,18 +305,15 @@ fn home(items: &mut Items) -> Result<Option<Spec>> {
     Ok(None)
 }
 
-/// A file's records, some of them replaced.
+/// Records with others in the place of some.
 fn replaced(
     shelf: &mut Shelf,
-    count: usize,
-    said: &BTreeMap<u32, Record>,
     mut to: Shelf,
+    instead: &dyn Fn(u32, &Record) -> Option<Record>,
 ) -> Result<Staged> {
-    for number in 0..count as u32 {
-        match said.get(&number) {
-            Some(record) => to.add(record)?,
-            None => to.add(&canonical::record(&shelf.line(number)?)?)?,
-        }
+    for number in 0..shelf.count() {
+        let record = canonical::record(&shelf.line(number)?)?;
+        to.add(&instead(number, &record).unwrap_or(record))?;
     }
     to.parts()
 }

@@ -15,6 +15,7 @@
 mod align;
 mod asked;
 mod back;
+mod condensed;
 mod cut;
 mod fates;
 mod fill;
@@ -37,6 +38,7 @@ mod stage;
 mod tail;
 mod template;
 mod turned;
+mod unsaved;
 
 pub use merge::{Merged, Source, between, merge, says_the_same, strip};
 pub use note::{Trace, note};

@@ -35,6 +35,11 @@ impl Shelf {
         if self.out.len() >= CHUNK { self.flush() } else { Ok(()) }
     }
 
+    /// How many records there are.
+    pub fn count(&self) -> u32 {
+        self.ends.len() as u32
+    }
+
     fn flush(&mut self) -> Result<()> {
         let written = self.lines.write_all(&self.out);
         written.map_err(|error| Error::io("cannot write a temporary file", error))?;

@@ -90,7 +90,7 @@ impl Turned {
             }
             for (field, text) in chosen {
                 let was = known(field, Some(text.clone())).unwrap_or_default();
-                let now = now.node.json(field).cloned().unwrap_or_default();
+                let now = text_of(now.node.json(field).cloned().unwrap_or_default());
                 self.0.insert((turn, field), Edit { was, now, found: true });
             }
             return;
@@ -104,7 +104,7 @@ impl Turned {
             let Some(Value::Json(now)) = record.node.take(field) else { continue };
             let was = was.as_ref().and_then(|was| was.member(field.name()));
             let was = was.and_then(|was| was.text()).unwrap_or_default();
-            self.0.insert((turn, field), Edit { was, now, found: false });
+            self.0.insert((turn, field), Edit { was, now: text_of(now), found: false });
         }
     }
 
@@ -117,6 +117,8 @@ impl Turned {
             _ => return false,
         };
         let edit = number(message, Field::Turn).and_then(|turn| self.0.get_mut(&(turn, field)));
+        // A message is a text, or says nothing.
+        let edit = edit.filter(|edit| matches!(edit.now.as_bytes().first(), Some(b'"' | b'n')));
         let Some(edit) = edit else { return false };
         let own = known(field, said(&message.node));
         let is_empty = own.as_ref() == known(field, Some(Json::constant("\"\""))).as_ref();
@@ -143,6 +145,19 @@ impl Turned {
         }
         turns.into_values().collect()
     }
+}
+
+/// A text of which a person made a list of texts or of their parts, in one; anything else as it is.
+fn text_of(json: Json) -> Json {
+    let is_text = |item: &Json| item.as_bytes().first() == Some(&b'"');
+    let text = |item: Json| Some(item.member("text").unwrap_or(item)).filter(is_text);
+    let texts = match json.as_bytes().first() {
+        Some(b'[') => json.elements().map(text).collect::<Option<Vec<_>>>(),
+        _ => None,
+    };
+    let line_end = Json::constant("\"\\n\"");
+    let whole = texts.into_iter().flatten().reduce(|a, b| a.joined(&line_end).joined(&b));
+    whole.unwrap_or(json)
 }
 
 /// By what a text is known in a turn.

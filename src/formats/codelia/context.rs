@@ -2,7 +2,8 @@
 
 use super::message;
 use crate::format::Context;
-use crate::record::{Kind, Record};
+use crate::json::Json;
+use crate::record::{Field, Kind, Record, Value, block};
 
 /// Begins a context.
 #[must_use]
@@ -10,11 +11,28 @@ pub fn open(_session: &Record) -> Box<dyn Context> {
     Box::new(Messages)
 }
 
+/// How the words of a compaction begin: what must be kept word by word, and what was summed up.
+///
+/// Source: codelia 9484c01 (2026-03-03).
+const SUMMED: &[&str] = &["[codelia.compaction.retain]\n", "[codelia.compaction.summary]\n"];
+
 struct Messages;
 
 impl Context for Messages {
     fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
         (record.kind == Kind::Message).then(|| record.clone())
+    }
+
+    fn summary(&self, message: &Record) -> Option<Json> {
+        if !(message.kind == Kind::Message && message.node.is(Field::Role, "user")) {
+            return None;
+        }
+        let text = match message.node.get(Field::Content)? {
+            Value::Json(text) => text.text()?,
+            Value::Nodes(blocks) => block::all_text(blocks)?.text()?,
+            Value::Node(_) => return None,
+        };
+        SUMMED.iter().find_map(|prefix| text.strip_prefix(prefix)).map(Json::string)
     }
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {

@@ -3,11 +3,13 @@
 use super::Back;
 use crate::diagnostic::{Code, Fate};
 use crate::error::Result;
+use crate::formats::Spec;
 use crate::ids::hash;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Answers, Field, Kind, Node, Record};
 use crate::residue::asked::is_question;
+use crate::residue::condensed::passed;
 use crate::residue::home::{at_home, call_of, pass};
 use crate::residue::retold::{self, Turn};
 use crate::residue::said::{is_nothing, respelled, strangers};
@@ -101,8 +103,7 @@ impl Back<'_> {
     /// Takes in what is new, answers in one piece where the source's format has them so.
     fn take_whole(&mut self, value: Record, number: u32) -> Result<()> {
         let at = Position { record: number.into(), ..Position::default() };
-        let (home, abroad) = (self.home, self.kin.abroad);
-        let same = home.map(|spec| spec.format.name) == abroad.map(|spec| spec.format.name);
+        let (home, same) = (self.home, self.is_native());
         let whole = self.whole.get_or_insert_with(|| {
             let joins = home.is_some_and(|home| home.format.whole_answers);
             let responses = home.is_none_or(|h| h.version().kinds.contains(&Kind::Response));
@@ -159,18 +160,19 @@ impl Back<'_> {
         let message = "a compaction has no place at home, where all that it sums up stands";
         self.say(Code::Dropped, message, Some(number));
         self.kin.pass(record);
-        let mut passed = Record::new(Kind::Extension);
-        for field in [Field::Id, Field::Parent, Field::Time] {
-            record.node.json(field).into_iter().for_each(|v| passed.node.set(field, v.clone()));
-        }
-        self.said.insert(number, passed);
+        self.summed.said.insert(number, passed(record));
         self.changed = true;
+    }
+
+    /// Whether the file is of home's own format.
+    fn is_native(&self) -> bool {
+        let name = |spec: Option<Spec>| spec.map(|spec| spec.format.name);
+        name(self.home) == name(self.kin.abroad)
     }
 
     /// A new record as formats other than the file's know it; what it was, if it is nothing there.
     fn plain(&mut self, record: Record) -> std::result::Result<Record, String> {
-        let (home, abroad) = (self.home, self.kin.abroad);
-        if home.map(|spec| spec.format.name) == abroad.map(|spec| spec.format.name) {
+        if self.is_native() {
             return Ok(record);
         }
         let what = record.told();
@@ -209,8 +211,16 @@ impl Back<'_> {
         let mut all = if made.is_empty() { vec![record.clone()] } else { made };
         for (place, record) in all.iter_mut().enumerate() {
             self.identify(record, number, place)?;
+            if record.kind == Kind::Compaction && !self.asked.native {
+                self.summed.take(record);
+            }
         }
         self.tip.iter().for_each(|id| self.kin.add(&record, id));
+        let name = record.node.json(Field::Id).cloned();
+        self.tip
+            .iter()
+            .zip(&name)
+            .for_each(|(id, name)| self.summed.place(std::slice::from_ref(name), id));
         self.changed = true;
         if is_said {
             self.asked.add(turn, record, all, before);
