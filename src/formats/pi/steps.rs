@@ -192,7 +192,7 @@ impl Migration<'_> {
 fn to_v2(line: &Line<'_>, scan: &Scan, lineage: &mut Lineage, edits: &mut Edits, cx: &Cx<'_>) {
     let (id, before) = lineage.entry();
     for (member, name) in [(scan.id, "id"), (scan.parent, "parentId")] {
-        replaced(line, member, name, cx);
+        member.into_iter().for_each(|member| replaced(line, member, name, cx));
     }
     edits.set(scan.id.map(|id| id.value), "id", &quoted(id));
     let parent = before.map(quoted);
@@ -203,9 +203,9 @@ fn to_v2(line: &Line<'_>, scan: &Scan, lineage: &mut Lineage, edits: &mut Edits,
     }
 }
 
-/// Says that an identifier is replaced, if there was one.
-fn replaced(line: &Line<'_>, member: Option<Member>, name: &str, cx: &Cx<'_>) {
-    let Some(Member { value, .. }) = member else { return };
+/// Says that an identifier is replaced, which hardly any entry has.
+#[cold]
+fn replaced(line: &Line<'_>, Member { value, .. }: Member, name: &str, cx: &Cx<'_>) {
     let old = String::from_utf8_lossy(value.of(line.bytes)).into_owned();
     let found = Diagnostic::new(Code::IdReplaced, format!("{name} {old} replaced"));
     cx.report(found.at(line.at.plus(value.start)));
@@ -242,7 +242,8 @@ fn first_kept(
     };
     edits.replace(span, b"");
     if let Some(id) = kept {
-        replaced(line, scan.kept_id, wire::FIRST_KEPT_ID, cx);
+        let old = scan.kept_id.into_iter();
+        old.for_each(|old| replaced(line, old, wire::FIRST_KEPT_ID, cx));
         edits.set(scan.kept_id.map(|kept| kept.value), wire::FIRST_KEPT_ID, &quoted(id));
     }
     if code.is_some() {
