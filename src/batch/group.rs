@@ -1,10 +1,10 @@
 //! Whole sessions, where software keeps one in several files of a folder that all sessions share.
 
-use super::inputs::{Job, Origin, Whole};
+use super::inputs::{Job, Origin, Whole, stem};
 use super::names::plain;
 use crate::format::{Format, Member};
 use crate::formats::FORMATS;
-use crate::store::{Among, Copies, Input};
+use crate::store::{Among, Copies, Input, plain_name};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
@@ -45,8 +45,9 @@ pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
 /// Whether a file's name says that it is this session's: it is the identifier, or ends with it.
 fn bears(job: &Job, id: &str) -> bool {
     let name = job.path().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-    let stem = name.split('.').next().unwrap_or_default();
-    stem.strip_suffix(id).is_some_and(|before| before.is_empty() || before.ends_with('_'))
+    stem(plain_name(&name))
+        .strip_suffix(id)
+        .is_some_and(|before| before.is_empty() || before.ends_with('_'))
 }
 
 /// A session in a folder of its software.

@@ -278,8 +278,7 @@ pub fn native(
         if session.is_empty() {
             session = node;
         } else if node.is(Field::Role, "user") {
-            let texts = node.nodes(Field::Content).and_then(block::all_text);
-            asked = node.text(Field::Content).or_else(|| texts?.text());
+            asked = block::said(&node).and_then(|said| said.text());
             break;
         }
     }

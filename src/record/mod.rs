@@ -76,6 +76,15 @@ pub mod block {
         let texts = texts.filter_map(|block| block.json(Field::Text).cloned());
         texts.reduce(|a, b| a.joined(&b))
     }
+    /// The text of a message, however it is kept.
+    #[must_use]
+    pub fn said(message: &Node) -> Option<Json> {
+        match message.get(Field::Content)? {
+            Value::Json(text) => Some(text.clone()),
+            Value::Nodes(blocks) => all_text(blocks),
+            Value::Node(_) => None,
+        }
+    }
     /// What stands for a block where a format has no place for it: a person sees that something
     /// was there, and two different ones never look the same.
     #[must_use]

@@ -1,9 +1,8 @@
 //! Questions and answers that only turns tell of in the source, and that were edited where messages
 //! show them.
 
-use super::said::said;
 use crate::json::Json;
-use crate::record::{Field, Record};
+use crate::record::{Field, Record, block};
 use std::collections::HashMap;
 
 /// A turn's number, bit by bit: it need not be a whole one.
@@ -46,7 +45,8 @@ impl Retold {
             Some("assistant") => Field::Result,
             _ => return,
         };
-        if let (Some(turn), Some(text)) = (number(message, Field::Turn), said(&message.node)) {
+        if let (Some(turn), Some(text)) = (number(message, Field::Turn), block::said(&message.node))
+        {
             self.edits.entry(turn).or_default().push((field, text));
         }
     }

@@ -44,15 +44,6 @@ pub fn agree(source: &mut Record, bases: &[Record]) -> bool {
     differs
 }
 
-/// The text of a message, if it is nothing but text.
-pub fn said(node: &Node) -> Option<Json> {
-    match node.get(Field::Content)? {
-        Value::Json(text) => Some(text.clone()),
-        Value::Nodes(blocks) => block::all_text(blocks),
-        Value::Node(_) => None,
-    }
-}
-
 /// Gives a message another text.
 pub fn say(node: &mut Node, text: &Json) {
     let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else {
@@ -110,7 +101,7 @@ impl Answer {
             let mut before = self.now.clone();
             say(&mut before.node, old);
             if let (true, Some(new)) =
-                (print::kept(print::of(&before)) == self.was, said(&self.now.node))
+                (print::kept(print::of(&before)) == self.was, block::said(&self.now.node))
             {
                 outcome.node.set(field, new);
                 [Field::Raw, Field::RawBytes].iter().for_each(|f| drop(outcome.node.take(*f)));

@@ -4,7 +4,7 @@ use super::align::Tag;
 use super::merge::Now;
 use super::print;
 use super::retold::{Turn, number};
-use super::said::{said, say};
+use super::said::say;
 use crate::error::Result;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};
@@ -42,7 +42,7 @@ impl Repeated {
         let mut texts = Vec::new();
         for (field, number) in REPEATED.into_iter().zip(messages.copied().unwrap_or_default()) {
             let Some(number) = number else { continue };
-            texts.extend(said(&now.record(number)?.node).map(|text| (field, text)));
+            texts.extend(block::said(&now.record(number)?.node).map(|text| (field, text)));
         }
         Ok(texts)
     }
@@ -57,7 +57,8 @@ impl Repeated {
                 _ => continue,
             };
             let message = now.record(place)?;
-            let turn = number(&message, Field::Turn).filter(|_| said(&message.node).is_some());
+            let turn =
+                number(&message, Field::Turn).filter(|_| block::said(&message.node).is_some());
             let Some(turn) = turn else { continue };
             let [question, answer] = found.entry(turn).or_default();
             match asks {
@@ -120,7 +121,7 @@ impl Turned {
         // A message is a text, or says nothing.
         let edit = edit.filter(|edit| matches!(edit.now.as_bytes().first(), Some(b'"' | b'n')));
         let Some(edit) = edit else { return false };
-        let own = known(field, said(&message.node));
+        let own = known(field, block::said(&message.node));
         let is_empty = own.as_ref() == known(field, Some(Json::constant("\"\""))).as_ref();
         if own.as_ref() == Some(&edit.was) && !is_empty {
             say(&mut message.node, &edit.now);

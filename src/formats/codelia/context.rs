@@ -3,7 +3,7 @@
 use super::message;
 use crate::format::Context;
 use crate::json::Json;
-use crate::record::{Field, Kind, Record, Value, block};
+use crate::record::{Field, Kind, Record, block};
 
 /// Begins a context.
 #[must_use]
@@ -27,11 +27,7 @@ impl Context for Messages {
         if !(message.kind == Kind::Message && message.node.is(Field::Role, "user")) {
             return None;
         }
-        let text = match message.node.get(Field::Content)? {
-            Value::Json(text) => text.text()?,
-            Value::Nodes(blocks) => block::all_text(blocks)?.text()?,
-            Value::Node(_) => return None,
-        };
+        let text = block::said(&message.node)?.text()?;
         SUMMED.iter().find_map(|prefix| text.strip_prefix(prefix)).map(Json::string)
     }
 
