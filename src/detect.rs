@@ -3,7 +3,8 @@
 use crate::format::{Confidence, Format, Head, Sniffed};
 use crate::formats::FORMATS;
 
-/// The format that is surest of the file, with what it makes of it.
+/// The format that is surest of the file, with what it makes of it. An archive is never a session,
+/// whatever it holds.
 ///
 /// ```
 /// use copyist::{detect::detect, format::Head};
@@ -13,6 +14,9 @@ use crate::formats::FORMATS;
 /// ```
 #[must_use]
 pub fn detect(head: &Head<'_>) -> Option<(&'static Format, Sniffed)> {
+    if head.archive().is_some() {
+        return None;
+    }
     let mut best: Option<(&'static Format, Sniffed)> = None;
     for format in FORMATS {
         if let Some(sniffed) = (format.sniff)(head)

@@ -100,7 +100,7 @@ codes! {
     WrongVersion "CY0206" Error "version cannot be reached" "Migration leads through versions that the format has, and where it changes lines it leads to newer ones only. To write an older version use `copyist convert`, which reports what it cannot hold. `--in-place` takes no migration to another kind of file."
     WrongFormat "CY0207" Error "file is not of the format asked for" "The file is not of the format given with `-f` or `--to`: another format is sure of it, or it cannot be of that one, as YAML cannot be JSON Lines. Without `-f` the format is recognised, and `copyist detect` tells it."
     VersionRefused "CY0208" Error "version is too new to migrate" "The file says that a newer release wrote it, so copyist cannot know what a migration would have to change. `--force-version` treats it as the newest version that copyist knows; then it passes as it is."
-    Unreadable "CY0209" Error "nothing of a session can be read" "The file stands in a folder that was named, and is called as sessions are, but it is empty, or no text: a crash or a full disk left it so, or it was written over. If it is a session, look for it in a backup. UTF-16, which some shells write, becomes readable by `iconv -f UTF-16 -t UTF-8`. Nothing was written of it, and the exit code is 1; `--exclude` leaves it out. Texts that are no sessions are skipped without a word."
+    Unreadable "CY0209" Error "nothing of a session can be read" "The file stands in a folder that was named, and is called as sessions are, but it is empty, or no text: a crash or a full disk left it so, or it was written over; or something else stands in front of its records, as in a text that shows some: name it then, and it is read. If it is a session, look for it in a backup. UTF-16, which some shells write, becomes readable by `iconv -f UTF-16 -t UTF-8`. Nothing was written of it, and the exit code is 1; `--exclude` leaves it out. Texts that are no sessions are skipped without a word."
     KeptFromHeader "CY0301" Warning "compaction keeps everything" "The compaction's index pointed at a session header, by which version 1 meant that nothing was left out. It now points at the first entry. The index is kept under `copyist.migrated`. (The agent's own migration drops the index, and with it all that came before the compaction.)"
     KeptSelf "CY0302" Warning "compaction keeps nothing" "The compaction's index was its own, so it kept nothing of what came before. It now points at itself. The index is kept under `copyist.migrated`."
     KeptNowhere "CY0303" Warning "compaction index points nowhere" "The compaction's index points behind the compaction, outside the file, or between two entries. As in the agent's own migration it is dropped, and nothing before the compaction is kept in the context. The index is kept under `copyist.migrated`."
@@ -124,7 +124,7 @@ codes! {
     MissingParent "CY0402" Warning "parent does not exist" "The entry names a parent that is not in the file, so the conversation begins at this entry for the agent. `copyist repair` links it again where that is safe."
     MissingTarget "CY0403" Warning "target does not exist" "The entry refers to an entry that is not in the file."
     Cycle "CY0404" Error "entries are their own ancestors" "Following the parents comes back to the same entry. The agent hangs or runs out of memory on such a file. `copyist repair` breaks the cycle."
-    NoId "CY0405" Warning "entry has no identifier" "An entry of a tree has no identifier, so nothing can refer to it and the agent loses it from the conversation. `copyist repair` gives it one."
+    NoId "CY0405" Warning "entry has no identifier" "An entry of a tree has no identifier, so nothing can refer to it and the agent loses it from the conversation. `copyist repair` gives it one. In a canonical stream of no known source it is read as the one that follows the entry before it, unless it names its parent."
     Schema "CY0406" Error "record does not fit the schema" "The record is not what the schema of its format and version demands; `copyist schema FORMAT@VERSION` prints it."
     ForwardParent "CY0407" Warning "parent stands later in the file" "An entry stands before its parent. Agents write parents first; two programs may have written to this file at once."
     NoMessage "CY0408" Error "message entry without a message" "An entry of type `message` holds no message, and the agent fails on it when it builds the context."
@@ -164,6 +164,7 @@ codes! {
     OutputTaken "CY0719" Error "another output has this place" "Two sessions of the run would be written to one place, and the first has it. Nothing was written of the second one; convert it into a folder of its own."
     ArchiveLimit "CY0720" Error "compressed file is larger than any session" "The file is compressed, and more comes out of it than any session holds: more than 200 times its size and a GiB. Such files are made to fill memory or a disk. If you trust it, unpack it yourself and name what comes out."
     NamedTwice "CY0721" Note "input was named before" "The same file was named more than once, or stands in a folder that was named, too. It is worked on once."
+    LinkFound "CY0722" Note "link in a folder is not followed" "A folder that was named holds a link to a session, or to another folder. Links may lead anywhere, also to what the run works on already, so only those that are named are followed. Name the link, or what it leads to, if it is meant. Nothing was read of it; it counts as skipped."
     TornRecord "CY0801" Warning "torn record set aside" "The record was cut, mostly by a crash or a full disk while the agent wrote it, and what is left of it is no record. `repair` puts it into the quarantine file, byte for byte. `--salvage` restores the members that are complete."
     GluedSplit "CY0802" Warning "records of one line taken apart" "Several records stood on one line, or a whole one behind a torn one, and the agent reads none of them. Each whole record now has a line of its own."
     NulsRemoved "CY0803" Warning "NUL bytes set aside" "The file system kept the length of the file but not its contents, mostly after a power cut. What stood there cannot be brought back."
@@ -284,8 +285,12 @@ impl Code {
                 Some("look for it in a backup; `--exclude GLOB` leaves out what is no session")
             }
             Self::Exists => Some("`--force` writes over it"),
+            Self::OutputTaken => {
+                Some("copies of one session need a folder each: `--out-dir` of its own")
+            }
             Self::SameFile => Some("name another place; `migrate` and `repair` take `--in-place`"),
             Self::Link => Some("name the file that the link points to"),
+            Self::LinkFound => Some("name it, or what it leads to, if it is meant"),
             Self::OutputName => Some("`--out-dir DIR` takes any number of files"),
             Self::OutputFolder => Some("`--out-dir DIR` writes into a folder"),
             Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),

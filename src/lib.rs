@@ -45,10 +45,15 @@
 //!
 //! Modules import only what stands before them: `position`, `json`, `times`, `ids`, `hands`, `record`,
 //! `diagnostic`, `error`, `lines`, `members`, `yaml`, `mapping`, `parts`, `format`, `frame`, `memory`, `named`, `tree`,
-//! `repair`, `formats`, `detect`,
+//! `sent`, `repair`, `formats`, `detect`,
 //! `session`, the operations, and then what touches the world: `store`, `batch`, `cli`.
 //! Everything before `store` takes bytes and gives records; it knows no paths, clock or terminal,
 //! and no threads but those that [`migrate`] borrows for a large input.
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 pub mod position;
 
@@ -74,6 +79,7 @@ pub mod frame;
 pub mod memory;
 pub mod named;
 pub mod repair;
+pub mod sent;
 pub mod tree;
 
 pub mod formats;

@@ -89,7 +89,8 @@ impl AsRef<Path> for Copies {
     }
 }
 
-/// Collects what is written, by part.
+/// Collects what is written, by part. It knows nothing of failure: after an error, what it holds is
+/// the beginning of an output, to be dropped.
 #[derive(Clone, Debug, Default)]
 pub struct Buffer {
     parts: BTreeMap<String, Part>,

@@ -4,11 +4,13 @@
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Options, Parts};
+use crate::formats;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
 use crate::tree::{Path, Shape, Tree};
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::ControlFlow;
 
 /// A session that was walked once, and of which 24 bytes an entry were kept.
@@ -47,6 +49,14 @@ pub struct Session<'s> {
     labels: HashMap<Json, Json>,
 }
 
+impl fmt::Debug for Session<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Session");
+        shown.field("format", &self.format.name).field("entries", &self.entries);
+        shown.field("leaf", &self.leaf).finish_non_exhaustive()
+    }
+}
+
 impl<'s> Session<'s> {
     /// Walks over a session. What is wrong with it is said in the log of `cx`, once.
     ///
@@ -68,7 +78,7 @@ impl<'s> Session<'s> {
     ) -> Result<Self> {
         parts.keep()?;
         let mut first = Gathering::default();
-        for item in (format.read)(parts, cx)? {
+        for item in formats::records(format, parts, cx)? {
             let located = item?;
             show(&located);
             first.record(located);
@@ -264,8 +274,8 @@ fn walk_from(
     let log = Log::default();
     let cx = Cx { options, log: &log };
     let reader = match from {
-        Some(from) => (format.resume)(parts, from, &cx)?,
-        None => (format.read)(parts, &cx)?,
+        Some(from) => formats::resume(format, parts, from, &cx)?,
+        None => formats::records(format, parts, &cx)?,
     };
     for item in reader {
         if show(item?)?.is_break() {

@@ -3,7 +3,8 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Parts, Piece, Version};
+use crate::format::{Cx, Format, OnError, Options, Parts, Piece, Version};
+use crate::formats;
 use crate::json::{Cursor, text};
 use crate::lines::{Line, Lines, utf8};
 use crate::position::Position;
@@ -27,7 +28,8 @@ pub fn compile(version: &Version) -> Result<Validator> {
 /// finds, `max_errors` at most in words, and how many there are. Gives the number of records.
 ///
 /// # Errors
-/// If the input is no session of the format, or cannot be read.
+/// If the input is no session of the format, or cannot be read. Damage is none: it is told, and the
+/// rest is looked at, also where the options would stop at it.
 pub fn run(
     format: &Format,
     schema: &Validator,
@@ -36,9 +38,14 @@ pub fn run(
     cx: &Cx<'_>,
 ) -> Result<u64> {
     parts.keep()?;
+    let on_error = match cx.options.on_error {
+        OnError::Stop => OnError::Keep,
+        other => other,
+    };
+    let cx = &Cx { options: &Options { on_error, ..cx.options.clone() }, log: cx.log };
     let mut shape = Shape::default();
     let mut count = 0;
-    for item in (format.read)(parts, cx)? {
+    for item in formats::records(format, parts, cx)? {
         let item = item?;
         shape.record(&item);
         count += u64::from(!is_blank(&item.value));

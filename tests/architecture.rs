@@ -26,6 +26,7 @@ const LAYERS: &[&[&str]] = &[
     &["memory"],
     &["named"],
     &["tree"],
+    &["sent"],
     &["repair"],
     &["formats/*"],
     &["formats"],

@@ -370,6 +370,12 @@ fn completions_know_every_command() {
         for option in ["include", "files-from", "progress"] {
             assert!(script.contains(option), "{shell} does not know --{option}");
         }
+        // The others complete no values.
+        let completes = matches!(shell, "bash" | "zsh" | "fish");
+        for value in ["connectonion@2", "agent-orchestrator", "CY0103"].iter().filter(|_| completes)
+        {
+            assert!(script.contains(value), "{shell} does not know {value}");
+        }
     }
     assert_eq!(dir.exit(&["completions", "sh"]).0, 2);
     assert_eq!(dir.exit(&["completions"]).0, 2);
@@ -475,7 +481,7 @@ fn sessions_of_another_format_are_not_called_no_sessions() {
     let (out, said) = (text(&done.stdout), text(&done.stderr));
     assert!(said.contains("3 skipped (2 sessions of another format)"), "{said}");
     assert!(out.contains("a.jsonl: skipped, pi@1; migration stays"), "{out}");
-    assert!(out.contains("notes.txt: skipped, no session file"), "{out}");
+    assert!(out.contains("notes.txt: skipped, no session by itself"), "{out}");
 }
 
 /// Files that were sessions, with why nothing can be read of each; and others that never were.

@@ -283,7 +283,7 @@ fn the_outcome_of_a_run_repeats_an_edited_answer() {
 }
 
 #[test]
-fn an_edited_command_is_what_the_file_says_of_it() {
+fn a_command_whose_output_was_edited_is_one_at_home() {
     let dir = away("pi/v1/compacted", "in.jsonl", "connectonion@2");
     edit(&dir, "127.0.0.1 GET ", "127.0.0.1 PUT ");
     let (code, said) = dir.exit(&["convert", "-t", "pi@1", "-o", "back.jsonl", "away"]);
@@ -296,7 +296,7 @@ fn an_edited_command_is_what_the_file_says_of_it() {
     let differ: Vec<_> = lines.filter(|(a, b)| !a.starts_with(&plain(b))).collect();
     let [(was, is)] = differ.as_slice() else { panic!("{differ:#?}") };
     assert!(was.contains("bashExecution") && was.contains("127.0.0.1 GET "), "{was}");
-    assert!(is.contains("\"role\":\"user\"") && is.contains("127.0.0.1 PUT "), "{is}");
+    assert!(is.contains("bashExecution") && is.contains("127.0.0.1 PUT "), "{is}");
     assert_eq!(dir.exit(&["validate", "back.jsonl"]).0, 0);
 }
 

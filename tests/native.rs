@@ -221,3 +221,40 @@ fn a_folder_that_no_session_names_is_told() {
     let (code, said) = dir.exit(&[&args[..], &maps[2..]].concat());
     assert!(code == 0 && !said.contains("--map-path"), "{said}");
 }
+
+#[test]
+fn copies_of_a_session_of_codelia_are_refused_with_one_code() {
+    let dir = Dir::new();
+    for number in 0..10 {
+        dir.copy("pi/v3/everything", &format!("in/s{number}.jsonl"));
+    }
+    for target in ["codelia@1", "codelia@2"] {
+        for jobs in ["1", "2"] {
+            let out = format!("{target}-{jobs}");
+            let args = ["convert", "-j", jobs, "-t", target, "--layout", "native", "--out-dir"];
+            let (code, said) = dir.said(&[&args[..], &[&out, "in"]].concat());
+            assert_eq!(code, 3, "{said}");
+            assert_eq!(said.matches("CY0719").count(), 9, "{said}");
+            assert!(said.contains("1 converted, 9 failed") && !said.contains("--force"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn whole_sessions_that_are_there_already_are_unchanged_and_name_all_their_files() {
+    let dir = Dir::new();
+    dir.copy("pi/v3/everything", "in/s.jsonl");
+    let args = ["convert", "-t", "codelia@1", "--layout", "native", "--out-dir", "home", "in"];
+    assert!(dir.said(&args).0 <= 1);
+    let args = ["migrate", "--report", "r.json", "--out-dir", "out", "home"];
+    let (code, said) = dir.said(&args);
+    assert!(code == 0 && said.contains("1 unchanged"), "{said}");
+    let report: serde_json::Value =
+        serde_json::from_slice(&common::read(&dir.path("r.json"))).expect("JSON");
+    let input = &report["inputs"][0];
+    let outputs = input["outputs"].as_array().expect("a list");
+    assert!(outputs.len() > 1 && outputs[0] == input["output"], "{input:#}");
+    for output in outputs {
+        assert!(dir.path(output.as_str().expect("a path")).is_file(), "{input:#}");
+    }
+}

@@ -2,7 +2,10 @@
 
 mod common;
 
-use common::{converted, from_canonical, migrated, options, recognise, to_canonical};
+use common::{
+    Dir, assert_same, converted, files, from_canonical, migrated, options, read, recognise,
+    to_canonical,
+};
 use copyist::diagnostic::Code;
 use copyist::format::{OnError, Options};
 use copyist::ids::Choice;
@@ -389,7 +392,7 @@ fn every_field_that_is_not_written_is_counted() {
         "\n",
         r#"{"kind":"message","id":"a","parent":null,"role":"user","content":"x","excluded":true,"display":false,"error":"e","extra":{"message":"hello"}}"#,
         "\n",
-        r#"{"kind":"message","id":"b","parent":"a","role":"tool","content":[{"type":"tool_result","content":[{"type":"document","data":"x"}]},{"type":"text","text":"y"}]}"#,
+        r#"{"kind":"message","id":"b","parent":"a","role":"tool","content":[{"type":"tool_result","content":[{"type":"document","data":"x"}]}]}"#,
         "\n",
         r#"{"kind":"event","run":"r","seq":1,"data":{}}"#,
         "\n",
@@ -408,7 +411,6 @@ fn every_field_that_is_not_written_is_counted() {
         [
             "event",
             "message.content.*.content.*.document",
-            "message.content.*.text",
             "message.display",
             "message.error",
             "message.excluded",
@@ -446,5 +448,45 @@ fn a_strange_version_reaches_no_older_target() {
         let forced = Options { force_version: true, ..sequential() };
         let done = migrated(&lines(&[&header, USER]), "pi@2", &forced).0;
         assert_eq!(done.expect_err("not there").code(), Code::WrongVersion);
+    }
+}
+
+#[test]
+fn entries_without_identifiers_come_home_from_where_they_are_not_sent() {
+    let header = |version: u32| {
+        format!(
+            "{{\"type\":\"session\",\"version\":{version},\"id\":\"s1\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}}\n"
+        )
+    };
+    let said = |ends: &str, text: &str| {
+        format!(
+            "{{\"type\":\"message\",{ends}\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\",\"timestamp\":1}}}}\n"
+        )
+    };
+    let named = said("\"id\":\"a\",\"parentId\":null,", "a");
+    let last = said("\"id\":\"c\",\"parentId\":\"a\",", "c");
+    for version in [2, 3] {
+        for entries in [
+            vec![said("", "a"), said("", "b")],
+            vec![named.clone(), said("", "b"), last.clone()],
+            vec![named.clone(), last.clone(), said("", "b")],
+        ] {
+            let file = header(version) + &entries.concat();
+            for to in
+                ["pi@1", "connectonion@2", "connectonion@3", "agent-orchestrator@2", "codelia@1"]
+            {
+                let dir = Dir::new();
+                dir.write("s.jsonl", file.as_bytes());
+                let (code, words) =
+                    dir.exit(&["convert", "-t", to, "--out-dir", "away", "s.jsonl"]);
+                assert_eq!(code, 0, "{to}: {words}");
+                let home = format!("pi@{version}");
+                let (code, words) =
+                    dir.exit(&["convert", "-t", &home, "--out-dir", "home", "away"]);
+                assert_eq!(code, 0, "{to}: {words}");
+                let back = read(&files(&dir.path("home")).remove(0));
+                assert_same(&back, file.as_bytes(), &format!("back from {to}: {words}"));
+            }
+        }
     }
 }

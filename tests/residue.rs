@@ -310,3 +310,21 @@ fn a_file_that_is_cut_before_its_residue_ends_is_told_as_cut() {
         }
     }
 }
+
+#[test]
+fn migration_gives_plain_files_where_they_are_asked_for() {
+    let dir = Dir::new();
+    dir.copy("connectonion/v2/harbour", "in.yaml");
+    for version in ["pi@1", "pi@3"] {
+        let away = ["convert", "-q", "-t", version, "--force", "-o", "away.jsonl", "in.yaml"];
+        assert_eq!(dir.exit(&away).0, 0);
+        let (_, seen) = dir.said(&["inspect", "away.jsonl"]);
+        assert!(seen.contains("residue"), "{seen}");
+        let plain = ["migrate", "--no-residue", "--force", "-o", "plain.jsonl", "away.jsonl"];
+        let (exit, said) = dir.exit(&plain);
+        assert_eq!(exit, 0, "{said}");
+        assert!(said.contains("CY0601") || said.contains("CY0624"), "{said}");
+        let (_, seen) = dir.said(&["inspect", "plain.jsonl"]);
+        assert!(seen.contains("pi@3") && !seen.contains("residue"), "{seen}");
+    }
+}

@@ -350,6 +350,32 @@ const WRONG: &[Wrong] = &[
         "opaque block without `data`",
         r#"/content/0: "data" is a required property"#,
     ),
+    // What a tool answered.
+    (
+        r#"{"kind":"message","role":"tool","content":[{"type":"tool_result"},{"type":"tool_result"}]}"#,
+        "a message of a tool holds one block `tool_result` and nothing else, not 2 among 2 blocks",
+        "/content: ",
+    ),
+    (
+        r#"{"kind":"message","role":"tool","content":[{"type":"text","text":"x"}]}"#,
+        "a message of a tool holds one block `tool_result` and nothing else, not 0 among 1 blocks",
+        "/content/0/type: ",
+    ),
+    (
+        r#"{"kind":"message","role":"tool","content":"x"}"#,
+        "a message of a tool holds one block `tool_result` and nothing else, not 0 among 0 blocks",
+        "/content: ",
+    ),
+    (
+        r#"{"kind":"message","role":"tool"}"#,
+        "a message of a tool holds one block `tool_result` and nothing else, not 0 among 0 blocks",
+        r#": "content" is a required property"#,
+    ),
+    (
+        r#"{"kind":"message","role":"user","content":[{"type":"tool_result","call":"c"}]}"#,
+        "a `tool_result` stands in a message of the role `tool`",
+        "/content/0/type: ",
+    ),
     // Groups.
     (
         r#"{"kind":"message","role":"assistant","usage":{"input":1,"tokens":3}}"#,

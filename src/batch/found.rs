@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Confidence, Format, Head, Options, Sniffed};
 use crate::formats::{FORMATS, Spec};
-use crate::store::{Input, plain_name};
+use crate::store::{Input, Packing, plain_name};
 use crate::yaml::encoding::Encoding;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +34,7 @@ impl Said {
 }
 
 /// A session that was found and can be read.
+#[derive(Debug)]
 pub struct Opened {
     /// What it is.
     pub found: Found,
@@ -151,6 +152,18 @@ pub fn kept_of(path: &Path, said: Said) -> Option<PathBuf> {
     originals.find(is_session)
 }
 
+/// What a link that was found in a folder leads to, if sessions may be missed for it: a folder, or a
+/// file that would be one.
+#[must_use]
+pub fn missed(link: &Path, said: Said) -> Option<&'static str> {
+    let meta = std::fs::metadata(link).ok()?;
+    if meta.is_dir() {
+        return Some("it is a link to a folder");
+    }
+    let found = || Found::of(&mut Input::file(link).ok()?, Some(link), said, false).ok()?;
+    (meta.is_file() && found().is_some()).then_some("it is a link to a session")
+}
+
 /// Why nothing of a session can be read of a file that none of the formats knows, if it is called
 /// as sessions are: then it most likely was one. What else stands in folders is nobody's business.
 ///
@@ -164,8 +177,14 @@ pub fn ruin(path: &Path, said: Said) -> Result<Option<&'static str>> {
     }
     let mut input = said.lent(Input::file(path)?);
     let (bytes, whole) = input.head()?;
-    Ok(Head { name, bytes, whole, encoding: said.encoding }.ruin())
+    let head = Head { name, bytes, whole, encoding: said.encoding };
+    let buried =
+        || detect(&head).is_some_and(|(_, sniffed)| sniffed.confidence == Confidence::Buried);
+    Ok(head.ruin().or_else(|| buried().then_some(BURIED)))
 }
+
+const BURIED: &str = "it does not begin as a session, though lines of one stand further on; name \
+                      the file if it is one";
 
 /// The files of the session that the file at `path` is, or is part of.
 #[must_use]
@@ -248,15 +267,21 @@ impl Found {
         said: Said,
         named: bool,
     ) -> Result<Option<Self>> {
-        let (bytes, whole) = input.head()?;
         let name = path.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-        let head = Head { name: plain_name(&name), bytes, whole, encoding: said.encoding };
+        let name = plain_name(&name);
+        let (bytes, whole) = match input.head() {
+            Err(_) if !named && path.is_some_and(|path| is_foreign_archive(path, name, said)) => {
+                return Ok(None);
+            }
+            head => head?,
+        };
+        let head = Head { name, bytes, whole, encoding: said.encoding };
         let found = match said.from {
             _ if whole && bytes.trim_ascii().is_empty() => {
                 Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())))
             }
-            Some(spec) => as_asked(spec, &head),
-            None => detect(&head).ok_or_else(|| unknown(&head)),
+            Some(spec) => as_asked(spec, &head, named),
+            None => recognised(&head, named),
         };
         match found {
             Ok((format, sniffed)) => Ok(Some(Self { format, sniffed })),
@@ -270,9 +295,50 @@ impl Found {
     }
 }
 
+/// Whether a compressed file that is damaged near its beginning is nobody's business: it is not
+/// called as sessions are, and what can be read of it is none.
+fn is_foreign_archive(path: &Path, name: &str, said: Said) -> bool {
+    let begins_as_session = || {
+        let mut input = Input::file(path).ok()?.up_to_tears();
+        let (bytes, whole) = input.head().ok()?;
+        recognised(&Head { name, bytes, whole, encoding: said.encoding }, false).ok()
+    };
+    Packing::of_file(path).is_some() && !is_called(name) && begins_as_session().is_none()
+}
+
+/// Whether a file is called as sessions are, or has no name.
+fn is_called(name: &str) -> bool {
+    FORMATS.iter().any(|format| Head::is_called(name, format.extensions))
+}
+
+/// What the first bytes say. Where lines of a session stand behind something else, only a file that
+/// a person named is taken for one, and only under a name that sessions have: what is called
+/// otherwise shows a session, or tells of one.
+fn recognised(head: &Head<'_>, named: bool) -> Result<(&'static Format, Sniffed)> {
+    match detect(head) {
+        None => Err(unknown(head)),
+        Some((format, sniffed)) if sniffed.confidence == Confidence::Buried => {
+            if named && is_called(head.name) {
+                return Ok((format, sniffed));
+            }
+            let message = format!(
+                "{}: it has lines of {}, but does not begin as a session; `-f {}` takes it for one",
+                Code::UnknownFormat.title(),
+                format.at(sniffed.version),
+                format.name
+            );
+            Err(Error::request(Code::UnknownFormat, message))
+        }
+        Some(found) => Ok(found),
+    }
+}
+
 /// The format that the person named. What it does not recognise may still be a damaged file of
 /// it, and its reader says what is wrong; but not where the file is plainly something else.
-fn as_asked(spec: Spec, head: &Head<'_>) -> Result<(&'static Format, Sniffed)> {
+fn as_asked(spec: Spec, head: &Head<'_>, named: bool) -> Result<(&'static Format, Sniffed)> {
+    if let Some(archive) = head.archive() {
+        return Err(Error::request(Code::UnknownFormat, packed_in(archive)));
+    }
     let wrong = |what: String| Err(Error::request(Code::WrongFormat, what));
     let name = spec.format.name;
     let json_lines = spec.format.plane.is_some();
@@ -293,15 +359,30 @@ fn as_asked(spec: Spec, head: &Head<'_>) -> Result<(&'static Format, Sniffed)> {
             _ => Sniffed { confidence: Confidence::Weak, version: spec.version().number },
         },
     };
+    let foreign = !Head::is_called(head.name, spec.format.extensions);
+    let unlike = match (spec.format.sniff)(head) {
+        Some(sniffed) => sniffed.confidence == Confidence::Buried,
+        None => foreign,
+    };
+    if !named && unlike {
+        return wrong(format!("the file does not begin as a session of {name} does"));
+    }
     let version = spec.version.map_or(sniffed.version, |version| version.number);
     Ok((spec.format, Sniffed { version, ..sniffed }))
 }
 
 const PRETTY: &str = "JSON spread over several lines";
 
+fn packed_in(archive: &str) -> String {
+    format!("{}: it is {archive}; unpack it first", Code::UnknownFormat.title())
+}
+
 fn unknown(head: &Head<'_>) -> Error {
     let title = Code::UnknownFormat.title();
-    let message =
-        if head.is_pretty_json() { format!("{title}: it is {PRETTY}") } else { title.into() };
+    let message = match head.archive() {
+        Some(archive) => packed_in(archive),
+        None if head.is_pretty_json() => format!("{title}: it is {PRETTY}"),
+        None => title.into(),
+    };
     Error::request(Code::UnknownFormat, message)
 }

@@ -28,7 +28,7 @@ pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
         // What all sessions share is no session without them.
         let alone =
             |placed: &Placed| job.named && !gather.whole && !one && placed.member.session.is_some();
-        let placed = job.path().filter(|_| !job.passed_over).and_then(Placed::of);
+        let placed = job.path().filter(|_| job.passed_over.is_none()).and_then(Placed::of);
         match placed.filter(|placed| !alone(placed)) {
             Some(placed) if job.named => sessions.named(&placed, job),
             Some(placed) => {

@@ -45,6 +45,17 @@ pub struct Whole {
     pub files: Vec<(String, PathBuf)>,
 }
 
+/// Why a file that was found in a folder is not looked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// It is a link, which may lead anywhere.
+    Link,
+    /// It is a pipe, a socket or a device.
+    Special,
+    /// A run made it: an original that was kept, what was set aside, or a temporary file.
+    Ours,
+}
+
 /// One input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
@@ -54,8 +65,8 @@ pub struct Job {
     pub relative: PathBuf,
     /// Whether the person named this very file; what is merely found may be no session at all.
     pub named: bool,
-    /// Whether it is only counted: a link, or one of our own files, found in a folder.
-    pub passed_over: bool,
+    /// Why it is only counted, if it is.
+    pub passed_over: Option<Passed>,
     /// How many bytes there are to read; `None` where only reading tells.
     pub size: Option<u64>,
 }
@@ -100,7 +111,7 @@ impl Job {
     /// A file that was found in a folder.
     #[must_use]
     pub fn found(path: PathBuf, relative: PathBuf, size: Option<u64>) -> Self {
-        Self { origin: Origin::File(path), relative, named: false, passed_over: false, size }
+        Self { origin: Origin::File(path), relative, named: false, passed_over: None, size }
     }
 }
 
@@ -125,8 +136,8 @@ pub struct Written {
 }
 
 /// Finds the files that `paths` mean. Folders are walked in the order of names, without following
-/// links, for files that `filter` takes and that are not `written` by runs like this one. What
-/// cannot be looked at comes back as an error with its path.
+/// links but those that were named, for files that `filter` takes and that are not `written` by
+/// runs like this one. What cannot be looked at comes back as an error with its path.
 #[must_use]
 pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
     let output = written.folder.as_ref().and_then(|folder| folder.canonicalize().ok());
@@ -139,7 +150,7 @@ pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
                 origin: Origin::Stdin,
                 relative: "stdin".into(),
                 named: true,
-                passed_over: false,
+                passed_over: None,
                 size: None,
             });
         } else if path.is_dir() {
@@ -150,7 +161,7 @@ pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
             let relative = PathBuf::from(path.file_name().unwrap_or_default());
             let origin = Origin::File(path.clone());
             let size = size(std::fs::metadata(path).ok());
-            walk.found.jobs.push(Job { origin, relative, named: true, passed_over: false, size });
+            walk.found.jobs.push(Job { origin, relative, named: true, passed_over: None, size });
         }
     }
     if paths.len() > 1 {
@@ -217,6 +228,8 @@ impl Walk<'_> {
             match entry.file_type().is_dir() {
                 true if output.as_deref() == Some(inside) => false,
                 true => entry.depth() == 0 || filter.enters(inside),
+                // A link may lead to a folder that nobody wants.
+                false if entry.path_is_symlink() && !filter.enters(inside) => false,
                 false => filter.takes(inside),
             }
         };
@@ -244,13 +257,22 @@ impl Walk<'_> {
     }
 
     fn file(&mut self, entry: DirEntry, folder: &Path, root: &Path) {
-        let passed_over = !entry.file_type().is_file() || is_ours(entry.file_name(), self.backup);
+        let kind = entry.file_type();
+        // A folder that was named by a link to it is walked.
+        if entry.depth() == 0 && kind.is_symlink() {
+            return;
+        }
+        let passed_over = match () {
+            () if is_ours(entry.file_name(), self.backup) => Some(Passed::Ours),
+            () if kind.is_symlink() => Some(Passed::Link),
+            () => (!kind.is_file()).then_some(Passed::Special),
+        };
         let inside = entry.path().strip_prefix(folder).unwrap_or(entry.path());
         self.found.jobs.push(Job {
             relative: root.join(inside),
             named: false,
             passed_over,
-            size: if passed_over { Some(0) } else { size(entry.metadata().ok()) },
+            size: passed_over.map_or_else(|| size(entry.metadata().ok()), |_| Some(0)),
             origin: Origin::File(entry.into_path()),
         });
     }

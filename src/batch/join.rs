@@ -57,7 +57,7 @@ impl Agent {
 
 /// What a session without branches says about itself.
 fn header(job: &Job, from: Option<Spec>, options: &Options) -> Option<Node> {
-    let path = job.path().filter(|_| !job.passed_over)?;
+    let path = job.path().filter(|_| job.passed_over.is_none())?;
     let said = Said::new(from, options);
     let mut opened = Opened::new(&job.origin, said, false).ok()??;
     if !job.named && kept_of(path, said).is_some() {

@@ -22,7 +22,7 @@ pub use commit::{Commit, Done, Over};
 pub use filter::{Filter, Pattern};
 pub use found::{Found, Opened, Said};
 pub use group::{Gather, group};
-pub use inputs::{Job, Listed, Origin, Whole, Written, expand};
+pub use inputs::{Job, Listed, Origin, Passed, Whole, Written, expand};
 pub use join::join;
 pub use names::{Name, Namer};
 pub use place::Place;

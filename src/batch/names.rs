@@ -139,7 +139,7 @@ mod tests {
             origin: Origin::File(path.into()),
             relative: PathBuf::from(path),
             named: true,
-            passed_over: false,
+            passed_over: None,
             size: None,
         };
         let mut namer = Namer::default();

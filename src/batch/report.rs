@@ -1,5 +1,6 @@
 //! What is told about each input, and about all of them.
 
+use super::inputs::Passed;
 use super::told::Told;
 use crate::diagnostic::{Code, Diagnostic, Differences, Fate, Findings, Severity};
 use crate::error::Error;
@@ -109,8 +110,10 @@ pub enum Skip {
     NoSession,
     /// It is a session of another format than the one that the run leads to.
     OtherFormat,
-    /// It is an original that was kept, or where outputs go.
-    Ours,
+    /// It is not looked into.
+    Passed(Passed),
+    /// The findings say it.
+    Told,
 }
 
 /// What turns findings into a failure.
@@ -141,6 +144,9 @@ pub struct FileReport {
     /// Path of the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Told>,
+    /// The paths of all files that were written, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<Told>,
     /// The files of its parts, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Told>,
@@ -183,6 +189,7 @@ impl FileReport {
             confidence: None,
             to: None,
             output: None,
+            outputs: Vec::new(),
             parts: Vec::new(),
             records: 0,
             inspection: None,
@@ -198,9 +205,11 @@ impl FileReport {
 
     /// Tells where the output went, where that is not where the main part would have.
     pub fn wrote(&mut self, output: &Output) {
-        if let Some(path) = output.path() {
-            self.output = Some(path.into());
+        let paths: Vec<Told> = output.paths().into_iter().map(Told::from).collect();
+        if let Some(first) = paths.first() {
+            self.output = Some(first.clone());
         }
+        self.outputs = if paths.len() > 1 { paths } else { Vec::new() };
     }
 
     /// The path of the file that a part of the session is.
@@ -212,7 +221,7 @@ impl FileReport {
     /// For what was found and left alone.
     #[must_use]
     pub fn left(path: PathBuf, note: Diagnostic) -> Self {
-        let (outcome, skip) = (Outcome::Skipped, Skip::Ours);
+        let (outcome, skip) = (Outcome::Skipped, Skip::Told);
         Self { outcome, skip, findings: Findings::of(note), ..Self::new(path) }
     }
 
@@ -221,6 +230,7 @@ impl FileReport {
     pub fn fail(&mut self, error: Error) -> Diagnostic {
         self.outcome = Outcome::Failed;
         self.output = None;
+        self.outputs.clear();
         self.pipe_closed = error.is_closed_pipe();
         self.disk_full = error.is_full_disk();
         error.into_diagnostic()

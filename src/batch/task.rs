@@ -1,8 +1,8 @@
 //! One operation on one input, from opening it to the output in its place.
 
 use super::commit::Done;
-use super::found::{Found, Opened, Said, kept_of, ruin};
-use super::inputs::{Job, Origin};
+use super::found::{Found, Opened, Said, kept_of, missed, ruin};
+use super::inputs::{Job, Origin, Passed};
 use super::names::Name;
 use super::passed;
 use super::place::Place;
@@ -11,7 +11,7 @@ use crate::context::{self, Request};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Options, Parts, Repaired, Sink, Target, Wish};
-use crate::formats::Spec;
+use crate::formats::{Spec, lacks};
 use crate::store::{
     Backup, Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, mend,
     plain_name,
@@ -155,7 +155,8 @@ impl Task {
         cx: &Cx<'_>,
         report: &mut FileReport,
     ) -> Result<(Outcome, Sealed)> {
-        if job.passed_over {
+        if let Some(passed) = job.passed_over {
+            self.pass_over(job, passed, cx, report);
             return looked(Outcome::Skipped);
         }
         if let Origin::Joined { files, .. } = &job.origin {
@@ -242,6 +243,15 @@ impl Task {
         }
     }
 
+    /// Says why an input is only counted. A link is told of where a session may be missing for it.
+    fn pass_over(&self, job: &Job, passed: Passed, cx: &Cx<'_>, report: &mut FileReport) {
+        report.skip = Skip::Passed(passed);
+        let link = job.path().filter(|_| passed == Passed::Link);
+        if let Some(what) = link.and_then(|link| missed(link, self.said())) {
+            cx.report(Diagnostic::new(Code::LinkFound, format!("{what}, and is not followed")));
+        }
+    }
+
     /// Whether a file that was found is an original that some run kept, which is told.
     fn is_kept(&self, job: &Job, cx: &Cx<'_>, report: &mut FileReport) -> bool {
         let found = job.path().filter(|_| !job.named);
@@ -254,15 +264,14 @@ impl Task {
             original.display()
         );
         cx.report(Diagnostic::new(Code::KeptOriginal, message));
-        report.skip = Skip::Ours;
+        report.skip = Skip::Passed(Passed::Ours);
         true
     }
 
     fn schema(&self, found: &Found) -> Result<Arc<Validator>> {
         let number = found.sniffed.version;
         let Some(version) = found.format.version(number) else {
-            let message = format!("{} has no version {number}", found.format.name);
-            return Err(Error::request(Code::WrongVersion, message));
+            return Err(Error::request(Code::WrongVersion, lacks(found.format, number)));
         };
         let mut schemas = self.schemas.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let key = (found.format.name, number);
@@ -372,7 +381,8 @@ impl Task {
             report.repair = Some(done);
         }
         let done = match &self.action {
-            Action::Migrate(_) if found.format.plane.is_some() => {
+            // Without what it carries a file is another one in every line.
+            Action::Migrate(_) if found.format.plane.is_some() && cx.options.residue => {
                 let target = Target::Version(to.version().number);
                 input.main().and_then(|from| {
                     migrate::run(found.format, from, &mut output.create("")?, target, cx)
@@ -380,7 +390,12 @@ impl Task {
             }
             _ => convert::run(found.format, version, to, input, output, cx),
         }?;
-        Ok(migrate::Outcome { changed: done.changed || mended, ..done })
+        // A whole session goes through its records, for its files are shared; it stays what it was.
+        let options = cx.options;
+        let plain = options.residue && !options.ignore_residue && options.map_paths.is_empty();
+        let stays = matches!(self.action, Action::Migrate(_)) && to.version().number == version;
+        let copied = plain && stays && found.format.plane.is_none();
+        Ok(migrate::Outcome { changed: (done.changed && !copied) || mended, ..done })
     }
 
     /// What repair did, and that a compressed file was read only as far as it can be unpacked. The

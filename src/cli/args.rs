@@ -1,9 +1,9 @@
 //! Options that several commands have.
 
-use super::Stop;
 use super::inputs::Inputs;
 use super::journal::Journaling;
 use super::run::run_accountably;
+use super::{Stop, names};
 use crate::batch::{FailOn, Mending, Place, Task};
 use crate::format::{OnError, Options};
 use crate::formats::{FORMATS, Spec};
@@ -12,11 +12,6 @@ use crate::store::{BACKUP, Backup, Policy};
 use crate::yaml::encoding::{self, Encoding};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-
-/// Reads a format's name.
-pub fn spec(text: &str) -> Result<Spec, String> {
-    Spec::parse(text)
-}
 
 /// Reads an encoding's name.
 fn encoding(name: &str) -> Result<&'static Encoding, String> {
@@ -29,7 +24,7 @@ fn encoding(name: &str) -> Result<&'static Encoding, String> {
 #[derive(Debug, Args)]
 pub struct Reading {
     /// Format of the inputs, if it is not to be recognised: `pi`, `pi@2` …
-    #[arg(short = 'f', long = "from", value_name = "FORMAT", value_parser = spec)]
+    #[arg(short = 'f', long = "from", value_name = "FORMAT", value_parser = names::format(), hide_possible_values = true)]
     pub from: Option<Spec>,
     /// What to do with damaged lines: give no output for this input, leave the line out, or carry
     /// it along as it is. Without it `migrate` stops, and the others keep
@@ -138,7 +133,8 @@ impl Carrying {
 pub enum Layout {
     /// As the inputs are, in the same folders
     Mirror,
-    /// As the target's own software does, so that the sessions show up in its list
+    /// As the target's own software does, so that the sessions show up in its list; files that
+    /// `migrate` changes line by line keep their names
     Native,
 }
 

@@ -1,8 +1,8 @@
 //! `copyist convert`.
 
-use super::Stop;
-use super::args::{Carrying, Reading, Telling, Writing, mending, spec};
+use super::args::{Carrying, Reading, Telling, Writing, mending};
 use super::inputs::{Batch, Inputs};
+use super::{Stop, names};
 use crate::batch::{Action, Task};
 use crate::format::{Map, OnError, Options};
 use crate::formats::Spec;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The format to write: `canonical`, `pi`, `pi@1` …
-    #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = spec)]
+    #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = names::format(), hide_possible_values = true)]
     to: Spec,
     /// Write all sessions of one agent as one, in the order of their times
     #[arg(long, value_name = "WHAT", value_enum)]

@@ -1,6 +1,6 @@
 //! `copyist explain`.
 
-use super::{Stop, print};
+use super::{Stop, names, print};
 use crate::diagnostic::Code;
 use std::io::Write;
 
@@ -8,6 +8,7 @@ use std::io::Write;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The code
+    #[arg(value_parser = names::code(), hide_possible_values = true)]
     code: Option<String>,
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The inputs of a command that takes several.
 #[derive(Debug, Args)]
 pub struct Batch {
-    /// Files and folders; `-` is standard input
+    /// Files, and folders without the links in them; `-` is standard input
     #[arg(value_name = "PATH", required_unless_present_any = ["files_from", "session"])]
     paths: Vec<PathBuf>,
     /// Take only those files of a folder that GLOB matches; several take what any matches

@@ -1,8 +1,8 @@
 //! `copyist migrate`.
 
-use super::Stop;
-use super::args::{Carrying, InPlace, Layout, Reading, Telling, Writing, mending, spec};
+use super::args::{Carrying, InPlace, Layout, Reading, Telling, Writing, mending};
 use super::inputs::Batch;
+use super::{Stop, names};
 use crate::batch::{Action, Task};
 use crate::format::{OnError, Options};
 use crate::formats::Spec;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The version to reach, such as `pi@3`; the newest of the file's format if it is not given
-    #[arg(long, value_name = "FORMAT@V", value_parser = spec)]
+    #[arg(long, value_name = "FORMAT@V", value_parser = names::format(), hide_possible_values = true)]
     to: Option<Spec>,
     /// Migrate files of a version newer than any that is known, too
     #[arg(long)]

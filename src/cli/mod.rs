@@ -17,6 +17,7 @@ mod journal;
 mod list;
 mod man;
 mod migrate;
+mod names;
 mod progress;
 mod repair;
 mod repairs;

@@ -249,7 +249,7 @@ struct Planned {
 impl Planned {
     /// Whether there is anything to be done; else it is only counted.
     fn is_work(&self) -> bool {
-        !self.job.passed_over && !matches!(self.earlier, Earlier::Done(_))
+        self.job.passed_over.is_none() && !matches!(self.earlier, Earlier::Done(_))
     }
 }
 

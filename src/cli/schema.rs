@@ -1,14 +1,13 @@
 //! `copyist schema`.
 
-use super::args::spec;
-use super::{Stop, print};
+use super::{Stop, names, print};
 use crate::formats::Spec;
 
 /// Print the JSON Schema of a format's records
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The format and version: `pi@3`, `canonical`; the newest version if none is given
-    #[arg(value_name = "FORMAT@V", value_parser = spec)]
+    #[arg(value_name = "FORMAT@V", value_parser = names::format(), hide_possible_values = true)]
     format: Spec,
 }
 

@@ -5,7 +5,7 @@ use super::drawing;
 use super::progress::Progress;
 use super::repairs;
 use super::style::{Paint, write};
-use crate::batch::{FileReport, Outcome, Skip, Summary};
+use crate::batch::{FileReport, Outcome, Passed, Skip, Summary};
 use crate::diagnostic::{Code, Diagnostic, Severity, Window};
 use crate::format::Map;
 use std::collections::BTreeSet;
@@ -75,7 +75,8 @@ impl Show {
     pub fn file(&mut self, report: &FileReport, progress: &Progress) {
         if self.json {
             let told = !matches!(report.outcome, Outcome::Skipped | Outcome::Part | Outcome::Done);
-            if told || self.verbose {
+            let noted = !report.findings.diagnostics.is_empty();
+            if told || noted || self.verbose {
                 self.result(&serde_json::to_string(report).unwrap_or_default(), progress);
             }
             return;
@@ -156,12 +157,17 @@ impl Show {
             }
             Outcome::Invalid if !self.quiet => Some(format!("{path}: {outcome} {format}")),
             Outcome::Skipped if self.verbose => Some(match report.skip {
-                Skip::NoSession => format!("{path}: {outcome}, no session file"),
+                Skip::NoSession => format!("{path}: {outcome}, no session by itself"),
                 Skip::OtherFormat => format!(
                     "{path}: {outcome}, {format}; migration stays inside one format, `copyist \
                      convert` leads to others"
                 ),
-                Skip::Ours => format!("{path}: {outcome}"),
+                Skip::Passed(Passed::Link) => format!("{path}: {outcome}, a link"),
+                Skip::Passed(Passed::Special) => format!("{path}: {outcome}, no regular file"),
+                Skip::Passed(Passed::Ours) => {
+                    format!("{path}: {outcome}, an original that was kept, or set aside by a run")
+                }
+                Skip::Told => format!("{path}: {outcome}"),
             }),
             Outcome::Done if self.verbose => Some(format!("{path}: {outcome} by an earlier run")),
             Outcome::Restored | Outcome::Removed if self.verbose => {

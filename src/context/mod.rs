@@ -12,7 +12,7 @@ mod turn;
 pub use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Context, Cx, Format, Options, Parts, Target};
-use crate::formats::Spec;
+use crate::formats::{records, ruling};
 use crate::json::{Json, text};
 use crate::lines::Lines;
 use crate::members::Scan;
@@ -183,12 +183,6 @@ impl Output<'_> {
     }
 }
 
-/// The format whose rules count: the session's own, or of a stream of records its source's.
-fn ruling(format: &'static Format, session: &Record) -> &'static Format {
-    let source = || session.node.text(Field::Source).and_then(|source| Spec::parse(&source).ok());
-    if format.context.is_some() { format } else { source().map_or(format, |spec| spec.format) }
-}
-
 /// Shows the route to the format's rules for the first time, and its identifiers to `seen`.
 fn look(
     session: &mut Session<'_>,
@@ -196,12 +190,12 @@ fn look(
     quiet: &Cx<'_>,
     seen: &mut dyn FnMut(Json),
 ) -> Result<(Box<dyn Context>, Route)> {
-    let Some(open) = ruling(session.format(), session.header()).context else {
+    let Some(open) = ruling(session.format(), &session.header().node).context else {
         let message = format!("{} says nothing of what is sent to a model", session.format().name);
         return Err(Error::request(Code::NoContext, message));
     };
     let mut context = open(session.header());
-    let reader = (session.format().read)(session.parts(), quiet)?;
+    let reader = records(session.format(), session.parts(), quiet)?;
     let mut walk = Walk::over(reader, route);
     while let Some(item) = walk.next() {
         let (position, located) = item?;
@@ -230,7 +224,7 @@ impl<'a> Messages<'a> {
     ) -> Result<Self> {
         let place = |id: &Json| route.path.position(session.tree().ordinal(id)?);
         let before = context.begin(&place).into_iter();
-        let reader = (session.format().read)(session.into_parts(), quiet)?;
+        let reader = records(session.format(), session.into_parts(), quiet)?;
         Ok(Self { context, walk: Walk::over(reader, route), before })
     }
 }

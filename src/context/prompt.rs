@@ -1,10 +1,10 @@
 //! What a model was shown by one request.
 
 use super::form::{Form, Forming, List};
-use super::ruling;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts};
+use crate::formats::ruling;
 use crate::record::{Kind, Record};
 use std::io::Write;
 
@@ -26,7 +26,7 @@ pub fn run(
     let quiet = Cx { options: cx.options, log: &log };
     let first = (format.read)(parts, &quiet)?.next().transpose()?.map(|first| first.value);
     let header = first.unwrap_or_else(|| Record::new(Kind::Session));
-    let rules = ruling(format, &header);
+    let rules = ruling(format, &header.node);
     let (Some(prompt), Some(context)) = (rules.prompt, rules.context) else {
         let message = format!("{} keeps no requests of runs", rules.name);
         return Err(Error::request(Code::NoContext, message));

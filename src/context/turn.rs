@@ -5,6 +5,7 @@ use super::route::{Route, Walk};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::Cx;
+use crate::formats::records;
 use crate::json::Json;
 use crate::record::Field;
 use crate::session::Session;
@@ -22,7 +23,7 @@ pub fn up_to(
     if wanted == 0 {
         return Err(Error::request(Code::NoContext, "there is no turn 0; the first one is 1"));
     }
-    let reader = (session.format().read)(session.parts(), quiet)?;
+    let reader = records(session.format(), session.parts(), quiet)?;
     let mut walk = Walk::over(reader, route);
     let (mut questions, mut last, mut found) = (0, 0, None);
     for item in walk.by_ref() {

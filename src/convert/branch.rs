@@ -2,18 +2,23 @@
 //! software would send it to a model.
 
 use crate::context::{as_message, is_plain};
-use crate::diagnostic::{Fate, Log};
+use crate::diagnostic::{Code, Diagnostic, Fate, Log};
 use crate::error::Result;
 use crate::format::{Context, ContextFn, Cx, Format, Parts};
-use crate::formats::Spec;
+use crate::formats::{Spec, canonical, records};
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
-use crate::tree::{InOrder, Path, Shape, Tree};
+use crate::tree::{InOrder, Path, Shape, Tree, key_of};
+use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 /// The nodes on the way from the root to the leaf.
 pub struct Branch {
     path: Path,
+    /// The number of the record that the session stands at, if that has no identifier: such an entry
+    /// of a tree follows nothing, and nothing follows it.
+    alone: Option<u32>,
     /// The rules of the source, where the target is of another format.
     context: Option<Box<dyn Context>>,
     /// What is said before the first of the nodes, such as a summary of what was left out.
@@ -28,6 +33,8 @@ pub struct Branch {
     kinds: &'static [Kind],
     /// Whether edits of the context are none to such a target, so that messages must be edited.
     edits: bool,
+    /// Whether the target is a tree that gets the branch as a list, and the last node of that.
+    listed: Option<Json>,
     /// What such a target does not get, as an edit of the context leaves it out, and what follows
     /// it there.
     omitted: Vec<(Json, Option<Json>)>,
@@ -36,47 +43,49 @@ pub struct Branch {
 impl Branch {
     /// The branch of a session. `None` where the records come from a file of the very same
     /// version, or another linear one of the target's format: what that holds beside the
-    /// conversation, this one holds, too.
+    /// conversation, this one holds, too. A tree gets all branches as they are, unless a compaction
+    /// names one by one what it keeps, or a first one that is not sent: then it gets a list.
     ///
     /// # Errors
     /// If the session cannot be read.
     pub fn of(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<Self>> {
         parts.keep()?;
-        let same = to.format.at(to.version().number);
         // The last reading says what there is to say.
         let log = Log::default();
         let options = cx.options.unspelled();
         let quiet = Cx { options: &options, log: &log };
-        let (mut shape, mut nodes) = (Shape::default(), 0);
-        let (mut look, mut leaf) = (None::<Look>, None);
-        for (number, item) in (0..).zip((from.read)(parts, &quiet)?) {
-            let located = item?;
-            if located.value.is_node() {
-                shape.record(&located);
-                look.iter_mut().for_each(|look| look.at(number, nodes, &located));
-                nodes += 1;
-            } else if located.value.kind == Kind::Session {
-                let node = &located.value.node;
-                if node.is(Field::Source, &same) || is_as_linear(node, to) {
-                    return Ok(None);
-                }
-                leaf = node.json(Field::Leaf).cloned().or(leaf);
-                look.get_or_insert_with(|| Look::new(located.value, to));
+        let mut survey = Survey::default();
+        for (number, item) in (0..).zip(records(from, parts, &quiet)?) {
+            if survey.record(number, item?, to).is_break() {
+                return Ok(None);
             }
         }
+        let fits = to.version().tree && survey.fits_a_tree();
+        let Survey { shape, nodes, mut look, leaf, last, .. } = survey;
         let tree = shape.finish();
-        let Some(path) = tree.path(leaf.as_ref()) else { return Ok(None) };
-        let mut branch = Self {
-            path,
-            context: None,
-            before: Vec::new(),
-            summed_up: 0,
-            nodes: 0,
-            order: InOrder::default(),
-            kinds: &[],
-            edits: false,
-            omitted: Vec::new(),
+        if is_from_elsewhere(from, look.as_ref(), to) {
+            tell_faults(&tree, leaf.as_ref(), to, cx);
+        }
+        if fits {
+            return Ok(None);
+        }
+        let leaf = leaf.map(|(leaf, _)| leaf);
+        let last = last.filter(|_| leaf.is_none());
+        let path = match &last {
+            Some(_) => Path::default(),
+            None => match tree.path(leaf.as_ref()) {
+                Some(path) => path,
+                None => return Ok(None),
+            },
         };
+        let mut branch = Self::along(path, to);
+        if let (Some(seen), Some((number, last))) = (&look, last) {
+            let mut alone = Look::new(seen.session.clone(), to);
+            alone.at(number, 0, &last);
+            branch.alone = Some(number);
+            branch.begin(alone, &tree);
+            return Ok(Some(branch));
+        }
         if let Some(found) = branch.path.cycle() {
             cx.report(found);
             return Ok(Some(branch));
@@ -90,6 +99,22 @@ impl Branch {
         Ok(Some(branch))
     }
 
+    fn along(path: Path, to: Spec) -> Self {
+        Self {
+            path,
+            alone: None,
+            context: None,
+            before: Vec::new(),
+            summed_up: 0,
+            nodes: 0,
+            order: InOrder::default(),
+            kinds: &[],
+            edits: false,
+            listed: to.version().tree.then_some(Json::constant("null")),
+            omitted: Vec::new(),
+        }
+    }
+
     /// Shows the branch to the rules of its source.
     fn look(
         &self,
@@ -99,7 +124,7 @@ impl Branch {
         quiet: &Cx<'_>,
     ) -> Result<Look> {
         let (mut nodes, mut order) = (0, InOrder::default());
-        for (number, item) in (0..).zip((from.read)(parts, quiet)?) {
+        for (number, item) in (0..).zip(records(from, parts, quiet)?) {
             let located = item?;
             if look.rules.is_none() {
                 break;
@@ -126,7 +151,11 @@ impl Branch {
         let place = |id: &Json| self.path.position(tree.ordinal(id)?);
         for record in context.begin(&place).into_iter().filter(|_| other) {
             let sent = context.sent(&record).filter(|node| !node.is(Field::Role, "system"));
-            let value = sent.map(|node| Record { kind: Kind::Message, node });
+            let value = sent.map(|node| match &self.listed {
+                // A tree has to call it something.
+                Some(_) => as_message(node, &record.node),
+                None => Record { kind: Kind::Message, node },
+            });
             let at = Position::default();
             self.before.extend(value.map(|value| Located { value, at }));
         }
@@ -135,7 +164,9 @@ impl Branch {
 
     /// What comes before the nodes, and the number of the record that says it.
     pub fn before(&mut self) -> (u32, Vec<Located<Record>>) {
-        (self.summed_up, std::mem::take(&mut self.before))
+        let mut before = std::mem::take(&mut self.before);
+        before.iter_mut().for_each(|said| self.link(&mut said.value.node));
+        (self.summed_up, before)
     }
 
     /// Whether the target has the same record.
@@ -153,13 +184,41 @@ impl Branch {
         }
     }
 
+    /// Takes a record that is no node. An entry that would be one if it had an identifier is on no
+    /// way, which is counted, unless the session stands at it.
+    pub fn beside(
+        &mut self,
+        number: u32,
+        located: Located<Record>,
+        log: &Log,
+    ) -> Option<Located<Record>> {
+        let kind = located.value.kind;
+        match kind.is_named() {
+            false => Some(located),
+            true if self.alone == Some(number) => self.pass(0, located, log),
+            true => {
+                dropped(kind, "without an identifier", log);
+                None
+            }
+        }
+    }
+
     /// The next node on the way, as what it is to the target; `None` if its turn has not come.
     pub fn ready(&mut self, log: &Log) -> Option<(u32, Located<Record>)> {
         loop {
             let (position, (number, located)) = self.order.next()?;
-            if let Some(node) = self.pass(position, located, log) {
+            if let Some(mut node) = self.pass(position, located, log) {
+                self.link(&mut node.value.node);
                 return Some((number, node));
             }
+        }
+    }
+
+    /// Puts a node behind the one before it, where the target is a tree.
+    fn link(&mut self, node: &mut Node) {
+        let Some(last) = &mut self.listed else { return };
+        if let Some(id) = node.json(Field::Id).cloned() {
+            node.set(Field::Parent, std::mem::replace(last, id));
         }
     }
 
@@ -198,6 +257,11 @@ impl Branch {
         log: &Log,
     ) -> Option<Located<Record>> {
         let kind = located.value.kind;
+        if self.listed.is_some() && kind == Kind::ContextEdit {
+            // What it says of the branch was done.
+            dropped(kind, "of the branch", log);
+            return None;
+        }
         if self.edits {
             self.edit(&mut located.value, log)?;
         }
@@ -226,6 +290,79 @@ impl Branch {
 /// Counts a node that the target does not get.
 fn dropped(kind: Kind, why: &str, log: &Log) {
     log.count(Fate::Dropped, &format!("{} {why}", kind.name()));
+}
+
+/// What the first walk over a session finds.
+#[derive(Default)]
+struct Survey {
+    shape: Shape,
+    nodes: u32,
+    /// What the rules of the source saw, if all nodes are on the way.
+    look: Option<Look>,
+    leaf: Option<(Json, Position)>,
+    /// The last entry, if it is a message without an identifier, and its number.
+    last: Option<(u32, Located<Record>)>,
+    /// Whether a compaction names one by one what it keeps.
+    listed: bool,
+    /// What compactions call the first message that they keep, and messages that stand beside the
+    /// conversation in a tree, by hashes.
+    first_kept: HashSet<u64>,
+    aside: HashSet<u64>,
+}
+
+impl Survey {
+    /// Whether a tree can say what compactions keep: by the first entry, which must be one that leads
+    /// to them there.
+    fn fits_a_tree(&self) -> bool {
+        !self.listed && self.first_kept.is_disjoint(&self.aside)
+    }
+
+    /// Takes a record; breaks off where the target has a place for all that the source has.
+    fn record(&mut self, number: u32, located: Located<Record>, to: Spec) -> ControlFlow<()> {
+        let Record { kind, node } = &located.value;
+        self.listed |= node.json(Field::Kept).is_some();
+        let key = |field| node.json(field).map(|id| key_of(id.as_bytes()));
+        self.first_kept.extend(key(Field::FirstKept));
+        self.aside.extend(key(Field::Id).filter(|_| located.value.is_aside()));
+        if located.value.is_node() {
+            self.shape.record(&located);
+            self.look.iter_mut().for_each(|look| look.at(number, self.nodes, &located));
+            self.nodes += 1;
+            self.last = None;
+        } else if *kind == Kind::Session {
+            if node.is(Field::Source, &to.format.at(to.version().number)) || is_as_linear(node, to)
+            {
+                return ControlFlow::Break(());
+            }
+            let leaf = node.json(Field::Leaf).map(|leaf| (leaf.clone(), located.at));
+            self.leaf = leaf.or(self.leaf.take());
+            self.look.get_or_insert_with(|| Look::new(located.value, to));
+        } else if kind.is_named() {
+            self.last = (*kind == Kind::Message).then_some((number, located));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Whether the records are those of a stream that was read from no file of the target's own format,
+/// which had the same faults.
+fn is_from_elsewhere(from: &Format, look: Option<&Look>, to: Spec) -> bool {
+    let source = look.and_then(|look| look.session.node.text(Field::Source)).unwrap_or_default();
+    from.name == canonical::FORMAT.name && source.split('@').next() != Some(to.format.name)
+}
+
+/// Says why the target of a stream may not be what was meant: a tree that its software cannot read,
+/// or another end of the conversation.
+fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, to: Spec, cx: &Cx<'_>) {
+    let gone = |(leaf, _): &&(Json, Position)| !leaf.is_null() && tree.ordinal(leaf).is_none();
+    if let Some((_, at)) = leaf.filter(gone) {
+        let message = "the leaf of the session is not in the stream; the last entry is taken";
+        cx.report(Diagnostic::new(Code::MissingTarget, message).at(*at));
+    }
+    // Another target gets one branch, and who follows that says what is wrong with it.
+    let counts = |code| code == Code::DuplicateId || code == Code::Cycle;
+    let found = tree.findings().filter(|found| to.version().tree && counts(found.code));
+    found.for_each(|found| cx.report(found));
 }
 
 /// A branch under the rules of its source, if the target has others.
@@ -264,9 +401,9 @@ impl Look {
 
 /// The rules of a session's source, and whether that is another format than the target's.
 fn rules(session: &Record, to: Spec) -> Option<(ContextFn, bool)> {
-    let source = Spec::parse(&session.node.text(Field::Source)?).ok()?;
-    let other = source.format.name != to.format.name;
-    Some((source.format.context?, other))
+    let source = Spec::of(&session.node).format;
+    let other = source.name != to.format.name;
+    Some((source.context?, other))
 }
 
 /// Whether a session comes from another linear version of the target's format.

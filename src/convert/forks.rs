@@ -1,17 +1,18 @@
-//! Where the branches of a session part.
+//! Where the branches of a session part, and what of it is kept or edited alone.
 
 use crate::diagnostic::Log;
 use crate::error::Result;
 use crate::format::{Cx, Format, Parts};
-use crate::formats::{Spec, canonical};
+use crate::formats::{Spec, canonical, records};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Kind};
 use std::collections::HashSet;
 
-/// Hashes of the identifiers of nodes that others follow than the next one: what of an answer
-/// stands behind such a node is not said on every branch. Only a tree of another format that has
-/// whole answers asks for them.
+/// Hashes of the identifiers of nodes that others follow than the next one, for what of an answer
+/// stands behind such a node is not said on every branch; and of those that a compaction keeps first
+/// or an edit of the context means, which are not to take the rest of their answer along. Only a
+/// tree of another format that has whole answers asks for them.
 ///
 /// # Errors
 /// If the session cannot be read.
@@ -24,7 +25,7 @@ pub fn forks(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Res
     let log = Log::default();
     let options = cx.options.unspelled();
     let mut before = Json::constant("null");
-    for item in (from.read)(parts, &Cx { options: &options, log: &log })? {
+    for item in records(from, parts, &Cx { options: &options, log: &log })? {
         let record = item?.value;
         if record.kind == Kind::Session && from.name == canonical::FORMAT.name {
             let source = record.node.text(Field::Source).unwrap_or_default();
@@ -32,6 +33,12 @@ pub fn forks(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Res
                 break;
             }
         }
+        let alone = match record.kind {
+            Kind::Compaction => record.node.json(Field::FirstKept),
+            Kind::ContextEdit => record.node.json(Field::Target),
+            _ => None,
+        };
+        forks.extend(alone.map(|alone| hash(alone.as_bytes())));
         let Some(id) = record.node.json(Field::Id).filter(|_| record.is_node()) else { continue };
         let parent = record.node.json(Field::Parent).filter(|parent| **parent != before);
         forks.extend(parent.map(|parent| hash(parent.as_bytes())));

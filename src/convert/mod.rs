@@ -1,19 +1,20 @@
 //! Conversion: between formats as records, within one format as bytes where that is possible.
 
 mod branch;
+mod copy;
 mod forks;
 mod home;
 mod relocate;
 mod work;
 
 use crate::diagnostic::{Code, Diagnostic, Log};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::{Cx, Format, NativeFn, Parts, Reader, Sink, Target};
-use crate::formats::{FORMATS, Spec, canonical};
+use crate::formats::{FORMATS, Spec, canonical, records};
 use crate::migrate::{self, Outcome};
 use crate::record::{Field, Kind};
 use crate::residue::{Stage, merge, strip};
-use std::io::{self, Write};
+use copy::copy;
 use work::{Work, native};
 
 /// Converts one session. `version` is the version that the input is of.
@@ -25,7 +26,8 @@ use work::{Work, native};
 /// software would send to a model, such as summaries in place of what they sum up.
 ///
 /// # Errors
-/// If the input is damaged beyond what the options allow, or reading or writing fails.
+/// If the input is damaged beyond what the options allow, or reading or writing fails. What `sink`
+/// got by then is of no use.
 pub fn run(
     from: &'static Format,
     version: u32,
@@ -176,33 +178,9 @@ fn as_it_came(to: Spec, source: Option<&str>) -> Spec {
     Spec { version: same.and_then(|source| source.version), ..to }
 }
 
-/// Copies a session of whatever parts, once all of it was read without an error.
-fn copy(
-    format: &Format,
-    version: u32,
-    parts: &mut dyn Parts,
-    sink: &mut dyn Sink,
-    cx: &Cx<'_>,
-) -> Result<Outcome> {
-    parts.keep()?;
-    let mut done = Outcome { from: version, ..Outcome::default() };
-    for item in (format.read)(parts, cx)? {
-        item?;
-        done.records += 1;
-    }
-    for name in parts.names() {
-        let mut from = parts.open(&name)?;
-        let mut to = sink.create(&name)?;
-        let copied = io::copy(&mut from, &mut to).and_then(|bytes| to.flush().map(|()| bytes));
-        done.bytes_in += copied.map_err(|error| Error::io("cannot copy", error))?;
-    }
-    done.bytes_out = done.bytes_in;
-    Ok(done)
-}
-
 /// The records of a session, with the paths that a person wants.
 fn read<'a>(from: &Format, parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let reader = (from.read)(parts, cx)?;
+    let reader = records(from, parts, cx)?;
     let maps = cx.options.map_paths.as_slice();
     if maps.is_empty() {
         return Ok(reader);

@@ -42,7 +42,10 @@ impl<'a> Work<'a> {
         parts: &mut dyn Parts,
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
-        let branch = if to.version().tree { None } else { Branch::of(from, to, parts, cx)? };
+        // Only streams can say what a tree has no way to say.
+        let stream = canonical::FORMAT.name;
+        let whole = to.version().tree && (from.name != stream || to.format.name == stream);
+        let branch = if whole { None } else { Branch::of(from, to, parts, cx)? };
         let forks = forks(from, to, parts, cx)?;
         Ok(Self { from, to, branch, trace: None, answers: None, forks, source: None, cx })
     }
@@ -85,7 +88,7 @@ impl<'a> Work<'a> {
                 continue;
             };
             if !located.value.is_node() {
-                pass(number, located)?;
+                branch.beside(number, located, cx.log).map_or(Ok(()), |own| pass(number, own))?;
                 let (number, before) = if began { branch.before() } else { (0, Vec::new()) };
                 before.into_iter().try_for_each(|said| pass(number, said))?;
             } else {

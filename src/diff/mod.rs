@@ -9,6 +9,7 @@ pub use fields::FieldChange;
 use crate::context;
 use crate::error::{self, Error};
 use crate::format::{Cx, Format, Parts};
+use crate::formats;
 use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Located;
@@ -76,14 +77,17 @@ impl Counts {
 }
 
 /// What went wrong, and with which session.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Failed {
     /// The first session cannot be read.
-    A(Error),
+    #[error("the first session: {0}")]
+    A(#[source] Error),
     /// The second session cannot be read.
-    B(Error),
+    #[error("the second session: {0}")]
+    B(#[source] Error),
     /// The differences cannot be shown.
-    Show(Error),
+    #[error("the differences: {0}")]
+    Show(#[source] Error),
 }
 
 type Result<T> = std::result::Result<T, Failed>;
@@ -154,7 +158,7 @@ fn records<'a>(
         }
         !carries && !is_nothing(value, &request) && !stands_last(value, last.as_ref())
     };
-    let records = (side.format.read)(side.parts, cx)?;
+    let records = formats::records(side.format, side.parts, cx)?;
     Ok(Box::new(records.filter_map(move |mut item| counts(&mut item).then_some(item))))
 }
 

@@ -43,6 +43,38 @@ impl<'a> Head<'a> {
         text && !self.lines().any(begins)
     }
 
+    /// Whether a name has one of these endings, or there is none, as for standard input.
+    #[must_use]
+    pub fn is_called(name: &str, endings: &[&str]) -> bool {
+        name.is_empty() || endings.iter().any(|ending| name.ends_with(ending))
+    }
+
+    /// Whether a line in front of the first whole record can be what a crash left of one there: NUL
+    /// bytes, the beginning of a record; and in a file that is `called` as sessions are, as its
+    /// `first` line, the end of one or a word of it. Sentences are none of this, nor is what
+    /// programs write at the beginning of their own files.
+    #[must_use]
+    pub fn is_torn(line: &[u8], first: bool, called: bool) -> bool {
+        let inner = line.trim_ascii();
+        let start = inner.iter().position(|b| *b != 0).unwrap_or(inner.len());
+        let inner = inner.get(start..).unwrap_or_default().trim_ascii();
+        let end = || inner.ends_with(b"}") && inner.contains(&b'"');
+        let word = || !inner.iter().any(|b| b.is_ascii_whitespace() || *b == 0);
+        inner.is_empty() || inner.starts_with(b"{\"") || (first && called && (end() || word()))
+    }
+
+    /// What kind of archive it is, if it is one. Sessions stand in those as they are, so they look
+    /// like text to whoever looks for lines.
+    #[must_use]
+    pub fn archive(&self) -> Option<&'static str> {
+        // Offsets as in POSIX.1-1988 (ustar) and in PKWARE's APPNOTE.
+        match self.bytes.get(257..262) {
+            Some(b"ustar") => Some("a tar archive"),
+            _ if self.bytes.starts_with(b"PK\x03\x04") => Some("a zip archive"),
+            _ => None,
+        }
+    }
+
     /// Why this can be no text of any session, if that is so: it is empty, or it is no text, or
     /// records in an encoding that no records are in. What is text of another kind is none of this.
     #[must_use]
@@ -83,6 +115,10 @@ fn opens_wide(text: &[u8]) -> bool {
 /// How sure a format is of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
+    /// It has the marks, but behind what neither its software nor a crash puts there: the file
+    /// shows a session, or tells of one. Enough for a file that a person names, not for one that
+    /// is found.
+    Buried,
     /// It has some of the marks.
     Weak,
     /// It has the marks, but not where they belong.
@@ -96,6 +132,7 @@ impl Confidence {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Buried => "buried",
             Self::Weak => "weak",
             Self::Strong => "strong",
             Self::Certain => "certain",

@@ -9,8 +9,11 @@ pub mod codelia;
 pub mod connectonion;
 pub mod pi;
 
-use crate::format::{Format, Version};
+use crate::error::Result;
+use crate::format::{Cx, Format, Parts, Reader, Version, skip_to};
 use crate::named::Named;
+use crate::position::Position;
+use crate::record::{Field, Node};
 
 /// Every format, in the order in which they are listed.
 pub static FORMATS: &[&Format] = &[
@@ -24,6 +27,53 @@ pub static FORMATS: &[&Format] = &[
 /// The formats whose software finds sessions by name.
 pub static NAMED: &[&Named] = &[&agent_orchestrator::NAMED];
 
+/// The format by whose rules a session is sent: its own, or of a stream that of its source.
+#[must_use]
+pub fn ruling(format: &'static Format, session: &Node) -> &'static Format {
+    if format.name == canonical::FORMAT.name { Spec::of(session).format } else { format }
+}
+
+/// Reads a session as a tree. A stream gets what importers may leave out: identifiers.
+///
+/// # Errors
+/// If a part cannot be opened.
+pub fn records<'a>(
+    format: &Format,
+    parts: &'a mut dyn Parts,
+    cx: &'a Cx<'a>,
+) -> Result<Reader<'a>> {
+    let records = (format.read)(parts, cx)?;
+    let stream = format.name == canonical::FORMAT.name;
+    Ok(if stream { canonical::named(records, is_of_a_tree, cx) } else { records })
+}
+
+/// The same from the record at this position on.
+///
+/// # Errors
+/// As [`records`].
+pub fn resume<'a>(
+    format: &Format,
+    parts: &'a mut dyn Parts,
+    from: Position,
+    cx: &'a Cx<'a>,
+) -> Result<Reader<'a>> {
+    if format.name != canonical::FORMAT.name {
+        return (format.resume)(parts, from, cx);
+    }
+    let first = (format.read)(parts, cx)?.next().transpose()?;
+    if first.is_some_and(|first| is_of_a_tree(&first.value.node)) {
+        return (format.resume)(parts, from, cx);
+    }
+    // An identifier that was left out follows from the entries before.
+    Ok(skip_to(records(format, parts, cx)?, from))
+}
+
+/// Whether the source of a session is a tree, in whose files entries may lack identifiers.
+fn is_of_a_tree(session: &Node) -> bool {
+    let source = Spec::of(session);
+    source.format.name != canonical::FORMAT.name && source.version().tree
+}
+
 /// A format, and a version of it if one was named.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
@@ -31,6 +81,13 @@ pub struct Spec {
     pub format: &'static Format,
     /// The version.
     pub version: Option<&'static Version>,
+}
+
+/// That a format has no version of this name, and which there are.
+#[must_use]
+pub fn lacks(format: &Format, number: impl std::fmt::Display) -> String {
+    let numbers: Vec<_> = format.versions.iter().map(|v| v.number.to_string()).collect();
+    format!("{} has no version `{number}`; it has {}", format.name, numbers.join(", "))
 }
 
 impl Spec {
@@ -45,7 +102,7 @@ impl Spec {
     /// assert!(Spec::parse("pi").unwrap().version.is_none());
     /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, connectonion, agent-orchestrator, codelia, canonical"));
     /// ```
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> std::result::Result<Self, String> {
         let (name, number) = match text.split_once('@') {
             Some((name, number)) => (name, Some(number)),
             None => (text, None),
@@ -63,11 +120,17 @@ impl Spec {
         };
         let version = number.parse().ok().and_then(|number| format.version(number));
         if version.is_none() {
-            let numbers: Vec<_> = format.versions.iter().map(|v| v.number.to_string()).collect();
-            let numbers = numbers.join(", ");
-            return Err(format!("{name} has no version `{number}`; it has {numbers}"));
+            return Err(lacks(format, number));
         }
         Ok(Self { format, version })
+    }
+
+    /// What a session comes from, by its record: the format that its source names, and the stream
+    /// itself where that is none, as in one that an importer wrote.
+    #[must_use]
+    pub fn of(session: &Node) -> Self {
+        let source = session.text(Field::Source).and_then(|source| Self::parse(&source).ok());
+        source.unwrap_or(Self { format: &canonical::FORMAT, version: None })
     }
 
     /// The version named, or the one that is written when none is.

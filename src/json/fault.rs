@@ -20,7 +20,8 @@ impl Span {
 }
 
 /// What is wrong with a text, and at which byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("byte {at}: {what}")]
 pub struct Fault {
     /// Byte offset in the text.
     pub at: usize,

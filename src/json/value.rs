@@ -1,18 +1,28 @@
 //! One checked JSON value in its source spelling.
 
-use super::{Cursor, text};
+use super::{Cursor, Fault, text};
 use bytes::Bytes;
 use std::fmt;
 
 /// One JSON value, spelled as its source spelled it.
 ///
 /// It is a counted slice of the line that it came from: cloning it copies nothing. Whoever makes
-/// one vouches that the bytes are one JSON value in UTF-8; [`Cursor`] is the means.
+/// one of bytes vouches that they are one JSON value in UTF-8; [`Cursor`] is the means. A text is
+/// checked when it is parsed:
+///
+/// ```
+/// use copyist::json::Json;
+/// let value: Json = "[1.50, 2]".parse()?;
+/// assert_eq!(value.as_bytes(), b"[1.50, 2]");
+/// assert_eq!("[1.50, 2".parse::<Json>().unwrap_err().at, 8);
+/// # Ok::<(), copyist::json::Fault>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Json(Bytes);
 
 impl Json {
-    /// Wraps bytes that the caller has checked.
+    /// Wraps bytes that the caller has checked; nothing is checked here. A text that may be
+    /// anything is [parsed](str::parse).
     #[must_use]
     pub fn checked(bytes: Bytes) -> Self {
         Self(bytes)
@@ -157,6 +167,17 @@ impl Json {
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.0.as_ref() == b"null"
+    }
+}
+
+impl std::str::FromStr for Json {
+    type Err = Fault;
+
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        let mut cursor = Cursor::new(text.as_bytes());
+        cursor.skip_value()?;
+        cursor.end()?;
+        Ok(Self(Bytes::copy_from_slice(text.as_bytes())))
     }
 }
 

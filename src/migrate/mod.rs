@@ -8,6 +8,7 @@ mod ahead;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{ByteLines, Cx, Format, OnError, Plane, Target};
+use crate::formats::lacks;
 use crate::lines::{BOM, Line, Lines};
 use crate::members::Scan;
 use ahead::{Ahead, Over};
@@ -72,6 +73,11 @@ pub fn run(
         let message = format!("{} is not one record a line", format.name);
         return Err(Error::request(Code::WrongFormat, message));
     };
+    if let Target::Version(number) = target
+        && format.version(number).is_none()
+    {
+        return Err(Error::request(Code::WrongVersion, lacks(format, number)));
+    }
     let mut lines = Lines::new(input, cx.options.max_line);
     let bom = lines.skip_bom()?;
     let (plane, out, done) = (None, Vec::new(), Outcome::default());

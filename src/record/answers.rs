@@ -33,7 +33,8 @@ const REFERENCES: &[Field] =
 
 impl Answers {
     /// For a format that has whole answers or not, and a record for a model's response or not.
-    /// Behind `forks`, which are hashes of identifiers, no answer goes on: there branches part.
+    /// Messages among `forks`, which are hashes of identifiers, are no part of one: others follow or
+    /// refer to them alone.
     #[must_use]
     pub fn new(joins: bool, has_responses: bool, forks: HashSet<u64>) -> Self {
         Self { joins, tells: !has_responses, forks, ..Self::default() }
@@ -44,8 +45,9 @@ impl Answers {
     pub fn goes_on(&self, record: &Record) -> bool {
         let Some(held) = self.held.as_ref().filter(|_| is_answer(record)) else { return false };
         let (id, parent) = (held.value.node.json(Field::Id), record.node.json(Field::Parent));
-        let parts = id.is_some_and(|id| self.forks.contains(&hash(id.as_bytes())));
-        !parts && parent.is_none_or(|parent| id == Some(parent))
+        let mut ends = [id, record.node.json(Field::Id)].into_iter().flatten();
+        !ends.any(|id| self.forks.contains(&hash(id.as_bytes())))
+            && parent.is_none_or(|parent| id == Some(parent))
     }
 
     /// Takes the next record. Gives those that can go on, in their order.
@@ -142,10 +144,18 @@ impl Answers {
     }
 }
 
-/// Whether a record is an answer that stands in the source.
+/// Whether a record is an answer that stands in the source and is sent again: what is not must not
+/// take along what is.
 fn is_answer(record: &Record) -> bool {
-    let own = record.kind == Kind::Message && !record.is_restored();
-    own && record.node.is(Field::Role, "assistant")
+    let own = record.kind == Kind::Message && !record.is_restored() && !record.is_aside();
+    own && record.node.is(Field::Role, "assistant") && !is_broken(&record.node)
+}
+
+/// Whether a message is an answer that was broken off, or failed.
+#[must_use]
+pub fn is_broken(message: &Node) -> bool {
+    message.is(Field::Role, "assistant")
+        && ["error", "aborted"].iter().any(|why| message.is(Field::StopReason, why))
 }
 
 /// Whether a message calls a tool.

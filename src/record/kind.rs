@@ -112,6 +112,13 @@ impl Kind {
         Self::ALL.iter().copied().find(|kind| kind.name().as_bytes() == name)
     }
 
+    /// Whether a node of this kind is lost without an identifier: what is not understood, a move of
+    /// the leaf and playback may do without.
+    #[must_use]
+    pub fn is_named(self) -> bool {
+        self.is_node() && !matches!(self, Self::Opaque | Self::Leaf | Self::Event)
+    }
+
     /// Whether a record of this kind may carry `field`.
     #[must_use]
     pub fn admits(self, field: Field) -> bool {

@@ -21,7 +21,7 @@ mod field;
 mod kind;
 mod node;
 
-pub use answers::{Answers, calls};
+pub use answers::{Answers, calls, is_broken};
 pub use called::Called;
 pub use field::{Field, Shape};
 pub use kind::{BLOCKS, COMMON, GROUPS, Kind};
@@ -208,6 +208,15 @@ impl Record {
     pub fn is_question(&self) -> bool {
         let own = self.node.get(Field::ParentCall).is_none();
         self.kind == Kind::Message && self.node.is(Field::Role, "user") && own
+    }
+
+    /// Whether it is a message that no model hears of, wherever it stands: one that is kept out of
+    /// the context, or one of a sub-agent. A command says itself whether it was kept out, and where.
+    #[must_use]
+    pub fn is_aside(&self) -> bool {
+        let told = |field| self.node.json(field).is_some_and(|value| !value.is_null());
+        let out = self.node.is_true(Field::Excluded) && !self.node.is(Field::Role, "bash");
+        self.kind == Kind::Message && (out || told(Field::ParentCall))
     }
 
     /// Whether the record stands in the tree: a node's kind, with an identifier.

@@ -100,6 +100,14 @@ impl Node {
         self.json(field)?.text()
     }
 
+    /// The bytes of a line that is kept as it is, if it is one: what
+    /// [`Record::of_line`](super::Record::of_line) keeps.
+    #[must_use]
+    pub fn line(&self) -> Option<Vec<u8>> {
+        let bytes = || text::from_base64(&self.text(Field::RawBytes)?);
+        self.text(Field::Text).map(String::into_bytes).or_else(bytes)
+    }
+
     /// Whether a field is a string that decodes to `text`.
     #[must_use]
     pub fn is(&self, field: Field, text: &str) -> bool {

@@ -43,6 +43,10 @@ pub struct Back<'n> {
     moved: HashMap<Json, Option<Json>>,
     /// The last node that the file shows.
     tip: Option<Json>,
+    /// The last node of the source, or what is new behind it: there a session stands that does not say
+    /// where it does.
+    end: Option<Json>,
+    says_leaf: bool,
     /// The last time that was told.
     time: Option<Json>,
     /// What was summed up abroad, and records of the file that are read as edited where another record
@@ -106,6 +110,8 @@ impl<'n> Back<'n> {
             changed,
             moved: HashMap::new(),
             tip: None,
+            end: None,
+            says_leaf: false,
             time: None,
             summed,
             bent: None,
@@ -217,7 +223,7 @@ impl<'n> Back<'n> {
         if fates.is_empty() {
             let line = fill(&template, &[]).ok_or_else(|| refused("an item is not understood"))?;
             let record = record(line)?;
-            let tree = self.home.is_some_and(|home| home.format.links());
+            let tree = self.home.is_none_or(|home| home.format.links());
             if !self.cut.takes(&record, tree) {
                 return self.put(record, false);
             }
@@ -237,12 +243,24 @@ impl<'n> Back<'n> {
             self.tail.stands_at(leaf);
             self.say(Code::ResidueAdded, "the session stands before what is new last", None);
         }
+        self.stand();
         self.say_often();
         let tail = self.tail.end(&self.asked, self.time.as_ref());
         let mut left = self.asked.left();
         left.extend(self.turned.left());
         tail.iter().chain(&left).try_for_each(|record| self.shelf.add(record))?;
         Ok(Done { shelf: self.shelf, changed: self.changed, summed: self.summed })
+    }
+
+    /// Sees to it that a session whose last node is gone stands at what is left above that, and not on
+    /// another branch that stands last now.
+    fn stand(&mut self) {
+        let says = self.says_leaf || self.kin.stands();
+        let tree = self.home.is_some_and(|home| home.version().tree);
+        let gone = self.end.as_ref().filter(|end| tree && !says && self.moved.contains_key(*end));
+        if let Some(left) = gone.map(|end| self.left_above(end)).filter(|left| !left.is_null()) {
+            self.tail.stands_at(&left);
+        }
     }
 
     /// The number of a turn of the file, or else which one it is.
@@ -264,6 +282,7 @@ impl<'n> Back<'n> {
     /// What follows a node that is gone follows what it did.
     fn move_up(&mut self, id: Option<Json>, parent: Option<&Json>) {
         if let Some(id) = id {
+            self.end = Some(id.clone());
             self.moved.insert(id, parent.filter(|parent| !parent.is_null()).cloned());
         }
     }
@@ -296,6 +315,7 @@ impl<'n> Back<'n> {
             _ => {}
         }
         if record.is_node() {
+            self.end = record.node.json(Field::Id).or(self.end.as_ref()).cloned();
             let parent = record.node.json(Field::Parent);
             let mut parent = parent.map(|parent| self.left_above(parent));
             if shown
@@ -320,6 +340,7 @@ impl<'n> Back<'n> {
         self.cut.pass(&record);
         self.cut.mend(&mut record, &|id| self.left_above(id));
         if let Some(leaf) = record.node.json(Field::Leaf).filter(|_| record.kind == Kind::Session) {
+            self.says_leaf = true;
             let leaf = self.left_above(leaf);
             record.node.set(Field::Leaf, leaf);
         }

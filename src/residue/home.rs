@@ -98,11 +98,13 @@ fn is_poorer(made: &Record, message: &Record) -> bool {
 }
 
 /// What of an edited message is not the source's any more, as `home` has it: what it says, if that
-/// came from the file, and how many tokens that took, which nobody knows.
-pub fn mend(message: &mut Record, made: &Record, says: bool, usage: bool) {
+/// came from the file, how many tokens that took, which nobody knows, and what its software looks for
+/// in every message.
+pub fn mend(message: &mut Record, made: &Record, says: bool) {
     let says = says && !is_poorer(made, message);
-    for (field, wanted) in [(Field::Content, says), (Field::Usage, usage)] {
-        if let (Some(value), true) = (made.node.get(field), wanted) {
+    for (field, value) in made.node.iter() {
+        let wanted = (field == Field::Content && says) || message.node.get(field).is_none();
+        if wanted && !OWN.contains(&field) {
             message.node.set(field, value.clone());
         }
     }

@@ -257,7 +257,7 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     let home = home(&mut items)?;
     let unsaved = unsaved::taken(now, &mut added, home, cx)?;
     let kin = Kin::of(now, &added)?;
-    if (kin.tree || kin.stands()) && !home.is_some_and(|home| home.version().tree) {
+    if (kin.tree || kin.stands()) && home.is_some_and(|home| !home.version().tree) {
         let branches = kin.abroad.is_some_and(|abroad| abroad.version().tree);
         left::behind(now, (&mut fates, &mut added), branches, cx)?;
     }
@@ -294,7 +294,7 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     Ok(Some(Merged { parts: merged, shown, changed, said: Log::default() }))
 }
 
-/// What the session comes from.
+/// What the session comes from; `None` for a stream that no format has a name for, which holds all.
 fn home(items: &mut Items) -> Result<Option<Spec>> {
     while let Some(item) = items.next()? {
         let source = item.member("is").and_then(|is| is.member(Field::Source.name()));

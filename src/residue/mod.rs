@@ -15,6 +15,7 @@
 mod align;
 mod asked;
 mod back;
+mod blocks;
 mod condensed;
 mod cut;
 mod fates;
@@ -39,6 +40,7 @@ mod tail;
 mod template;
 mod turned;
 mod unsaved;
+mod words;
 
 pub use merge::{Merged, Source, between, merge, says_the_same, strip};
 pub use note::{Trace, note};

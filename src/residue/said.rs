@@ -1,47 +1,57 @@
 //! What messages say, and how they come to say something else.
 
-use super::align::spelled;
+use super::align::shown_blocks;
+use super::blocks;
 use super::fates::named;
 use super::fill::members;
 use super::note::is_set;
 use super::print;
-use crate::context::plain;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use crate::times;
 
-/// Sees to it that a message says what the file's messages say; whether it did not.
-pub fn agree(source: &mut Record, bases: &[Record]) -> bool {
+/// What an edit does to a message that says something else than the file.
+#[derive(Default)]
+pub struct Agreed {
+    /// Whether it did.
+    pub differed: bool,
+    /// How many signatures it lost, whose words are not those that they sign any more.
+    pub unsigned: usize,
+    /// The command that it was, if it is words now.
+    pub command: Option<Value>,
+}
+
+/// Sees to it that a message says what the file's messages say.
+pub fn agree(source: &mut Record, bases: &[Record]) -> Agreed {
+    let mut agreed = Agreed::default();
     if source.kind != Kind::Message || bases.iter().any(|base| base.kind == Kind::Compaction) {
-        return false;
+        return agreed;
     }
-    let mut file = Node::default();
-    let mut blocks = Vec::new();
-    for base in bases.iter().filter(|base| base.kind == Kind::Message) {
-        match base.node.get(Field::Content) {
-            Some(Value::Nodes(nodes)) => blocks.extend(nodes.iter().cloned()),
-            Some(Value::Json(text)) if !text.is_null() => blocks.push(block::text(text.clone())),
-            _ => {}
-        }
+    let told = bases.iter().filter(|base| base.kind == Kind::Message);
+    let file: Vec<_> = told.flat_map(|base| blocks::of(base.node.get(Field::Content))).collect();
+    let own = blocks::of(source.node.get(Field::Content));
+    if said(&own) == said(&file) {
+        return agreed;
     }
-    file.set(Field::Content, blocks.clone());
-    let said = |node: &Node| {
-        let blocks =
-            plain(node, false).and_then(|node| node.nodes(Field::Content).map(<[_]>::to_vec));
-        blocks.unwrap_or_default().iter().map(spelled).collect::<Vec<_>>()
-    };
-    let mut own = Node::default();
-    source.node.get(Field::Content).into_iter().for_each(|v| own.set(Field::Content, v.clone()));
-    let differs = said(&own) != said(&file);
-    if differs {
-        source.node.set(Field::Content, blocks);
-        // Words for a command have no way back into one, so they stay words.
-        if source.node.take(Field::Bash).is_some() {
-            let role = bases.iter().find_map(|base| base.node.json(Field::Role).cloned());
-            role.into_iter().for_each(|role| source.node.set(Field::Role, role));
-        }
+    agreed.differed = true;
+    let met = blocks::met(&own, &file);
+    agreed.unsigned = met.unsigned;
+    let content = if said(&met.blocks) == said(&file) { met.blocks } else { file };
+    source.node.set(Field::Content, content);
+    // Words that are not in the shape of a command have no way back into one.
+    agreed.command = source.node.take(Field::Bash);
+    if agreed.command.is_some() {
+        let role = bases.iter().find_map(|base| base.node.json(Field::Role).cloned());
+        role.into_iter().for_each(|role| source.node.set(Field::Role, role));
     }
-    differs
+    agreed
+}
+
+/// What blocks say in any format.
+fn said(blocks: &[Node]) -> Vec<Vec<u8>> {
+    let mut node = Node::default();
+    node.set(Field::Content, blocks.to_vec());
+    shown_blocks(&node)
 }
 
 /// Gives a message another text.

@@ -43,7 +43,7 @@ impl<'s> Stage<'s> {
 
     /// What was written, to be read.
     pub fn parts(&self) -> Staged {
-        Staged { parts: self.parts.clone() }
+        Staged { parts: self.parts.clone(), shared: Vec::new() }
     }
 
     /// The same with files that sessions share, as if nothing else were in them.
@@ -52,6 +52,7 @@ impl<'s> Stage<'s> {
     /// If one cannot be made.
     pub fn whole(&mut self) -> Result<Staged> {
         let mut whole = self.parts();
+        whole.shared.extend(self.adds.iter().flatten().cloned());
         for (name, change) in &self.changes {
             let mut part = Room::within(&mut self.room, self.sink)?.part();
             part.write_all(&change(None, true)?).map_err(cannot_copy)?;
@@ -232,12 +233,14 @@ impl Sink for Stage<'_> {
 #[derive(Default)]
 pub struct Staged {
     parts: Vec<(String, Part)>,
+    /// What the parts refer to, and other sessions may, too.
+    shared: Vec<(String, Part)>,
 }
 
 impl Staged {
     /// A session of one part.
     pub fn one(part: Part) -> Self {
-        Self { parts: vec![(String::new(), part)] }
+        Self { parts: vec![(String::new(), part)], shared: Vec::new() }
     }
 }
 
@@ -260,6 +263,11 @@ impl Parts for Staged {
 
     fn keep(&mut self) -> Result<()> {
         Ok(())
+    }
+
+    fn follow(&mut self, name: &str) -> Result<Option<Box<dyn Read>>> {
+        let part = self.shared.iter().find(|(part, _)| part == name);
+        Ok(part.map(|(_, part)| Box::new(part.reading(0)) as Box<dyn Read>))
     }
 
     fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {

@@ -184,6 +184,12 @@ fn check_writable(_: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The error for an output whose place another one of the run has.
+pub fn taken(target: &Path) -> Error {
+    let message = format!("{} is another output of this run", target.display());
+    Error::request(Code::OutputTaken, message)
+}
+
 /// The error for an output whose place is taken.
 pub fn exists(target: &Path) -> Error {
     Error::request(Code::Exists, format!("{} exists", target.display()))

@@ -102,6 +102,13 @@ impl Claims {
         taken.places.insert(place)
     }
 
+    /// Whether an output has this place.
+    pub fn has(&self, path: &Path) -> bool {
+        let mut taken = self.taken();
+        let place = taken.place(path);
+        taken.places.contains(&place)
+    }
+
     /// Says that a file may be written over: an earlier run of this kind wrote it from the same
     /// input, and nobody touched it since.
     pub fn own(&self, path: &Path) {

@@ -8,6 +8,7 @@ use crate::error::{Error, Result, Torn};
 use crate::format::{Head, Parts};
 use crate::lines::BOM;
 use std::collections::HashMap;
+use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -61,6 +62,13 @@ struct Begun {
     ahead: Vec<u8>,
     /// What follows; `None` if that was all.
     rest: Option<Box<dyn Read>>,
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.parts.iter().map(|part| &part.name).collect();
+        f.debug_struct("Input").field("parts", &names).finish_non_exhaustive()
+    }
 }
 
 impl Input {

@@ -5,7 +5,7 @@
 //! flushed. Whatever happens before that leaves the target as it was.
 
 use super::check::{
-    Stands, check_in_place, check_part, check_room, check_target, is_same_file, special,
+    Stands, check_in_place, check_part, check_room, check_target, is_same_file, special, taken,
 };
 use super::claims::{Claims, is_backup_of, is_one_place, numbered};
 use super::destination::{Destination, Policy};
@@ -127,8 +127,7 @@ impl Output {
             self.claims.check(target)?;
         }
         if !self.claims.take(target) {
-            let message = format!("{} is another output of this run", target.display());
-            return Err(Error::request(Code::OutputTaken, message));
+            return Err(taken(target));
         }
         self.claimed.insert(target.to_owned());
         Ok(())
@@ -218,6 +217,9 @@ impl Output {
             return check_in_place(target).map(|()| Stands::File);
         }
         let stands = Stands::at(target);
+        if !self.claimed.contains(target) && self.claims.has(target) {
+            return Err(taken(target));
+        }
         check_target(target, stands, self.sources(), self.policy(target))?;
         self.check_special(target, stands).map(|()| stands)
     }
@@ -277,11 +279,12 @@ impl Output {
         Ok(Box::new(writer))
     }
 
-    /// The path of the main part, or of the first part that was created where that was not.
+    /// The paths of all parts that were created, the main part's first if that was.
     #[must_use]
-    pub fn path(&self) -> Option<&Path> {
-        let main = self.target().filter(|main| self.created.iter().any(|path| path == main));
-        main.or(self.created.first().map(PathBuf::as_path))
+    pub fn paths(&self) -> Vec<&Path> {
+        let mut paths: Vec<_> = self.created.iter().map(PathBuf::as_path).collect();
+        paths.sort_by_key(|path| Some(*path) != self.target());
+        paths
     }
 
     /// Whether the input is still as it was before it was read.

@@ -110,13 +110,15 @@ impl Shape {
     pub fn record(&mut self, located: &Located<Record>) {
         let Located { value: Record { kind, node }, at } = located;
         if !kind.is_node() {
+            let leaf =
+                node.json(Field::Leaf).filter(|leaf| *kind == Kind::Session && !leaf.is_null());
+            leaf.into_iter().for_each(|leaf| self.reference(leaf, false, at.line));
             return;
         }
         match node.json(Field::Id) {
             Some(id) => self.node(id, node.json(Field::Parent), at.line),
-            // What is not understood, a move of the leaf and playback may do without.
-            None if matches!(kind, Kind::Opaque | Kind::Leaf | Kind::Event) => {}
-            None => self.node_without_id(at.line),
+            None if kind.is_named() => self.node_without_id(at.line),
+            None => {}
         }
         for (field, kept) in [(Field::Target, false), (Field::FirstKept, true)] {
             if let Some(target) = node.json(field).filter(|target| !target.is_null()) {

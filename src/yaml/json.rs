@@ -18,7 +18,8 @@ pub enum Scalars {
     /// Text, whatever they look like, but for `null`.
     Text,
     /// Text for these members of the outermost mapping and what lists under them hold, else as
-    /// typed. `a/b` is the member `b` of the mapping that is the member `a`.
+    /// typed. `a/b` is the member `b` of the mapping that is the member `a`, or of each in a list
+    /// that is.
     TextOf(&'static [&'static str]),
 }
 
@@ -163,8 +164,9 @@ impl Nodes {
             What::SequenceStart(_, node) => {
                 self.beyond_json |= node.tag.is_some() || node.anchor.is_some();
                 out.push(b'[');
-                let text = open.last().is_some_and(|level| level.text);
-                open.push(Open { text, ..Open::new(false, start, node.anchor) });
+                let (text, inner) =
+                    open.last().map_or((false, None), |level| (level.text, level.inner));
+                open.push(Open { text, inner, ..Open::new(false, start, node.anchor) });
             }
             What::MappingEnd | What::SequenceEnd => {
                 if let Some(level) = open.pop() {

@@ -308,6 +308,12 @@ fn stored_outputs_are_carried_and_none_from_elsewhere() {
         assert_eq!(dir.exit(&[&there[..], &["--force"]].concat()).0, 0);
         assert_eq!(dir.exit(&[&back[..], &["--force"]].concat()).0, 0);
         assert_eq!(kept(&dir.path("back")), kept(&dir.path("home")));
+        for command in [&["convert", "-t", "codelia"][..], &["migrate"]] {
+            let _ = std::fs::remove_dir_all(dir.path("copy"));
+            assert_eq!(dir.exit(&[command, &["--out-dir", "copy", "home"]].concat()).0, 0);
+            let home = dir.path("copy").join("8f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a");
+            assert_eq!(kept(&home), kept(&dir.path("home")), "{command:?}");
+        }
     }
     // Another session's output of this name stays; a warning says so.
     dir.write("back/cache/tool-output/call_1.txt", b"another");

@@ -186,3 +186,42 @@ fn messages_that_are_null_are_no_cut() {
         assert!(cut || found.counts.contains_key(&Code::Restored), "{end}");
     }
 }
+
+#[test]
+fn values_in_members_of_a_message_keep_their_types() {
+    let dir = common::Dir::new();
+    let source = String::from_utf8(common::own("connectonion/v2/harbour")).expect("UTF-8");
+    let call = "        arguments: '{}'\n";
+    let more = "      extra_content:\n        t:\n        - 1\n        - true\n        - null\n        \
+                - 1.5\n        - '1'\n";
+    let spaced = source.replacen(call, &format!("{call}{more}"), 1).replacen(
+        "content: ok\n",
+        "content: yes\n",
+        1,
+    );
+    assert_ne!(spaced, source);
+    dir.write("a.yaml", spaced.as_bytes());
+    assert_eq!(dir.exit(&["convert", "-q", "-t", "canonical", "-o", "a.jsonl", "a.yaml"]).0, 0);
+    let stream = String::from_utf8(read(&dir.path("a.jsonl"))).expect("UTF-8");
+    assert!(stream.contains(r#""t":[1,true,null,1.5,"1"]"#), "{stream}");
+    // What is said is text, whatever it looks like.
+    assert!(
+        stream.contains(r#""text":"yes""#) || stream.contains(r#""content":"yes""#),
+        "{stream}"
+    );
+    let run = ["convert", "-q", "-t", "connectonion@3", "--out-dir", "run", "a.yaml"];
+    assert_eq!(dir.exit(&run).0, 0);
+    let run = common::files(&dir.path("run")).into_iter().find(|file| file.ends_with("run_1.yaml"));
+    let run = run.unwrap_or_else(|| common::files(&dir.path("run"))[0].clone());
+    let run = String::from_utf8(read(&run)).expect("UTF-8");
+    let t = run.find(r#""t""#).map(|at| &run[at..at + 40]);
+    assert!(
+        t.is_some_and(|t| t.replace(' ', "").starts_with(r#""t":[1,true,null,1.5,"1"]"#)),
+        "{t:?}"
+    );
+    assert_eq!(
+        dir.exit(&["convert", "-q", "-t", "connectonion@2", "-o", "b.yaml", "a.jsonl"]).0,
+        0
+    );
+    assert_eq!(read(&dir.path("b.yaml")), spaced.as_bytes());
+}

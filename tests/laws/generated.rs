@@ -3,6 +3,7 @@
 
 use super::pairs::{said, targets};
 use crate::common::{converted, options, recognise};
+use copyist::diagnostic::Code;
 use copyist::format::OnError;
 use copyist::ids::Choice;
 use proptest::prelude::*;
@@ -27,10 +28,10 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-fn entries() -> impl Strategy<Value = Vec<Entry>> {
+fn entries(kinds: u8) -> impl Strategy<Value = Vec<Entry>> {
     // Mostly the entry before, seldom another one or none.
     let back = prop_oneof![8 => Just(1usize), 1 => 2usize..5, 1 => Just(usize::MAX)];
-    let entry = (0u8..12, text(), back).prop_map(|(kind, text, back)| Entry { kind, text, back });
+    let entry = (0..kinds, text(), back).prop_map(|(kind, text, back)| Entry { kind, text, back });
     proptest::collection::vec(entry, 0..12)
 }
 
@@ -105,7 +106,7 @@ fn session(entries: &[Entry]) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn generated_sessions_come_back_from_every_format(entries in entries()) {
+    fn generated_sessions_come_back_from_every_format(entries in entries(12)) {
         let source = session(&entries);
         let keep = options(OnError::Keep, Choice::Derived);
         let (pi, _) = recognise(&source).expect("a session of pi's");
@@ -117,6 +118,87 @@ proptest! {
             let lines = String::from_utf8(source.clone()).expect("UTF-8");
             prop_assert_eq!(back, lines, "{} {:?}", to, found.counts);
             prop_assert_eq!(said(&source), said(&target), "{}", to);
+        }
+    }
+}
+
+/// A record of a stream that an importer wrote, which comes from no format.
+fn imported(entry: &Entry, n: usize) -> Value {
+    let text = &entry.text;
+    let blocks = json!([{"type": "text", "text": text}]);
+    let said = |role: &str| json!({"kind": "message", "role": role, "content": blocks});
+    let with = |mut record: Value, name: &str, value: Value| {
+        record[name] = value;
+        record
+    };
+    let before = |back: usize| format!("{:08x}", n.saturating_sub(back));
+    match entry.kind {
+        0 | 1 => said("user"),
+        2 | 3 => said("assistant"),
+        4 => with(said("user"), "excluded", json!(true)),
+        5 => with(said("assistant"), "parent_call", json!("call_1")),
+        6 => with(said("assistant"), "stop_reason", json!("aborted")),
+        7 => json!({"kind": "compaction", "summary": text, "first_kept": before(2)}),
+        8 => json!({"kind": "compaction", "summary": text, "kept": [before(1), before(3)]}),
+        9 => json!({"kind": "branch_summary", "from": before(1), "summary": text}),
+        10 => json!({"kind": "context_edit", "target": before(1),
+            "replacement": {"content": [{"type": "text", "text": text}]}}),
+        11 => json!({"kind": "context_edit", "target": before(2), "replacement": null}),
+        12 => json!({"kind": "message", "role": "bash", "bash": {"command": text, "output": text,
+            "exit_code": 0, "cancelled": false, "truncated": false}}),
+        13 => json!({"kind": "message", "role": "assistant", "content": [{"type": "tool_call",
+            "id": format!("call_{n}"), "name": "w", "arguments": {"text": text}}]}),
+        _ => json!({"kind": "message", "role": "tool", "content": [{"type": "tool_result",
+            "call": format!("call_{}", n.saturating_sub(1)), "content": blocks}]}),
+    }
+}
+
+fn stream(entries: &[Entry]) -> Vec<u8> {
+    let mut lines =
+        vec![json!({"kind": "session", "id": "generated-2", "created": "2026-01-03T08:20:55.301Z",
+            "cwd": "/w"})];
+    let first = Entry { kind: 0, text: "first".to_owned(), back: 1 };
+    for (n, entry) in std::iter::once(&first).chain(entries).enumerate() {
+        let parent = (n > 0).then(|| n - entry.back.min(n)).map(|parent| format!("{parent:08x}"));
+        let mut line = imported(entry, n);
+        line["id"] = json!(format!("{n:08x}"));
+        line["parent"] = json!(parent);
+        line["time"] = json!("2026-01-03T08:21:00.000Z");
+        lines.push(line);
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes()
+}
+
+/// The records of a stream, however their members are ordered.
+fn records(stream: &[u8]) -> Vec<Value> {
+    let lines = stream.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| serde_json::from_slice(line).expect("JSON")).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn generated_streams_of_no_format_come_back_from_every_one(entries in entries(15)) {
+        let source = stream(&entries);
+        let keep = options(OnError::Keep, Choice::Derived);
+        let (canonical, _) = recognise(&source).expect("a stream");
+        for to in &targets() {
+            let (target, told) = converted(&source, canonical, 1, to, &keep);
+            let target = target.expect("converted");
+            let Some((format, version)) = recognise(&target) else {
+                // A file of which nothing is left has no mark of its format.
+                prop_assert_eq!(said(&source), Some(Vec::new()), "{}", to);
+                continue;
+            };
+            prop_assert_eq!(said(&source), said(&target), "{}", to);
+            if told.counts.contains_key(&Code::Dropped) {
+                // Codelia's files have no room for residue where nothing is said.
+                prop_assert_eq!(said(&source), Some(Vec::new()), "{}", to);
+                continue;
+            }
+            let (back, found) = converted(&target, format, version, "canonical", &keep);
+            let back = back.expect("converted back");
+            prop_assert_eq!(records(&back), records(&source), "{} {:?}", to, found.counts);
         }
     }
 }

@@ -78,7 +78,8 @@ fn mended(
         return Ok(done);
     }
     let via = through(to);
-    let (mut shown, again) = retold(to, via, &mut made, parts, sink, cx)?;
+    let mut founded = founded(to, parts, sink, cx)?;
+    let (mut shown, again) = retold(to, via, &mut founded, parts, sink, cx)?;
     if let Some(Merged { parts: mut again, said, .. }) = again
         && let Some(done) = told(to, &mut again, said, sink, cx)?
     {
@@ -94,6 +95,29 @@ fn mended(
     let done = plainly(via.format, via.version().number, to, &mut shown, sink, cx)?;
     lost(parts, to, cx)?;
     Ok(done)
+}
+
+/// What the format makes of the stream without what is new: messages that tell of no turn where others
+/// do have no place among them. It carries nothing, for it is read as it shows itself.
+fn founded(to: Spec, parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Staged> {
+    let log = Log::default();
+    let options = Options { residue: false, compare: false, ..cx.options.clone() };
+    let quiet = Cx { options: &options, log: &log };
+    let mut tell = false;
+    for item in (canonical::FORMAT.read)(parts, &quiet)? {
+        tell |= is_said_in_a_turn(&item?.value);
+    }
+    let mut settled = rewritten(parts, sink, &quiet, &mut |record| {
+        let said = record.kind == Kind::Message && !record.node.is(Field::Role, "system");
+        !tell || !said || is_said_in_a_turn(record)
+    })?;
+    let mut stage = Stage::trial(sink);
+    written((&canonical::FORMAT, 1), to, &mut settled, &mut stage, None, &quiet)?;
+    stage.whole()
+}
+
+fn is_said_in_a_turn(record: &Record) -> bool {
+    record.kind == Kind::Message && number(record, Field::Turn).is_some()
 }
 
 /// Writes a stream if it says in the format what it says.

@@ -19,8 +19,7 @@ struct Messages;
 
 impl Context for Messages {
     fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
-        let counts = record.kind == Kind::Message && record.node.get(Field::ParentCall).is_none();
-        counts.then(|| record.clone())
+        (record.kind == Kind::Message && !record.is_aside()).then(|| record.clone())
     }
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {

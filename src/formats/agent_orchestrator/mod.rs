@@ -136,17 +136,24 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     if let Some(version) = meta::sniff(head.bytes) {
         return Some(Sniffed { confidence: Confidence::Certain, version });
     }
-    let mut first = true;
-    for line in head.lines().take(64) {
+    let called = Head::is_called(head.name, FORMAT.extensions);
+    let (mut first, mut clean) = (true, true);
+    for (i, line) in head.lines().take(64).enumerate() {
         let what = What::of(line.trim_ascii());
         let known = what.as_ref().ok().filter(|what| is_sure(**what, line));
         if let Some(shape) = known.and_then(|what| what.shape()) {
             let version = if shape == Shape::Printed { 1 } else { 2 };
-            let confidence = if first { Confidence::Certain } else { Confidence::Strong };
+            let confidence = match first {
+                _ if !clean => Confidence::Buried,
+                true => Confidence::Certain,
+                false => Confidence::Strong,
+            };
             return Some(Sniffed { confidence, version });
         }
         // Words on standard error may come first; objects of another kind may not.
         first &= what.is_err() && !line.trim_ascii().starts_with(b"{");
+        // Only its own files have those words in front: elsewhere they tell of a session.
+        clean &= called || Head::is_torn(line, i == 0, called);
     }
     None
 }

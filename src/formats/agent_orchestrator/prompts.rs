@@ -8,7 +8,7 @@ use super::line::{self, Shape};
 use super::wire::PROMPT;
 use crate::diagnostic::{Fate, Log};
 use crate::json::Json;
-use crate::record::{Field, Kind, Node, Record, Value, block as blocks};
+use crate::record::{Field, Kind, Node, Record, Value, block as blocks, is_broken};
 use crate::times;
 use jiff::Timestamp;
 
@@ -61,8 +61,8 @@ impl Prompts {
     pub fn record(&mut self, record: &Record, log: &Log, put: Put<'_>) {
         let node = &record.node;
         let is = |role| record.kind == Kind::Message && node.is(Field::Role, role);
-        let broken = ["error", "aborted"].iter().any(|why| node.is(Field::StopReason, why));
-        if node.is_true(Field::Excluded) || (is("assistant") && broken) {
+        let broken = is_broken(node);
+        if node.is_true(Field::Excluded) || (record.kind == Kind::Message && broken) {
             // What is not sent again is no part of the conversation.
             if let Some(turn) = &mut self.turn {
                 turn.broken |= broken;

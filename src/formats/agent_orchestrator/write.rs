@@ -6,7 +6,6 @@ use super::{NAME, is_name, meta, stem};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
-use crate::json::text::from_base64;
 use crate::json::{Json, without_nan};
 use crate::lines::BOM;
 use crate::mapping::Extra;
@@ -98,6 +97,10 @@ impl Writer for Pair<'_> {
             Kind::Session => self.later_session(&record.node),
             Kind::Opaque if is_line(record) && same => self.kept_line(&record.node),
             Kind::Opaque if is_line(record) => self.lost("a line that is no record"),
+            // A log is what was said to the model.
+            Kind::Message if own && record.node.is_true(Field::Excluded) => {
+                self.lost("message that is kept out of the context");
+            }
             _ if own => self.group.push(located.clone()),
             _ => {
                 let log = &mut self.log;
@@ -152,12 +155,6 @@ fn is_assistant(record: &Record) -> bool {
 /// Whether a record is a line that is no record of the source.
 fn is_line(record: &Record) -> bool {
     record.node.json(Field::Text).is_some() || record.node.json(Field::RawBytes).is_some()
-}
-
-/// The bytes of such a line.
-fn bytes_of(node: &Node) -> Vec<u8> {
-    let raw = || node.text(Field::RawBytes).and_then(|text| from_base64(&text));
-    node.text(Field::Text).map(String::into_bytes).or_else(raw).unwrap_or_default()
 }
 
 impl Pair<'_> {
@@ -246,7 +243,7 @@ impl Pair<'_> {
     }
 
     fn kept_line(&mut self, node: &Node) {
-        let bytes = bytes_of(node);
+        let bytes = node.line().unwrap_or_default();
         if node.is(Field::Layout, "meta") {
             self.unreadable = Some(bytes);
         } else {

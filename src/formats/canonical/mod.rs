@@ -4,15 +4,21 @@
 //! (`copyist schema canonical`). It is what the program sees between reading and
 //! writing, so a conversion that went wrong can be looked at, edited, and taken up again here.
 //! Blank lines mean nothing.
+//!
+//! It is also what an importer writes, with a `session` first that has no `source`, or one that is no
+//! format's. Messages may then do without identifiers (`naming.rs`), and what a model is sent of
+//! them the stream says itself (`context.rs`).
 
+mod context;
+mod naming;
 mod read;
 mod repair;
 mod write;
 
+pub use naming::named;
 pub use write::{line, line_of};
 
-use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::{
     ByteLines, Confidence, Cx, Format, Head, Plane, Sniffed, Target, Version, no_header,
 };
@@ -52,7 +58,7 @@ pub static FORMAT: Format = Format {
     plane: Some(ByteLines { check, many: None, open }),
     pieces: None,
     steps: &[],
-    context: None,
+    context: Some(context::open),
     prompt: None,
     repair: repair::repair,
     native: None,
@@ -73,26 +79,20 @@ fn check(line: &Line<'_>, _: &mut Scan) -> Result<bool> {
     read::parse(line, &Bytes::copy_from_slice(line.bytes)).map(|_| true)
 }
 
-fn open<'a>(line: &Line<'_>, target: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
+fn open<'a>(line: &Line<'_>, _: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
     if sniff(&Head { name: "", bytes: line.bytes, whole: true, encoding: None }).is_none() {
         return Err(no_header(line, "first record has no `kind`"));
     }
-    match target {
-        Target::Same | Target::Version(1) => Ok(Box::new(Copy)),
-        Target::Version(other) => {
-            let message = format!("{} has no version {other}", FORMAT.name);
-            Err(Error::request(Code::WrongVersion, message))
-        }
-    }
+    Ok(Box::new(Copy))
 }
 
-/// Reads one record from its line, without line ending.
+/// Reads one record from its line, without line ending, whoever says what it holds.
 ///
 /// # Errors
 /// If it is no record.
 pub fn record(line: &Bytes) -> Result<Record> {
     let at = Position { line: 1, ..Position::default() };
-    read::parse(&Line { bytes: line, at, terminated: true }, line)
+    read::parse_any(&Line { bytes: line, at, terminated: true }, line)
 }
 
 /// Passes each line on that was checked.

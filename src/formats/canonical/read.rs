@@ -105,15 +105,31 @@ impl From<Fault> for Problem {
 /// # Errors
 /// If it is not UTF-8, not JSON, or no record.
 pub fn parse(line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
+    let record = parse_any(line, bytes)?;
+    let is_message = record.kind == Kind::Message;
+    match misplaced_result(&record.node).filter(|_| is_message) {
+        Some(problem) => Err(bad(problem, line, 0)),
+        None => Ok(record),
+    }
+}
+
+/// The same for a record that is still being put together, so that what it holds may not fit yet who
+/// said it.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_any(line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
     utf8(line)?;
     let mut walk = Walk { cursor: Cursor::new(bytes), bytes, depth: 0 };
     walk.record().map_err(|problem| match problem {
         Problem::Json(fault) => Error::json(fault, line.bytes, line.at),
-        Problem::Record(at, message) => {
-            let found = Diagnostic::new(Code::BadRecord, message);
-            Error::damaged(found.at(line.at.plus(at)).showing(line.bytes, at))
-        }
+        Problem::Record(at, message) => bad(message, line, at),
     })
+}
+
+fn bad(message: String, line: &Line<'_>, at: usize) -> Error {
+    let found = Diagnostic::new(Code::BadRecord, message);
+    Error::damaged(found.at(line.at.plus(at)).showing(line.bytes, at))
 }
 
 /// How deep blocks may stand in blocks. Sources have one level, the blocks of a tool's answer.
@@ -249,6 +265,22 @@ impl Walk<'_> {
         self.depth -= 1;
         Ok(node)
     }
+}
+
+/// What is wrong with the results of tools in a message: formats tell one in a message of its own.
+fn misplaced_result(message: &Node) -> Option<String> {
+    let blocks = message.nodes(Field::Content).unwrap_or_default();
+    let results = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_RESULT)).count();
+    if message.is(Field::Role, "tool") {
+        let found = format!("{results} among {} blocks", blocks.len());
+        let one = results == 1 && blocks.len() == 1;
+        return (!one).then(|| {
+            format!(
+                "a message of a tool holds one block `tool_result` and nothing else, not {found}"
+            )
+        });
+    }
+    (results > 0).then(|| "a `tool_result` stands in a message of the role `tool`".to_owned())
 }
 
 /// The field that a key names.

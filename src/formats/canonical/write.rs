@@ -53,6 +53,16 @@ pub fn line(record: &Record, out: &mut Vec<u8>) {
 
 /// The same with no other fields than those that count.
 pub fn line_of(record: &Record, counts: &dyn Fn(Field) -> bool, out: &mut Vec<u8>) {
+    only(record, counts, out);
+    out.push(b'\n');
+}
+
+/// Appends one record as an object.
+pub fn object_of(record: &Record, out: &mut Vec<u8>) {
+    only(record, &|_| true, out);
+}
+
+fn only(record: &Record, counts: &dyn Fn(Field) -> bool, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"kind\":\"");
     out.extend_from_slice(record.kind.name().as_bytes());
     out.push(b'"');
@@ -60,7 +70,7 @@ pub fn line_of(record: &Record, counts: &dyn Fn(Field) -> bool, out: &mut Vec<u8
         out.push(b',');
         member(field, value, out);
     }
-    out.extend_from_slice(b"}\n");
+    out.push(b'}');
 }
 
 fn member(field: Field, value: &Value, out: &mut Vec<u8>) {

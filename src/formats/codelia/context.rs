@@ -20,7 +20,7 @@ struct Messages;
 
 impl Context for Messages {
     fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
-        (record.kind == Kind::Message).then(|| record.clone())
+        (record.kind == Kind::Message && !record.is_aside()).then(|| record.clone())
     }
 
     fn summary(&self, message: &Record) -> Option<Json> {

@@ -17,7 +17,7 @@ use crate::frame::Pen;
 use crate::json::Json;
 use crate::json::text::is_simple;
 use crate::position::Located;
-use crate::record::{Called, Field, Kind, Node, Record, Value, block};
+use crate::record::{Called, Field, Kind, Node, Record, Value, block, is_broken};
 use crate::times;
 use told::Told;
 
@@ -338,9 +338,7 @@ fn is_null(value: &Value) -> bool {
 /// Whether a message was sent again by the software that it comes from: not what was broken off, and
 /// not what a person kept out.
 fn is_sent(node: &Node) -> bool {
-    let broken = ["error", "aborted"].iter().any(|why| node.is(Field::StopReason, why));
-    let unsaid = broken && node.is(Field::Role, "assistant");
-    !unsaid && !node.is_true(Field::Excluded)
+    !is_broken(node) && !node.is_true(Field::Excluded)
 }
 
 /// A thought as a message of its own.

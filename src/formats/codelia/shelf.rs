@@ -72,16 +72,22 @@ impl Shelf {
     }
 
     /// The numbers of the values on the path from one to another, both included; `None` if none leads
-    /// there.
+    /// there. Where somebody took one of the two out of a stream, the path is what is left of it.
     #[must_use]
     pub fn path(&self, first: &Json, last: &Json) -> Option<Vec<u32>> {
-        let (first, last) = (self.number(first)?, self.number(last)?);
-        let mut numbers = vec![last];
-        let mut at = last;
-        while at != first {
+        let (first, last) = (self.number(first), self.number(last));
+        if first.is_none() && last.is_none() {
+            return None;
+        }
+        let mut at = last.or(self.last)?;
+        let mut numbers = vec![at];
+        while Some(at) != first {
             let before = self.places.get(at as usize).and_then(|place| place.before);
             // What stands before a message was put there before it, so this ends.
-            at = before.filter(|before| *before < at)?;
+            at = match before.filter(|before| *before < at) {
+                None if first.is_none() => break,
+                before => before?,
+            };
             numbers.push(at);
         }
         numbers.reverse();

@@ -4,7 +4,7 @@ mod stored;
 
 use super::input;
 use super::names::run_part;
-use super::read::written;
+use super::read::{SHARED, written};
 use super::resolve::{Headers, Sources};
 use super::survey::fill;
 use super::wire::{self, Type, joined};
@@ -44,6 +44,18 @@ pub fn open_whole<'a>(
     Ok(Box::new(Run::new(None, Some(sink), sources, version, cx)))
 }
 
+/// What the first session record says beside what the first header says.
+const HELD: &[Field] = &[
+    Field::Source,
+    Field::Id,
+    Field::IdMade,
+    Field::Updated,
+    Field::Eol,
+    Field::File,
+    Field::Layout,
+    Field::Leaf,
+];
+
 struct Run<'a> {
     /// The part that is written.
     pen: Option<Pen>,
@@ -65,6 +77,8 @@ struct Run<'a> {
     stored: bool,
     /// The header of the run.
     header: Node,
+    /// When the last line was written that says so.
+    time: Option<Json>,
     /// The line that is written once the messages are there that stand behind its record.
     waiting: Option<Located<Record>>,
 }
@@ -132,6 +146,7 @@ impl<'a> Run<'a> {
             begun: false,
             stored: false,
             header: Node::default(),
+            time: None,
             waiting: None,
         }
     }
@@ -151,12 +166,18 @@ impl Run<'_> {
             self.id = node.json(Field::Id).filter(|_| !node.is_true(Field::IdMade)).cloned();
             self.updated = node.json(Field::Updated).cloned();
             self.headers.session(node);
+            self.losses(node, |field| HELD.contains(&field) || SHARED.contains(&field));
             return Ok(());
         }
-        for field in node.fields().filter(|field| !matches!(field, Field::File | Field::Leaf)) {
+        self.losses(node, |field| matches!(field, Field::File | Field::Leaf));
+        Ok(())
+    }
+
+    /// Counts the fields of a session record that have no place.
+    fn losses(&self, node: &Node, is_held: impl Fn(Field) -> bool) {
+        for field in node.fields().filter(|field| !is_held(*field)) {
             self.cx.log.count(Fate::Dropped, &format!("session.{}", field.name()));
         }
-        Ok(())
     }
 
     /// Begins a part of a whole session; of one file there is only the one.
@@ -234,6 +255,7 @@ impl Run<'_> {
         let mut node = node.clone();
         if of.wire == "header" {
             self.begin(&mut node);
+            self.time = node.json(Field::Created).cloned();
             return Ok((node, None));
         }
         let fields =
@@ -244,6 +266,8 @@ impl Run<'_> {
             }
         }
         let references = node.json(Field::Messages).cloned();
+        let alone = references.as_ref().is_some_and(|list| list.elements().next().is_none());
+        self.stamp(&mut node, alone);
         if of.kind == Kind::Request && !self.sources.tools(&mut node)? {
             self.missing(1, at);
         }
@@ -253,6 +277,7 @@ impl Run<'_> {
         };
         let found = self.sources.messages(&references)?;
         self.missing(found.missing, at);
+        self.stamp(&mut node, found.missing > 0);
         let said = match (of.wire, found.messages.first()) {
             ("run.start", Some(message)) => input::of_message(message),
             ("tool.output", Some(message)) => {
@@ -263,6 +288,15 @@ impl Run<'_> {
             _ => None,
         };
         Ok((node, said))
+    }
+
+    /// Notes when a line was written. One that had its time from a message that was taken out of the
+    /// stream is of the time of the line before it.
+    fn stamp(&mut self, node: &mut Node, alone: bool) {
+        if let (None, Some(time), true) = (node.json(Field::Time), &self.time, alone) {
+            node.set(Field::Time, time.clone());
+        }
+        self.time = node.json(Field::Time).or(self.time.as_ref()).cloned();
     }
 
     /// A run begins: its header has what the session record says, if it is the first.

@@ -31,8 +31,7 @@ impl Context for Messages {
     }
 
     fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
-        let sent = record.kind == Kind::Message && !record.node.is_true(Field::Excluded);
-        sent.then(|| record.clone())
+        (record.kind == Kind::Message && !record.is_aside()).then(|| record.clone())
     }
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {

@@ -24,6 +24,22 @@ const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
 /// Where calls of tools come without a text, and the text is not left out but `null`.
 const NULL: Json = Json::constant("\"null\"");
 
+/// What is text even where a person wrote it without quotes. Anything else is what YAML makes of it.
+pub const TEXTS: &[&str] = &[
+    "role",
+    "content",
+    "content/type",
+    "content/text",
+    "content/image_url/url",
+    "name",
+    "id",
+    "tool_call_id",
+    "tool_calls/id",
+    "tool_calls/type",
+    "tool_calls/function/name",
+    "tool_calls/function/arguments",
+];
+
 /// Parts of a content that is a list.
 const PARTS: &[BlockType] =
     &[BlockType { wire: "text", name: block::TEXT, rows: &[row("text", Field::Text)] }];
@@ -204,8 +220,9 @@ pub fn write(record: &Record, spacing: Spacing, own: bool, out: &mut Vec<u8>) ->
         data.into_iter().for_each(|data| out.extend_from_slice(data.as_bytes()));
         return data.is_some();
     }
-    // What its source keeps from the model has no place among what is sent to one.
-    let apart = !own && node.is_true(Field::Excluded);
+    // What is kept from the model has no place among what is sent to one; of the system's words its
+    // own files tell by their lists.
+    let apart = record.is_aside() && !(own && node.is(Field::Role, "system"));
     let role = node.json(Field::Role).filter(|_| record.kind == Kind::Message && !apart);
     let role = role.filter(|role| ROLES.iter().any(|known| text::is(role.as_bytes(), known)));
     let Some(role) = role else { return false };

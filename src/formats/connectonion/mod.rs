@@ -160,8 +160,27 @@ impl Made {
 }
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
-    let (confidence, made) = made(&head.text(), head.whole)?;
+    let text = head.text();
+    let (confidence, made) = made(&text, head.whole)?;
+    let clean = begins_as_one(&text, Head::is_called(head.name, FORMAT.extensions));
+    let confidence = if clean { confidence } else { Confidence::Buried };
     Some(Sniffed { confidence, version: made.version() })
+}
+
+/// Whether the beginning of a file, which is `called` as YAML is or not, is a member of a session,
+/// or what is left of one. A manual that shows a session begins otherwise.
+fn begins_as_one(head: &str, called: bool) -> bool {
+    let blank = |c: char| c == '\0' || c == '\n' || c == '\r';
+    let mut lines = head.trim_start_matches(blank).lines();
+    let meant = |line: &&str| !line.trim().is_empty();
+    // A heading of Markdown looks like a comment, and what is set off at its top like a document.
+    let aside = |line: &&str| called && (line.starts_with(['#', '%']) || line.starts_with("---"));
+    let Some(line) = lines.find(|line| meant(line) && !aside(line)) else { return called };
+    let key = line.split_once(':').map_or(line, |(key, _)| key).trim();
+    if !called {
+        return file::is_known(key) || run::is_known(key);
+    }
+    !key.contains(' ') || line.starts_with([' ', '-', '\t'])
 }
 
 /// What the file is that begins so.

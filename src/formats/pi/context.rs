@@ -1,12 +1,12 @@
 //! What pi sends to a model: the messages on the path to the leaf, after compactions and edits.
 //!
-//! Source: `buildSessionContext` of pi's `session-manager.ts`, the rules of release 1.5.2. Earlier
+//! Which messages that are is decided in `crate::sent`, by the rules of release 1.5.2. Earlier
 //! releases differ in three ways only: they know no context edits, no system messages, and leave
 //! `content: null` as it is.
 
 use super::version::NEWEST;
 use super::wire::BLOCKS;
-use super::{sent, write};
+use super::write;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::Context;
@@ -14,7 +14,7 @@ use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, Row, blocks, row};
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block};
-use std::collections::HashMap;
+use crate::sent::{self, Chosen};
 
 /// Begins a context.
 #[must_use]
@@ -26,18 +26,15 @@ pub fn open(_session: &Record) -> Box<dyn Context> {
 struct Building {
     level: Option<Json>,
     model: Option<(Option<Json>, Option<Json>)>,
-    /// The last compaction, and the positions of itself and of the first entry that it keeps.
-    compaction: Option<(u32, Node)>,
-    first_kept: Option<u32>,
+    chosen: Chosen,
     /// Whether a message was sent.
     began: bool,
-    /// Edits by the decoded identifier of what they edit; the last one counts.
-    edits: HashMap<String, (u32, Node)>,
 }
 
 impl Context for Building {
     fn look(&mut self, position: u32, located: &Located<Record>) -> Result<()> {
         let Record { kind, node } = &located.value;
+        self.chosen.look(position, &located.value);
         let own = |field| node.json(field).cloned();
         match kind {
             Kind::ThinkingChange => self.level = own(Field::Level),
@@ -49,12 +46,6 @@ impl Context for Building {
             Kind::Message if node.is(Field::Role, "assistant") => {
                 self.model = Some((own(Field::Provider), own(Field::Model)));
             }
-            Kind::Compaction => self.compaction = Some((position, node.clone())),
-            Kind::ContextEdit => {
-                if let Some(target) = node.text(Field::Target) {
-                    self.edits.insert(target, (position, node.clone()));
-                }
-            }
             Kind::Opaque if node.is(Field::Type, "message") => {
                 let found = Diagnostic::new(Code::NoMessage, Code::NoMessage.title());
                 return Err(Error::unfit(found.at(located.at)));
@@ -65,11 +56,7 @@ impl Context for Building {
     }
 
     fn begin(&mut self, place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
-        let Some((position, node)) = &self.compaction else { return Vec::new() };
-        let kept = node.json(Field::FirstKept).and_then(place);
-        self.first_kept = kept.filter(|kept| kept < position);
-        let (first, position) = (self.first_kept, *position);
-        self.edits.retain(|_, (edit, _)| counts(first, position, *edit));
+        let Some(node) = self.chosen.compaction(place) else { return Vec::new() };
         let system = node.node(Field::SystemMessage).map(|system| {
             let mut node = system.clone();
             if let Some(Value::Json(extra)) = node.take(Field::Extra) {
@@ -79,35 +66,20 @@ impl Context for Building {
             }
             Record { kind: Kind::Message, node }
         });
-        let summary = Record { kind: Kind::Compaction, node: node.clone() };
+        let summary = Record { kind: Kind::Compaction, node };
         system.into_iter().chain([summary]).collect()
     }
 
     fn message(&mut self, position: u32, record: &Record) -> Option<Record> {
-        let node = &record.node;
-        if let Some((compaction, _)) = &self.compaction {
-            let system = node.is(Field::Role, "system") && position < *compaction;
-            if system || !counts(self.first_kept, *compaction, position) {
-                return None;
-            }
+        let mut chosen = self.chosen.message(position, record)?;
+        if chosen.kind == Kind::Message && !is_custom_entry(&chosen.node) {
+            complete(&mut chosen.node);
         }
-        let node = match record.kind {
-            Kind::Message => {
-                let edited = self.instead(node)?;
-                let node = edited.as_ref().unwrap_or(node);
-                if is_custom_entry(node) { node.clone() } else { with_content(node) }
-            }
-            Kind::BranchSummary if node.text(Field::Summary).is_some_and(|s| !s.is_empty()) => {
-                node.clone()
-            }
-            _ => return None,
-        };
-        Some(Record { kind: record.kind, node })
+        Some(chosen)
     }
 
     fn edited(&self, record: &Record) -> Option<Record> {
-        let node = self.instead(&record.node)?.unwrap_or_else(|| record.node.clone());
-        Some(Record { kind: record.kind, node })
+        self.chosen.edited(record)
     }
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {
@@ -169,27 +141,8 @@ fn is_custom_entry(node: &Node) -> bool {
     node.is(Field::Subtype, "custom_message")
 }
 
-/// Whether a node is in the context of a compaction: kept by it, or behind it.
-fn counts(first_kept: Option<u32>, compaction: u32, position: u32) -> bool {
-    position > compaction
-        || (position < compaction && first_kept.is_some_and(|first| position >= first))
-}
-
-impl Building {
-    /// The message as an edit left it; `None` if the edit left it out, `Some(None)` without one.
-    fn instead(&self, node: &Node) -> Option<Option<Node>> {
-        let edit = node.text(Field::Id).and_then(|id| self.edits.get(&id));
-        let Some((_, edit)) = edit else { return Some(None) };
-        let replacement = edit.node(Field::Replacement)?;
-        let mut edited = node.clone();
-        block::replace(&mut edited, replacement);
-        Some(Some(edited))
-    }
-}
-
-/// The message with `content: null` as pi reads it: nothing was said.
-fn with_content(node: &Node) -> Node {
-    let mut node = node.clone();
+/// Reads `content: null` as pi does: nothing was said.
+fn complete(node: &mut Node) {
     let empty = if node.is(Field::Role, "system") {
         Value::Json(Json::constant("\"\""))
     } else {
@@ -207,7 +160,6 @@ fn with_content(node: &Node) -> Node {
         }
         _ => {}
     }
-    node
 }
 
 /// The entry's time as JavaScript's `Date.parse` gives it; `null` for what is no ISO time.

@@ -22,8 +22,10 @@ pub struct Foreign {
     last: Option<Json>,
     /// Where the session stands, if it says so.
     leaf: Option<Json>,
-    /// Entries that have no place in pi's files, and what they follow.
+    /// Entries that have no place in pi's files, and those that stand beside the conversation; and what
+    /// each of them follows.
     left_out: HashMap<Json, Json>,
+    beside: HashMap<Json, Json>,
 }
 
 const UNKNOWN: Json = Json::constant("\"unknown\"");
@@ -47,6 +49,7 @@ impl Foreign {
             last: None,
             leaf: session.json(Field::Leaf).cloned(),
             left_out: HashMap::new(),
+            beside: HashMap::new(),
         }
     }
 
@@ -61,18 +64,48 @@ impl Foreign {
     /// An entry was left out: what follows it follows what it does.
     pub fn left_out(&mut self, entry: &Node) {
         let Some(id) = entry.json(Field::Id) else { return };
-        let parent = entry.json(Field::Parent).cloned().unwrap_or(Json::constant("null"));
-        self.left_out.insert(id.clone(), parent);
+        self.left_out.insert(id.clone(), parent_of(entry));
     }
 
-    /// This entry, or the nearest one above it that was not left out.
-    fn written_above<'s>(&'s self, mut id: &'s Json) -> &'s Json {
+    /// This entry, or the nearest one above it that pi's file has; of the conversation, if that is
+    /// asked for.
+    fn written_above<'s>(&'s self, mut id: &'s Json, conversation: bool) -> &'s Json {
+        let beside = |id| self.beside.get(id).filter(|_| conversation);
         // No way up is longer, unless it leads in a circle.
-        for _ in 0..self.left_out.len() {
-            let Some(parent) = self.left_out.get(id) else { break };
+        for _ in 0..self.left_out.len() + self.beside.len() {
+            let Some(parent) = self.left_out.get(id).or_else(|| beside(id)) else { break };
             id = parent;
         }
         id
+    }
+
+    /// Whether an entry stands elsewhere in pi's file than in the session.
+    #[must_use]
+    pub fn moves(&self, record: &Record) -> bool {
+        record.is_aside() || !self.beside.is_empty()
+    }
+
+    /// Gives an entry its place. pi sends all messages that lead to where it stands: those that no
+    /// model hears of stand beside them, and what follows them follows what they do.
+    pub fn link(&mut self, record: &mut Record) {
+        let (aside, node) = (record.is_aside(), &mut record.node);
+        if let Some(parent) = node.json(Field::Parent).cloned() {
+            node.set(Field::Parent, self.written_above(&parent, !aside).clone());
+        }
+        if let Some(id) = node.json(Field::Id).filter(|_| aside) {
+            self.beside.insert(id.clone(), parent_of(node));
+        }
+    }
+
+    /// A record with an identifier, behind the last entry of the conversation.
+    #[must_use]
+    pub fn named(&self, mut record: Record) -> Record {
+        let last = self.last.as_ref().map(|last| self.written_above(last, true).clone());
+        let after = self.last.as_ref().map(Json::as_bytes).unwrap_or_default();
+        let id = format!("{:08x}", hash(&[after, b" next"].concat()) >> 32);
+        record.node.set(Field::Id, Json::string(&id));
+        record.node.set(Field::Parent, last.unwrap_or(Json::constant("null")));
+        record
     }
 
     /// The session stands at this entry.
@@ -84,8 +117,10 @@ impl Foreign {
     /// the one that the session stands at. `None` if that is the last one, or none.
     #[must_use]
     pub fn stand(&mut self) -> Option<Record> {
-        let leaf = self.leaf.as_ref().map(|leaf| self.written_above(leaf));
-        let leaf = leaf.filter(|leaf| self.last.as_ref() != Some(leaf))?;
+        let leaf = self.written_above(self.leaf.as_ref().or(self.last.as_ref())?, true);
+        if self.last.as_ref() == Some(leaf) {
+            return None;
+        }
         if !self.entries.contains(&hash(leaf.as_bytes())) {
             return None;
         }
@@ -110,9 +145,6 @@ impl Foreign {
         let told = node.json(Field::Time).and_then(times::read);
         self.time = told.unwrap_or_else(|| times::after(self.time));
         node.set(Field::Time, Json::string(&times::with_millis(self.time)));
-        if let Some(parent) = node.json(Field::Parent).cloned() {
-            node.set(Field::Parent, self.written_above(&parent).clone());
-        }
         if record.kind != Kind::Message {
             return;
         }
@@ -177,6 +209,10 @@ impl Foreign {
             result.set(Field::Content, vec![block::text(text)]);
         }
     }
+}
+
+fn parent_of(entry: &Node) -> Json {
+    entry.json(Field::Parent).cloned().unwrap_or(Json::constant("null"))
 }
 
 /// Gives a thought a text: pi takes that for granted, and has its own for what nobody may read

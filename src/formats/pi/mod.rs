@@ -23,11 +23,11 @@
 mod carrier;
 mod context;
 mod foreign;
+mod kept;
 mod lineage;
 mod read;
 mod reader;
 mod repair;
-mod sent;
 mod steps;
 mod version;
 mod wire;
@@ -150,30 +150,67 @@ fn plain(text: &str, longest: usize, spelled: fn(char) -> char) -> String {
 
 /// The first object is a header; or a header, or lines that could be entries, stand further on.
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
-    let mut entries = 0;
-    for (i, line) in head.lines().take(16).enumerate() {
-        let named = |name: &str| {
-            let needle = format!("\"{name}\"");
-            memchr::memmem::find(line, needle.as_bytes()).is_some()
-        };
+    let called = Head::is_called(head.name, FORMAT.extensions);
+    // Whether nothing but entries, and what a crash leaves of records, stood there so far.
+    let (mut messages, mut known, mut clean) = (0, 0, true);
+    let placed = |clean, confidence| if clean { confidence } else { Confidence::Buried };
+    for (i, line) in head.lines().take(SNIFFED).enumerate() {
         match Scan::of(line) {
             Ok(Some(scan)) if scan.is(line, "session") => {
+                if !is_header(&scan, line) && !head.lines().take(SNIFFED).any(is_entry) {
+                    return None;
+                }
                 let id = scan.id.and_then(|id| text::decode(id.value.of(line)));
-                if id.is_none() || (i > 0 && entries == i) {
-                    return Some(Sniffed { confidence: Confidence::Strong, version: 3 });
+                if id.is_none() || (i > 0 && messages == i) {
+                    let confidence = placed(clean, Confidence::Strong);
+                    return Some(Sniffed { confidence, version: 3 });
                 }
                 let version = scan.version.map(|version| version.value.of(line));
                 let version = version::Named::of(version).read_as();
-                let confidence = if i == 0 { Confidence::Certain } else { Confidence::Strong };
-                return Some(Sniffed { confidence, version });
+                let sure = if i == 0 { Confidence::Certain } else { Confidence::Strong };
+                return Some(Sniffed { confidence: placed(clean, sure), version });
             }
-            Ok(Some(scan)) if scan.is(line, "message") && named("role") => entries += 1,
             // A header longer than the head, or torn.
             Err(_) if i == 0 && line.starts_with(b"{\"type\":\"session\"") => {
                 return Some(Sniffed { confidence: Confidence::Strong, version: 1 });
             }
-            _ => {}
+            Ok(_) if is_entry(line) => {
+                known += 1;
+                messages += usize::from(is_message(line));
+            }
+            found => {
+                let torn = found.is_err() && Head::is_torn(line, i == 0, called);
+                clean &= known > 0 || torn;
+            }
         }
     }
-    (entries > 0).then_some(Sniffed { confidence: Confidence::Weak, version: 3 })
+    let confidence = placed(clean, Confidence::Weak);
+    (messages > 0).then_some(Sniffed { confidence, version: 3 })
+}
+
+/// So many lines are looked at.
+const SNIFFED: usize = 16;
+
+/// Whether a line of type `session` has what every release of pi gave its headers. Logs of other
+/// programs have lines of that type, too; one that tells nothing else may be anybody's.
+fn is_header(scan: &Scan, line: &[u8]) -> bool {
+    scan.version.is_some() || holds(line, "cwd") || scan.members <= 2
+}
+
+/// Whether a line is one of the entries that pi writes.
+fn is_entry(line: &[u8]) -> bool {
+    let Ok(Some(scan)) = Scan::of(line) else { return false };
+    if scan.is(line, "message") {
+        return holds(line, "role");
+    }
+    scan.time.is_some() && wire::ENTRIES.iter().any(|entry| scan.is(line, entry.wire))
+}
+
+fn is_message(line: &[u8]) -> bool {
+    Scan::of(line).is_ok_and(|scan| scan.is_some_and(|scan| scan.is(line, "message")))
+}
+
+/// Whether a line seems to have a member of this name somewhere.
+fn holds(line: &[u8], name: &str) -> bool {
+    memchr::memmem::find(line, format!("\"{name}\"").as_bytes()).is_some()
 }

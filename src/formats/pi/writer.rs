@@ -4,13 +4,13 @@ use super::foreign::Foreign;
 use super::lineage::Lineage;
 use super::version::TREE;
 use super::wire::{self, BLOCKS};
-use super::{NAME, read, write};
+use super::{NAME, kept, read, write};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::ids::hash;
 use crate::json::Json;
-use crate::json::text::{self, from_base64};
+use crate::json::text;
 use crate::lines::BOM;
 use crate::mapping::{can_write, without};
 use crate::position::{Located, Position};
@@ -100,12 +100,18 @@ impl Writer for Entries<'_> {
         let foreign = self.session.as_ref().is_some_and(|session| !session.own);
         match record.kind {
             Kind::Session => self.session_record(located)?,
-            // What is no node there is no entry here: one without an identifier hides the others.
+            // An entry without an identifier hides the others.
+            kind if foreign && kind.is_named() && !record.is_node() => {
+                let session = self.session.as_mut();
+                let value = session.map(|session| session.foreign.named(record.clone()));
+                value.map_or(Ok(()), |value| self.entry(&Located { value, at: located.at }))?;
+            }
+            // What is no node there is no entry here.
             Kind::Opaque if foreign => self.leave_out(record),
             kind if !record.is_node() && (foreign || !self.version.kinds.contains(&kind)) => {
                 self.cx.log.count(Fate::Dropped, kind.name());
             }
-            _ if is_line(record) => self.kept_line(&record.node),
+            _ if kept::is_line(record) => self.kept_line(record),
             _ => self.entry(located)?,
         }
         if self.out.len() >= CHUNK {
@@ -125,12 +131,6 @@ impl Writer for Entries<'_> {
         self.flush()?;
         self.to.flush().map_err(|error| Error::io("cannot write", error))
     }
-}
-
-/// Whether a record is a line that is no record of the source: blank, or damaged.
-fn is_line(record: &Record) -> bool {
-    record.kind == Kind::Opaque
-        && (record.node.json(Field::Text).is_some() || record.node.json(Field::RawBytes).is_some())
 }
 
 impl Entries<'_> {
@@ -161,12 +161,13 @@ impl Entries<'_> {
         self.entry(&Located { value, at: Position::default() })
     }
 
-    fn kept_line(&mut self, node: &Node) {
-        self.begin_line(node);
-        if let Some(text) = node.text(Field::Text) {
-            self.out.extend_from_slice(text.as_bytes());
-        } else if let Some(bytes) = node.text(Field::RawBytes).and_then(|t| from_base64(&t)) {
-            self.out.extend_from_slice(&bytes);
+    fn kept_line(&mut self, record: &Record) {
+        match kept::line_of(&record.node, self.session.is_some()) {
+            Some(line) => {
+                self.begin_line(&record.node);
+                self.out.extend_from_slice(&line);
+            }
+            None => self.leave_out(record),
         }
     }
 
@@ -240,14 +241,21 @@ impl Entries<'_> {
             return Err(no_session(located.at));
         };
         let same = session.same;
-        let mut plain = (!session.own).then(|| self.adapted(record));
+        let mut plain = match session.own {
+            true => session.foreign.moves(record).then(|| record.clone()),
+            false => Some(self.adapted(record)),
+        };
         if let (Some(plain), Some(session)) = (&mut plain, &mut self.session) {
-            session.foreign.complete(plain);
+            session.foreign.link(plain);
+            if !session.own {
+                session.foreign.complete(plain);
+            }
         }
         let record = plain.as_ref().unwrap_or(record);
         let unnamed = if same { None } else { self.without_index(record) };
         let record = unnamed.as_ref().unwrap_or(record);
-        if !same && !self.holds(record) {
+        // A list has no place beside the conversation.
+        if (!same && !self.holds(record)) || (record.is_aside() && !self.version.tree) {
             self.leave_out(record);
             return Ok(());
         }

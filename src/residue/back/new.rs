@@ -252,6 +252,7 @@ impl Back<'_> {
         if !self.asked.native {
             self.tail.said(record.kind, &id);
         }
+        self.end = Some(id.clone());
         let before = self.tip.replace(id.clone());
         let parent = before.clone().unwrap_or(Json::constant("null"));
         if !self.kin.tree {

@@ -5,14 +5,15 @@ use super::{Back, line, record};
 use crate::diagnostic::{self, Code};
 use crate::error::Result;
 use crate::json::Json;
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::{Field, Kind, Node, Record, Value};
 use crate::residue::align::Tag;
 use crate::residue::fates::Fate;
 use crate::residue::fill::{fill, fill_rest, members};
 use crate::residue::home::{at_home, mend};
 use crate::residue::pack::refused;
-use crate::residue::said::{Answer, agree, edits, respelled};
+use crate::residue::said::{Agreed, Answer, agree, edits, respelled};
 use crate::residue::share::{self, Part};
+use crate::residue::words::heard;
 use crate::times;
 
 impl Back<'_> {
@@ -118,17 +119,43 @@ impl Back<'_> {
             own.into_iter().for_each(|time| source.node.set(Field::Time, time));
             self.date(&mut source.node, None);
         }
-        let counted = source.node.get(Field::Usage).is_some();
         for field in [Field::Usage, Field::Raw, Field::RawBytes] {
             source.node.take(field);
         }
-        let says = agree(&mut source, &bases);
-        self.mend(&mut source, says || !whole, counted);
+        let says = self.agree(&mut source, &bases, last);
+        self.mend(&mut source, says || !whole);
         self.answer = Answer::of(item, &bases);
         self.homeless(item, base, &source, last);
         self.edited(&source, last, &edits);
         self.changed = true;
         self.put(source, true)
+    }
+
+    /// Sees to it that a record says what the file's records say; whether it did not, and what went.
+    fn agree(&self, source: &mut Record, bases: &[Record], number: u32) -> bool {
+        if self.home.is_some_and(|home| heard(source, bases, home)) {
+            return false;
+        }
+        let Agreed { differed, unsigned, command } = agree(source, bases);
+        (0..unsigned).for_each(|_| self.drop("message.content.*.signature"));
+        if unsigned > 0 {
+            let message = "a signature signs words that were edited, and is left out";
+            self.say(Code::Dropped, message, Some(number));
+        }
+        if let Some(Value::Node(command)) = command {
+            let fields: Vec<_> = command.fields().map(Field::name).collect();
+            fields.iter().for_each(|name| self.drop(&format!("message.bash.{name}")));
+            let message = format!(
+                "the words of a command were edited so that it is none any more; its {} are lost",
+                fields.join(", ")
+            );
+            self.say(Code::Dropped, &message, Some(number));
+        }
+        differed
+    }
+
+    fn drop(&self, path: &str) {
+        self.cx.log.count(diagnostic::Fate::Dropped, path);
     }
 
     /// Says what the head of a fork does not tell that its session's did, where nothing else does.
@@ -162,14 +189,14 @@ impl Back<'_> {
     }
 
     /// Sees to it that the source's software finds in an edited message what it looks for.
-    fn mend(&self, source: &mut Record, says: bool, counted: bool) {
+    fn mend(&self, source: &mut Record, says: bool) {
         if !self.retold.tells(source) {
             source.node.take(Field::Synthesized);
         }
-        let home = self.home.filter(|_| source.kind == Kind::Message && (says || counted));
+        let home = self.home.filter(|_| source.kind == Kind::Message);
         if let [made] = home.map(|home| at_home(home, None, source)).unwrap_or_default().as_slice()
         {
-            mend(source, made, says, counted);
+            mend(source, made, says);
         }
     }
 

@@ -47,7 +47,7 @@ mod write;
 
 pub use dated::open as open_dated_writer;
 pub use read::{open, pieces};
-pub use sniff::shape;
+pub use sniff::{is_known, shape};
 pub use top::{AUTHORED, DATED, INDEX, KEYED, Lists, Shape, put};
 pub use turn::{earlier_runs, said};
 pub use write::open as open_writer;

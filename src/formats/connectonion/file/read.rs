@@ -477,7 +477,7 @@ impl Records<'_> {
     fn message(&mut self, event: Event, turn: Turn) -> Result<()> {
         let at = event.at;
         let gap = self.gap(at, Before::Message(turn.number), 1);
-        let json = self.json(event, Scalars::Text)?;
+        let json = self.json(event, Scalars::TextOf(message::TEXTS))?;
         let mut record = message::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         message::say_opaque(&record, at, self.cx);
         if !turn.begun && !record.node.is(Field::Role, "user") {

@@ -3,6 +3,23 @@
 use super::top::{AUTHORED, DATED, INDEX, KEYED, Shape};
 use crate::yaml::read::{Events, Limits, What};
 
+/// Members of which every release wrote one before the turns, besides the name and the time of the
+/// beginning, which files of other programs have, too.
+const TOLD: [&str; 7] =
+    ["timestamp", "updated", "session_id", "total_cost", "total_tokens", "runs", "model"];
+
+/// Whether a member is one that such files begin with, also with their members sorted by name.
+#[must_use]
+pub fn is_known(name: &str) -> bool {
+    TOLD.contains(&name)
+        || ["name", "created", "turns", "expected", "messages", "system_prompt"].contains(&name)
+}
+
+/// Whether a line tells what was asked in a turn, however it is laid out.
+fn asks(line: &str) -> bool {
+    line.trim_start_matches([' ', '-', '[', '{', '"', '\'']).starts_with("input")
+}
+
 /// What the file that begins so is made of; `None` if it is no such file.
 #[must_use]
 pub fn shape(head: &str) -> Option<&'static Shape> {
@@ -35,6 +52,9 @@ pub fn shape(head: &str) -> Option<&'static Shape> {
         return Some(&INDEX);
     }
     if !begins("turns") {
+        return None;
+    }
+    if prompt.is_none() && !TOLD.iter().any(|key| begins(key)) && !head.lines().any(asks) {
         return None;
     }
     let dated = (begins("timestamp") && !begins("created")) || has_lists(head);

@@ -269,6 +269,18 @@ impl Shape {
     }
 }
 
+/// Takes the prompt from the top if a later session record has one: a file has one, and what comes
+/// later counts. Says whether there was any; one that said something else is counted.
+pub fn superseded(top: &mut Node, later: &Node, log: &Log) -> bool {
+    let Some(now) = later.get(Field::SystemPrompt) else { return false };
+    let Some(before) = top.take(Field::SystemPrompt) else { return false };
+    top.take(Field::Raw);
+    if before != *now {
+        log.count(Fate::Dropped, "session.system_prompt");
+    }
+    true
+}
+
 /// Writes JSON that the model made.
 pub fn put(json: &[u8], yaml: &mut Emitter) {
     let written = emit(json, yaml);

@@ -7,7 +7,7 @@
 
 use super::super::{EXPANSION, NAME, carrier, message, time, timed};
 use super::assembly::{CHUNK, Frame, Out, Section, add_file, append, ended};
-use super::top::{Lists, Shape, put};
+use super::top::{Lists, Shape, put, superseded};
 use super::turn::{self, Summary};
 use super::{INDENTED, OPENERS, READABLE, has_style, remark};
 use crate::diagnostic::{Code, Diagnostic, Fate};
@@ -205,6 +205,9 @@ impl File<'_> {
             }
             return;
         }
+        if superseded(&mut self.top, node, self.cx.log) {
+            self.early();
+        }
         let text = self.shape.spelled(node, self.style);
         let before = self.open.is_none() && self.listed == 0;
         if before {
@@ -297,7 +300,7 @@ impl File<'_> {
 
     /// The same for a message.
     fn is_message(&self, located: &Located<Record>, raw: &str) -> bool {
-        let json = item(raw, 1 + indents(&self.top), Scalars::Text);
+        let json = item(raw, 1 + indents(&self.top), Scalars::TextOf(message::TEXTS));
         self.is_same(located, json.and_then(|json| message::read(&json).ok()))
     }
 

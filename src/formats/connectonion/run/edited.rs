@@ -22,9 +22,6 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 use std::io::Read;
 
-/// Members of a message that are text whatever they look like.
-const TEXTS: &[&str] = &["role", "content", "tool_call_id", "id"];
-
 /// Whether a run has the layout that the real software writes by hand, as far as its first message
 /// shows: a line a member, then a JSON array with one message a line. What was cut has it, too.
 ///
@@ -225,7 +222,7 @@ impl Records<'_> {
             return Ok(());
         }
         let (at, mut json) = (first.at, Vec::new());
-        let scalars = Scalars::TextOf(TEXTS);
+        let scalars = Scalars::TextOf(message::TEXTS);
         self.walk.nodes.value(&mut self.walk.events, first, scalars, &mut json)?;
         let json = Bytes::from(json);
         let value = message::read(&json).map_err(|fault| Error::json(fault, &json, at))?;

@@ -6,7 +6,6 @@ use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::json::Json;
-use crate::json::text::from_base64;
 use crate::lines::BOM;
 use crate::mapping::Spacing;
 use crate::position::Located;
@@ -205,14 +204,14 @@ impl Run<'_> {
             self.say_prompt();
         }
         self.prompt = None;
-        let mut text = Vec::new();
-        if record.kind == Kind::Opaque && own && line_of(node, &mut text) {
+        if let Some(line) = node.line().filter(|_| record.kind == Kind::Opaque && own) {
             let behind = node.is(Field::Layout, "behind");
             let held = if behind { &mut self.behind } else { &mut self.held };
             held.extend_from_slice(self.eol.as_bytes());
-            held.extend_from_slice(&text);
+            held.extend_from_slice(&line);
             return;
         }
+        let mut text = Vec::new();
         let raw = node.text(Field::Raw).filter(|_| own).map(Bytes::from);
         match raw.filter(|raw| is_read_as(raw, record)) {
             Some(raw) => text.extend_from_slice(&raw),
@@ -281,14 +280,6 @@ fn escaped(line: &[u8]) -> Vec<u8> {
         }
     }
     out
-}
-
-/// The line that was kept as it is.
-fn line_of(node: &Node, out: &mut Vec<u8>) -> bool {
-    let bytes = node.text(Field::RawBytes).and_then(|text| from_base64(&text));
-    let line = node.text(Field::Text).map(String::into_bytes).or(bytes);
-    line.iter().for_each(|line| out.extend_from_slice(line));
-    line.is_some()
 }
 
 /// Whether a stored header reads as this record.

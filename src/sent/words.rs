@@ -1,10 +1,10 @@
-//! What of pi's messages a model gets to see, and in which words.
+//! In which words a model gets to see messages, summaries and commands.
 //!
 //! Source: `convertToLlm` of pi's `messages.ts`, and `transformMessages` and
 //! `getSystemMessageText` of its `ai` package, release 0.87.1.
 
 use crate::json::{Json, text};
-use crate::record::{Field, Kind, Node, Record, block};
+use crate::record::{Field, Kind, Node, Record, block, is_broken};
 
 /// The message as it is sent, by role and content; `first` where none was sent before it.
 #[must_use]
@@ -29,12 +29,11 @@ pub fn message(message: &Record, first: bool) -> Option<Node> {
             Some(node)
         }
         _ if node.is(Field::Role, "system") => Some(system(node, first)),
-        _ if node.is(Field::Role, "assistant") => {
-            // What was broken off is not said again.
-            let broken = ["error", "aborted"].iter().any(|why| node.is(Field::StopReason, why));
-            (!broken).then(|| node.clone())
+        // What was broken off is not said again.
+        _ if is_broken(node) => None,
+        _ if ["user", "assistant", "tool"].iter().any(|role| node.is(Field::Role, role)) => {
+            Some(node.clone())
         }
-        _ if ["user", "tool"].iter().any(|role| node.is(Field::Role, role)) => Some(node.clone()),
         _ => None,
     }
 }

@@ -1,0 +1,57 @@
+//! Values that are names out of the program's own tables: shells complete them.
+
+use crate::diagnostic::Code;
+use crate::formats::{FORMATS, Spec};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::error::Error;
+use clap::{Arg, Command};
+use std::ffi::OsStr;
+
+/// A value that may be any that the parser takes; shells offer the names.
+#[derive(Clone, Debug)]
+struct Offered<P> {
+    parser: P,
+    names: fn() -> Vec<PossibleValue>,
+}
+
+impl<P: TypedValueParser> TypedValueParser for Offered<P> {
+    type Value = P::Value;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<P::Value, Error> {
+        self.parser.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.names)().into_iter()))
+    }
+}
+
+/// A format's name, with or without a version.
+pub fn format() -> impl TypedValueParser<Value = Spec> {
+    let names = || {
+        let names = FORMATS.iter().flat_map(|format| {
+            let name = PossibleValue::new(format.name).help(format.summary);
+            let versions = format.versions.iter().filter(|_| format.versions.len() > 1);
+            let version = |number| format!("{}@{number}", format.name);
+            let versions =
+                versions.map(move |v| PossibleValue::new(version(v.number)).help(v.summary));
+            std::iter::once(name).chain(versions)
+        });
+        names.collect()
+    };
+    Offered { parser: Spec::parse, names }
+}
+
+/// The name of a code. What is no code is not refused here, but by who looks it up.
+pub fn code() -> impl TypedValueParser<Value = String> {
+    let names = || {
+        let codes = Code::ALL.iter();
+        codes.map(|code| PossibleValue::new(code.name()).help(code.title())).collect()
+    };
+    Offered { parser: StringValueParser::new(), names }
+}

@@ -1,0 +1,103 @@
+//! Copying a session of several parts, with the files that these refer to.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Format, Parts, Sink};
+use crate::migrate::Outcome;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Copies a session of whatever parts, once all of it was read without an error. What sessions may
+/// share, such as stored outputs, is added where there is none yet.
+///
+/// # Errors
+/// If the session is damaged beyond what the options allow, or reading or writing fails.
+pub fn copy(
+    format: &Format,
+    version: u32,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Outcome> {
+    parts.keep()?;
+    let mut done = Outcome { from: version, ..Outcome::default() };
+    let mut watched = Watched { parts, followed: Vec::new() };
+    for item in (format.read)(&mut watched, cx)? {
+        item?;
+        done.records += 1;
+    }
+    let Watched { parts, followed } = watched;
+    for name in parts.names() {
+        let mut from = parts.open(&name)?;
+        let mut to = sink.create(&name)?;
+        let copied = io::copy(&mut from, &mut to).and_then(|bytes| to.flush().map(|()| bytes));
+        done.bytes_in += copied.map_err(|error| Error::io("cannot copy", error))?;
+    }
+    // What is changed in place keeps what stands beside it, and one file has nothing beside it.
+    let beside = sink.takes_parts() && !sink.is_in_place();
+    for name in followed.iter().filter(|_| beside) {
+        done.bytes_in += share(name, parts, sink, cx)?;
+    }
+    done.bytes_out = done.bytes_in;
+    Ok(done)
+}
+
+/// Copies a file that sessions may share.
+fn share(name: &str, parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<u64> {
+    let Some(mut from) = parts.follow(name)? else { return Ok(0) };
+    let mut contents = Vec::new();
+    let read = from.read_to_end(&mut contents).map_err(|error| Error::io("cannot read", error))?;
+    if !sink.add(name, &contents)? {
+        let message = format!("another output is called {name}; it was left");
+        cx.report(Diagnostic::new(Code::OtherOutput, message));
+    }
+    Ok(read as u64)
+}
+
+/// Parts, and the names of what was followed from them.
+struct Watched<'a> {
+    parts: &'a mut dyn Parts,
+    followed: Vec<String>,
+}
+
+impl Parts for Watched<'_> {
+    fn names(&self) -> Vec<String> {
+        self.parts.names()
+    }
+
+    fn file_name(&self) -> Option<String> {
+        self.parts.file_name()
+    }
+
+    fn session(&self) -> Option<String> {
+        self.parts.session()
+    }
+
+    fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
+        self.parts.open(name)
+    }
+
+    fn keep(&mut self) -> Result<()> {
+        self.parts.keep()
+    }
+
+    fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
+        self.parts.open_at(name, byte)
+    }
+
+    fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {
+        self.parts.copies(names)
+    }
+
+    fn follow(&mut self, name: &str) -> Result<Option<Box<dyn Read>>> {
+        let found = self.parts.follow(name)?;
+        if found.is_some() && !self.followed.iter().any(|followed| followed == name) {
+            self.followed.push(name.to_owned());
+        }
+        Ok(found)
+    }
+
+    fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
+        self.parts.index()
+    }
+}

@@ -1,0 +1,64 @@
+//! What is sent of a stream whose source has no rules of its own, such as one that an importer wrote.
+//!
+//! Messages go as they stand, but for those that are kept out, those of sub-agents, and answers that
+//! were broken off; the last compaction gives its summary in the place of all that it does not keep;
+//! edits apply; summaries of branches, commands and messages of extensions go as the words of a user.
+
+use super::write;
+use crate::format::Context;
+use crate::json::Json;
+use crate::position::Located;
+use crate::record::{Field, Kind, Node, Record};
+use crate::sent::{self, Chosen};
+
+/// Begins a context.
+#[must_use]
+pub fn open(session: &Record) -> Box<dyn Context> {
+    let prompt = session.node.json(Field::SystemPrompt).filter(|prompt| !prompt.is_null()).cloned();
+    Box::new(Stream { prompt, chosen: Chosen::default(), began: false })
+}
+
+struct Stream {
+    prompt: Option<Json>,
+    chosen: Chosen,
+    /// Whether a message was sent.
+    began: bool,
+}
+
+impl Context for Stream {
+    fn look(&mut self, position: u32, located: &Located<Record>) -> crate::error::Result<()> {
+        self.chosen.look(position, &located.value);
+        Ok(())
+    }
+
+    fn begin(&mut self, place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
+        let compaction = self.chosen.compaction(place);
+        let own = compaction.as_ref().and_then(|node| node.node(Field::SystemMessage)).cloned();
+        let prompt = self.prompt.take().map(|prompt| {
+            let mut node = Node::with_capacity(2);
+            node.set(Field::Role, Json::constant("\"system\""));
+            node.set(Field::Content, prompt);
+            node
+        });
+        let system = own.or(prompt).map(|node| Record { kind: Kind::Message, node });
+        let summary = compaction.map(|node| Record { kind: Kind::Compaction, node });
+        system.into_iter().chain(summary).collect()
+    }
+
+    fn message(&mut self, position: u32, record: &Record) -> Option<Record> {
+        self.chosen.message(position, record)
+    }
+
+    fn edited(&self, record: &Record) -> Option<Record> {
+        self.chosen.edited(record)
+    }
+
+    fn own(&self, message: &Record, out: &mut Vec<u8>) {
+        write::object_of(message, out);
+    }
+
+    fn sent(&mut self, message: &Record) -> Option<Node> {
+        let first = !std::mem::replace(&mut self.began, true);
+        sent::message(message, first)
+    }
+}

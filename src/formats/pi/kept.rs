@@ -1,0 +1,22 @@
+//! Lines that are kept, and are no records.
+
+use crate::json::Cursor;
+use crate::record::{Field, Kind, Node, Record};
+
+/// Whether a record is a line that is no record of the source: blank, or damaged.
+pub fn is_line(record: &Record) -> bool {
+    let has = |field| record.node.json(field).is_some();
+    record.kind == Kind::Opaque && (has(Field::Text) || has(Field::RawBytes))
+}
+
+/// The line; `None` if behind the header a reader would take it for something that is said.
+pub fn line_of(node: &Node, behind_header: bool) -> Option<Vec<u8>> {
+    let line = node.line().unwrap_or_default();
+    let is_taken = line.contains(&b'\n') || (behind_header && is_json(&line));
+    (!is_taken).then_some(line)
+}
+
+fn is_json(line: &[u8]) -> bool {
+    let mut cursor = Cursor::new(line);
+    std::str::from_utf8(line).is_ok() && cursor.skip_value().and_then(|_| cursor.end()).is_ok()
+}

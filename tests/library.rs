@@ -1,0 +1,62 @@
+//! What the library promises to programs, beyond what the program does.
+
+use copyist::diagnostic::{Code, Log};
+use copyist::format::{Cx, Options, Target};
+use copyist::formats::{canonical, pi};
+use copyist::json::Json;
+use copyist::memory::Bytes;
+use copyist::session::Session;
+use copyist::{diff, migrate, validate};
+
+const FILE: &str = concat!(
+    r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#,
+    "\n",
+    r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"Hello"}}"#,
+    "\n",
+);
+
+#[test]
+fn no_migration_leads_to_a_version_that_does_not_exist() {
+    let (options, log) = (Options::default(), Log::default());
+    let cx = Cx { options: &options, log: &log };
+    for (format, file) in [(&pi::FORMAT, FILE), (&canonical::FORMAT, "{\"kind\":\"session\"}\n")] {
+        for number in [0, 4, 99] {
+            let (mut out, target) = (Vec::new(), Target::Version(number));
+            let done = migrate::run(format, Box::new(file.as_bytes()), &mut out, target, &cx);
+            let error = done.expect_err("there is no such version");
+            assert_eq!(error.code(), Code::WrongVersion);
+            let told = error.into_diagnostic().message;
+            assert!(told.contains(&format!("has no version `{number}`; it has")), "{told}");
+            assert!(out.is_empty(), "{format:?}");
+        }
+    }
+}
+
+#[test]
+fn validation_says_everything_with_default_options() {
+    let (options, log) = (Options::default(), Log::default());
+    let cx = Cx { options: &options, log: &log };
+    let file = FILE.replace('\n', "\n{\"type\":\n");
+    let schema = validate::compile(&pi::FORMAT.versions[2]).expect("a schema");
+    let done = validate::run(&pi::FORMAT, &schema, &mut Bytes::new(file), 10, &cx);
+    assert!(done.is_ok(), "{done:?}");
+    let damaged: u64 = log.into_findings().counts.values().sum();
+    assert_eq!(damaged, 2);
+}
+
+#[test]
+fn what_the_library_gives_is_an_error_or_can_be_printed() {
+    fn is_error<E: std::error::Error>(error: &E) -> String {
+        error.to_string()
+    }
+    let fault = "{\"a\":".parse::<Json>().expect_err("it is cut");
+    assert_eq!(is_error(&fault), "byte 5: unexpected end of the record");
+    assert!("1 2".parse::<Json>().is_err());
+    let error = copyist::error::Error::request(Code::Io, "no part");
+    assert_eq!(is_error(&diff::Failed::A(error)), "the first session: no part");
+    let (options, log) = (Options::default(), Log::default());
+    let cx = Cx { options: &options, log: &log };
+    let mut parts = Bytes::new(FILE);
+    let session = Session::open(&pi::FORMAT, &mut parts, &cx).expect("a session");
+    assert!(format!("{session:?}").starts_with("Session { format: \"pi\", entries: 1"));
+}
