@@ -19,6 +19,18 @@ impl Stream {
         Self::in_folder(dir, name)
     }
 
+    /// The stream that is kept beside a session of our own.
+    fn of_records(case: &str) -> Self {
+        let text = read(&testdata().join(case).join("canonical.jsonl"));
+        let text = String::from_utf8(text).expect("UTF-8");
+        let records = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        Self { dir: Dir::new(), records }
+    }
+
+    fn session(&mut self) -> &mut Value {
+        self.records.iter_mut().find(|record| record["kind"] == "session").expect("a session")
+    }
+
     /// A session of Codelia's with two runs, and its state.
     fn of_codelia() -> Self {
         let dir = Dir::new();
@@ -335,5 +347,45 @@ fn what_is_kept_as_no_record_does_not_become_one() {
         let back = ["convert", "-q", "-t", "canonical", "-o", "back.jsonl", "out.jsonl"];
         assert_eq!(dir.exit(&back).0, 0);
         assert!(String::from_utf8_lossy(&read(&dir.path("back.jsonl"))).contains("Smuggled in"));
+    }
+}
+
+/// The sessions of our own that are kept as a list, and what they come from.
+const LISTS: &[(&str, &str)] = &[
+    ("codelia/v1/lamp", "codelia@1"),
+    ("codelia/v2/log", "codelia@2"),
+    ("connectonion/v1/seed", "connectonion@1"),
+    ("connectonion/v2/harbour", "connectonion@2"),
+    ("connectonion/v3/lamps", "connectonion@3"),
+    ("agent-orchestrator/v2/killed", "agent-orchestrator@2"),
+];
+
+#[test]
+fn what_stands_behind_the_leaf_that_a_stream_states_is_told() {
+    for (case, source) in LISTS {
+        let mut stream = Stream::of_records(case);
+        let last = stream.records.iter().rposition(|r| r["kind"] == "message").expect("a message");
+        let leaf = stream.records[last]["id"].clone();
+        stream.session()["leaf"] = leaf.clone();
+        stream.records.push(json!({"kind": "message", "id": "ffff0001", "parent": leaf,
+            "role": "user", "content": "Nobody is shown this."}));
+        let (exit, told) = stream.home(source);
+        assert_eq!(exit, 1, "{case}: {told}");
+        assert!(told.contains("message off the active branch (1 times)"), "{case}: {told}");
+        stream.says_the_same();
+    }
+}
+
+#[test]
+fn a_conversation_that_lost_its_beginning_is_told() {
+    for (case, source) in LISTS.iter().chain(&[("pi/v3/everything", "pi@3")]) {
+        for to in [source, "pi", "codelia", "connectonion@2", "agent-orchestrator"] {
+            let mut stream = Stream::of_records(case);
+            let said = stream.said_by("assistant");
+            let gone = stream.records.remove(said[0]);
+            assert!(stream.records.iter().any(|record| record["parent"] == gone["id"]), "{case}");
+            let (_, told) = stream.home(to);
+            assert_eq!(told.matches("CY0402").count(), 1, "{case} to {to}: {told}");
+        }
     }
 }

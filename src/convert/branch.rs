@@ -61,12 +61,12 @@ impl Branch {
             }
         }
         let fits = to.version().tree && survey.fits_a_tree();
-        let Survey { shape, nodes, mut look, leaf, last, .. } = survey;
+        let Survey { shape, nodes, mut look, leaf, last, home, .. } = survey;
         let tree = shape.finish();
-        if is_from_elsewhere(from, look.as_ref(), to) {
-            tell_faults(&tree, leaf.as_ref(), to, cx);
-        }
-        if fits {
+        // Files of the target's own format had the same faults.
+        let stream = from.name == canonical::FORMAT.name && home == Home::Elsewhere;
+        tell_faults(&tree, leaf.as_ref().filter(|_| stream), stream && to.version().tree, cx);
+        if fits || home == Home::There {
             return Ok(None);
         }
         let leaf = leaf.map(|(leaf, _)| leaf);
@@ -180,7 +180,7 @@ impl Branch {
         self.nodes += 1;
         match self.path.position(self.nodes - 1) {
             Some(position) => self.order.add(position, (number, located)),
-            None => dropped(located.value.kind, "off the active branch", log),
+            None => off_branch(located.value.kind, log),
         }
     }
 
@@ -287,9 +287,39 @@ impl Branch {
     }
 }
 
+/// Counts a node that stands on no way to the leaf.
+pub fn off_branch(kind: Kind, log: &Log) {
+    dropped(kind, "off the active branch", log);
+}
+
 /// Counts a node that the target does not get.
 fn dropped(kind: Kind, why: &str, log: &Log) {
     log.count(Fate::Dropped, &format!("{} {why}", kind.name()));
+}
+
+/// Where a session comes from, as a target sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Home {
+    /// Another format, or none.
+    #[default]
+    Elsewhere,
+    /// Another version of the target's format.
+    Near,
+    /// The target itself, or another linear version of its format: it has a place for all of it.
+    There,
+}
+
+impl Home {
+    fn of(session: &Node, to: Spec) -> Self {
+        let source = Spec::of(session);
+        let linear = source.version.is_some_and(|version| !version.tree);
+        let same = source.version.is_some_and(|version| version.number == to.version().number);
+        match source.format.name == to.format.name {
+            true if linear || same => Self::There,
+            true => Self::Near,
+            false => Self::Elsewhere,
+        }
+    }
 }
 
 /// What the first walk over a session finds.
@@ -300,6 +330,7 @@ struct Survey {
     /// What the rules of the source saw, if all nodes are on the way.
     look: Option<Look>,
     leaf: Option<(Json, Position)>,
+    home: Home,
     /// The last entry, if it is a message without an identifier, and its number.
     last: Option<(u32, Located<Record>)>,
     /// Whether a compaction names one by one what it keeps.
@@ -330,9 +361,11 @@ impl Survey {
             self.nodes += 1;
             self.last = None;
         } else if *kind == Kind::Session {
-            if node.is(Field::Source, &to.format.at(to.version().number)) || is_as_linear(node, to)
-            {
-                return ControlFlow::Break(());
+            self.home = Home::of(node, to);
+            match (self.home, to.version().tree) {
+                (Home::There, true) => return ControlFlow::Continue(()),
+                (Home::There, false) => return ControlFlow::Break(()),
+                _ => {}
             }
             let leaf = node.json(Field::Leaf).map(|leaf| (leaf.clone(), located.at));
             self.leaf = leaf.or(self.leaf.take());
@@ -344,25 +377,21 @@ impl Survey {
     }
 }
 
-/// Whether the records are those of a stream that was read from no file of the target's own format,
-/// which had the same faults.
-fn is_from_elsewhere(from: &Format, look: Option<&Look>, to: Spec) -> bool {
-    let source = look.and_then(|look| look.session.node.text(Field::Source)).unwrap_or_default();
-    from.name == canonical::FORMAT.name && source.split('@').next() != Some(to.format.name)
-}
-
-/// Says why the target of a stream may not be what was meant: a tree that its software cannot read,
-/// or another end of the conversation.
-fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, to: Spec, cx: &Cx<'_>) {
+/// Says why the target may not be what was meant: a conversation that begins elsewhere, or ends there
+/// by this leaf, or, of a tree that comes from no such, one that the target's software cannot read.
+fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &Cx<'_>) {
     let gone = |(leaf, _): &&(Json, Position)| !leaf.is_null() && tree.ordinal(leaf).is_none();
     if let Some((_, at)) = leaf.filter(gone) {
         let message = "the leaf of the session is not in the stream; the last entry is taken";
         cx.report(Diagnostic::new(Code::MissingTarget, message).at(*at));
     }
     // Another target gets one branch, and who follows that says what is wrong with it.
-    let counts = |code| code == Code::DuplicateId || code == Code::Cycle;
-    let found = tree.findings().filter(|found| to.version().tree && counts(found.code));
-    found.for_each(|found| cx.report(found));
+    let counts = |code| match code {
+        Code::MissingParent => true,
+        Code::DuplicateId | Code::Cycle => whole,
+        _ => false,
+    };
+    tree.findings().filter(|found| counts(found.code)).for_each(|found| cx.report(found));
 }
 
 /// A branch under the rules of its source, if the target has others.
@@ -404,10 +433,4 @@ fn rules(session: &Record, to: Spec) -> Option<(ContextFn, bool)> {
     let source = Spec::of(&session.node).format;
     let other = source.name != to.format.name;
     Some((source.context?, other))
-}
-
-/// Whether a session comes from another linear version of the target's format.
-fn is_as_linear(session: &Node, to: Spec) -> bool {
-    let source = session.text(Field::Source).and_then(|source| Spec::parse(&source).ok());
-    source.is_some_and(|from| from.format.name == to.format.name && !from.version().tree)
 }

@@ -8,14 +8,16 @@
 
 mod stream;
 
-use super::{native, plainly, written};
+use super::branch::off_branch;
+use super::{native, plainly, say_losses, written};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Options, Parts, Reader, Sink};
-use crate::formats::{Spec, canonical};
+use crate::format::{Cx, Format, Options, Parts, Reader, Sink};
+use crate::formats::{Spec, canonical, records};
 use crate::migrate::Outcome;
 use crate::record::{Field, Kind, Record};
 use crate::residue::{Merged, Source, Stage, Staged, refused, refused_for, says_the_same};
+use crate::tree::Shape;
 use crate::yaml::encoding::{self, Encoding};
 pub use stream::stream;
 
@@ -103,17 +105,52 @@ fn is_as_told(to: Spec, parts: &mut dyn Parts, stage: &mut Stage<'_>, cx: &Cx<'_
     Ok(encoding.is_some() && are_same(to, made, parts, &Cx { options: &options, log: cx.log })?)
 }
 
-/// Whether a file says what a stream says.
+/// Whether a file says what a stream says. What a stream has beside that is counted where the file
+/// has less of it.
 fn are_same(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<bool> {
     let stream = &canonical::FORMAT;
     let same = match are_alike((to.format, made), (stream, parts), cx) {
         Ok(false) => says_the_same((to.format, made), (stream, parts), cx),
-        alike => alike,
+        Ok(true) => return Ok(true),
+        failed => failed,
     };
     match same {
         Err(error) if is_no_fault_of_the_session(&error) => Err(error),
-        same => Ok(same.unwrap_or(false)),
+        Ok(true) => tell_left(to, made, parts, cx).map(|()| true),
+        _ => Ok(false),
     }
+}
+
+/// Counts the messages of a stream beside its branch that the file does not have: no model is shown
+/// them, so that nothing else misses them.
+fn tell_left(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<()> {
+    let there = beside(&canonical::FORMAT, parts, cx)?.len();
+    let here = if there > 0 { beside(to.format, made, cx)?.len() } else { 0 };
+    let left = Log::default();
+    (here..there).for_each(|_| off_branch(Kind::Message, &left));
+    say_losses(to, &Cx { options: cx.options, log: &left });
+    cx.log.take_over(left);
+    Ok(())
+}
+
+/// The places among the nodes of the messages that stand on no way to the leaf, in their order; not
+/// of those that stand beside the conversation anyway.
+fn beside(format: &Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Vec<u32>> {
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let (mut shape, mut leaf, mut messages) = (Shape::default(), None, Vec::new());
+    for item in records(format, parts, &quiet)? {
+        let located = item?;
+        let Record { kind, node } = &located.value;
+        leaf = node.json(Field::Leaf).filter(|_| *kind == Kind::Session).cloned().or(leaf);
+        if *kind == Kind::Message && located.value.is_node() && !located.value.is_aside() {
+            messages.push(shape.len() as u32);
+        }
+        shape.record(&located);
+    }
+    let path = shape.finish().path(leaf.as_ref()).unwrap_or_default();
+    messages.retain(|message| path.position(*message).is_none());
+    Ok(messages)
 }
 
 /// What the file of a stream is encoded in, if it says so; perhaps at its end.

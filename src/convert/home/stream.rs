@@ -4,13 +4,16 @@
 //! abroad: what its format makes of it goes to a third format, as any session does, and the stream
 //! goes there, too. What differs there is what was edited, and comes home as such.
 
-use super::{are_same, encoding_of, finish, is_as_told, is_no_fault_of_the_session, says_there};
+use super::{
+    are_same, beside, encoding_of, finish, is_as_told, is_no_fault_of_the_session, says_there,
+};
 use crate::context;
+use crate::convert::branch::off_branch;
 use crate::convert::{plainly, say_losses, written};
 use crate::diagnostic::{Code, Diagnostic, Fate, Log};
 use crate::error::Result;
 use crate::format::{Cx, Format, Options, Parts, Reader, Sink};
-use crate::formats::{FORMATS, Spec, canonical};
+use crate::formats::{FORMATS, Spec, canonical, records};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::migrate::Outcome;
@@ -55,12 +58,16 @@ pub fn stream(
     finish(to, stage, cx).map(|()| done)
 }
 
-/// Whether it is known what a stream says to a model, and that is anything.
+/// Whether it is known what a stream says to a model, and that is anything. Where it begins is told
+/// if that is not where the stream does.
 fn speaks(parts: &mut dyn Parts, cx: &Cx<'_>) -> bool {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let sent = context::sent(&canonical::FORMAT, parts, &quiet, &quiet);
-    sent.is_ok_and(|mut sent| sent.next().is_some())
+    let speaks = sent.is_ok_and(|mut sent| sent.next().is_some());
+    let found = log.into_findings().diagnostics.into_iter();
+    found.filter(|found| found.code == Code::MissingParent).for_each(|found| cx.report(found));
+    speaks
 }
 
 /// Writes a stream that its format does not tell as it is.
@@ -71,11 +78,14 @@ fn mended(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
-    let said = Log::default();
-    if let Some(mut closed) = closed(to, parts, sink, &Cx { options: cx.options, log: &said })?
-        && let Some(done) = told(to, &mut closed, said, sink, cx)?
-    {
-        return Ok(done);
+    for simpler in [straight, closed] {
+        let said = Log::default();
+        let simpler = simpler(to, parts, sink, &Cx { options: cx.options, log: &said })?;
+        if let Some(mut simpler) = simpler
+            && let Some(done) = told(to, &mut simpler, said, sink, cx)?
+        {
+            return Ok(done);
+        }
     }
     let via = through(to);
     let mut founded = founded(to, parts, sink, cx)?;
@@ -152,6 +162,33 @@ fn lost(parts: &mut dyn Parts, to: Spec, cx: &Cx<'_>) -> Result<()> {
     Ok(())
 }
 
+/// The stream without the messages beside its branch, where it has some and a file of the format has
+/// one way only.
+fn straight(
+    to: Spec,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Option<Staged>> {
+    let beside =
+        if to.version().tree { Vec::new() } else { beside(&canonical::FORMAT, parts, cx)? };
+    if beside.is_empty() {
+        return Ok(None);
+    }
+    let log = Log::default();
+    let mut node = 0;
+    let straight = rewritten(parts, sink, &Cx { options: cx.options, log: &log }, &mut |record| {
+        let gone = record.is_node() && beside.binary_search(&node).is_ok();
+        node += u32::from(record.is_node());
+        if gone {
+            off_branch(record.kind, cx.log);
+        }
+        !gone
+    });
+    say_losses(to, cx);
+    straight.map(Some)
+}
+
 /// The stream with its turns counted anew, where some were taken out, or all that was said in them.
 fn closed(
     to: Spec,
@@ -217,7 +254,7 @@ fn rewritten(
     {
         let version = &canonical::FORMAT.versions[0];
         let mut writer = (canonical::FORMAT.write)(&mut stage, version, cx)?;
-        for item in (canonical::FORMAT.read)(parts, cx)? {
+        for item in records(&canonical::FORMAT, parts, cx)? {
             let Located { value: mut record, at } = item?;
             if change(&mut record) {
                 writer.record(&Located { value: record, at })?;
