@@ -389,3 +389,26 @@ fn a_conversation_that_lost_its_beginning_is_told() {
         }
     }
 }
+
+#[test]
+fn what_was_edited_in_a_stream_comes_home_on_any_way() {
+    for (case, source) in LISTS {
+        for via in ["pi", "codelia", "connectonion@2", "agent-orchestrator"] {
+            let mut stream = Stream::of_records(case);
+            let is_text = |record: &Value| record["content"].is_string();
+            let said = stream.said_by("assistant").into_iter().rev();
+            let Some(at) = said.into_iter().find(|at| is_text(&stream.records[*at])) else {
+                continue;
+            };
+            stream.records[at]["content"] = json!("Said otherwise.");
+            let lines: String = stream.records.iter().map(|r| format!("{r}\n")).collect();
+            stream.dir.write("s.jsonl", lines.as_bytes());
+            let ways = [("s.jsonl", via, "there"), ("there", "canonical", "back")];
+            for (from, to, out) in ways.into_iter().chain([("back", *source, "home-again")]) {
+                let (_, told) = stream.dir.exit(&["convert", "-t", to, "--out-dir", out, from]);
+                assert!(!told.contains("CY0621"), "{case} over {via}: {told}");
+            }
+            stream.says_the_same();
+        }
+    }
+}

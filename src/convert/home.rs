@@ -35,10 +35,10 @@ pub fn edited(
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
     let goes_home = home.format.name == to.format.name;
-    // The stream holds whatever there is, so nobody sees there that it has no place at home.
     let ways = match () {
         () if goes_home => vec![to],
-        () if to.format.name == canonical::FORMAT.name => vec![home],
+        // The stream holds whatever there is, and what was edited in one finds its place at home.
+        () if to.format.name == canonical::FORMAT.name => Vec::new(),
         () => vec![home, to],
     };
     for way in ways {
