@@ -7,6 +7,7 @@ use super::template::inside;
 use crate::ids::fingerprint;
 use crate::json::Json;
 use bytes::Bytes;
+use memchr::memmem::Finder;
 use std::cell::OnceCell;
 
 /// Values shorter than this are referred to only where what they say is content.
@@ -167,7 +168,7 @@ impl Places {
         if !record.is_simple(at) && FORMS[1].other(&record.json(at)).is_some() {
             return None;
         }
-        let sought = memchr::memmem::Finder::new(inside(bytes));
+        let sought = Needle::new(inside(bytes));
         self.list.iter().find_map(|place| {
             let line = lines.get(place.record)?;
             let text = line.bytes(place.at);
@@ -178,6 +179,30 @@ impl Places {
             let at = sought.find(whole)?;
             Some((place, (at, whole.len() - at - (bytes.len() - 2))))
         })
+    }
+}
+
+/// A text that is looked for. Mostly not even its beginning is found, and to look for that takes much
+/// less to prepare.
+struct Needle<'a> {
+    text: &'a [u8],
+    beginning: OnceCell<Finder<'a>>,
+    whole: OnceCell<Finder<'a>>,
+}
+
+impl<'a> Needle<'a> {
+    /// How much is looked for at first: what still fits into a register.
+    const BEGINNING: usize = 32;
+
+    fn new(text: &'a [u8]) -> Self {
+        Self { text, beginning: OnceCell::new(), whole: OnceCell::new() }
+    }
+
+    fn find(&self, text: &[u8]) -> Option<usize> {
+        let beginning = self.text.get(..Self::BEGINNING).unwrap_or(self.text);
+        let start = self.beginning.get_or_init(|| Finder::new(beginning)).find(text)?;
+        let whole = self.whole.get_or_init(|| Finder::new(self.text));
+        whole.find(text.get(start..)?).map(|at| start + at)
     }
 }
 
