@@ -7,6 +7,7 @@ mod common;
 mod damage;
 mod homes;
 mod judge;
+mod onions;
 mod pairs;
 mod pi;
 mod program;

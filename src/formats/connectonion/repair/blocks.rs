@@ -196,8 +196,12 @@ pub struct Blocks {
     section: Section,
     /// How far turns or messages are indented, once one was seen.
     indent: Option<usize>,
+    /// Whether a turn was seen that begins with its dash.
+    dashed: bool,
     /// The block that is not ended yet.
     open: Option<Block>,
+    /// What stood behind a lost line ending.
+    rest: Option<Line>,
 }
 
 impl Blocks {
@@ -207,7 +211,14 @@ impl Blocks {
     /// If it cannot be read.
     pub fn over(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Self> {
         let lines = Clean::over(part, cx)?;
-        Ok(Self { lines, section: Section::Other, indent: None, open: None })
+        Ok(Self {
+            lines,
+            section: Section::Other,
+            indent: None,
+            dashed: false,
+            open: None,
+            rest: None,
+        })
     }
 
     /// The next piece, or `None` at the end.
@@ -216,18 +227,38 @@ impl Blocks {
     /// If the part cannot be read.
     pub fn next(&mut self) -> Result<Option<Piece>> {
         loop {
-            match self.lines.next()? {
+            let found = match self.rest.take() {
+                Some(rest) => Some(Found::Line(rest)),
+                None => self.lines.next()?,
+            };
+            match found {
                 None => return Ok(self.open.take().map(Piece::Block)),
                 Some(Found::Aside(bytes, at, code)) => {
                     return Ok(Some(Piece::Aside(bytes, at, code)));
                 }
-                Some(Found::Line((line, terminated))) => {
+                Some(Found::Line(line)) => {
+                    let (line, terminated) = self.divided(line);
                     if let Some(block) = self.add(line, terminated) {
                         return Ok(Some(Piece::Block(block)));
                     }
                 }
             }
         }
+    }
+
+    /// A line, or what stands before the place where it lost a line ending: no turn begins on the line
+    /// that names them.
+    fn divided(&mut self, (mut line, terminated): Line) -> Line {
+        let name = b"turns:";
+        let Some((at, bytes)) = line.first_mut() else { return (line, terminated) };
+        let turn = bytes.strip_prefix(name).map(<[u8]>::trim_ascii_start);
+        if !turn.is_some_and(|turn| turn.starts_with(b"- ")) {
+            return (line, terminated);
+        }
+        let behind = (at.plus(name.len()), bytes.split_off(name.len()));
+        let rest = [behind].into_iter().chain(line.drain(1..)).collect();
+        self.rest = Some((rest, terminated));
+        (line, false)
     }
 
     /// Takes a line in; gives the block that it ends.
@@ -260,7 +291,7 @@ impl Blocks {
         let item = bare == "-" || bare.starts_with("- ");
         if indent == 0 && !item {
             let (name, rest) = member(bare)?;
-            self.indent = None;
+            (self.indent, self.dashed) = (None, false);
             self.section = match (name, rest) {
                 ("turns", "") => Section::Turns,
                 ("messages", "") => Section::Messages,
@@ -268,12 +299,14 @@ impl Blocks {
             };
             return Some(Kind::Top(name.to_owned()));
         }
-        let own = self.indent.is_none_or(|own| own == indent);
+        // Nothing in an item stands further left than it, so one that does is none that was in one.
+        let own = self.indent.is_none_or(|own| indent <= own);
         match self.section {
             Section::Turns if item && own => {
-                self.indent = Some(indent);
+                (self.indent, self.dashed) = (Some(indent), true);
                 Some(Kind::Turn)
             }
+            Section::Turns if !item && !self.dashed => self.headless(bare, indent),
             Section::Messages if item && own && indent > 0 => {
                 self.indent = Some(indent);
                 Some(Kind::Message)
@@ -284,6 +317,18 @@ impl Blocks {
             }
             _ => None,
         }
+    }
+
+    /// The first turn, if the line with its dash is lost and this line is a member of it. The rest of
+    /// a text that the lost line began stands further right than members do.
+    fn headless(&mut self, bare: &str, indent: usize) -> Option<Kind> {
+        let turn =
+            indent.checked_sub(2).filter(|_| key(bare).is_none() && member(bare).is_some())?;
+        if self.indent.is_some_and(|own| turn >= own) {
+            return None;
+        }
+        self.indent = Some(turn);
+        Some(Kind::Turn)
     }
 }
 

@@ -117,7 +117,8 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
         Kind::Top(_) | Kind::Key(_) => is_object(says),
         Kind::Before | Kind::Between => false,
     };
-    let whole = parse(bytes).filter(|_| !(cut && is_torn(bytes, known)));
+    let whole =
+        parse(bytes).filter(|_| !(is_headless(kind, bytes) || cut && is_torn(bytes, known)));
     if let Some(says) = whole.filter(|says| complete(says)) {
         return Checked::whole(bytes, says);
     }
@@ -125,7 +126,9 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
         return Checked::whole(bytes, Json::constant("{}"));
     }
     let mut kept = Vec::new();
-    for entry in if item { entries(bytes) } else { vec![Range { start: 0, end: bytes.len() }] } {
+    for entry in
+        if item { entries(kind, bytes) } else { vec![Range { start: 0, end: bytes.len() }] }
+    {
         let at_end = cut && entry.end == bytes.len();
         let text = bytes.get(entry.clone()).unwrap_or_default();
         match whole_part(text, at_end, known) {
@@ -133,7 +136,7 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
             length => kept.push(entry.start..entry.start + length),
         }
     }
-    let says = parse(&written(bytes, &kept));
+    let says = parse(&written(kind, bytes, &kept));
     let whole = |says: &Json| is_object(says) && (kind != &Kind::Message || is_complete(says));
     match says.filter(whole) {
         Some(says) if !kept.is_empty() => Checked { kept, says: Some(says) },
@@ -175,8 +178,19 @@ fn before_bare<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
 }
 
 /// How far the members of a block are indented.
-fn members_indent(kind: &Kind, bytes: &[u8]) -> usize {
-    spaces(bytes) + if matches!(kind, Kind::Turn | Kind::Message) { 2 } else { 0 }
+#[must_use]
+pub fn members_indent(kind: &Kind, bytes: &[u8]) -> usize {
+    let item = matches!(kind, Kind::Turn | Kind::Message);
+    spaces(bytes) + if item && begins_with_dash(bytes) { 2 } else { 0 }
+}
+
+fn begins_with_dash(bytes: &[u8]) -> bool {
+    bytes.get(spaces(bytes)) == Some(&b'-')
+}
+
+/// Whether the line with which a turn began is lost.
+fn is_headless(kind: &Kind, bytes: &[u8]) -> bool {
+    kind == &Kind::Turn && !begins_with_dash(bytes)
 }
 
 fn spaces(line: &[u8]) -> usize {
@@ -276,9 +290,9 @@ fn is_remark(line: &[u8]) -> bool {
     line.is_empty() || line.starts_with(b"#")
 }
 
-/// The members of an item, by their lines; the first one begins with the item's `-`.
-fn entries(bytes: &[u8]) -> Vec<Range<usize>> {
-    let indent = spaces(bytes) + 2;
+/// The members of an item, by their lines; the first one begins with the item's `-`, if that is there.
+fn entries(kind: &Kind, bytes: &[u8]) -> Vec<Range<usize>> {
+    let indent = members_indent(kind, bytes);
     let mut starts = vec![0];
     let mut at = 0;
     for line in bytes.split_inclusive(|b| *b == b'\n') {
@@ -300,7 +314,7 @@ pub fn list_in(turn: &[u8]) -> Range<usize> {
         let text = turn.get(entry.clone()).unwrap_or_default().trim_ascii_start();
         text.strip_prefix(b"-").unwrap_or(text).trim_ascii_start().starts_with(b"messages:")
     };
-    entries(turn).into_iter().find(list).unwrap_or_default()
+    entries(&Kind::Turn, turn).into_iter().find(list).unwrap_or_default()
 }
 
 /// A list as the member of a turn.
@@ -328,14 +342,13 @@ pub fn relisted(mut turn: Vec<u8>, list: &[u8]) -> Vec<u8> {
 
 /// What stays of a block: the first member that stays gets the item's `-`, and the last line ends.
 #[must_use]
-pub fn written(bytes: &[u8], kept: &[Range<usize>]) -> Vec<u8> {
+pub fn written(kind: &Kind, bytes: &[u8], kept: &[Range<usize>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() + 1);
     for range in kept {
         let start = out.len();
         out.extend_from_slice(bytes.get(range.clone()).unwrap_or_default());
-        let item = bytes.trim_ascii_start().starts_with(b"-");
+        let item = begins_with_dash(bytes) && range.start > 0 || is_headless(kind, bytes);
         if start == 0
-            && range.start > 0
             && item
             && let Some(place) = spaces(&out).checked_sub(2).and_then(|place| out.get_mut(place))
         {

@@ -26,9 +26,6 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::ops::Range;
 
-/// How far members of an item stand to the right of its dash.
-const INDENT: usize = 2;
-
 /// Repairs a file of turns.
 ///
 /// # Errors
@@ -250,7 +247,7 @@ impl<'a> Writing<'a> {
         let kept = found.kept.first().filter(|_| !bad);
         let end = kept.map_or(line, |kept| kept.end);
         if line < end {
-            put(&mut self.out, &written(&block.bytes, &[Range { start: line, end }]))?;
+            put(&mut self.out, &written(&block.kind, &block.bytes, &[Range { start: line, end }]))?;
         }
         self.go(block, end..whole, Code::StraySetAside)
     }
@@ -302,7 +299,7 @@ impl<'a> Writing<'a> {
 
     /// Writes what stays of a block, and sets the rest of it aside.
     fn stay(&mut self, block: &Block, found: &Checked) -> Result<()> {
-        let text = written(&block.bytes, &found.kept);
+        let text = written(&block.kind, &block.bytes, &found.kept);
         let (text, code) = self.relisted(block, found, text);
         if let Some(code) = code {
             // What was begun behind it goes with the rest.
@@ -419,7 +416,7 @@ impl<'a> Writing<'a> {
         let list = turn.lacks.contains(&"messages").then(|| self.list(place));
         let list = list.map(|list| self.mended(&list).map_or(list, |mended| mended.list));
         self.turns += 1;
-        let indent = block.bytes.iter().take_while(|b| **b == b' ').count() + INDENT;
+        let indent = check::members_indent(&block.kind, &block.bytes);
         for name in &turn.lacks {
             match *name {
                 "messages" => {

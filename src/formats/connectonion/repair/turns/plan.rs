@@ -67,7 +67,8 @@ fn survey(
                     end = place;
                 }
                 facts.block(&block.kind, &block.bytes, last, &checked);
-                facts.damaged |= lossy.is_some();
+                // Another line stands behind a line that does not end.
+                facts.damaged |= lossy.is_some() || !(last || block.terminated);
                 facts.removes |= lossy.is_some();
             }
         }

@@ -1,0 +1,78 @@
+//! ConnectOnion's files: what damage and hands at single places do to them, in files made here.
+
+use crate::judge::repaired;
+use copyist::format::Wish;
+use copyist::formats::connectonion::FORMAT;
+
+/// Repairs a file; the outcome needs no second repair.
+fn mended(source: &[u8]) -> String {
+    let once = repaired(&FORMAT, source, &Wish::default()).expect("a session");
+    let again = repaired(&FORMAT, &once.out, &Wish::default()).expect("a session");
+    assert!(!again.report.changed, "{}", once.out.escape_ascii());
+    String::from_utf8(once.out).expect("UTF-8")
+}
+
+/// A file of the first version, and one of the second, with turns that stand this far to the right.
+fn of_two_turns(indent: usize) -> [String; 2] {
+    let turn = |n: u8, rest: &str| {
+        let lines =
+            format!("- input: Ask {n}.\n  result: Say {n}.\n  tools_called:\n  - run\n{rest}");
+        lines.lines().map(|line| format!("{:indent$}{line}\n", "")).collect::<String>()
+    };
+    let dated = |n| {
+        turn(n, &format!("  messages: '[{{\"role\": \"user\", \"content\": \"Ask {n}.\"}}]'\n"))
+    };
+    let keyed = |n: u8| turn(n, &format!("  turn: {n}\n"));
+    let said = |n| format!("  {n}:\n  - role: user\n    content: Ask {n}.\n");
+    let times = "created: '2026-01-01 10:00:00'\nupdated: '2026-01-01 10:00:00'\n";
+    [
+        format!("name: a\ntimestamp: '2026-01-01 10:00:00'\nturns:\n{}{}", dated(1), dated(2)),
+        format!(
+            "name: a\n{times}turns:\n{}{}system_prompt: S\nmessages:\n{}{}",
+            keyed(1),
+            keyed(2),
+            said(1),
+            said(2)
+        ),
+    ]
+}
+
+#[test]
+fn a_first_turn_without_its_first_line_costs_no_other_turn() {
+    let torn: [&[u8]; 5] =
+        [b"", b"\xff input: Ask 1.\n", b"\0\0\0\n", b"\0 1.\n", b"      on: it'\n"];
+    for indent in [0, 2] {
+        let dash = format!("{:indent$}- input: Ask ", "");
+        for whole in of_two_turns(indent) {
+            let turns: Vec<_> = whole.split(&dash).collect();
+            let [before, first, second] = turns[..] else { panic!("{whole}") };
+            let (second, _) = second.split_once("messages:\n").unwrap_or((second, ""));
+            for torn in torn {
+                let first = first.split_once('\n').expect("a line").1.as_bytes();
+                let source = [before.as_bytes(), torn, first, dash.as_bytes(), second.as_bytes()];
+                let out = mended(&source.concat());
+                assert!(out.contains(&format!("{dash}{second}")), "{out}");
+                assert!(out.contains("- result: Say 1.\n"), "{out}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_ending_that_was_lost_before_the_first_turn_comes_back() {
+    for whole in [of_two_turns(0), of_two_turns(2)].concat() {
+        let source = whole.replacen("turns:\n", "turns:", 1);
+        assert_eq!(mended(source.as_bytes()), whole);
+    }
+}
+
+#[test]
+fn a_first_message_without_its_first_line_costs_no_other_message() {
+    let [_, whole] = of_two_turns(0);
+    let call = "  - role: assistant\n    tool_calls:\n    - id: c\n      type: function\n      function:\n        name: run\n        arguments: '{}'\n";
+    let with_call = whole.replacen("  1:\n", &format!("  1:\n{call}"), 1);
+    let source = with_call.replacen("  - role: assistant\n", "", 1);
+    let out = mended(source.as_bytes());
+    assert!(out.contains("  - role: user\n    content: Ask 1.\n"), "{out}");
+    assert!(out.contains("  - role: user\n    content: Ask 2.\n"), "{out}");
+}
