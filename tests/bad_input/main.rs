@@ -76,7 +76,7 @@ file: a member twice               | 0 CY0309@3:31 CY0306@90:2167 → out | 0 CY
 file: a turn number twice          | 3 CY0307@89:2150 CY0306@89:2155 CY0113@89:2155 | 1 CY0307@89:2150 CY0306@89:2155×2 CY0113@89:2155 → out | 1 CY0307@89:2150 CY0306@89:2155×2 CY0113@89:2155 | 1 CY0307@89:2150 CY0306@89:2155×2 CY0113@89:2155 → stdout
 file: a message's role twice       | 0 CY0308@47:1101 CY0306@47:1101×2 → out | 0 CY0308@47:1101 CY0306@47:1101×2 → out         | 0 CY0308@47:1101 CY0306@47:1101×2 | 0 CY0308@47:1101 CY0306@47:1101×2 → stdout
 file: a tab as indentation         | 3 CY0112@48:1125                  | 1 CY0112@48:1125 → out                          | 1 CY0112@48:1125    | 1 CY0112@48:1125 → stdout
-file: two documents                | 3 CY0306@89:2155 CY0104@90:2156   | 1 CY0306@89:2155 CY0104@90:2156 → out           | 1 CY0306@89:2155 CY0104@90:2156 | 1 CY0306@89:2155 CY0104@90:2156 → stdout
+file: two documents                | 3 CY0306@89:2155 CY0112@90:2156   | 1 CY0306@89:2155 CY0112@90:2156 → out           | 1 CY0306@89:2155 CY0112@90:2156 | 1 CY0306@89:2155 CY0112@90:2156 → stdout
 file: a conflict in messages       | 3 CY0112@49:1148                  | 1 CY0112@49:1148 → out                          | 1 CY0112@49:1148    | 1 CY0112@49:1148 → stdout
 file: a conflict at the top        | 3 CY0112@3:31                     | 1 CY0112@3:31 → out                             | 1 CY0112@3:31       | 1 CY0112@3:31 → stdout
 file: torn in a message            | 3 CY0113@82:1871                  | 1 CY0113@82:1871 → out                          | 1 CY0113@82:1871    | 1 CY0113@82:1871 → stdout

@@ -170,6 +170,23 @@ fn edited_files_are_read_whole_or_said_to_be_otherwise() {
     }
 }
 
+/// Nobody is told that what stands behind a second document's beginning was carried along.
+#[test]
+fn a_second_document_is_told_as_what_was_not_read() {
+    let turns = String::from_utf8(common::own("connectonion/v2/harbour")).expect("UTF-8");
+    let run = "agent: a\nmodel: m\ntokens: 1\nmessages:\n- role: user\n  content: hi\n".to_owned();
+    let keep = options(OnError::Keep, Choice::Derived);
+    for file in [turns, run] {
+        let both = format!("{file}---\n{file}");
+        let (format, version) = recognise(both.as_bytes()).expect("a session");
+        let (done, found) = converted(both.as_bytes(), format, version, "canonical", &keep);
+        done.expect("what stands before it");
+        let told = found.diagnostics.iter().find(|told| told.code == Code::YamlSyntax);
+        let at = told.and_then(|told| told.at).expect("a place");
+        assert_eq!(at.byte, file.len() as u64);
+    }
+}
+
 #[test]
 fn messages_that_are_null_are_no_cut() {
     let source = common::own("connectonion/v2/harbour");

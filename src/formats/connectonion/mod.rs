@@ -20,7 +20,7 @@ use crate::format::{
     Writer, skip_to,
 };
 use crate::json::Json;
-use crate::position::Located;
+use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use crate::times;
 use crate::yaml::encoding::{self, Encoding, Found};
@@ -308,4 +308,10 @@ impl Writer for Newest<'_> {
         let empty = || Error::unfit(Diagnostic::new(Code::Empty, "no session record"));
         self.writer.ok_or_else(empty)?.finish()
     }
+}
+
+/// The error for a document behind the first one, of which nothing is read: the real loader takes a
+/// file of several for broken.
+fn second_document(at: Position) -> Error {
+    Error::damaged(Diagnostic::new(Code::YamlSyntax, "a second document begins").at(at))
 }

@@ -4,7 +4,7 @@
 //! a list of YAML, one by one, or a text that holds a JSON array, which must fit in memory.
 
 use super::super::chain::Chain;
-use super::super::{EXPANSION, NAME, message};
+use super::super::{EXPANSION, NAME, message, second_document};
 use super::header::{Header, scalars_of};
 use super::read::note_file;
 use super::{CLOSE, INDENT, MESSAGES, OPEN, parse};
@@ -69,12 +69,13 @@ pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Re
     let message = "the run was laid out anew and is read as YAML";
     cx.report(Diagnostic::new(Code::RunLayout, message));
     note_file(&mut record, encoding, false, cx);
+    let second = walk.second();
     let chain = Chain::of(&record.node, Field::Updated, cx);
     let mut walk = Walk::open(parts, encoding, cx)?;
     let list = walk.find("messages")?;
     let mut ready = VecDeque::new();
     ready.push_back(Located { value: record, at: Position { line: 1, ..Position::default() } });
-    Ok(Box::new(Records { walk, cx, chain, ready, list, items: false, records: 1 }))
+    Ok(Box::new(Records { walk, cx, chain, ready, list, items: false, records: 1, second }))
 }
 
 /// The events of the document.
@@ -125,6 +126,20 @@ impl Walk {
         Ok(header.finish(&format!("{NAME}@3")).0)
     }
 
+    /// Looks what stands behind the mapping.
+    fn second(&mut self) -> Option<Error> {
+        loop {
+            match self.events.next() {
+                Ok(Some(event)) if event.what == What::DocumentStart => {
+                    return Some(second_document(event.at));
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => return None,
+                Err(error) => return Some(error),
+            }
+        }
+    }
+
     fn pass(&mut self, first: Event) -> Result<()> {
         let (mut depth, mut event) = (0u64, first);
         loop {
@@ -162,6 +177,8 @@ struct Records<'a> {
     /// Whether items of a list follow.
     items: bool,
     records: u64,
+    /// What is said at the end of a document behind this one.
+    second: Option<Error>,
 }
 
 impl Iterator for Records<'_> {
@@ -180,7 +197,12 @@ impl Iterator for Records<'_> {
             let step = match self.list.take() {
                 Some(list) => self.begin(list),
                 None if self.items => self.item(),
-                None => return None,
+                None => {
+                    // No damage for repair, which would take the lines of this layout for none.
+                    let second = self.second.take().map(Error::into_diagnostic);
+                    second.into_iter().for_each(|second| self.cx.report(second));
+                    return None;
+                }
             };
             if let Err(error) = step {
                 self.items = false;

@@ -1,6 +1,7 @@
 //! What is known of a file only at its end.
 
 use super::super::super::carrier::KEY;
+use super::super::super::second_document;
 use super::super::top::Lists;
 use super::remark::Before;
 use super::{Records, Stage};
@@ -133,8 +134,7 @@ impl Records<'_> {
                     self.nodes.comments.push(at);
                 }
                 Some(Event { what: What::DocumentStart, at, .. }) => {
-                    let message = "a second document begins";
-                    return Err(Error::damaged(Diagnostic::new(Code::Glued, message).at(at)));
+                    return Err(second_document(at));
                 }
                 Some(_) => {}
             }
