@@ -96,7 +96,7 @@ run: a message nested so           | 0 CY0308@18:537 → out             | 0 CY0
 run: a member twice                | 0 CY0309@1:0 → out                | 0 CY0309@1:0 → out                              | 0 CY0309@1:0        | 0 CY0309@1:0 → stdout
 run: a message's role twice        | 0 CY0308@16:303 → out             | 0 CY0308@16:303 → out                           | 0 CY0308@16:303     | 0 CY0308@16:303 → stdout
 run: a tab as indentation          | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
-run: two documents                 | 3 CY0102@27:1846                  | 1 CY0102@27:1846×27 → out                       | 1 CY0102@27:1846×27 | 1 CY0102@27:1846×27 → stdout
+run: two documents                 | 3 CY0102@27:1846                  | 1 CY0102@27:1846×25 → out                       | 1 CY0102@27:1846×25 | 1 CY0102@27:1846×25 → stdout
 run: a conflict in messages        | 3 CY0102@18:537                   | 1 CY0102@18:537×3 → out                         | 1 CY0102@18:537×3   | 1 CY0102@18:537×3 → stdout
 run: a conflict in the header      | 3 CY0112@8:155                    | 3 CY0112@8:155                                  | 3 CY0112@8:155      | 3 CY0112@8:155
 run: torn in a message             | 3 CY0103@25:1709                  | 1 CY0103@25:1709 → out                          | 1 CY0103@25:1709    | 1 CY0103@25:1709 → stdout

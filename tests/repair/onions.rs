@@ -76,3 +76,38 @@ fn a_first_message_without_its_first_line_costs_no_other_message() {
     assert!(out.contains("  - role: user\n    content: Ask 1.\n"), "{out}");
     assert!(out.contains("  - role: user\n    content: Ask 2.\n"), "{out}");
 }
+
+/// A run, and where lines begin in it.
+fn run() -> (String, Vec<usize>) {
+    let said = "    {\"role\": \"user\", \"content\": \"Go.\"}";
+    let text = format!(
+        "agent: \"a\"\nsystem_prompt: |\n  S\nmodel: \"m\"\nmessages: |\n  [\n{said},\n{said}\n  ]\n"
+    );
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).collect();
+    (text, ends)
+}
+
+#[test]
+fn white_space_at_the_end_of_a_runs_line_is_no_damage_and_comes_back() {
+    let (whole, ends) = run();
+    let comes_back = |source: &str| {
+        let options = copyist::format::Options::default();
+        let stream = crate::common::to_canonical(source.as_bytes(), &options);
+        let back = crate::common::from_canonical(&stream, "connectonion@3", &options);
+        assert_eq!(String::from_utf8_lossy(&back), source);
+        assert_eq!(mended(source.as_bytes()), source);
+    };
+    for end in &ends {
+        // In a prompt it is a part of the text.
+        let (before, behind) = whole.split_at(*end);
+        comes_back(&format!("{before}\r{behind}"));
+        if before.contains("\n  [") {
+            for space in ["\n", "\n   ", "\n\r", " ", "\r\n\n"] {
+                comes_back(&format!("{before}{space}{behind}"));
+            }
+        }
+    }
+    let crlf = whole.replace('\n', "\r\n");
+    comes_back(&crlf);
+    comes_back(&crlf.replacen("  [\r\n", "  [\r\n\r\n", 1));
+}

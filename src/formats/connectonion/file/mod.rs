@@ -52,6 +52,7 @@ pub use top::{AUTHORED, DATED, INDEX, KEYED, Lists, Shape, put};
 pub use turn::{earlier_runs, said};
 pub use write::open as open_writer;
 
+use super::REMARK;
 use crate::json::Json;
 use crate::record::{Field, Node};
 
@@ -70,9 +71,6 @@ fn has_style(session: &Node, word: &str) -> bool {
 
 /// What opens a list and its first item, by how deep that is indented.
 const OPENERS: [&str; 3] = [":\n-", ":\n  -", ":\n    -"];
-
-/// The subtype of notices that stand for comments and blank lines between records.
-const REMARK: &str = "comment";
 
 /// The comments and blank lines that a notice stands for, if it does. They begin behind what is on
 /// their first line, and a comment there needs a space before it.

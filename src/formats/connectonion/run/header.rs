@@ -94,13 +94,18 @@ pub struct Header {
     prompt: Option<Vec<String>>,
     /// The lines as they stand, to be compared with what the writer makes of the record.
     source: String,
+    /// Whether the first line ends with a carriage return, so that those of a prompt are none of it.
+    crlf: bool,
 }
 
 impl Header {
     /// Takes a line; false if it is none of a header.
     pub fn line(&mut self, line: &str) -> bool {
+        self.crlf |= self.source.is_empty() && line.ends_with('\r');
         self.source.push_str(line);
         self.source.push('\n');
+        let ended = line.strip_suffix('\r').unwrap_or(line);
+        let line = if self.crlf { ended } else { line };
         if let Some(prompt) = &mut self.prompt {
             if let Some(text) = line.strip_prefix("  ") {
                 prompt.push(text.to_owned());
@@ -110,7 +115,7 @@ impl Header {
             self.prompt = None;
             self.node.set(Field::SystemPrompt, Json::string(&text));
         }
-        if line == "system_prompt: |" {
+        if ended == "system_prompt: |" {
             self.prompt = Some(Vec::new());
             return true;
         }

@@ -2,7 +2,7 @@
 
 use super::super::carrier::KEY;
 use super::super::chain::Chain;
-use super::super::{NAME, message};
+use super::super::{NAME, REMARK, message};
 use super::edited;
 use super::header::{self, Header};
 use super::{CLOSE, INDENT, MESSAGES, OPEN, parse};
@@ -36,6 +36,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Re
         records: 0,
         unterminated: None,
         faulty: false,
+        space: None,
         scratch: Vec::new(),
     }))
 }
@@ -86,6 +87,8 @@ struct Records<'a> {
     unterminated: Option<Position>,
     /// Whether the line read last was damaged.
     faulty: bool,
+    /// The space behind the message that was given last.
+    space: Option<Located<Record>>,
     scratch: Vec<u8>,
 }
 
@@ -94,6 +97,9 @@ impl Iterator for Records<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.stage != Stage::Done {
+            if let Some(space) = self.space.take() {
+                return Some(Ok(space));
+            }
             let step = if self.stage == Stage::Header { self.header() } else { self.line() };
             match step {
                 Ok(Some(record)) => return Some(Ok(record)),
@@ -116,7 +122,7 @@ impl Iterator for Records<'_> {
 impl Records<'_> {
     fn header(&mut self) -> Result<Option<Located<Record>>> {
         let mut header = Header::default();
-        let mut at = None;
+        let (mut at, mut frame) = (None, String::new());
         loop {
             let Some(line) = self.lines.next()? else {
                 if at.is_none() {
@@ -127,13 +133,10 @@ impl Records<'_> {
                 self.faulty = true;
                 break;
             };
-            if at.is_none() {
-                self.crlf = line.bytes.ends_with(b"\r");
-            }
             at.get_or_insert(line.at);
             let text = utf8(&line).map_err(|error| Error::unfit(error.into_diagnostic()))?;
-            let text = text.strip_suffix('\r').filter(|_| self.crlf).unwrap_or(text);
-            if text == MESSAGES {
+            if text.strip_suffix('\r').unwrap_or(text) == MESSAGES {
+                frame = format!("{text}\n");
                 break;
             }
             if !header.line(text) {
@@ -145,7 +148,13 @@ impl Records<'_> {
             let message = format!("member {name:?} stands twice");
             self.cx.report(Diagnostic::new(Code::TwiceNamed, message).at(at));
         }
-        let (mut record, source) = header.finish(&format!("{NAME}@3"));
+        let (mut record, mut source) = header.finish(&format!("{NAME}@3"));
+        self.crlf = crlf(&source, &frame);
+        if self.crlf {
+            source = source.replace("\r\n", "\n");
+        } else if frame.ends_with("\r\n") {
+            source.push_str(&frame);
+        }
         self.chain = Chain::of(&record.node, Field::Updated, self.cx);
         self.scratch.clear();
         header::write(&record.node, true, &mut self.scratch);
@@ -167,10 +176,27 @@ impl Records<'_> {
         let bytes = Bytes::copy_from_slice(text);
         let line = Line { bytes: &bytes, at, terminated: line.terminated };
         self.unterminated = (!line.terminated).then_some(at);
+        let bare = bytes.trim_ascii_end();
+        let space = bytes.slice(bare.len()..);
         match self.stage {
-            Stage::Before if text == OPEN.as_bytes() => self.stage = Stage::Messages,
-            Stage::Messages if text == CLOSE.as_bytes() => self.stage = Stage::Closed,
-            Stage::Messages => return self.message(&line, &bytes).map(Some),
+            Stage::Before if bare == OPEN.as_bytes() => {
+                self.stage = Stage::Messages;
+                return Ok(self.gap(false, &space, at));
+            }
+            Stage::Messages if bare == CLOSE.as_bytes() => {
+                self.stage = Stage::Closed;
+                return Ok(self.gap(false, &space, at));
+            }
+            Stage::Messages | Stage::Closed if bare.is_empty() => {
+                return Ok(self.gap(true, &space, at));
+            }
+            Stage::Messages => {
+                let message = self.message(&line, &bytes, bare.len())?;
+                if !self.faulty {
+                    self.space = self.gap(false, &space, at);
+                }
+                return Ok(Some(message));
+            }
             Stage::Closed if text == format!("{KEY}:").as_bytes() => self.stage = Stage::Carried,
             Stage::Carried if carried(&bytes).is_some() => {
                 let mut record = Record::new(Kind::Notice);
@@ -196,9 +222,24 @@ impl Records<'_> {
         Ok(None)
     }
 
-    fn message(&mut self, line: &Line<'_>, bytes: &Bytes) -> Result<Located<Record>> {
+    /// White space behind a line, or a line of it: JSON has a place for it, and it comes back.
+    fn gap(&self, own_line: bool, space: &[u8], at: Position) -> Option<Located<Record>> {
+        let eol = if self.crlf { "\r\n" } else { "\n" };
+        let before = if own_line { eol } else { "" };
+        let gap = format!("{before}{}", String::from_utf8_lossy(space));
+        let mut record = Record::new(Kind::Notice);
+        record.node.set(Field::Subtype, Json::string(REMARK));
+        record.node.set(Field::Data, Json::string(&gap));
+        if self.stage == Stage::Closed {
+            record.node.set(Field::Layout, Json::constant("\"behind\""));
+        }
+        (!gap.is_empty()).then_some(Located { value: record, at })
+    }
+
+    /// The message of a line, which is `end` bytes long without the space behind it.
+    fn message(&mut self, line: &Line<'_>, bytes: &Bytes, end: usize) -> Result<Located<Record>> {
         let at = line.at;
-        let parsed = self.parse(line, bytes);
+        let parsed = self.parse(line, &bytes.slice(..end));
         self.faulty = parsed.is_err();
         let mut record = match parsed {
             Ok(record) => record,
@@ -262,6 +303,12 @@ impl Records<'_> {
         record.node.set(Field::File, file);
         Ok(Some(Located { value: record, at }))
     }
+}
+
+/// Whether all lines of a header and the line behind it end with a carriage return.
+fn crlf(header: &str, frame: &str) -> bool {
+    let mut lines = header.split_inclusive('\n').chain(frame.split_inclusive('\n')).peekable();
+    lines.peek().is_some() && lines.all(|line| line.ends_with("\r\n"))
 }
 
 /// Whether a line behind the messages is the beginning of one that carries residue.

@@ -1,6 +1,6 @@
 //! Writing a run as ConnectOnion does.
 
-use super::super::{NAME, cannot_write, encoding_of, message, timed};
+use super::super::{NAME, REMARK, cannot_write, encoding_of, message, timed};
 use super::{CLOSE, INDENT, MESSAGES, OPEN, header, parse};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
@@ -145,7 +145,9 @@ impl Run<'_> {
         // A carriage return may stand in a prompt, so only `\n` ends a line.
         let lines = text.strip_suffix(b"\n").unwrap_or(&text).split(|b| *b == b'\n');
         let lines = lines.filter(|_| !text.is_empty());
-        for line in lines.chain([MESSAGES.as_bytes(), OPEN.as_bytes()]) {
+        let frame = [MESSAGES.as_bytes(), OPEN.as_bytes()];
+        let framed = usize::from(text.ends_with(FRAMED.as_bytes()));
+        for line in lines.chain(frame.into_iter().skip(framed)) {
             self.out.extend_from_slice(line);
             self.end_line();
         }
@@ -197,6 +199,11 @@ impl Run<'_> {
         let record = &located.value;
         let node = &record.node;
         // Remarks have no place here, and are nothing that is said.
+        if let Some(space) = gap(node).filter(|_| record.kind == Kind::Notice && own) {
+            let behind = node.is(Field::Layout, "behind");
+            let held = if behind { &mut self.behind } else { &mut self.held };
+            return held.extend_from_slice(space.as_bytes());
+        }
         if record.kind == Kind::Notice {
             return message::lost(record, self.cx.log);
         }
@@ -254,6 +261,12 @@ impl Run<'_> {
     }
 }
 
+/// The white space that a notice stands for, if it does.
+fn gap(notice: &Node) -> Option<String> {
+    let said = notice.text(Field::Data).filter(|_| notice.is(Field::Subtype, REMARK));
+    said.filter(|said| said.bytes().all(|b| b.is_ascii_whitespace())).map(Into::into)
+}
+
 /// A line of JSON without the characters that YAML cannot hold, or takes for line breaks: they
 /// become escapes. The real software writes them as they are and cannot load its own files then.
 fn escaped(line: &[u8]) -> Vec<u8> {
@@ -282,8 +295,13 @@ fn escaped(line: &[u8]) -> Vec<u8> {
     out
 }
 
+/// The line behind the header, where it alone ends as other systems end lines: a part of the stored
+/// header then.
+const FRAMED: &str = "messages: |\r\n";
+
 /// Whether a stored header reads as this record.
 fn gives(raw: &str, node: &Node) -> bool {
+    let raw = raw.strip_suffix(FRAMED).unwrap_or(raw);
     let mut header = header::Header::default();
     let whole = raw.split_terminator('\n').all(|line| header.line(line));
     let (read, _) = header.finish(&format!("{NAME}@3"));
