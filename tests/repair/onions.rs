@@ -111,3 +111,19 @@ fn white_space_at_the_end_of_a_runs_line_is_no_damage_and_comes_back() {
     comes_back(&crlf);
     comes_back(&crlf.replacen("  [\r\n", "  [\r\n\r\n", 1));
 }
+
+#[test]
+fn comments_of_a_file_that_reads_stay_where_they_are() {
+    let [dated, keyed] = of_two_turns(0);
+    let answered = keyed.replace("  2:\n", "  # mine\n  2:\n  # and mine\n");
+    assert_eq!(mended(answered.as_bytes()), answered);
+    for whole in [dated, keyed] {
+        let source = format!("{whole}# the end");
+        assert_eq!(mended(source.as_bytes()), format!("{source}\n"));
+        let options = copyist::format::Options::default();
+        let version = if whole.contains("created") { "connectonion@2" } else { "connectonion@1" };
+        let stream = crate::common::to_canonical(source.as_bytes(), &options);
+        let back = crate::common::from_canonical(&stream, version, &options);
+        assert_eq!(String::from_utf8_lossy(&back), source);
+    }
+}

@@ -131,12 +131,13 @@ impl Shadow {
     }
 
     /// Takes comments and blank lines that stand between the last record and the line of what
-    /// begins at `next`, behind `opener`.
+    /// begins at `next`, behind `opener`. Nothing begins at [`u64::MAX`], the end.
     pub fn take_remark(&mut self, next: u64, opener: &str) -> Option<String> {
         let mut kept = self.kept.borrow_mut();
         let length = next.saturating_sub(kept.base).min((kept.bytes.len() - kept.taken) as u64);
         let text = kept.bytes.get(kept.taken..kept.taken + length as usize)?;
-        let end = memchr::memrchr(b'\n', text)?;
+        let unended = next == u64::MAX && kept.last != b'\n';
+        let end = if unended { text.len() } else { memchr::memrchr(b'\n', text)? };
         let before = text.get(..end)?;
         let before = before.strip_suffix(b"\r").unwrap_or(before);
         let remark = before.strip_prefix(opener.as_bytes())?;

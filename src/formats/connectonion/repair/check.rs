@@ -154,6 +154,9 @@ fn before_begun<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
     }
     let start = memchr::memrchr(b'\n', bytes)? + 1;
     let (before, line) = bytes.split_at_checked(start)?;
+    if ends_in_comment(bytes) {
+        return None;
+    }
     let (inner, indent) = (spaces(line), members_indent(kind, bytes));
     let above = before.trim_ascii_end().rsplit(|b| *b == b'\n').next().unwrap_or_default();
     let named = above.ends_with(b":") || memchr::memmem::find(above, b": ").is_some();
@@ -202,6 +205,13 @@ fn spaces(line: &[u8]) -> usize {
 pub fn is_bare(name: &str, member: &[u8]) -> bool {
     let line = member.split(|b| *b == b'\n').next().unwrap_or_default();
     line.trim_ascii_end() == format!("{name}:").as_bytes()
+}
+
+/// Whether messages follow the key of a turn, and not the word that there are none.
+#[must_use]
+pub fn opens_messages(key: &[u8]) -> bool {
+    let line = key.split(|b| *b == b'\n').next().unwrap_or_default();
+    line.trim_ascii_end().ends_with(b":")
 }
 
 /// The line that turns or messages follow: what is in its block besides belongs to none of them.
@@ -266,6 +276,9 @@ fn is_entry(says: &Json) -> bool {
 /// Whether a text without an end may have gone on: one without quotes that nobody knows.
 fn is_torn(text: &[u8], known: Known<'_>) -> bool {
     let line = text.rsplit(|b| *b == b'\n').next().unwrap_or_default();
+    if ends_in_comment(text) {
+        return false;
+    }
     let line = String::from_utf8_lossy(line);
     let line = line.trim_start_matches([' ', '-']);
     let value = line.split_once(": ").map_or(line, |(_, value)| value);
@@ -285,9 +298,18 @@ fn says_nothing(text: &[u8]) -> bool {
     }
 }
 
+/// Whether the last line is a comment. One further to the right may be a line of a text.
+fn ends_in_comment(text: &[u8]) -> bool {
+    let line = text.rsplit(|b| *b == b'\n').next().unwrap_or_default();
+    is_comment(line) && spaces(line) <= spaces(text)
+}
+
 fn is_remark(line: &[u8]) -> bool {
-    let line = line.trim_ascii();
-    line.is_empty() || line.starts_with(b"#")
+    line.trim_ascii().is_empty() || is_comment(line)
+}
+
+fn is_comment(line: &[u8]) -> bool {
+    line.trim_ascii_start().starts_with(b"#")
 }
 
 /// The members of an item, by their lines; the first one begins with the item's `-`, if that is there.

@@ -2,7 +2,7 @@
 
 use super::super::file::{Lists, Shape};
 use super::blocks::Kind;
-use super::check::Checked;
+use super::check::{Checked, opens_messages};
 use super::resume::{self, Resume};
 use super::spell::is_notes;
 use crate::json::{Json, salvage, text};
@@ -191,7 +191,7 @@ impl Facts {
         match kind {
             Kind::Turn => self.turn(section, says, bytes, whole),
             Kind::Key(number) => {
-                let empty = !bytes.trim_ascii_end().ends_with(b":");
+                let empty = !opens_messages(bytes);
                 self.talks.entry(section).or_default().turn();
                 self.keys.push(Key::new(section, number.parse().unwrap_or(0), empty));
             }

@@ -212,7 +212,7 @@ impl<'a> Writing<'a> {
         }
         match block.kind {
             Kind::Turn => self.behind_turn(&block),
-            Kind::Key(_) => self.behind_key(!block.bytes.trim_ascii_end().ends_with(b":")),
+            Kind::Key(_) => self.behind_key(!check::opens_messages(&block.bytes)),
             Kind::Message => self.behind_message(block.at()),
             _ => Ok(()),
         }
