@@ -127,3 +127,24 @@ fn comments_of_a_file_that_reads_stay_where_they_are() {
         assert_eq!(String::from_utf8_lossy(&back), source);
     }
 }
+
+#[test]
+fn a_file_that_was_written_twice_and_torn_is_known_afterwards() {
+    let [dated, keyed] = of_two_turns(0);
+    for whole in [dated, keyed] {
+        for torn in (1..whole.len()).step_by(7) {
+            let out = mended(format!("{whole}{}", &whole[..torn]).as_bytes());
+            let named = out.find("name: ").expect("a name");
+            assert!(named < out.find("turns:").expect("turns"), "{torn}: {out}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_begins_with_its_messages_is_known_however_long_they_are() {
+    let [_, keyed] = of_two_turns(0);
+    let long = keyed.replace("content: Ask 1.", &format!("content: {}", "long ".repeat(20_000)));
+    let (before, messages) = long.split_once("messages:\n").expect("messages");
+    let sorted = format!("messages:\n{messages}{before}");
+    assert!(crate::common::recognise(sorted.as_bytes()).is_some());
+}

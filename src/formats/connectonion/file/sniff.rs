@@ -24,7 +24,9 @@ fn asks(line: &str) -> bool {
 #[must_use]
 pub fn shape(head: &str) -> Option<&'static Shape> {
     // A file that was written anew may have its members in the order of their names.
-    let listed = head.split_once("\nmessages:\n  ").is_some_and(|(_, list)| {
+    let first = head.strip_prefix("messages:\n  ");
+    let behind = || head.split_once("\nmessages:\n  ").map(|(_, list)| list);
+    let listed = first.or_else(behind).is_some_and(|list| {
         let key = list.split(':').next().unwrap_or_default();
         !key.is_empty() && key.bytes().all(|b| b.is_ascii_digit())
     });

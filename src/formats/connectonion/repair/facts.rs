@@ -271,15 +271,22 @@ impl Facts {
     }
 
     /// All blocks were looked at. Of members of one name that with the most in it stays, of those
-    /// the last, as the real loader has it.
+    /// the last, as the real loader has it; but what stood before the list that stays stays before
+    /// it, for by its first members a file is known.
     pub fn decide(&mut self) {
-        let mut best: HashMap<&str, (u64, usize)> = HashMap::new();
+        let of = |name: &str| {
+            let all = self.sections.iter().enumerate();
+            all.filter(|(_, own)| own.name == name).map(|(place, own)| (own.items, place)).max()
+        };
+        let list = of("messages").or_else(|| of("turns"));
+        let list = list.map_or(usize::MAX, |(_, place)| place);
+        let mut best: HashMap<&str, (u64, bool, usize)> = HashMap::new();
         for (place, section) in self.sections.iter().enumerate() {
             let best = best.entry(&section.name).or_default();
-            *best = (section.items, place).max(*best);
+            *best = (section.items, place <= list, place).max(*best);
         }
         let stay = |(place, section): (usize, &Section)| {
-            best.get(section.name.as_str()).is_some_and(|(_, best)| *best == place)
+            best.get(section.name.as_str()).is_some_and(|(.., best)| *best == place)
         };
         let stays: Vec<bool> = self.sections.iter().enumerate().map(stay).collect();
         for (section, stays) in self.sections.iter_mut().zip(&stays) {
