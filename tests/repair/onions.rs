@@ -148,3 +148,19 @@ fn a_file_that_begins_with_its_messages_is_known_however_long_they_are() {
     let sorted = format!("messages:\n{messages}{before}");
     assert!(crate::common::recognise(sorted.as_bytes()).is_some());
 }
+
+#[test]
+fn a_summary_that_was_cut_is_whole_afterwards() {
+    let turn = |n: u8| {
+        format!(
+            "- input: Ask {n}.\n  run: {n}\n  output: Say {n}.\n  tools_called:\n  - run(command='echo {n}')\n  - run(command='ls')\n  expected: ''\n  evaluation: ''\n  meta: '{{\"tokens\": 1}}'\n  history: []\n"
+        )
+    };
+    let head = "name: a\ncreated: '2026-01-01 10:00:00'\nupdated: '2026-01-01 10:00:00'\nruns: 1\nmodel: m\nturns:\n";
+    let whole = format!("{head}{}{}", turn(1), turn(2));
+    for cut in head.len() + 1..whole.len() {
+        let out = mended(&whole.as_bytes()[..cut]);
+        let bad = crate::judge::invalid(out.as_bytes());
+        assert!(bad.is_empty(), "{cut}: {bad:?} {out}");
+    }
+}

@@ -280,9 +280,12 @@ fn is_torn(text: &[u8], known: Known<'_>) -> bool {
         return false;
     }
     let line = String::from_utf8_lossy(line);
+    let is_element = line.trim_start().starts_with("- ");
     let line = line.trim_start_matches([' ', '-']);
     let value = line.split_once(": ").map_or(line, |(_, value)| value);
-    let closed = value.ends_with(['\'', '"', ']', '}']) && value.len() > 1;
+    // The quote at the end of an element that begins with none is one of its own.
+    let plain = is_element && !value.starts_with(['\'', '"', '[', '{']);
+    let closed = !plain && value.ends_with(['\'', '"', ']', '}']) && value.len() > 1;
     !(closed || text.ends_with(b"\n") || known(value))
 }
 

@@ -35,6 +35,8 @@ pub struct Turn {
     pub list: Option<Json>,
     /// Members that it lacks.
     pub lacks: Vec<&'static str>,
+    /// Those that it lacks if it is the last one, behind which a file may have been cut.
+    lacks_last: Vec<&'static str>,
     /// Whether something is put into its list, or taken out, that no list before it has.
     mends: bool,
 }
@@ -228,14 +230,13 @@ impl Facts {
         let tools = says.member("tools_called");
         let tools = tools.iter().flat_map(Json::elements);
         self.known.extend(tools.filter_map(|tool| tool.text()));
-        let needs: &[&'static str] =
-            if whole && self.shape.lists != Lists::Within { &[] } else { self.shape.needs };
         let within = self.shape.lists == Lists::Within;
         let list = of(&["messages"]).and_then(|list| list.parsed());
         let list = list.or_else(|| within.then(|| recovered(bytes)).flatten());
         let mends = list.as_ref().filter(|_| within).and_then(|list| self.mended(list, false));
-        let mut lacks: Vec<_> =
-            needs.iter().copied().filter(|name| says.member(name).is_none()).collect();
+        let needs = self.shape.needs.iter().copied();
+        let lacks_last: Vec<_> = needs.filter(|name| says.member(name).is_none()).collect();
+        let mut lacks = if whole && !within { Vec::new() } else { lacks_last.clone() };
         if says.member("input").is_none() && !whole {
             lacks.insert(0, "input");
         }
@@ -248,7 +249,15 @@ impl Facts {
         {
             before.list = None;
         }
-        self.turns.push(Turn { section, input, result, list, lacks, mends: mends.is_some() });
+        self.turns.push(Turn {
+            section,
+            input,
+            result,
+            list,
+            lacks,
+            lacks_last,
+            mends: mends.is_some(),
+        });
     }
 
     fn message(&mut self, says: &Json, whole: bool) {
@@ -297,6 +306,10 @@ impl Facts {
         }
         let stays = |section: usize| stays.get(section).copied().unwrap_or(true);
         self.turns.retain(|turn| stays(turn.section));
+        if let Some(last) = self.turns.last_mut().filter(|last| last.lacks.is_empty()) {
+            last.lacks = std::mem::take(&mut last.lacks_last);
+            self.damaged |= !last.lacks.is_empty();
+        }
         self.keys.retain(|key| stays(key.section));
         self.number();
         self.renumber();
