@@ -11,6 +11,7 @@
 //! | `timestamp` | `updated`: it is written at the end of a turn |
 //! | `tokens`, `cost`, `duration_ms` | `totals` |
 //! | any other line `key: value` | `extra` |
+//! | white space behind a line of the list, blank lines in it and behind it | `notice` of a comment |
 //! | a turn of the summary beside it, or an earlier run of one in its `history` | `turn` |
 //!
 //! Turns are `synthesized`, for the file does not hold them: they are not written back to a run.

@@ -264,7 +264,7 @@ impl Run<'_> {
 /// The white space that a notice stands for, if it does.
 fn gap(notice: &Node) -> Option<String> {
     let said = notice.text(Field::Data).filter(|_| notice.is(Field::Subtype, REMARK));
-    said.filter(|said| said.bytes().all(|b| b.is_ascii_whitespace())).map(Into::into)
+    said.filter(|said| said.bytes().all(|b| b.is_ascii_whitespace()))
 }
 
 /// A line of JSON without the characters that YAML cannot hold, or takes for line breaks: they
