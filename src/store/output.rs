@@ -402,12 +402,16 @@ impl Sink for Output {
 
     fn add(&mut self, name: &str, contents: &[u8]) -> Result<bool> {
         let Some(target) = self.part(name)? else { return Ok(true) };
-        let staged = self.staged.iter().any(|staged| staged.target == target);
-        if fs::symlink_metadata(&target).is_ok() && !self.policy(&target).force {
+        self.claims.wait(self.destination.turn());
+        // Other sessions may need what is there, whatever else may be written over.
+        if fs::symlink_metadata(&target).is_ok() && !self.claims.is_own(&target) {
             return shared::holds(&target, contents);
         }
-        if staged || self.policy.dry {
-            return Ok(!staged);
+        if !self.claims.share(&target, contents) {
+            return Ok(false);
+        }
+        if self.policy.dry || self.staged.iter().any(|staged| staged.target == target) {
+            return Ok(true);
         }
         let stands = self.check(&target)?;
         self.created.push(target.clone());
