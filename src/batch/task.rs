@@ -406,7 +406,8 @@ impl Task {
             let message = format!("{torn}; it is left alone, for no original would be kept");
             return Err(Error::unfit(Diagnostic::new(Code::TornArchive, message)));
         }
-        cx.report(Diagnostic::new(Code::ArchiveRead, torn.to_string()));
+        let message = format!("{torn}; no checksum says that what was read until there is right");
+        cx.report(Diagnostic::new(Code::ArchiveRead, message));
         Ok(Repaired { changed: true, fixes: done.fixes + 1, ..done })
     }
 
