@@ -494,7 +494,8 @@ fn entries_without_identifiers_come_home_from_where_they_are_not_sent() {
 #[test]
 fn a_session_of_which_only_residue_is_left_to_tell_is_one() {
     let dir = Dir::new();
-    let stream = "{\"kind\":\"session\",\"source\":\"connectonion@2\",\"id\":\"s\",\"agent\":\"a\"}\n";
+    let stream =
+        "{\"kind\":\"session\",\"source\":\"connectonion@2\",\"id\":\"s\",\"agent\":\"a\"}\n";
     dir.write("s.jsonl", stream.as_bytes());
     let (code, said) = dir.exit(&["convert", "-t", "pi@1", "-o", "a.jsonl", "s.jsonl"]);
     assert_eq!(code, 0, "{said}");

@@ -317,6 +317,7 @@ impl Task {
             done => done,
         }?;
         report.records = done.records;
+        report.to = done.to.map(|version| to.format.at(version)).or(report.to.take());
         if in_place && (only_checked || !done.changed) {
             report.output = None;
             return Ok((self.outcome(false), output.discard()));

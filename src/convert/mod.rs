@@ -97,15 +97,29 @@ fn plainly(
 /// Writes a session, under the name that its software would give it if that is asked for.
 fn written(
     (from, version): (&'static Format, u32),
-    to: Spec,
+    asked: Spec,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    named: Option<NativeFn>,
+    cx: &Cx<'_>,
+) -> Result<Outcome> {
+    let same = from.name == asked.format.name;
+    let source = if same { Some(from.at(version)) } else { source(from, version, parts, cx)? };
+    let to = as_it_came(asked, source.as_deref());
+    let done = written_as((from, version), (to, source), parts, sink, named, cx)?;
+    let left = asked.version.is_none();
+    Ok(Outcome { to: left.then(|| to.version().number), ..done })
+}
+
+fn written_as(
+    (from, version): (&'static Format, u32),
+    (to, source): (Spec, Option<String>),
     parts: &mut dyn Parts,
     sink: &mut dyn Sink,
     named: Option<NativeFn>,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
     let same = from.name == to.format.name;
-    let source = if same { Some(from.at(version)) } else { source(from, version, parts, cx)? };
-    let to = as_it_came(to, source.as_deref());
     let target = to.version().number;
     let moves = !cx.options.map_paths.is_empty();
     if same && from.plane.is_some() && version <= target && !moves {
