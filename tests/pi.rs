@@ -3,7 +3,7 @@
 mod common;
 
 use common::{
-    Dir, assert_same, converted, files, from_canonical, migrated, options, read, recognise,
+    Dir, assert_same, converted, files, from_canonical, migrated, options, own, read, recognise,
     to_canonical,
 };
 use copyist::diagnostic::Code;
@@ -502,4 +502,16 @@ fn a_session_of_which_only_residue_is_left_to_tell_is_one() {
     let (code, said) = dir.exit(&["convert", "-t", "canonical", "-o", "b.jsonl", "a.jsonl"]);
     assert_eq!(code, 0, "{said}");
     assert_eq!(read(&dir.path("b.jsonl")), stream.as_bytes());
+}
+
+#[test]
+fn what_a_migration_makes_again_needs_no_residue() {
+    for case in ["pi/v1/feature-work", "pi/v1/compacted", "pi/v1/first-generation"] {
+        let dir = Dir::new();
+        dir.copy(case, "a.jsonl");
+        assert_eq!(dir.exit(&["migrate", "-o", "b.jsonl", "a.jsonl"]).0, 0);
+        let (code, said) = dir.exit(&["convert", "-t", "pi@1", "-o", "c.jsonl", "b.jsonl"]);
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(read(&dir.path("c.jsonl")), own(case), "{case}");
+    }
 }

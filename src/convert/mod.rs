@@ -1,5 +1,6 @@
 //! Conversion: between formats as records, within one format as bytes where that is possible.
 
+mod again;
 mod branch;
 mod copy;
 mod forks;

@@ -2,7 +2,7 @@
 //! the person can say that what an earlier run wrote goes; what this run needs never does.
 
 use super::check::is_same_file;
-use super::output::folder_of;
+use super::destination::folder_of;
 use super::turns::{Turn, Turns};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};

@@ -8,7 +8,7 @@ use super::check::{
     Stands, check_in_place, check_part, check_room, check_target, is_same_file, special, taken,
 };
 use super::claims::{Claims, is_backup_of, is_one_place, numbered};
-use super::destination::{Destination, Policy};
+use super::destination::{Destination, Policy, folder_of};
 use super::input::Fingerprint;
 use super::packed::{Closed, Packed, Packing, plain_name};
 use super::place::{Kept, keep_attributes, keep_owner};
@@ -496,9 +496,4 @@ impl Sink for Output {
             None => Box::new(Buffered::new(spooled_tempfile(IN_MEMORY))),
         })
     }
-}
-
-/// The folder that a file stands in.
-pub fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
