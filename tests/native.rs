@@ -258,3 +258,42 @@ fn whole_sessions_that_are_there_already_are_unchanged_and_name_all_their_files(
         assert!(dir.path(output.as_str().expect("a path")).is_file(), "{input:#}");
     }
 }
+
+/// Takes the sessions below `in` to a format and back to their own, in both as its software keeps
+/// them. Gives the files at home.
+fn there_and_back(dir: &Dir, abroad: &str, home: &str) -> Vec<(String, Vec<u8>)> {
+    let (away, back) = (format!("{abroad}.away"), format!("{abroad}.back"));
+    for (to, folder, from) in [(abroad, &away, "in"), (home, &back, &away)] {
+        let args = ["convert", "-t", to, "--layout", "native", "--out-dir", folder, from];
+        let (code, said) = dir.exit(&args);
+        assert!(code <= 1, "{abroad}: {said}");
+    }
+    all(dir, &back)
+}
+
+#[test]
+fn sessions_that_their_software_finds_by_name_come_home_under_it() {
+    let dir = Dir::new();
+    let name = "a-name_of_60_characters-is-the-longest-that-the-scripts-take";
+    assert_eq!(name.len(), 60);
+    for (case, name) in [("orchard", "orchard"), ("killed", name)] {
+        for ending in [".jsonl", ".meta.json"] {
+            let file = format!("agent-orchestrator/v2/{case}/in/{case}{ending}");
+            let text = String::from_utf8(read(&common::testdata().join(file))).expect("UTF-8");
+            let own = format!("\"session_name\": \"{case}\"");
+            let text = text.replace(&own, &format!("\"session_name\": \"{name}\""));
+            dir.write(&format!("in/{name}{ending}"), text.as_bytes());
+        }
+    }
+    for abroad in ["pi", "connectonion", "codelia@1"] {
+        let back = there_and_back(&dir, abroad, "agent-orchestrator");
+        assert!(back == all(&dir, "in"), "{abroad}: {:?}", back.iter().map(|f| &f.0));
+    }
+    // A number behind the longest name takes the place of its end, for a longer one is none.
+    dir.write("twice/x.jsonl", &read(&dir.path(&format!("in/{name}.jsonl"))));
+    dir.write("twice/x.meta.json", &read(&dir.path(&format!("in/{name}.meta.json"))));
+    let args = ["convert", "-t", "agent-orchestrator", "--layout", "native", "--out-dir"];
+    assert!(dir.exit(&[&args[..], &["both", "in", "twice"]].concat()).0 <= 1);
+    let numbered = format!("{}-2.meta.json", &name[..58]);
+    assert!(all(&dir, "both").iter().any(|file| file.0 == numbered), "{numbered}");
+}
