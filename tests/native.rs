@@ -297,3 +297,74 @@ fn sessions_that_their_software_finds_by_name_come_home_under_it() {
     let numbered = format!("{}-2.meta.json", &name[..58]);
     assert!(all(&dir, "both").iter().any(|file| file.0 == numbered), "{numbered}");
 }
+
+/// A run of ConnectOnion in which this was asked.
+fn run_of(asked: &str, second: u32) -> String {
+    format!(
+        "agent: \"a.py\"\nsystem_prompt: \"Be kind.\"\nmodel: \"co/m\"\ncwd: \"/w\"\ntokens: 3\ncost: 0.1\n\
+         duration_ms: {second}\ntimestamp: \"2026-03-02 21:40:{second}\"\nmessages: |\n  [\n    \
+         {{\"role\": \"system\", \"content\": \"Be kind.\"}},\n    \
+         {{\"role\": \"user\", \"content\": \"{asked}\"}},\n    \
+         {{\"role\": \"assistant\", \"content\": \"Yes.\"}}\n  ]\n"
+    )
+}
+
+fn summary_of(slug: &str, asked: &str, runs: u32) -> String {
+    format!(
+        "name: {slug}\ncreated: '2026-03-02 21:40:11'\nupdated: '2026-03-02 21:40:5{runs}'\nruns: {runs}\n\
+         model: co/m\nturns:\n- input: {asked}\n  run: {runs}\n  output: Yes.\n  tools_called: []\n  \
+         expected: ''\n  evaluation: ''\n  meta: '{{\"tokens\": 3, \"cost\": 0.1, \"duration_ms\": 1, \"ts\":\n    \
+         \"2026-03-02 21:40:11\"}}'\n  history: []\n"
+    )
+}
+
+#[test]
+fn runs_and_their_summaries_come_home_to_their_places() {
+    let dir = Dir::new();
+    let asked = ["first question", "写一个 Ärger", "a__b c"];
+    for (at, (asked, slug)) in
+        asked.iter().zip(["first_question", "写一个_ärger", "a__b_c"]).enumerate()
+    {
+        let runs = 3 - at as u32;
+        dir.write(&format!("in/evals/{slug}.yaml"), summary_of(slug, asked, runs).as_bytes());
+        for run in 1..=runs {
+            let text = run_of(asked, 10 * (at as u32 + 1) + run);
+            dir.write(&format!("in/evals/{slug}/run_{run}.yaml"), text.as_bytes());
+        }
+    }
+    for abroad in ["pi", "connectonion@3"] {
+        let back = there_and_back(&dir, abroad, "connectonion@3");
+        let names = |files: &[(String, Vec<u8>)]| -> Vec<String> {
+            files.iter().map(|file| file.0.clone()).collect()
+        };
+        assert_eq!(names(&back), names(&all(&dir, "in")), "{abroad}");
+        assert!(back == all(&dir, "in"), "{abroad}");
+    }
+    // A run has its number also where the ones before it are gone.
+    let args = ["convert", "-t", "connectonion", "--layout", "native", "--out-dir", "last"];
+    let run = "in/evals/first_question/run_3.yaml";
+    assert!(dir.exit(&[&args[..], &[run]].concat()).0 <= 1);
+    assert_eq!(all(&dir, "last")[0].0, "evals/first_question/run_3.yaml");
+}
+
+#[test]
+fn questions_become_names_as_the_newest_release_makes_them() {
+    let long = "word ".repeat(20);
+    let cut = format!("{}word", "word_".repeat(9));
+    let without_end = "写".repeat(60);
+    let cases = [
+        (" ../../etc/passwd", "etc_passwd"),
+        ("Was ist das?", "was_ist_das"),
+        ("?!", "default"),
+        ("_x_", "x"),
+        (&long, &cut),
+        (&without_end, &"写".repeat(50)),
+    ];
+    for (asked, slug) in cases {
+        let dir = Dir::new();
+        dir.write("in.yaml", run_of(asked, 11).as_bytes());
+        let args = ["convert", "-t", "connectonion", "--layout", "native", "--out-dir", "o"];
+        assert!(dir.exit(&[&args[..], &["in.yaml"]].concat()).0 <= 1);
+        assert_eq!(all(&dir, "o")[0].0, format!("evals/{slug}/run_1.yaml"), "{asked}");
+    }
+}
