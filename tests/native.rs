@@ -368,3 +368,35 @@ fn questions_become_names_as_the_newest_release_makes_them() {
         assert_eq!(all(&dir, "o")[0].0, format!("evals/{slug}/run_1.yaml"), "{asked}");
     }
 }
+
+/// The first lines of the files of a run, as JSON.
+fn headers(dir: &Dir, below: &str) -> Vec<serde_json::Value> {
+    let files = all(dir, below).into_iter();
+    let first = |text: &[u8]| text.split(|b| *b == b'\n').next().map(serde_json::from_slice);
+    files.map(|(_, text)| first(&text).expect("a line").expect("JSON")).collect()
+}
+
+#[test]
+fn a_parent_in_the_folder_of_the_same_project_stays_beside_its_fork() {
+    let parents = [
+        ("/tmp/x/sessions/--tmp-x-proj--/p.jsonl", "/T/x/sessions/--T-x-proj--/p.jsonl"),
+        ("/root/sessions/--tmp-x-proj--/p.jsonl", "/root/sessions/--T-x-proj--/p.jsonl"),
+        ("/tmp/sessions/--srv-other--/p.jsonl", "/T/sessions/--srv-other--/p.jsonl"),
+    ];
+    for (old, new) in parents {
+        let dir = Dir::new();
+        let more = format!("/tmp/x/proj\",\"parentSession\":\"{old}\"}}");
+        dir.write("s.jsonl", SESSION.replace("/home/ada/my.app\"}", &more).as_bytes());
+        let moved = ["--map-path", "/tmp=/T", "s.jsonl"];
+        let native = ["convert", "-t", "pi", "--layout", "native", "--out-dir", "native"];
+        assert_eq!(dir.exit(&[&native[..], &moved].concat()).0, 0);
+        let (file, _) = &all(&dir, "native")[0];
+        assert!(file.starts_with("--T-x-proj--/"), "{file}");
+        assert_eq!(headers(&dir, "native")[0]["parentSession"], new);
+        // Where files keep their names, so do the folders of others.
+        let plain = ["convert", "-t", "pi", "--out-dir", "plain"];
+        assert_eq!(dir.exit(&[&plain[..], &moved].concat()).0, 0);
+        let kept = headers(&dir, "plain")[0]["parentSession"].clone();
+        assert_eq!(kept, old.replace("/tmp/", "/T/"));
+    }
+}
