@@ -400,3 +400,24 @@ fn a_parent_in_the_folder_of_the_same_project_stays_beside_its_fork() {
         assert_eq!(kept, old.replace("/tmp/", "/T/"));
     }
 }
+
+#[test]
+fn a_session_that_its_software_lists_for_no_project_is_told() {
+    let dir = Dir::new();
+    dir.write("in/summary.yaml", summary_of("s", "Is it?", 1).as_bytes());
+    dir.write("in/run.yaml", run_of("Is it?", 11).as_bytes());
+    let to = |to: &str, more: &[&str]| {
+        let (code, said) = dir.exit(&[&["convert", "-t", to], more, &["in"]].concat());
+        assert_eq!(code, 0, "{said}");
+        said
+    };
+    let said = to("pi", &["--layout", "native", "--out-dir", "pi"]);
+    assert_eq!(said.matches("CY0723").count(), 1, "{said}");
+    assert!(said.contains("summary.yaml: warning[CY0723]") && said.contains("`----`"), "{said}");
+    let quiet = [
+        to("pi", &["--out-dir", "plain"]),
+        to("connectonion", &["--layout", "native", "--out-dir", "co"]),
+        to("codelia@1", &["--layout", "native", "--out-dir", "runs"]),
+    ];
+    assert!(quiet.iter().all(|said| !said.contains("CY0723")), "{quiet:#?}");
+}

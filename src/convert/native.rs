@@ -1,6 +1,6 @@
 //! Where the target's own software keeps sessions.
 
-use crate::diagnostic::Log;
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::Result;
 use crate::format::{Cx, Named, NativeFn, Sink};
 use crate::formats::Spec;
@@ -32,6 +32,19 @@ impl Native {
         let path = (self.named)(&named);
         path.rsplit_once('/').map_or_else(String::new, |(folder, _)| folder.to_owned())
     }
+
+    /// Says where a session goes that names no project, if that is where nobody looks for it.
+    fn no_project(&self, format: &str, cx: &Cx<'_>) {
+        let folder = self.folder_of("");
+        if folder == self.folder_of("/x") {
+            return;
+        }
+        let message = format!(
+            "the session names no folder that it was held in: it stands in `{}`, and {format} lists it only for the project `/`",
+            folder.trim_start_matches('/'),
+        );
+        cx.report(Diagnostic::new(Code::NoProject, message));
+    }
 }
 
 /// Where the target's software would keep the session, and its ending. Where another session of the
@@ -58,6 +71,9 @@ pub fn native(
             asked = block::said(&node).and_then(|said| said.text());
             break;
         }
+    }
+    if session.text(Field::Cwd).is_none_or(|cwd| cwd.is_empty()) {
+        Native { named, version }.no_project(to.format.name, cx);
     }
     let stem = stage.stem().unwrap_or_default();
     let ending = to.format.extensions[0];
