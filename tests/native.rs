@@ -377,6 +377,37 @@ fn headers(dir: &Dir, below: &str) -> Vec<serde_json::Value> {
 }
 
 #[test]
+fn an_identifier_is_made_of_what_was_asked_first_too() {
+    let dir = Dir::new();
+    for n in 0..5 {
+        dir.write(&format!("in/{n}.yaml"), run_of(&format!("Question {n}?"), 11).as_bytes());
+    }
+    let native = |to: &str, out: &str, from: &str| {
+        let args = ["convert", "-t", to, "--layout", "native", "--out-dir", out, from];
+        let (code, said) = dir.exit(&args);
+        assert!(code == 0 && !said.contains("CY0719"), "{to}: {said}");
+    };
+    let ids = |below: &str| -> Vec<_> {
+        headers(&dir, below).into_iter().map(|header| header["id"].clone()).collect()
+    };
+    native("codelia@1", "runs", "in");
+    native("pi", "direct", "in");
+    assert_eq!(ids("direct").into_iter().collect::<std::collections::HashSet<_>>().len(), 5);
+    // The way there makes no difference.
+    assert_eq!(dir.exit(&["convert", "-t", "canonical", "--out-dir", "streams", "in"]).0, 0);
+    native("pi", "by-stream", "streams");
+    assert_eq!(ids("by-stream"), ids("direct"));
+    // Nor does how far a session is that says when it began.
+    for runs in 1..=2 {
+        let summary = summary_of("s", "Is it?", runs);
+        dir.write(&format!("summaries/{runs}/s.yaml"), summary.as_bytes());
+    }
+    native("pi", "once", "summaries/1");
+    native("pi", "later", "summaries/2");
+    assert_eq!(ids("once"), ids("later"));
+}
+
+#[test]
 fn a_parent_in_the_folder_of_the_same_project_stays_beside_its_fork() {
     let parents = [
         ("/tmp/x/sessions/--tmp-x-proj--/p.jsonl", "/T/x/sessions/--T-x-proj--/p.jsonl"),

@@ -8,9 +8,9 @@ use crate::diagnostic::{Differences, Fate, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
 use crate::format::{Carrier, Cx, Format, NativeFn, Options, Parts, Sink, Writer};
-use crate::formats::{Spec, canonical};
+use crate::formats::{Spec, canonical, records};
 use crate::position::Located;
-use crate::record::{Answers, Field, Kind, Record, Value};
+use crate::record::{Answers, Field, Kind, Record, Value, block};
 use crate::residue::{Stage, Trace, note};
 use std::collections::HashSet;
 
@@ -58,7 +58,9 @@ impl<'a> Work<'a> {
     pub fn records(&mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<u64> {
         let (to, cx) = (self.to, self.cx);
         let native = Native::of(to, sink.is_native());
-        let mut writer = (to.format.write)(sink, to.version(), cx)?;
+        let options = Options { asked: self.asked(parts)?, ..cx.options.clone() };
+        let writing = Cx { options: &options, log: cx.log };
+        let mut writer = (to.format.write)(sink, to.version(), &writing)?;
         let (mut count, mut lead) = (0, Some(Vec::new()));
         // How the source spells its lines means nothing in another format.
         let abroad = ![self.from.name, to.format.name].contains(&canonical::FORMAT.name)
@@ -106,6 +108,29 @@ impl<'a> Work<'a> {
         last.iter().try_for_each(|record| writer.record(record))?;
         writer.finish()?;
         Ok(count)
+    }
+
+    /// What a person asked first, if the session goes to another format without an identifier of
+    /// its own.
+    fn asked(&self, parts: &mut dyn Parts) -> Result<Option<String>> {
+        // A stream holds a session without one.
+        if [self.from.name, canonical::FORMAT.name].contains(&self.to.format.name) {
+            return Ok(None);
+        }
+        parts.keep()?;
+        let log = Log::default();
+        let quiet = Cx { options: self.cx.options, log: &log };
+        // What is wrong with the session is said when it is read for good.
+        let records = records(self.from, parts, &quiet)?.take(LEAD).map_while(Result::ok);
+        for Record { kind, node } in records.map(|located| located.value) {
+            if kind == Kind::Session && node.json(Field::Id).is_some() {
+                break;
+            }
+            if kind == Kind::Message && node.is(Field::Role, "user") {
+                return Ok(block::said(&node).and_then(|said| said.text()));
+            }
+        }
+        Ok(None)
     }
 
     /// What of the records before the session the target can take: only files of the format that
