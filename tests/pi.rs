@@ -3,9 +3,10 @@
 mod common;
 
 use common::{
-    Dir, assert_same, converted, files, from_canonical, migrated, options, own, read, recognise,
-    to_canonical,
+    Dir, assert_same, context, converted, files, from_canonical, migrated, options, own, read,
+    recognise, to_canonical,
 };
+use copyist::context::Request;
 use copyist::diagnostic::Code;
 use copyist::format::{OnError, Options};
 use copyist::ids::Choice;
@@ -382,6 +383,31 @@ fn an_index_passes_over_records_that_are_no_entries() {
         let text = String::from_utf8(done.expect("kept or skipped")).expect("UTF-8");
         assert!(text.contains(r#""firstKeptEntryId":"00000003""#), "{text}");
         assert!(found.counts.contains_key(&Code::KeptNowhere), "{text}");
+    }
+}
+
+#[test]
+fn an_index_does_not_count_lines_that_are_no_json() {
+    let third = USER.replace("\"a\"", "\"third\"");
+    let compaction =
+        r#"{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":2}"#;
+    let (front, rest) = USER.split_at(USER.len() / 2);
+    let marked = format!("\u{feff}{USER}");
+    for stray in [&["oops"][..], &[&marked], &[front, rest], &["1 2", "nul"], &["", "[", "-"]] {
+        let source = lines(&[&[HEADER, USER], stray, &[&third, compaction]].concat());
+        let keep = options(OnError::Keep, Choice::Sequential);
+        let shown = |bytes: &[u8]| {
+            let text = context(bytes, &Request::default(), &keep).0.expect("read");
+            String::from_utf8(text).expect("UTF-8")
+        };
+        assert!(shown(&source).contains("third"), "{stray:?}: {}", shown(&source));
+        let migrated = migrated(&source, "pi@3", &keep).0.expect("kept");
+        assert_eq!(shown(&migrated), shown(&source), "{stray:?}");
+        let stream = to_canonical(&source, &keep);
+        assert_eq!(shown(&stream), shown(&source), "{stray:?}");
+        assert_same(&from_canonical(&stream, "pi@1", &keep), &source, &format!("{stray:?}"));
+        let later = from_canonical(&stream, "pi@3", &keep);
+        assert_eq!(shown(&later), shown(&source), "{stray:?}");
     }
 }
 

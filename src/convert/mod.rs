@@ -5,6 +5,7 @@ mod branch;
 mod copy;
 mod forks;
 mod home;
+mod native;
 mod relocate;
 mod work;
 
@@ -16,7 +17,8 @@ use crate::migrate::{self, Outcome};
 use crate::record::{Field, Kind};
 use crate::residue::{Stage, merge, strip};
 use copy::copy;
-use work::{Work, native};
+use native::{Native, native};
+use work::Work;
 
 /// Converts one session. `version` is the version that the input is of.
 ///
@@ -194,7 +196,12 @@ fn as_it_came(to: Spec, source: Option<&str>) -> Spec {
 }
 
 /// The records of a session, with the paths that a person wants.
-fn read<'a>(from: &Format, parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+fn read<'a>(
+    from: &Format,
+    parts: &'a mut dyn Parts,
+    native: Option<Native>,
+    cx: &'a Cx<'a>,
+) -> Result<Reader<'a>> {
     let reader = records(from, parts, cx)?;
     let maps = cx.options.map_paths.as_slice();
     if maps.is_empty() {
@@ -202,7 +209,7 @@ fn read<'a>(from: &Format, parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<R
     }
     // A stream may be of any of them.
     let names = FORMATS.iter().flat_map(|format| format.folders).copied();
-    let moves = relocate::Moves { maps, names: names.collect() };
+    let moves = relocate::Moves { maps, names: names.collect(), native };
     Ok(Box::new(reader.map(move |mut item| {
         item.iter_mut().for_each(|located| moves.record(&mut located.value));
         item
