@@ -323,6 +323,9 @@ pub struct Options {
     pub spelling: bool,
     /// Paths that sessions are found by, old and new: what stands below the old one moves.
     pub map_paths: Vec<Map>,
+    /// What a person asked first, of a session without an identifier: where the target makes one,
+    /// it tells sessions of one agent, folder and second apart.
+    pub asked: Option<String>,
     /// The threads that work on a large input may borrow.
     pub hands: Hands,
 }
@@ -340,6 +343,7 @@ impl Default for Options {
             ignore_residue: false,
             spelling: true,
             map_paths: Vec::new(),
+            asked: None,
             hands: Hands::default(),
         }
     }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{
-    Dir, assert_same, converted, corpus, files, from_canonical, name, options, own_inputs,
+    Dir, assert_same, converted, corpus, files, from_canonical, name, options, own_inputs, read,
     recognise, session, testdata, to_canonical, without_strange,
 };
 use copyist::context::{Form, Request};
@@ -646,4 +646,21 @@ fn cut_anywhere_a_pair_is_kept_as_it_is() {
             assert_same(&back, &torn, &format!("{case} cut at {cut}, {:?}", found.counts));
         }
     }
+}
+
+#[test]
+fn a_line_that_is_no_text_says_nothing_of_the_session() {
+    let dir = Dir::new();
+    let init =
+        b"{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"a\xff\",\"cwd\":\"/w\"}\n";
+    let result = br#"{"type":"result","subtype":"success","result":"x","session_id":"a"}"#;
+    let log = [&init[..], result, b"\n"].concat();
+    dir.write("a.jsonl", &log);
+    let (code, said) = dir.exit(&["convert", "-t", "canonical", "-o", "s.jsonl", "a.jsonl"]);
+    assert!(code == 1 && said.contains("CY0101"), "{said}");
+    assert!(String::from_utf8(read(&dir.path("s.jsonl"))).is_ok());
+    let (code, said) =
+        dir.exit(&["convert", "-t", "agent-orchestrator", "-o", "b.jsonl", "s.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(read(&dir.path("b.jsonl")), log);
 }

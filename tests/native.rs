@@ -258,3 +258,197 @@ fn whole_sessions_that_are_there_already_are_unchanged_and_name_all_their_files(
         assert!(dir.path(output.as_str().expect("a path")).is_file(), "{input:#}");
     }
 }
+
+/// Takes the sessions below `in` to a format and back to their own, in both as its software keeps
+/// them. Gives the files at home.
+fn there_and_back(dir: &Dir, abroad: &str, home: &str) -> Vec<(String, Vec<u8>)> {
+    let (away, back) = (format!("{abroad}.away"), format!("{abroad}.back"));
+    for (to, folder, from) in [(abroad, &away, "in"), (home, &back, &away)] {
+        let args = ["convert", "-t", to, "--layout", "native", "--out-dir", folder, from];
+        let (code, said) = dir.exit(&args);
+        assert!(code <= 1, "{abroad}: {said}");
+    }
+    all(dir, &back)
+}
+
+#[test]
+fn sessions_that_their_software_finds_by_name_come_home_under_it() {
+    let dir = Dir::new();
+    let name = "a-name_of_60_characters-is-the-longest-that-the-scripts-take";
+    assert_eq!(name.len(), 60);
+    for (case, name) in [("orchard", "orchard"), ("killed", name)] {
+        for ending in [".jsonl", ".meta.json"] {
+            let file = format!("agent-orchestrator/v2/{case}/in/{case}{ending}");
+            let text = String::from_utf8(read(&common::testdata().join(file))).expect("UTF-8");
+            let own = format!("\"session_name\": \"{case}\"");
+            let text = text.replace(&own, &format!("\"session_name\": \"{name}\""));
+            dir.write(&format!("in/{name}{ending}"), text.as_bytes());
+        }
+    }
+    for abroad in ["pi", "connectonion", "codelia@1"] {
+        let back = there_and_back(&dir, abroad, "agent-orchestrator");
+        assert!(back == all(&dir, "in"), "{abroad}: {:?}", back.iter().map(|f| &f.0));
+    }
+    // A number behind the longest name takes the place of its end, for a longer one is none.
+    dir.write("twice/x.jsonl", &read(&dir.path(&format!("in/{name}.jsonl"))));
+    dir.write("twice/x.meta.json", &read(&dir.path(&format!("in/{name}.meta.json"))));
+    let args = ["convert", "-t", "agent-orchestrator", "--layout", "native", "--out-dir"];
+    assert!(dir.exit(&[&args[..], &["both", "in", "twice"]].concat()).0 <= 1);
+    let numbered = format!("{}-2.meta.json", &name[..58]);
+    assert!(all(&dir, "both").iter().any(|file| file.0 == numbered), "{numbered}");
+}
+
+/// A run of ConnectOnion in which this was asked.
+fn run_of(asked: &str, second: u32) -> String {
+    format!(
+        "agent: \"a.py\"\nsystem_prompt: \"Be kind.\"\nmodel: \"co/m\"\ncwd: \"/w\"\ntokens: 3\ncost: 0.1\n\
+         duration_ms: {second}\ntimestamp: \"2026-03-02 21:40:{second}\"\nmessages: |\n  [\n    \
+         {{\"role\": \"system\", \"content\": \"Be kind.\"}},\n    \
+         {{\"role\": \"user\", \"content\": \"{asked}\"}},\n    \
+         {{\"role\": \"assistant\", \"content\": \"Yes.\"}}\n  ]\n"
+    )
+}
+
+fn summary_of(slug: &str, asked: &str, runs: u32) -> String {
+    format!(
+        "name: {slug}\ncreated: '2026-03-02 21:40:11'\nupdated: '2026-03-02 21:40:5{runs}'\nruns: {runs}\n\
+         model: co/m\nturns:\n- input: {asked}\n  run: {runs}\n  output: Yes.\n  tools_called: []\n  \
+         expected: ''\n  evaluation: ''\n  meta: '{{\"tokens\": 3, \"cost\": 0.1, \"duration_ms\": 1, \"ts\":\n    \
+         \"2026-03-02 21:40:11\"}}'\n  history: []\n"
+    )
+}
+
+#[test]
+fn runs_and_their_summaries_come_home_to_their_places() {
+    let dir = Dir::new();
+    let asked = ["first question", "写一个 Ärger", "a__b c"];
+    for (at, (asked, slug)) in
+        asked.iter().zip(["first_question", "写一个_ärger", "a__b_c"]).enumerate()
+    {
+        let runs = 3 - at as u32;
+        dir.write(&format!("in/evals/{slug}.yaml"), summary_of(slug, asked, runs).as_bytes());
+        for run in 1..=runs {
+            let text = run_of(asked, 10 * (at as u32 + 1) + run);
+            dir.write(&format!("in/evals/{slug}/run_{run}.yaml"), text.as_bytes());
+        }
+    }
+    for abroad in ["pi", "connectonion@3"] {
+        let back = there_and_back(&dir, abroad, "connectonion@3");
+        let names = |files: &[(String, Vec<u8>)]| -> Vec<String> {
+            files.iter().map(|file| file.0.clone()).collect()
+        };
+        assert_eq!(names(&back), names(&all(&dir, "in")), "{abroad}");
+        assert!(back == all(&dir, "in"), "{abroad}");
+    }
+    // A run has its number also where the ones before it are gone.
+    let args = ["convert", "-t", "connectonion", "--layout", "native", "--out-dir", "last"];
+    let run = "in/evals/first_question/run_3.yaml";
+    assert!(dir.exit(&[&args[..], &[run]].concat()).0 <= 1);
+    assert_eq!(all(&dir, "last")[0].0, "evals/first_question/run_3.yaml");
+}
+
+#[test]
+fn questions_become_names_as_the_newest_release_makes_them() {
+    let long = "word ".repeat(20);
+    let cut = format!("{}word", "word_".repeat(9));
+    let without_end = "写".repeat(60);
+    let cases = [
+        (" ../../etc/passwd", "etc_passwd"),
+        ("Was ist das?", "was_ist_das"),
+        ("?!", "default"),
+        ("_x_", "x"),
+        (&long, &cut),
+        (&without_end, &"写".repeat(50)),
+    ];
+    for (asked, slug) in cases {
+        let dir = Dir::new();
+        dir.write("in.yaml", run_of(asked, 11).as_bytes());
+        let args = ["convert", "-t", "connectonion", "--layout", "native", "--out-dir", "o"];
+        assert!(dir.exit(&[&args[..], &["in.yaml"]].concat()).0 <= 1);
+        assert_eq!(all(&dir, "o")[0].0, format!("evals/{slug}/run_1.yaml"), "{asked}");
+    }
+}
+
+/// The first lines of the files of a run, as JSON.
+fn headers(dir: &Dir, below: &str) -> Vec<serde_json::Value> {
+    let files = all(dir, below).into_iter();
+    let first = |text: &[u8]| text.split(|b| *b == b'\n').next().map(serde_json::from_slice);
+    files.map(|(_, text)| first(&text).expect("a line").expect("JSON")).collect()
+}
+
+#[test]
+fn an_identifier_is_made_of_what_was_asked_first_too() {
+    let dir = Dir::new();
+    for n in 0..5 {
+        dir.write(&format!("in/{n}.yaml"), run_of(&format!("Question {n}?"), 11).as_bytes());
+    }
+    let native = |to: &str, out: &str, from: &str| {
+        let args = ["convert", "-t", to, "--layout", "native", "--out-dir", out, from];
+        let (code, said) = dir.exit(&args);
+        assert!(code == 0 && !said.contains("CY0719"), "{to}: {said}");
+    };
+    let ids = |below: &str| -> Vec<_> {
+        headers(&dir, below).into_iter().map(|header| header["id"].clone()).collect()
+    };
+    native("codelia@1", "runs", "in");
+    native("pi", "direct", "in");
+    assert_eq!(ids("direct").into_iter().collect::<std::collections::HashSet<_>>().len(), 5);
+    // The way there makes no difference.
+    assert_eq!(dir.exit(&["convert", "-t", "canonical", "--out-dir", "streams", "in"]).0, 0);
+    native("pi", "by-stream", "streams");
+    assert_eq!(ids("by-stream"), ids("direct"));
+    // Nor does how far a session is that says when it began.
+    for runs in 1..=2 {
+        let summary = summary_of("s", "Is it?", runs);
+        dir.write(&format!("summaries/{runs}/s.yaml"), summary.as_bytes());
+    }
+    native("pi", "once", "summaries/1");
+    native("pi", "later", "summaries/2");
+    assert_eq!(ids("once"), ids("later"));
+}
+
+#[test]
+fn a_parent_in_the_folder_of_the_same_project_stays_beside_its_fork() {
+    let parents = [
+        ("/tmp/x/sessions/--tmp-x-proj--/p.jsonl", "/T/x/sessions/--T-x-proj--/p.jsonl"),
+        ("/root/sessions/--tmp-x-proj--/p.jsonl", "/root/sessions/--T-x-proj--/p.jsonl"),
+        ("/tmp/sessions/--srv-other--/p.jsonl", "/T/sessions/--srv-other--/p.jsonl"),
+    ];
+    for (old, new) in parents {
+        let dir = Dir::new();
+        let more = format!("/tmp/x/proj\",\"parentSession\":\"{old}\"}}");
+        dir.write("s.jsonl", SESSION.replace("/home/ada/my.app\"}", &more).as_bytes());
+        let moved = ["--map-path", "/tmp=/T", "s.jsonl"];
+        let native = ["convert", "-t", "pi", "--layout", "native", "--out-dir", "native"];
+        assert_eq!(dir.exit(&[&native[..], &moved].concat()).0, 0);
+        let (file, _) = &all(&dir, "native")[0];
+        assert!(file.starts_with("--T-x-proj--/"), "{file}");
+        assert_eq!(headers(&dir, "native")[0]["parentSession"], new);
+        // Where files keep their names, so do the folders of others.
+        let plain = ["convert", "-t", "pi", "--out-dir", "plain"];
+        assert_eq!(dir.exit(&[&plain[..], &moved].concat()).0, 0);
+        let kept = headers(&dir, "plain")[0]["parentSession"].clone();
+        assert_eq!(kept, old.replace("/tmp/", "/T/"));
+    }
+}
+
+#[test]
+fn a_session_that_its_software_lists_for_no_project_is_told() {
+    let dir = Dir::new();
+    dir.write("in/summary.yaml", summary_of("s", "Is it?", 1).as_bytes());
+    dir.write("in/run.yaml", run_of("Is it?", 11).as_bytes());
+    let to = |to: &str, more: &[&str]| {
+        let (code, said) = dir.exit(&[&["convert", "-t", to], more, &["in"]].concat());
+        assert_eq!(code, 0, "{said}");
+        said
+    };
+    let said = to("pi", &["--layout", "native", "--out-dir", "pi"]);
+    assert_eq!(said.matches("CY0723").count(), 1, "{said}");
+    assert!(said.contains("summary.yaml: warning[CY0723]") && said.contains("`----`"), "{said}");
+    let quiet = [
+        to("pi", &["--out-dir", "plain"]),
+        to("connectonion", &["--layout", "native", "--out-dir", "co"]),
+        to("codelia@1", &["--layout", "native", "--out-dir", "runs"]),
+    ];
+    assert!(quiet.iter().all(|said| !said.contains("CY0723")), "{quiet:#?}");
+}

@@ -257,6 +257,23 @@ fn a_wrong_checksum_keeps_nothing_back() {
 }
 
 #[test]
+fn what_is_wrong_with_a_whole_file_is_told_before_its_lines() {
+    let dir = Dir::new();
+    let mut lines = long();
+    let header = lines.iter().position(|b| *b == b'\n').expect("a line") + 1;
+    let entries = lines.split_off(header);
+    let torn =
+        entries.split_inclusive(|b| *b == b'\n').flat_map(|line| [&line[..20], b"\n"].concat());
+    let torn: Vec<u8> = lines.into_iter().chain(torn).collect();
+    let mut packed = gz(&torn);
+    let at = packed.len() - 8;
+    packed[at] ^= 1;
+    dir.write("a.jsonl.gz", &packed);
+    let (_, said) = dir.exit(&["repair", "-n", "a.jsonl.gz"]);
+    assert!(said.contains("more findings") && said.contains("CY0863"), "{said}");
+}
+
+#[test]
 fn what_grows_beyond_the_limit_is_told_as_that() {
     let dir = Dir::new();
     let mut blank = vec![b' '; 8 << 20];

@@ -3,9 +3,10 @@
 mod common;
 
 use common::{
-    Dir, assert_same, converted, files, from_canonical, migrated, options, read, recognise,
-    to_canonical,
+    Dir, assert_same, context, converted, files, from_canonical, migrated, options, own, read,
+    recognise, to_canonical,
 };
+use copyist::context::Request;
 use copyist::diagnostic::Code;
 use copyist::format::{OnError, Options};
 use copyist::ids::Choice;
@@ -386,6 +387,31 @@ fn an_index_passes_over_records_that_are_no_entries() {
 }
 
 #[test]
+fn an_index_does_not_count_lines_that_are_no_json() {
+    let third = USER.replace("\"a\"", "\"third\"");
+    let compaction =
+        r#"{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":2}"#;
+    let (front, rest) = USER.split_at(USER.len() / 2);
+    let marked = format!("\u{feff}{USER}");
+    for stray in [&["oops"][..], &[&marked], &[front, rest], &["1 2", "nul"], &["", "[", "-"]] {
+        let source = lines(&[&[HEADER, USER], stray, &[&third, compaction]].concat());
+        let keep = options(OnError::Keep, Choice::Sequential);
+        let shown = |bytes: &[u8]| {
+            let text = context(bytes, &Request::default(), &keep).0.expect("read");
+            String::from_utf8(text).expect("UTF-8")
+        };
+        assert!(shown(&source).contains("third"), "{stray:?}: {}", shown(&source));
+        let migrated = migrated(&source, "pi@3", &keep).0.expect("kept");
+        assert_eq!(shown(&migrated), shown(&source), "{stray:?}");
+        let stream = to_canonical(&source, &keep);
+        assert_eq!(shown(&stream), shown(&source), "{stray:?}");
+        assert_same(&from_canonical(&stream, "pi@1", &keep), &source, &format!("{stray:?}"));
+        let later = from_canonical(&stream, "pi@3", &keep);
+        assert_eq!(shown(&later), shown(&source), "{stray:?}");
+    }
+}
+
+#[test]
 fn every_field_that_is_not_written_is_counted() {
     let stream = concat!(
         r#"{"kind":"session","source":"canonical","id":"s","agent":"x"}"#,
@@ -488,5 +514,30 @@ fn entries_without_identifiers_come_home_from_where_they_are_not_sent() {
                 assert_same(&back, file.as_bytes(), &format!("back from {to}: {words}"));
             }
         }
+    }
+}
+
+#[test]
+fn a_session_of_which_only_residue_is_left_to_tell_is_one() {
+    let dir = Dir::new();
+    let stream =
+        "{\"kind\":\"session\",\"source\":\"connectonion@2\",\"id\":\"s\",\"agent\":\"a\"}\n";
+    dir.write("s.jsonl", stream.as_bytes());
+    let (code, said) = dir.exit(&["convert", "-t", "pi@1", "-o", "a.jsonl", "s.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    let (code, said) = dir.exit(&["convert", "-t", "canonical", "-o", "b.jsonl", "a.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(read(&dir.path("b.jsonl")), stream.as_bytes());
+}
+
+#[test]
+fn what_a_migration_makes_again_needs_no_residue() {
+    for case in ["pi/v1/feature-work", "pi/v1/compacted", "pi/v1/first-generation"] {
+        let dir = Dir::new();
+        dir.copy(case, "a.jsonl");
+        assert_eq!(dir.exit(&["migrate", "-o", "b.jsonl", "a.jsonl"]).0, 0);
+        let (code, said) = dir.exit(&["convert", "-t", "pi@1", "-o", "c.jsonl", "b.jsonl"]);
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(read(&dir.path("c.jsonl")), own(case), "{case}");
     }
 }

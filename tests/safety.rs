@@ -392,3 +392,33 @@ fn what_belongs_to_others_is_told_before_anything_is_done() {
         }
     }
 }
+
+/// A limit on the size of files is no reason to vanish: the input that is too large fails, the others
+/// do not, and nothing is left behind.
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_as_large_fails_alone() {
+    let dir = Dir::new();
+    let entry = |text: &str| {
+        let message = format!(r#"{{"role":"user","content":"{text}"}}"#);
+        format!(
+            "{{\"type\":\"message\",\"timestamp\":\"2025-11-18T09:14:31.902Z\",\"message\":{message}}}\n"
+        )
+    };
+    let header = r#"{"type":"session","id":"s","timestamp":"2025-11-18T09:14:02.420Z","cwd":"/w"}"#;
+    dir.write("small.jsonl", format!("{header}\n{}", entry("short")).as_bytes());
+    let large = format!("{header}\n{}", entry(&"long ".repeat(400)).repeat(200));
+    dir.write("large.jsonl", large.as_bytes());
+    let done = Command::new("sh")
+        .args(["-c", r#"ulimit -f 200; exec "$0" migrate --in-place small.jsonl large.jsonl"#])
+        .arg(env!("CARGO_BIN_EXE_copyist"))
+        .current_dir(dir.root())
+        .output()
+        .expect("a shell");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(3), "{said}");
+    assert!(said.contains("large.jsonl: error"), "{said}");
+    assert_eq!(read(&dir.path("large.jsonl")), large.as_bytes());
+    assert!(read(&dir.path("small.jsonl")).starts_with(header[..header.len() - 1].as_bytes()));
+    assert_eq!(dir.names(), ["large.jsonl", "small.jsonl", "small.jsonl.bak"]);
+}

@@ -317,6 +317,7 @@ impl Task {
             done => done,
         }?;
         report.records = done.records;
+        report.to = done.to.map(|version| to.format.at(version)).or(report.to.take());
         if in_place && (only_checked || !done.changed) {
             report.output = None;
             return Ok((self.outcome(false), output.discard()));
@@ -406,7 +407,8 @@ impl Task {
             let message = format!("{torn}; it is left alone, for no original would be kept");
             return Err(Error::unfit(Diagnostic::new(Code::TornArchive, message)));
         }
-        cx.report(Diagnostic::new(Code::ArchiveRead, torn.to_string()));
+        let message = format!("{torn}; no checksum says that what was read until there is right");
+        cx.report(Diagnostic::new(Code::ArchiveRead, message));
         Ok(Repaired { changed: true, fixes: done.fixes + 1, ..done })
     }
 

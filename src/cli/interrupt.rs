@@ -27,6 +27,9 @@ impl Interrupt {
             let code = usize::try_from(code).unwrap_or_default();
             flag::register_usize(signal, Arc::clone(&interrupt.0), code)?;
         }
+        // Whoever limits how large files may be wants the write to fail, not the run to vanish.
+        #[cfg(unix)]
+        flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
         Ok(interrupt)
     }
 

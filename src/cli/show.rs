@@ -118,8 +118,11 @@ impl Show {
         let mut list: Vec<_> =
             report.findings.diagnostics.iter().filter(|d| wanted(&d.code)).collect();
         if list.len() > shown {
-            // What matters most must not be among those that are left out.
-            list.sort_by_key(|found| std::cmp::Reverse(found.code.severity()));
+            // What matters most must not be among those that are left out: of equals what is said of
+            // the whole file.
+            list.sort_by_key(|found| {
+                (std::cmp::Reverse(found.code.severity()), found.at.is_some())
+            });
         }
         for found in list.into_iter().take(shown) {
             let _ = writeln!(

@@ -1,9 +1,11 @@
 //! Conversion: between formats as records, within one format as bytes where that is possible.
 
+mod again;
 mod branch;
 mod copy;
 mod forks;
 mod home;
+mod native;
 mod relocate;
 mod work;
 
@@ -15,7 +17,8 @@ use crate::migrate::{self, Outcome};
 use crate::record::{Field, Kind};
 use crate::residue::{Stage, merge, strip};
 use copy::copy;
-use work::{Work, native};
+use native::{Native, native};
+use work::Work;
 
 /// Converts one session. `version` is the version that the input is of.
 ///
@@ -97,15 +100,29 @@ fn plainly(
 /// Writes a session, under the name that its software would give it if that is asked for.
 fn written(
     (from, version): (&'static Format, u32),
-    to: Spec,
+    asked: Spec,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    named: Option<NativeFn>,
+    cx: &Cx<'_>,
+) -> Result<Outcome> {
+    let same = from.name == asked.format.name;
+    let source = if same { Some(from.at(version)) } else { source(from, version, parts, cx)? };
+    let to = as_it_came(asked, source.as_deref());
+    let done = written_as((from, version), (to, source), parts, sink, named, cx)?;
+    let left = asked.version.is_none();
+    Ok(Outcome { to: left.then(|| to.version().number), ..done })
+}
+
+fn written_as(
+    (from, version): (&'static Format, u32),
+    (to, source): (Spec, Option<String>),
     parts: &mut dyn Parts,
     sink: &mut dyn Sink,
     named: Option<NativeFn>,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
     let same = from.name == to.format.name;
-    let source = if same { Some(from.at(version)) } else { source(from, version, parts, cx)? };
-    let to = as_it_came(to, source.as_deref());
     let target = to.version().number;
     let moves = !cx.options.map_paths.is_empty();
     if same && from.plane.is_some() && version <= target && !moves {
@@ -179,7 +196,12 @@ fn as_it_came(to: Spec, source: Option<&str>) -> Spec {
 }
 
 /// The records of a session, with the paths that a person wants.
-fn read<'a>(from: &Format, parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+fn read<'a>(
+    from: &Format,
+    parts: &'a mut dyn Parts,
+    native: Option<Native>,
+    cx: &'a Cx<'a>,
+) -> Result<Reader<'a>> {
     let reader = records(from, parts, cx)?;
     let maps = cx.options.map_paths.as_slice();
     if maps.is_empty() {
@@ -187,7 +209,7 @@ fn read<'a>(from: &Format, parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<R
     }
     // A stream may be of any of them.
     let names = FORMATS.iter().flat_map(|format| format.folders).copied();
-    let moves = relocate::Moves { maps, names: names.collect() };
+    let moves = relocate::Moves { maps, names: names.collect(), native };
     Ok(Box::new(reader.map(move |mut item| {
         item.iter_mut().for_each(|located| moves.record(&mut located.value));
         item

@@ -1,5 +1,6 @@
 //! `--map-path`: sessions that move to another folder.
 
+use super::native::Native;
 use crate::format::Map;
 use crate::json::{Json, text};
 use crate::mapping::Extra;
@@ -11,6 +12,8 @@ pub struct Moves<'m> {
     pub maps: &'m [Map],
     /// Members that are folders or files in what the model has no fields for.
     pub names: Vec<&'static str>,
+    /// How the target's software names the folders of projects, where outputs stand in such.
+    pub native: Option<Native>,
 }
 
 /// What a format tells of a session, a run or a state beyond the model's fields.
@@ -29,9 +32,12 @@ impl Moves<'_> {
             return;
         }
         let node = &mut record.node;
+        let old = node.text(Field::Cwd);
         let mut changed = self.path(node, Field::Cwd);
+        let cwds = old.zip(node.text(Field::Cwd)).filter(|_| changed);
         if let Some(Value::Node(parent)) = node.get_mut(Field::ParentSession) {
             changed |= self.path(parent, Field::Path);
+            changed |= cwds.is_some_and(|(old, new)| self.beside(parent, &old, &new));
         }
         for field in TOLD {
             // Where a format tells of more folders than the model knows. Beside a state stands what
@@ -45,6 +51,17 @@ impl Moves<'_> {
             // It spells the old folders; that of a state is the text of its messages.
             node.take(Field::Raw);
         }
+    }
+
+    /// A parent that stands in the folder of the session's own project goes on to do so where that
+    /// folder gets another name.
+    fn beside(&self, parent: &mut Node, old: &str, new: &str) -> bool {
+        let moved = self.native.and_then(|native| {
+            let path = parent.text(Field::Path)?;
+            renamed(&path, &native.folder_of(old), &native.folder_of(new))
+        });
+        moved.iter().for_each(|path| parent.set(Field::Path, Json::string(path)));
+        moved.is_some()
     }
 
     fn path(&self, node: &mut Node, field: Field) -> bool {
@@ -87,6 +104,17 @@ impl Moves<'_> {
     }
 }
 
+/// The path of a file whose folder is called `old`, where that is called `new`; both with a `/`
+/// before them.
+fn renamed(path: &str, old: &str, new: &str) -> Option<String> {
+    let name = |folder| str::strip_prefix(folder, '/').filter(|name: &&str| !name.is_empty());
+    let (old, new) = (name(old)?, name(new)?);
+    let at = path.rfind(['/', '\\'])?;
+    let (folder, file) = path.split_at(at);
+    let above = folder.strip_suffix(old).filter(|above| above.ends_with(['/', '\\']))?;
+    (old != new).then(|| format!("{above}{new}{file}"))
+}
+
 /// The path below the new folder, if it is the old one or stands below it. The first map counts.
 fn moved(path: &str, maps: &[Map]) -> Option<String> {
     maps.iter().find_map(|map| {
@@ -114,5 +142,19 @@ mod tests {
         ] {
             assert_eq!(moved(old, &maps).as_deref(), new, "{old}");
         }
+    }
+
+    #[test]
+    fn only_the_folder_of_a_file_gets_another_name() {
+        for (path, new) in [
+            ("/s/--a--/f", Some("/s/--b--/f")),
+            ("C:\\s\\--a--\\f", Some("C:\\s\\--b--\\f")),
+            ("/--a--/s/f", None),
+            ("/s/x--a--/f", None),
+            ("--a--", None),
+        ] {
+            assert_eq!(renamed(path, "/--a--", "/--b--").as_deref(), new, "{path}");
+        }
+        assert_eq!(renamed("/evals/f", "", ""), None);
     }
 }

@@ -1,15 +1,17 @@
 //! The way of one session through its records.
 
+use super::again::makes_it_again;
 use super::branch::Branch;
 use super::forks::forks;
+use super::native::{Native, native};
 use super::read;
 use crate::diagnostic::{Differences, Fate, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
-use crate::format::{Carrier, Cx, Format, Named, NativeFn, Options, Parts, Sink, Writer};
-use crate::formats::{Spec, canonical};
+use crate::format::{Carrier, Cx, Format, NativeFn, Options, Parts, Sink, Writer};
+use crate::formats::{Spec, canonical, records};
 use crate::position::Located;
-use crate::record::{Answers, Field, Kind, Node, Record, Value, block};
+use crate::record::{Answers, Field, Kind, Record, Value, block};
 use crate::residue::{Stage, Trace, note};
 use std::collections::HashSet;
 
@@ -56,14 +58,17 @@ impl<'a> Work<'a> {
     /// If the input is damaged beyond what the options allow, or reading or writing fails.
     pub fn records(&mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<u64> {
         let (to, cx) = (self.to, self.cx);
-        let mut writer = (to.format.write)(sink, to.version(), cx)?;
+        let native = Native::of(to, sink.is_native());
+        let options = Options { asked: self.asked(parts)?, ..cx.options.clone() };
+        let writing = Cx { options: &options, log: cx.log };
+        let mut writer = (to.format.write)(sink, to.version(), &writing)?;
         let (mut count, mut lead) = (0, Some(Vec::new()));
         // How the source spells its lines means nothing in another format.
         let abroad = ![self.from.name, to.format.name].contains(&canonical::FORMAT.name)
             && self.from.name != to.format.name;
         let options = Options { spelling: !abroad, ..cx.options.clone() };
         let reading = Cx { options: &options, log: cx.log };
-        for item in read(self.from, parts, &reading)? {
+        for item in read(self.from, parts, native, &reading)? {
             let mut located = item?;
             let number = count as u32;
             count += 1;
@@ -104,6 +109,29 @@ impl<'a> Work<'a> {
         last.iter().try_for_each(|record| writer.record(record))?;
         writer.finish()?;
         Ok(count)
+    }
+
+    /// What a person asked first, if the session goes to another format without an identifier of
+    /// its own.
+    fn asked(&self, parts: &mut dyn Parts) -> Result<Option<String>> {
+        // A stream holds a session without one.
+        if [self.from.name, canonical::FORMAT.name].contains(&self.to.format.name) {
+            return Ok(None);
+        }
+        parts.keep()?;
+        let log = Log::default();
+        let quiet = Cx { options: self.cx.options, log: &log };
+        // What is wrong with the session is said when it is read for good.
+        let records = records(self.from, parts, &quiet)?.take(LEAD).map_while(Result::ok);
+        for Record { kind, node } in records.map(|located| located.value) {
+            if kind == Kind::Session && node.json(Field::Id).is_some() {
+                break;
+            }
+            if kind == Kind::Message && node.is(Field::Role, "user") {
+                return Ok(block::said(&node).and_then(|said| said.text()));
+            }
+        }
+        Ok(None)
     }
 
     /// What of the records before the session the target can take: only files of the format that
@@ -205,14 +233,31 @@ impl<'a> Work<'a> {
         if !stage.carries(carrier)? {
             return stage.finish(None, native).map(|()| count);
         }
+        if self.comes_back(parts, &stage)? {
+            self.cx.log.carried();
+            return stage.finish(None, native).map(|()| count);
+        }
         let log = Log::default();
         let quiet = Cx { options: self.cx.options, log: &log };
-        let source = read(self.from, parts, &quiet)?;
+        let layout = Native::of(self.to, stage.is_native());
+        let source = read(self.from, parts, layout, &quiet)?;
         let from = (self.source.as_deref(), self.cx.log.dropped().is_empty());
         let noted = note(source, from, &trace, (self.to, carrier), &mut stage, &quiet)?;
         stage.finish(noted.map(|(count, chunks)| (carrier, count, chunks)), native)?;
         self.cx.log.carried();
         Ok(count)
+    }
+
+    /// Whether all of the session comes back without residue.
+    fn comes_back(&self, parts: &mut dyn Parts, stage: &Stage<'_>) -> Result<bool> {
+        let from = self.source.as_deref().and_then(|source| Spec::parse(source).ok());
+        let own = |from: &Spec| from.format.name == self.to.format.name;
+        match from.filter(own).and_then(|from| from.version) {
+            Some(version) if self.from.plane.is_some() => {
+                makes_it_again((self.from, version.number), parts, stage, self.cx)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Notes what differs between the session and what was written of it.
@@ -259,46 +304,4 @@ fn give(
         }
         None => writer.record(&record),
     }
-}
-
-/// Where the target's software would keep the session, and its ending. Where another session of the
-/// run is kept there, it gets a number.
-///
-/// # Errors
-/// If what was written cannot be read.
-pub fn native(
-    to: Spec,
-    named: Option<NativeFn>,
-    stage: &mut Stage<'_>,
-    cx: &Cx<'_>,
-) -> Result<Option<(String, &'static str)>> {
-    let Some(named) = named else { return Ok(None) };
-    let log = Log::default();
-    let quiet = Cx { options: cx.options, log: &log };
-    let (mut session, mut asked) = (Node::default(), None);
-    for item in (to.format.read)(&mut stage.parts(), &quiet)? {
-        let node = item?.value.node;
-        if session.is_empty() {
-            session = node;
-        } else if node.is(Field::Role, "user") {
-            asked = block::said(&node).and_then(|said| said.text());
-            break;
-        }
-    }
-    let stem = stage.stem().unwrap_or_default();
-    let version = to.version().number;
-    let ending = to.format.extensions[0];
-    let asked = asked.as_deref();
-    let at = |nth| named(&Named { session: &session, asked, stem: &stem, version, nth });
-    let first = at(1);
-    for nth in 1.. {
-        let path = match at(nth) {
-            path if nth > 1 && path == first => format!("{path}-{nth}"),
-            path => path,
-        };
-        if stage.takes(&format!("{path}{ending}"))? {
-            return Ok(Some((path, ending)));
-        }
-    }
-    Ok(None)
 }

@@ -20,6 +20,8 @@ use std::thread;
 pub struct Outcome {
     /// The version that the input was read as.
     pub from: u32,
+    /// The version that the output is of, where that was left to the session.
+    pub to: Option<u32>,
     /// Whether the output differs from the input.
     pub changed: bool,
     /// Records read.

@@ -18,12 +18,14 @@
 mod answers;
 mod called;
 mod field;
+mod identity;
 mod kind;
 mod node;
 
 pub use answers::{Answers, calls, is_broken};
 pub use called::Called;
 pub use field::{Field, Shape};
+pub use identity::identity;
 pub use kind::{BLOCKS, COMMON, GROUPS, Kind};
 pub use node::{Node, Value};
 

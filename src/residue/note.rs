@@ -89,7 +89,7 @@ pub fn note(
 fn target(to: Spec, carrier: &Carrier, stage: &mut Stage<'_>, quiet: &Cx<'_>) -> Result<Target> {
     let shelf = Shelf::new(stage.room()?);
     let mut target = Target { source: None, shelf, prints: Vec::new(), atoms: Vec::new() };
-    let mut parts = stage.parts();
+    let mut parts = stage.whole()?;
     let options = quiet.options.unspelled();
     for item in (to.format.read)(&mut parts, &Cx { options: &options, log: quiet.log })? {
         let mut record = item?.value;

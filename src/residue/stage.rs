@@ -16,8 +16,10 @@ pub struct Stage<'s> {
     parts: Vec<(String, Part)>,
     /// What goes into files that sessions share.
     changes: Vec<(String, Change)>,
-    /// Parts that sessions share and that wait until it is known whether anything is kept.
-    adds: Option<Vec<(String, Part)>>,
+    /// Parts that sessions share.
+    adds: Vec<(String, Part)>,
+    /// Whether those wait until it is known whether anything is kept.
+    waits: bool,
     /// Whether parts are written nowhere else.
     free: bool,
     /// How many parts, changes and shared parts there were at the mark.
@@ -28,12 +30,21 @@ impl<'s> Stage<'s> {
     /// Before this place.
     pub fn before(sink: &'s mut dyn Sink) -> Self {
         let (parts, changes) = (Vec::new(), Vec::new());
-        Self { sink, room: None, parts, changes, adds: None, free: false, mark: None }
+        Self {
+            sink,
+            room: None,
+            parts,
+            changes,
+            adds: Vec::new(),
+            waits: false,
+            free: false,
+            mark: None,
+        }
     }
 
     /// The same, of which perhaps nothing is kept.
     pub fn tentative(sink: &'s mut dyn Sink) -> Self {
-        Self { adds: Some(Vec::new()), ..Self::before(sink) }
+        Self { waits: true, ..Self::before(sink) }
     }
 
     /// The same, of which nothing is kept: there is room for whatever is written.
@@ -52,7 +63,7 @@ impl<'s> Stage<'s> {
     /// If one cannot be made.
     pub fn whole(&mut self) -> Result<Staged> {
         let mut whole = self.parts();
-        whole.shared.extend(self.adds.iter().flatten().cloned());
+        whole.shared.extend(self.adds.iter().cloned());
         for (name, change) in &self.changes {
             let mut part = Room::within(&mut self.room, self.sink)?.part();
             part.write_all(&change(None, true)?).map_err(cannot_copy)?;
@@ -96,7 +107,8 @@ impl<'s> Stage<'s> {
     /// If one cannot be written.
     pub fn share(&mut self) -> Result<Vec<String>> {
         let mut others = Vec::new();
-        for (name, part) in self.adds.take().into_iter().flatten() {
+        let waiting = if self.waits { std::mem::take(&mut self.adds) } else { Vec::new() };
+        for (name, part) in waiting {
             let contents = part.contents().map_err(cannot_copy)?;
             if !self.sink.add(&name, &contents)? {
                 others.push(name);
@@ -178,14 +190,16 @@ impl Sink for Stage<'_> {
     }
 
     fn add(&mut self, name: &str, contents: &[u8]) -> Result<bool> {
-        let Some(adds) = &mut self.adds else { return self.sink.add(name, contents) };
-        if let Some((_, part)) = adds.iter().find(|(known, _)| known == name) {
+        if let Some((_, part)) = self.adds.iter().find(|(known, _)| known == name) {
             let known = part.contents().map_err(cannot_copy)?;
             return Ok(known == contents);
         }
+        if !self.waits && !self.sink.add(name, contents)? {
+            return Ok(false);
+        }
         let mut part = Room::within(&mut self.room, self.sink)?.part();
         part.write_all(contents).map_err(cannot_copy)?;
-        adds.push((name.to_owned(), part));
+        self.adds.push((name.to_owned(), part));
         Ok(true)
     }
 
@@ -208,8 +222,8 @@ impl Sink for Stage<'_> {
 
     fn mark(&mut self) -> bool {
         // What sessions share was added to the sink already, unless it waits here.
-        let adds = self.adds.as_ref().map(Vec::len);
-        self.mark = adds.map(|adds| [self.parts.len(), self.changes.len(), adds]);
+        let mark = [self.parts.len(), self.changes.len(), self.adds.len()];
+        self.mark = self.waits.then_some(mark);
         self.forgets()
     }
 
@@ -217,7 +231,7 @@ impl Sink for Stage<'_> {
         let Some([parts, changes, adds]) = self.mark.take() else { return };
         self.parts.truncate(parts);
         self.changes.truncate(changes);
-        self.adds.iter_mut().for_each(|waiting| waiting.truncate(adds));
+        self.adds.truncate(adds);
     }
 
     fn forgets(&self) -> bool {

@@ -2,9 +2,9 @@
 
 use super::barrier::sync_folder;
 use super::check::{check_in_place, is_same_file};
+use super::destination::folder_of;
 use super::input::Fingerprint;
 use super::journal::State;
-use super::output::folder_of;
 use super::sealed::hash;
 use super::temporary::Swept;
 use crate::diagnostic::Code;

@@ -2,7 +2,7 @@
 //! the person can say that what an earlier run wrote goes; what this run needs never does.
 
 use super::check::is_same_file;
-use super::output::folder_of;
+use super::destination::folder_of;
 use super::turns::{Turn, Turns};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
@@ -30,6 +30,8 @@ struct Taken {
     places: HashSet<PathBuf>,
     /// Those that an earlier run wrote, and that are as it left them.
     own: HashSet<PathBuf>,
+    /// Hashes of what files get that sessions share.
+    shared: HashMap<PathBuf, blake3::Hash>,
     /// The real paths of their folders, by the paths under which they were named.
     folders: HashMap<PathBuf, PathBuf>,
 }
@@ -100,6 +102,14 @@ impl Claims {
         let mut taken = self.taken();
         let place = taken.place(path);
         taken.places.insert(place)
+    }
+
+    /// Whether a file that sessions share gets these contents: those of the first that has it.
+    pub fn share(&self, path: &Path, contents: &[u8]) -> bool {
+        let hash = blake3::hash(contents);
+        let mut taken = self.taken();
+        let place = taken.place(path);
+        *taken.shared.entry(place).or_insert(hash) == hash
     }
 
     /// Whether an output has this place.

@@ -1,6 +1,5 @@
 //! Where outputs go, and what a person allows.
 
-use super::output::folder_of;
 use std::path::{Path, PathBuf};
 
 /// Where a session goes.
@@ -102,4 +101,9 @@ impl From<&Path> for Destination {
         let stdout = ["-", "/dev/stdout", "/dev/fd/1"].iter().any(|name| path == Path::new(name));
         if stdout { Self::Stdout } else { Self::File(path.to_owned()) }
     }
+}
+
+/// The folder that a file stands in.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

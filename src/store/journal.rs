@@ -5,7 +5,7 @@
 //! at any moment is in its journal; whoever reads an entry looks whether it came true.
 
 use super::barrier::sync_folder;
-use super::output::folder_of;
+use super::destination::folder_of;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions, TryLockError};

@@ -8,7 +8,7 @@ use super::check::{
     Stands, check_in_place, check_part, check_room, check_target, is_same_file, special, taken,
 };
 use super::claims::{Claims, is_backup_of, is_one_place, numbered};
-use super::destination::{Destination, Policy};
+use super::destination::{Destination, Policy, folder_of};
 use super::input::Fingerprint;
 use super::packed::{Closed, Packed, Packing, plain_name};
 use super::place::{Kept, keep_attributes, keep_owner};
@@ -402,12 +402,16 @@ impl Sink for Output {
 
     fn add(&mut self, name: &str, contents: &[u8]) -> Result<bool> {
         let Some(target) = self.part(name)? else { return Ok(true) };
-        let staged = self.staged.iter().any(|staged| staged.target == target);
-        if fs::symlink_metadata(&target).is_ok() && !self.policy(&target).force {
+        self.claims.wait(self.destination.turn());
+        // Other sessions may need what is there, whatever else may be written over.
+        if fs::symlink_metadata(&target).is_ok() && !self.claims.is_own(&target) {
             return shared::holds(&target, contents);
         }
-        if staged || self.policy.dry {
-            return Ok(!staged);
+        if !self.claims.share(&target, contents) {
+            return Ok(false);
+        }
+        if self.policy.dry || self.staged.iter().any(|staged| staged.target == target) {
+            return Ok(true);
         }
         let stands = self.check(&target)?;
         self.created.push(target.clone());
@@ -492,9 +496,4 @@ impl Sink for Output {
             None => Box::new(Buffered::new(spooled_tempfile(IN_MEMORY))),
         })
     }
-}
-
-/// The folder that a file stands in.
-pub fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

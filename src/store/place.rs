@@ -2,8 +2,8 @@
 
 use super::check::{exists, is_same_file};
 use super::claims::nth;
+use super::destination::folder_of;
 use super::input::Fingerprint;
-use super::output::folder_of;
 use super::temporary::{Temporary, temporary};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};

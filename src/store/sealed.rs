@@ -1,8 +1,8 @@
 //! Outputs that are complete, and how many of them get their places behind one wait for the disk.
 
 use super::barrier::{flush, sync_folder};
+use super::destination::folder_of;
 use super::input::Fingerprint;
-use super::output::folder_of;
 use super::place::{Kept, rename_failed, replace};
 use super::shared::{Alone, Before};
 use super::temporary::Temporary;

@@ -6,7 +6,7 @@
 //! again, and containers and other machines have numbers of their own.
 
 use super::check::Stands;
-use super::output::folder_of;
+use super::destination::folder_of;
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 use std::ffi::OsStr;

@@ -99,8 +99,12 @@ fn a_home_moves_to_the_newer_store() {
     }
     let back = ["convert", "-t", "codelia@1", "--layout", "native", "--out-dir", "back", "home"];
     let (code, said) = dir.exit(&back);
-    assert_eq!(code, 0, "{said}");
+    assert!(code == 0 && !said.contains("CY0622"), "{said}");
     assert_eq!(kept(&dir.path("back")), kept(Path::new(&home)));
+    // It stays in the store in which it is, unless another one is asked for.
+    let done = dir.run(&["convert", "-v", "-t", "codelia", "--out-dir", "copy", "home"]);
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(said.contains("codelia@2") && !said.contains("codelia@1"), "{said}");
 }
 
 #[test]
@@ -306,7 +310,8 @@ fn stored_outputs_are_carried_and_none_from_elsewhere() {
     for stored in [&b"AGENTS.md\nRULES.md\npackages\n"[..], b"more than that", b"\xff\x00", b""] {
         dir.write("home/cache/tool-output/call_1.txt", stored);
         assert_eq!(dir.exit(&[&there[..], &["--force"]].concat()).0, 0);
-        assert_eq!(dir.exit(&[&back[..], &["--force"]].concat()).0, 0);
+        let _ = std::fs::remove_dir_all(dir.path("back"));
+        assert_eq!(dir.exit(&back).0, 0);
         assert_eq!(kept(&dir.path("back")), kept(&dir.path("home")));
         for command in [&["convert", "-t", "codelia"][..], &["migrate"]] {
             let _ = std::fs::remove_dir_all(dir.path("copy"));
@@ -315,12 +320,14 @@ fn stored_outputs_are_carried_and_none_from_elsewhere() {
             assert_eq!(kept(&home), kept(&dir.path("home")), "{command:?}");
         }
     }
-    // Another session's output of this name stays; a warning says so.
+    // Another session's output of this name stays, whatever may be written over; a warning says so.
     dir.write("back/cache/tool-output/call_1.txt", b"another");
-    std::fs::remove_dir_all(dir.path("back/sessions")).expect("a folder");
-    let (code, said) = dir.exit(&back);
-    assert!(code == 0 && said.contains("CY0709"), "{said}");
-    assert_eq!(read(&dir.path("back/cache/tool-output/call_1.txt")), b"another");
+    for force in [&[][..], &["--force"]] {
+        std::fs::remove_dir_all(dir.path("back/sessions")).expect("a folder");
+        let (code, said) = dir.exit(&[&back[..], force].concat());
+        assert!(code == 0 && said.contains("CY0709"), "{said}");
+        assert_eq!(read(&dir.path("back/cache/tool-output/call_1.txt")), b"another");
+    }
     for id in ["../../../secret", "/etc/passwd", "a/b", "..", ""] {
         let dir = with_reference(id);
         let (code, said) = dir.exit(&there);
@@ -333,6 +340,32 @@ fn stored_outputs_are_carried_and_none_from_elsewhere() {
 }
 
 #[cfg(unix)]
+#[test]
+fn of_two_outputs_of_one_name_the_first_is_kept_and_the_other_told() {
+    let homes: Vec<String> = (0..8).map(|n| format!("home-{n}")).collect();
+    let dir = with_reference("call_1");
+    for (n, home) in homes.iter().enumerate() {
+        let id = "8f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7";
+        for file in files(&dir.path("home")) {
+            let text = String::from_utf8(read(&file)).expect("UTF-8");
+            let path = file.strip_prefix(dir.path("home")).expect("below").display().to_string();
+            let own = format!("{id}{n}");
+            let path = format!("{home}/{}", path.replace(&format!("{id}a"), &own));
+            dir.write(&path, text.replace(&format!("{id}a"), &own).as_bytes());
+        }
+        dir.write(&format!("{home}/cache/tool-output/call_1.txt"), home.as_bytes());
+    }
+    let homes: Vec<&str> = homes.iter().map(String::as_str).collect();
+    for jobs in ["1", "2", "8"] {
+        let command =
+            ["convert", "-t", "codelia", "--layout", "native", "--out-dir", jobs, "-j", jobs];
+        let (code, said) = dir.exit(&[&command[..], &homes].concat());
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(said.matches("CY0709").count(), homes.len() - 1, "-j {jobs}: {said}");
+        assert_eq!(read(&dir.path(jobs).join("cache/tool-output/call_1.txt")), b"home-0");
+    }
+}
+
 #[test]
 fn a_link_is_no_stored_output() {
     let dir = with_reference("call_1");

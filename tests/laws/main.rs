@@ -378,12 +378,25 @@ fn block(depth: u32) -> BoxedStrategy<Node> {
         .boxed()
 }
 
+/// Leaves a message with the result of a tool nothing else, as the stream asks for it.
+fn alone(message: &mut Node) {
+    let Some(Value::Nodes(content)) = message.get_mut(Field::Content) else { return };
+    let is_result = |block: &Node| block.is(Field::Type, blocks::TOOL_RESULT);
+    if let Some(at) = content.iter().position(is_result) {
+        *content = vec![content.swap_remove(at)];
+        message.set(Field::Role, Json::string("tool"));
+    }
+}
+
 fn record() -> impl Strategy<Value = Record> {
     proptest::sample::select(Kind::ALL).prop_flat_map(|kind| {
         let fields = [COMMON, kind.fields()].concat();
         node_of(fields, 2).prop_map(move |mut node| {
-            if kind == Kind::Message && node.get(Field::Role).is_none() {
-                node.set(Field::Role, Json::string("user"));
+            if kind == Kind::Message {
+                if node.get(Field::Role).is_none() {
+                    node.set(Field::Role, Json::string("user"));
+                }
+                alone(&mut node);
             }
             Record { kind, node }
         })

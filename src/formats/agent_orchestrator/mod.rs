@@ -27,12 +27,12 @@ mod write;
 
 use crate::diagnostic::Log;
 use crate::error::Result;
-use crate::format::{Confidence, Cx, Format, Head, Parts, Piece, Sniffed, Version, skip_to};
+use crate::format::{Confidence, Cx, Format, Head, Named, Parts, Piece, Sniffed, Version, skip_to};
 use crate::json::{Cursor, without_nan};
 use crate::lines::{BOM, Lines, utf8};
-use crate::named::Named;
+use crate::named;
 use crate::position::Position;
-use crate::record::Kind;
+use crate::record::{Field, Kind};
 use line::{Shape, What};
 use std::borrow::Cow;
 use std::io::Read;
@@ -82,7 +82,7 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     prompt: None,
     repair: repair::repair,
-    native: Some(|named| format!("/{}", stem(named.stem))),
+    native: Some(native),
     one_run: None,
     whole_answers: false,
     carrier: Some(&carrier::CARRIER),
@@ -91,7 +91,7 @@ pub static FORMAT: Format = Format {
 const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Result, Kind::Opaque];
 
 /// How the scripts find sessions by name.
-pub static NAMED: Named = Named {
+pub static NAMED: named::Named = named::Named {
     format: &FORMAT,
     project_variable: "AGENT_ORCHESTRATOR_PROJECT_DIR",
     sessions_variable: "AGENT_ORCHESTRATOR_SESSIONS_DIR",
@@ -125,6 +125,19 @@ fn stem(name: &str) -> String {
     let plain = name.chars().take(LONGEST).map(|c| if is_plain(c) { c } else { '_' });
     let name: String = plain.collect();
     if name.is_empty() { "session".to_owned() } else { name }
+}
+
+/// The name by which the scripts look for a session: its own, as its metadata say it.
+fn native(named: &Named<'_>) -> String {
+    let own = named.session.text(Field::Name).filter(|name| is_name(name));
+    let name = own.unwrap_or_else(|| stem(named.stem));
+    if named.nth == 1 {
+        return format!("/{name}");
+    }
+    // A longer name would be none.
+    let number = format!("-{}", named.nth);
+    let room = LONGEST - number.len();
+    format!("/{}{number}", name.get(..room).unwrap_or(&name))
 }
 
 /// Whether a text is metadata, not a log.

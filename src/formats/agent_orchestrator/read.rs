@@ -404,7 +404,9 @@ pub fn whole(source: Box<dyn Read>, limit: usize, at: Position) -> Result<Bytes>
 fn about(head: &[u8]) -> Node {
     let mut node = Node::default();
     let head = head.strip_prefix(BOM).unwrap_or(head);
-    for line in head.split(|b| *b == b'\n') {
+    // A line of other bytes is kept as it is, and none of it is told anywhere else.
+    let texts = head.split(|b| *b == b'\n').filter(|line| std::str::from_utf8(line).is_ok());
+    for line in texts {
         let Ok(What::System(_) | What::Assistant(_) | What::Result(_)) = What::of(line) else {
             continue;
         };

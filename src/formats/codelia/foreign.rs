@@ -8,7 +8,7 @@ mod told;
 use super::answers::flat;
 use super::input;
 use super::message;
-use super::names::{EPOCH, identity, is_uuid, run_part, uuid};
+use super::names::{EPOCH, is_uuid, run_part, uuid};
 use super::wire::{self, END, HEADER, START};
 use crate::diagnostic::{Code, Fate};
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::frame::Pen;
 use crate::json::Json;
 use crate::json::text::is_simple;
 use crate::position::Located;
-use crate::record::{Called, Field, Kind, Node, Record, Value, block, is_broken};
+use crate::record::{Called, Field, Kind, Node, Record, Value, block, identity, is_broken};
 use crate::times;
 use told::Told;
 
@@ -37,7 +37,8 @@ pub fn open<'a>(
     }
     let told = Told::new(sink.spool()?, version);
     let said = session.text(Field::Id).unwrap_or_default();
-    let id = if is_uuid(&said) { said } else { uuid(&identity(session)) };
+    let asked = cx.options.asked.as_deref();
+    let id = if is_uuid(&said) { said } else { uuid(&identity(session, asked)) };
     let created = session.json(Field::Created).or(session.json(Field::Updated)).cloned();
     let time = created.and_then(|time| stamp(&time)).unwrap_or_else(|| EPOCH.to_owned());
     losses_of_session(session, &id, cx);

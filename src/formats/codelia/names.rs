@@ -6,7 +6,7 @@ use crate::format::Member;
 use crate::ids::hash;
 use crate::json::text;
 use crate::mapping::Source;
-use crate::record::{Field, Node, Value};
+use crate::record::{Field, Node};
 use bytes::Bytes;
 
 /// What stands where no time is known; no clock is asked, so that each conversion gives the same.
@@ -29,16 +29,6 @@ pub fn uuid(of: &[u8]) -> String {
     let digits = format!("{a:016x}{b:016x}");
     let cut = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
     format!("{}-{}-4{}-a{}-{}", cut(0, 8), cut(8, 12), cut(13, 16), cut(17, 20), cut(20, 32))
-}
-
-/// What tells a session from others.
-#[must_use]
-pub fn identity(session: &Node) -> Vec<u8> {
-    let values = session.iter().filter_map(|(_, value)| match value {
-        Value::Json(json) => Some(json.as_bytes()),
-        _ => None,
-    });
-    values.collect::<Vec<_>>().join(&b' ')
 }
 
 /// The part of a run with this header: its folder is the day on which it began, in UTC.

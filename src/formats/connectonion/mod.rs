@@ -102,12 +102,11 @@ pub static FORMAT: Format = Format {
     carrier: Some(&carrier::CARRIER),
 };
 
-/// `sessions/<name>`, with the time in version 1, or `evals/<slug of what was asked>/run_1`: below
+/// `sessions/<name>`, with the time in version 1, or `evals/<slug of what was asked>/run_<n>`: below
 /// `.co`. The name is the agent's. In version 2 it is the session's identifier if it has one, and a
 /// session of no agent has the name that its file would have elsewhere.
 fn native(named: &Named<'_>) -> String {
     let text = |field| named.session.text(field).unwrap_or_default();
-    let fits = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
     let agent = text(Field::Agent);
     let name = match text(Field::Id) {
         _ if named.version == 1 => agent,
@@ -115,10 +114,10 @@ fn native(named: &Named<'_>) -> String {
         _ if agent == NAMELESS => named.stem.to_owned(),
         _ => agent,
     };
-    let name: String = name.chars().map(fits).take(200).collect();
-    let name = if name.is_empty() { "default".to_owned() } else { name };
+    let name = plain(&name, 200, |c| c.is_ascii_alphanumeric());
     match named.version {
-        RUN => format!("/evals/{}/run_{}", slug(named.asked.unwrap_or_default()), named.nth),
+        RUN if of_runs(named.session).is_some() => summary(named),
+        RUN => format!("/evals/{}/run_{}", slug(named.asked.unwrap_or_default()), run(named)),
         1 => {
             let time = times::read(&Json::string(&text(Field::Created))).map(times::in_seconds);
             let time = time.unwrap_or_default().replace(':', "-").replace(' ', "_");
@@ -128,19 +127,60 @@ fn native(named: &Named<'_>) -> String {
     }
 }
 
-/// What the real software makes of a question for a name, up to release 1.5.11.
+/// A piece of a path: letters as they are told by `is_letter`, `-` and `_`.
+fn plain(name: &str, longest: usize, is_letter: fn(char) -> bool) -> String {
+    let fits = |c: char| if is_letter(c) || matches!(c, '-' | '_') { c } else { '_' };
+    let name: String = name.chars().map(fits).take(longest).collect();
+    if name.is_empty() { "default".to_owned() } else { name }
+}
+
+/// Where a summary or an evaluation stands: beside the folder of its runs, which has its name.
+fn summary(named: &Named<'_>) -> String {
+    let name = named.session.text(Field::Name).unwrap_or_else(|| named.stem.to_owned());
+    // A slug has 50 characters of up to four bytes each.
+    format!("/evals/{}", plain(&name, 60, char::is_alphanumeric))
+}
+
+/// Which run of a question it is: what a file of the real software is called, or the first that is
+/// free.
+fn run(named: &Named<'_>) -> u64 {
+    let own = named.stem.strip_prefix("run_").and_then(|number| number.parse::<u64>().ok());
+    own.filter(|own| *own > 0).unwrap_or(1).saturating_add(named.nth - 1)
+}
+
+/// What the real software makes of a question for a name, from release 1.5.12 on. No run says what
+/// release wrote it; earlier ones took only ASCII for letters, and any number of `_` for one.
+///
+/// Marks that Python's `\w` leaves out of a word of an Indic script are letters here.
 fn slug(asked: &str) -> String {
     let mut slug = String::new();
-    for c in asked.chars() {
-        match c {
-            _ if c.is_ascii_alphanumeric() => slug.push(c.to_ascii_lowercase()),
-            _ if slug.is_empty() || slug.ends_with('_') => {}
-            _ => slug.push('_'),
+    let mut before = true;
+    for c in asked.to_lowercase().chars() {
+        let within = c == '_' || c.is_alphanumeric();
+        match within {
+            true => slug.push(c),
+            false if before => slug.push('_'),
+            false => {}
         }
+        before = within;
     }
-    let cut = slug.get(..50).map_or(slug.as_str(), |cut| cut.rsplit_once('_').map_or(cut, |c| c.0));
-    let cut = cut.trim_end_matches('_');
-    if cut.is_empty() { "default".to_owned() } else { cut.to_owned() }
+    let slug = slug.trim_matches('_');
+    let cut = match slug.char_indices().nth(LONGEST_SLUG) {
+        Some((at, _)) => slug.get(..at).unwrap_or_default(),
+        None => return if slug.is_empty() { "default".to_owned() } else { slug.to_owned() },
+    };
+    cut.rsplit_once('_').map_or(cut, |(words, _)| words).to_owned()
+}
+
+/// So many characters a slug has at most.
+const LONGEST_SLUG: usize = 50;
+
+/// The shape of the summary or evaluation that a session was.
+fn of_runs(session: &Node) -> Option<&'static file::Shape> {
+    let shapes: [&'static file::Shape; 2] = [&file::INDEX, &file::AUTHORED];
+    let layout = session.json(Field::Layout);
+    let mut shapes = shapes.into_iter().filter(|shape| session.is(Field::Source, &shape.source()));
+    shapes.find(|shape| layout.map(Json::as_bytes) == shape.layout.map(str::as_bytes))
 }
 
 /// What a file of this format is.
@@ -285,20 +325,10 @@ struct Newest<'a> {
     writer: Option<Box<dyn Writer + 'a>>,
 }
 
-impl Newest<'_> {
-    /// The summary or evaluation that a session was.
-    fn shape(session: &Record) -> Option<&'static file::Shape> {
-        let shapes: [&'static file::Shape; 2] = [&file::INDEX, &file::AUTHORED];
-        let (node, layout) = (&session.node, session.node.json(Field::Layout));
-        let mut shapes = shapes.into_iter().filter(|shape| node.is(Field::Source, &shape.source()));
-        shapes.find(|shape| layout.map(Json::as_bytes) == shape.layout.map(str::as_bytes))
-    }
-}
-
 impl Writer for Newest<'_> {
     fn record(&mut self, record: &Located<Record>) -> Result<()> {
         if let Some(sink) = self.sink.take() {
-            self.writer = Some(match Self::shape(&record.value) {
+            self.writer = Some(match of_runs(&record.value.node) {
                 Some(shape) => file::open_writer(sink, shape, self.cx)?,
                 None => run::open_writer(sink, self.version, self.cx)?,
             });

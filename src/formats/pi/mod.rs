@@ -192,9 +192,11 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
 const SNIFFED: usize = 16;
 
 /// Whether a line of type `session` has what every release of pi gave its headers. Logs of other
-/// programs have lines of that type, too; one that tells nothing else may be anybody's.
+/// programs have lines of that type, too; one that tells nothing else may be anybody's, unless it
+/// carries residue.
 fn is_header(scan: &Scan, line: &[u8]) -> bool {
-    scan.version.is_some() || holds(line, "cwd") || scan.members <= 2
+    let told = scan.version.is_some() || scan.note.is_some();
+    told || holds(line, "cwd") || scan.members <= 2
 }
 
 /// Whether a line is one of the entries that pi writes.

@@ -29,13 +29,15 @@ pub struct Parsed {
 pub fn entry(line: &Bytes, version: u32, lineage: &mut Lineage) -> Result<Parsed, Fault> {
     let mut source = Source::new(line);
     if source.cursor.peek() != Some(b'{') {
+        let parsed = whole(line)?;
+        // pi drops a line that does not parse before it counts, and counts every value.
         lineage.other();
-        return whole(line);
+        return Ok(parsed);
     }
     let wire = source.peek_text("type")?;
     if wire.as_deref() == Some("session") {
-        lineage.header();
         let mut parsed = whole(line)?;
+        lineage.header();
         parsed.record.kind = Kind::Notice;
         parsed.record.node.set(Field::Subtype, Json::constant("\"session\""));
         return Ok(parsed);

@@ -14,7 +14,7 @@ use crate::json::text;
 use crate::lines::BOM;
 use crate::mapping::{can_write, without};
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::record::{Field, Kind, Node, Record, Value, block, identity};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::io::Write;
@@ -207,7 +207,7 @@ impl Entries<'_> {
         let own = node
             .text(Field::Source)
             .is_some_and(|source| source == NAME || source.starts_with(&format!("{NAME}@")));
-        let mut foreign = with_id(node);
+        let mut foreign = with_id(node, self.cx.options.asked.as_deref());
         let known = Foreign::of(&foreign);
         known.header(&mut foreign);
         let node = if own { node } else { &foreign };
@@ -454,18 +454,12 @@ fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
 }
 
 /// The session record of another format with what pi demands of a header: an identifier, derived
-/// from what the record says.
-fn with_id(node: &Node) -> Node {
+/// from what the record says and what was asked first.
+fn with_id(node: &Node, asked: Option<&str>) -> Node {
     let mut node = node.clone();
     node.take(Field::Extra);
     if node.json(Field::Id).is_none() {
-        let said: Vec<u8> = node
-            .iter()
-            .flat_map(|(_, value)| match value {
-                Value::Json(json) => json.as_bytes().to_vec(),
-                _ => Vec::new(),
-            })
-            .collect();
+        let said = identity(&node, asked);
         let (a, b) = (hash(&said), hash(&[said.as_slice(), b"2"].concat()));
         let digits = format!("{a:016x}{b:016x}");
         let cut = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();

@@ -1,0 +1,93 @@
+//! Where the target's own software keeps sessions.
+
+use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::error::Result;
+use crate::format::{Cx, Named, NativeFn, Sink};
+use crate::formats::Spec;
+use crate::json::Json;
+use crate::record::{Field, Node, block};
+use crate::residue::Stage;
+
+/// How the software of a version names its files.
+#[derive(Clone, Copy)]
+pub struct Native {
+    named: NativeFn,
+    version: u32,
+}
+
+impl Native {
+    /// That of the target, where outputs are named so.
+    pub fn of(to: Spec, is_native: bool) -> Option<Self> {
+        let named = to.format.native.filter(|_| is_native)?;
+        Some(Self { named, version: to.version().number })
+    }
+
+    /// The folder of the sessions that were held in this one: the same for all, where the software
+    /// has no folder for each project.
+    pub fn folder_of(&self, cwd: &str) -> String {
+        let mut session = Node::default();
+        session.set(Field::Cwd, Json::string(cwd));
+        let named =
+            Named { session: &session, asked: None, stem: "", version: self.version, nth: 1 };
+        let path = (self.named)(&named);
+        path.rsplit_once('/').map_or_else(String::new, |(folder, _)| folder.to_owned())
+    }
+
+    /// Says where a session goes that names no project, if that is where nobody looks for it.
+    fn no_project(&self, format: &str, cx: &Cx<'_>) {
+        let folder = self.folder_of("");
+        if folder == self.folder_of("/x") {
+            return;
+        }
+        let message = format!(
+            "the session names no folder that it was held in: it stands in `{}`, and {format} lists it only for the project `/`",
+            folder.trim_start_matches('/'),
+        );
+        cx.report(Diagnostic::new(Code::NoProject, message));
+    }
+}
+
+/// Where the target's software would keep the session, and its ending. Where another session of the
+/// run is kept there, it gets a number.
+///
+/// # Errors
+/// If what was written cannot be read.
+pub fn native(
+    to: Spec,
+    named: Option<NativeFn>,
+    stage: &mut Stage<'_>,
+    cx: &Cx<'_>,
+) -> Result<Option<(String, &'static str)>> {
+    let Some(named) = named else { return Ok(None) };
+    let version = to.version().number;
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let (mut session, mut asked) = (Node::default(), None);
+    for item in (to.format.read)(&mut stage.parts(), &quiet)? {
+        let node = item?.value.node;
+        if session.is_empty() {
+            session = node;
+        } else if node.is(Field::Role, "user") {
+            asked = block::said(&node).and_then(|said| said.text());
+            break;
+        }
+    }
+    if session.text(Field::Cwd).is_none_or(|cwd| cwd.is_empty()) {
+        Native { named, version }.no_project(to.format.name, cx);
+    }
+    let stem = stage.stem().unwrap_or_default();
+    let ending = to.format.extensions[0];
+    let asked = asked.as_deref();
+    let at = |nth| named(&Named { session: &session, asked, stem: &stem, version, nth });
+    let first = at(1);
+    for nth in 1.. {
+        let path = match at(nth) {
+            path if nth > 1 && path == first => format!("{path}-{nth}"),
+            path => path,
+        };
+        if stage.takes(&format!("{path}{ending}"))? {
+            return Ok(Some((path, ending)));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,21 @@
+//! What tells a session from others that has no identifier of a format's own kind.
+
+use super::{Field, Node};
+
+/// What tells a session from others, in which this was asked first. Of what changes when a session
+/// goes on, only what there is neither a name nor another time than.
+#[must_use]
+pub fn identity(session: &Node, asked: Option<&str>) -> Vec<u8> {
+    let lasting = [Field::Id, Field::Name, Field::Agent, Field::Cwd, Field::Created];
+    let last = [Field::Updated, Field::Totals];
+    let is_lasting = [Field::Id, Field::Created].iter().any(|f| session.json(*f).is_some());
+    let last = if is_lasting { &[][..] } else { &last[..] };
+    let mut identity = Vec::new();
+    for field in lasting.iter().chain(last) {
+        let value = session.json(*field).map(|json| json.normal()).unwrap_or_default();
+        identity.extend_from_slice(&value);
+        identity.push(b' ');
+    }
+    identity.extend_from_slice(asked.unwrap_or_default().as_bytes());
+    identity
+}
