@@ -222,10 +222,13 @@ impl Code {
         Self::ALL.iter().copied().find(|code| code.name().eq_ignore_ascii_case(name))
     }
 
-    /// Whether the finding is about the shape of the tree or the schema, which `validate` checks.
+    /// Whether the finding makes a session invalid. An odd order, or an answer without its question,
+    /// does not: the software reads both, and repair leaves them.
     #[must_use]
     pub fn is_invalid(self) -> bool {
-        self.severity() == Severity::Error || self.name().starts_with("CY04")
+        let shape = self.name().starts_with("CY04");
+        let read = matches!(self, Self::ForwardParent | Self::Unpaired | Self::EventOrder);
+        self.severity() == Severity::Error || shape && !read
     }
 
     /// Whether nothing is wrong with the input: the output has no place of its own.

@@ -27,7 +27,8 @@ pub enum Outcome {
     Repairable,
     /// Nothing is there to be repaired.
     Healthy,
-    /// Nothing of a session is left in it.
+    /// What is wrong with it is beyond repair: nothing of a session is left in it, or it was left as
+    /// it is for the user to decide.
     Beyond,
     /// Without fault.
     Valid,

@@ -139,11 +139,14 @@ impl Task {
         if report.outcome != Outcome::Failed {
             passed::tell(&mut report, self);
         }
-        if report.outcome == Outcome::Valid
-            && report.findings.counts.keys().any(|code| code.is_invalid())
-        {
-            report.outcome = Outcome::Invalid;
-        }
+        // A link that nobody could make is no fault of the session.
+        let mut codes = report.findings.counts.keys().filter(|code| **code != Code::NotLinked);
+        let faulty = codes.any(|code| code.is_invalid());
+        report.outcome = match report.outcome {
+            Outcome::Valid if faulty => Outcome::Invalid,
+            Outcome::Healthy if faulty => Outcome::Beyond,
+            outcome => outcome,
+        };
         Done { report, sealed }
     }
 

@@ -97,6 +97,39 @@ fn a_pair_is_repaired_before_it_is_converted() {
     assert_eq!(dir.names(), ["a.jsonl", "a.meta.json", "p.jsonl", "p.quarantine.jsonl"]);
 }
 
+#[test]
+fn repair_and_validate_agree() {
+    let dir = Dir::new();
+    let said = |args: &[&str]| dir.exit(args);
+    // The agent reads an entry before its parent, and repair leaves it.
+    let ahead = [
+        HEADER,
+        r#"{"type":"message","id":"a","parentId":"b","timestamp":"t","message":{"role":"user","content":"two"}}"#,
+        r#"{"type":"message","id":"b","parentId":null,"timestamp":"t","message":{"role":"user","content":"one"}}"#,
+        "",
+    ];
+    dir.write("ahead.jsonl", ahead.join("\n").as_bytes());
+    assert_eq!(said(&["validate", "ahead.jsonl"]).0, 0);
+    assert_eq!(said(&["validate", "--fail-on", "warning", "ahead.jsonl"]).0, 1);
+    assert_eq!(said(&["repair", "-o", "r.jsonl", "ahead.jsonl"]).0, 0);
+    // A stream has no place for what repair would note of a new identifier.
+    let twice = [
+        r#"{"kind":"session","source":"pi@3","id":"s"}"#,
+        r#"{"kind":"message","id":"a","parent":null,"role":"user","content":"one"}"#,
+        r#"{"kind":"message","id":"a","parent":"b","role":"user","content":"two"}"#,
+        "",
+    ];
+    dir.write("twice.jsonl", twice.join("\n").as_bytes());
+    let (invalid, why) = said(&["validate", "twice.jsonl"]);
+    let (code, told) = dir.said(&["repair", "--in-place", "twice.jsonl"]);
+    assert_eq!((invalid, code), (1, 1), "{why}{told}");
+    for found in ["CY0401", "CY0402"] {
+        assert!(why.contains(found) && told.contains(found), "{why}{told}");
+    }
+    assert!(told.contains("beyond") && !told.contains("healthy"), "{told}");
+    assert_eq!(read(&dir.path("twice.jsonl")), twice.join("\n").as_bytes());
+}
+
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/"}"#;
 
 fn torn(what: &str) -> Vec<u8> {

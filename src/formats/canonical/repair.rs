@@ -1,26 +1,27 @@
 //! Repair of a stream: records that are whole stay, all else goes. A record has no place for a note
-//! of what was done to it, so none is mended.
+//! of what was done to it, so none is mended; what is wrong with the tree that they make is told.
 
 use super::read::parse;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::format::{Bench, Cx, Mend, Reach, Records, Repaired, Rescued, Wish};
 use crate::lines::Line;
-use crate::position::Position;
-use crate::record::Kind;
+use crate::position::{Located, Position};
+use crate::record::{Kind, Record};
 use crate::repair::{Walk, nothing_back};
+use crate::tree::Shape;
 use bytes::Bytes;
 
 static RECORDS: Records = Records {
     begins: &[b"{\"kind\":"],
-    recognise: |object| kind_of(object).is_some(),
+    recognise: |object| record(object).is_some(),
     restore: |_| None,
 };
 
-fn kind_of(line: &[u8]) -> Option<Kind> {
+fn record(line: &[u8]) -> Option<Record> {
     let bytes = Bytes::copy_from_slice(line.trim_ascii());
     let line = Line { bytes: &bytes, at: Position::default(), terminated: true };
-    parse(&line, &bytes).ok().map(|record| record.kind)
+    parse(&line, &bytes).ok()
 }
 
 /// Repairs a stream.
@@ -38,6 +39,9 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
     bench.begin(walk.removes(&mend))?;
     let changed = walk.changes(&mend);
     walk.write(bench, &mut mend)?;
+    for found in mend.shape.finish().findings() {
+        cx.report(found);
+    }
     let (records, rescued) = (mend.after.entries, found.rescued);
     Ok(Repaired { changed, records, rescued, ..Repaired::default() }
         .reaching(mend.before, mend.after))
@@ -47,19 +51,22 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
 struct Stream {
     before: Reach,
     after: Reach,
+    /// Of the records that stay.
+    shape: Shape,
 }
 
 impl Mend for Stream {
     fn look(&mut self, record: &Rescued<'_>) -> bool {
-        let Some(kind) = kind_of(record.bytes) else { return false };
+        let Some(value) = self::record(record.bytes) else { return false };
         if record.repaired.is_some() {
             return true;
         }
         for reach in [Some(&mut self.after), record.read.then_some(&mut self.before)] {
             let Some(reach) = reach else { continue };
             reach.entries += 1;
-            reach.messages += u64::from(kind == Kind::Message);
+            reach.messages += u64::from(value.kind == Kind::Message);
         }
+        self.shape.record(&Located { value, at: record.at });
         true
     }
 
