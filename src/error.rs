@@ -103,6 +103,12 @@ impl Error {
         self.0.diagnostic.at
     }
 
+    /// What happened, without its code and place, for a sentence that tells these itself.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.diagnostic.message
+    }
+
     /// Whether the reader that gave this error can go on with what follows.
     #[must_use]
     pub fn is_recoverable(&self) -> bool {
@@ -171,9 +177,23 @@ impl Swollen {
     }
 }
 
+/// What happened, its code, and where in the session: programs have nothing else to show.
+///
+/// ```
+/// use copyist::{diagnostic::{Code, Diagnostic}, error::Error, position::Position};
+/// let at = Position { line: 3, byte: 120, ..Position::default() };
+/// let error = Error::damaged(Diagnostic::new(Code::CutShort, "the line ends early").at(at));
+/// assert_eq!(error.to_string(), "the line ends early (CY0103, line 3, byte 120)");
+/// assert_eq!(error.message(), "the line ends early");
+/// ```
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.diagnostic.message)
+        let Diagnostic { code, message, at, .. } = &self.0.diagnostic;
+        write!(f, "{message} ({}", code.name())?;
+        if let Some(at) = at.filter(|at| at.line > 0) {
+            write!(f, ", line {}, byte {}", at.line, at.byte)?;
+        }
+        f.write_str(")")
     }
 }
 

@@ -335,7 +335,7 @@ mod tests {
                     line.terminated,
                     String::from_utf8_lossy(line.bytes)
                 )),
-                Err(error) => out.push(error.to_string()),
+                Err(error) => out.push(error.message().to_owned()),
             }
         }
     }

@@ -53,7 +53,7 @@ fn what_the_library_gives_is_an_error_or_can_be_printed() {
     assert_eq!(is_error(&fault), "byte 5: unexpected end of the record");
     assert!("1 2".parse::<Json>().is_err());
     let error = copyist::error::Error::request(Code::Io, "no part");
-    assert_eq!(is_error(&diff::Failed::A(error)), "the first session: no part");
+    assert_eq!(is_error(&diff::Failed::A(error)), "the first session: no part (CY0705)");
     let (options, log) = (Options::default(), Log::default());
     let cx = Cx { options: &options, log: &log };
     let mut parts = Bytes::new(FILE);

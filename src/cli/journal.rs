@@ -5,6 +5,7 @@ use super::args::Ids;
 use super::inputs::Inputs;
 use super::show::{plural, printable};
 use crate::batch::{Account, Action, Place, Task, root};
+use crate::error::Error;
 use crate::format::Options;
 use crate::store::{Backup, Header, Name, real, real_folder};
 use clap::Args;
@@ -46,9 +47,9 @@ impl Journaling {
             return Err(refused("it is a file, not standard output".to_owned()));
         }
         let header = header(command, task, inputs, ids).map_err(|why| refused(why.to_owned()))?;
-        let opened = Account::open(path).map_err(|error| refused(error.to_string()))?;
+        let opened = Account::open(path).map_err(|error| refused(error.message().to_owned()))?;
         let (mut journal, before, entries, unread) = opened;
-        let broken = |error| Stop::broken(format!("{shown}: {error}"));
+        let broken = |error: Error| Stop::broken(format!("{shown}: {}", error.message()));
         let root = match before {
             // Nothing was done by then, whatever the run was that wrote it.
             Some(before) if !entries.is_empty() || unread > 0 => {

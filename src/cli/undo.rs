@@ -38,7 +38,7 @@ impl Args {
         }
         let shown = printable(&self.journal.to_string_lossy());
         let (reports, unread) = batch::undo(&self.journal, self.root.as_deref(), self.dry_run)
-            .map_err(|error| Stop::usage(format!("{shown}: {error}")))?;
+            .map_err(|error| Stop::usage(format!("{shown}: {}", error.message())))?;
         let progress = Progress::none();
         let mut teller = Teller::new(&self.telling, &progress, false, self.dry_run, None);
         for report in reports {

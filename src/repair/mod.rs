@@ -107,7 +107,7 @@ pub fn run(
 const PASSES: u32 = 8;
 
 fn unsettled(error: Option<Error>) -> Diagnostic {
-    let why = error.map(|error| format!(": {error}")).unwrap_or_default();
+    let why = error.map(|error| format!(": {}", error.message())).unwrap_or_default();
     Diagnostic::new(Code::Unsettled, format!("{}{why}", Code::Unsettled.title()))
 }
 

@@ -201,7 +201,7 @@ pub fn put(
         }
     }
     if let Err(error) = record(&placed) {
-        let message = error.to_string();
+        let message = error.message().to_owned();
         let kind = error.io_kind();
         let failed = |outcome: Result<()>| {
             let why = io::Error::new(kind, "nothing was put in its place");

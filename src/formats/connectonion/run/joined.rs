@@ -94,7 +94,7 @@ impl Told {
     /// Those of the run that is read.
     fn of(parts: &mut dyn Parts, cx: &Cx<'_>) -> Self {
         let turns = read(parts, cx).unwrap_or_else(|error| {
-            say(&format!("the summary beside the run is not read: {error}"), cx);
+            say(&format!("the summary beside the run is not read: {}", error.message()), cx);
             VecDeque::new()
         });
         Self { turns, joined: 0 }
