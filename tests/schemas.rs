@@ -410,7 +410,7 @@ fn wrong_records_are_refused_by_schema_and_reader() {
         match read(line).as_slice() {
             [Err(error)] => {
                 assert_eq!(error.code(), Code::BadRecord, "{line}");
-                assert_eq!(error.to_string(), *reader_says, "{line}");
+                assert_eq!(error.message(), *reader_says, "{line}");
             }
             read => panic!("the reader makes {read:?} of {line}"),
         }
