@@ -92,8 +92,47 @@ fn string_normal(string: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(string);
         return;
     }
-    match text::decode_wtf8(string) {
-        Some(text) => text::quote_wtf8(&text, out),
-        None => out.extend_from_slice(string),
+    let start = out.len();
+    if text::respell(string, out).is_none() {
+        out.truncate(start);
+        out.extend_from_slice(string);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_that_are_needed_stay_and_others_go() {
+        let pieces = [
+            "a",
+            "é",
+            "\\u0041",
+            "\\u00e9",
+            "\\u000a",
+            "\\u001B",
+            "\\u0022",
+            "\\u005C",
+            "\\u007f",
+            "\\/",
+            "\\\\",
+            "\\\"",
+            "\\n",
+            "\\b",
+            "\\uD83D",
+            "\\ude00",
+            "\\ud83d\\ude00",
+        ];
+        for first in pieces {
+            for second in pieces {
+                let spelled = format!("\"{first}{second}\"");
+                let text = text::decode_wtf8(spelled.as_bytes()).expect("JSON");
+                let mut simplest = Vec::new();
+                text::quote_wtf8(&text, &mut simplest);
+                let normal = Json::checked(spelled.clone().into()).normal();
+                assert_eq!(normal, simplest, "{spelled}");
+            }
+        }
     }
 }

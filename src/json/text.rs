@@ -69,6 +69,48 @@ fn escaped<'a>(text: &'a [u8], lone: fn(u32) -> u32, out: &mut Vec<u8>) -> Optio
     Some(rest)
 }
 
+/// Appends a JSON string with as few escapes as can be; a surrogate without its other half keeps its
+/// own. `None` if the string is no UTF-8 or an escape lacks digits: then what was appended is of no
+/// use.
+///
+/// ```
+/// let mut out = Vec::new();
+/// copyist::json::text::respell(br#""\u00e9\/\u000A\uD83D\n""#, &mut out);
+/// assert_eq!(out, r#""é/\n\ud83d\n""#.as_bytes());
+/// ```
+pub fn respell(string: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let mut rest = simdutf8::basic::from_utf8(string).ok()?.as_bytes();
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        let (plain, escaped) = rest.split_at_checked(at)?;
+        out.extend_from_slice(plain);
+        let (escape, after) = escaped.split_at_checked(2)?;
+        rest = match escape {
+            b"\\u" => {
+                let (point, after) = unicode(after)?;
+                respell_point(point, out);
+                after
+            }
+            b"\\/" => {
+                out.push(b'/');
+                after
+            }
+            _ => {
+                out.extend_from_slice(escape);
+                after
+            }
+        };
+    }
+    out.extend_from_slice(rest);
+    Some(())
+}
+
+fn respell_point(point: u32, out: &mut Vec<u8>) {
+    match char::from_u32(point) {
+        Some(c) => escape(c.encode_utf8(&mut [0; 4]).as_bytes(), out),
+        None => out.extend_from_slice(format!("\\u{point:04x}").as_bytes()),
+    }
+}
+
 /// Decodes the string at the beginning of a text, behind its quote, as WTF-8; gives what follows
 /// the quote that ends it. `None` if it has no end or an escape lacks digits.
 pub(super) fn decode_here<'a>(text: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {

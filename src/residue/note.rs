@@ -70,7 +70,7 @@ pub fn note(
     }
     let mut pairs = pairs(&trace.atoms, &target.atoms);
     let shares = Shares::of(&mut pairs, &trace.pieces, &trace.atoms, &target.atoms);
-    let mut packer = Packer::new(stage.room()?);
+    let mut packer = Packer::new(stage.room()?)?;
     derived(&mut target, to.format.links(), &pairs, &mut packer)?;
     let mut pairs = pairs.into_iter().peekable();
     let (mut bases, mut told) = (Vec::new(), Vec::new());

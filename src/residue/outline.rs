@@ -58,6 +58,13 @@ impl Outline {
         self.plain || self.tight && text::is_simple(self.bytes(at))
     }
 
+    /// Whether a value may be this simplest spelling of it in another one, at a glance.
+    pub fn is_respelled(&self, at: usize, simplest: &[u8]) -> bool {
+        let bytes = self.bytes(at);
+        let longer = bytes.len() > simplest.len() && bytes.first() == simplest.first();
+        longer && !self.is_simple(at)
+    }
+
     /// Whether every name is spelled as it is, and is not empty.
     pub fn has_plain_names(&self) -> bool {
         self.names_plain

@@ -11,6 +11,7 @@ use crate::json::Json;
 use crate::json::text::{from_base64, to_base64};
 use bytes::Bytes;
 use std::io::{self, BufRead, BufReader, Read, SeekFrom, Write};
+use zstd::bulk::Compressor;
 
 /// The version of what a chunk holds.
 const VERSION: u64 = 1;
@@ -26,12 +27,23 @@ pub struct Packer {
     spool: Box<dyn Spool>,
     items: Vec<u8>,
     count: u64,
+    /// For all chunks: it takes long to make one.
+    compressor: Compressor<'static>,
 }
 
 impl Packer {
     /// Nothing yet.
-    pub fn new(spool: Box<dyn Spool>) -> Self {
-        Self { spool, items: Vec::new(), count: 0 }
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn new(spool: Box<dyn Spool>) -> Result<Self> {
+        let compressor = Compressor::new(LEVEL).and_then(|mut compressor| {
+            // A chunk stands in a file that people edit.
+            compressor.include_checksum(true)?;
+            Ok(compressor)
+        });
+        let compressor = compressor.map_err(cannot_write)?;
+        Ok(Self { spool, items: Vec::new(), count: 0, compressor })
     }
 
     /// Adds an item, a JSON object without line breaks.
@@ -45,13 +57,12 @@ impl Packer {
     }
 
     fn pack(&mut self, last: bool) -> Result<()> {
-        let failed = |error| Error::io("cannot write a temporary file", error);
         let end = if last { ",\"last\":true" } else { "" };
         let head = format!("{{\"residue\":{VERSION},\"chunk\":{}{end}}}\n", self.count);
         let text = [head.as_bytes(), &self.items].concat();
-        let packed = packed(&text).map_err(failed)?;
+        let packed = self.compressor.compress(&text).map_err(cannot_write)?;
         let line = format!("{}\n", to_base64(&packed));
-        self.spool.write_all(line.as_bytes()).map_err(failed)?;
+        self.spool.write_all(line.as_bytes()).map_err(cannot_write)?;
         self.items.clear();
         self.count += 1;
         Ok(())
@@ -65,14 +76,6 @@ impl Packer {
         self.pack(true)?;
         Ok((self.count, Chunks::over(self.spool)?))
     }
-}
-
-/// With a checksum, for a chunk stands in a file that people edit.
-fn packed(text: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = zstd::stream::Encoder::new(Vec::new(), LEVEL)?;
-    encoder.include_checksum(true)?;
-    encoder.write_all(text)?;
-    encoder.finish()
 }
 
 /// Chunks that wait outside of memory.
@@ -98,6 +101,10 @@ impl Chunks {
     pub fn rewind(self) -> Result<Self> {
         Self::over(self.spool.into_inner())
     }
+}
+
+fn cannot_write(error: io::Error) -> Error {
+    Error::io("cannot write a temporary file", error)
 }
 
 fn cannot_read(error: io::Error) -> Error {
@@ -200,7 +207,7 @@ mod tests {
     use std::io::Cursor;
 
     fn packed(items: usize) -> (u64, Chunks) {
-        let mut packer = Packer::new(Box::new(Cursor::new(Vec::new())));
+        let mut packer = Packer::new(Box::new(Cursor::new(Vec::new()))).expect("memory");
         for i in 0..items {
             packer.item(format!("{{\"n\":{i},\"text\":\"{i:0>200}\"}}").as_bytes()).expect("room");
         }

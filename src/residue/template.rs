@@ -101,12 +101,29 @@ impl Writing<'_> {
             return put(self.out, format_args!("{{\"{REFERENCE}\":{record}}}"));
         }
         let sought = Sought { record: self.record, at, key };
-        if sought.is_long().is_some()
-            && let Some((place, form)) = self.base.places().find(&self.base.lines, &sought)
-        {
-            return self.refer(place, form, None);
+        if sought.is_long().is_some() {
+            if let Some(record) = self.respelled(at, beside) {
+                return put(
+                    self.out,
+                    format_args!("{{\"{REFERENCE}\":{record},\"as\":\"normal\"}}"),
+                );
+            }
+            if let Some((place, form)) = self.base.places().find(&self.base.lines, &sought) {
+                return self.refer(place, form, None);
+            }
         }
         self.inner(at, beside, key, depth);
+    }
+
+    /// The first of the target's records where the same value stands beside this one in another
+    /// spelling: most of what a program spells in its own way stands where it stood.
+    fn respelled(&self, at: usize, beside: usize) -> Option<usize> {
+        let bytes = self.record.bytes(at);
+        let beside = self.beside.get(beside..).unwrap_or_default();
+        self.base.lines.iter().zip(beside).position(|(line, beside)| {
+            let other = beside.filter(|other| line.is_respelled(*other, bytes));
+            other.is_some_and(|other| line.json(other).normal() == bytes)
+        })
     }
 
     fn inner(&mut self, at: usize, beside: usize, key: &str, depth: usize) {
@@ -263,6 +280,18 @@ mod tests {
         assert!(template.contains(r#""as":"parsed""#), "{template}");
         assert!(template.contains(r#""cut":[11,2]"#), "{template}");
         assert!(!template.contains("cargo"), "{template}");
+    }
+
+    #[test]
+    fn what_stands_there_in_another_spelling_is_told_by_its_place() {
+        let source =
+            r#"{"kind":"message","content":[{"arguments":{"path":"/tmp/näh"},"text":"nä\n"}]}"#;
+        let target = r#"{"kind":"message","content":[{"arguments":{"path": "/tmp/n\u00e4h"},"text":"n\u00e4\n"}]}"#;
+        let template = there_and_back(source, &[target]);
+        assert_eq!(template, r#"{"kind":"message","content":{"^":0,"as":"normal"}}"#);
+        let edited = source.replace("näh", "anders");
+        let template = there_and_back(&edited, &[target]);
+        assert!(template.contains(r#""text":{"^":0,"as":"normal"}"#), "{template}");
     }
 
     #[test]
