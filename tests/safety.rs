@@ -419,6 +419,6 @@ fn a_file_that_may_not_be_as_large_fails_alone() {
     assert_eq!(done.status.code(), Some(3), "{said}");
     assert!(said.contains("large.jsonl: error"), "{said}");
     assert_eq!(read(&dir.path("large.jsonl")), large.as_bytes());
-    assert!(read(&dir.path("small.jsonl")).starts_with(header[..header.len() - 1].as_bytes()));
+    assert!(read(&dir.path("small.jsonl")).starts_with(&header.as_bytes()[..header.len() - 1]));
     assert_eq!(dir.names(), ["large.jsonl", "small.jsonl", "small.jsonl.bak"]);
 }
