@@ -170,6 +170,90 @@ fn messages_without_identifiers_are_a_list() {
     everywhere_and_home("a list", &stream, &says, &home);
 }
 
+#[test]
+fn messages_without_parents_are_a_list() {
+    let mut stream = vec![session()];
+    for (id, role) in [("1", "user"), ("2", "assistant"), ("3", "user"), ("4", "assistant")] {
+        let mut message = said(id, "", role, &format!("says {id}"));
+        message.as_object_mut().expect("an object").remove("parent");
+        stream.push(message);
+    }
+    let mut home = stream.clone();
+    for (record, parent) in home[1..].iter_mut().zip([None, Some("1"), Some("2"), Some("3")]) {
+        record["parent"] = json!(parent);
+    }
+    let says = ["user: says 1", "assistant: says 2", "user: says 3", "assistant: says 4"];
+    everywhere_and_home("no parents", &stream, &says, &home);
+    // The first one follows none, whether it says so or not.
+    let first = [&stream[..2], &home[2..]].concat();
+    everywhere_and_home("a first one without parent", &first, &says, &home);
+
+    let dir = Dir::new();
+    let write = |name: &str, stream: &[Value]| {
+        let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+        dir.write(name, lines.as_bytes());
+    };
+    write("none.copyist.jsonl", &stream);
+    write("first.copyist.jsonl", &first);
+    assert_eq!(dir.exit(&["validate", "--fail-on", "warning", "none.copyist.jsonl"]).0, 0);
+    assert_eq!(dir.exit(&["validate", "--fail-on", "warning", "first.copyist.jsonl"]).0, 0);
+    assert_eq!(dir.exit(&["repair", "-n", "none.copyist.jsonl"]).0, 0);
+    let mixed = [&home[..3], &stream[3..]].concat();
+    write("mixed.copyist.jsonl", &mixed);
+    for command in [&["validate"][..], &["repair", "-n"], &["convert", "-n", "-t", "pi@3"]] {
+        let (_, words) = dir.exit(&[command, &["mixed.copyist.jsonl"]].concat());
+        assert!(words.contains("mixed.copyist.jsonl:4"), "{command:?}: {words}");
+        assert!(words.contains("CY0402"), "{command:?}: {words}");
+    }
+    assert_eq!(told(&dir, "mixed.copyist.jsonl"), says);
+}
+
+#[test]
+fn the_session_comes_first_and_is_one() {
+    let dir = Dir::new();
+    let write = |name: &str, stream: &[Value]| {
+        let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+        dir.write(name, lines.as_bytes());
+    };
+    let (one, two) = (said("a", "", "user", "hi"), said("b", "a", "assistant", "yo"));
+    write("last.copyist.jsonl", &[one.clone(), two.clone(), session()]);
+    write("none.copyist.jsonl", &[one.clone(), two.clone()]);
+    for name in ["last.copyist.jsonl", "none.copyist.jsonl"] {
+        for (command, fails) in [
+            (&["validate"][..], 3),
+            (&["repair", "-n"], 1),
+            (&["inspect"], 3),
+            (&["context"], 3),
+            (&["convert", "-n", "-t", "pi@3"], 3),
+        ] {
+            let (code, words) = dir.exit(&[command, &[name]].concat());
+            assert_eq!(code, fails, "{command:?} {name}: {words}");
+            assert!(words.contains("CY0501") && words.contains("session"), "{words}");
+        }
+    }
+    let other = with(session(), json!({"id": "s2"}));
+    write("joined.copyist.jsonl", &[session(), one.clone(), other, two.clone()]);
+    write("added.copyist.jsonl", &[session(), one, json!({"kind": "session", "name": "n"}), two]);
+    let (_, words) = dir.exit(&["convert", "-n", "-t", "pi@3", "joined.copyist.jsonl"]);
+    assert!(words.contains("CY0203") && words.contains(":3"), "{words}");
+    let (code, words) = dir.exit(&["validate", "--fail-on", "warning", "added.copyist.jsonl"]);
+    assert_eq!(code, 0, "{words}");
+}
+
+#[test]
+fn a_healthy_stream_without_identifiers_stays() {
+    let dir = Dir::new();
+    let plain = concat!(
+        "{\"kind\":\"session\",\"id\":\"s\"}\n",
+        "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"q\"}\n",
+        "{\"kind\":\"message\",\"role\":\"assistant\",\"content\":\"a\"}\n",
+    );
+    dir.write("plain.copyist.jsonl", plain.as_bytes());
+    let (code, words) = dir.said(&["repair", "--in-place", "plain.copyist.jsonl"]);
+    assert_eq!(code, 0, "{words}");
+    assert!(words.contains("healthy") && !words.contains("CY0405"), "{words}");
+}
+
 /// The stream as it is read: with the identifiers that the reader makes.
 fn with_made_ids(stream: &[Value]) -> Vec<Value> {
     let dir = Dir::new();

@@ -33,7 +33,7 @@ pub fn ruling(format: &'static Format, session: &Node) -> &'static Format {
     if format.name == canonical::FORMAT.name { Spec::of(session).format } else { format }
 }
 
-/// Reads a session as a tree. A stream gets what importers may leave out: identifiers.
+/// Reads a session as a tree. A stream gets what importers may leave out: identifiers and parents.
 ///
 /// # Errors
 /// If a part cannot be opened.

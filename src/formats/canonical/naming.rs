@@ -1,9 +1,10 @@
-//! Identifiers for entries of a stream that have none.
+//! Identifiers and parents for entries of a stream that have none.
 //!
-//! The stream asks for none: messages that have no identifiers at all are a plain list, and each is
-//! the child of the one before. One among others that have some stands where its parent says, else
-//! behind the one before it, too; nothing else says where, so that is told. Sources that are trees
-//! have such entries themselves, and rules of their own for them: what comes from there stays as it is.
+//! The stream asks for none: messages that have no identifiers, or no parents, at all are a plain
+//! list, and each is the child of the one before. One among others that have some stands where its
+//! parent says, else behind the one before it, too; nothing else says where, so that is told. Sources
+//! that are trees have such entries themselves, and rules of their own for them: what comes from there
+//! stays as it is.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::{Cx, Reader};
@@ -12,64 +13,116 @@ use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 
-/// The records of a stream, each entry with an identifier; `leaves` says of a session whether its
-/// entries stay as they are.
+/// The records of a stream, each entry with an identifier and a parent; `leaves` says of a session
+/// whether its entries stay as they are.
 pub fn named<'a>(records: Reader<'a>, leaves: fn(&Node) -> bool, cx: &'a Cx<'a>) -> Reader<'a> {
-    let mut naming =
-        Naming { leaves, cx, session: false, maker: None, made: None, given: false, last: None };
+    let mut naming = Naming::new(leaves, cx);
     Box::new(records.map(move |mut item| {
         item.iter_mut().for_each(|located| naming.record(located));
         item
     }))
 }
 
-struct Naming<'a> {
+/// The entries of a stream as they come.
+pub struct Naming<'a> {
     leaves: fn(&Node) -> bool,
     cx: &'a Cx<'a>,
-    /// Whether the session's record came.
+    /// Whether the session's record came, and what it calls the session.
     session: bool,
+    name: Option<Json>,
     maker: Option<Maker>,
-    /// The first entry that got an identifier, as long as none had one.
-    made: Option<Position>,
-    /// Whether an entry had one.
-    given: bool,
+    identifiers: Gaps,
+    parents: Gaps,
     /// What the last entry is called.
     last: Option<Json>,
 }
 
-impl Naming<'_> {
-    fn record(&mut self, located: &mut Located<Record>) {
+/// Which entries lack something.
+#[derive(Default)]
+struct Gaps {
+    /// The first one, as long as none has it.
+    first: Option<Position>,
+    /// Whether one has it.
+    given: bool,
+}
+
+impl Gaps {
+    /// Takes an entry; gives the place of one that lacks what others have.
+    fn entry(&mut self, has: bool, at: Position) -> Option<Position> {
+        self.given |= has;
+        match has {
+            true => self.first.take(),
+            false if self.given => Some(at),
+            false => {
+                self.first.get_or_insert(at);
+                None
+            }
+        }
+    }
+}
+
+impl<'a> Naming<'a> {
+    /// Before the first record; `leaves` says of a session whether its entries stay as they are.
+    pub fn new(leaves: fn(&Node) -> bool, cx: &'a Cx<'a>) -> Self {
+        let (identifiers, parents) = Default::default();
+        let (session, name, maker, last) = Default::default();
+        Self { leaves, cx, session, name, maker, identifiers, parents, last }
+    }
+
+    /// Gives an entry what it lacks.
+    pub fn record(&mut self, located: &mut Located<Record>) {
         let Located { value: Record { kind, node }, at } = located;
-        if *kind == Kind::Session && !std::mem::replace(&mut self.session, true) {
-            let id = node.text(Field::Id).unwrap_or_default();
-            let maker = || Maker::new(self.cx.options.ids, id.as_bytes());
-            self.maker = (!(self.leaves)(node)).then(maker);
+        if *kind == Kind::Session {
+            return self.session(node, *at);
         }
         let Some(maker) = self.maker.filter(|_| kind.is_node()) else { return };
-        if node.json(Field::Id).is_some() {
-            self.given = true;
-            self.made.take().into_iter().for_each(|first| self.tell(first));
-        } else if kind.is_named() {
+        let named = node.json(Field::Id).is_some();
+        if !named && !kind.is_named() {
+            return;
+        }
+        if let Some(at) = self.identifiers.entry(named, *at) {
+            let message = "entry has no identifier, and others have; without a parent of its own \
+                           it follows the one before it";
+            self.tell(Code::NoId, message, at);
+        }
+        if !named {
             let id = maker.id(at.record);
             node.set(Field::Id, Json::string(&String::from_utf8_lossy(&id)));
             node.set(Field::IdMade, Json::constant("true"));
-            if node.json(Field::Parent).is_none() {
-                node.set(Field::Parent, self.last.clone().unwrap_or(Json::constant("null")));
-            }
-            if self.given {
-                self.tell(*at);
-            } else {
-                self.made.get_or_insert(*at);
-            }
-        } else {
-            return;
+        }
+        let linked = node.json(Field::Parent).is_some();
+        // The first one follows none whether it says so or not, and of one without an identifier it
+        // was told.
+        if named
+            && self.last.is_some()
+            && let Some(at) = self.parents.entry(linked, *at)
+        {
+            let message = "entry names no parent, and others do; it follows the one before it \
+                           (`null` is the parent of one that follows none)";
+            self.tell(Code::MissingParent, message, at);
+        }
+        if !linked {
+            node.set(Field::Parent, self.last.clone().unwrap_or(Json::constant("null")));
         }
         self.last = node.json(Field::Id).cloned();
     }
 
-    fn tell(&self, at: Position) {
-        let message = "entry has no identifier, and others have; without a parent of its own it \
-                       follows the one before it";
-        self.cx.report(Diagnostic::new(Code::NoId, message).at(at));
+    fn session(&mut self, node: &Node, at: Position) {
+        let name = node.json(Field::Id).cloned();
+        if !std::mem::replace(&mut self.session, true) {
+            let id = node.text(Field::Id).unwrap_or_default();
+            let maker = || Maker::new(self.cx.options.ids, id.as_bytes());
+            self.maker = (!(self.leaves)(node)).then(maker);
+            self.name = name;
+        } else if self.maker.is_some() && name.is_some() && self.name.is_some() && name != self.name
+        {
+            let message = "a record of another session; what follows it is read as more of the \
+                           first one";
+            self.tell(Code::FurtherHeader, message, at);
+        }
+    }
+
+    fn tell(&self, code: Code, message: &str, at: Position) {
+        self.cx.report(Diagnostic::new(code, message).at(at));
     }
 }

@@ -18,7 +18,7 @@ use std::io::Read;
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut lines = Lines::new(parts.main()?, cx.options.max_line);
     lines.skip_bom()?;
-    Ok(Box::new(Records { lines, cx, number: 0, done: false }))
+    Ok(Box::new(Records { lines, cx, number: 0, begun: false, done: false }))
 }
 
 /// Opens a stream at the record that stands at `from`.
@@ -28,13 +28,15 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
 pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let part = parts.open_at("", from.byte)?;
     let lines = Lines::starting(from, part, cx.options.max_line);
-    Ok(Box::new(Records { lines, cx, number: from.record, done: false }))
+    Ok(Box::new(Records { lines, cx, number: from.record, begun: true, done: false }))
 }
 
 struct Records<'a> {
     lines: Lines<Box<dyn Read>>,
     cx: &'a Cx<'a>,
     number: u64,
+    /// Whether the session's record came.
+    begun: bool,
     done: bool,
 }
 
@@ -74,7 +76,13 @@ impl Records<'_> {
             let bytes = Bytes::copy_from_slice(line.bytes);
             let line = Line { bytes: &bytes, ..line };
             return match parse(&line, &bytes) {
-                Ok(value) => Ok(Some(Located { value, at })),
+                Ok(value) => {
+                    self.begun |= value.kind == Kind::Session;
+                    if self.begun || !value.kind.is_named() {
+                        return Ok(Some(Located { value, at }));
+                    }
+                    Err(Error::unfit(headless(value.kind).at(at)))
+                }
                 Err(error) if self.cx.keeps(&error) => {
                     self.cx.report(error.into_diagnostic());
                     Ok(Some(Located { value: Record::of_line(&bytes), at }))
@@ -83,6 +91,16 @@ impl Records<'_> {
             };
         }
     }
+}
+
+/// What is wrong with a stream in which a record of this kind stands before that of the session:
+/// nothing says yet whose it is, and by which rules it is read.
+pub fn headless(kind: Kind) -> Diagnostic {
+    let message = format!(
+        "a record `{}` stands before the record `session`, which comes first (or there is none)",
+        kind.name()
+    );
+    Diagnostic::new(Code::BadRecord, message)
 }
 
 /// The member that says what a record is.

@@ -1,8 +1,9 @@
 //! Repair of a stream: records that are whole stay, all else goes. A record has no place for a note
 //! of what was done to it, so none is mended; what is wrong with the tree that they make is told.
 
-use super::read::parse;
-use crate::diagnostic::Code;
+use super::naming::Naming;
+use super::read::{headless, parse};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::{Bench, Cx, Mend, Reach, Records, Repaired, Rescued, Wish};
 use crate::lines::Line;
@@ -29,7 +30,7 @@ fn record(line: &[u8]) -> Option<Record> {
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
 pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
-    let mut mend = Stream::default();
+    let mut mend = Stream::new(cx);
     let mut walk = Walk::new("", &RECORDS, wish, cx);
     walk.look(bench, &mut mend)?;
     let found = walk.found();
@@ -39,23 +40,36 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
     bench.begin(walk.removes(&mend))?;
     let changed = walk.changes(&mend);
     walk.write(bench, &mut mend)?;
-    for found in mend.shape.finish().findings() {
-        cx.report(found);
+    match mend.headless {
+        Some(found) => cx.report(found),
+        None => mend.shape.finish().findings().for_each(|found| cx.report(found)),
     }
     let (records, rescued) = (mend.after.entries, found.rescued);
     Ok(Repaired { changed, records, rescued, ..Repaired::default() }
         .reaching(mend.before, mend.after))
 }
 
-#[derive(Default)]
-struct Stream {
+struct Stream<'a> {
     before: Reach,
     after: Reach,
     /// Of the records that stay.
+    naming: Naming<'a>,
     shape: Shape,
+    /// Whether the session's record came, and what is wrong if others came before it.
+    begun: bool,
+    headless: Option<Diagnostic>,
 }
 
-impl Mend for Stream {
+impl<'a> Stream<'a> {
+    fn new(cx: &'a Cx<'a>) -> Self {
+        let (before, after, shape) = Default::default();
+        // Entries without identifiers are told of where others have some, wherever they come from.
+        let naming = Naming::new(|_| false, cx);
+        Self { before, after, naming, shape, begun: false, headless: None }
+    }
+}
+
+impl Mend for Stream<'_> {
     fn look(&mut self, record: &Rescued<'_>) -> bool {
         let Some(value) = self::record(record.bytes) else { return false };
         if record.repaired.is_some() {
@@ -66,7 +80,14 @@ impl Mend for Stream {
             reach.entries += 1;
             reach.messages += u64::from(value.kind == Kind::Message);
         }
-        self.shape.record(&Located { value, at: record.at });
+        self.begun |= value.kind == Kind::Session;
+        if !self.begun && value.kind.is_named() {
+            self.headless.get_or_insert_with(|| headless(value.kind).at(record.at));
+        }
+        let at = Position { record: self.after.entries, ..record.at };
+        let mut located = Located { value, at };
+        self.naming.record(&mut located);
+        self.shape.record(&located);
         true
     }
 
