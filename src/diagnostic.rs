@@ -231,12 +231,6 @@ impl Code {
         self.severity() == Severity::Error || shape && !read
     }
 
-    /// Whether nothing is wrong with the input: the output has no place of its own.
-    #[must_use]
-    pub fn is_of_request(self) -> bool {
-        matches!(self, Self::OutputName | Self::NoName)
-    }
-
     /// Whether it is damage of one line, which is carried along or left out.
     #[must_use]
     pub fn is_of_line(self) -> bool {

@@ -90,6 +90,8 @@ fn everywhere_and_home(what: &str, stream: &[Value], says: &[&str], home: &[Valu
             ["convert", "--fail-on", "loss", "-t", &to, "--out-dir", "away", "s.copyist.jsonl"];
         let (code, words) = dir.exit(&there);
         assert_eq!(code, 0, "{what} to {to}: {words}");
+        let (code, words) = dir.exit(&["validate", "away"]);
+        assert_eq!(code, 0, "{what} in {to}: {words}");
         // What its own readers see there, without what rides along.
         let shown =
             ["convert", "--ignore-residue", "-t", "canonical", "--out-dir", "shown", "away"];
@@ -238,6 +240,61 @@ fn the_session_comes_first_and_is_one() {
     assert!(words.contains("CY0203") && words.contains(":3"), "{words}");
     let (code, words) = dir.exit(&["validate", "--fail-on", "warning", "added.copyist.jsonl"]);
     assert_eq!(code, 0, "{words}");
+}
+
+#[test]
+fn what_no_format_goes_without_is_put_in_there_and_is_none_at_home() {
+    let bare_call = json!([{"type": "tool_call", "id": "t1", "name": "w"}]);
+    let bare_result = json!([{"type": "tool_result", "call": "t1", "content": null}]);
+    let stream = [
+        session(),
+        said("a", "", "user", "do it"),
+        with(call("b", "a"), json!({"content": bare_call})),
+        with(result("c", "b"), json!({"content": bare_result})),
+        said("d", "c", "assistant", "done"),
+        with(said("e", "d", "user", ""), json!({"content": null})),
+    ];
+    let dir = Dir::new();
+    let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+    dir.write("s.copyist.jsonl", lines.as_bytes());
+    for to in targets() {
+        let (away, home) = (format!("away {to}"), format!("home {to}"));
+        let there = ["convert", "--fail-on", "loss", "-t", &to, "--out-dir", &away];
+        let (code, words) = dir.exit(&[&there[..], &["s.copyist.jsonl"]].concat());
+        assert_eq!(code, 0, "{to}: {words}");
+        let (code, words) = dir.exit(&["validate", &away]);
+        assert_eq!(code, 0, "{to}: {words}");
+        let back = ["convert", "--fail-on", "loss", "-t", "canonical", "--out-dir", &home, &away];
+        let (code, words) = dir.exit(&back);
+        assert_eq!((code, words.contains("warning[")), (0, false), "{to}: {words}");
+        let back = files(&dir.path(&home)).remove(0);
+        assert_eq!(records(&dir, &back), stream, "{to}");
+    }
+    let summary = json!({"kind": "compaction", "id": "c", "parent": "a", "summary": "all of it"});
+    let stream = [session(), said("a", "", "user", "hi"), summary, said("d", "c", "user", "on")];
+    let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+    dir.write("c.copyist.jsonl", lines.as_bytes());
+    for to in ["pi@2", "pi@3"] {
+        let there = ["convert", "--force", "-t", to, "-o", "c.jsonl", "c.copyist.jsonl"];
+        assert_eq!(dir.exit(&there).0, 0, "{to}");
+        let (code, words) = dir.exit(&["validate", "c.jsonl"]);
+        assert_eq!(code, 0, "{to}: {words}");
+    }
+}
+
+#[test]
+fn a_document_is_said_in_words_where_an_interface_has_no_place_for_it() {
+    let document = json!({"type": "document", "media_type": "application/pdf", "data": "aGk="});
+    let content = json!([{"type": "text", "text": "read this"}, document]);
+    let dir = Dir::new();
+    let stream = [session(), with(said("a", "", "user", ""), json!({"content": content}))];
+    let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+    dir.write("s.copyist.jsonl", lines.as_bytes());
+    let done = dir.run(&["context", "--as", "openai", "s.copyist.jsonl"]);
+    let context: Value = serde_json::from_slice(&done.stdout).expect("a context");
+    let said = &context["messages"][0]["content"];
+    assert_eq!(said[0]["text"], "read this", "{context}");
+    assert!(said[1]["text"].as_str().is_some_and(|t| t.contains("application/pdf")), "{context}");
 }
 
 #[test]

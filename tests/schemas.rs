@@ -443,13 +443,14 @@ fn the_schema_demands_what_readers_guarantee() {
     }
 }
 
-/// What the strict reader makes of each line.
-fn read(stream: &str) -> Vec<Result<(), Error>> {
+/// What the strict reader makes of each line of a session.
+fn read(lines: &str) -> Vec<Result<(), Error>> {
     let (options, log) = (Options::default(), Log::default());
     let cx = Cx { options: &options, log: &log };
-    let mut parts = Bytes::new(stream);
+    // Its record comes first.
+    let mut parts = Bytes::new(format!("{{\"kind\":\"session\"}}\n{lines}"));
     let records = (canonical::FORMAT.read)(&mut parts, &cx).expect("it is in memory");
-    records.map(|record| record.map(drop)).collect()
+    records.skip(1).map(|record| record.map(drop)).collect()
 }
 
 /// What the canonical schema says of a line: place and message, without the value.

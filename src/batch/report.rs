@@ -252,7 +252,7 @@ impl FileReport {
         match self.outcome {
             _ if self.pipe_closed => u8::from(fails || worst == Some(Severity::Error)),
             // Nothing is wrong with the input; the request was.
-            Outcome::Failed if found.counts.keys().any(|code| code.is_of_request()) => 2,
+            Outcome::Failed if found.counts.contains_key(&Code::OutputName) => 2,
             Outcome::Failed if found.counts.contains_key(&Code::NoQuarantine) => 4,
             Outcome::Failed => 3,
             Outcome::Invalid | Outcome::Repairable | Outcome::Beyond => 1,

@@ -6,6 +6,7 @@ use super::plain::{answer, member_of};
 use crate::json::{Json, text};
 use crate::mapping::Object;
 use crate::record::{Field, Node, block};
+use std::borrow::Cow;
 
 /// Messages on their way into this shape.
 #[derive(Debug, Default)]
@@ -17,9 +18,12 @@ pub struct Messages {
 impl Messages {
     /// Writes one message.
     pub fn add(&mut self, sent: &Node, list: &mut List) {
-        let content = sent.nodes(Field::Content).unwrap_or_default();
+        let given = sent.nodes(Field::Content).unwrap_or_default();
+        let content = readable(given);
+        let content = content.as_ref();
         if let Some(result) = answer(content) {
-            let inner = result.nodes(Field::Content).unwrap_or_default();
+            let inner = readable(result.nodes(Field::Content).unwrap_or_default());
+            let inner = inner.as_ref();
             let images = inner.iter().filter(|block| block.is(Field::Type, block::IMAGE));
             self.images.extend(images.cloned());
             let attached = inner.iter().any(|block| block.is(Field::Type, block::IMAGE));
@@ -36,8 +40,8 @@ impl Messages {
         self.show_images(list);
         let mut object = Object::open(list.item());
         member_of(&mut object, "role", sent, Field::Role);
-        let list = [block::IMAGE, block::OPAQUE];
-        let many = content.iter().any(|b| list.iter().any(|kind| b.is(Field::Type, kind)));
+        let list = [block::IMAGE, block::DOCUMENT, block::OPAQUE];
+        let many = given.iter().any(|b| list.iter().any(|kind| b.is(Field::Type, kind)));
         if many && !sent.is(Field::Role, "assistant") {
             parts(content, object.key("content"));
         } else {
@@ -61,6 +65,19 @@ impl Messages {
         parts(&shown, object.key("content"));
         object.close();
     }
+}
+
+/// The blocks with words for documents, for which this shape has no place.
+fn readable(blocks: &[Node]) -> Cow<'_, [Node]> {
+    let is_document = |block: &Node| block.is(Field::Type, block::DOCUMENT);
+    if !blocks.iter().any(is_document) {
+        return Cow::Borrowed(blocks);
+    }
+    let said = |block: &Node| match is_document(block) {
+        true => block::stand_in(block),
+        false => block.clone(),
+    };
+    Cow::Owned(blocks.iter().map(said).collect())
 }
 
 fn parts(content: &[Node], out: &mut Vec<u8>) {

@@ -10,7 +10,7 @@ use crate::json::Json;
 use crate::position::Located;
 use std::collections::{HashMap, HashSet};
 
-/// Makes answers whole on their way into another format.
+/// Makes messages whole on their way into another format, and of the pieces of answers one.
 #[derive(Debug, Default)]
 pub struct Answers {
     /// Whether the pieces of an answer become one.
@@ -53,6 +53,9 @@ impl Answers {
     /// Takes the next record. Gives those that can go on, in their order.
     pub fn take(&mut self, mut located: Located<Record>) -> [Option<Located<Record>>; 2] {
         let record = &mut located.value;
+        if record.kind == Kind::Message {
+            block::complete(&mut record.node);
+        }
         if self.goes_on(record) {
             self.tell(&mut record.node);
             if let Some(held) = &mut self.held {

@@ -87,6 +87,27 @@ pub mod block {
             Value::Node(_) => None,
         }
     }
+    /// Says of a message, where it leaves them out, the words, the arguments of calls and the answers
+    /// of tools that no format goes without.
+    pub fn complete(message: &mut Node) {
+        let nothing = |value: Option<&Value>| match value {
+            None => true,
+            Some(value) => matches!(value, Value::Json(json) if json.is_null()),
+        };
+        let empty = Json::constant("\"\"");
+        if message.is(Field::Role, "user") && nothing(message.get(Field::Content)) {
+            message.set(Field::Content, empty.clone());
+        }
+        let Some(Value::Nodes(blocks)) = message.get_mut(Field::Content) else { return };
+        for block in blocks {
+            if block.is(Field::Type, TOOL_CALL) && block.get(Field::Arguments).is_none() {
+                block.set(Field::Arguments, Json::constant("{}"));
+            }
+            if block.is(Field::Type, TOOL_RESULT) && nothing(block.get(Field::Content)) {
+                block.set(Field::Content, empty.clone());
+            }
+        }
+    }
     /// What stands for a block where a format has no place for it: a person sees that something
     /// was there, and two different ones never look the same.
     #[must_use]

@@ -145,6 +145,9 @@ impl Foreign {
         let told = node.json(Field::Time).and_then(times::read);
         self.time = told.unwrap_or_else(|| times::after(self.time));
         node.set(Field::Time, Json::string(&times::with_millis(self.time)));
+        if record.kind == Kind::Compaction && node.json(Field::TokensBefore).is_none() {
+            node.set(Field::TokensBefore, ZERO);
+        }
         if record.kind != Kind::Message {
             return;
         }
