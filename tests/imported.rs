@@ -283,6 +283,24 @@ fn what_no_format_goes_without_is_put_in_there_and_is_none_at_home() {
 }
 
 #[test]
+fn nothing_that_was_made_is_told_as_lost_and_the_last_change_stays() {
+    let dir = Dir::new();
+    let mut bare = said("", "", "user", "hi");
+    for field in ["id", "parent"] {
+        bare.as_object_mut().expect("an object").remove(field);
+    }
+    let head = with(session(), json!({"updated": "2026-02-01T00:00:00.000Z"}));
+    dir.write("s.copyist.jsonl", format!("{head}\n{bare}\n").as_bytes());
+    for to in targets() {
+        let there = ["convert", "--no-residue", "-t", &to, "--out-dir", &to, "s.copyist.jsonl"];
+        let (_, words) = dir.exit(&there);
+        assert!(!words.contains("message.id"), "{to}: {words}");
+    }
+    let file = String::from_utf8(common::read(&dir.path("connectonion@2/s.yaml"))).expect("UTF-8");
+    assert!(file.contains("updated: \"2026-02-01 00:00:00\""), "{file}");
+}
+
+#[test]
 fn a_document_is_said_in_words_where_an_interface_has_no_place_for_it() {
     let document = json!({"type": "document", "media_type": "application/pdf", "data": "aGk="});
     let content = json!([{"type": "text", "text": "read this"}, document]);

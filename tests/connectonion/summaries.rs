@@ -86,7 +86,6 @@ fn questions_and_answers_stand_for_the_conversation() {
     }
     let lost: Vec<_> = found.losses.keys().map(|(_, path)| path.as_str()).collect();
     let expected = [
-        "message.id",
         "message.synthesized",
         "session.model",
         "session.name",

@@ -371,7 +371,9 @@ pub fn lost(record: &Record, log: &Log) {
 pub fn losses(record: &Record, own: bool, log: &Log) {
     let kind = record.kind.name();
     let count = |path: &str| log.count(Fate::Dropped, &format!("{kind}.{path}"));
-    for field in record.node.fields().filter(|field| !holds(*field, own)) {
+    let made = record.node.is_true(Field::IdMade);
+    let is_made = |field| made && field == Field::Id;
+    for field in record.node.fields().filter(|field| !holds(*field, own) && !is_made(*field)) {
         count(field.name());
     }
     unwritable(&record.node, "content", own, &count);

@@ -386,8 +386,11 @@ impl File<'_> {
     /// message, which stands elsewhere.
     fn sum_up(&mut self, record: &Record) -> bool {
         let node = &record.node;
-        if let Some(said) = node.json(Field::Time) {
-            self.top.set(Field::Updated, time(said));
+        if let Some(said) = node.json(Field::Time).map(time) {
+            let before = self.top.json(Field::Updated).and_then(Json::text);
+            if before.is_none_or(|before| said.text().is_some_and(|said| said > before)) {
+                self.top.set(Field::Updated, said);
+            }
         }
         if node.is(Field::Role, "system") {
             match turn::said(node).filter(|_| self.middle.is_empty()) {
