@@ -478,6 +478,50 @@ fn a_session_that_nobody_touched_in_codelia_stands_where_it_stood() {
     assert_eq!(text, source, "{said}");
 }
 
+/// A run that was cancelled before a tool answered: the runtime keeps the answer without its call.
+fn is_cancelled(dir: &Dir) {
+    goes_on(dir, false, true);
+    let run = file(dir, "out", RUN);
+    let text = String::from_utf8(read(&run)).expect("UTF-8");
+    let call = json!({"role": "assistant", "content": null, "tool_calls": [{"id": "s1",
+        "type": "function", "function": {"name": "shell", "arguments": "{\"command\":\"sleep 5\"}"}}]});
+    let answer = json!({"role": "assistant", "content": "No more."}).to_string();
+    let text = text
+        .replace(&answer, &format!("{answer},{call}"))
+        .replace(r#""outcome":"completed","final":"No more.""#, r#""outcome":"cancelled""#)
+        .replace(r#""final":"No more.","outcome":"completed""#, r#""outcome":"cancelled""#);
+    assert!(text.contains("sleep 5") && text.contains("cancelled"), "{text}");
+    fs::write(run, text).expect("a file");
+    let state = file(dir, "out", "/state/");
+    let mut saved: Value = serde_json::from_slice(&read(&state)).expect("JSON");
+    let messages = saved["messages"].as_array_mut().expect("messages");
+    messages.push(json!({"role": "assistant", "content": null}));
+    fs::write(&state, saved.to_string() + "\n").expect("a file");
+}
+
+#[test]
+fn a_run_that_was_cancelled_amid_a_call_comes_home() {
+    for (case, to) in [
+        ("pi/v3/migrated", "pi@3"),
+        ("connectonion/v2/harbour", "connectonion@2"),
+        ("connectonion/v3/tides", "connectonion@3"),
+        ("agent-orchestrator/v2/orchard", "agent-orchestrator@2"),
+    ] {
+        let dir = Dir::new();
+        dir.copy(case, "in");
+        let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "out", "in"]);
+        assert_eq!(code, 0, "{said}");
+        let stem = fs::read_dir(dir.path("out")).expect("a folder").next().expect("a session");
+        fs::rename(stem.expect("an entry").path(), dir.path("out/s")).expect("a folder");
+        is_cancelled(&dir);
+        let (text, said) = home(&dir, to, "out/s");
+        assert!(text.contains("Any more?") && text.contains("No more."), "{to}: {text}");
+        assert!(!text.contains("sleep 5"), "{to}: {text}");
+        assert!(said.contains("left out of the session's state"), "{to}: {said}");
+        assert!(!context(&dir, "home").contains("sleep 5"), "{to}");
+    }
+}
+
 #[test]
 fn what_an_answer_took_in_codelia_is_told_at_home() {
     let dir = away(&pi(&json!([{"type": "text", "text": "The quay"}])), "codelia@1");

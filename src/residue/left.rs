@@ -11,7 +11,7 @@ use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind};
 use crate::tree::{Path, Shape, Tree};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// The entries of a file that is a tree.
 struct Entries {
@@ -22,6 +22,26 @@ struct Entries {
     leaf: Option<Json>,
     /// Whether each record is of a sub-agent.
     aside: Vec<bool>,
+}
+
+/// Whether what is new in a file stands on several ways: a run that was cancelled tells of calls that
+/// the session's state leaves out.
+///
+/// # Errors
+/// If the records cannot be read back.
+pub fn forks(now: &mut Now, added: &[u32]) -> Result<bool> {
+    let mut parents = HashSet::new();
+    for number in added.iter().copied() {
+        let record = now.record(number)?;
+        if record.is_node()
+            && !record.is_aside()
+            && let Some(parent) = record.node.json(Field::Parent)
+            && !parents.insert(parent.clone())
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Takes what was said on branches that were left for deleted, and what is new there for nothing;
@@ -60,7 +80,7 @@ pub fn behind(
     }
     let beside = match tree {
         true => "entries stand on branches that were left, which",
-        false => "entries stand behind what the session's state holds; they",
+        false => "entries are left out of the session's state; they",
     };
     for (count, path, what) in [
         (count, "entry off the active branch", beside),

@@ -257,8 +257,10 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     let home = home(&mut items)?;
     let unsaved = unsaved::taken(now, &mut added, home, cx)?;
     let kin = Kin::of(now, &added)?;
-    if (kin.tree || kin.stands()) && home.is_some_and(|home| !home.version().tree) {
-        let branches = kin.abroad.is_some_and(|abroad| abroad.version().tree);
+    let branches = kin.abroad.is_some_and(|abroad| abroad.version().tree);
+    let linear = home.is_some_and(|home| !home.version().tree);
+    let forks = !branches && left::forks(now, &added)?;
+    if forks || (kin.tree || kin.stands()) && linear {
         left::behind(now, (&mut fates, &mut added), branches, cx)?;
     }
     instead::said(now, (&mut fates, &mut added), home, cx)?;
