@@ -103,7 +103,9 @@ pub mod block {
             if block.is(Field::Type, TOOL_CALL) && block.get(Field::Arguments).is_none() {
                 block.set(Field::Arguments, Json::constant("{}"));
             }
-            if block.is(Field::Type, TOOL_RESULT) && nothing(block.get(Field::Content)) {
+            let says_nothing =
+                || [Field::Content, Field::Output].iter().all(|f| nothing(block.get(*f)));
+            if block.is(Field::Type, TOOL_RESULT) && says_nothing() {
                 block.set(Field::Content, empty.clone());
             }
         }
