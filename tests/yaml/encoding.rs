@@ -108,6 +108,23 @@ fn damage_is_an_error() {
 }
 
 #[test]
+fn one_bad_byte_among_few_characters_is_damage_of_utf_8() {
+    let encoding = |bytes: &[u8]| {
+        let mut decoder = Decoder::new(bytes, None);
+        std::io::copy(&mut decoder, &mut std::io::sink()).expect("bytes");
+        decoder.found().encoding.name()
+    };
+    for text in ["é é é é", "é 😀 é 😀", "写一", "😀 é"] {
+        let bytes = [b"a: ", text.as_bytes(), b" \xff b\n"].concat();
+        assert_eq!(encoding(&bytes), "UTF-8", "{text}");
+    }
+    for (text, name) in [("a: é\u{a0}b é", "windows-1252"), ("茅茅哪些泊位是空的", "GBK")]
+    {
+        assert_eq!(encoding(&encoded(text, name)), name, "{text}");
+    }
+}
+
+#[test]
 fn files_of_windows_releases_pass_unchanged() {
     let Some(corpus) = common::corpus("files_of_windows_releases") else { return };
     for (file, name) in [("b_gbk_windows", "GBK"), ("b_utf16", "UTF-16LE"), ("b_bom", "UTF-8")] {
