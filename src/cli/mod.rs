@@ -34,7 +34,9 @@ mod validate;
 use crate::error::Error;
 use crate::format::Sink;
 use crate::store::{Destination, Output, Policy};
-use clap::{Parser, Subcommand};
+use clap::builder::Resettable;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -112,10 +114,28 @@ fn save(path: &Path, text: &[u8], force: bool) -> Result<(), Stop> {
     written.map_err(|error| Stop::broken(format!("{path}: {error}")))
 }
 
+/// What the program was called with.
+fn parsed() -> Cli {
+    let mut command = without_empty(Cli::command());
+    let matches = command.get_matches_mut();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
+}
+
+/// The command as if variables that are empty were not set.
+fn without_empty(command: clap::Command) -> clap::Command {
+    let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    command
+        .mut_args(|arg| match arg.get_env().is_some_and(is_empty) {
+            true => arg.env(Resettable::Reset),
+            false => arg,
+        })
+        .mut_subcommands(without_empty)
+}
+
 /// Runs the program; the exit code is that of `copyist --help`.
 #[must_use]
 pub fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    let done = match parsed().command {
         Command::Migrate(args) => args.run(),
         Command::Convert(args) => args.run(),
         Command::Repair(args) => args.run(),
