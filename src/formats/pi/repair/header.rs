@@ -25,6 +25,14 @@ pub struct First {
     pub content: u64,
 }
 
+/// Whether the beginning of a record may be that of a header.
+#[must_use]
+pub fn may_be_torn(bytes: &[u8]) -> bool {
+    let Some(kind) = bytes.strip_prefix(b"{\"type\":\"") else { return true };
+    let own = b"session\"";
+    kind.get(..kind.len().min(own.len())).is_some_and(|kind| own.starts_with(kind))
+}
+
 /// Makes a header of what is left of the old one, and of what names and records tell.
 #[must_use]
 pub fn rebuild(left: Option<&[u8]>, wish: &Wish, first: &First) -> Vec<u8> {

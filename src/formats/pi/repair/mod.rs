@@ -21,7 +21,7 @@ use crate::repair::{Walk, not_linked, nothing_back};
 use crate::tree::{Plan, Seen, Skeleton, key_of, marks, parent_of};
 use header::First;
 use resume::Resume;
-use slots::Slots;
+use slots::{Moved, Slots};
 use std::collections::HashMap;
 
 /// What pi's records are like.
@@ -107,7 +107,7 @@ struct Mending<'a> {
     /// Compactions of version 1 and the numbers in them.
     indexes: Vec<(u32, u64)>,
     /// Compactions of version 1 that get another number.
-    shifted: HashMap<u32, u64>,
+    shifted: HashMap<u32, Moved>,
     /// The first entry that the last compaction keeps.
     kept: Option<u32>,
     /// Whether a value stands among the records that pi fails on.
@@ -159,9 +159,12 @@ impl Mend for Mending<'_> {
         }
         let restored = self.wish.salvage && record::restore(bytes).is_some();
         match code {
-            Code::TornRecord if restored => {}
+            Code::TornRecord if restored => self.slots.restored(),
             Code::TornRecord => {
-                self.slots.other();
+                self.slots.torn(header::may_be_torn(bytes));
+                if bytes.contains(&0) {
+                    self.slots.hole();
+                }
                 self.look_at_torn(bytes);
             }
             Code::StraySetAside => {
@@ -172,8 +175,11 @@ impl Mend for Mending<'_> {
                     let object = matches!(bytes.first(), Some(b'{' | b'['));
                     let list = self.list == Some(true);
                     self.fails |= bytes == b"null" || list && !object;
+                } else if record::is_rest(bytes) {
+                    self.slots.rest();
                 }
             }
+            Code::NulsRemoved => self.slots.nuls(),
             _ => {}
         }
     }
@@ -278,6 +284,7 @@ impl Mending<'_> {
             self.slots.other();
             return;
         }
+        self.slots.header();
         let id = scan.id.and_then(|id| text::decode(id.value.of(record.bytes)));
         self.header.taken = id.is_some();
         self.header.fits = id.is_some_and(|id| !id.is_empty()) && scan.time.is_some();
@@ -410,10 +417,8 @@ impl Mending<'_> {
         let gone: Vec<u32> = (0..plan.len()).filter(gone).collect();
         let put_in = self.resume.as_ref().map(Resume::places).unwrap_or_default();
         for (ordinal, number) in &self.indexes {
-            let moved = self.slots.moved(*number, &gone, &put_in);
-            if let Some(moved) = moved.filter(|moved| moved != number) {
-                self.shifted.insert(*ordinal, moved);
-            }
+            let moved = self.slots.shifted(*number, *ordinal, &gone, &put_in);
+            self.shifted.extend(moved.map(|moved| (*ordinal, moved)));
         }
     }
 
