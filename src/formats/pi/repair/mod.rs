@@ -58,6 +58,8 @@ struct Header {
     taken: bool,
     /// Whether it can stay as it is.
     fits: bool,
+    /// Whether it lost the version that its entries are of.
+    no_version: bool,
     /// Whether nothing stands before it.
     in_place: bool,
     /// What is left of a torn one.
@@ -73,8 +75,26 @@ impl Header {
         self.own.is_some() && self.fits && self.in_place
     }
 
+    /// Whether it names no version, as only the first one's does.
+    fn is_bare(&self) -> bool {
+        let scan = self.own.as_deref().and_then(|own| Scan::of(own).ok()?);
+        scan.is_some_and(|scan| scan.version.is_none())
+    }
+
+    /// What was done to one that does not stay.
+    fn fix(&self) -> Code {
+        match (self.fits, self.taken) {
+            (true, _) => Code::HeaderMoved,
+            (false, true) if self.no_version => Code::VersionRestored,
+            _ => Code::HeaderRebuilt,
+        }
+    }
+
     /// Whether the session is a list, as the header or what is left of it says.
     fn list(&self) -> Option<bool> {
+        if self.no_version {
+            return Some(false);
+        }
         let (own, torn) = (self.own.as_deref(), self.torn.as_deref());
         let scan = Scan::of(own.or(torn)?).ok()??;
         let version =
@@ -194,6 +214,11 @@ impl Mend for Mending<'_> {
                 *self = Self { list: Some(list), ..Self::new(self.wish, self.cx) };
                 return true;
             }
+            if self.list == Some(true) && self.header.is_bare() && self.first.is_tree() {
+                *self = Self { list: Some(false), ..Self::new(self.wish, self.cx) };
+                self.header.no_version = true;
+                return true;
+            }
             self.decide();
             if self.resume.is_some() {
                 return true;
@@ -232,7 +257,7 @@ impl Mend for Mending<'_> {
         }
         out.extend_from_slice(&self.header.new);
         out.push(b'\n');
-        let code = if self.header.fits { Code::HeaderMoved } else { Code::HeaderRebuilt };
+        let code = self.header.fix();
         let message = match code {
             Code::HeaderMoved => format!("{} from line {}", code.title(), self.header.at.line),
             _ => format!("{}: {}", code.title(), String::from_utf8_lossy(&self.header.new)),
@@ -287,7 +312,8 @@ impl Mending<'_> {
         self.slots.header();
         let id = scan.id.and_then(|id| text::decode(id.value.of(record.bytes)));
         self.header.taken = id.is_some();
-        self.header.fits = id.is_some_and(|id| !id.is_empty()) && scan.time.is_some();
+        self.header.fits =
+            id.is_some_and(|id| !id.is_empty()) && scan.time.is_some() && !self.header.no_version;
         self.header.in_place = number == 0;
         self.header.at = record.at;
         let mut own = Vec::with_capacity(record.bytes.len());
@@ -309,6 +335,7 @@ impl Mending<'_> {
             self.first.content = content;
         }
         self.first.tree |= !list;
+        self.first.link(id, scan.parent.map(|parent| parent.value.of(bytes)));
         self.first.hooks |= scan.role.is_some_and(|role| role.of(bytes) == b"\"hookMessage\"");
         self.slots.entry();
         let kind = scan.kind.map_or(&b""[..], |kind| kind.value.of(bytes));
@@ -368,7 +395,7 @@ impl Mending<'_> {
         let left = self.header.own.as_deref().or(self.header.torn.as_deref());
         self.header.new = match &self.header.own {
             Some(own) if self.header.fits => own.clone(),
-            _ => header::rebuild(left, self.wish, &self.first),
+            _ => header::rebuild(left, self.wish, &self.first, self.header.fix()),
         };
         let scan = Scan::of(&self.header.new).ok().flatten();
         let id = scan.and_then(|scan| text::decode(scan.id?.value.of(&self.header.new)));
