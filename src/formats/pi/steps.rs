@@ -172,12 +172,12 @@ impl Migration<'_> {
             Some(Json::checked(value.to_vec().into()))
         };
         match json(scan.id) {
-            Some(id) => self.shape.node(&id, json(scan.parent).as_ref(), line.at.line),
-            None => self.shape.node_without_id(line.at.line),
+            Some(id) => self.shape.node(&id, json(scan.parent).as_ref(), line.at),
+            None => self.shape.node_without_id(line.at),
         }
         for (member, kept) in [(scan.target, false), (scan.kept_id, true)] {
             if let Some(target) = json(member).filter(|target| !target.is_null()) {
-                self.shape.reference(&target, kept, line.at.line);
+                self.shape.reference(&target, kept, line.at);
             }
         }
     }
