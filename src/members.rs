@@ -15,6 +15,18 @@ pub struct Member {
     pub after: usize,
 }
 
+impl Member {
+    /// The member with one comma, so that what is left of the line's object is one without it.
+    #[must_use]
+    pub fn with_comma(&self, line: &[u8], members: usize) -> Span {
+        if members > 1 && line.get(self.before.wrapping_sub(1)) == Some(&b'{') {
+            Span { start: self.key.start, end: self.after }
+        } else {
+            Span { start: self.before, end: self.value.end }
+        }
+    }
+}
+
 /// A checked line and the places in it. Of a member that stands twice the last counts, as in
 /// JavaScript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

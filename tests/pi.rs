@@ -9,6 +9,7 @@ use common::{
 use copyist::context::Request;
 use copyist::diagnostic::Code;
 use copyist::format::{OnError, Options};
+use copyist::formats::pi;
 use copyist::ids::Choice;
 
 const HEADER: &str = r#"{"type":"session","id":"s","timestamp":"t","cwd":"/w"}"#;
@@ -113,11 +114,47 @@ fn compaction_indexes_become_identifiers() {
         );
         assert_eq!(out[4], expected, "index {index}");
         assert_eq!(codes, code.iter().copied().collect::<Vec<_>>(), "index {index}");
+        // An index that needs no note is spelled as pi spells it.
+        if code.map_or(index.len() == 1, |code| code != Code::KeptNoNumber) {
+            comes_home(&lines(&source), index);
+        }
         // And through the canonical stream, whatever the index means.
         let source = lines(&source);
         let stream = to_canonical(&source, &options(OnError::Keep, Choice::Derived));
         assert_eq!(from_canonical(&stream, "pi@1", &Options::default()), source, "index {index}");
     }
+}
+
+/// A list that was migrated comes back as it was, and the conversation says what it said.
+fn comes_home(list: &[u8], what: &str) {
+    let mut source = list.to_vec();
+    for (to, version) in [("pi@3", 1), ("pi@1", 3)] {
+        let (done, found) = converted(&source, &pi::FORMAT, version, to, &Options::default());
+        source = done.expect("a session");
+        assert!(!found.counts.contains_key(&Code::ResidueRefused), "{what}: {found:?}");
+    }
+    assert_same(&source, list, &format!("index {what}, from pi@3"));
+}
+
+#[test]
+fn an_index_that_was_migrated_comes_home_as_it_was() {
+    let compaction = |index: &str| {
+        format!(
+            r#"{{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":{index},"tokensBefore":5}}"#
+        )
+    };
+    for index in ["0", "1", "2", "3", "4", "9", "-1"] {
+        comes_home(&lines(&[HEADER, USER, HEADER, USER, &compaction(index), USER]), index);
+    }
+    // What was said elsewhere since then counts, and stays noted as it was.
+    let tree = migrate(&[HEADER, USER, USER, &compaction("0")], "pi@3", &sequential()).0;
+    let kept =
+        tree[3].replace(r#""firstKeptEntryId":"00000001""#, r#""firstKeptEntryId":"00000002""#);
+    let source = lines(&[&tree[0], &tree[1], &tree[2], &kept]);
+    let list = converted(&source, &pi::FORMAT, 3, "pi@1", &Options::default()).0.expect("a list");
+    let list = String::from_utf8(list).expect("UTF-8");
+    assert!(list.contains(r#""firstKeptEntryIndex":2"#), "{list}");
+    assert!(list.contains(r#""migrated":{"firstKeptEntryIndex":0}"#), "{list}");
 }
 
 #[test]
@@ -130,10 +167,14 @@ fn an_index_counts_headers_and_no_blank_lines() {
     let (at_header, behind) = (compaction(2), compaction(3));
     let (out, codes) =
         migrate(&[HEADER, USER, HEADER, USER, " \t", &at_header, &behind], "pi@3", &sequential());
-    assert!(out[5].contains(r#""firstKeptEntryId":"00000001""#), "another header: {}", out[5]);
+    assert!(out[5].contains(r#""firstKeptEntryId":"00000002""#), "another header: {}", out[5]);
     assert!(out[6].contains(r#""firstKeptEntryId":"00000002""#), "behind it: {}", out[6]);
     assert!(out[6].starts_with(r#"{"type":"compaction","timestamp""#), "{}", out[6]);
-    assert_eq!(codes, [Code::FurtherHeader, Code::KeptFromHeader]);
+    assert_eq!(codes, [Code::FurtherHeader, Code::KeptBehind]);
+    // Behind a header that stands right before it, the compaction itself is the next entry.
+    let (out, codes) = migrate(&[HEADER, USER, HEADER, HEADER, &at_header], "pi@3", &sequential());
+    assert!(out[4].contains(r#""firstKeptEntryId":"00000002""#), "itself: {}", out[4]);
+    assert_eq!(codes, [Code::FurtherHeader, Code::KeptSelf]);
     assert!(out[0].ends_with(r#""version":3}"#) && out[2].ends_with(r#""version":3}"#));
 }
 

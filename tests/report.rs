@@ -371,3 +371,52 @@ fn names_that_are_no_text_are_told_apart() {
         }
     }
 }
+
+#[test]
+fn a_finding_is_placed_where_its_line_begins_and_one_about_a_file_nowhere() {
+    let dir = common::Dir::new();
+    let entry = |id: &str, parent: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"t","message":{{"role":"user","content":"é"}}}}"#
+        )
+    };
+    let lines = [
+        r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#.to_owned(),
+        entry("a", ""),
+        entry("b", "gone"),
+        entry("b", "a"),
+        entry("", "b").replace(r#""id":"","#, ""),
+        entry("d", "b").replace(r#""type":"message""#, r#""type":"label","targetId":"gone""#),
+    ];
+    dir.write("s.jsonl", (lines.join("\n") + "\n").as_bytes());
+    let run = concat!(
+        r#"{"type":"header","schema_version":1,"run_id":"r","session_id":"s","started_at":"2026-02-03T12:00:00.123Z"}"#,
+        "\n",
+        r#"{"type":"run.start","run_id":"r","session_id":"s","ts":"2026-02-03T12:00:00.456Z","input":{"type":"text","text":"Go."}}"#,
+        "\n"
+    );
+    dir.write("run.jsonl", run.as_bytes());
+    let told = |args: &[&str]| {
+        let out = String::from_utf8(dir.run(args).stdout).expect("UTF-8");
+        let lines = out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines
+            .flat_map(|line| line["diagnostics"].as_array().cloned().unwrap_or_default())
+            .collect::<Vec<_>>()
+    };
+    let starts: Vec<usize> =
+        (0..lines.len()).map(|n| lines[..n].iter().map(|line| line.len() + 1).sum()).collect();
+    let found = told(&["validate", "--json", "s.jsonl"]);
+    for (code, line) in [("CY0402", 3), ("CY0401", 4), ("CY0405", 5), ("CY0403", 6)] {
+        let here = |found: &&Value| found["code"] == code && found["line"] == line;
+        let found = found.iter().find(here).unwrap_or_else(|| panic!("{code}: {found:?}"));
+        assert_eq!(found["byte"], starts[line - 1], "{found}");
+    }
+    let (_, said) = dir.exit(&["validate", "s.jsonl"]);
+    assert!(said.contains(&format!("s.jsonl:3:{}: warning[CY0402]", starts[2])), "{said}");
+    // A run without its end: nothing is wrong with any of its lines.
+    let found = told(&["repair", "-n", "--json", "run.jsonl"]);
+    assert_eq!(found[0]["code"], "CY0310");
+    assert!(found[0].get("line").is_none() && found[0].get("byte").is_none(), "{found:?}");
+    let (_, said) = dir.exit(&["repair", "-n", "-v", "run.jsonl"]);
+    assert!(said.contains("run.jsonl: note[CY0310]"), "{said}");
+}

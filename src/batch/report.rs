@@ -278,13 +278,14 @@ struct Finding<'a> {
 
 impl<'a> From<&'a Diagnostic> for Finding<'a> {
     fn from(found: &'a Diagnostic) -> Self {
+        let within = found.at.filter(|at| at.line > 0);
         Self {
             code: found.code.name(),
             severity: found.code.severity().to_string(),
             message: &found.message,
             part: found.at.map(|at| at.part).filter(|part| *part > 0),
-            line: found.at.map(|at| at.line),
-            byte: found.at.map(|at| at.byte),
+            line: within.map(|at| at.line),
+            byte: within.map(|at| at.byte),
         }
     }
 }

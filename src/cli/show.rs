@@ -335,9 +335,10 @@ pub fn plural(n: u64, what: &str) -> String {
 /// One finding: `path:line:byte: severity[CODE]: message`, and the text around it.
 fn finding(path: &str, found: &Diagnostic, paint: Paint) -> String {
     let mut out = printable(path);
-    if let Some(at) = found.at {
+    // What is about a part as a whole has no line.
+    if let Some(at) = found.at.filter(|at| at.line > 0) {
         let _ = write!(out, ":{}", at.line);
-        // Findings about the tree know their line only.
+        // No line behind the first begins at byte 0: such a finding knows its line only.
         if at.byte > 0 || at.line == 1 {
             let _ = write!(out, ":{}", at.byte);
         }

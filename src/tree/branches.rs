@@ -6,12 +6,13 @@ use super::{Entry, MISSING, Path};
 ///
 /// ```
 /// use copyist::json::Json;
+/// use copyist::position::Position;
 /// use copyist::tree::{Path, Shape};
 /// let mut shape = Shape::default();
 /// let (a, null) = (Json::string("a"), Json::constant("null"));
-/// shape.node(&a, Some(&null), 2);
-/// shape.node(&Json::string("b"), Some(&a), 3);
-/// shape.node(&Json::string("c"), Some(&a), 4);
+/// shape.node(&a, Some(&null), Position::default());
+/// shape.node(&Json::string("b"), Some(&a), Position::default());
+/// shape.node(&Json::string("c"), Some(&a), Position::default());
 /// let branches = shape.finish().into_branches();
 /// let mut seen = Vec::new();
 /// branches.walk(&Path::default(), &mut |stop| {

@@ -1,13 +1,14 @@
 //! The shape of a session's tree, without its contents.
 //!
-//! An entry costs 24 bytes: the hashes of its identifier and of its parent's, and its line. That
-//! is enough to find duplicate identifiers, missing parents and cycles, and to follow the path
+//! An entry costs 24 bytes: the hashes of its identifier and of its parent's, its ordinal, and where
+//! it stands. That is enough to find duplicate identifiers, missing parents and cycles, and to follow the path
 //! from the leaf to the root, in a file of any size.
 
 mod bits;
 mod branches;
 mod order;
 mod path;
+mod places;
 mod plan;
 mod skeleton;
 
@@ -22,15 +23,16 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
+use places::Places;
 
-/// What an entry costs.
+/// What an entry costs, but for its place: packed, it is as large as its members.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
 struct Entry {
     id: u64,
     parent: u64,
-    /// Ordinal among the nodes, and line; both wrap in files that no one can have.
+    /// Ordinal among the nodes; it wraps in files that no one can have.
     ordinal: u32,
-    line: u32,
 }
 
 /// A parent that is `null`: a root.
@@ -49,7 +51,7 @@ fn key(id: &Json) -> u64 {
 #[derive(Clone, Copy, Debug)]
 struct Reference {
     target: u64,
-    line: u32,
+    at: Position,
     /// Whether it is a compaction's first kept entry.
     kept: bool,
 }
@@ -58,35 +60,39 @@ struct Reference {
 ///
 /// ```
 /// use copyist::json::Json;
+/// use copyist::position::Position;
 /// use copyist::tree::Shape;
 /// let mut shape = Shape::default();
-/// shape.node(&Json::string("a"), Some(&Json::constant("null")), 2);
-/// shape.node(&Json::string("b"), Some(&Json::string("gone")), 3);
+/// let at = Position { line: 3, byte: 70, ..Position::default() };
+/// shape.node(&Json::string("a"), Some(&Json::constant("null")), Position::default());
+/// shape.node(&Json::string("b"), Some(&Json::string("gone")), at);
 /// let tree = shape.finish();
 /// assert_eq!(tree.findings().next().unwrap().message, "parent of the entry on line 3 is not in the file");
 /// ```
 #[derive(Debug, Default)]
 pub struct Shape {
     entries: Vec<Entry>,
+    places: Places,
     references: Vec<Reference>,
-    without_id: Vec<u32>,
+    without_id: Vec<Position>,
 }
 
 impl Shape {
     /// Notes a node, in source order.
-    pub fn node(&mut self, id: &Json, parent: Option<&Json>, line: u64) {
+    pub fn node(&mut self, id: &Json, parent: Option<&Json>, at: Position) {
         let parent = parent_of(parent.map(Json::as_bytes));
         let ordinal = self.entries.len() as u32;
         if self.entries.len() == self.entries.capacity() {
             // Doubling would leave up to half of the room empty.
             self.entries.reserve_exact((self.entries.len() / 8).max(1024));
         }
-        self.entries.push(Entry { id: key(id), parent, ordinal, line: line as u32 });
+        self.entries.push(Entry { id: key(id), parent, ordinal });
+        self.places.push(at);
     }
 
     /// Notes an entry of the tree that has no identifier.
-    pub fn node_without_id(&mut self, line: u64) {
-        self.without_id.push(line as u32);
+    pub fn node_without_id(&mut self, at: Position) {
+        self.without_id.push(at);
     }
 
     /// How many nodes were noted.
@@ -102,8 +108,8 @@ impl Shape {
     }
 
     /// Notes that a node refers to another; `kept` for a compaction's first kept entry.
-    pub fn reference(&mut self, target: &Json, kept: bool, line: u64) {
-        self.references.push(Reference { target: key(target), line: line as u32, kept });
+    pub fn reference(&mut self, target: &Json, kept: bool, at: Position) {
+        self.references.push(Reference { target: key(target), at, kept });
     }
 
     /// Notes a record with all its references.
@@ -112,45 +118,50 @@ impl Shape {
         if !kind.is_node() {
             let leaf =
                 node.json(Field::Leaf).filter(|leaf| *kind == Kind::Session && !leaf.is_null());
-            leaf.into_iter().for_each(|leaf| self.reference(leaf, false, at.line));
+            leaf.into_iter().for_each(|leaf| self.reference(leaf, false, *at));
             return;
         }
         match node.json(Field::Id) {
-            Some(id) => self.node(id, node.json(Field::Parent), at.line),
-            None if kind.is_named() => self.node_without_id(at.line),
+            Some(id) => self.node(id, node.json(Field::Parent), *at),
+            None if kind.is_named() => self.node_without_id(*at),
             None => {}
         }
         for (field, kept) in [(Field::Target, false), (Field::FirstKept, true)] {
             if let Some(target) = node.json(field).filter(|target| !target.is_null()) {
-                self.reference(target, kept, at.line);
+                self.reference(target, kept, *at);
             }
         }
     }
 
     /// Sorts what was noted.
     #[must_use]
-    pub fn finish(self) -> Tree {
+    pub fn finish(mut self) -> Tree {
         let leaf = self.entries.last().map(|entry| entry.id);
-        let mut entries = self.entries;
+        let mut entries = std::mem::take(&mut self.entries);
         entries.sort_unstable_by_key(|entry| (entry.id, entry.ordinal));
-        let mut tree =
-            Tree { entries, references: self.references, without_id: self.without_id, leaf };
+        let Self { places, references, without_id, .. } = self;
+        let mut tree = Tree { entries, places, references, without_id, leaf };
         tree.mark_missing();
         tree
     }
 }
 
-/// A finding in 12 bytes: a broken file can have one for each entry.
+/// A finding in 24 bytes: a broken file can have one for each entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Finding {
     line: u32,
     code: Code,
     other: u32,
+    byte: u64,
 }
 
 impl Finding {
+    fn new(code: Code, at: Position, other: u64) -> Self {
+        Self { line: at.line as u32, code, other: other as u32, byte: at.byte }
+    }
+
     fn into_diagnostic(self) -> Diagnostic {
-        let Self { line, code, other } = self;
+        let Self { line, code, other, byte } = self;
         let message = match code {
             Code::NoId => format!("entry on line {line} has no identifier"),
             Code::DuplicateId => format!("entry on line {line} has the identifier of line {other}"),
@@ -164,7 +175,7 @@ impl Finding {
             Code::MissingTarget => format!("target of the entry on line {line} is not in the file"),
             _ => format!("entry on line {line} is its own ancestor"),
         };
-        let at = Position { line: line.into(), ..Position::default() };
+        let at = Position { line: line.into(), byte, ..Position::default() };
         Diagnostic::new(code, message).at(at)
     }
 }
@@ -174,8 +185,9 @@ impl Finding {
 pub struct Tree {
     /// Sorted by identifier, then by ordinal.
     entries: Vec<Entry>,
+    places: Places,
     references: Vec<Reference>,
-    without_id: Vec<u32>,
+    without_id: Vec<Position>,
     leaf: Option<u64>,
 }
 
@@ -203,40 +215,41 @@ impl Tree {
     /// What is wrong with the tree, in the order of the lines.
     pub fn findings(&self) -> impl Iterator<Item = Diagnostic> + use<> {
         let mut found: Vec<Finding> = Vec::new();
-        let mut say = |code, line, other| found.push(Finding { line, code, other });
-        for line in &self.without_id {
-            say(Code::NoId, *line, 0);
+        let mut say = |code, at, other| found.push(Finding::new(code, at, other));
+        let at = |entry: &Entry| self.places.at(entry.ordinal);
+        for place in &self.without_id {
+            say(Code::NoId, *place, 0);
         }
         for pair in self.entries.windows(2) {
             if let [a, b] = pair
                 && a.id == b.id
             {
-                say(Code::DuplicateId, b.line, a.line);
+                say(Code::DuplicateId, at(b), at(a).line);
             }
         }
         for entry in self.entries.iter().filter(|entry| entry.parent > ABSENT) {
             match self.find(entry.parent).and_then(|place| self.entries.get(place)) {
-                _ if entry.parent == MISSING => say(Code::MissingParent, entry.line, 0),
+                _ if entry.parent == MISSING => say(Code::MissingParent, at(entry), 0),
                 Some(parent) if parent.ordinal > entry.ordinal => {
-                    say(Code::ForwardParent, entry.line, parent.line);
+                    say(Code::ForwardParent, at(entry), at(parent).line);
                 }
                 _ => {}
             }
         }
-        for line in self.cycles() {
-            say(Code::Cycle, line, 0);
+        for ordinal in self.cycles() {
+            say(Code::Cycle, self.places.at(ordinal), 0);
         }
         for reference in self.references.iter().filter(|r| self.find(r.target).is_none()) {
-            say(Code::MissingTarget, reference.line, u32::from(reference.kept));
+            say(Code::MissingTarget, reference.at, reference.kept.into());
         }
         found.sort_unstable();
         found.into_iter().map(Finding::into_diagnostic)
     }
 
-    /// One line of each cycle.
+    /// One node of each cycle, by its ordinal.
     fn cycles(&self) -> Vec<u32> {
         let mut seen = vec![0u32; self.entries.len()];
-        let mut lines = Vec::new();
+        let mut met = Vec::new();
         for start in 0..self.entries.len() {
             let walk = start as u32 + 1;
             let mut place = Some(start);
@@ -244,7 +257,7 @@ impl Tree {
                 match seen.get_mut(here) {
                     Some(mark) if *mark == 0 => *mark = walk,
                     Some(mark) if *mark == walk => {
-                        lines.extend(self.entries.get(here).map(|entry| entry.line));
+                        met.extend(self.entries.get(here).map(|entry| entry.ordinal));
                         break;
                     }
                     _ => break,
@@ -252,7 +265,7 @@ impl Tree {
                 place = self.parent_of(here);
             }
         }
-        lines
+        met
     }
 
     fn parent_of(&self, place: usize) -> Option<usize> {
@@ -265,7 +278,8 @@ impl Tree {
     #[must_use]
     pub fn path(&self, leaf: Option<&Json>) -> Option<Path> {
         let leaf = self.find(leaf.map(key).or(self.leaf)?)?;
-        Some(Path::up(self.entries.len(), leaf, |place| {
+        let at = |ordinal| self.places.at(ordinal);
+        Some(Path::up(self.entries.len(), leaf, at, |place| {
             let entry = self.entries.get(place)?;
             Some((*entry, self.parent_of(place)))
         }))
@@ -317,7 +331,8 @@ mod tests {
         for (i, (id, parent)) in nodes.iter().enumerate() {
             let parent =
                 if parent.is_empty() { Json::constant("null") } else { Json::string(parent) };
-            shape.node(&Json::string(id), Some(&parent), i as u64 + 2);
+            let at = Position { line: i as u64 + 2, ..Position::default() };
+            shape.node(&Json::string(id), Some(&parent), at);
         }
         shape.finish()
     }

@@ -2,6 +2,7 @@
 
 use super::{Bits, Entry, Finding};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::position::Position;
 
 /// The nodes from a root to a leaf, known by their ordinals among the nodes in source order.
 ///
@@ -16,7 +17,7 @@ pub struct Path {
     /// file's.
     order: Option<Vec<(u32, u32)>>,
     len: u32,
-    cycle: Option<u32>,
+    cycle: Option<Position>,
 }
 
 /// Words that are counted one by one.
@@ -27,13 +28,14 @@ impl Path {
     pub(super) fn up(
         nodes: usize,
         leaf: usize,
+        at: impl Fn(u32) -> Position,
         parent: impl Fn(usize) -> Option<(Entry, Option<usize>)>,
     ) -> Self {
         let mut path = Self { nodes: Bits::with_room(nodes), ..Self::default() };
         let (mut place, mut last, mut ascending) = (Some(leaf), u32::MAX, true);
         while let Some((entry, next)) = place.and_then(&parent) {
             if !path.nodes.insert(entry.ordinal) {
-                path.cycle = Some(entry.line);
+                path.cycle = Some(at(entry.ordinal));
                 break;
             }
             ascending &= entry.ordinal < last;
@@ -116,7 +118,7 @@ impl Path {
     /// The finding about a node that is its own ancestor, where the path comes back to one.
     #[must_use]
     pub fn cycle(&self) -> Option<Diagnostic> {
-        let finding = Finding { line: self.cycle?, code: Code::Cycle, other: 0 };
+        let finding = Finding::new(Code::Cycle, self.cycle?, 0);
         Some(finding.into_diagnostic())
     }
 }

@@ -346,3 +346,34 @@ fn a_torn_state_keeps_every_whole_message() {
     assert_eq!(state["copyist"]["repaired"][0]["code"], "CY0855");
     assert_eq!((done.report.messages_before, done.report.messages), (0, 1));
 }
+
+#[test]
+fn what_is_no_utf_8_in_a_state_is_replaced_and_told() {
+    let message = |text: &str| format!(r#"{{"role":"user","content":"{text}"}}"#);
+    let [one, two] = ["one", "two"].map(message);
+    let state = format!(
+        "{{\"schema_version\":1,\"session_id\":\"s\",\"updated_at\":\"t\",\"messages\":[{one},{two}]}}\n"
+    );
+    let place = state.find("content").expect("a key") + 1;
+    let mut bytes = state.into_bytes();
+    bytes[place] = 0xff;
+    let codes = |bytes: &[u8]| {
+        let done = holds(&FORMAT, bytes, &Wish::default(), "s.json").expect("a state");
+        let codes: Vec<_> = done.findings.counts.keys().copied().collect();
+        (codes, done)
+    };
+    let (told, done) = codes(&bytes);
+    assert_eq!(told, [Code::Utf8Replaced]);
+    let new = &lines(&done.out)[0];
+    assert_eq!(new["messages"][0]["c\u{fffd}ntent"], "one", "{new}");
+    assert_eq!(new["messages"][1]["content"], "two", "{new}");
+    assert_eq!(new["copyist"]["repaired"][0]["code"], "CY0804");
+    assert_eq!((done.report.messages_before, done.report.messages), (2, 2));
+    let aside = set_aside(&done.aside);
+    assert_eq!((aside.len(), &aside[0].bytes[..]), (1, &bytes[..bytes.len() - 1]));
+    // Where it is cut, too, both are told; what is lost is cut only.
+    let (told, _) = codes(&bytes[..bytes.len() - 20]);
+    assert_eq!(told, [Code::Utf8Replaced, Code::StateRestored]);
+    let (told, _) = codes(&bytes[..place + 5]);
+    assert_eq!(told, [Code::StateRestored]);
+}

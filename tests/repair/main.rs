@@ -7,6 +7,7 @@ mod common;
 mod damage;
 mod homes;
 mod judge;
+mod lists;
 mod onions;
 mod pairs;
 mod pi;

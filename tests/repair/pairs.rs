@@ -213,3 +213,57 @@ fn an_empty_identifier_is_none() {
     assert_eq!(dir.exit(&repair).0, 0);
     assert_eq!(read(&dir.path("a.meta.json")), metadata);
 }
+
+/// Metadata as the scripts write them.
+const WHOLE_META: &str = r#"{
+  "session_name": "other",
+  "agent": "bob",
+  "project_dir": "/p",
+  "agents_dir": "/p/a",
+  "created_at": "2025-11-20T09:00:00Z",
+  "last_resumed_at": "2025-11-20T09:30:00Z",
+  "schema_version": "2.0",
+  "session_id": "s-7",
+  "more": {
+    "agent": "inside"
+  }
+}
+"#;
+
+#[test]
+fn what_is_whole_behind_a_broken_member_stays() {
+    let agent = "  \"agent\": \"bob\",\n";
+    let conflict =
+        "<<<<<<< HEAD\n  \"agent\": \"bob\",\n=======\n  \"agent\": \"eve\",\n>>>>>>> x\n";
+    // What stands in the place of a line, and what becomes of its member.
+    let cases = [
+        (agent, conflict, Some("bob")),
+        (agent, "  \"agent\": \"bob,\n", None),
+        (agent, "  \"agent\" \"bob\",\n", None),
+        (agent, "  \"agent\": \"bob\"\n", Some("bob")),
+        (agent, "  \"agent\": \"bob\",,\n", Some("bob")),
+        ("{\n", "\0\0\n", Some("bob")),
+        ("  }\n}\n", "", Some("bob")),
+    ];
+    for (line, broken, agent) in cases {
+        let dir = Dir::new();
+        dir.write("a.jsonl", &log(&[PROMPT, INIT]));
+        let damaged = WHOLE_META.replacen(line, broken, 1);
+        dir.write("a.meta.json", damaged.as_bytes());
+        let (code, said) = dir.exit(&["repair", "--in-place", "a.jsonl"]);
+        assert_eq!(code, 0, "{said}");
+        let mut now: Value = serde_json::from_slice(&read(&dir.path("a.meta.json"))).expect("JSON");
+        let mut whole: Value = serde_json::from_str(WHOLE_META).expect("JSON");
+        whole["agent"] = agent.into();
+        assert_eq!(now["copyist"]["repaired"][0]["code"], "CY0854", "{broken}");
+        for own in [&mut now, &mut whole] {
+            let own = own.as_object_mut().expect("an object");
+            own.remove("copyist");
+            // Its members stand on lines of their own, so that they are told by them only if it is
+            // whole.
+            own.remove("more");
+        }
+        assert_eq!(now, whole, "{broken}");
+        assert_eq!(read(&dir.path("a.meta.json.bak")), damaged.as_bytes());
+    }
+}

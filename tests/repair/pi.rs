@@ -407,3 +407,30 @@ fn large_files_cut_anywhere_give_back_all_that_is_whole() {
         }
     }
 }
+
+#[test]
+fn a_tree_whose_header_lost_its_version_gets_it_back() {
+    let bare = HEADER.replace(r#""version":3,"#, "");
+    let entries = [user("a", "", "one"), user("b", "a", "two"), user("c", "a", "a branch")];
+    let put = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let repaired = |entries: &[String]| {
+        let source = put(&[std::slice::from_ref(&bare), entries].concat());
+        holds(source.as_bytes(), &Wish::default(), &source).expect("records")
+    };
+    let done = repaired(&entries);
+    let out = lines(&done.out);
+    assert_eq!((&out[0]["version"], &out[0]["id"]), (&3.into(), &"s".into()));
+    assert_eq!(out[0]["copyist"]["repaired"][0]["code"], "CY0814");
+    assert_eq!(done.findings.counts.into_iter().collect::<Vec<_>>(), [(Code::VersionRestored, 1)]);
+    assert!(done.out.ends_with(put(&entries).as_bytes()), "the entries are as they were");
+    // A message that only version 2 names so.
+    let hook = user("d", "c", "hook").replace("\"user\"", "\"hookMessage\"");
+    let done = repaired(&[&entries[..], &[hook]].concat());
+    assert_eq!(lines(&done.out)[0]["version"], 2);
+    // Where an entry has no identifier, or none follows another, the list is one.
+    let plain = r#"{"type":"message","timestamp":"t","message":{"role":"user","content":"x"}}"#;
+    for more in [&[&entries[..], &[plain.to_owned()]].concat(), &entries[..1]] {
+        let done = repaired(more);
+        assert!(!done.report.changed, "{:?}", done.findings.counts);
+    }
+}

@@ -28,14 +28,30 @@ pub struct Lineage {
 pub enum Kept {
     /// The entry of this identifier, and its record number.
     Entry(Id, u64),
-    /// A header: version 1 kept everything, so the first entry of all.
+    /// The header: version 1 kept everything, so the first entry of all.
     Header(Id, u64),
+    /// A further header: the entry behind it.
+    Behind(Id, u64),
     /// The compaction itself: nothing before it.
     Itself(Id, u64),
     /// No entry before the compaction.
     Nowhere,
     /// It is no number.
     NoNumber,
+}
+
+impl Kept {
+    /// The record number of the entry.
+    #[must_use]
+    pub fn number(self) -> Option<u64> {
+        match self {
+            Self::Entry(_, at)
+            | Self::Header(_, at)
+            | Self::Behind(_, at)
+            | Self::Itself(_, at) => Some(at),
+            Self::Nowhere | Self::NoNumber => None,
+        }
+    }
 }
 
 impl Lineage {
@@ -105,18 +121,26 @@ impl Lineage {
         if self.others.binary_search(&index).is_ok() {
             return Kept::Nowhere;
         }
-        let is_header = |number: &u64| self.further_headers.binary_search(number).is_ok();
-        if index == 0 || is_header(&index) {
-            let passed = |n: &u64| is_header(n) || self.others.binary_search(n).is_ok();
-            let first = (1..).find(|n| !passed(n)).unwrap_or(1);
-            Kept::Header(self.maker.id(1), first)
-        } else if index == own {
-            Kept::Itself(self.maker.id(self.entries), own)
+        // Version 1 went on from the index to the end, past what is no entry.
+        let at = (index.max(1)..own).find(|number| !self.is_passed(*number)).unwrap_or(own);
+        let before = |list: &[u64]| list.partition_point(|number| *number < at) as u64;
+        let passed = before(&self.further_headers) + before(&self.others);
+        let id = self.maker.id(at - passed);
+        if index == 0 {
+            Kept::Header(id, at)
+        } else if at == own {
+            Kept::Itself(id, own)
+        } else if at > index {
+            Kept::Behind(id, at)
         } else {
-            let before = |list: &[u64]| list.partition_point(|number| *number < index) as u64;
-            let passed = before(&self.further_headers) + before(&self.others);
-            Kept::Entry(self.maker.id(index - passed), index)
+            Kept::Entry(id, at)
         }
+    }
+
+    /// Whether the record of this number is no entry.
+    fn is_passed(&self, number: u64) -> bool {
+        let among = |list: &[u64]| list.binary_search(&number).is_ok();
+        among(&self.further_headers) || among(&self.others)
     }
 }
 

@@ -25,6 +25,7 @@ mod context;
 mod foreign;
 mod kept;
 mod lineage;
+mod migrated;
 mod read;
 mod reader;
 mod repair;

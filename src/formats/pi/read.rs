@@ -99,7 +99,10 @@ fn kept_entry(record: &mut Record, lineage: &Lineage) -> Option<u64> {
         return None;
     };
     match lineage.kept(index.as_bytes()) {
-        Kept::Entry(id, at) | Kept::Header(id, at) | Kept::Itself(id, at) => {
+        Kept::Entry(id, at)
+        | Kept::Header(id, at)
+        | Kept::Behind(id, at)
+        | Kept::Itself(id, at) => {
             let json = Json::checked(Bytes::copy_from_slice(&quoted(id)));
             record.node.set(Field::FirstKept, json);
             Some(at)

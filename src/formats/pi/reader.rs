@@ -172,7 +172,8 @@ impl Records<'_> {
             if !self.cx.options.spelling {
                 return Ok(parsed.record);
             }
-            write::entry(&parsed.record, version, parsed.kept, &mut self.scratch);
+            let kept = parsed.kept.map(Json::number);
+            write::entry(&parsed.record, version, kept.as_ref(), &mut self.scratch);
             parsed.record
         } else {
             let header = read::header(bytes, NAME).map_err(fault)?;

@@ -172,12 +172,12 @@ impl Migration<'_> {
             Some(Json::checked(value.to_vec().into()))
         };
         match json(scan.id) {
-            Some(id) => self.shape.node(&id, json(scan.parent).as_ref(), line.at.line),
-            None => self.shape.node_without_id(line.at.line),
+            Some(id) => self.shape.node(&id, json(scan.parent).as_ref(), line.at),
+            None => self.shape.node_without_id(line.at),
         }
         for (member, kept) in [(scan.target, false), (scan.kept_id, true)] {
             if let Some(target) = json(member).filter(|target| !target.is_null()) {
-                self.shape.reference(&target, kept, line.at.line);
+                self.shape.reference(&target, kept, line.at);
             }
         }
     }
@@ -186,9 +186,9 @@ impl Migration<'_> {
 /// Version 1 to 2: the entry gets an identifier and a parent, and a compaction names the first
 /// entry that it keeps by identifier.
 ///
-/// Two things differ from pi's own step. Identifiers cannot collide. And an index that pointed at
-/// the header, by which version 1 kept everything, now points at the first entry; pi drops it,
-/// and with it all that came before the compaction.
+/// Two things differ from pi's own step. Identifiers cannot collide. And an index that pointed at a
+/// header, from which on version 1 kept everything, now points at the entry behind it; pi drops
+/// it, and with it all that came before the compaction.
 fn to_v2(line: &Line<'_>, scan: &Scan, lineage: &mut Lineage, edits: &mut Edits, cx: &Cx<'_>) {
     let (id, before) = lineage.entry();
     for (member, name) in [(scan.id, "id"), (scan.parent, "parentId")] {
@@ -224,6 +224,7 @@ fn first_kept(
     let (kept, code) = match lineage.kept(spelling) {
         Kept::Entry(id, _) => (Some(id), None),
         Kept::Header(id, _) => (Some(id), Some(Code::KeptFromHeader)),
+        Kept::Behind(id, _) => (Some(id), Some(Code::KeptBehind)),
         Kept::Itself(id, _) => (Some(id), Some(Code::KeptSelf)),
         Kept::Nowhere => (None, Some(Code::KeptNowhere)),
         Kept::NoNumber => (None, Some(Code::KeptNoNumber)),
@@ -235,12 +236,7 @@ fn first_kept(
     if code == Some(Code::KeptNoNumber) {
         return;
     }
-    let span = if scan.members > 1 && line.bytes.get(index.before - 1) == Some(&b'{') {
-        Span { start: index.key.start, end: index.after }
-    } else {
-        Span { start: index.before, end: index.value.end }
-    };
-    edits.replace(span, b"");
+    edits.replace(index.with_comma(line.bytes, scan.members), b"");
     if let Some(id) = kept {
         let old = scan.kept_id.into_iter();
         old.for_each(|old| replaced(line, old, wire::FIRST_KEPT_ID, cx));

@@ -52,7 +52,7 @@ fn parent_session(parent: Option<&Node>, version: u32, object: &mut Object<'_>) 
 
 /// Appends the entry that a record stands for; false if pi has none of its kind. `index` is the
 /// position of a compaction's first kept entry, which version 1 names instead of its identifier.
-pub fn entry(record: &Record, version: u32, index: Option<u64>, out: &mut Vec<u8>) -> bool {
+pub fn entry(record: &Record, version: u32, index: Option<&Json>, out: &mut Vec<u8>) -> bool {
     let node = &record.node;
     match (record.kind, node.json(Field::Data)) {
         (Kind::Opaque, _) => {
@@ -111,7 +111,7 @@ fn payload(
     record: &Record,
     entry: &EntryType,
     version: u32,
-    index: Option<u64>,
+    index: Option<&Json>,
     late: bool,
     message_extra: Option<&Json>,
     object: &mut Object<'_>,
@@ -130,7 +130,7 @@ fn payload(
                 match (row.field, node.get(row.field)) {
                     (Field::FirstKept, _) if version < TREE => {
                         if let Some(index) = index {
-                            object.member(wire::FIRST_KEPT_INDEX, index.to_string().as_bytes());
+                            object.member(wire::FIRST_KEPT_INDEX, index.as_bytes());
                         }
                     }
                     (Field::FirstKept, _) if late => {}
@@ -213,8 +213,13 @@ fn further_header(data: &[u8], version: u32, out: &mut Vec<u8>) {
     let present = scan.version.map(|member| member.value);
     let named = Named::of(present.map(|span| span.of(data)));
     let mut edits = Edits::default();
-    if named.read_as() != version {
-        edits.set(present, "version", version.to_string().as_bytes());
+    match scan.version {
+        _ if named.read_as() == version => {}
+        // Headers of version 1 name none.
+        Some(member) if version < TREE => {
+            edits.replace(member.with_comma(data, scan.members), b"");
+        }
+        _ => edits.set(present, "version", version.to_string().as_bytes()),
     }
     edits.apply(data, scan.close, scan.members == 0, out);
 }

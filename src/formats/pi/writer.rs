@@ -4,7 +4,7 @@ use super::foreign::Foreign;
 use super::lineage::Lineage;
 use super::version::TREE;
 use super::wire::{self, BLOCKS};
-use super::{NAME, kept, read, write};
+use super::{NAME, kept, migrated, read, write};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -269,10 +269,16 @@ impl Entries<'_> {
             }
             self.refuse_raw(located);
         }
+        let older = self.session.as_ref().filter(|_| !same && self.version.number < TREE);
+        let noted = older.and_then(|to| migrated::index_of(record, index, &to.lineage));
+        let (record, spelled) = match &noted {
+            Some((spelled, record)) => (record, Some(spelled.clone())),
+            None => (record, index.map(Json::number)),
+        };
         let start = self.out.len();
         let pending = self.pending;
         self.begin_line(&record.node);
-        if !write::entry(record, self.version.number, index, &mut self.out) {
+        if !write::entry(record, self.version.number, spelled.as_ref(), &mut self.out) {
             self.out.truncate(start);
             self.pending = pending;
             self.leave_out(record);

@@ -10,6 +10,7 @@ use crate::format::{Bench, Cx};
 use crate::json::edit::Edits;
 use crate::json::{Cursor, Json, Span, Spelling, salvage, text};
 use crate::lines::BOM;
+use crate::mapping::Extra;
 use crate::position::Position;
 use bytes::Bytes;
 
@@ -156,11 +157,47 @@ impl Metadata {
     }
 }
 
-/// The members that are complete in damaged metadata.
+/// The members that are complete in damaged metadata: those before the damage, and those behind it
+/// whose lines are whole, for the scripts give each member a line. Of two the first counts, as of
+/// the two sides of a merge.
 fn left(text: &[u8]) -> Option<Json> {
     let text = String::from_utf8_lossy(text.strip_prefix(BOM).unwrap_or(text)).into_owned();
-    let object = salvage(text.trim_start().as_bytes())?;
-    Some(Json::checked(object.into()))
+    let whole = salvage(text.trim_start().as_bytes()).map(|whole| Json::checked(whole.into()));
+    let mut members = Extra::default();
+    whole.iter().for_each(|whole| members.add_members(whole));
+    let mut known: Vec<String> = whole.iter().flat_map(Json::members).filter_map(name_of).collect();
+    let mut indent = None;
+    for line in text.lines() {
+        let bare = line.trim_start();
+        // What stands deeper is a member of a member.
+        let deep = line.len() - bare.len();
+        if !bare.starts_with('"') || *indent.get_or_insert(deep) != deep {
+            continue;
+        }
+        for member in members_of(bare).iter().flat_map(Json::members) {
+            if let Some(name) = name_of(member).filter(|name| !known.contains(name)) {
+                members.add(member.0, member.1);
+                known.push(name);
+            }
+        }
+    }
+    members.finish().or(whole)
+}
+
+fn name_of((key, _): (&[u8], &[u8])) -> Option<String> {
+    text::decode(key)
+}
+
+/// The members that a line consists of, as an object.
+fn members_of(line: &str) -> Option<Json> {
+    let inner = line.trim_end().trim_end_matches(',');
+    let object = |inner: &str| {
+        let text = format!("{{{inner}}}").into_bytes();
+        let mut cursor = Cursor::new(&text);
+        let whole = cursor.skip_value().is_ok() && cursor.end().is_ok();
+        whole.then(|| Json::checked(text.into()))
+    };
+    object(inner).or_else(|| object(inner.strip_suffix('}')?))
 }
 
 /// The metadata with Claude's identifier, without which `ao-resume` of the Python era fails. The

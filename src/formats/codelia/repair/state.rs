@@ -59,8 +59,17 @@ impl State {
             let at = Position { line: 1, ..Position::default() };
             found.aside.push((at, Bytes::from_static(BOM), Code::MarkRemoved));
         }
+        // As Codelia reads it.
+        let lossy = || Bytes::from(String::from_utf8_lossy(&text).into_owned());
         if is_read(&text) {
             found.state = Some(Json::checked(text));
+        } else if let Some(lossy) = Some(lossy()).filter(is_read) {
+            found.fixes.push(Code::Utf8Replaced);
+            let at = Position { line: 1, byte: start as u64, ..Position::default() };
+            found.aside.push((at, text, Code::Utf8Replaced));
+            let mut marked = Vec::new();
+            mark(&lossy, Code::Utf8Replaced, &mut marked);
+            found.state = Some(Json::checked(marked.into()));
         } else {
             found.cut_short(&text, start, about);
         }
@@ -107,6 +116,11 @@ impl State {
         mark(&out, Code::StateRestored, &mut marked);
         let same = text.iter().zip(&marked).take_while(|(a, b)| a == b).count();
         self.fixes.push(Code::StateRestored);
+        let valid = std::str::from_utf8(text).map_or_else(|error| error.valid_up_to(), str::len);
+        if same == valid && same < text.len() {
+            self.fixes.push(Code::Utf8Replaced);
+            mark(&std::mem::take(&mut marked), Code::Utf8Replaced, &mut marked);
+        }
         if same < text.len() {
             let before = text.get(..same).unwrap_or_default();
             let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;

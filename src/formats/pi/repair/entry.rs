@@ -248,13 +248,16 @@ impl Mending<'_> {
     }
 
     fn shift_entry(&self, ordinal: u32, record: &Rescued<'_>, scan: &Scan, fixes: &mut Fixes) {
-        let (Some(index), Some(new)) = (scan.kept_index, self.shifted.get(&ordinal)) else {
+        let (Some(index), Some(moved)) = (scan.kept_index, self.shifted.get(&ordinal)) else {
             return;
         };
-        let (old, new) = (index.value.of(record.bytes), new.to_string());
+        let (old, mut new) = (index.value.of(record.bytes), moved.number.to_string());
         fixes.edits.replace(index.value, new.as_bytes());
-        fixes.note(Code::IndexShifted, Some((wire::FIRST_KEPT_INDEX, old)));
-        self.tell(Code::IndexShifted, wire::FIRST_KEPT_INDEX, old, new.as_bytes(), record);
+        fixes.note(moved.why, Some((wire::FIRST_KEPT_INDEX, old)));
+        if moved.at_most {
+            new.push_str(", or less: how many records were lost with NUL bytes is not known");
+        }
+        self.tell(moved.why, wire::FIRST_KEPT_INDEX, old, new.as_bytes(), record);
     }
 
     /// Applies what was decided so that the session can go on. Says why the entry goes, if it does.

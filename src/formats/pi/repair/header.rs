@@ -11,6 +11,7 @@ use crate::ids::fingerprint;
 use crate::json::text;
 use crate::members::Scan;
 use crate::repair::Fixes;
+use crate::tree::key_of;
 
 /// What the first records tell.
 #[derive(Debug, Default)]
@@ -23,11 +24,41 @@ pub struct First {
     pub time: Option<Vec<u8>>,
     /// A hash of the first entry.
     pub content: u64,
+    /// Whether an entry lacks an identifier or a parent.
+    bare: bool,
+    /// Whether an entry follows the one before it.
+    linked: bool,
+    /// The identifier of the last entry.
+    last: u64,
+}
+
+impl First {
+    /// Looks at the identifier of an entry and at its parent.
+    pub fn link(&mut self, id: Option<&[u8]>, parent: Option<&[u8]>) {
+        self.bare |= id.is_none() || parent.is_none();
+        self.linked |= self.last != 0 && parent.map(key_of) == Some(self.last);
+        self.last = id.map_or(0, key_of);
+    }
+
+    /// Whether the entries are those of a tree, whatever the header says: version 1 has neither
+    /// identifiers nor parents.
+    #[must_use]
+    pub fn is_tree(&self) -> bool {
+        self.linked && !self.bare
+    }
+}
+
+/// Whether the beginning of a record may be that of a header.
+#[must_use]
+pub fn may_be_torn(bytes: &[u8]) -> bool {
+    let Some(kind) = bytes.strip_prefix(b"{\"type\":\"") else { return true };
+    let own = b"session\"";
+    kind.get(..kind.len().min(own.len())).is_some_and(|kind| own.starts_with(kind))
 }
 
 /// Makes a header of what is left of the old one, and of what names and records tell.
 #[must_use]
-pub fn rebuild(left: Option<&[u8]>, wish: &Wish, first: &First) -> Vec<u8> {
+pub fn rebuild(left: Option<&[u8]>, wish: &Wish, first: &First, code: Code) -> Vec<u8> {
     let base = left.unwrap_or(b"{\"type\":\"session\"}");
     let Ok(Some(scan)) = Scan::of(base) else { return base.to_vec() };
     let mut fixes = Fixes::default();
@@ -51,9 +82,9 @@ pub fn rebuild(left: Option<&[u8]>, wish: &Wish, first: &First) -> Vec<u8> {
         };
         let old = id.map(|id| id.of(base).to_vec());
         fixes.edits.set(id, "id", &quoted(&new));
-        fixes.note(Code::HeaderRebuilt, old.as_deref().map(|old| ("id", old)));
+        fixes.note(code, old.as_deref().map(|old| ("id", old)));
     } else {
-        fixes.note(Code::HeaderRebuilt, None);
+        fixes.note(code, None);
     }
     if scan.time.is_none() {
         let time = named.map(|(time, _)| quoted(&time)).or_else(|| first.time.clone());

@@ -21,7 +21,7 @@ use crate::repair::{Walk, not_linked, nothing_back};
 use crate::tree::{Plan, Seen, Skeleton, key_of, marks, parent_of};
 use header::First;
 use resume::Resume;
-use slots::Slots;
+use slots::{Moved, Slots};
 use std::collections::HashMap;
 
 /// What pi's records are like.
@@ -58,6 +58,8 @@ struct Header {
     taken: bool,
     /// Whether it can stay as it is.
     fits: bool,
+    /// Whether it lost the version that its entries are of.
+    no_version: bool,
     /// Whether nothing stands before it.
     in_place: bool,
     /// What is left of a torn one.
@@ -73,8 +75,26 @@ impl Header {
         self.own.is_some() && self.fits && self.in_place
     }
 
+    /// Whether it names no version, as only the first one's does.
+    fn is_bare(&self) -> bool {
+        let scan = self.own.as_deref().and_then(|own| Scan::of(own).ok()?);
+        scan.is_some_and(|scan| scan.version.is_none())
+    }
+
+    /// What was done to one that does not stay.
+    fn fix(&self) -> Code {
+        match (self.fits, self.taken) {
+            (true, _) => Code::HeaderMoved,
+            (false, true) if self.no_version => Code::VersionRestored,
+            _ => Code::HeaderRebuilt,
+        }
+    }
+
     /// Whether the session is a list, as the header or what is left of it says.
     fn list(&self) -> Option<bool> {
+        if self.no_version {
+            return Some(false);
+        }
         let (own, torn) = (self.own.as_deref(), self.torn.as_deref());
         let scan = Scan::of(own.or(torn)?).ok()??;
         let version =
@@ -107,7 +127,7 @@ struct Mending<'a> {
     /// Compactions of version 1 and the numbers in them.
     indexes: Vec<(u32, u64)>,
     /// Compactions of version 1 that get another number.
-    shifted: HashMap<u32, u64>,
+    shifted: HashMap<u32, Moved>,
     /// The first entry that the last compaction keeps.
     kept: Option<u32>,
     /// Whether a value stands among the records that pi fails on.
@@ -159,9 +179,12 @@ impl Mend for Mending<'_> {
         }
         let restored = self.wish.salvage && record::restore(bytes).is_some();
         match code {
-            Code::TornRecord if restored => {}
+            Code::TornRecord if restored => self.slots.restored(),
             Code::TornRecord => {
-                self.slots.other();
+                self.slots.torn(header::may_be_torn(bytes));
+                if bytes.contains(&0) {
+                    self.slots.hole();
+                }
                 self.look_at_torn(bytes);
             }
             Code::StraySetAside => {
@@ -172,8 +195,11 @@ impl Mend for Mending<'_> {
                     let object = matches!(bytes.first(), Some(b'{' | b'['));
                     let list = self.list == Some(true);
                     self.fails |= bytes == b"null" || list && !object;
+                } else if record::is_rest(bytes) {
+                    self.slots.rest();
                 }
             }
+            Code::NulsRemoved => self.slots.nuls(),
             _ => {}
         }
     }
@@ -186,6 +212,11 @@ impl Mend for Mending<'_> {
             {
                 // Entries stood before the header, and were noted as those of another version.
                 *self = Self { list: Some(list), ..Self::new(self.wish, self.cx) };
+                return true;
+            }
+            if self.list == Some(true) && self.header.is_bare() && self.first.is_tree() {
+                *self = Self { list: Some(false), ..Self::new(self.wish, self.cx) };
+                self.header.no_version = true;
                 return true;
             }
             self.decide();
@@ -226,7 +257,7 @@ impl Mend for Mending<'_> {
         }
         out.extend_from_slice(&self.header.new);
         out.push(b'\n');
-        let code = if self.header.fits { Code::HeaderMoved } else { Code::HeaderRebuilt };
+        let code = self.header.fix();
         let message = match code {
             Code::HeaderMoved => format!("{} from line {}", code.title(), self.header.at.line),
             _ => format!("{}: {}", code.title(), String::from_utf8_lossy(&self.header.new)),
@@ -278,9 +309,11 @@ impl Mending<'_> {
             self.slots.other();
             return;
         }
+        self.slots.header();
         let id = scan.id.and_then(|id| text::decode(id.value.of(record.bytes)));
         self.header.taken = id.is_some();
-        self.header.fits = id.is_some_and(|id| !id.is_empty()) && scan.time.is_some();
+        self.header.fits =
+            id.is_some_and(|id| !id.is_empty()) && scan.time.is_some() && !self.header.no_version;
         self.header.in_place = number == 0;
         self.header.at = record.at;
         let mut own = Vec::with_capacity(record.bytes.len());
@@ -302,6 +335,7 @@ impl Mending<'_> {
             self.first.content = content;
         }
         self.first.tree |= !list;
+        self.first.link(id, scan.parent.map(|parent| parent.value.of(bytes)));
         self.first.hooks |= scan.role.is_some_and(|role| role.of(bytes) == b"\"hookMessage\"");
         self.slots.entry();
         let kind = scan.kind.map_or(&b""[..], |kind| kind.value.of(bytes));
@@ -361,7 +395,7 @@ impl Mending<'_> {
         let left = self.header.own.as_deref().or(self.header.torn.as_deref());
         self.header.new = match &self.header.own {
             Some(own) if self.header.fits => own.clone(),
-            _ => header::rebuild(left, self.wish, &self.first),
+            _ => header::rebuild(left, self.wish, &self.first, self.header.fix()),
         };
         let scan = Scan::of(&self.header.new).ok().flatten();
         let id = scan.and_then(|scan| text::decode(scan.id?.value.of(&self.header.new)));
@@ -410,10 +444,8 @@ impl Mending<'_> {
         let gone: Vec<u32> = (0..plan.len()).filter(gone).collect();
         let put_in = self.resume.as_ref().map(Resume::places).unwrap_or_default();
         for (ordinal, number) in &self.indexes {
-            let moved = self.slots.moved(*number, &gone, &put_in);
-            if let Some(moved) = moved.filter(|moved| moved != number) {
-                self.shifted.insert(*ordinal, moved);
-            }
+            let moved = self.slots.shifted(*number, *ordinal, &gone, &put_in);
+            self.shifted.extend(moved.map(|moved| (*ordinal, moved)));
         }
     }
 

@@ -32,6 +32,39 @@ pub fn recognise(object: &[u8]) -> bool {
     time && (tree || list)
 }
 
+/// Whether a text can be the rest of a record that lost its beginning, within a text or not: JSON
+/// that closes more than it opens, and that with its last byte.
+#[must_use]
+pub fn is_rest(bytes: &[u8]) -> bool {
+    [false, true].into_iter().any(|within| closes(bytes.trim_ascii_end(), within))
+}
+
+fn closes(bytes: &[u8], mut within: bool) -> bool {
+    let (mut depth, mut lowest, mut escaped) = (0_i64, 0, false);
+    let mut last = false;
+    for byte in bytes {
+        last = false;
+        match byte {
+            _ if std::mem::take(&mut escaped) => {}
+            b'\\' if within => escaped = true,
+            b'"' => within = !within,
+            _ if within => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth -= 1;
+                last = *byte == b'}' && depth < lowest;
+                lowest = depth.min(lowest);
+            }
+            b',' | b':' | b'+' | b'-' | b'.' | b'E' | b'0'..=b'9' => {}
+            // The letters of `true`, `false` and `null`.
+            b't' | b'r' | b'u' | b'e' | b'f' | b'a' | b'l' | b's' | b'n' => {}
+            other if other.is_ascii_whitespace() => {}
+            _ => return false,
+        }
+    }
+    last
+}
+
 /// An entry of the complete members of a torn one. An answer that was cut is one that was broken
 /// off: pi shows it and does not send it.
 #[must_use]

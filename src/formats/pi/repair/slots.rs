@@ -1,7 +1,21 @@
 //! The numbers by which version 1 names the first entry that a compaction keeps.
 //!
 //! They count the records that were ever written, the header being 0. A record that is torn or set
-//! aside had a number, too, so numbers behind it are too high by one once it is gone.
+//! aside had a number, too, so numbers behind it are too high by one once it is gone. How many
+//! records NUL bytes took the place of is not known: one at least.
+
+use crate::diagnostic::Code;
+
+/// What a number becomes.
+#[derive(Clone, Copy, Debug)]
+pub struct Moved {
+    /// The new number.
+    pub number: u64,
+    /// Why it is another, or may be.
+    pub why: Code,
+    /// Whether the record may have been an earlier one.
+    pub at_most: bool,
+}
 
 /// Numbers of all records of a session.
 #[derive(Debug, Default)]
@@ -10,6 +24,10 @@ pub struct Slots {
     next: u64,
     /// Numbers of what is no entry, ascending: further headers, and what is set aside.
     others: Vec<u64>,
+    /// The first number that NUL bytes have.
+    hole: Option<u64>,
+    /// What followed when a record was seen of which the rest is missing.
+    open: Option<u64>,
 }
 
 impl Slots {
@@ -23,6 +41,51 @@ impl Slots {
         self.next = self.next.max(1);
         self.others.push(self.next);
         self.next += 1;
+    }
+
+    /// Counts the beginning of a record; the first record of all is the header.
+    pub fn torn(&mut self, header: bool) {
+        self.broken(header);
+        self.open = Some(self.next);
+    }
+
+    /// An entry is made of the beginning of a record, and comes next.
+    pub fn restored(&mut self) {
+        self.open = Some(self.next.max(1) + 1);
+    }
+
+    /// Counts the end of a record, unless its beginning was counted: that stands before it, or
+    /// before the one record that another program wrote into its midst.
+    pub fn rest(&mut self) {
+        if self.open.take().is_none_or(|next| self.next > next + 1) {
+            self.broken(true);
+        }
+    }
+
+    /// Counts NUL bytes.
+    pub fn nuls(&mut self) {
+        self.torn(true);
+        self.hole();
+    }
+
+    /// The record counted last is where some may be missing.
+    pub fn hole(&mut self) {
+        self.hole.get_or_insert(self.next.saturating_sub(1));
+    }
+
+    /// The header is here, whatever stood before it.
+    pub fn header(&mut self) {
+        if self.next <= 1 {
+            self.hole = None;
+        }
+    }
+
+    fn broken(&mut self, header: bool) {
+        if self.next == 0 && header {
+            self.next = 1;
+        } else {
+            self.other();
+        }
     }
 
     /// The number of an entry.
@@ -43,9 +106,28 @@ impl Slots {
         u32::try_from(number.checked_sub(passed + 1)?).ok()
     }
 
-    /// What a number becomes when entries go and others are put in behind entries; both lists are
-    /// ascending. `None` for a number that none of the records has.
-    pub fn moved(&self, number: u64, gone: &[u32], put_in: &[u32]) -> Option<u64> {
+    /// What a number becomes in the compaction of this ordinal when entries go and others are put in
+    /// behind entries; both lists are ascending. `None` for one that stays as it is.
+    pub fn shifted(
+        &self,
+        number: u64,
+        compaction: u32,
+        gone: &[u32],
+        put_in: &[u32],
+    ) -> Option<Moved> {
+        let own = self.of(compaction);
+        let at_most = self.hole.is_some_and(|hole| hole < number.min(own));
+        // What was kept stood before the compaction, so it is one of the records that are missing.
+        if at_most && number >= own {
+            let number = self.moved(own, gone, put_in)?;
+            return Some(Moved { number, why: Code::TargetItself, at_most: false });
+        }
+        let new = self.moved(number, gone, put_in).filter(|new| *new != number || at_most)?;
+        Some(Moved { number: new, why: Code::IndexShifted, at_most })
+    }
+
+    /// `None` for a number that none of the records has.
+    fn moved(&self, number: u64, gone: &[u32], put_in: &[u32]) -> Option<u64> {
         if number == 0 || number >= self.next {
             return None;
         }

@@ -1,0 +1,44 @@
+//! What migration noted of a compaction's index, on the way back to version 1.
+
+use super::lineage::{Kept, Lineage};
+use super::wire;
+use crate::json::{Json, text};
+use crate::mapping::{Extra, Source, without};
+use crate::record::{Field, Kind, Record};
+
+/// The member for what copyist has to say of an entry.
+const NOTE: &str = "copyist";
+/// In it, what a migration replaced.
+const MIGRATED: &str = "migrated";
+
+/// The index that was noted, and the record without the note, if behind these records it means the
+/// first kept entry that the record has now: that of this number.
+#[must_use]
+pub fn index_of(record: &Record, number: Option<u64>, before: &Lineage) -> Option<(Json, Record)> {
+    let extra = record.node.json(Field::Extra).filter(|_| record.kind == Kind::Compaction)?;
+    let of = |object: &Json, key| Source::new(object.bytes()).peek(key).ok().flatten();
+    let note = of(extra, NOTE)?;
+    let migrated = of(&note, MIGRATED)?;
+    let index = of(&migrated, wire::FIRST_KEPT_INDEX)?;
+    let mut lineage = before.clone();
+    lineage.entry();
+    let means = match lineage.kept(index.as_bytes()) {
+        Kept::Nowhere => None,
+        kept => Some(kept.number()?),
+    };
+    if means != number || record.node.json(Field::FirstKept).is_some() != number.is_some() {
+        return None;
+    }
+    let mut rest = Extra::default();
+    for (key, value) in extra.members() {
+        if !text::is(key, NOTE) {
+            rest.add(key, value);
+        } else if let Some(note) = without(&note, MIGRATED) {
+            rest.add(key, note.as_bytes());
+        }
+    }
+    let mut plain = record.clone();
+    plain.node.take(Field::Extra);
+    rest.finish().into_iter().for_each(|rest| plain.node.set(Field::Extra, rest));
+    Some((index, plain))
+}

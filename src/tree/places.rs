@@ -1,0 +1,98 @@
+//! Where entries stand.
+//!
+//! What tells of a place is how far it is from the one before: three to four bytes an entry, where
+//! line and byte would be twelve.
+
+use crate::position::Position;
+
+/// Places in the order in which they were noted.
+#[derive(Debug, Default)]
+pub struct Places {
+    /// How far each place is from the one before, in lines and bytes.
+    steps: Vec<u8>,
+    /// The first place of each block, and where the steps behind it begin.
+    blocks: Vec<(Position, usize)>,
+    last: Position,
+    count: usize,
+}
+
+/// A place is found by so many steps at most.
+const BLOCK: usize = 64;
+
+impl Places {
+    /// Notes the next place.
+    pub fn push(&mut self, at: Position) {
+        if self.count.is_multiple_of(BLOCK) {
+            self.blocks.push((at, self.steps.len()));
+        } else {
+            if self.steps.capacity() - self.steps.len() < 20 {
+                // Doubling would leave up to half of the room empty.
+                self.steps.reserve_exact((self.steps.len() / 8).max(4096));
+            }
+            self.step(self.last.line, at.line);
+            self.step(self.last.byte, at.byte);
+        }
+        self.last = at;
+        self.count += 1;
+    }
+
+    /// The place that was noted after so many others.
+    #[must_use]
+    pub fn at(&self, ordinal: u32) -> Position {
+        let ordinal = ordinal as usize;
+        let Some((mut at, start)) = self.blocks.get(ordinal / BLOCK).copied() else {
+            return Position::default();
+        };
+        let mut steps = self.steps.get(start..).unwrap_or_default();
+        for _ in 0..ordinal % BLOCK {
+            at.line = at.line.wrapping_add(step(&mut steps));
+            at.byte = at.byte.wrapping_add(step(&mut steps));
+        }
+        at
+    }
+
+    /// A step forward or, from one part of a session to the next, backward: seven bits a byte, the
+    /// lowest first, in which the very lowest says that it is backward.
+    fn step(&mut self, from: u64, to: u64) {
+        let forward = to >= from;
+        let mut left = (to.abs_diff(from) << 1) | u64::from(!forward);
+        while left > 0x7f {
+            self.steps.push(left as u8 | 0x80);
+            left >>= 7;
+        }
+        self.steps.push(left as u8);
+    }
+}
+
+/// The next step, to be added.
+fn step(steps: &mut &[u8]) -> u64 {
+    let (mut step, mut shift) = (0_u64, 0);
+    while let Some((byte, rest)) = steps.split_first() {
+        *steps = rest;
+        step |= u64::from(byte & 0x7f) << shift;
+        shift += 7;
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    let far = step >> 1;
+    if step & 1 == 0 { far } else { far.wrapping_neg() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_found_again_however_far_they_are() {
+        let at = |n: u64| {
+            let (line, byte) = (n % 777 * n % 5000, n * n * 7919 % (1 << 40));
+            Position { line, byte, ..Position::default() }
+        };
+        let mut places = Places::default();
+        (0..1000).for_each(|n| places.push(at(n)));
+        for n in 0..1000 {
+            assert_eq!(places.at(n), at(n.into()), "{n}");
+        }
+    }
+}
