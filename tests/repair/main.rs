@@ -11,6 +11,7 @@ mod onions;
 mod pairs;
 mod pi;
 mod program;
+mod runs;
 mod talks;
 mod yaml;
 

@@ -40,10 +40,14 @@ pub fn is_by_hand<R: Read>(lines: &mut Lines<R>) -> Result<bool> {
             return Ok(!line.terminated);
         }
     }
-    let Some(line) = lines.next()? else { return Ok(true) };
-    if line.bytes.trim_ascii_end() != OPEN.as_bytes() {
-        // Damage that hides the bracket leaves lines of messages behind it.
-        return Ok(!line.terminated || !line.bytes.trim_ascii().starts_with(b"["));
+    loop {
+        let Some(line) = lines.next()? else { return Ok(true) };
+        match line.bytes.trim_ascii() {
+            [] => {}
+            _ if line.bytes.trim_ascii_end() == OPEN.as_bytes() => break,
+            // Damage that hides the bracket leaves lines of messages behind it.
+            text => return Ok(!line.terminated || !text.starts_with(b"[")),
+        }
     }
     let Some(line) = lines.next()? else { return Ok(true) };
     let text = line.bytes.trim_ascii_end();

@@ -187,7 +187,7 @@ impl Records<'_> {
                 self.stage = Stage::Closed;
                 return Ok(self.gap(false, &space, at));
             }
-            Stage::Messages | Stage::Closed if bare.is_empty() => {
+            Stage::Before | Stage::Messages | Stage::Closed if bare.is_empty() => {
                 return Ok(self.gap(true, &space, at));
             }
             Stage::Messages => {
@@ -230,9 +230,12 @@ impl Records<'_> {
         let mut record = Record::new(Kind::Notice);
         record.node.set(Field::Subtype, Json::string(REMARK));
         record.node.set(Field::Data, Json::string(&gap));
-        if self.stage == Stage::Closed {
-            record.node.set(Field::Layout, Json::constant("\"behind\""));
-        }
+        let layout = match self.stage {
+            Stage::Before => Some("\"before\""),
+            Stage::Closed => Some("\"behind\""),
+            _ => None,
+        };
+        layout.into_iter().for_each(|it| record.node.set(Field::Layout, Json::constant(it)));
         (!gap.is_empty()).then_some(Located { value: record, at })
     }
 
