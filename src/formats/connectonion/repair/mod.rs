@@ -6,6 +6,7 @@
 //!
 //! Source: `logger.py` of releases 0.5.0 to 1.9.2, and what its loader was seen to do.
 
+mod ahead;
 mod blocks;
 mod calls;
 mod check;

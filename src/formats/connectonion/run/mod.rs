@@ -27,7 +27,7 @@ use crate::json::{Fault, without_nan};
 use crate::record::Record;
 use bytes::Bytes;
 
-pub use header::{is_edited, is_known, is_run, member_of};
+pub use header::{PROMPT, is_edited, is_known, is_run, is_unnamed, member_of};
 pub use joined::{open, summary_of};
 pub use read::pieces;
 pub use write::open as open_writer;
@@ -39,6 +39,8 @@ pub const OPEN: &str = "  [";
 pub const CLOSE: &str = "  ]";
 /// What stands before each message.
 pub const INDENT: &str = "    ";
+/// How the line of a message begins.
+const SAID: &str = "    {\"role\": ";
 
 /// Reads a message. Numbers that only Python's JSON knows are read as `null`; says whether there
 /// were any.
