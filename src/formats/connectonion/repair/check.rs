@@ -192,7 +192,8 @@ fn begins_with_dash(bytes: &[u8]) -> bool {
 }
 
 /// Whether the line with which a turn began is lost.
-fn is_headless(kind: &Kind, bytes: &[u8]) -> bool {
+#[must_use]
+pub fn is_headless(kind: &Kind, bytes: &[u8]) -> bool {
     kind == &Kind::Turn && !begins_with_dash(bytes)
 }
 
