@@ -5,7 +5,7 @@ use super::super::chain::Chain;
 use super::super::{NAME, REMARK, message};
 use super::edited;
 use super::header::{self, Header};
-use super::{CLOSE, INDENT, MESSAGES, OPEN, parse};
+use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, parse};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader, no_header};
@@ -292,10 +292,16 @@ impl Records<'_> {
         let closed = matches!(self.stage, Stage::Closed | Stage::Carried);
         self.stage = Stage::Done;
         // A line that was cut short has said so itself.
-        if !closed && !self.faulty {
-            let found = Diagnostic::new(Code::CutShort, "the list of messages is not closed");
-            let error = Error::damaged(found.at(self.lines.position()));
-            return self.cx.tolerate(error).map(|_| None);
+        if !closed {
+            let at = self.lines.position();
+            if !self.faulty {
+                let found = Diagnostic::new(Code::CutShort, "the list of messages is not closed");
+                self.cx.tolerate(Error::damaged(found.at(at)))?;
+            }
+            let mut torn = Record::new(Kind::Notice);
+            torn.node.set(Field::Subtype, Json::string(REMARK));
+            torn.node.set(Field::Layout, Json::string(TORN));
+            return Ok(Some(Located { value: torn, at }));
         }
         let Some(at) = self.unterminated.filter(|_| closed) else { return Ok(None) };
         let message = Code::NoFinalNewline.title();

@@ -1,7 +1,7 @@
 //! Writing a run as ConnectOnion does.
 
 use super::super::{NAME, REMARK, cannot_write, encoding_of, message, timed};
-use super::{CLOSE, INDENT, MESSAGES, OPEN, header, parse};
+use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, header, parse};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -206,6 +206,10 @@ impl Run<'_> {
             return self.space(node, space.as_bytes());
         }
         self.open_list();
+        if record.kind == Kind::Notice && own && node.is(Field::Layout, TORN) {
+            let found = Diagnostic::new(Code::ListClosed, Code::ListClosed.title());
+            return self.cx.report(found.at(located.at));
+        }
         if record.kind == Kind::Notice {
             return message::lost(record, self.cx.log);
         }
