@@ -163,3 +163,13 @@ fn a_version_that_is_named_says_what_a_file_is_that_does_not_tell() {
     let out = out.part("").expect("a run");
     assert_eq!(String::from_utf8_lossy(&out).split_once("messages: |\n").expect("a list").1, list);
 }
+
+#[test]
+fn white_space_that_is_set_aside_is_no_duplicate() {
+    let [source, _] = runs();
+    let cut = source.find(MESSAGES[2]).expect("a message") - 2;
+    let done = holds(&FORMAT, &source.as_bytes()[..cut], &Wish::default(), "run.yaml cut");
+    let done = done.expect("a run");
+    assert_eq!(done.findings.counts.get(&Code::StraySetAside), Some(&1), "{:?}", done.findings);
+    assert!(!done.findings.counts.contains_key(&Code::DuplicateRemoved), "{:?}", done.findings);
+}

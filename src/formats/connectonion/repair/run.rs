@@ -366,7 +366,9 @@ impl<'a> Writing<'a> {
         let fresh = once.is_some_and(|met| best && !std::mem::replace(met, true));
         let kept = best && (bare.is_empty() || fresh);
         if !kept {
-            return self.aside(line, at, Code::DuplicateRemoved);
+            let space = bare.trim().is_empty();
+            let code = if space { Code::StraySetAside } else { Code::DuplicateRemoved };
+            return self.aside(line, at, code);
         }
         if bare == MESSAGES {
             self.begin()?;
