@@ -79,6 +79,21 @@ fn a_first_message_without_its_first_line_costs_no_other_message() {
     assert!(out.contains("  - role: user\n    content: Ask 2.\n"), "{out}");
 }
 
+#[test]
+fn a_turn_whose_first_message_lost_its_first_line_has_its_question_again() {
+    let [_, whole] = of_two_turns(0);
+    let source = whole.replace("  - role: user\n", "");
+    let done = holds(&FORMAT, source.as_bytes(), &Wish::default(), "turns.yaml").expect("turns");
+    let out = String::from_utf8_lossy(&done.out);
+    for n in [1, 2] {
+        let said = format!("  {n}:\n  - role: user\n    content: Ask {n}.\n");
+        assert!(out.contains(&said), "{out}");
+    }
+    let counts = &done.findings.counts;
+    assert_eq!(counts.get(&Code::TornRecord), Some(&2), "{out}");
+    assert!(counts.contains_key(&Code::MessageRestored), "{out}");
+}
+
 /// A run, and where lines begin in it.
 fn run() -> (String, Vec<usize>) {
     let said = "    {\"role\": \"user\", \"content\": \"Go.\"}";

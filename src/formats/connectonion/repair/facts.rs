@@ -202,7 +202,9 @@ impl Facts {
             Kind::Key(number) => {
                 let empty = !opens_messages(bytes);
                 self.talks.entry(section).or_default().turn();
-                self.keys.push(Key::new(section, number.parse().unwrap_or(0), empty));
+                let key = Key::new(section, number.parse().unwrap_or(0), empty);
+                // What it has and is none of its messages is what is left of one.
+                self.keys.push(Key { lost: !whole, ..key });
             }
             Kind::Message => {
                 self.indent = bytes.iter().take_while(|b| **b == b' ').count();
