@@ -299,13 +299,13 @@ fn what_follows_a_message_that_is_none_in_pi_follows_what_that_follows() {
 /// A section of a file, so many spaces further to the right.
 fn deeper(text: &str, section: &str, by: usize) -> String {
     let mut within = false;
-    let mut line = |line: &str| {
+    let line = |line: &str| {
         let top = !line.starts_with([' ', '-', '\n']);
         let moves = within && !top && line != "\n";
         within = if top { line == format!("{section}:\n") } else { within };
         format!("{:width$}{line}", "", width = if moves { by } else { 0 })
     };
-    text.split_inclusive('\n').map(|text| line(text)).collect()
+    text.split_inclusive('\n').map(line).collect()
 }
 
 #[test]

@@ -173,3 +173,12 @@ fn white_space_that_is_set_aside_is_no_duplicate() {
     assert_eq!(done.findings.counts.get(&Code::StraySetAside), Some(&1), "{:?}", done.findings);
     assert!(!done.findings.counts.contains_key(&Code::DuplicateRemoved), "{:?}", done.findings);
 }
+
+#[test]
+fn a_message_that_damage_left_without_a_role_stays_and_is_told() {
+    let [source, _] = runs();
+    let damaged = source.replacen("\"role\": \"user\"", "\"rXle\": \"user\"", 1);
+    let done = repaired(&FORMAT, damaged.as_bytes(), &Wish::default()).expect("a run");
+    assert_eq!(String::from_utf8_lossy(&done.out), damaged);
+    assert_eq!(done.findings.counts.get(&Code::OddMessage), Some(&1), "{:?}", done.findings);
+}

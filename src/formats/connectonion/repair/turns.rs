@@ -43,7 +43,7 @@ pub fn repair(
         let mut facts = look(bench, shape, foreign, wish, cx)?;
         // A layout that is not that of the real software reads well, though its blocks do not.
         let odd = facts.broken > 0
-            || (facts.headless && state.doubled.is_empty())
+            || (facts.headless && !state.is_doubled())
             || !(facts.torn || facts.twice || facts.removes || facts.headless);
         // What is wrong may be nothing that can be taken out or put in.
         if (state.reads && odd) || !facts.damaged {
