@@ -307,6 +307,8 @@ pub struct Options {
     pub max_line: usize,
     /// What text is encoded in, where a format does not demand UTF-8.
     pub encoding: Option<&'static Encoding>,
+    /// The version that a person says a session is of: for where its beginning does not tell.
+    pub version: Option<u32>,
     /// How new identifiers are chosen.
     pub ids: ids::Choice,
     /// Whether to migrate files of a version newer than any known.
@@ -336,6 +338,7 @@ impl Default for Options {
             on_error: OnError::Stop,
             max_line: 1 << 30,
             encoding: None,
+            version: None,
             ids: ids::Choice::Derived,
             force_version: false,
             residue: true,

@@ -276,7 +276,9 @@ fn a_run_that_was_cut_before_its_messages_is_a_session() {
     let tides = own("connectonion/v3/tides");
     let end = tides.windows(9).position(|window| window == b"messages:").expect("messages");
     let (stream, found) = stream(&tides[..end]);
-    assert_eq!(stream.lines().count(), 1, "{stream}");
+    // The other line says that there is no end.
+    assert_eq!(stream.lines().count(), 2, "{stream}");
+    assert!(!stream.contains("\"kind\":\"message\""), "{stream}");
     assert!(found.counts.contains_key(&Code::CutShort), "{:?}", found.counts);
 }
 
@@ -291,5 +293,51 @@ fn what_follows_a_message_that_is_none_in_pi_follows_what_that_follows() {
         let shown = context(&target, &Request::default());
         assert_eq!(shown.len(), context(odd.as_bytes(), &Request::default()).len() - 1, "{to}");
         assert!(shown[0].to_string().contains("Which berths are free?"), "{to}: {shown:?}");
+    }
+}
+
+/// A section of a file, so many spaces further to the right.
+fn deeper(text: &str, section: &str, by: usize) -> String {
+    let mut within = false;
+    let line = |line: &str| {
+        let top = !line.starts_with([' ', '-', '\n']);
+        let moves = within && !top && line != "\n";
+        within = if top { line == format!("{section}:\n") } else { within };
+        format!("{:width$}{line}", "", width = if moves { by } else { 0 })
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+#[test]
+fn lists_that_come_home_in_another_layout_are_told() {
+    for case in ["v1/quay", "v2/harbour", "v3/lamps"] {
+        let text = String::from_utf8(own(&format!("connectonion/{case}"))).expect("UTF-8");
+        let turns = [1, 2, 4].map(|by| deeper(&text, "turns", by));
+        let messages = [1, 2, 4].map(|by| deeper(&text, "messages", by));
+        let both = [2, 4].map(|by| deeper(&deeper(&text, "turns", by), "messages", by));
+        let mut told = 0;
+        for laid in turns.into_iter().chain(messages).chain(both) {
+            let (format, version) = recognise(laid.as_bytes()).expect("a known format");
+            let (stream, found) = stream(laid.as_bytes());
+            let back = from_canonical(stream.as_bytes(), &format.at(version), &keep());
+            let same = back == laid.as_bytes();
+            assert_eq!(same, !found.counts.contains_key(&Code::Relaid), "{case}: {laid}");
+            told += u32::from(!same);
+        }
+        assert!(told > 2, "{case}: {told}");
+    }
+}
+
+#[test]
+fn a_member_without_a_value_at_the_end_of_a_turn_comes_back_so() {
+    let text = String::from_utf8(own("connectonion/v1/quay")).expect("UTF-8");
+    let (_, first) = text.split_once("  tools_called:\n").expect("tools");
+    let tools = first.split_once("\n- ").expect("a turn").0;
+    for name in ["tools_called:", "tools_called:  # none", "tools_called : "] {
+        let source = text.replacen(&format!("tools_called:\n{tools}"), name, 1);
+        let (stream, found) = stream(source.as_bytes());
+        assert!(!found.counts.contains_key(&Code::Relaid), "{:?}", found.counts);
+        let back = from_canonical(stream.as_bytes(), "connectonion@1", &keep());
+        assert_eq!(String::from_utf8_lossy(&back), source);
     }
 }

@@ -73,7 +73,9 @@ impl Reading {
             Some(Damage::Skip) => OnError::Skip,
             Some(Damage::Keep) => OnError::Keep,
         };
-        Options { on_error, max_line: self.max_line, encoding: self.encoding, ..Options::default() }
+        let version = self.from.and_then(|from| from.version).map(|version| version.number);
+        let (max_line, encoding) = (self.max_line, self.encoding);
+        Options { on_error, max_line, encoding, version, ..Options::default() }
     }
 
     /// `--fail-on` for the batch.

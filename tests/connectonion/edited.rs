@@ -25,6 +25,30 @@ fn a_cut_file_gives_every_whole_message_and_says_so() {
 }
 
 #[test]
+fn a_torn_run_that_comes_home_closed_is_told() {
+    let source = common::own("connectonion/v3/tides");
+    let text = String::from_utf8(source.clone()).expect("UTF-8");
+    let keep = options(OnError::Keep, Choice::Derived);
+    let ends: Vec<_> = text.match_indices("},\n").map(|(at, _)| at).collect();
+    let list = text.find("  [\n").expect("a list");
+    for cut in [ends[1] + 3, ends[1] + 20, ends[0] + 1, list + 4, list, list - 1] {
+        let torn = &source[..cut];
+        let (format, version) = recognise(torn).expect("a known format");
+        for abroad in ["pi", "connectonion@2", "canonical"] {
+            let what = format!("{abroad} {cut}");
+            let (out, found) = converted(torn, format, version, abroad, &keep);
+            assert!(found.counts.contains_key(&Code::CutShort), "{what}: {found:?}");
+            let out = out.expect("a session");
+            let (from, of) = recognise(&out).expect("a known format");
+            let (home, found) = converted(&out, from, of, "connectonion@3", &keep);
+            let home = String::from_utf8(home.expect("a run")).expect("UTF-8");
+            assert!(home.ends_with("  ]\n"), "{what}: {home}");
+            assert_eq!(found.counts.get(&Code::ListClosed), Some(&1), "{what}: {found:?}");
+        }
+    }
+}
+
+#[test]
 fn migration_goes_where_it_is_asked_to_and_says_what_is_lost() {
     let dir = common::Dir::new();
     let source = common::own("connectonion/v2/harbour");

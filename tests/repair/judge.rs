@@ -228,16 +228,25 @@ fn is_yaml(what: &str) -> bool {
     what.split(' ').next().unwrap_or_default().ends_with(".yaml")
 }
 
-/// Every line of YAML is there, but for a comma at its end and the dash of an item; a file with new
+/// Every line of YAML is there, but for commas around it and the dash of an item; a file with new
 /// lines has a note of them.
 fn lines_are_there(left: &[u8], own: &[u8], new: &[u8], what: &str) {
     let bare = |line: &[u8]| {
-        let text = String::from_utf8_lossy(line).trim().trim_start_matches("- ").to_owned();
+        let text = String::from_utf8_lossy(line);
+        let text = text.trim().trim_start_matches([',', ' ']).trim_start_matches("- ").to_owned();
         text.strip_suffix(',').map_or(text.clone(), str::to_owned)
     };
     let mut there: HashMap<String, usize> = HashMap::new();
     new.split(|b| *b == b'\n').for_each(|line| *there.entry(bare(line)).or_default() += 1);
-    for line in left.split(|b| *b == b'\n').filter(|line| !bare(line).is_empty()) {
+    // The line that names the messages may have lost its ending, or the one before it.
+    let apart = |line: &[u8]| {
+        let text = String::from_utf8_lossy(line).into_owned();
+        let named = there.contains_key(&bare(line)).then(|| text.clone());
+        named.unwrap_or_else(|| text.replace("messages: |", "\nmessages: |\n"))
+    };
+    let lines: Vec<_> = left.split(|b| *b == b'\n').map(apart).collect();
+    let lines = lines.join("\n");
+    for line in lines.as_bytes().split(|b| *b == b'\n').filter(|line| !bare(line).is_empty()) {
         // Messages of a run that stood on one line have lines of their own.
         let apart = messages_of(line);
         if apart.len() > 1 {

@@ -12,6 +12,7 @@ mod onions;
 mod pairs;
 mod pi;
 mod program;
+mod runs;
 mod talks;
 mod yaml;
 

@@ -1,6 +1,8 @@
 //! ConnectOnion's files: what damage and hands at single places do to them, in files made here.
 
-use crate::judge::repaired;
+use crate::common::testdata;
+use crate::judge::{holds, repaired};
+use copyist::diagnostic::Code;
 use copyist::format::Wish;
 use copyist::formats::connectonion::FORMAT;
 
@@ -75,6 +77,21 @@ fn a_first_message_without_its_first_line_costs_no_other_message() {
     let out = mended(source.as_bytes());
     assert!(out.contains("  - role: user\n    content: Ask 1.\n"), "{out}");
     assert!(out.contains("  - role: user\n    content: Ask 2.\n"), "{out}");
+}
+
+#[test]
+fn a_turn_whose_first_message_lost_its_first_line_has_its_question_again() {
+    let [_, whole] = of_two_turns(0);
+    let source = whole.replace("  - role: user\n", "");
+    let done = holds(&FORMAT, source.as_bytes(), &Wish::default(), "turns.yaml").expect("turns");
+    let out = String::from_utf8_lossy(&done.out);
+    for n in [1, 2] {
+        let said = format!("  {n}:\n  - role: user\n    content: Ask {n}.\n");
+        assert!(out.contains(&said), "{out}");
+    }
+    let counts = &done.findings.counts;
+    assert_eq!(counts.get(&Code::TornRecord), Some(&2), "{out}");
+    assert!(counts.contains_key(&Code::MessageRestored), "{out}");
 }
 
 /// A run, and where lines begin in it.
@@ -162,5 +179,69 @@ fn a_summary_that_was_cut_is_whole_afterwards() {
         let out = mended(&whole.as_bytes()[..cut]);
         let bad = crate::judge::invalid(out.as_bytes());
         assert!(bad.is_empty(), "{cut}: {bad:?} {out}");
+    }
+}
+
+/// Files of turns as the real software lays them out.
+const OF_TURNS: [&str; 3] = [
+    "v1/quay/in/quay_2025-12-02_09-14-55.yaml",
+    "v2/harbour/in/harbour.yaml",
+    "v3/lamps/in/which_lamps_are_lit.yaml",
+];
+
+/// The members of each turn, as they are spelled.
+fn turns_of(source: &[u8]) -> Vec<Vec<String>> {
+    let mut turns: Vec<Vec<String>> = Vec::new();
+    let source = String::from_utf8_lossy(source);
+    let lines = source.split_inclusive('\n').skip_while(|line| *line != "turns:\n").skip(1);
+    for line in lines.take_while(|line| line.starts_with(['-', ' ', '\n'])) {
+        if line.starts_with("- ") {
+            turns.push(Vec::new());
+        }
+        let Some(turn) = turns.last_mut() else { continue };
+        match line.get(2..).filter(|member| member.starts_with(|c: char| c.is_ascii_lowercase())) {
+            Some(member) => turn.push(member.to_owned()),
+            None => turn.last_mut().expect("a member").push_str(line),
+        }
+    }
+    turns
+}
+
+#[test]
+fn a_later_turn_without_its_first_line_is_a_turn() {
+    for path in OF_TURNS {
+        let whole = std::fs::read(testdata().join("connectonion").join(path)).expect(path);
+        let turns = turns_of(&whole);
+        let dashes: Vec<_> = memchr::memmem::find_iter(&whole, b"\n- ").map(|at| at + 1).collect();
+        for dash in dashes.into_iter().skip(1).take(turns.len() - 1) {
+            let line = memchr::memchr(b'\n', &whole[dash..]).expect("a line") + 1;
+            let torn: [&[u8]; 3] = [b"", b"\0\0\0\n", b"X 0.5\n"];
+            for torn in torn {
+                let damaged = [&whole[..dash], torn, &whole[dash + line..]].concat();
+                let done = holds(&FORMAT, &damaged, &Wish::default(), path).expect("turns");
+                let mended = turns_of(&done.out);
+                let shown = String::from_utf8_lossy(&done.out);
+                assert_eq!(mended.len(), turns.len(), "{shown}");
+                assert!(done.report.changed, "{shown}");
+                for (before, after) in turns.iter().zip(&mended) {
+                    let differ = before.iter().filter(|member| !after.contains(member));
+                    assert!(differ.count() <= 2 && after.len() + 1 >= before.len(), "{shown}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_member_that_a_person_wrote_once_more_stays_and_is_told() {
+    for whole in of_two_turns(0) {
+        let source = whole.replacen(
+            "  result: Say 1.\n",
+            "  result: Say 1.\n  expected: a\n  evaluation: b\n  expected: c\n  evaluation: d\n",
+            1,
+        );
+        let done = repaired(&FORMAT, source.as_bytes(), &Wish::default()).expect("turns");
+        assert_eq!(String::from_utf8_lossy(&done.out), source);
+        assert!(done.findings.counts.contains_key(&Code::TwiceNamed), "{:?}", done.findings);
     }
 }

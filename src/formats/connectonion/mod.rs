@@ -199,6 +199,15 @@ impl Made {
             Self::File(shape) => shape.version,
         }
     }
+
+    /// What a file of a version is that does not tell itself.
+    fn of(version: Option<u32>) -> Self {
+        match version {
+            Some(RUN) => Self::Run,
+            Some(version) if version == file::DATED.version => Self::File(&file::DATED),
+            _ => Self::File(&file::KEYED),
+        }
+    }
 }
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
@@ -232,7 +241,8 @@ fn made(head: &str, whole: bool) -> Option<(Confidence, Made)> {
         Some(shape) if shape.version == RUN => Some((Confidence::Certain, Made::File(shape))),
         _ if run::is_run(head, whole) => Some((Confidence::Certain, Made::Run)),
         Some(shape) => Some((Confidence::Certain, Made::File(shape))),
-        None => run::is_edited(head).then_some((Confidence::Strong, Made::Run)),
+        None => (run::is_edited(head) || run::is_unnamed(head))
+            .then_some((Confidence::Strong, Made::Run)),
     }
 }
 
@@ -270,7 +280,7 @@ fn beginning(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<(Made, Found)> {
     let text = encoding::head(&bytes, cx.options.encoding);
     let made = made(&text, bytes.len() < Head::SIZE).map(|(_, made)| made);
     let encoding = Found::declared(&bytes, cx.options.encoding);
-    Ok((made.unwrap_or(Made::File(&file::KEYED)), encoding))
+    Ok((made.unwrap_or_else(|| Made::of(cx.options.version)), encoding))
 }
 
 fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {

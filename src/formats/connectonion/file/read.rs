@@ -62,6 +62,7 @@ pub fn open<'a>(
         ready: VecDeque::new(),
         style: Style::PyYaml,
         indented: false,
+        relaid: false,
         first: false,
         begun: false,
         guessed: false,
@@ -123,6 +124,8 @@ struct Records<'a> {
     style: Style,
     /// Whether its lists stand deeper than their keys.
     indented: bool,
+    /// Whether it was said that its layout is none that is kept.
+    relaid: bool,
     /// Whether the next item is the first of its list.
     first: bool,
     /// Whether the session record was given.
@@ -258,7 +261,7 @@ impl Records<'_> {
                 self.flush_top(true);
                 self.remark(key.at, "", Before::Top("turns"));
                 self.shadow.yaml.string("turns");
-                self.shadow.compare(key.end.byte, "");
+                self.name_ends(key.end);
                 self.shadow.yaml.begin_sequence();
                 self.first = true;
                 self.stage = Stage::Turns;
@@ -275,7 +278,7 @@ impl Records<'_> {
                 self.remark(key.at, "", Before::Top("messages"));
                 self.listed.get_or_insert(0);
                 self.shadow.yaml.string("messages");
-                self.shadow.compare(key.end.byte, "");
+                self.name_ends(key.end);
                 self.shadow.yaml.begin_mapping();
                 self.first = true;
                 self.stage = Stage::Messages;
@@ -416,18 +419,6 @@ impl Records<'_> {
         !self.remark(at, if is_first { ":" } else { "" }, before) && is_first
     }
 
-    /// Notes how the file spells a record, where PyYAML would spell it in another way.
-    fn own_spelling(&mut self, record: &mut Record, gap: &str) {
-        let differs = self.shadow.compare(self.nodes.end.byte, gap);
-        if self.nodes.beyond_json {
-            // An alias means nothing without its anchor.
-            let found = Diagnostic::new(Code::YamlBeyondJson, Code::YamlBeyondJson.title());
-            self.cx.report(found.at(self.nodes.end));
-        } else if let Some(Some(own)) = differs.filter(|_| self.cx.options.spelling) {
-            record.node.set(Field::Raw, Json::string(&own));
-        }
-    }
-
     /// The messages of one turn begin.
     fn turn_messages(&mut self, key: Event) -> Result<()> {
         let What::Scalar(name, spelling, _) = &key.what else {
@@ -453,7 +444,7 @@ impl Records<'_> {
             self.cx.report(Diagnostic::new(Code::TurnKey, message).at(key.at));
         }
         self.listed = self.listed.max(Some(number));
-        self.shadow.compare(key.end.byte, "");
+        self.name_ends(key.end);
         self.first = true;
         let value = self.nodes.next(&mut self.events)?;
         let turn = Turn { number, begun: false, answered: false };

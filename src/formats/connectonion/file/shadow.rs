@@ -64,6 +64,12 @@ impl Read for Tee {
 const SLACK: usize = 256 << 10;
 
 impl Kept {
+    /// Whether this stands at a byte that was not taken.
+    fn is_at(&self, byte: u64, what: u8) -> bool {
+        let offset = byte.checked_sub(self.base).map(|offset| offset as usize + self.taken);
+        offset.and_then(|offset| self.bytes.get(offset)) == Some(&what)
+    }
+
     /// The text up to `end`, which is not kept any longer.
     fn take(&mut self, end: u64) -> Vec<u8> {
         let length = end.saturating_sub(self.base) as usize;
@@ -155,6 +161,13 @@ impl Shadow {
     /// Compares both texts up to `end`. Gives the file's own where they differ, without `gap`,
     /// with which it must begin; `Some(None)` if it does not.
     pub fn compare(&mut self, end: u64, gap: &str) -> Option<Option<String>> {
+        // A value that is not there ends where the colon of its name stands, which is none of a gap.
+        let colon = self.kept.borrow().is_at(end, b':');
+        self.compare_name(end + u64::from(colon), gap)
+    }
+
+    /// The same up to the end of a name: what stands behind it belongs to what follows.
+    pub fn compare_name(&mut self, end: u64, gap: &str) -> Option<Option<String>> {
         let mut source = self.kept.borrow_mut().take(end);
         if self.crlf() {
             source = unix(&source);

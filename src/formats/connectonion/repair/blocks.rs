@@ -4,11 +4,13 @@
 //! In that layout nothing inside of a block begins where a block begins: texts that go on over lines
 //! are indented further.
 
+use super::melted::apart;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::format::Cx;
 use crate::lines::{BOM, Lines};
 use crate::position::Position;
+use std::collections::VecDeque;
 use std::io::Read;
 use std::ops::Range;
 
@@ -66,6 +68,16 @@ impl Block {
             let bytes = self.bytes.get(from..to).filter(|bytes| !bytes.is_empty())?;
             Some((at.plus(from - start), bytes))
         })
+    }
+
+    /// Leaves what stands before a line, and gives what begins with it.
+    pub fn split_off(&mut self, start: usize) -> Self {
+        let first = self.places.partition_point(|(place, _)| *place < start);
+        let places = self.places.split_off(first);
+        let places = places.into_iter().map(|(place, at)| (place - start, at)).collect();
+        let bytes = self.bytes.split_off(start);
+        let terminated = std::mem::replace(&mut self.terminated, true);
+        Self { kind: self.kind.clone(), bytes, terminated, places }
     }
 
     fn add(&mut self, pieces: Vec<(Position, Vec<u8>)>, terminated: bool) {
@@ -202,6 +214,8 @@ pub struct Blocks {
     open: Option<Block>,
     /// What stood behind a lost line ending.
     rest: Option<Line>,
+    /// Turns that stood in one, from the second on.
+    melted: VecDeque<Block>,
 }
 
 impl Blocks {
@@ -218,6 +232,7 @@ impl Blocks {
             dashed: false,
             open: None,
             rest: None,
+            melted: VecDeque::new(),
         })
     }
 
@@ -227,20 +242,25 @@ impl Blocks {
     /// If the part cannot be read.
     pub fn next(&mut self) -> Result<Option<Piece>> {
         loop {
+            if let Some(block) = self.melted.pop_front() {
+                return Ok(Some(Piece::Block(block)));
+            }
             let found = match self.rest.take() {
                 Some(rest) => Some(Found::Line(rest)),
                 None => self.lines.next()?,
             };
             match found {
-                None => return Ok(self.open.take().map(Piece::Block)),
+                None => {
+                    let Some(block) = self.open.take() else { return Ok(None) };
+                    self.melted.extend(apart(block));
+                }
                 Some(Found::Aside(bytes, at, code)) => {
                     return Ok(Some(Piece::Aside(bytes, at, code)));
                 }
                 Some(Found::Line(line)) => {
                     let (line, terminated) = self.divided(line);
-                    if let Some(block) = self.add(line, terminated) {
-                        return Ok(Some(Piece::Block(block)));
-                    }
+                    let ended = self.add(line, terminated);
+                    self.melted.extend(ended.into_iter().flat_map(apart));
                 }
             }
         }
@@ -333,7 +353,7 @@ impl Blocks {
 }
 
 /// The name of a member that begins with this line, and what follows it.
-fn member(line: &str) -> Option<(&str, &str)> {
+pub fn member(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_once(':')?;
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let fits = !name.is_empty() && name.chars().all(plain);

@@ -192,7 +192,8 @@ fn begins_with_dash(bytes: &[u8]) -> bool {
 }
 
 /// Whether the line with which a turn began is lost.
-fn is_headless(kind: &Kind, bytes: &[u8]) -> bool {
+#[must_use]
+pub fn is_headless(kind: &Kind, bytes: &[u8]) -> bool {
     kind == &Kind::Turn && !begins_with_dash(bytes)
 }
 
@@ -216,17 +217,29 @@ pub fn opens_messages(key: &[u8]) -> bool {
 
 /// The line that turns or messages follow: what is in its block besides belongs to none of them.
 fn opening(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
-    let Kind::Top(name) = kind else { return None };
     let mut lines = bytes.split_inclusive(|b| *b == b'\n');
     let first = lines.next()?;
-    let opens = ["turns", "messages"].contains(&name.as_str());
-    if !opens || !is_bare(name, first) {
+    let remarks = lines.all(is_remark);
+    let (name, opens) = match kind {
+        Kind::Top(name) => {
+            (name, ["turns", "messages"].contains(&name.as_str()) && is_bare(name, first))
+        }
+        // The first message of a turn without its first line is no list, nor is it in one.
+        Kind::Key(name) => (name, opens_messages(first) && !remarks && !is_key_of_list(bytes)),
+        _ => return None,
+    };
+    if !opens {
         return None;
     }
-    let remarks = lines.clone().all(is_remark);
     let end = if remarks { bytes.len() } else { first.len() };
     let says = Json::checked(format!("{{\"{name}\":null}}").into());
     Some(Checked { kept: vec![Range { start: 0, end }], says: Some(says) })
+}
+
+/// Whether the key of a turn has a list, or nothing yet.
+fn is_key_of_list(bytes: &[u8]) -> bool {
+    let list = |value: &[u8]| value == b"null" || value.starts_with(b"[");
+    parse(bytes).is_some_and(|says| says.members().all(|(_, value)| list(value)))
 }
 
 /// At how many of the last elements of a torn list its end is looked for; each time all that stands

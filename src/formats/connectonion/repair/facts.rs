@@ -107,6 +107,8 @@ pub struct Facts {
     pub broken: u64,
     /// Whether the last block is not whole.
     pub torn: bool,
+    /// Whether a turn lacks nothing but the line that it began with.
+    pub headless: bool,
     /// Whether a member of the top stands twice.
     pub twice: bool,
     /// Whether nothing is to be done but what is asked for beyond repair.
@@ -139,6 +141,7 @@ impl Facts {
             removes: false,
             broken: 0,
             torn: false,
+            headless: false,
             twice: false,
             calm: false,
             opened: false,
@@ -170,10 +173,14 @@ impl Facts {
     /// Takes a block in.
     pub fn block(&mut self, kind: &Kind, bytes: &[u8], last: bool, checked: &Checked) {
         let whole = matches!(checked.kept.as_slice(), [one] if one.len() == bytes.len());
+        // All that is left of a turn may be there, but for the line that it began with.
+        let left: usize = checked.kept.iter().map(ExactSizeIterator::len).sum();
+        let all = left == bytes.len();
         self.damaged |= !whole;
-        self.removes |= !whole;
-        self.broken += u64::from(!whole && !last);
-        self.torn |= !whole && last;
+        self.headless |= all && !whole;
+        self.removes |= !all;
+        self.broken += u64::from(!all && !last);
+        self.torn |= !all && last;
         let Some(says) = &checked.says else {
             if kind == &Kind::Message {
                 self.lose();
@@ -195,7 +202,9 @@ impl Facts {
             Kind::Key(number) => {
                 let empty = !opens_messages(bytes);
                 self.talks.entry(section).or_default().turn();
-                self.keys.push(Key::new(section, number.parse().unwrap_or(0), empty));
+                let key = Key::new(section, number.parse().unwrap_or(0), empty);
+                // What it has and is none of its messages is what is left of one.
+                self.keys.push(Key { lost: !whole, ..key });
             }
             Kind::Message => {
                 self.indent = bytes.iter().take_while(|b| **b == b' ').count();

@@ -1,6 +1,7 @@
 //! What a run file consists of, line by line.
 
-use super::super::run::{CLOSE, MESSAGES, OPEN, member_of, parse};
+use super::super::run::{CLOSE, MESSAGES, OPEN, PROMPT, member_of, parse};
+use super::ahead::{Ahead, divided, joined};
 use super::blocks::{Clean, Found};
 use super::check::is_complete;
 use crate::diagnostic::Code;
@@ -35,30 +36,40 @@ enum Stage {
     Behind,
 }
 
-/// Shows all that a file consists of.
+/// Shows all that a file consists of, of which `ahead` tells how it ends.
 ///
 /// # Errors
 /// Those of `show`, and if the file cannot be read.
 pub fn each(
     source: Box<dyn Read>,
+    ahead: &Ahead,
     wish: &Wish,
     cx: &Cx<'_>,
     show: &mut dyn FnMut(Item) -> Result<()>,
 ) -> Result<()> {
     let mut lines = Clean::over(source, cx)?;
-    let mut stage = Stage::Header;
-    while let Some(found) = lines.next()? {
-        let (line, terminated) = match found {
-            Found::Line(line) => line,
-            Found::Aside(bytes, at, code) => {
+    let (mut stage, mut waiting) = (Stage::Header, None);
+    loop {
+        let line = match waiting.take().map_or_else(|| lines.next(), |line| Ok(Some(line)))? {
+            Some(Found::Line(line)) => line,
+            Some(Found::Aside(bytes, at, code)) => {
                 show(Item::Aside(bytes, at, code))?;
                 continue;
             }
+            None => return Ok(()),
         };
-        let at = line.first().map(|(at, _)| *at).unwrap_or_default();
-        let whole: Vec<u8> = line.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+        let at = line.0.first().map(|(at, _)| *at).unwrap_or_default();
+        let heads = matches!(stage, Stage::Header | Stage::Prompt);
+        let free = heads && ahead.may_begin(at.byte, stage == Stage::Prompt);
+        let ((line, ends), rest) = divided(line, free && stage == Stage::Prompt);
+        let terminated = ends || rest.is_some();
+        waiting = rest.map(Found::Line);
+        let whole = joined(&line);
         let text = String::from_utf8_lossy(&whole);
         let bare = text.trim_end_matches(['\r', '\n']);
+        if free && (bare == OPEN || holds_message(&line, wish)?) {
+            stage = Stage::Messages;
+        }
         let next = stage_of(bare, stage, terminated);
         stage = next.unwrap_or(stage);
         match (next, stage) {
@@ -79,7 +90,6 @@ pub fn each(
             }
         }
     }
-    Ok(())
 }
 
 /// Shows a line of the header, in UTF-8.
@@ -99,9 +109,6 @@ fn header(
     }
 }
 
-/// The line that the lines of a prompt follow.
-const PROMPT: &str = "system_prompt: |";
-
 /// Where a line leads; `None` for what only a stage can tell of.
 fn stage_of(line: &str, stage: Stage, terminated: bool) -> Option<Stage> {
     match line {
@@ -115,13 +122,23 @@ fn stage_of(line: &str, stage: Stage, terminated: bool) -> Option<Stage> {
     }
 }
 
+/// Whether a line holds a whole message.
+fn holds_message(line: &[(Position, Vec<u8>)], wish: &Wish) -> Result<bool> {
+    let mut found = false;
+    messages(line, wish, &mut |item| {
+        found |= matches!(item, Item::Message(..));
+        Ok(())
+    })?;
+    Ok(found)
+}
+
 /// Shows what a line among the messages holds.
 fn messages(
     line: &[(Position, Vec<u8>)],
     wish: &Wish,
     show: &mut dyn FnMut(Item) -> Result<()>,
 ) -> Result<()> {
-    let whole: Vec<u8> = line.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+    let whole = joined(line);
     let at = line.first().map(|(at, _)| *at).unwrap_or_default();
     let lossy = String::from_utf8_lossy(&whole);
     let bare = lossy.trim_ascii();

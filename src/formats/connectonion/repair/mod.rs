@@ -6,11 +6,13 @@
 //!
 //! Source: `logger.py` of releases 0.5.0 to 1.9.2, and what its loader was seen to do.
 
+mod ahead;
 mod blocks;
 mod calls;
 mod check;
 mod facts;
 mod items;
+mod melted;
 mod resume;
 mod run;
 mod spell;
@@ -74,6 +76,8 @@ struct State {
     reads: bool,
     /// Whether it has a line at its end that does not end, or a mark at its beginning.
     unfinished: bool,
+    /// What it reads otherwise than the software does: members that stand twice, odd messages.
+    strange: Vec<Diagnostic>,
     /// Whether a byte order mark stands at its beginning.
     marked: bool,
     /// The encoding that it is in, if that is another than UTF-8.
@@ -122,7 +126,14 @@ impl State {
         let unknown = cx.options.encoding.is_none() && (!reads || said(Code::GuessedEncoding));
         let foreign = if unknown { guessed(bench.parts().main()?)? } else { None };
         let alone = calls.left().filter(|_| reads);
-        Ok(Self { reads, unfinished, marked, foreign, records, messages, alone })
+        let mut strange = log.into_findings().diagnostics;
+        strange.retain(|found| matches!(found.code, Code::TwiceNamed | Code::OddMessage));
+        Ok(Self { reads, unfinished, strange, marked, foreign, records, messages, alone })
+    }
+
+    /// Whether a mapping has a member twice.
+    fn is_doubled(&self) -> bool {
+        self.strange.iter().any(|found| found.code == Code::TwiceNamed)
     }
 
     /// What the software reads of the file as it is.
@@ -168,6 +179,8 @@ fn as_it_is(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) -> R
     if let (Some(at), true) = (state.alone, wish.resumable) {
         say(Code::CallsLeft, at, cx);
     }
+    // That it stays does not mean that it is right.
+    state.strange.iter().for_each(|found| cx.report(found.clone()));
     if state.unfinished { finish(bench, state, cx) } else { healthy(bench, state) }
 }
 

@@ -1,6 +1,7 @@
 //! Run files, line by line: a header line and a message are whole or go.
 
 use super::super::run::{CLOSE, INDENT, MESSAGES, OPEN, is_known};
+use super::ahead::Ahead;
 use super::items::{Item, each};
 use super::resume::Resume;
 use super::{NOTES, State, as_it_is, is_told, say, say_aside, say_put};
@@ -22,8 +23,9 @@ pub fn repair(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) ->
     if state.reads && !wish.resumable {
         return as_it_is(bench, state, wish, cx);
     }
+    let ahead = Ahead::of(bench.parts().main()?, cx)?;
     let mut takes = Takes { resumable: wish.resumable, ..Takes::default() };
-    each(bench.parts().main()?, wish, cx, &mut |item| takes.item(&item))?;
+    each(bench.parts().main()?, &ahead, wish, cx, &mut |item| takes.item(&item))?;
     takes.decide();
     // A run in another layout has lines that say nothing here.
     if state.reads && !(takes.mends() && takes.are_all(state.messages)) {
@@ -36,7 +38,7 @@ pub fn repair(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) ->
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let mut dry = Writing::new(None, &takes, wish, &quiet)?;
-    each(bench.parts().main()?, wish, cx, &mut |item| dry.item(item))?;
+    each(bench.parts().main()?, &ahead, wish, cx, &mut |item| dry.item(item))?;
     let removes = dry.finish()?;
     if !is_told(&log) && !state.marked {
         return as_it_is(bench, state, wish, cx);
@@ -47,7 +49,7 @@ pub fn repair(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) ->
     if state.marked {
         writing.aside(BOM, Position { line: 1, ..Position::default() }, Code::MarkRemoved)?;
     }
-    each(source, wish, cx, &mut |item| writing.item(item))?;
+    each(source, &ahead, wish, cx, &mut |item| writing.item(item))?;
     writing.finish()?;
     let records = takes.messages() + 1;
     let of = |messages| Reach { entries: messages + 1, messages };
@@ -364,10 +366,15 @@ impl<'a> Writing<'a> {
         let fresh = once.is_some_and(|met| best && !std::mem::replace(met, true));
         let kept = best && (bare.is_empty() || fresh);
         if !kept {
-            return self.aside(line, at, Code::DuplicateRemoved);
+            let space = bare.trim().is_empty();
+            let code = if space { Code::StraySetAside } else { Code::DuplicateRemoved };
+            return self.aside(line, at, code);
         }
         if bare == MESSAGES {
             self.begin()?;
+            if !line.ends_with(b"\n") {
+                say(Code::GluedSplit, at, self.cx);
+            }
         }
         Ok(())
     }

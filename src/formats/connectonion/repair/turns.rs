@@ -42,11 +42,13 @@ pub fn repair(
     loop {
         let mut facts = look(bench, shape, foreign, wish, cx)?;
         // A layout that is not that of the real software reads well, though its blocks do not.
-        let odd = facts.broken > 0 || !(facts.torn || facts.twice || facts.removes);
+        let odd = facts.broken > 0
+            || (facts.headless && !state.is_doubled())
+            || !(facts.torn || facts.twice || facts.removes || facts.headless);
         // What is wrong may be nothing that can be taken out or put in.
         if (state.reads && odd) || !facts.damaged {
             let seen = shape.lists == Lists::Within || facts.messages == state.messages;
-            if !(facts.mends() && facts.broken == 0 && seen) {
+            if !(facts.mends() && facts.broken == 0 && !facts.headless && seen) {
                 return as_it_is(bench, state, wish, cx);
             }
             facts.leave();
@@ -413,6 +415,11 @@ impl<'a> Writing<'a> {
     fn behind_turn(&mut self, block: &Block) -> Result<()> {
         let place = self.turns;
         let Some(turn) = self.facts.turns.get(place) else { return Ok(()) };
+        if check::is_headless(&block.kind, &block.bytes) {
+            let what = format!("the beginning of turn {}", place + 1);
+            say_put(Code::MemberRestored, &what, self.cx);
+            self.notes.add(Code::MemberRestored, what);
+        }
         let list = turn.lacks.contains(&"messages").then(|| self.list(place));
         let list = list.map(|list| self.mended(&list).map_or(list, |mended| mended.list));
         self.turns += 1;

@@ -40,10 +40,14 @@ pub fn is_by_hand<R: Read>(lines: &mut Lines<R>) -> Result<bool> {
             return Ok(!line.terminated);
         }
     }
-    let Some(line) = lines.next()? else { return Ok(true) };
-    if line.bytes.trim_ascii_end() != OPEN.as_bytes() {
-        // Damage that hides the bracket leaves lines of messages behind it.
-        return Ok(!line.terminated || !line.bytes.trim_ascii().starts_with(b"["));
+    loop {
+        let Some(line) = lines.next()? else { return Ok(true) };
+        match line.bytes.trim_ascii() {
+            [] => {}
+            _ if line.bytes.trim_ascii_end() == OPEN.as_bytes() => break,
+            // Damage that hides the bracket leaves lines of messages behind it.
+            text => return Ok(!line.terminated || !text.starts_with(b"[")),
+        }
     }
     let Some(line) = lines.next()? else { return Ok(true) };
     let text = line.bytes.trim_ascii_end();
@@ -73,9 +77,20 @@ pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Re
     let chain = Chain::of(&record.node, Field::Updated, cx);
     let mut walk = Walk::open(parts, encoding, cx)?;
     let list = walk.find("messages")?;
+    let unnamed = list.is_none();
     let mut ready = VecDeque::new();
     ready.push_back(Located { value: record, at: Position { line: 1, ..Position::default() } });
-    Ok(Box::new(Records { walk, cx, chain, ready, list, items: false, records: 1, second }))
+    Ok(Box::new(Records {
+        walk,
+        cx,
+        chain,
+        ready,
+        list,
+        unnamed,
+        items: false,
+        records: 1,
+        second,
+    }))
 }
 
 /// The events of the document.
@@ -174,6 +189,8 @@ struct Records<'a> {
     ready: VecDeque<Located<Record>>,
     /// What `messages` holds, until it is looked at.
     list: Option<Event>,
+    /// Whether there is no such member, which is not told yet.
+    unnamed: bool,
     /// Whether items of a list follow.
     items: bool,
     records: u64,
@@ -197,6 +214,11 @@ impl Iterator for Records<'_> {
             let step = match self.list.take() {
                 Some(list) => self.begin(list),
                 None if self.items => self.item(),
+                None if std::mem::take(&mut self.unnamed) => {
+                    let found =
+                        Diagnostic::new(Code::CutShort, "no member has the name `messages`");
+                    Err(Error::damaged(found))
+                }
                 None => {
                     // No damage for repair, which would take the lines of this layout for none.
                     let second = self.second.take().map(Error::into_diagnostic);

@@ -56,6 +56,20 @@ pub fn is_edited(head: &str) -> bool {
     begins("messages") && known > 1 && !begins("turns") && !begins("name")
 }
 
+/// Whether the beginning of a file is that of a run whose line that names the messages is damaged:
+/// lines of a header as the real software spells them, and messages behind them. One line of a header
+/// would say too little, for files of other programs name a model and show messages, too.
+#[must_use]
+pub fn is_unnamed(head: &str) -> bool {
+    let known = |line: &&str| member_of(line).is_some_and(is_known);
+    head.lines().any(|line| line.starts_with(super::SAID))
+        && head.lines().next().is_some_and(|line| known(&line) || line == PROMPT)
+        && head.lines().filter(known).count() > 1
+}
+
+/// The line that the lines of a prompt follow.
+pub const PROMPT: &str = "system_prompt: |";
+
 /// What the scalars of a member are.
 #[must_use]
 pub fn scalars_of(key: &str) -> Scalars {
@@ -69,7 +83,7 @@ pub fn scalars_of(key: &str) -> Scalars {
 #[must_use]
 pub fn member_of(line: &str) -> Option<&str> {
     let (name, _) = line.split_once(": ")?;
-    (line != "system_prompt: |" && Header::default().line(line)).then_some(name)
+    (line != PROMPT && Header::default().line(line)).then_some(name)
 }
 
 /// Whether a member is one of those by which a run is known.
@@ -115,7 +129,7 @@ impl Header {
             self.prompt = None;
             self.node.set(Field::SystemPrompt, Json::string(&text));
         }
-        if ended == "system_prompt: |" {
+        if ended == PROMPT {
             self.prompt = Some(Vec::new());
             return true;
         }

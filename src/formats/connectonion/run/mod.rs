@@ -12,6 +12,7 @@
 //! | `tokens`, `cost`, `duration_ms` | `totals` |
 //! | any other line `key: value` | `extra` |
 //! | white space behind a line of the list, blank lines in it and behind it | `notice` of a comment |
+//! | a list that the file ends in | `notice` of a comment, `torn` |
 //! | a turn of the summary beside it, or an earlier run of one in its `history` | `turn` |
 //!
 //! Turns are `synthesized`, for the file does not hold them: they are not written back to a run.
@@ -27,7 +28,7 @@ use crate::json::{Fault, without_nan};
 use crate::record::Record;
 use bytes::Bytes;
 
-pub use header::{is_edited, is_known, is_run, member_of};
+pub use header::{PROMPT, is_edited, is_known, is_run, is_unnamed, member_of};
 pub use joined::{open, summary_of};
 pub use read::pieces;
 pub use write::open as open_writer;
@@ -37,8 +38,12 @@ pub const MESSAGES: &str = "messages: |";
 /// How the array of messages begins and ends.
 pub const OPEN: &str = "  [";
 pub const CLOSE: &str = "  ]";
+/// What a notice says of a list that was not closed: whoever writes it closes it, and says so.
+const TORN: &str = "torn";
 /// What stands before each message.
 pub const INDENT: &str = "    ";
+/// How the line of a message begins.
+const SAID: &str = "    {\"role\": ";
 
 /// Reads a message. Numbers that only Python's JSON knows are read as `null`; says whether there
 /// were any.

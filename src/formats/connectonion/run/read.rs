@@ -5,7 +5,7 @@ use super::super::chain::Chain;
 use super::super::{NAME, REMARK, message};
 use super::edited;
 use super::header::{self, Header};
-use super::{CLOSE, INDENT, MESSAGES, OPEN, parse};
+use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, parse};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader, no_header};
@@ -187,7 +187,7 @@ impl Records<'_> {
                 self.stage = Stage::Closed;
                 return Ok(self.gap(false, &space, at));
             }
-            Stage::Messages | Stage::Closed if bare.is_empty() => {
+            Stage::Before | Stage::Messages | Stage::Closed if bare.is_empty() => {
                 return Ok(self.gap(true, &space, at));
             }
             Stage::Messages => {
@@ -230,9 +230,12 @@ impl Records<'_> {
         let mut record = Record::new(Kind::Notice);
         record.node.set(Field::Subtype, Json::string(REMARK));
         record.node.set(Field::Data, Json::string(&gap));
-        if self.stage == Stage::Closed {
-            record.node.set(Field::Layout, Json::constant("\"behind\""));
-        }
+        let layout = match self.stage {
+            Stage::Before => Some("\"before\""),
+            Stage::Closed => Some("\"behind\""),
+            _ => None,
+        };
+        layout.into_iter().for_each(|it| record.node.set(Field::Layout, Json::constant(it)));
         (!gap.is_empty()).then_some(Located { value: record, at })
     }
 
@@ -289,10 +292,16 @@ impl Records<'_> {
         let closed = matches!(self.stage, Stage::Closed | Stage::Carried);
         self.stage = Stage::Done;
         // A line that was cut short has said so itself.
-        if !closed && !self.faulty {
-            let found = Diagnostic::new(Code::CutShort, "the list of messages is not closed");
-            let error = Error::damaged(found.at(self.lines.position()));
-            return self.cx.tolerate(error).map(|_| None);
+        if !closed {
+            let at = self.lines.position();
+            if !self.faulty {
+                let found = Diagnostic::new(Code::CutShort, "the list of messages is not closed");
+                self.cx.tolerate(Error::damaged(found.at(at)))?;
+            }
+            let mut torn = Record::new(Kind::Notice);
+            torn.node.set(Field::Subtype, Json::string(REMARK));
+            torn.node.set(Field::Layout, Json::string(TORN));
+            return Ok(Some(Located { value: torn, at }));
         }
         let Some(at) = self.unterminated.filter(|_| closed) else { return Ok(None) };
         let message = Code::NoFinalNewline.title();

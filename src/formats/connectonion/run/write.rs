@@ -1,7 +1,7 @@
 //! Writing a run as ConnectOnion does.
 
 use super::super::{NAME, REMARK, cannot_write, encoding_of, message, timed};
-use super::{CLOSE, INDENT, MESSAGES, OPEN, header, parse};
+use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, header, parse};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -29,6 +29,7 @@ pub fn open<'a>(
         cx,
         own: None,
         eol: "\n",
+        open: false,
         items: 0,
         prompt: None,
         held: Vec::new(),
@@ -59,6 +60,8 @@ struct Run<'a> {
     /// Whether the records come from a run; `None` before the session record.
     own: Option<bool>,
     eol: &'static str,
+    /// Whether the line that opens the list is written.
+    open: bool,
     items: u64,
     /// A system prompt that no message says yet.
     prompt: Option<Json>,
@@ -89,6 +92,7 @@ impl Writer for Run<'_> {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         }
         self.say_prompt();
+        self.open_list();
         self.out.append(&mut self.held);
         self.end_line();
         self.out.extend_from_slice(CLOSE.as_bytes());
@@ -145,13 +149,12 @@ impl Run<'_> {
         // A carriage return may stand in a prompt, so only `\n` ends a line.
         let lines = text.strip_suffix(b"\n").unwrap_or(&text).split(|b| *b == b'\n');
         let lines = lines.filter(|_| !text.is_empty());
-        let frame = [MESSAGES.as_bytes(), OPEN.as_bytes()];
-        let framed = usize::from(text.ends_with(FRAMED.as_bytes()));
-        for line in lines.chain(frame.into_iter().skip(framed)) {
+        let frame = (!text.ends_with(FRAMED.as_bytes())).then_some(MESSAGES.as_bytes());
+        for line in lines.chain(frame) {
             self.out.extend_from_slice(line);
             self.end_line();
         }
-        // What opens the list ends where its first item begins.
+        // It ends where the list begins, and what opens the list where its first item does.
         self.out.truncate(self.out.len() - self.eol.len());
         let created = node.json(Field::Updated).is_none();
         for field in node.fields() {
@@ -200,9 +203,12 @@ impl Run<'_> {
         let node = &record.node;
         // Remarks have no place here, and are nothing that is said.
         if let Some(space) = gap(node).filter(|_| record.kind == Kind::Notice && own) {
-            let behind = node.is(Field::Layout, "behind");
-            let held = if behind { &mut self.behind } else { &mut self.held };
-            return held.extend_from_slice(space.as_bytes());
+            return self.space(node, space.as_bytes());
+        }
+        self.open_list();
+        if record.kind == Kind::Notice && own && node.is(Field::Layout, TORN) {
+            let found = Diagnostic::new(Code::ListClosed, Code::ListClosed.title());
+            return self.cx.report(found.at(located.at));
         }
         if record.kind == Kind::Notice {
             return message::lost(record, self.cx.log);
@@ -237,6 +243,23 @@ impl Run<'_> {
         self.put(&[INDENT.as_bytes(), &text].concat());
     }
 
+    /// Opens the list, unless it is open.
+    fn open_list(&mut self) {
+        if !std::mem::replace(&mut self.open, true) {
+            self.end_line();
+            self.out.extend_from_slice(OPEN.as_bytes());
+        }
+    }
+
+    /// Takes white space to where its notice says that it stands.
+    fn space(&mut self, notice: &Node, space: &[u8]) {
+        match notice.text(Field::Layout).as_deref() {
+            Some("before") if !self.open => self.out.extend_from_slice(space),
+            Some("behind") => self.behind.extend_from_slice(space),
+            _ => self.held.extend_from_slice(space),
+        }
+    }
+
     /// Puts the system prompt first, where the messages do not have it themselves.
     fn say_prompt(&mut self) {
         if let Some(prompt) = self.prompt.take() {
@@ -254,6 +277,7 @@ impl Run<'_> {
         if self.items > 0 {
             self.out.push(b',');
         }
+        self.open_list();
         self.out.append(&mut self.held);
         self.items += 1;
         self.end_line();

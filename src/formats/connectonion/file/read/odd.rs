@@ -28,6 +28,35 @@ impl Records<'_> {
         }
     }
 
+    /// Notes how the file spells a record, where PyYAML would spell it in another way.
+    pub(super) fn own_spelling(&mut self, record: &mut Record, gap: &str) {
+        let differs = self.shadow.compare(self.nodes.end.byte, gap);
+        if self.nodes.beyond_json {
+            // An alias means nothing without its anchor.
+            let found = Diagnostic::new(Code::YamlBeyondJson, Code::YamlBeyondJson.title());
+            self.cx.report(found.at(self.nodes.end));
+            return;
+        }
+        match differs.filter(|_| self.cx.options.spelling) {
+            Some(Some(own)) => record.node.set(Field::Raw, Json::string(&own)),
+            Some(None) => self.say_relaid(self.nodes.end),
+            None => {}
+        }
+    }
+
+    /// Passes over the name of a list or mapping, for which records have no spelling.
+    pub(super) fn name_ends(&mut self, end: Position) {
+        if self.shadow.compare_name(end.byte, "").is_some() && self.cx.options.spelling {
+            self.say_relaid(end);
+        }
+    }
+
+    fn say_relaid(&mut self, at: Position) {
+        if !std::mem::replace(&mut self.relaid, true) {
+            self.cx.report(Diagnostic::new(Code::Relaid, Code::Relaid.title()).at(at));
+        }
+    }
+
     /// Keeps a value that has no place where it stands, or stops at it.
     pub(super) fn odd(
         &mut self,

@@ -1,6 +1,6 @@
 //! What is decided before anything is written: what is whole, and in what encoding.
 
-use super::super::super::file::Shape;
+use super::super::super::file::{Lists, Shape};
 use super::super::blocks::{Block, Blocks, Kind, Piece};
 use super::super::check::{Checked, check, is_bare, is_complete};
 use super::super::facts::Facts;
@@ -135,8 +135,10 @@ impl Plan<'_> {
         let (_, put) = writing.finish()?;
         let facts = self.facts;
         let before = if state.reads { state.messages } else { 0 };
-        let of = |messages| Reach { entries: facts.records, messages };
-        let messages = (facts.messages + put).saturating_sub(facts.talk().gone());
+        let of = |messages| Reach { entries: facts.records.max(before), messages };
+        // Messages in the lists of turns are not counted, and all stay that a reader finds there.
+        let seen = if facts.shape().lists == Lists::Within { before } else { 0 };
+        let messages = (facts.messages + put).saturating_sub(facts.talk().gone()).max(seen);
         let rescued = if state.reads { 0 } else { facts.records };
         Ok(Repaired { changed: true, records: facts.records, rescued, ..Repaired::default() }
             .reaching(Reach { entries: before, messages: before }, of(messages)))

@@ -1,0 +1,184 @@
+//! ConnectOnion's run files: what damage at the lines around the messages does to them.
+
+use crate::common::{from_canonical, parts, recognise, to_canonical};
+use crate::judge::{holds, repaired, set_aside};
+use copyist::diagnostic::{Code, Log};
+use copyist::format::{Cx, Options, Wish};
+use copyist::formats::connectonion::FORMAT;
+use copyist::memory::Buffer;
+
+/// A message that anything else may show, too.
+const SAID: &str = "    {\"role\": \"user\", \"content\": \"Go.\"}";
+/// Messages of the run, without their indentation.
+const MESSAGES: [&str; 3] = [
+    "{\"role\": \"system\", \"content\": \"You help.\"}",
+    "{\"role\": \"user\", \"content\": \"Why?\"}",
+    "{\"role\": \"assistant\", \"content\": \"So.\"}",
+];
+
+/// A run with this prompt, which ends its line.
+fn run(prompt: &str) -> String {
+    let said = MESSAGES.map(|message| format!("    {message}")).join(",\n");
+    format!(
+        "agent: \"a.py\"\nsystem_prompt: {prompt}\nmodel: \"m\"\ncwd: \"/\"\ntokens: 9\ncost: 0.1\nduration_ms: 5\ntimestamp: \"2026-11-21 20:16:02\"\nmessages: |\n  [\n{said}\n  ]\n"
+    )
+}
+
+/// The runs that are damaged: with a prompt of one line, and with one that shows messages.
+fn runs() -> [String; 2] {
+    [run("\"You help.\""), run(&format!("|\n  You see\n  [\n{SAID},\n{SAID}\n  ]\n  as so."))]
+}
+
+/// A line without its ending, and so on: what is done to a byte, or to some from it on.
+fn damages(source: &[u8], at: usize) -> Vec<(String, Vec<u8>)> {
+    let put = |gone: usize, new: &[u8]| {
+        let rest = source.get(at + gone..).unwrap_or_default();
+        [&source[..at], new, rest].concat()
+    };
+    let bytes: [&[u8]; 6] = [b"", b"X", b"\0", b"\xff", b"\n", b" "];
+    let other = bytes.map(|new| (format!("{} for 1", new.escape_ascii()), put(1, new)));
+    let more = [b"X", b"\n"].map(|new| (format!("{} for 0", new.escape_ascii()), put(0, new)));
+    let cut = (2..=40).map(|gone| (format!("{gone} cut"), put(gone, b"")));
+    other.into_iter().chain(more).chain(cut).collect()
+}
+
+#[test]
+fn damage_around_the_line_that_names_the_messages_costs_no_message() {
+    for source in runs() {
+        let named = source.find("\nmessages: |").expect("messages") + 1;
+        for at in named - 60..named + 24 {
+            for (what, damaged) in damages(source.as_bytes(), at) {
+                let shown = || format!("{what} at {at}:\n{}", String::from_utf8_lossy(&damaged));
+                let (format, version) =
+                    recognise(&damaged).unwrap_or_else(|| panic!("{}", shown()));
+                assert_eq!(format.at(version), "connectonion@3", "{}", shown());
+                let name = format!("run.yaml {}", shown());
+                let done = holds(&FORMAT, &damaged, &Wish::default(), &name).expect("a run");
+                let out = String::from_utf8_lossy(&done.out);
+                let list =
+                    out.rsplit_once(['[', '|']).unwrap_or_else(|| panic!("{}{out}", shown())).1;
+                let whole =
+                    |message: &&&str| memchr::memmem::find(&damaged, message.as_bytes()).is_some();
+                let whole: Vec<_> = MESSAGES.iter().filter(whole).collect();
+                assert!(
+                    whole.len() > 1 && done.report.messages >= whole.len() as u64,
+                    "{}",
+                    shown()
+                );
+                for message in whole {
+                    assert!(list.contains(message), "{}\n{out}", shown());
+                }
+                let told = done.findings.counts.keys().any(|code| code.is_fix());
+                assert_eq!(told, done.out != damaged, "{}\n{out}", shown());
+            }
+        }
+    }
+}
+
+#[test]
+fn messages_that_a_prompt_shows_stay_in_it() {
+    let [_, source] = runs();
+    let (prompt, _) = source.split_once("model:").expect("a prompt");
+    // A file that ends with the bracket that closes a list, and white space, looks whole.
+    let closed = prompt.find("  ]").expect("a list") + 3;
+    let cuts = prompt.find("  [").expect("a list")..prompt.len();
+    for cut in cuts.filter(|cut| !(closed..=closed + 3).contains(cut)) {
+        let done = repaired(&FORMAT, &source.as_bytes()[..cut], &Wish::default()).expect("a run");
+        assert_eq!(done.report.messages, 0, "{cut}: {}", String::from_utf8_lossy(&done.out));
+    }
+    // What names the messages stands behind a line that is torn in the prompt.
+    let torn = source.replacen("system_prompt: |", "system_prompt |", 1);
+    let done = repaired(&FORMAT, torn.as_bytes(), &Wish::default()).expect("a run");
+    let out = String::from_utf8_lossy(&done.out);
+    assert!(!out.contains(SAID) && MESSAGES.iter().all(|message| out.contains(message)), "{out}");
+}
+
+#[test]
+fn a_lost_line_ending_around_the_list_comes_back_and_is_told() {
+    let [source, _] = runs();
+    for (before, behind) in [("|\n  [", "|  ["), ("\nmessages", "messages")] {
+        let done =
+            repaired(&FORMAT, source.replacen(before, behind, 1).as_bytes(), &Wish::default());
+        let done = done.expect("a run");
+        assert_eq!(String::from_utf8_lossy(&done.out), source);
+        assert!(done.aside.is_empty() && done.report.fixes == 1, "{:?}", done.findings);
+    }
+}
+
+#[test]
+fn a_byte_that_is_no_text_in_the_line_that_names_the_messages_is_set_aside() {
+    let [source, _] = runs();
+    let (before, behind) = source.split_once("messages: |\n").expect("messages");
+    for line in [&b"mess\xffages: |\n"[..], b"messages: \xff|\n", b"\xff\xfe\xfd\n"] {
+        let damaged = [before.as_bytes(), line, behind.as_bytes()].concat();
+        let done = repaired(&FORMAT, &damaged, &Wish::default()).expect("a run");
+        assert_eq!(String::from_utf8_lossy(&done.out), source);
+        assert_eq!(set_aside(&done.aside)[0].bytes, line);
+        assert_eq!(done.findings.counts.get(&Code::ListClosed), Some(&1));
+    }
+}
+
+#[test]
+fn a_blank_line_before_the_list_is_read_and_comes_back() {
+    for source in runs() {
+        for blank in ["\n", "  \n", "\n\n \t\n", "\r\n"] {
+            let source = source.replacen("messages: |\n", &format!("messages: |\n{blank}"), 1);
+            for source in [source.clone(), source.replace('\n', "\r\n")] {
+                let options = Options::default();
+                let stream = to_canonical(source.as_bytes(), &options);
+                let back = from_canonical(&stream, "connectonion@3", &options);
+                assert_eq!(String::from_utf8_lossy(&back), source);
+                let done = repaired(&FORMAT, source.as_bytes(), &Wish::default()).expect("a run");
+                assert_eq!(String::from_utf8_lossy(&done.out), source);
+                assert_eq!((done.report.changed, done.report.messages), (false, 3));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_comment_before_the_list_is_set_aside_and_told() {
+    for source in runs() {
+        for comment in ["# mine\n", "  # mine\n", "      # mine\n"] {
+            let damaged = source.replacen("messages: |\n", &format!("messages: |\n{comment}"), 1);
+            let name = format!("run.yaml {comment}");
+            let done = holds(&FORMAT, damaged.as_bytes(), &Wish::default(), &name).expect("a run");
+            assert_eq!(String::from_utf8_lossy(&done.out), source);
+            assert_eq!(set_aside(&done.aside)[0].bytes, comment.as_bytes());
+        }
+    }
+}
+
+#[test]
+fn a_version_that_is_named_says_what_a_file_is_that_does_not_tell() {
+    let [source, _] = runs();
+    let (_, list) = source.split_once("messages: |\n").expect("messages");
+    let damaged = format!("\u{fffd}\n{list}");
+    assert!(recognise(damaged.as_bytes()).is_none());
+    let options = Options { version: Some(3), ..Options::default() };
+    let (log, mut out) = (Log::default(), Buffer::default());
+    let cx = Cx { options: &options, log: &log };
+    let mut parts = parts(damaged.as_bytes());
+    copyist::repair::run(&FORMAT, &mut parts, &mut out, &Wish::default(), &cx).expect("a run");
+    let out = out.part("").expect("a run");
+    assert_eq!(String::from_utf8_lossy(&out).split_once("messages: |\n").expect("a list").1, list);
+}
+
+#[test]
+fn white_space_that_is_set_aside_is_no_duplicate() {
+    let [source, _] = runs();
+    let cut = source.find(MESSAGES[2]).expect("a message") - 2;
+    let done = holds(&FORMAT, &source.as_bytes()[..cut], &Wish::default(), "run.yaml cut");
+    let done = done.expect("a run");
+    assert_eq!(done.findings.counts.get(&Code::StraySetAside), Some(&1), "{:?}", done.findings);
+    assert!(!done.findings.counts.contains_key(&Code::DuplicateRemoved), "{:?}", done.findings);
+}
+
+#[test]
+fn a_message_that_damage_left_without_a_role_stays_and_is_told() {
+    let [source, _] = runs();
+    let damaged = source.replacen("\"role\": \"user\"", "\"rXle\": \"user\"", 1);
+    let done = repaired(&FORMAT, damaged.as_bytes(), &Wish::default()).expect("a run");
+    assert_eq!(String::from_utf8_lossy(&done.out), damaged);
+    assert_eq!(done.findings.counts.get(&Code::OddMessage), Some(&1), "{:?}", done.findings);
+}
