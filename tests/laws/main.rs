@@ -408,8 +408,10 @@ proptest! {
 
     #[test]
     fn whatever_the_model_holds_the_stream_gives_back(
-        records in proptest::collection::vec(record(), 1..6)
+        mut records in proptest::collection::vec(record(), 1..6)
     ) {
+        // The session's record comes first.
+        records.insert(0, Record::new(Kind::Session));
         let (options, log) = (Options::default(), Log::default());
         let cx = Cx { options: &options, log: &log };
         let mut buffer = Buffer::default();

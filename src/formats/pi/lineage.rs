@@ -11,8 +11,8 @@ use crate::json::{Json, text};
 #[derive(Clone, Debug)]
 pub struct Lineage {
     maker: Maker,
-    /// Record numbers of the headers after the first.
-    further_headers: Vec<u64>,
+    /// Record numbers of what is no entry: headers after the first, and `others`.
+    passed: Vec<u64>,
     /// Record numbers of what is no object and gets no identifier.
     others: Vec<u64>,
     /// Records so far, the header included.
@@ -61,7 +61,7 @@ impl Lineage {
         let session = text::decode(session).unwrap_or_default();
         Self {
             maker: Maker::new(cx.options.ids, session.as_bytes()),
-            further_headers: Vec::new(),
+            passed: Vec::new(),
             others: Vec::new(),
             records: 1,
             entries: 0,
@@ -84,17 +84,18 @@ impl Lineage {
     /// How many headers there were after the first.
     #[must_use]
     pub fn headers(&self) -> usize {
-        self.further_headers.len()
+        self.passed.len() - self.others.len()
     }
 
     /// Counts a further header.
     pub fn header(&mut self) {
-        self.further_headers.push(self.records);
+        self.passed.push(self.records);
         self.records += 1;
     }
 
     /// Counts a record that is no object and can have no identifier.
     pub fn other(&mut self) {
+        self.passed.push(self.records);
         self.others.push(self.records);
         self.records += 1;
     }
@@ -122,9 +123,8 @@ impl Lineage {
             return Kept::Nowhere;
         }
         // Version 1 went on from the index to the end, past what is no entry.
-        let at = (index.max(1)..own).find(|number| !self.is_passed(*number)).unwrap_or(own);
-        let before = |list: &[u64]| list.partition_point(|number| *number < at) as u64;
-        let passed = before(&self.further_headers) + before(&self.others);
+        let at = self.entry_behind(index.max(1)).min(own);
+        let passed = self.passed.partition_point(|number| *number < at) as u64;
         let id = self.maker.id(at - passed);
         if index == 0 {
             Kept::Header(id, at)
@@ -137,10 +137,21 @@ impl Lineage {
         }
     }
 
-    /// Whether the record of this number is no entry.
-    fn is_passed(&self, number: u64) -> bool {
-        let among = |list: &[u64]| list.binary_search(&number).is_ok();
-        among(&self.further_headers) || among(&self.others)
+    /// The number of the first entry at a number or behind it. A file may have any number of headers
+    /// in a row, and of compactions that name the first of them.
+    fn entry_behind(&self, number: u64) -> u64 {
+        let first = self.passed.partition_point(|passed| *passed < number);
+        let rest = self.passed.get(first..).unwrap_or_default();
+        let (mut low, mut high) = (0, rest.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if rest.get(middle) == Some(&(number + middle as u64)) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        number + low as u64
     }
 }
 
