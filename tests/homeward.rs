@@ -999,3 +999,26 @@ fn what_pi_forks_is_a_session_of_its_own_in_codelia() {
     assert_eq!(holding(&back, "x.harbour.note").len(), 1);
     assert_eq!(dir.exit(&["validate", &back.display().to_string()]).0, 0);
 }
+
+#[test]
+fn the_parent_of_an_old_session_is_named_as_it_was() {
+    for key in ["branchedFrom", "parentSession"] {
+        let dir = Dir::new();
+        let text = String::from_utf8(own("pi/v1/feature-work")).expect("UTF-8");
+        let head = text.lines().next().expect("a header");
+        let named = format!("{},\"{key}\":\"/old/one.jsonl\"}}", &head[..head.len() - 1]);
+        let text = text.replacen(head, &named, 1);
+        dir.write("in.jsonl", text.as_bytes());
+        for version in ["pi@2", "pi@3"] {
+            let (away, back) = (format!("{version}.jsonl"), format!("{version}.back.jsonl"));
+            assert_eq!(dir.exit(&["convert", "-t", version, "-o", &away, "in.jsonl"]).0, 0);
+            let (code, said) = dir.exit(&["convert", "-t", "pi@1", "-o", &back, &away]);
+            assert_eq!(code, 0, "{said}");
+            assert_eq!(
+                fs::read_to_string(dir.path(&back)).expect("UTF-8"),
+                text,
+                "{key} {version}"
+            );
+        }
+    }
+}
