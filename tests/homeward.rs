@@ -1001,6 +1001,76 @@ fn what_pi_forks_is_a_session_of_its_own_in_codelia() {
 }
 
 #[test]
+fn a_call_comes_home_in_the_form_that_home_has() {
+    // A text is put before a call; then in the place of an answer comes one with a call.
+    let dir = Dir::new();
+    dir.copy("agent-orchestrator/v2/orchard", "orchard.jsonl");
+    let go = ["convert", "-t", "connectonion@3", "-o", "away", "orchard.jsonl"];
+    assert_eq!(dir.exit(&go).0, 0);
+    let old = "{\"role\": \"assistant\", \"tool_calls\": [{\"id\": \"toolu_02\"";
+    edit(&dir, old, &old.replace("\"tool_calls\"", "\"content\": \"Now then.\", \"tool_calls\""));
+    let (code, said) =
+        dir.exit(&["convert", "-t", "agent-orchestrator@2", "--out-dir", "b", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let back = holding(&dir.path("b"), "user_message").remove(0);
+    let back = fs::read_to_string(back).expect("UTF-8");
+    let line = back.lines().find(|line| line.contains("Now then.")).expect("the answer");
+    let input = "\"input\": {\"description\": \"count pears\", \"prompt\": \"Count the pears.\"";
+    assert!(line.contains(input), "{line}");
+
+    let dir = codelia_home();
+    let (code, said) = dir.exit(&["convert", "-t", "pi@3", "--out-dir", "pi", "home"]);
+    assert_eq!(code, 0, "{said}");
+    let file = files(&dir.path("pi")).remove(0);
+    let text = fs::read_to_string(&file).expect("UTF-8");
+    let last = text.lines().rfind(|l| l.contains("\"role\":\"assistant\"")).expect("an answer");
+    let mut new: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    new["message"]["content"] = serde_json::json!([{"type": "text", "text": "Let me see."},
+        {"type": "toolCall", "id": "c9", "name": "shell", "arguments": {"command": "ls"}}]);
+    fs::write(dir.path("away"), text.replace(last, &new.to_string())).expect("a file");
+    let result = r#"{"role":"toolResult","toolCallId":"c9","toolName":"shell","content":[{"type":"text","text":"out"}],"isError":false,"timestamp":1803859200000}"#;
+    let more = entries(&dir, &[result, ANSWER]);
+    append(&dir, &more);
+    let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let call =
+        r#""id":"c9","type":"function","function":{"name":"shell","arguments":"{\"command\""#;
+    assert!(!holding(&dir.path("back"), call).is_empty());
+    assert_eq!(dir.exit(&["validate", &dir.path("back").display().to_string()]).0, 0);
+}
+
+#[test]
+fn a_turn_that_was_said_anew_comes_home_in_its_order() {
+    let dir = Dir::new();
+    dir.copy("pi/v1/feature-work", "in.jsonl");
+    let go = ["convert", "-t", "agent-orchestrator@2", "--out-dir", "away", "in.jsonl"];
+    assert_eq!(dir.exit(&go).0, 0);
+    let file = dir.path("away").join("in.jsonl");
+    let text = fs::read_to_string(&file).expect("UTF-8");
+    let lines: Vec<_> = text.split_inclusive('\n').collect();
+    let asked = lines.iter().rposition(|line| line.contains("user_message")).expect("a question");
+    let carried = lines[asked..].iter().filter(|line| line.contains("\"type\": \"copyist\""));
+    let answer = |block: &str| {
+        format!("{{\"content\": [{block}], \"model\": \"m\", \"parent_tool_use_id\": null}}\n")
+    };
+    let new = [
+        "{\"type\": \"user_message\", \"content\": \"Otherwise.\", \"timestamp\": \"2027-03-01T00:00:00.000000Z\"}\n".to_owned(),
+        answer("{\"text\": \"Let me see.\"}"),
+        answer("{\"id\": \"c9\", \"name\": \"Bash\", \"input\": {\"command\": \"ls\"}}"),
+        answer("{\"tool_use_id\": \"c9\", \"content\": \"out\", \"is_error\": false}").replace("\"model\": \"m\", ", ""),
+        answer("{\"text\": \"Done.\"}"),
+    ];
+    let kept: String = lines[..asked].iter().chain(carried).copied().collect();
+    fs::write(&file, kept + &new.concat()).expect("a file");
+    let (code, said) =
+        dir.exit(&["convert", "-t", "pi@1", "-o", "back.jsonl", "away/in.jsonl", "--whole"]);
+    assert_eq!(code, 0, "{said}");
+    let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
+    assert!(back.lines().any(|l| l.contains("Let me see.") || l.contains("\"c9\"")), "{back}");
+    assert_eq!(dir.exit(&["validate", "back.jsonl"]).0, 0);
+}
+
+#[test]
 fn the_parent_of_an_old_session_is_named_as_it_was() {
     for key in ["branchedFrom", "parentSession"] {
         let dir = Dir::new();

@@ -7,9 +7,10 @@ use crate::error::Result;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value};
 use crate::residue::align::Tag;
+use crate::residue::blocks;
 use crate::residue::fates::Fate;
 use crate::residue::fill::{fill, fill_rest, members};
-use crate::residue::home::{at_home, mend};
+use crate::residue::home::{at_home, call_of, mend, whole};
 use crate::residue::pack::refused;
 use crate::residue::said::{Agreed, Answer, agree, edits, respelled};
 use crate::residue::share::{self, Part};
@@ -122,8 +123,13 @@ impl Back<'_> {
         for field in [Field::Usage, Field::Raw, Field::RawBytes] {
             source.node.take(field);
         }
+        // What the file has just so may be of another place, and in the form that it has there.
+        let file: Vec<_> =
+            bases.iter().flat_map(|base| blocks::of(base.node.get(Field::Content))).collect();
+        let mut held = blocks::of(source.node.get(Field::Content));
+        held.retain(|block| !file.contains(block));
         let says = self.agree(&mut source, &bases, last);
-        self.mend(&mut source, says || !whole);
+        self.mend(&mut source, Some(held.as_slice()).filter(|_| says || !whole));
         self.answer = Answer::of(item, &bases);
         self.homeless(item, base, &source, last);
         self.edited(&source, last, &edits);
@@ -189,14 +195,16 @@ impl Back<'_> {
     }
 
     /// Sees to it that the source's software finds in an edited message what it looks for.
-    fn mend(&self, source: &mut Record, says: bool) {
+    /// `held` is what it said before, if that is not what it says now.
+    fn mend(&self, source: &mut Record, held: Option<&[Node]>) {
         if !self.retold.tells(source) {
             source.node.take(Field::Synthesized);
         }
         let home = self.home.filter(|_| source.kind == Kind::Message);
-        if let [made] = home.map(|home| at_home(home, None, source)).unwrap_or_default().as_slice()
-        {
-            mend(source, made, says);
+        let call = call_of(&source.node, &self.called);
+        let made = home.map(|home| at_home(home, call, source)).unwrap_or_default();
+        if let Some(made) = whole(made) {
+            mend(source, &made, held);
         }
     }
 
