@@ -1071,6 +1071,36 @@ fn a_turn_that_was_said_anew_comes_home_in_its_order() {
 }
 
 #[test]
+fn a_result_that_is_said_to_have_failed_abroad_failed_at_home() {
+    let dir = codelia_home();
+    assert_eq!(dir.exit(&["convert", "-t", "pi@3", "--out-dir", "pi", "home"]).0, 0);
+    fs::copy(files(&dir.path("pi")).remove(0), dir.path("away")).expect("a file");
+    edit(&dir, "\"isError\":false", "\"isError\":true");
+    let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let failed = |folder: &str| {
+        let texts = files(&dir.path(folder)).into_iter().map(|file| read(&file));
+        let all: Vec<u8> = texts.flatten().collect();
+        memchr::memmem::find_iter(&all, "\"is_error\":true").count()
+    };
+    // In the state, and where the tool's output stands.
+    assert!(failed("back") > failed("home") + 1);
+
+    let dir = Dir::new();
+    dir.copy("agent-orchestrator/v2/orchard", "orchard.jsonl");
+    let go = ["convert", "-t", "pi@3", "-o", "away", "orchard.jsonl"];
+    assert_eq!(dir.exit(&go).0, 0);
+    edit(&dir, "\"isError\":false", "\"isError\":true");
+    let (code, said) =
+        dir.exit(&["convert", "-t", "agent-orchestrator@2", "--out-dir", "b", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let back = holding(&dir.path("b"), "user_message").remove(0);
+    let back = fs::read_to_string(back).expect("UTF-8");
+    let line = back.lines().find(|line| line.contains("None found.")).expect("a result");
+    assert!(line.contains("\"is_error\": true"), "{line}");
+}
+
+#[test]
 fn the_parent_of_an_old_session_is_named_as_it_was() {
     for key in ["branchedFrom", "parentSession"] {
         let dir = Dir::new();

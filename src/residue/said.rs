@@ -31,13 +31,15 @@ pub fn agree(source: &mut Record, bases: &[Record]) -> Agreed {
     let file: Vec<_> = told.flat_map(|base| blocks::of(base.node.get(Field::Content))).collect();
     let own = blocks::of(source.node.get(Field::Content));
     if said(&own) == said(&file) {
+        fail(source, &file);
         return agreed;
     }
     agreed.differed = true;
     let met = blocks::met(&own, &file);
     agreed.unsigned = met.unsigned;
-    let content = if said(&met.blocks) == said(&file) { met.blocks } else { file };
+    let content = if said(&met.blocks) == said(&file) { met.blocks } else { file.clone() };
     source.node.set(Field::Content, content);
+    fail(source, &file);
     // Words that are not in the shape of a command have no way back into one.
     agreed.command = source.node.take(Field::Bash);
     if agreed.command.is_some() {
@@ -45,6 +47,20 @@ pub fn agree(source: &mut Record, bases: &[Record]) -> Agreed {
         role.into_iter().for_each(|role| source.node.set(Field::Role, role));
     }
     agreed
+}
+
+/// Marks results as failed, or not, as the file's are: what did not fail is not marked everywhere, so
+/// there may be no mark to refer to. Where the file has none its format may have no place for it.
+fn fail(source: &mut Record, file: &[Node]) {
+    let Some(Value::Nodes(blocks)) = source.node.get_mut(Field::Content) else { return };
+    for block in blocks {
+        let Some(call) = block.json(Field::Call) else { continue };
+        let now = file.iter().find(|now| now.json(Field::Call) == Some(call));
+        let mark = now.and_then(|now| now.json(Field::IsError)).filter(|mark| !mark.is_null());
+        let differs =
+            now.is_some_and(|now| now.is_true(Field::IsError) != block.is_true(Field::IsError));
+        mark.filter(|_| differs).into_iter().for_each(|m| block.set(Field::IsError, m.clone()));
+    }
 }
 
 /// What blocks say in any format.
