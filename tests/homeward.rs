@@ -1101,6 +1101,26 @@ fn a_result_that_is_said_to_have_failed_abroad_failed_at_home() {
 }
 
 #[test]
+fn a_thought_that_was_edited_loses_the_signature_that_nobody_saw() {
+    let dir = Dir::new();
+    dir.copy("agent-orchestrator/v2/orchard", "orchard.jsonl");
+    let go = ["convert", "-t", "codelia@1", "--out-dir", "away", "orchard.jsonl"];
+    assert_eq!(dir.exit(&go).0, 0);
+    for (file, text) in files(&dir.path("away")).into_iter().map(|f| (f.clone(), read(&f))) {
+        let text = String::from_utf8(text).expect("UTF-8");
+        assert!(!text.contains("c2lnbmVk"), "{text}");
+        fs::write(file, text.replace("is in trees.csv.", "is in a book.")).expect("a file");
+    }
+    let (code, said) =
+        dir.exit(&["convert", "-t", "agent-orchestrator@2", "--out-dir", "back", "away"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("a signature signs words that were edited"), "{said}");
+    let back = holding(&dir.path("back"), "is in a book.").remove(0);
+    let back = String::from_utf8(read(&back)).expect("UTF-8");
+    assert!(!back.contains("c2lnbmVk"), "{back}");
+}
+
+#[test]
 fn the_parent_of_an_old_session_is_named_as_it_was() {
     for key in ["branchedFrom", "parentSession"] {
         let dir = Dir::new();

@@ -14,6 +14,7 @@ use crate::residue::home::{at_home, call_of, mend, whole};
 use crate::residue::pack::refused;
 use crate::residue::said::{Agreed, Answer, agree, edits, respelled};
 use crate::residue::share::{self, Part};
+use crate::residue::signed;
 use crate::residue::words::heard;
 use crate::times;
 
@@ -128,7 +129,7 @@ impl Back<'_> {
             bases.iter().flat_map(|base| blocks::of(base.node.get(Field::Content))).collect();
         let mut held = blocks::of(source.node.get(Field::Content));
         held.retain(|block| !file.contains(block));
-        let says = self.agree(&mut source, &bases, last);
+        let says = self.agree(&mut source, &bases, (item, last));
         self.mend(&mut source, Some(held.as_slice()).filter(|_| says || !whole));
         self.answer = Answer::of(item, &bases);
         self.homeless(item, base, &source, last);
@@ -138,11 +139,13 @@ impl Back<'_> {
     }
 
     /// Sees to it that a record says what the file's records say; whether it did not, and what went.
-    fn agree(&self, source: &mut Record, bases: &[Record], number: u32) -> bool {
+    fn agree(&self, source: &mut Record, bases: &[Record], (item, number): (&Json, u32)) -> bool {
         if self.home.is_some_and(|home| heard(source, bases, home)) {
             return false;
         }
+        let hidden = signed::unsigned(item, source);
         let Agreed { differed, unsigned, command } = agree(source, bases);
+        let unsigned = unsigned + hidden;
         (0..unsigned).for_each(|_| self.drop("message.content.*.signature"));
         if unsigned > 0 {
             let message = "a signature signs words that were edited, and is left out";
