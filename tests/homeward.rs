@@ -1142,3 +1142,21 @@ fn the_parent_of_an_old_session_is_named_as_it_was() {
         }
     }
 }
+
+#[test]
+fn what_is_set_of_a_run_that_home_does_not_know_is_told() {
+    let dir = Dir::new();
+    dir.copy("connectonion/v2/harbour", "in.yaml");
+    assert_eq!(dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "away", "in.yaml"]).0, 0);
+    let mut run = holding(&dir.path("away"), "Write the notice").into_iter();
+    let run = run.rfind(|file| read(file).starts_with(b"{\"type\":\"header\"")).expect("a run");
+    let text = fs::read_to_string(&run).expect("UTF-8");
+    let head = text.lines().next().expect("a header");
+    let set =
+        format!("{},\"model\":{{\"provider\":\"p\",\"name\":\"m\"}}}}", &head[..head.len() - 1]);
+    assert!(!head.contains("\"model\""), "{head}");
+    fs::write(&run, text.replacen(head, &set, 1)).expect("a file");
+    let (code, said) = dir.exit(&["convert", "-t", "connectonion@2", "--out-dir", "back", "away"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("CY0601") && said.contains("`model` of the run has no place"), "{said}");
+}

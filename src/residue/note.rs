@@ -270,7 +270,7 @@ pub fn is_set(kind: Kind, field: Field) -> bool {
 }
 
 /// What no person edits in a file, or what is compared in another way.
-const NOT_EDITED: &[Field] = &[
+pub const NOT_EDITED: &[Field] = &[
     Field::Content,
     Field::Id,
     Field::IdMade,

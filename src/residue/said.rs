@@ -4,7 +4,7 @@ use super::align::shown_blocks;
 use super::blocks;
 use super::fates::named;
 use super::fill::members;
-use super::note::is_set;
+use super::note::{NOT_EDITED, is_set};
 use super::print;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};
@@ -188,4 +188,15 @@ pub fn edits(item: &Json, now: &Record, source: Option<&Node>) -> Vec<Field> {
         |field: &Field| !known.contains(field) && source.is_some_and(|s| s.get(*field).is_none());
     edits.extend(node.fields().filter(|field| is_set(now.kind, *field) && is_new(field)));
     edits
+}
+
+/// The fields that a record of the target's own has now and had not.
+pub fn unknown(item: &Json, now: &Record) -> Vec<Field> {
+    let was = item.member("was");
+    let was: Vec<_> = was.iter().flat_map(members).filter_map(|(name, _)| name.text()).collect();
+    let is_new = |field: &Field| {
+        let apart = *field == Field::Extra || NOT_EDITED.contains(field);
+        !apart && !was.iter().any(|name| **name == *field.name())
+    };
+    now.node.fields().filter(is_new).collect()
 }

@@ -12,7 +12,7 @@ use crate::residue::fates::Fate;
 use crate::residue::fill::{fill, fill_rest, members};
 use crate::residue::home::{at_home, call_of, mend, whole};
 use crate::residue::pack::refused;
-use crate::residue::said::{Agreed, Answer, agree, edits, respelled};
+use crate::residue::said::{Agreed, Answer, agree, edits, respelled, unknown};
 use crate::residue::share::{self, Part};
 use crate::residue::signed;
 use crate::residue::words::heard;
@@ -37,6 +37,7 @@ impl Back<'_> {
         if now.kind != Kind::Snapshot && !edits.contains(&Field::Extra) {
             self.homeless(item, &now, &Record::new(now.kind), number);
         }
+        self.unplaced(item, &now, number);
         if edits.is_empty() {
             return Ok(());
         }
@@ -58,6 +59,19 @@ impl Back<'_> {
         }
         self.changed = true;
         Ok(())
+    }
+
+    /// Says what a person set of a run or its outcome that the target computed without.
+    fn unplaced(&self, item: &Json, now: &Record, number: u32) {
+        if !matches!(now.kind, Kind::Run | Kind::Result) {
+            return;
+        }
+        for field in unknown(item, now) {
+            let (kind, name) = (now.kind.name(), field.name());
+            self.drop(&format!("{kind}.{name}"));
+            let message = format!("`{name}` of the {kind} has no place at home");
+            self.say(Code::Dropped, &message, Some(number));
+        }
     }
 
     /// What the target computed is nothing of the source, but a new entry may follow it.
