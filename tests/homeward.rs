@@ -1160,3 +1160,33 @@ fn what_is_set_of_a_run_that_home_does_not_know_is_told() {
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("CY0601") && said.contains("`model` of the run has no place"), "{said}");
 }
+
+#[test]
+fn what_pi_forks_goes_on_there_and_comes_home() {
+    // The first trip gives the session a second run, whose header says all that a session does.
+    let dir = codelia_home();
+    let mut home = "home".to_owned();
+    for trip in ["ask", "fork"] {
+        let pi = format!("{trip}-pi");
+        assert_eq!(dir.exit(&["convert", "-t", "pi@3", "--out-dir", &pi, &home]).0, 0);
+        let text = fs::read_to_string(files(&dir.path(&pi)).remove(0)).expect("UTF-8");
+        let head = text.lines().next().expect("a header");
+        let old: serde_json::Value = serde_json::from_str(head).expect("JSON");
+        let fork = serde_json::json!({"type": "session", "version": 3,
+            "id": "0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000", "timestamp": "2027-03-01T00:00:00.000Z",
+            "cwd": old["cwd"], "parentSession": "/x.jsonl"});
+        let text =
+            if trip == "ask" { text.clone() } else { text.replacen(head, &fork.to_string(), 1) };
+        dir.write("away", text.as_bytes());
+        let more = entries(&dir, &[QUESTION, &ANSWER.replace("No more", trip)]);
+        append(&dir, &more.replace("aa11bb", &format!("{trip:0>6}")));
+        home = format!("{trip}-home");
+        let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", &home, "away"]);
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(said.contains("left out its system_prompt, which is lost"), trip == "fork");
+    }
+    // What only the residue has is there, too; and the run and the state tell of what is new.
+    assert_eq!(holding(&dir.path("fork-home"), "x.harbour.note").len(), 1);
+    assert_eq!(holding(&dir.path("fork-home"), "\"fork.\"").len(), 2);
+    assert_eq!(dir.exit(&["validate", &dir.path("fork-home").display().to_string()]).0, 0);
+}

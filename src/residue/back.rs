@@ -245,7 +245,8 @@ impl<'n> Back<'n> {
         }
         self.stand();
         self.say_often();
-        let tail = self.tail.end(&self.asked, self.time.as_ref());
+        let mut tail = self.tail.end(&self.asked, self.time.as_ref());
+        tail.iter_mut().for_each(|record| self.cut.unprompt(record));
         let mut left = self.asked.left();
         left.extend(self.turned.left());
         tail.iter().chain(&left).try_for_each(|record| self.shelf.add(record))?;

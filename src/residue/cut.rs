@@ -218,6 +218,23 @@ impl Cut {
         }
     }
 
+    /// Takes out of what tells of the session as it is at its end the reference to a prompt that is
+    /// gone: the last run may be a new one.
+    pub fn unprompt(&self, record: &mut Record) {
+        let list = record.node.json(Field::Messages).filter(|_| record.kind == Kind::Snapshot);
+        let Some(list) = list.filter(|list| list.as_bytes().starts_with(b"[")).cloned() else {
+            return;
+        };
+        let mut items = list.elements().peekable();
+        if items.next_if(|item| self.is_lost_prompt(item)).is_some() {
+            let left: Vec<_> = items.collect();
+            let left: Vec<_> = left.iter().map(Json::as_bytes).collect();
+            let left = Json::checked([b"[", left.join(&b","[..]).as_slice(), b"]"].concat().into());
+            record.node.set(Field::Messages, left);
+            unspelled(&mut record.node);
+        }
+    }
+
     /// Whether a reference is to the session's prompt, which is gone.
     fn is_lost_prompt(&self, item: &Json) -> bool {
         self.unprompted && !self.own_prompt && item.member("prompt").is_some()
