@@ -1144,6 +1144,40 @@ fn the_parent_of_an_old_session_is_named_as_it_was() {
 }
 
 #[test]
+fn what_a_turn_repeats_of_a_message_is_edited_with_it() {
+    let dir = away("connectonion/v2/harbour", "in.yaml", "pi@3");
+    edit(&dir, "Which berths are free?", "Which berths are taken?");
+    let back = ["convert", "-t", "connectonion@2", "-o", "back.yaml", "away"];
+    let (code, said) = dir.exit(&back);
+    assert_eq!(code, 0, "{said}");
+    let source = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    let back = fs::read_to_string(dir.path("back.yaml")).expect("UTF-8");
+    assert_eq!(source.matches("Which berths are free?").count(), 2);
+    assert_eq!(back, source.replace("Which berths are free?", "Which berths are taken?"));
+}
+
+#[test]
+fn a_turn_results_in_the_answer_that_took_the_place_of_its_last_one() {
+    const CALL: &str = r#"{"role": "assistant", "tool_calls": [{"id": "c9", "type": "function", "function": {"name": "run", "arguments": "{}"}}]},
+    {"role": "tool", "content": "out", "tool_call_id": "c9"},
+    {"role": "assistant", "content": "As new."}"#;
+    for (home, case) in
+        [("connectonion@2", "connectonion/v2/harbour"), ("connectonion@1", "connectonion/v1/quay")]
+    {
+        let dir = away(case, "in.yaml", "connectonion@3");
+        let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
+        let last =
+            text.lines().rfind(|line| line.contains("{\"role\": \"assistant\", \"content\""));
+        edit(&dir, last.expect("an answer").trim(), CALL);
+        let (code, said) = dir.exit(&["convert", "-t", home, "-o", "back.yaml", "away"]);
+        assert_eq!(code, 0, "{home}: {said}");
+        let back = fs::read_to_string(dir.path("back.yaml")).expect("UTF-8");
+        let results: Vec<_> = back.lines().filter(|line| line.starts_with("  result:")).collect();
+        assert_eq!(results.last(), Some(&"  result: As new."), "{home}: {back}");
+    }
+}
+
+#[test]
 fn what_is_set_of_a_run_that_home_does_not_know_is_told() {
     let dir = Dir::new();
     dir.copy("connectonion/v2/harbour", "in.yaml");
