@@ -1178,6 +1178,28 @@ fn a_turn_results_in_the_answer_that_took_the_place_of_its_last_one() {
 }
 
 #[test]
+fn what_codelia_shows_of_an_edited_answer_says_what_that_does() {
+    for (case, old, new) in [
+        ("lamp", "I could not light it", "I did not light it"),
+        ("aliased", r"lamp\nlog\n", r"lamp\nbook\n"),
+    ] {
+        let dir = away(&format!("codelia/v1/{case}"), "in.jsonl", "pi@3");
+        edit(&dir, old, new);
+        let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
+        assert_eq!(code, 0, "{said}");
+        let shown = |text: &[u8], words: &str| {
+            let text = String::from_utf8_lossy(text);
+            let events = text.lines().filter(|line| line.contains("agent.event"));
+            events.filter(|line| line.contains(words)).count()
+        };
+        let source = own(&format!("codelia/v1/{case}"));
+        let back = read(&holding(&dir.path("back"), new).remove(0));
+        assert!(shown(&source, old) > 0, "{case}");
+        assert_eq!((shown(&back, old), shown(&back, new)), (0, shown(&source, old)), "{case}");
+    }
+}
+
+#[test]
 fn what_is_set_of_a_run_that_home_does_not_know_is_told() {
     let dir = Dir::new();
     dir.copy("connectonion/v2/harbour", "in.yaml");

@@ -317,7 +317,9 @@ impl<'n> Back<'n> {
             self.time = created.cloned().or(self.time.take());
         }
         match record.kind {
-            Kind::Result | Kind::Run => self.answer.iter().for_each(|a| a.repeat(&mut record)),
+            Kind::Result | Kind::Run | Kind::Event => {
+                self.answer.iter().for_each(|answer| answer.repeat(&mut record));
+            }
             Kind::Turn => {
                 self.changed |= self.retold.retell(&mut record);
                 let turn = self.retold.now(&record);
