@@ -1246,3 +1246,28 @@ fn what_pi_forks_goes_on_there_and_comes_home() {
     assert_eq!(holding(&dir.path("fork-home"), "\"fork.\"").len(), 2);
     assert_eq!(dir.exit(&["validate", &dir.path("fork-home").display().to_string()]).0, 0);
 }
+
+#[test]
+fn a_run_that_is_gone_is_told_as_one() {
+    let dir = away("codelia/v1/aliased", "in.jsonl", "pi@3");
+    let more = entries(&dir, &[QUESTION, ANSWER]);
+    append(&dir, &more);
+    for step in [
+        ["convert", "-t", "codelia@1", "--out-dir", "asked", "away"],
+        ["convert", "-t", "pi@3", "--out-dir", "again", "asked"],
+    ] {
+        let (code, said) = dir.exit(&step);
+        assert_eq!(code, 0, "{said}");
+    }
+    let file = files(&dir.path("again")).remove(0);
+    let text = fs::read_to_string(&file).expect("UTF-8");
+    let kept = text.split_inclusive('\n');
+    let kept: String =
+        kept.filter(|l| !l.contains("Any more?") && !l.contains("No more.")).collect();
+    fs::write(dir.path("away"), kept).expect("a file");
+    let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("a run was deleted\n"), "{said}");
+    assert!(holding(&dir.path("back"), "Any more?").is_empty());
+    assert_eq!(dir.exit(&["validate", &dir.path("back").display().to_string()]).0, 0);
+}

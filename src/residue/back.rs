@@ -235,7 +235,8 @@ impl<'n> Back<'n> {
                 return self.put(record, false);
             }
             self.move_up(record.node.json(Field::Id).cloned(), record.node.json(Field::Parent));
-            return self.lost(record.kind.name());
+            self.changed = true;
+            return self.cut.told(&record).map_or(Ok(()), |what| self.lost(what));
         }
         if fates.iter().all(|fate| *fate == Fate::Deleted) {
             return self.deleted(&template);
