@@ -999,3 +999,275 @@ fn what_pi_forks_is_a_session_of_its_own_in_codelia() {
     assert_eq!(holding(&back, "x.harbour.note").len(), 1);
     assert_eq!(dir.exit(&["validate", &back.display().to_string()]).0, 0);
 }
+
+#[test]
+fn a_call_comes_home_in_the_form_that_home_has() {
+    // A text is put before a call; then in the place of an answer comes one with a call.
+    let dir = Dir::new();
+    dir.copy("agent-orchestrator/v2/orchard", "orchard.jsonl");
+    let go = ["convert", "-t", "connectonion@3", "-o", "away", "orchard.jsonl"];
+    assert_eq!(dir.exit(&go).0, 0);
+    let old = "{\"role\": \"assistant\", \"tool_calls\": [{\"id\": \"toolu_02\"";
+    edit(&dir, old, &old.replace("\"tool_calls\"", "\"content\": \"Now then.\", \"tool_calls\""));
+    let (code, said) =
+        dir.exit(&["convert", "-t", "agent-orchestrator@2", "--out-dir", "b", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let back = holding(&dir.path("b"), "user_message").remove(0);
+    let back = fs::read_to_string(back).expect("UTF-8");
+    let line = back.lines().find(|line| line.contains("Now then.")).expect("the answer");
+    let input = "\"input\": {\"description\": \"count pears\", \"prompt\": \"Count the pears.\"";
+    assert!(line.contains(input), "{line}");
+
+    let dir = codelia_home();
+    let (code, said) = dir.exit(&["convert", "-t", "pi@3", "--out-dir", "pi", "home"]);
+    assert_eq!(code, 0, "{said}");
+    let file = files(&dir.path("pi")).remove(0);
+    let text = fs::read_to_string(&file).expect("UTF-8");
+    let last = text.lines().rfind(|l| l.contains("\"role\":\"assistant\"")).expect("an answer");
+    let mut new: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    new["message"]["content"] = serde_json::json!([{"type": "text", "text": "Let me see."},
+        {"type": "toolCall", "id": "c9", "name": "shell", "arguments": {"command": "ls"}}]);
+    fs::write(dir.path("away"), text.replace(last, &new.to_string())).expect("a file");
+    let result = r#"{"role":"toolResult","toolCallId":"c9","toolName":"shell","content":[{"type":"text","text":"out"}],"isError":false,"timestamp":1803859200000}"#;
+    let more = entries(&dir, &[result, ANSWER]);
+    append(&dir, &more);
+    let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let call =
+        r#""id":"c9","type":"function","function":{"name":"shell","arguments":"{\"command\""#;
+    assert!(!holding(&dir.path("back"), call).is_empty());
+    assert_eq!(dir.exit(&["validate", &dir.path("back").display().to_string()]).0, 0);
+}
+
+#[test]
+fn a_turn_that_was_said_anew_comes_home_in_its_order() {
+    let dir = Dir::new();
+    dir.copy("pi/v1/feature-work", "in.jsonl");
+    let go = ["convert", "-t", "agent-orchestrator@2", "--out-dir", "away", "in.jsonl"];
+    assert_eq!(dir.exit(&go).0, 0);
+    let file = dir.path("away").join("in.jsonl");
+    let text = fs::read_to_string(&file).expect("UTF-8");
+    let lines: Vec<_> = text.split_inclusive('\n').collect();
+    let asked = lines.iter().rposition(|line| line.contains("user_message")).expect("a question");
+    let carried = lines[asked..].iter().filter(|line| line.contains("\"type\": \"copyist\""));
+    let answer = |block: &str| {
+        format!("{{\"content\": [{block}], \"model\": \"m\", \"parent_tool_use_id\": null}}\n")
+    };
+    let new = [
+        "{\"type\": \"user_message\", \"content\": \"Otherwise.\", \"timestamp\": \"2027-03-01T00:00:00.000000Z\"}\n".to_owned(),
+        answer("{\"text\": \"Let me see.\"}"),
+        answer("{\"id\": \"c9\", \"name\": \"Bash\", \"input\": {\"command\": \"ls\"}}"),
+        answer("{\"tool_use_id\": \"c9\", \"content\": \"out\", \"is_error\": false}").replace("\"model\": \"m\", ", ""),
+        answer("{\"text\": \"Done.\"}"),
+    ];
+    let kept: String = lines[..asked].iter().chain(carried).copied().collect();
+    fs::write(&file, kept + &new.concat()).expect("a file");
+    let (code, said) =
+        dir.exit(&["convert", "-t", "pi@1", "-o", "back.jsonl", "away/in.jsonl", "--whole"]);
+    assert_eq!(code, 0, "{said}");
+    let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
+    assert!(back.lines().any(|l| l.contains("Let me see.") || l.contains("\"c9\"")), "{back}");
+    assert_eq!(dir.exit(&["validate", "back.jsonl"]).0, 0);
+}
+
+#[test]
+fn a_result_that_is_said_to_have_failed_abroad_failed_at_home() {
+    let dir = codelia_home();
+    assert_eq!(dir.exit(&["convert", "-t", "pi@3", "--out-dir", "pi", "home"]).0, 0);
+    fs::copy(files(&dir.path("pi")).remove(0), dir.path("away")).expect("a file");
+    edit(&dir, "\"isError\":false", "\"isError\":true");
+    let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let failed = |folder: &str| {
+        let texts = files(&dir.path(folder)).into_iter().map(|file| read(&file));
+        let all: Vec<u8> = texts.flatten().collect();
+        memchr::memmem::find_iter(&all, "\"is_error\":true").count()
+    };
+    // In the state, and where the tool's output stands.
+    assert!(failed("back") > failed("home") + 1);
+
+    let dir = Dir::new();
+    dir.copy("agent-orchestrator/v2/orchard", "orchard.jsonl");
+    let go = ["convert", "-t", "pi@3", "-o", "away", "orchard.jsonl"];
+    assert_eq!(dir.exit(&go).0, 0);
+    edit(&dir, "\"isError\":false", "\"isError\":true");
+    let (code, said) =
+        dir.exit(&["convert", "-t", "agent-orchestrator@2", "--out-dir", "b", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let back = holding(&dir.path("b"), "user_message").remove(0);
+    let back = fs::read_to_string(back).expect("UTF-8");
+    let line = back.lines().find(|line| line.contains("None found.")).expect("a result");
+    assert!(line.contains("\"is_error\": true"), "{line}");
+}
+
+#[test]
+fn a_thought_that_was_edited_loses_the_signature_that_nobody_saw() {
+    let dir = Dir::new();
+    dir.copy("agent-orchestrator/v2/orchard", "orchard.jsonl");
+    let go = ["convert", "-t", "codelia@1", "--out-dir", "away", "orchard.jsonl"];
+    assert_eq!(dir.exit(&go).0, 0);
+    for (file, text) in files(&dir.path("away")).into_iter().map(|f| (f.clone(), read(&f))) {
+        let text = String::from_utf8(text).expect("UTF-8");
+        assert!(!text.contains("c2lnbmVk"), "{text}");
+        fs::write(file, text.replace("is in trees.csv.", "is in a book.")).expect("a file");
+    }
+    let (code, said) =
+        dir.exit(&["convert", "-t", "agent-orchestrator@2", "--out-dir", "back", "away"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("a signature signs words that were edited"), "{said}");
+    let back = holding(&dir.path("back"), "is in a book.").remove(0);
+    let back = String::from_utf8(read(&back)).expect("UTF-8");
+    assert!(!back.contains("c2lnbmVk"), "{back}");
+}
+
+#[test]
+fn the_parent_of_an_old_session_is_named_as_it_was() {
+    for key in ["branchedFrom", "parentSession"] {
+        let dir = Dir::new();
+        let text = String::from_utf8(own("pi/v1/feature-work")).expect("UTF-8");
+        let head = text.lines().next().expect("a header");
+        let named = format!("{},\"{key}\":\"/old/one.jsonl\"}}", &head[..head.len() - 1]);
+        let text = text.replacen(head, &named, 1);
+        dir.write("in.jsonl", text.as_bytes());
+        for version in ["pi@2", "pi@3"] {
+            let (away, back) = (format!("{version}.jsonl"), format!("{version}.back.jsonl"));
+            assert_eq!(dir.exit(&["convert", "-t", version, "-o", &away, "in.jsonl"]).0, 0);
+            let (code, said) = dir.exit(&["convert", "-t", "pi@1", "-o", &back, &away]);
+            assert_eq!(code, 0, "{said}");
+            assert_eq!(
+                fs::read_to_string(dir.path(&back)).expect("UTF-8"),
+                text,
+                "{key} {version}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_a_turn_repeats_of_a_message_is_edited_with_it() {
+    let dir = away("connectonion/v2/harbour", "in.yaml", "pi@3");
+    edit(&dir, "Which berths are free?", "Which berths are taken?");
+    let back = ["convert", "-t", "connectonion@2", "-o", "back.yaml", "away"];
+    let (code, said) = dir.exit(&back);
+    assert_eq!(code, 0, "{said}");
+    let source = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    let back = fs::read_to_string(dir.path("back.yaml")).expect("UTF-8");
+    assert_eq!(source.matches("Which berths are free?").count(), 2);
+    assert_eq!(back, source.replace("Which berths are free?", "Which berths are taken?"));
+}
+
+#[test]
+fn a_turn_results_in_the_answer_that_took_the_place_of_its_last_one() {
+    const CALL: &str = r#"{"role": "assistant", "tool_calls": [{"id": "c9", "type": "function", "function": {"name": "run", "arguments": "{}"}}]},
+    {"role": "tool", "content": "out", "tool_call_id": "c9"},
+    {"role": "assistant", "content": "As new."}"#;
+    for (home, case) in
+        [("connectonion@2", "connectonion/v2/harbour"), ("connectonion@1", "connectonion/v1/quay")]
+    {
+        let dir = away(case, "in.yaml", "connectonion@3");
+        let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
+        let last =
+            text.lines().rfind(|line| line.contains("{\"role\": \"assistant\", \"content\""));
+        edit(&dir, last.expect("an answer").trim(), CALL);
+        let (code, said) = dir.exit(&["convert", "-t", home, "-o", "back.yaml", "away"]);
+        assert_eq!(code, 0, "{home}: {said}");
+        let back = fs::read_to_string(dir.path("back.yaml")).expect("UTF-8");
+        let results: Vec<_> = back.lines().filter(|line| line.starts_with("  result:")).collect();
+        assert_eq!(results.last(), Some(&"  result: As new."), "{home}: {back}");
+    }
+}
+
+#[test]
+fn what_codelia_shows_of_an_edited_answer_says_what_that_does() {
+    for (case, old, new) in [
+        ("lamp", "I could not light it", "I did not light it"),
+        ("aliased", r"lamp\nlog\n", r"lamp\nbook\n"),
+    ] {
+        let dir = away(&format!("codelia/v1/{case}"), "in.jsonl", "pi@3");
+        edit(&dir, old, new);
+        let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
+        assert_eq!(code, 0, "{said}");
+        let shown = |text: &[u8], words: &str| {
+            let text = String::from_utf8_lossy(text);
+            let events = text.lines().filter(|line| line.contains("agent.event"));
+            events.filter(|line| line.contains(words)).count()
+        };
+        let source = own(&format!("codelia/v1/{case}"));
+        let back = read(&holding(&dir.path("back"), new).remove(0));
+        assert!(shown(&source, old) > 0, "{case}");
+        assert_eq!((shown(&back, old), shown(&back, new)), (0, shown(&source, old)), "{case}");
+    }
+}
+
+#[test]
+fn what_is_set_of_a_run_that_home_does_not_know_is_told() {
+    let dir = Dir::new();
+    dir.copy("connectonion/v2/harbour", "in.yaml");
+    assert_eq!(dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "away", "in.yaml"]).0, 0);
+    let mut run = holding(&dir.path("away"), "Write the notice").into_iter();
+    let run = run.rfind(|file| read(file).starts_with(b"{\"type\":\"header\"")).expect("a run");
+    let text = fs::read_to_string(&run).expect("UTF-8");
+    let head = text.lines().next().expect("a header");
+    let set =
+        format!("{},\"model\":{{\"provider\":\"p\",\"name\":\"m\"}}}}", &head[..head.len() - 1]);
+    assert!(!head.contains("\"model\""), "{head}");
+    fs::write(&run, text.replacen(head, &set, 1)).expect("a file");
+    let (code, said) = dir.exit(&["convert", "-t", "connectonion@2", "--out-dir", "back", "away"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("CY0601") && said.contains("`model` of the run has no place"), "{said}");
+}
+
+#[test]
+fn what_pi_forks_goes_on_there_and_comes_home() {
+    // The first trip gives the session a second run, whose header says all that a session does.
+    let dir = codelia_home();
+    let mut home = "home".to_owned();
+    for trip in ["ask", "fork"] {
+        let pi = format!("{trip}-pi");
+        assert_eq!(dir.exit(&["convert", "-t", "pi@3", "--out-dir", &pi, &home]).0, 0);
+        let text = fs::read_to_string(files(&dir.path(&pi)).remove(0)).expect("UTF-8");
+        let head = text.lines().next().expect("a header");
+        let old: serde_json::Value = serde_json::from_str(head).expect("JSON");
+        let fork = serde_json::json!({"type": "session", "version": 3,
+            "id": "0199aaaa-bbbb-7ccc-8ddd-eeeeffff0000", "timestamp": "2027-03-01T00:00:00.000Z",
+            "cwd": old["cwd"], "parentSession": "/x.jsonl"});
+        let text =
+            if trip == "ask" { text.clone() } else { text.replacen(head, &fork.to_string(), 1) };
+        dir.write("away", text.as_bytes());
+        let more = entries(&dir, &[QUESTION, &ANSWER.replace("No more", trip)]);
+        append(&dir, &more.replace("aa11bb", &format!("{trip:0>6}")));
+        home = format!("{trip}-home");
+        let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", &home, "away"]);
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(said.contains("left out its system_prompt, which is lost"), trip == "fork");
+    }
+    // What only the residue has is there, too; and the run and the state tell of what is new.
+    assert_eq!(holding(&dir.path("fork-home"), "x.harbour.note").len(), 1);
+    assert_eq!(holding(&dir.path("fork-home"), "\"fork.\"").len(), 2);
+    assert_eq!(dir.exit(&["validate", &dir.path("fork-home").display().to_string()]).0, 0);
+}
+
+#[test]
+fn a_run_that_is_gone_is_told_as_one() {
+    let dir = away("codelia/v1/aliased", "in.jsonl", "pi@3");
+    let more = entries(&dir, &[QUESTION, ANSWER]);
+    append(&dir, &more);
+    for step in [
+        ["convert", "-t", "codelia@1", "--out-dir", "asked", "away"],
+        ["convert", "-t", "pi@3", "--out-dir", "again", "asked"],
+    ] {
+        let (code, said) = dir.exit(&step);
+        assert_eq!(code, 0, "{said}");
+    }
+    let file = files(&dir.path("again")).remove(0);
+    let text = fs::read_to_string(&file).expect("UTF-8");
+    let kept = text.split_inclusive('\n');
+    let kept: String =
+        kept.filter(|l| !l.contains("Any more?") && !l.contains("No more.")).collect();
+    fs::write(dir.path("away"), kept).expect("a file");
+    let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("a run was deleted\n"), "{said}");
+    assert!(holding(&dir.path("back"), "Any more?").is_empty());
+    assert_eq!(dir.exit(&["validate", &dir.path("back").display().to_string()]).0, 0);
+}

@@ -2,6 +2,7 @@
 
 mod models;
 mod new;
+mod repeats;
 mod shown;
 
 use super::align::Tag;
@@ -28,6 +29,7 @@ use crate::json::Json;
 use crate::record::{Answers, Called, Field, Kind, Record};
 use bytes::Bytes;
 use models::Models;
+use repeats::Repeats;
 use std::collections::{BTreeMap, HashMap};
 
 /// Makes the records of the source.
@@ -57,6 +59,7 @@ pub struct Back<'n> {
     turned: Turned,
     repeated: Repeated,
     retold: Retold,
+    repeats: Repeats,
     /// The last answer that was edited.
     answer: Option<Answer>,
     called: Called,
@@ -118,6 +121,7 @@ impl<'n> Back<'n> {
             turned: Turned::default(),
             repeated: Repeated::default(),
             retold: Retold::default(),
+            repeats: Repeats::default(),
             answer: None,
             called: Called::default(),
             asked: Asked::default(),
@@ -141,6 +145,9 @@ impl<'n> Back<'n> {
         let Some(template) = item.member("is") else { return Ok(()) };
         let is_turn = template.member("kind").is_some_and(|kind| kind.as_bytes() == b"\"turn\"");
         let restored = template.member(Field::Synthesized.name()).is_some();
+        if template.member("kind").is_some_and(|kind| kind.as_bytes() == b"\"message\"") {
+            self.look_at_words(item, &template, restored)?;
+        }
         let fates = self.fates(item);
         let tag = named(item).into_iter().flatten().next().map(|(_, tag, _)| tag);
         self.cut.look(&template, tag, &fates);
@@ -228,7 +235,8 @@ impl<'n> Back<'n> {
                 return self.put(record, false);
             }
             self.move_up(record.node.json(Field::Id).cloned(), record.node.json(Field::Parent));
-            return self.lost(record.kind.name());
+            self.changed = true;
+            return self.cut.told(&record).map_or(Ok(()), |what| self.lost(what));
         }
         if fates.iter().all(|fate| *fate == Fate::Deleted) {
             return self.deleted(&template);
@@ -245,7 +253,8 @@ impl<'n> Back<'n> {
         }
         self.stand();
         self.say_often();
-        let tail = self.tail.end(&self.asked, self.time.as_ref());
+        let mut tail = self.tail.end(&self.asked, self.time.as_ref());
+        tail.iter_mut().for_each(|record| self.cut.unprompt(record));
         let mut left = self.asked.left();
         left.extend(self.turned.left());
         tail.iter().chain(&left).try_for_each(|record| self.shelf.add(record))?;
@@ -309,8 +318,14 @@ impl<'n> Back<'n> {
             self.time = created.cloned().or(self.time.take());
         }
         match record.kind {
-            Kind::Result | Kind::Run => self.answer.iter().for_each(|a| a.repeat(&mut record)),
-            Kind::Turn => self.changed |= self.retold.retell(&mut record),
+            Kind::Result | Kind::Run | Kind::Event => {
+                self.answer.iter().for_each(|answer| answer.repeat(&mut record));
+            }
+            Kind::Turn => {
+                self.changed |= self.retold.retell(&mut record);
+                let turn = self.retold.now(&record);
+                self.changed |= turn.is_some_and(|turn| self.repeats.retell(turn, &mut record));
+            }
             Kind::Message => pass(&record.node, &mut self.called),
             _ => {}
         }

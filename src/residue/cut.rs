@@ -43,6 +43,8 @@ pub struct Cut {
     /// The last run that is left, and those that are gone.
     run: Option<Json>,
     runs: HashSet<Json>,
+    /// Whether the header of the run that is taken is gone.
+    headless: bool,
 }
 
 /// What is left of a run.
@@ -167,6 +169,7 @@ impl Cut {
         if let Some(id) = record.node.json(Field::Id).filter(|_| goes && record.is_node()) {
             self.gone.insert(id.clone());
         }
+        self.headless = if header { goes } else { self.headless };
         if let Some(run) = record.node.json(Field::Run).filter(|_| header) {
             match goes {
                 true => drop(self.runs.insert(run.clone())),
@@ -174,6 +177,17 @@ impl Cut {
             }
         }
         goes
+    }
+
+    /// What a record that goes is told as: a run has several records, and is one.
+    pub fn told(&self, record: &Record) -> Option<&'static str> {
+        let header = record.node.is(Field::Layout, "header");
+        match record.kind {
+            Kind::Run if header => Some("run"),
+            Kind::Run if self.headless => None,
+            Kind::Run => Some("part of a run"),
+            kind => Some(kind.name()),
+        }
     }
 
     /// Whether a run begins with questions that are all gone.
@@ -215,6 +229,23 @@ impl Cut {
         if let Some(last) = self.run.as_ref().filter(|_| run.is_some()) {
             node.set(Field::Run, last.clone());
             unspelled(node);
+        }
+    }
+
+    /// Takes out of what tells of the session as it is at its end the reference to a prompt that is
+    /// gone: the last run may be a new one.
+    pub fn unprompt(&self, record: &mut Record) {
+        let list = record.node.json(Field::Messages).filter(|_| record.kind == Kind::Snapshot);
+        let Some(list) = list.filter(|list| list.as_bytes().starts_with(b"[")).cloned() else {
+            return;
+        };
+        let mut items = list.elements().peekable();
+        if items.next_if(|item| self.is_lost_prompt(item)).is_some() {
+            let left: Vec<_> = items.collect();
+            let left: Vec<_> = left.iter().map(Json::as_bytes).collect();
+            let left = Json::checked([b"[", left.join(&b","[..]).as_slice(), b"]"].concat().into());
+            record.node.set(Field::Messages, left);
+            unspelled(&mut record.node);
         }
     }
 

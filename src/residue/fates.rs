@@ -203,13 +203,64 @@ pub fn aligned(names: &BTreeMap<u32, Name>, now: &[Name]) -> (BTreeMap<u32, Fate
     });
     for (a, b) in apart {
         let mut new: Vec<u32> = b.map(|at| at as u32).collect();
-        for (number, was) in old.get(a).unwrap_or_default() {
+        let old = old.get(a).unwrap_or_default();
+        let paired = if ids { None } else { in_order(old, &new, now) };
+        for (place, (number, was)) in old.iter().enumerate() {
             let is = |at: &u32| now.get(*at as usize).is_some_and(|is| is.may_be(was, ids));
-            if let Some(place) = new.iter().position(is) {
+            let found = match paired.as_ref().filter(|_| was.tag.is_message()) {
+                Some(paired) => paired.get(&place).and_then(|at| new.iter().position(|n| n == at)),
+                None => new.iter().position(is),
+            };
+            if let Some(place) = found {
                 fates.insert(*number, Fate::Edited(new.remove(place)));
             }
         }
         added.extend(new);
     }
     (fates, added)
+}
+
+/// So many pairs of messages are looked at to find which are edited; of more each is the next one of
+/// its role.
+const LOOKED_AT: usize = 1 << 20;
+
+/// Which messages are which, by their roles and in one order: with a result that stands before its
+/// call nothing of the session would be used. As many as can be, and the first ones that can.
+fn in_order(old: &[(u32, Name)], new: &[u32], now: &[Name]) -> Option<BTreeMap<usize, u32>> {
+    let old = old.iter().enumerate().map(|(place, (_, name))| (place, name.tag));
+    let old: Vec<_> = old.filter(|(_, tag)| tag.is_message()).collect();
+    let new = new.iter().filter_map(|at| Some((*at, now.get(*at as usize)?.tag)));
+    let new: Vec<_> = new.filter(|(_, tag)| tag.is_message()).collect();
+    let width = new.len() + 1;
+    if (old.len() + 1).checked_mul(width).is_none_or(|pairs| pairs > LOOKED_AT) {
+        return None;
+    }
+    // How many can be paired from each place of both lists on, the last places first.
+    let mut most = vec![vec![0u32; width]];
+    for (_, tag) in old.iter().rev() {
+        let below = most.last()?;
+        let mut row = vec![0; width];
+        for (at, (_, other)) in new.iter().enumerate().rev() {
+            let paired = below.get(at + 1).filter(|_| tag == other).map_or(0, |n| n + 1);
+            let best = paired.max(*below.get(at)?).max(*row.get(at + 1)?);
+            row.get_mut(at).into_iter().for_each(|n| *n = best);
+        }
+        most.push(row);
+    }
+    most.reverse();
+    let (mut pairs, mut at) = (BTreeMap::new(), 0);
+    for ((place, tag), rows) in old.iter().zip(most.windows(2)) {
+        let [row, below] = rows else { break };
+        let wanted = *row.get(at)?;
+        let left = (at..new.len()).take_while(|at| row.get(*at) == Some(&wanted));
+        let pairing = |at: &usize| {
+            new.get(*at).is_some_and(|(_, other)| other == tag)
+                && below.get(at + 1).is_some_and(|n| n + 1 == wanted)
+        };
+        if let Some(found) = left.filter(|_| wanted > 0).find(pairing) {
+            pairs.insert(*place, new.get(found)?.0);
+            at = found + 1;
+        }
+    }
+    Some(pairs)
 }

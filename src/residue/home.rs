@@ -1,6 +1,7 @@
 //! What was edited or added abroad, in the forms of the format that the session comes from.
 
 use super::align::shown_blocks;
+use super::blocks;
 use crate::diagnostic::Log;
 use crate::format::{Cx, Options};
 use crate::formats::Spec;
@@ -52,7 +53,10 @@ pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Vec<Record
         for (field, value) in own {
             // What the format has no place for its writer carries, or says that it cannot.
             let poorer = field == Field::Content && single && is_poorer(made, message);
-            if poorer || made.node.get(field).is_none() {
+            if poorer && let (Value::Nodes(own), Some(there)) = (value, made.node.nodes(field)) {
+                let formed = formed(own, there, Some(&[]));
+                made.node.set(field, formed);
+            } else if poorer || made.node.get(field).is_none() {
                 made.node.set(field, value.clone());
             }
         }
@@ -97,17 +101,59 @@ fn is_poorer(made: &Record, message: &Record) -> bool {
     count(made) < count(message)
 }
 
+/// Messages that `home` makes of one, as one again: a message that is there has one place.
+pub fn whole(made: Vec<Record>) -> Option<Record> {
+    let several = made.len() > 1;
+    let blocks: Vec<_> =
+        made.iter().flat_map(|made| blocks::of(made.node.get(Field::Content))).collect();
+    let mut first = made.into_iter().next()?;
+    if several {
+        first.node.set(Field::Content, blocks);
+    }
+    Some(first)
+}
+
 /// What of an edited message is not the source's any more, as `home` has it: what it says, if that
 /// came from the file, how many tokens that took, which nobody knows, and what its software looks for
-/// in every message.
-pub fn mend(message: &mut Record, made: &Record, says: bool) {
-    let says = says && !is_poorer(made, message);
+/// in every message. Blocks that it `held` before stay as they are; all, where there is no such list.
+pub fn mend(message: &mut Record, made: &Record, held: Option<&[Node]>) {
+    let poorer = is_poorer(made, message);
     for (field, value) in made.node.iter() {
-        let wanted = (field == Field::Content && says) || message.node.get(field).is_none();
-        if wanted && !OWN.contains(&field) {
-            message.node.set(field, value.clone());
+        match (field, value, message.node.get(field)) {
+            (Field::Content, Value::Nodes(made), Some(Value::Nodes(own)))
+                if made.len() <= own.len() =>
+            {
+                let formed = formed(own, made, held);
+                message.node.set(field, formed);
+            }
+            (Field::Content, ..) if held.is_some() && !poorer => {
+                message.node.set(field, value.clone());
+            }
+            (_, _, None) if !OWN.contains(&field) => message.node.set(field, value.clone()),
+            _ => {}
         }
     }
+}
+
+/// The blocks of a message with those that `home` made of them in their places, but for those that
+/// are its own already and those that it has no place for.
+fn formed(own: &[Node], made: &[Node], held: Option<&[Node]>) -> Vec<Node> {
+    let form = |(place, block): (usize, &Node)| {
+        let alike = |other: &&Node| other.json(Field::Type) == block.json(Field::Type);
+        let all = own.iter().filter(alike).count() == made.iter().filter(alike).count();
+        let nth = own.iter().take(place).filter(alike).count();
+        let mut formed = block.clone();
+        let Some(made) = made.iter().filter(alike).nth(nth).filter(|_| all) else { return formed };
+        if held.is_some_and(|held| !held.contains(block)) {
+            return made.clone();
+        }
+        // A text in the place of parts came from the file.
+        let text = block.json(Field::Content).filter(|_| made.nodes(Field::Content).is_some());
+        let parts = made.get(Field::Content).filter(|_| text.is_some());
+        parts.into_iter().for_each(|parts| formed.set(Field::Content, parts.clone()));
+        formed
+    };
+    own.iter().enumerate().map(form).collect()
 }
 
 /// Notes what a message calls and what it answers.

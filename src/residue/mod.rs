@@ -35,6 +35,7 @@ mod retold;
 mod said;
 mod share;
 mod shelf;
+mod signed;
 mod stage;
 mod tail;
 mod template;

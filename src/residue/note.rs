@@ -7,6 +7,7 @@ use super::pack::{Chunks, Packer};
 use super::print;
 use super::share::{self, Shares};
 use super::shelf::Shelf;
+use super::signed;
 use super::stage::Stage;
 use super::template::{Base, inside};
 use crate::error::Result;
@@ -184,7 +185,10 @@ impl Target {
             was(first, &counts, &mut object);
             strangers(first, &mut object);
         }
-        base.template(&line, object.key("is"));
+        let mut template = Vec::new();
+        base.template(&line, &mut template);
+        signed::note(record, &template, &mut object);
+        object.key("is").extend_from_slice(&template);
         object.close();
         Ok(())
     }
@@ -266,7 +270,7 @@ pub fn is_set(kind: Kind, field: Field) -> bool {
 }
 
 /// What no person edits in a file, or what is compared in another way.
-const NOT_EDITED: &[Field] = &[
+pub const NOT_EDITED: &[Field] = &[
     Field::Content,
     Field::Id,
     Field::IdMade,

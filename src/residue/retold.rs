@@ -66,6 +66,12 @@ impl Retold {
         self.edits.get(&turn)
     }
 
+    /// The turn that was told last, if it is known which one it is.
+    pub fn now(&self, turn: &Record) -> Option<Turn> {
+        let turn = number(turn, Field::Number).unwrap_or(nth(self.told));
+        Some(turn).filter(|turn| self.turns.get(turn) == Some(&1))
+    }
+
     /// Whether the turn of this message says what was edited.
     pub fn tells(&self, message: &Record) -> bool {
         self.of(number(message, Field::Turn)).is_some()

@@ -4,9 +4,10 @@ use super::align::shown_blocks;
 use super::blocks;
 use super::fates::named;
 use super::fill::members;
-use super::note::is_set;
+use super::note::{NOT_EDITED, is_set};
 use super::print;
 use crate::json::Json;
+use crate::mapping::Object;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use crate::times;
 
@@ -31,13 +32,15 @@ pub fn agree(source: &mut Record, bases: &[Record]) -> Agreed {
     let file: Vec<_> = told.flat_map(|base| blocks::of(base.node.get(Field::Content))).collect();
     let own = blocks::of(source.node.get(Field::Content));
     if said(&own) == said(&file) {
+        fail(source, &file);
         return agreed;
     }
     agreed.differed = true;
     let met = blocks::met(&own, &file);
     agreed.unsigned = met.unsigned;
-    let content = if said(&met.blocks) == said(&file) { met.blocks } else { file };
+    let content = if said(&met.blocks) == said(&file) { met.blocks } else { file.clone() };
     source.node.set(Field::Content, content);
+    fail(source, &file);
     // Words that are not in the shape of a command have no way back into one.
     agreed.command = source.node.take(Field::Bash);
     if agreed.command.is_some() {
@@ -45,6 +48,20 @@ pub fn agree(source: &mut Record, bases: &[Record]) -> Agreed {
         role.into_iter().for_each(|role| source.node.set(Field::Role, role));
     }
     agreed
+}
+
+/// Marks results as failed, or not, as the file's are: what did not fail is not marked everywhere, so
+/// there may be no mark to refer to. Where the file has none its format may have no place for it.
+fn fail(source: &mut Record, file: &[Node]) {
+    let Some(Value::Nodes(blocks)) = source.node.get_mut(Field::Content) else { return };
+    for block in blocks {
+        let Some(call) = block.json(Field::Call) else { continue };
+        let now = file.iter().find(|now| now.json(Field::Call) == Some(call));
+        let mark = now.and_then(|now| now.json(Field::IsError)).filter(|mark| !mark.is_null());
+        let differs =
+            now.is_some_and(|now| now.is_true(Field::IsError) != block.is_true(Field::IsError));
+        mark.filter(|_| differs).into_iter().for_each(|m| block.set(Field::IsError, m.clone()));
+    }
 }
 
 /// What blocks say in any format.
@@ -87,7 +104,7 @@ pub fn respelled(value: &Value, old: Option<&Value>) -> Value {
     }
 }
 
-/// An answer that was edited, where what follows may repeat what it was.
+/// An answer, or what a tool gave, that was edited, where what follows may repeat what it was.
 pub struct Answer {
     now: Record,
     /// By what it was known.
@@ -99,25 +116,63 @@ impl Answer {
     pub fn of(item: &Json, bases: &[Record]) -> Option<Self> {
         let names: Vec<_> = named(item);
         let ([Some((_, _, was))], [now]) = (names.as_slice(), bases) else { return None };
-        let is_answer = now.kind == Kind::Message && now.node.is(Field::Role, "assistant");
-        is_answer.then(|| Self { now: now.clone(), was: *was })
+        let is_one = ["assistant", "tool"].iter().any(|role| now.node.is(Field::Role, role));
+        (now.kind == Kind::Message && is_one).then(|| Self { now: now.clone(), was: *was })
     }
 
-    /// Gives the outcome of a run what the answer says now, if it repeats what that said: with that
-    /// in its place the answer is known as it was.
-    pub fn repeat(&self, outcome: &mut Record) {
+    /// What holds its text: the message, or the first result in it.
+    fn holder(message: &mut Node) -> Option<&mut Node> {
+        if !message.is(Field::Role, "tool") {
+            return Some(message);
+        }
+        let Some(Value::Nodes(blocks)) = message.get_mut(Field::Content) else { return None };
+        blocks.iter_mut().find(|block| block.is(Field::Type, block::TOOL_RESULT))
+    }
+
+    /// What it says in the place of this text, if that is what it said: with the text in its place it
+    /// is known as it was.
+    fn instead(&self, old: &Json) -> Option<Json> {
+        let mut before = self.now.clone();
+        let holder = Self::holder(&mut before.node)?;
+        let new = block::said(holder)?;
+        say(holder, old);
+        (new != *old && print::kept(print::of(&before)) == self.was).then_some(new)
+    }
+
+    /// Gives the outcome of a run, or what an interface was shown, what the answer says now, if it
+    /// repeats what that said.
+    pub fn repeat(&self, record: &mut Record) {
+        let mut edits = Vec::new();
         for field in [Field::Result, Field::Final] {
-            let Some(old) = outcome.node.json(field) else { continue };
-            let mut before = self.now.clone();
-            say(&mut before.node, old);
-            if let (true, Some(new)) =
-                (print::kept(print::of(&before)) == self.was, block::said(&self.now.node))
-            {
-                outcome.node.set(field, new);
-                [Field::Raw, Field::RawBytes].iter().for_each(|f| drop(outcome.node.take(*f)));
-            }
+            let own = record.node.json(field).filter(|_| record.kind != Kind::Event);
+            edits.extend(own.and_then(|old| Some((field, self.instead(old)?))));
+        }
+        let data = record.node.json(Field::Data).filter(|_| record.kind == Kind::Event);
+        edits.extend(data.and_then(|data| Some((Field::Data, self.shown(data)?))));
+        for (field, new) in edits {
+            record.node.set(field, new);
+            [Field::Raw, Field::RawBytes].iter().for_each(|f| drop(record.node.take(*f)));
         }
     }
+
+    /// An object of which one member is what it said, with what it says.
+    fn shown(&self, data: &Json) -> Option<Json> {
+        let members = members(data);
+        let mut texts = members.iter().enumerate().filter(|(_, (_, value))| is_text(value));
+        let (place, new) = texts.find_map(|(n, (_, value))| Some((n, self.instead(value)?)))?;
+        let mut out = Vec::new();
+        let mut object = Object::open(&mut out);
+        for (n, (key, value)) in members.iter().enumerate() {
+            let value = if n == place { &new } else { value };
+            object.spelled(key.as_bytes(), value.as_bytes());
+        }
+        object.close();
+        Some(Json::checked(out.into()))
+    }
+}
+
+fn is_text(value: &Json) -> bool {
+    value.as_bytes().first() == Some(&b'"')
 }
 
 /// Whether a new record says nothing of the session: a blank line, or how the file ends.
@@ -172,4 +227,15 @@ pub fn edits(item: &Json, now: &Record, source: Option<&Node>) -> Vec<Field> {
         |field: &Field| !known.contains(field) && source.is_some_and(|s| s.get(*field).is_none());
     edits.extend(node.fields().filter(|field| is_set(now.kind, *field) && is_new(field)));
     edits
+}
+
+/// The fields that a record of the target's own has now and had not.
+pub fn unknown(item: &Json, now: &Record) -> Vec<Field> {
+    let was = item.member("was");
+    let was: Vec<_> = was.iter().flat_map(members).filter_map(|(name, _)| name.text()).collect();
+    let is_new = |field: &Field| {
+        let apart = *field == Field::Extra || NOT_EDITED.contains(field);
+        !apart && !was.iter().any(|name| **name == *field.name())
+    };
+    now.node.fields().filter(is_new).collect()
 }

@@ -379,7 +379,10 @@ pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
     }
     let named = Named::of(version);
     if let Some((key, value)) = parent {
-        parent_session(key, value, named.read_as(), &mut node);
+        // A version that stands last came with a migration, which does not rename the key of the
+        // version before: what that would be in this one tells nothing.
+        let usual = Some(wire::parent_key(named.read_as())).filter(|_| !version_last);
+        parent_session(key, value, usual, &mut node);
     }
     let spec = format!("{format}@{}", named.read_as());
     node.set(Field::Source, Json::string(&spec));
@@ -392,11 +395,11 @@ pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
     Ok(Some(Header { record: Record { kind: Kind::Session, node }, named }))
 }
 
-fn parent_session(key: Json, value: Json, version: u32, node: &mut Node) {
+fn parent_session(key: Json, value: Json, usual: Option<&str>, node: &mut Node) {
     let mut parent = Node::default();
     let field = if value.text().is_some() { Field::Path } else { Field::Data };
     parent.set(field, value);
-    if key.text().as_deref() != Some(wire::parent_key(version)) {
+    if usual.is_none() || key.text().as_deref() != usual {
         parent.set(Field::Key, key);
     }
     node.set(Field::ParentSession, parent);

@@ -236,6 +236,7 @@ impl Back<'_> {
     /// Puts the new messages that are open, and what the source's format says around them.
     fn settle(&mut self) -> Result<()> {
         let all = self.asked.settle(self.home);
+        all.iter().for_each(|record| self.cut.pass(record));
         all.iter().try_for_each(|record| self.shelf.add(record))
     }
 

@@ -7,12 +7,14 @@ use crate::error::Result;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value};
 use crate::residue::align::Tag;
+use crate::residue::blocks;
 use crate::residue::fates::Fate;
 use crate::residue::fill::{fill, fill_rest, members};
-use crate::residue::home::{at_home, mend};
+use crate::residue::home::{at_home, call_of, mend, whole};
 use crate::residue::pack::refused;
-use crate::residue::said::{Agreed, Answer, agree, edits, respelled};
+use crate::residue::said::{Agreed, Answer, agree, edits, respelled, unknown};
 use crate::residue::share::{self, Part};
+use crate::residue::signed;
 use crate::residue::words::heard;
 use crate::times;
 
@@ -35,6 +37,7 @@ impl Back<'_> {
         if now.kind != Kind::Snapshot && !edits.contains(&Field::Extra) {
             self.homeless(item, &now, &Record::new(now.kind), number);
         }
+        self.unplaced(item, &now, number);
         if edits.is_empty() {
             return Ok(());
         }
@@ -56,6 +59,19 @@ impl Back<'_> {
         }
         self.changed = true;
         Ok(())
+    }
+
+    /// Says what a person set of a run or its outcome that the target computed without.
+    fn unplaced(&self, item: &Json, now: &Record, number: u32) {
+        if !matches!(now.kind, Kind::Run | Kind::Result) {
+            return;
+        }
+        for field in unknown(item, now) {
+            let (kind, name) = (now.kind.name(), field.name());
+            self.drop(&format!("{kind}.{name}"));
+            let message = format!("`{name}` of the {kind} has no place at home");
+            self.say(Code::Dropped, &message, Some(number));
+        }
     }
 
     /// What the target computed is nothing of the source, but a new entry may follow it.
@@ -122,8 +138,13 @@ impl Back<'_> {
         for field in [Field::Usage, Field::Raw, Field::RawBytes] {
             source.node.take(field);
         }
-        let says = self.agree(&mut source, &bases, last);
-        self.mend(&mut source, says || !whole);
+        // What the file has just so may be of another place, and in the form that it has there.
+        let file: Vec<_> =
+            bases.iter().flat_map(|base| blocks::of(base.node.get(Field::Content))).collect();
+        let mut held = blocks::of(source.node.get(Field::Content));
+        held.retain(|block| !file.contains(block));
+        let says = self.agree(&mut source, &bases, (item, last));
+        self.mend(&mut source, Some(held.as_slice()).filter(|_| says || !whole));
         self.answer = Answer::of(item, &bases);
         self.homeless(item, base, &source, last);
         self.edited(&source, last, &edits);
@@ -132,11 +153,13 @@ impl Back<'_> {
     }
 
     /// Sees to it that a record says what the file's records say; whether it did not, and what went.
-    fn agree(&self, source: &mut Record, bases: &[Record], number: u32) -> bool {
+    fn agree(&self, source: &mut Record, bases: &[Record], (item, number): (&Json, u32)) -> bool {
         if self.home.is_some_and(|home| heard(source, bases, home)) {
             return false;
         }
+        let hidden = signed::unsigned(item, source);
         let Agreed { differed, unsigned, command } = agree(source, bases);
+        let unsigned = unsigned + hidden;
         (0..unsigned).for_each(|_| self.drop("message.content.*.signature"));
         if unsigned > 0 {
             let message = "a signature signs words that were edited, and is left out";
@@ -189,14 +212,16 @@ impl Back<'_> {
     }
 
     /// Sees to it that the source's software finds in an edited message what it looks for.
-    fn mend(&self, source: &mut Record, says: bool) {
+    /// `held` is what it said before, if that is not what it says now.
+    fn mend(&self, source: &mut Record, held: Option<&[Node]>) {
         if !self.retold.tells(source) {
             source.node.take(Field::Synthesized);
         }
         let home = self.home.filter(|_| source.kind == Kind::Message);
-        if let [made] = home.map(|home| at_home(home, None, source)).unwrap_or_default().as_slice()
-        {
-            mend(source, made, says);
+        let call = call_of(&source.node, &self.called);
+        let made = home.map(|home| at_home(home, call, source)).unwrap_or_default();
+        if let Some(made) = whole(made) {
+            mend(source, &made, held);
         }
     }
 
