@@ -1018,25 +1018,27 @@ fn a_call_comes_home_in_the_form_that_home_has() {
     let input = "\"input\": {\"description\": \"count pears\", \"prompt\": \"Count the pears.\"";
     assert!(line.contains(input), "{line}");
 
-    let dir = codelia_home();
-    let (code, said) = dir.exit(&["convert", "-t", "pi@3", "--out-dir", "pi", "home"]);
-    assert_eq!(code, 0, "{said}");
-    let file = files(&dir.path("pi")).remove(0);
-    let text = fs::read_to_string(&file).expect("UTF-8");
-    let last = text.lines().rfind(|l| l.contains("\"role\":\"assistant\"")).expect("an answer");
-    let mut new: serde_json::Value = serde_json::from_str(last).expect("JSON");
-    new["message"]["content"] = serde_json::json!([{"type": "text", "text": "Let me see."},
+    for pi in ["pi@1", "pi@3"] {
+        let dir = codelia_home();
+        let (code, said) = dir.exit(&["convert", "-t", pi, "--out-dir", "pi", "home"]);
+        assert_eq!(code, 0, "{said}");
+        let file = files(&dir.path("pi")).remove(0);
+        let text = fs::read_to_string(&file).expect("UTF-8");
+        let last = text.lines().rfind(|l| l.contains("\"role\":\"assistant\"")).expect("an answer");
+        let mut new: serde_json::Value = serde_json::from_str(last).expect("JSON");
+        new["message"]["content"] = serde_json::json!([{"type": "text", "text": "Let me see."},
         {"type": "toolCall", "id": "c9", "name": "shell", "arguments": {"command": "ls"}}]);
-    fs::write(dir.path("away"), text.replace(last, &new.to_string())).expect("a file");
-    let result = r#"{"role":"toolResult","toolCallId":"c9","toolName":"shell","content":[{"type":"text","text":"out"}],"isError":false,"timestamp":1803859200000}"#;
-    let more = entries(&dir, &[result, ANSWER]);
-    append(&dir, &more);
-    let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
-    assert_eq!(code, 0, "{said}");
-    let call =
-        r#""id":"c9","type":"function","function":{"name":"shell","arguments":"{\"command\""#;
-    assert!(!holding(&dir.path("back"), call).is_empty());
-    assert_eq!(dir.exit(&["validate", &dir.path("back").display().to_string()]).0, 0);
+        fs::write(dir.path("away"), text.replace(last, &new.to_string())).expect("a file");
+        let result = r#"{"role":"toolResult","toolCallId":"c9","toolName":"shell","content":[{"type":"text","text":"out"}],"isError":false,"timestamp":1803859200000}"#;
+        let more = entries(&dir, &[result, ANSWER]);
+        append(&dir, &more);
+        let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
+        assert_eq!(code, 0, "{said}");
+        let call =
+            r#""id":"c9","type":"function","function":{"name":"shell","arguments":"{\"command\""#;
+        assert!(!holding(&dir.path("back"), call).is_empty());
+        assert_eq!(dir.exit(&["validate", &dir.path("back").display().to_string()]).0, 0);
+    }
 }
 
 #[test]

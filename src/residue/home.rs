@@ -147,7 +147,13 @@ fn formed(own: &[Node], made: &[Node], held: Option<&[Node]>) -> Vec<Node> {
         if held.is_some_and(|held| !held.contains(block)) {
             return made.clone();
         }
-        // A text in the place of parts came from the file.
+        // Arguments of another kind than home has came from the file.
+        let kind = |block: &Node| block.json(Field::Arguments)?.as_bytes().first().copied();
+        if kind(block) != kind(made) {
+            let arguments = made.get(Field::Arguments).into_iter();
+            arguments.for_each(|arguments| formed.set(Field::Arguments, arguments.clone()));
+        }
+        // So did a text in the place of parts.
         let text = block.json(Field::Content).filter(|_| made.nodes(Field::Content).is_some());
         let parts = made.get(Field::Content).filter(|_| text.is_some());
         parts.into_iter().for_each(|parts| formed.set(Field::Content, parts.clone()));
