@@ -95,7 +95,7 @@ run: nested 10,000 deep            | 3 CY0114@14:1297                  | 3 CY011
 run: a message nested so           | 0 CY0308@18:537 → out             | 0 CY0308@18:537 → out                           | 0 CY0308@18:537 CY0108@18:537 | 0 CY0308@18:537 → stdout
 run: a member twice                | 0 CY0309@1:0 → out                | 0 CY0309@1:0 → out                              | 0 CY0309@1:0        | 0 CY0309@1:0 → stdout
 run: a message's role twice        | 0 CY0308@16:303 → out             | 0 CY0308@16:303 → out                           | 0 CY0308@16:303     | 0 CY0308@16:303 → stdout
-run: a tab as indentation          | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
+run: a tab as indentation          | 0 CY0124@16:303 → out             | 0 CY0124@16:303 → out                           | 0 CY0124@16:303     | 0 CY0124@16:303 → stdout
 run: two documents                 | 3 CY0102@27:1846                  | 1 CY0102@27:1846×25 → out                       | 1 CY0102@27:1846×25 | 1 CY0102@27:1846×25 → stdout
 run: a conflict in messages        | 3 CY0102@18:537                   | 1 CY0102@18:537×3 → out                         | 1 CY0102@18:537×3   | 1 CY0102@18:537×3 → stdout
 run: a conflict in the header      | 3 CY0112@8:155                    | 3 CY0112@8:155                                  | 3 CY0112@8:155      | 3 CY0112@8:155

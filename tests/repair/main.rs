@@ -13,6 +13,7 @@ mod pairs;
 mod pi;
 mod program;
 mod runs;
+mod spaces;
 mod talks;
 mod yaml;
 

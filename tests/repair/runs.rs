@@ -182,3 +182,79 @@ fn a_message_that_damage_left_without_a_role_stays_and_is_told() {
     assert_eq!(String::from_utf8_lossy(&done.out), damaged);
     assert_eq!(done.findings.counts.get(&Code::OddMessage), Some(&1), "{:?}", done.findings);
 }
+
+#[test]
+fn a_list_without_a_comma_or_an_indentation_is_told_and_written_anew() {
+    let [source, _] = runs();
+    let third = format!("    {}", MESSAGES[2]);
+    let damaged = [
+        source.replacen("},\n", "}\n", 1),
+        source.replacen(&third, MESSAGES[2], 1),
+        source.replacen(&third, &format!(" {}", MESSAGES[2]), 1),
+        source.replacen("}\n  ]", "},\n  ]", 1),
+    ];
+    for damaged in damaged {
+        let bad = crate::judge::invalid(damaged.as_bytes());
+        assert!(bad.is_empty(), "{bad:?}");
+        let (options, log) = (Options::default(), Log::default());
+        let cx = Cx { options: &options, log: &log };
+        let mut read = parts(damaged.as_bytes());
+        assert_eq!((FORMAT.read)(&mut read, &cx).expect("a run").filter(Result::is_ok).count(), 4);
+        assert_eq!(log.count_of(Code::ListUnread), 1, "{damaged}");
+        let done =
+            holds(&FORMAT, damaged.as_bytes(), &Wish::default(), "run.yaml comma").expect("a run");
+        assert_eq!(String::from_utf8_lossy(&done.out), source);
+        assert!(done.report.changed && done.aside.is_empty(), "{damaged}");
+        assert_eq!(done.findings.counts.get(&Code::ListClosed), Some(&1), "{damaged}");
+    }
+}
+
+#[test]
+fn of_two_commas_behind_a_message_one_goes() {
+    let [source, _] = runs();
+    for commas in [",,", ", ,,"] {
+        let damaged = source.replacen("},\n", &format!("}}{commas}\n"), 1);
+        let done =
+            holds(&FORMAT, damaged.as_bytes(), &Wish::default(), "run.yaml comma").expect("a run");
+        assert_eq!(String::from_utf8_lossy(&done.out), source);
+        assert_eq!(set_aside(&done.aside)[0].bytes, commas[1..].as_bytes());
+    }
+}
+
+#[test]
+fn lines_of_messages_are_a_run_that_lost_its_header() {
+    let [source, _] = runs();
+    let (_, list) = source.split_once("  [\n").expect("messages");
+    for damaged in [list.to_owned(), format!("  [\n{list}"), list.replacen("  ]\n", "", 1)] {
+        let head = copyist::format::Head {
+            name: "run_1.yaml",
+            bytes: damaged.as_bytes(),
+            whole: true,
+            encoding: None,
+        };
+        let (format, found) = copyist::detect::detect(&head).expect("a run");
+        assert_eq!(format.at(found.version), "connectonion@3");
+        let done = repaired(&FORMAT, damaged.as_bytes(), &Wish::default()).expect("a run");
+        let out = String::from_utf8_lossy(&done.out);
+        assert_eq!(out.split_once("  [\n").expect("a list").1, list, "{out}");
+        assert!(done.aside.is_empty(), "{damaged}");
+        let lines = copyist::format::Head { name: "log.jsonl", ..head };
+        let named = copyist::detect::detect(&lines).map(|(format, _)| format.name);
+        assert_ne!(named, Some("connectonion"));
+    }
+}
+
+#[test]
+fn another_run_behind_a_run_is_no_copy_of_it() {
+    let [source, _] = runs();
+    let other = source.replace("Why?", "Who?").replace("So.\"", "I.\"").replace("20:16", "20:59");
+    let two = format!("{source}{}", other.replacen(&format!("    {},\n", MESSAGES[0]), "", 1));
+    let done = holds(&FORMAT, two.as_bytes(), &Wish::default(), "run.yaml twice").expect("a run");
+    for item in set_aside(&done.aside) {
+        let before = source
+            .lines()
+            .any(|line| line.trim_matches([' ', ',']).as_bytes() == item.bytes.trim_ascii());
+        let stray = item.code == Code::StraySetAside.name();
+        assert_eq!(stray, !before, "{}", item.bytes.escape_ascii());
+    }
+}

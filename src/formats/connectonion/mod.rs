@@ -212,8 +212,10 @@ impl Made {
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     let text = head.text();
-    let (confidence, made) = made(&text, head.whole)?;
-    let clean = begins_as_one(&text, Head::is_called(head.name, FORMAT.extensions));
+    let called = Head::is_called(head.name, FORMAT.extensions);
+    let (confidence, made) =
+        made(&text, head.whole).filter(|_| called || !run::is_headless(&text, head.whole))?;
+    let clean = begins_as_one(&text, called);
     let confidence = if clean { confidence } else { Confidence::Buried };
     Some(Sniffed { confidence, version: made.version() })
 }
@@ -241,7 +243,7 @@ fn made(head: &str, whole: bool) -> Option<(Confidence, Made)> {
         Some(shape) if shape.version == RUN => Some((Confidence::Certain, Made::File(shape))),
         _ if run::is_run(head, whole) => Some((Confidence::Certain, Made::Run)),
         Some(shape) => Some((Confidence::Certain, Made::File(shape))),
-        None => (run::is_edited(head) || run::is_unnamed(head))
+        None => (run::is_edited(head) || run::is_unnamed(head) || run::is_headless(head, whole))
             .then_some((Confidence::Strong, Made::Run)),
     }
 }

@@ -38,7 +38,9 @@ pub fn shape(head: &str) -> Option<&'static Shape> {
     let head = prompt.and_then(|end| head.get(..end)).unwrap_or(head);
     let begins = |key: &str| {
         let key = format!("{key}:");
-        head.lines().any(|line| line.starts_with(&key))
+        // A space before the first of them is damage.
+        let first = head.strip_prefix(' ').is_some_and(|head| head.starts_with(&key));
+        first || head.lines().any(|line| line.starts_with(&key))
     };
     let dated = begins("created") || begins("timestamp");
     if begins("turns") && !dated && (begins("agent") || begins("expected")) {
@@ -70,16 +72,26 @@ fn has_lists(head: &str) -> bool {
         let inside = line.trim_start_matches([' ', '-']);
         inside.len() < line.len() && inside.starts_with("messages:")
     };
-    head.lines().any(may_be) && has_key(head, "messages")
+    // In a file that is damaged before it, a list is known by how it is spelled.
+    let is_list = |line: &str| {
+        let inside = line.trim_start_matches([' ', '-']);
+        ["'[{\"role\":", "\"[{\\\"role\\\":"].iter().any(|begins| {
+            inside.strip_prefix("messages: ").is_some_and(|list| list.starts_with(begins))
+        })
+    };
+    let damaged =
+        || head.lines().any(is_list) && !head.lines().any(|line| line.starts_with("created:"));
+    head.lines().any(may_be) && has_key(head, "messages").unwrap_or_else(damaged)
 }
 
-/// Whether a mapping in the sequence `turns` has this key.
-fn has_key(head: &str, wanted: &str) -> bool {
+/// Whether a mapping in the sequence `turns` has this key; `None` if it is not known, as the head
+/// is no YAML so far.
+fn has_key(head: &str, wanted: &str) -> Option<bool> {
     let mut events = Events::new(head.as_bytes(), Limits::default());
     // For each open collection, whether it is a mapping, and whether a key comes next.
     let mut open: Vec<(bool, bool)> = Vec::new();
     let mut turns = false;
-    while let Ok(Some(event)) = events.next() {
+    while let Some(event) = events.next().ok()? {
         if matches!(event.what, What::Comment { .. }) {
             continue;
         }
@@ -91,7 +103,7 @@ fn has_key(head: &str, wanted: &str) -> bool {
         match event.what {
             What::Scalar(key, ..) if !value => match open.len() {
                 1 => turns = key == "turns",
-                3 if turns && key == wanted => return true,
+                3 if turns && key == wanted => return Some(true),
                 _ => {}
             },
             What::MappingStart(..) => open.push((true, true)),
@@ -102,5 +114,5 @@ fn has_key(head: &str, wanted: &str) -> bool {
             _ => {}
         }
     }
-    false
+    Some(false)
 }

@@ -4,6 +4,7 @@
 //! In that layout nothing inside of a block begins where a block begins: texts that go on over lines
 //! are indented further.
 
+use super::super::file::is_known;
 use super::melted::apart;
 use crate::diagnostic::Code;
 use crate::error::Result;
@@ -58,6 +59,25 @@ impl Block {
     #[must_use]
     pub fn at(&self) -> Position {
         self.places.first().map(|(_, at)| *at).unwrap_or_default()
+    }
+
+    /// Whether it stands nowhere in the file.
+    #[must_use]
+    pub fn is_put_in(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Its last line so far, with its end.
+    fn last_line(&self) -> &[u8] {
+        let text = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
+        let start = memchr::memrchr(b'\n', text).map_or(0, |end| end + 1);
+        self.bytes.get(start..).unwrap_or_default()
+    }
+
+    /// Whether it is a text that a person laid out in lines of its own.
+    fn is_of_text(&self) -> bool {
+        let line = self.bytes.split(|b| *b == b'\n').next().unwrap_or_default();
+        line.trim_ascii_end().ends_with(b"|") || line.trim_ascii_end().ends_with(b"|-")
     }
 
     /// The pieces of a range, each with its place in the file.
@@ -210,6 +230,8 @@ pub struct Blocks {
     indent: Option<usize>,
     /// Whether a turn was seen that begins with its dash.
     dashed: bool,
+    /// Whether the line was seen that names the messages.
+    listed: bool,
     /// The block that is not ended yet.
     open: Option<Block>,
     /// What stood behind a lost line ending.
@@ -230,6 +252,7 @@ impl Blocks {
             section: Section::Other,
             indent: None,
             dashed: false,
+            listed: false,
             open: None,
             rest: None,
             melted: VecDeque::new(),
@@ -258,12 +281,45 @@ impl Blocks {
                     return Ok(Some(Piece::Aside(bytes, at, code)));
                 }
                 Some(Found::Line(line)) => {
+                    let lost = self.unnamed(&line);
+                    self.melted.extend(lost.into_iter().flat_map(apart));
                     let (line, terminated) = self.divided(line);
                     let ended = self.add(line, terminated);
                     self.melted.extend(ended.into_iter().flat_map(apart));
                 }
             }
         }
+    }
+
+    /// Opens the lists of messages of which the line that names them is lost, at a key with this
+    /// message behind it; gives what stands before the key. Lines of a text are not so close.
+    fn unnamed(&mut self, (line, _): &Line) -> Vec<Block> {
+        let said = line.first().is_some_and(|(_, line)| line.starts_with(b"  - role:"));
+        let free = said && !self.listed && self.section != Section::Messages;
+        let Some(open) = self.open.as_mut().filter(|_| free) else { return Vec::new() };
+        let text = String::from_utf8_lossy(open.last_line()).into_owned();
+        let number = text.strip_prefix("  ").and_then(|text| key(text.trim_end()));
+        let Some((number, "")) = number.filter(|_| !open.is_of_text()) else { return Vec::new() };
+        let key = open.split_off(open.bytes.len() - open.last_line().len());
+        let length = open.last_line().len();
+        let last = String::from_utf8_lossy(open.last_line()).into_owned();
+        let torn = !last.starts_with([' ', '#', '-']) && member(last.trim_end()).is_none();
+        let torn = torn.then(|| open.split_off(open.bytes.len() - length));
+        if matches!(&open.kind, Kind::Top(name) if !is_known(name)) && length == open.bytes.len() {
+            open.kind = Kind::Between;
+        }
+        let torn = torn.map(|torn| Block { kind: Kind::Between, ..torn });
+        let name = Kind::Top("messages".to_owned());
+        let bytes = b"messages:\n".to_vec();
+        let named = Block { kind: name, bytes, terminated: true, places: Vec::new() };
+        let before = self.open.replace(Block { kind: Kind::Key(number.to_owned()), ..key });
+        (self.section, self.indent, self.listed) = (Section::Messages, None, true);
+        before
+            .into_iter()
+            .chain(torn)
+            .chain([named])
+            .filter(|block| !block.bytes.is_empty())
+            .collect()
     }
 
     /// A line, or what stands before the place where it lost a line ending: no turn begins on the line
@@ -309,9 +365,10 @@ impl Blocks {
         let bare = line.trim_start_matches(' ');
         let indent = line.len() - bare.len();
         let item = bare == "-" || bare.starts_with("- ");
-        if indent == 0 && !item {
+        if !item && (indent == 0 || self.is_askew(bare, indent)) {
             let (name, rest) = member(bare)?;
             (self.indent, self.dashed) = (None, false);
+            self.listed |= name == "messages";
             self.section = match (name, rest) {
                 ("turns", "") => Section::Turns,
                 ("messages", "") => Section::Messages,
@@ -331,12 +388,32 @@ impl Blocks {
                 self.indent = Some(indent);
                 Some(Kind::Message)
             }
-            Section::Messages if indent == 2 && !item => {
+            // No member of a message stands so far to the left.
+            Section::Messages if self.is_beside(bare, indent) => Some(Kind::Message),
+            Section::Messages if (1..=3).contains(&indent) && !item => {
                 let (name, rest) = key(bare)?;
                 matches!(rest, "" | "[]" | "null").then(|| Kind::Key(name.to_owned()))
             }
             _ => None,
         }
+    }
+
+    /// Whether this is a member of the top with a space before it: texts that go on stand further to
+    /// the right. Turns have members of the same names.
+    fn is_askew(&self, bare: &str, indent: usize) -> bool {
+        let Some((name, rest)) = member(bare).filter(|_| indent == 1 || self.open.is_none()) else {
+            return false;
+        };
+        match self.section {
+            Section::Other => is_known(name),
+            Section::Turns => name == "system_prompt" || (name, rest) == ("messages", ""),
+            Section::Messages => false,
+        }
+    }
+
+    /// Whether a message begins here whose first line stands a space too far to the right.
+    fn is_beside(&self, bare: &str, indent: usize) -> bool {
+        self.indent.is_some_and(|own| indent == own + 1) && bare.starts_with("- role:")
     }
 
     /// The first turn, if the line with its dash is lost and this line is a member of it. The rest of

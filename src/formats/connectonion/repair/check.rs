@@ -1,6 +1,6 @@
 //! What is whole in a block.
 
-use super::blocks::Kind;
+use super::blocks::{Kind, member};
 use super::spell;
 use crate::json::{Json, without_nan};
 use crate::yaml::json::{Nodes, Scalars};
@@ -100,6 +100,13 @@ pub type Known<'k> = &'k dyn Fn(&str) -> bool;
 /// Checks a block. `last` says that nothing follows it, and `cut` that not even a line ending does:
 /// a text without quotes may then have gone on, unless it is `known`.
 pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>) -> Checked {
+    // The space before a member of the top goes.
+    if matches!(kind, Kind::Top(_)) && spaces(bytes) > 0 {
+        let (space, bytes) = bytes.split_at(spaces(bytes));
+        let Checked { kept, says } = check(kind, bytes, last, cut, known);
+        let moved = |kept: Range<usize>| kept.start + space.len()..kept.end + space.len();
+        return Checked { kept: kept.into_iter().map(moved).collect(), says };
+    }
     if let Some(opening) = opening(kind, bytes) {
         return opening;
     }
@@ -117,8 +124,7 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
         Kind::Top(_) | Kind::Key(_) => is_object(says),
         Kind::Before | Kind::Between => false,
     };
-    let whole =
-        parse(bytes).filter(|_| !(is_headless(kind, bytes) || cut && is_torn(bytes, known)));
+    let whole = parse(bytes).filter(|_| !(is_off(kind, bytes) || cut && is_torn(bytes, known)));
     if let Some(says) = whole.filter(|says| complete(says)) {
         return Checked::whole(bytes, says);
     }
@@ -184,17 +190,38 @@ fn before_bare<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
 #[must_use]
 pub fn members_indent(kind: &Kind, bytes: &[u8]) -> usize {
     let item = matches!(kind, Kind::Turn | Kind::Message);
+    if kind == &Kind::Message
+        && let Some(indent) = askew(bytes)
+    {
+        return indent;
+    }
     spaces(bytes) + if item && begins_with_dash(bytes) { 2 } else { 0 }
+}
+
+/// How far the members of a message are indented, if its first line stands a space beside them.
+fn askew(bytes: &[u8]) -> Option<usize> {
+    let first = spaces(bytes) + 2;
+    let line = bytes.split(|b| *b == b'\n').nth(1).filter(|_| begins_with_dash(bytes))?;
+    let indent = spaces(line);
+    let text = String::from_utf8_lossy(line.get(indent..).unwrap_or_default());
+    let beside = indent >= 2 && indent.abs_diff(first) == 1;
+    (beside && member(text.trim_end()).is_some()).then_some(indent)
 }
 
 fn begins_with_dash(bytes: &[u8]) -> bool {
     bytes.get(spaces(bytes)) == Some(&b'-')
 }
 
-/// Whether the line with which a turn began is lost.
+/// Whether the line with which an item began is lost.
 #[must_use]
 pub fn is_headless(kind: &Kind, bytes: &[u8]) -> bool {
-    kind == &Kind::Turn && !begins_with_dash(bytes)
+    matches!(kind, Kind::Turn | Kind::Message) && !begins_with_dash(bytes)
+}
+
+/// Whether the line with which an item began is lost, or stands beside the others.
+#[must_use]
+pub fn is_off(kind: &Kind, bytes: &[u8]) -> bool {
+    is_headless(kind, bytes) || kind == &Kind::Message && askew(bytes).is_some()
 }
 
 fn spaces(line: &[u8]) -> usize {
@@ -205,7 +232,7 @@ fn spaces(line: &[u8]) -> usize {
 #[must_use]
 pub fn is_bare(name: &str, member: &[u8]) -> bool {
     let line = member.split(|b| *b == b'\n').next().unwrap_or_default();
-    line.trim_ascii_end() == format!("{name}:").as_bytes()
+    line.trim_ascii() == format!("{name}:").as_bytes()
 }
 
 /// Whether messages follow the key of a turn, and not the word that there are none.
@@ -213,6 +240,12 @@ pub fn is_bare(name: &str, member: &[u8]) -> bool {
 pub fn opens_messages(key: &[u8]) -> bool {
     let line = key.split(|b| *b == b'\n').next().unwrap_or_default();
     line.trim_ascii_end().ends_with(b":")
+}
+
+/// Whether the key of a turn stands beside the place of keys.
+#[must_use]
+pub fn is_askew(key: &[u8]) -> bool {
+    spaces(key) != 2
 }
 
 /// The line that turns or messages follow: what is in its block besides belongs to none of them.
@@ -382,8 +415,14 @@ pub fn relisted(mut turn: Vec<u8>, list: &[u8]) -> Vec<u8> {
 #[must_use]
 pub fn written(kind: &Kind, bytes: &[u8], kept: &[Range<usize>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() + 1);
+    let askew = if kind == &Kind::Message { askew(bytes) } else { None };
     for range in kept {
         let start = out.len();
+        if let Some(indent) = askew.filter(|_| range.start == 0) {
+            out.extend(std::iter::repeat_n(b' ', indent - 2));
+            out.extend_from_slice(bytes.get(spaces(bytes)..range.end).unwrap_or_default());
+            continue;
+        }
         out.extend_from_slice(bytes.get(range.clone()).unwrap_or_default());
         let item = begins_with_dash(bytes) && range.start > 0 || is_headless(kind, bytes);
         if start == 0

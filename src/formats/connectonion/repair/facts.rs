@@ -2,7 +2,7 @@
 
 use super::super::file::{Lists, Shape};
 use super::blocks::Kind;
-use super::check::{Checked, opens_messages};
+use super::check::{Checked, is_askew, members_indent, opens_messages};
 use super::resume::{self, Resume};
 use super::spell::is_notes;
 use crate::json::{Json, salvage, text};
@@ -201,13 +201,17 @@ impl Facts {
             Kind::Turn => self.turn(section, says, bytes, whole),
             Kind::Key(number) => {
                 let empty = !opens_messages(bytes);
+                let askew = is_askew(bytes);
+                self.damaged |= askew;
+                self.removes |= askew;
+                self.broken += u64::from(askew);
                 self.talks.entry(section).or_default().turn();
                 let key = Key::new(section, number.parse().unwrap_or(0), empty);
                 // What it has and is none of its messages is what is left of one.
                 self.keys.push(Key { lost: !whole, ..key });
             }
             Kind::Message => {
-                self.indent = bytes.iter().take_while(|b| **b == b' ').count();
+                self.indent = members_indent(kind, bytes).saturating_sub(2);
                 // A line that is lost may have been the key.
                 if self.keys.last().is_none_or(|key| key.section != section) {
                     self.damaged = true;
@@ -217,7 +221,7 @@ impl Facts {
                 if self.resumable {
                     self.talks.entry(section).or_default().look(says);
                 }
-                self.message(says, whole);
+                self.message(says, all);
             }
             Kind::Top(_) | Kind::Before | Kind::Between => {}
         }

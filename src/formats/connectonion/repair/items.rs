@@ -154,6 +154,14 @@ fn messages(
         show(Item::Aside(whole.clone(), at, Code::Utf8Replaced))?;
         return show(Item::Message(one.as_bytes().to_vec(), at, Some(Code::Utf8Replaced)));
     }
+    let closed = bare.trim_end_matches([',', ' ', '\t']);
+    if let ([_], Ok(_), true) = (line, std::str::from_utf8(&whole), is_message(closed.as_bytes())) {
+        let start = whole.len() - whole.trim_ascii_start().len();
+        let (end, comma) = (start + bare.len(), start + closed.len() + 1);
+        show(Item::Message(closed.as_bytes().to_vec(), at.plus(start), None))?;
+        let more = whole.get(comma..end).unwrap_or_default().to_vec();
+        return show(Item::Aside(more, at.plus(comma), Code::StraySetAside));
+    }
     // Something else stood in the line, so its pieces are looked at one by one.
     for (at, bytes) in line {
         apart(bytes, *at, wish, show)?;

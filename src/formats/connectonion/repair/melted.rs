@@ -1,5 +1,5 @@
-//! Turns that lost the line that they began with, and so stand in the turn before them: a mapping
-//! with members that stand twice, of which the real loader takes the later ones.
+//! Turns and messages that lost the line that they began with, and so stand in the one before them: a
+//! mapping with members that stand twice, of which the real loader takes the later ones.
 
 use super::blocks::{Block, Kind, member};
 use super::check::members_indent;
@@ -19,19 +19,22 @@ pub fn apart(block: Block) -> Vec<Block> {
 }
 
 /// Where another turn begins in a turn: at the first member that was there before, if more members
-/// that only software writes are there again. One alone may be what a person added.
+/// that only software writes are there again. One alone may be what a person added. In a message it
+/// is one whose first line is gone, and what is left of that line goes with it.
 fn restart(block: &Block) -> Option<usize> {
-    if block.kind != Kind::Turn {
+    let message = block.kind == Kind::Message;
+    if !(message || block.kind == Kind::Turn) {
         return None;
     }
     let indent = members_indent(&block.kind, &block.bytes);
     let (mut names, mut again) = (HashSet::new(), HashSet::new());
-    let (mut start, mut found) = (0, None);
+    let (mut start, mut found, mut torn) = (0, None, None);
     for line in block.bytes.split_inclusive(|b| *b == b'\n') {
         let (at, text) = (start, line.get(indent..).unwrap_or_default());
         start += line.len();
         let lead = line.get(..indent).unwrap_or_default().trim_ascii();
         if !(lead.is_empty() || at == 0 && lead == b"-") {
+            torn = Some(at).filter(|at| *at > 0);
             continue;
         }
         let text = String::from_utf8_lossy(text);
@@ -44,5 +47,8 @@ fn restart(block: &Block) -> Option<usize> {
             names.insert(name.to_owned());
         }
     }
-    found.filter(|_| again.len() > 1)
+    match found {
+        Some(found) if message => Some(torn.filter(|torn| *torn < found).unwrap_or(found)),
+        _ => found.filter(|_| again.len() > 1),
+    }
 }

@@ -38,6 +38,9 @@ use wide::{Narrow, is_wide};
 /// If nothing of it is left, or reading or writing fails.
 pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
     let (made, encoding) = beginning(bench.parts(), cx)?;
+    // A damaged file may look like one of another version than a person names.
+    let named = cx.options.version.filter(|named| *named != made.version());
+    let made = named.map_or(made, |named| Made::of(Some(named)));
     let state = State::of(bench, cx)?;
     // A file in another encoding is what a person or a release on Windows made.
     let declared = (!encoding.is_utf8()).then_some(encoding.encoding);
@@ -74,6 +77,10 @@ fn widely(bench: &mut dyn Bench, encoding: &Found, wish: &Wish, cx: &Cx<'_>) -> 
 struct State {
     /// Whether it reads it without a fault.
     reads: bool,
+    /// The first fault.
+    fault: Option<Diagnostic>,
+    /// Whether its list of messages is one that only this reader takes.
+    unlisted: bool,
     /// Whether it has a line at its end that does not end, or a mark at its beginning.
     unfinished: bool,
     /// What it reads otherwise than the software does: members that stand twice, odd messages.
@@ -94,10 +101,12 @@ impl State {
         let log = Log::default();
         let options = Options { on_error: OnError::Stop, ..cx.options.clone() };
         let quiet = Cx { options: &options, log: &log };
-        let (mut reads, mut records, mut messages) = (true, 0, 0);
+        let (mut fault, mut records, mut messages) = (None, 0, 0);
         let mut calls = Calls::default();
         match read(bench.parts(), &quiet) {
-            Err(error) if error.is_recoverable() || !is_of_the_system(&error) => reads = false,
+            Err(error) if error.is_recoverable() || !is_of_the_system(&error) => {
+                fault = Some(error.into_diagnostic());
+            }
             Err(error) => return Err(error),
             Ok(reader) => {
                 for item in reader {
@@ -111,15 +120,17 @@ impl State {
                             messages += u64::from(said && !located.value.is_restored());
                         }
                         Err(error) if is_of_the_system(&error) => return Err(error),
-                        Err(_) => {
-                            reads = false;
+                        Err(error) => {
+                            fault = Some(error.into_diagnostic());
                             break;
                         }
                     }
                 }
             }
         }
+        let reads = fault.is_none();
         let said = |code| log.count_of(code) > 0;
+        let unlisted = said(Code::ListUnread);
         let marked = begins_marked(bench)?;
         let unfinished = marked || said(Code::NoFinalNewline);
         // A reader that stopped early may not have come to what tells.
@@ -128,12 +139,24 @@ impl State {
         let alone = calls.left().filter(|_| reads);
         let mut strange = log.into_findings().diagnostics;
         strange.retain(|found| matches!(found.code, Code::TwiceNamed | Code::OddMessage));
-        Ok(Self { reads, unfinished, strange, marked, foreign, records, messages, alone })
+        let state = Self {
+            reads,
+            fault,
+            unlisted,
+            unfinished,
+            strange,
+            marked,
+            foreign,
+            alone,
+            records,
+            messages,
+        };
+        Ok(state)
     }
 
-    /// Whether a mapping has a member twice.
+    /// Whether a mapping has a member twice; a message with two roles is an odd one.
     fn is_doubled(&self) -> bool {
-        self.strange.iter().any(|found| found.code == Code::TwiceNamed)
+        !self.strange.is_empty()
     }
 
     /// What the software reads of the file as it is.
@@ -180,7 +203,7 @@ fn as_it_is(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) -> R
         say(Code::CallsLeft, at, cx);
     }
     // That it stays does not mean that it is right.
-    state.strange.iter().for_each(|found| cx.report(found.clone()));
+    state.fault.iter().chain(&state.strange).for_each(|found| cx.report(found.clone()));
     if state.unfinished { finish(bench, state, cx) } else { healthy(bench, state) }
 }
 

@@ -12,7 +12,8 @@ use crate::json::{Json, text, without_nan};
 use crate::lines::BOM;
 use crate::position::Position;
 use crate::repair::nothing_back;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io::Write;
 
 /// Repairs a run.
@@ -20,15 +21,18 @@ use std::io::Write;
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
 pub fn repair(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
-    if state.reads && !wish.resumable {
+    // What only this reader takes is not whole.
+    let reads = state.reads && !state.unlisted;
+    if reads && !wish.resumable {
         return as_it_is(bench, state, wish, cx);
     }
     let ahead = Ahead::of(bench.parts().main()?, cx)?;
-    let mut takes = Takes { resumable: wish.resumable, ..Takes::default() };
+    let (resumable, unlisted) = (wish.resumable, state.unlisted);
+    let mut takes = Takes { resumable, unlisted, ..Takes::default() };
     each(bench.parts().main()?, &ahead, wish, cx, &mut |item| takes.item(&item))?;
     takes.decide();
     // A run in another layout has lines that say nothing here.
-    if state.reads && !(takes.mends() && takes.are_all(state.messages)) {
+    if reads && !(takes.mends() && takes.are_all(state.messages)) {
         return as_it_is(bench, state, wish, cx);
     }
     if takes.messages() == 0 && takes.headers() == 0 {
@@ -71,6 +75,8 @@ const FRAME: [&str; 3] = [MESSAGES, OPEN, CLOSE];
 struct Take {
     names: Vec<String>,
     messages: u64,
+    /// Its lines, by which a copy is told from other text.
+    lines: HashSet<u64>,
     /// Whether a line of its header was not UTF-8.
     patched: bool,
     /// Messages that were not whole, by their number, and what was done.
@@ -91,6 +97,8 @@ struct Takes {
     best: usize,
     /// Whether anything is none of a run's lines.
     strange: bool,
+    /// Whether lines of messages make no list.
+    unlisted: bool,
     /// Whether a model's interface must take the messages.
     resumable: bool,
 }
@@ -104,11 +112,13 @@ impl Takes {
         match item {
             Item::Header(name, line, _, code) => {
                 take.names.extend(name.clone());
+                take.lines.insert(hash(line));
                 take.patched |= code.is_some();
                 take.crlf |= line.ends_with(b"\r\n");
             }
             Item::Message(message, _, code) => {
                 take.messages += 1;
+                take.lines.insert(hash(message));
                 take.done.extend(code.map(|code| (take.messages, code)));
                 if self.resumable {
                     let plain = without_nan(message).unwrap_or_else(|| message.clone());
@@ -168,9 +178,19 @@ impl Takes {
         self.all.iter().map(|take| take.names.len()).sum()
     }
 
+    /// Why a line goes that is not one of those that stay.
+    fn code_of(&self, line: &[u8]) -> Code {
+        let same = self.best().is_some_and(|take| take.lines.contains(&hash(line)));
+        if same { Code::DuplicateRemoved } else { Code::StraySetAside }
+    }
+
     fn has(&self, name: &str) -> bool {
         self.best().is_some_and(|take| take.names.iter().any(|own| own == name))
     }
+}
+
+fn hash(line: &[u8]) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(line.trim_ascii_end())
 }
 
 /// The second walk.
@@ -285,7 +305,7 @@ impl<'a> Writing<'a> {
             None => self.prompt,
         };
         if !stays {
-            return self.aside(line, at, Code::DuplicateRemoved);
+            return self.aside(line, at, self.takes.code_of(line));
         }
         let mut line = line.to_vec();
         if !line.ends_with(b"\n") {
@@ -389,7 +409,9 @@ impl<'a> Writing<'a> {
         if !best {
             // What was repaired stands there already.
             return match code {
-                None | Some(Code::GluedSplit) => self.aside(&message, at, Code::DuplicateRemoved),
+                None | Some(Code::GluedSplit) => {
+                    self.aside(&message, at, self.takes.code_of(&message))
+                }
                 Some(_) => Ok(()),
             };
         }
@@ -430,6 +452,8 @@ impl<'a> Writing<'a> {
         self.put(&[CLOSE.as_bytes(), self.end()].concat())?;
         if self.framed.contains(&false) {
             say(Code::ListClosed, Position::default(), self.cx);
+        } else if self.takes.unlisted {
+            say_put(Code::ListClosed, "each message has its comma and its place", self.cx);
         }
         self.out.flush().map_err(|error| Error::io("cannot write", error))?;
         Ok(self.removes)

@@ -215,7 +215,7 @@ impl<'a> Writing<'a> {
         match block.kind {
             Kind::Turn => self.behind_turn(&block),
             Kind::Key(_) => self.behind_key(!check::opens_messages(&block.bytes)),
-            Kind::Message => self.behind_message(block.at()),
+            Kind::Message => self.behind_message(&block),
             _ => Ok(()),
         }
     }
@@ -230,6 +230,10 @@ impl<'a> Writing<'a> {
         self.begin()?;
         match list_of(block, found).filter(|_| stays && self.behind()) {
             Some(List::Here) => self.written = u64::MAX,
+            Some(List::Bare) if block.is_put_in() => {
+                self.put_name(&block.bytes)?;
+                return Ok(true);
+            }
             Some(List::None) if !self.facts.missing().is_empty() => {
                 self.go(block, 0..block.bytes.len(), Code::TornRecord)?;
                 self.noted("messages", b"messages:\n")?;
@@ -278,7 +282,9 @@ impl<'a> Writing<'a> {
         let key = self.facts.keys.get(self.keys).filter(|_| matches!(block.kind, Kind::Key(_)))?;
         match key {
             _ if key.wrong => Some(Code::IdChanged),
-            _ if key.empty && key.messages > 0 => Some(Code::TornRecord),
+            _ if key.empty && key.messages > 0 || check::is_askew(&block.bytes) => {
+                Some(Code::TornRecord)
+            }
             _ => None,
         }
     }

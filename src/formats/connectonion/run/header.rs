@@ -67,6 +67,18 @@ pub fn is_unnamed(head: &str) -> bool {
         && head.lines().filter(known).count() > 1
 }
 
+/// Whether the beginning of a file are lines of messages and nothing else: a run that lost its
+/// header. Other programs write such lines, too, but not in files of YAML.
+#[must_use]
+pub fn is_headless(head: &str, whole: bool) -> bool {
+    let said = |line: &&str| line.starts_with(super::SAID);
+    let frame = |line: &&str| [super::OPEN, super::CLOSE, ""].contains(&line.trim_end());
+    let lines = head.lines().filter(|line| !line.contains('\0'));
+    let count = head.lines().count() - usize::from(!whole);
+    head.lines().any(|line| said(&line))
+        && lines.take(count).all(|line| said(&line) || frame(&line))
+}
+
 /// The line that the lines of a prompt follow.
 pub const PROMPT: &str = "system_prompt: |";
 

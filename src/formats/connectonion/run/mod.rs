@@ -28,7 +28,7 @@ use crate::json::{Fault, without_nan};
 use crate::record::Record;
 use bytes::Bytes;
 
-pub use header::{PROMPT, is_edited, is_known, is_run, is_unnamed, member_of};
+pub use header::{PROMPT, is_edited, is_headless, is_known, is_run, is_unnamed, member_of};
 pub use joined::{open, summary_of};
 pub use read::pieces;
 pub use write::open as open_writer;

@@ -36,6 +36,8 @@ pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Re
         records: 0,
         unterminated: None,
         faulty: false,
+        comma: None,
+        unlisted: false,
         space: None,
         scratch: Vec::new(),
     }))
@@ -87,6 +89,9 @@ struct Records<'a> {
     unterminated: Option<Position>,
     /// Whether the line read last was damaged.
     faulty: bool,
+    /// Whether a message came, and whether a comma stood behind it; what is wrong is told once.
+    comma: Option<bool>,
+    unlisted: bool,
     /// The space behind the message that was given last.
     space: Option<Located<Record>>,
     scratch: Vec<u8>,
@@ -185,6 +190,7 @@ impl Records<'_> {
             }
             Stage::Messages if bare == CLOSE.as_bytes() => {
                 self.stage = Stage::Closed;
+                self.list(self.comma != Some(true), at);
                 return Ok(self.gap(false, &space, at));
             }
             Stage::Before | Stage::Messages | Stage::Closed if bare.is_empty() => {
@@ -193,6 +199,10 @@ impl Records<'_> {
             Stage::Messages => {
                 let message = self.message(&line, &bytes, bare.len())?;
                 if !self.faulty {
+                    // The block of text, which the list is, ends before a line that is not indented.
+                    let within = bytes.starts_with(b"  ");
+                    self.list(within && self.comma != Some(false), at);
+                    self.comma = Some(bare.ends_with(b","));
                     self.space = self.gap(false, &space, at);
                 }
                 return Ok(Some(message));
@@ -220,6 +230,13 @@ impl Records<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Tells of lines that are read one by one, but make no list.
+    fn list(&mut self, fits: bool, at: Position) {
+        if !fits && !std::mem::replace(&mut self.unlisted, true) {
+            self.cx.report(Diagnostic::new(Code::ListUnread, Code::ListUnread.title()).at(at));
+        }
     }
 
     /// White space behind a line, or a line of it: JSON has a place for it, and it comes back.

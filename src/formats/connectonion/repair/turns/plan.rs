@@ -68,7 +68,8 @@ fn survey(
                 }
                 facts.block(&block.kind, &block.bytes, last, &checked);
                 // Another line stands behind a line that does not end.
-                facts.damaged |= lossy.is_some() || !(last || block.terminated);
+                facts.damaged |=
+                    block.is_put_in() || lossy.is_some() || !(last || block.terminated);
                 facts.removes |= lossy.is_some();
             }
         }
@@ -215,6 +216,7 @@ pub fn checked(
             let kept = vec![Range { start: 0, end: bytes.len() }];
             (Checked { kept, says: decoded.says }, Some(text.as_bytes().to_vec()))
         }
+        None if !bad && foreign.is_none() => (check(bytes), None),
         None => (in_source(check(&plain), &plain, bytes), None),
     };
     // With such a member the file may look like a run.

@@ -1,12 +1,13 @@
 //! Messages that only turns tell of, and the keys that they stand under.
 
+use super::super::blocks::Block;
+use super::super::check::is_off;
 use super::super::resume::joined;
 use super::super::{say, say_put, spell};
 use super::Writing;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::json::Json;
-use crate::position::Position;
 
 /// What stands below a key without messages.
 const NO_MESSAGES: &[u8] = b"    []\n";
@@ -79,7 +80,13 @@ impl Writing<'_> {
     }
 
     /// Behind a message: the results that are put in.
-    pub(super) fn behind_message(&mut self, at: Position) -> Result<()> {
+    pub(super) fn behind_message(&mut self, block: &Block) -> Result<()> {
+        let at = block.at();
+        if is_off(&block.kind, &block.bytes) {
+            let what = format!("the beginning of a message behind turn {}", self.written.max(1));
+            say_put(Code::MemberRestored, &what, self.cx);
+            self.notes.add(Code::MemberRestored, what);
+        }
         let facts = self.facts;
         let put_in = facts.talk().behind(self.met);
         self.met += 1;
@@ -125,6 +132,13 @@ impl Writing<'_> {
             self.add(NO_MESSAGES)?;
         }
         Ok(())
+    }
+
+    /// Writes the line that names the messages.
+    pub(super) fn put_name(&mut self, line: &[u8]) -> Result<()> {
+        say_put(Code::MemberRestored, "messages", self.cx);
+        self.notes.add(Code::MemberRestored, "messages".to_owned());
+        self.add(line)
     }
 
     /// Writes the key of messages that have none, or a wrong one.
