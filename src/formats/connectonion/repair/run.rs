@@ -8,12 +8,12 @@ use super::{NOTES, State, as_it_is, is_told, say, say_aside, say_put};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Bench, Cx, Reach, Repaired, Wish};
+use crate::ids::fingerprint;
 use crate::json::{Json, text, without_nan};
 use crate::lines::BOM;
 use crate::position::Position;
 use crate::repair::nothing_back;
 use std::collections::{BTreeMap, HashSet};
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io::Write;
 
 /// Repairs a run.
@@ -190,7 +190,7 @@ impl Takes {
 }
 
 fn hash(line: &[u8]) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(line.trim_ascii_end())
+    fingerprint(line.trim_ascii_end())
 }
 
 /// The second walk.
