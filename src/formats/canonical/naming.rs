@@ -69,6 +69,11 @@ impl<'a> Naming<'a> {
         Self { leaves, cx, session, name, maker, identifiers, parents, last }
     }
 
+    /// Whether the session's record came.
+    pub fn has_begun(&self) -> bool {
+        self.session
+    }
+
     /// Gives an entry what it lacks.
     pub fn record(&mut self, located: &mut Located<Record>) {
         let Located { value: Record { kind, node }, at } = located;

@@ -55,8 +55,7 @@ struct Stream<'a> {
     /// Of the records that stay.
     naming: Naming<'a>,
     shape: Shape,
-    /// Whether the session's record came, and what is wrong if others came before it.
-    begun: bool,
+    /// What is wrong if others came before the session's record.
     headless: Option<Diagnostic>,
 }
 
@@ -65,7 +64,7 @@ impl<'a> Stream<'a> {
         let (before, after, shape) = Default::default();
         // Entries without identifiers are told of where others have some, wherever they come from.
         let naming = Naming::new(|_| false, cx);
-        Self { before, after, naming, shape, begun: false, headless: None }
+        Self { before, after, naming, shape, headless: None }
     }
 }
 
@@ -80,13 +79,13 @@ impl Mend for Stream<'_> {
             reach.entries += 1;
             reach.messages += u64::from(value.kind == Kind::Message);
         }
-        self.begun |= value.kind == Kind::Session;
-        if !self.begun && value.kind.is_named() {
-            self.headless.get_or_insert_with(|| headless(value.kind).at(record.at));
-        }
         let at = Position { record: self.after.entries, ..record.at };
         let mut located = Located { value, at };
         self.naming.record(&mut located);
+        let kind = located.value.kind;
+        if !self.naming.has_begun() && kind.is_named() {
+            self.headless.get_or_insert_with(|| headless(kind).at(record.at));
+        }
         self.shape.record(&located);
         true
     }

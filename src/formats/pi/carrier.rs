@@ -4,6 +4,7 @@
 //! own would be a node of the tree, and one that stands in the wrong place empties the conversation.
 //! The header says how many chunks there are.
 
+use super::wire::NOTE;
 use crate::error::Result;
 use crate::format::{COUNT, Carrier, Load, RESIDUE, Took, list, spread, take_noted};
 use crate::json::edit::Edits;
@@ -15,10 +16,8 @@ use std::io::{Read, Write};
 /// The way of it.
 pub static CARRIER: Carrier = Carrier { take, part: |_| Some(0), put };
 
-const KEY: &str = "copyist";
-
 fn take(record: &mut Record) -> Took {
-    take_noted(&mut record.node, KEY)
+    take_noted(&mut record.node, NOTE)
 }
 
 fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
@@ -37,7 +36,7 @@ fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
         };
         let mut edits = Edits::default();
         let present = scan.note.map(|note| note.value);
-        edits.append(text, KEY, present, name, items.as_bytes());
+        edits.append(text, NOTE, present, name, items.as_bytes());
         edits.apply(text, scan.close, scan.members == 0, out);
         true
     })

@@ -111,7 +111,17 @@ impl Lineage {
     /// What the index of the entry counted last means.
     #[must_use]
     pub fn kept(&self, index: &[u8]) -> Kept {
-        let own = self.records - 1;
+        self.kept_by(self.records - 1, index)
+    }
+
+    /// The same of the entry that is counted next.
+    #[must_use]
+    pub fn kept_by_next(&self, index: &[u8]) -> Kept {
+        self.kept_by(self.records, index)
+    }
+
+    /// The same of the entry of number `own`.
+    fn kept_by(&self, own: u64, index: &[u8]) -> Kept {
         let Some(index) = Json::checked(index.to_vec().into()).float() else {
             return Kept::NoNumber;
         };

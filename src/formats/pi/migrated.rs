@@ -6,10 +6,8 @@ use crate::json::{Json, text};
 use crate::mapping::{Extra, Source, without};
 use crate::record::{Field, Kind, Record};
 
-/// The member for what copyist has to say of an entry.
-const NOTE: &str = "copyist";
-/// In it, what a migration replaced.
-const MIGRATED: &str = "migrated";
+/// In what copyist notes of an entry, what a migration replaced.
+pub const MIGRATED: &str = "migrated";
 
 /// The index that was noted, and the record without the note, if behind these records it means the
 /// first kept entry that the record has now: that of this number.
@@ -17,12 +15,10 @@ const MIGRATED: &str = "migrated";
 pub fn index_of(record: &Record, number: Option<u64>, before: &Lineage) -> Option<(Json, Record)> {
     let extra = record.node.json(Field::Extra).filter(|_| record.kind == Kind::Compaction)?;
     let of = |object: &Json, key| Source::new(object.bytes()).peek(key).ok().flatten();
-    let note = of(extra, NOTE)?;
+    let note = of(extra, wire::NOTE)?;
     let migrated = of(&note, MIGRATED)?;
     let index = of(&migrated, wire::FIRST_KEPT_INDEX)?;
-    let mut lineage = before.clone();
-    lineage.entry();
-    let means = match lineage.kept(index.as_bytes()) {
+    let means = match before.kept_by_next(index.as_bytes()) {
         Kept::Nowhere => None,
         kept => Some(kept.number()?),
     };
@@ -31,7 +27,7 @@ pub fn index_of(record: &Record, number: Option<u64>, before: &Lineage) -> Optio
     }
     let mut rest = Extra::default();
     for (key, value) in extra.members() {
-        if !text::is(key, NOTE) {
+        if !text::is(key, wire::NOTE) {
             rest.add(key, value);
         } else if let Some(note) = without(&note, MIGRATED) {
             rest.add(key, note.as_bytes());

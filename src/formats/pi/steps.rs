@@ -9,6 +9,7 @@
 //! release from 0.35 to 1.5.2. Where ours differs on purpose, [`to_v2`] says why.
 
 use super::lineage::{Kept, Lineage, quoted};
+use super::migrated::MIGRATED;
 use super::reader::{NOT_A_HEADER, further_header, not_an_object, strange_version};
 use super::version::{NEWEST, Named, TREE};
 use super::{NAME, wire};
@@ -249,11 +250,8 @@ fn first_kept(
 
 /// Keeps the old index in the entry, where the next reader can find it.
 fn note(line: &[u8], present: Option<Member>, index: &[u8], edits: &mut Edits) {
-    let migrated = format!(
-        "\"migrated\":{{\"{}\":{}}}",
-        wire::FIRST_KEPT_INDEX,
-        String::from_utf8_lossy(index)
-    );
+    let (index, name) = (String::from_utf8_lossy(index), wire::FIRST_KEPT_INDEX);
+    let migrated = format!("\"{MIGRATED}\":{{\"{name}\":{index}}}");
     match present.map(|member| member.value) {
         Some(Span { start, end }) if line.get(start) == Some(&b'{') => {
             let inner = line.get(start + 1..end - 1).unwrap_or_default();
@@ -261,7 +259,7 @@ fn note(line: &[u8], present: Option<Member>, index: &[u8], edits: &mut Edits) {
             let inserted = format!("{migrated}{comma}");
             edits.replace(Span { start: start + 1, end: start + 1 }, inserted.as_bytes());
         }
-        _ => edits.add("copyist", format!("{{{migrated}}}").as_bytes()),
+        _ => edits.add(wire::NOTE, format!("{{{migrated}}}").as_bytes()),
     }
 }
 

@@ -121,6 +121,8 @@ pub static ENTRIES: &[EntryType] = &[
 pub const FIRST_KEPT_ID: &str = "firstKeptEntryId";
 /// The same in version 1: an index over all parsed records, the header being 0.
 pub const FIRST_KEPT_INDEX: &str = "firstKeptEntryIndex";
+/// The member, in no release of pi, for what copyist notes of an entry and puts into the header.
+pub const NOTE: &str = "copyist";
 
 const COMPACTION: &[Row] = &[
     row("summary", Field::Summary),

@@ -13,6 +13,7 @@ use crate::lines::BOM;
 use crate::mapping::Extra;
 use crate::position::Position;
 use bytes::Bytes;
+use std::collections::HashSet;
 
 /// What there is of the metadata.
 #[derive(Debug)]
@@ -165,7 +166,8 @@ fn left(text: &[u8]) -> Option<Json> {
     let whole = salvage(text.trim_start().as_bytes()).map(|whole| Json::checked(whole.into()));
     let mut members = Extra::default();
     whole.iter().for_each(|whole| members.add_members(whole));
-    let mut known: Vec<String> = whole.iter().flat_map(Json::members).filter_map(name_of).collect();
+    let known = whole.iter().flat_map(Json::members).filter_map(name_of);
+    let mut known: HashSet<String> = known.collect();
     let mut indent = None;
     for line in text.lines() {
         let bare = line.trim_start();
@@ -175,9 +177,8 @@ fn left(text: &[u8]) -> Option<Json> {
             continue;
         }
         for member in members_of(bare).iter().flat_map(Json::members) {
-            if let Some(name) = name_of(member).filter(|name| !known.contains(name)) {
+            if name_of(member).is_some_and(|name| known.insert(name)) {
                 members.add(member.0, member.1);
-                known.push(name);
             }
         }
     }

@@ -8,28 +8,34 @@ use std::collections::HashSet;
 /// Members that a person writes, and may write once more.
 const AUTHORED: [&str; 4] = ["expected", "evaluation", "eval", "passed"];
 
-/// A block, or the turns that it consists of.
-pub fn apart(block: Block) -> Vec<Block> {
-    let mut all = vec![block];
-    while let Some(start) = all.last().and_then(restart) {
-        let behind = all.last_mut().map(|last| last.split_off(start));
-        all.extend(behind);
+/// So many members are looked at behind one that stands twice: software writes fewer in a turn.
+const SOON: usize = 64;
+
+/// A block, or the turns or messages that it consists of.
+pub fn apart(mut block: Block) -> Vec<Block> {
+    let (mut starts, mut from) = (Vec::new(), 0);
+    while let Some(start) = block.bytes.get(from..).and_then(|bytes| restart(&block.kind, bytes)) {
+        from += start;
+        starts.push(from);
     }
+    let mut all: Vec<_> = starts.into_iter().rev().map(|start| block.split_off(start)).collect();
+    all.push(block);
+    all.reverse();
     all
 }
 
 /// Where another turn begins in a turn: at the first member that was there before, if more members
 /// that only software writes are there again. One alone may be what a person added. In a message it
 /// is one whose first line is gone, and what is left of that line goes with it.
-fn restart(block: &Block) -> Option<usize> {
-    let message = block.kind == Kind::Message;
-    if !(message || block.kind == Kind::Turn) {
+fn restart(kind: &Kind, bytes: &[u8]) -> Option<usize> {
+    let message = kind == &Kind::Message;
+    if !(message || kind == &Kind::Turn) {
         return None;
     }
-    let indent = members_indent(&block.kind, &block.bytes);
+    let indent = members_indent(kind, bytes);
     let (mut names, mut again) = (HashSet::new(), HashSet::new());
-    let (mut start, mut found, mut torn) = (0, None, None);
-    for line in block.bytes.split_inclusive(|b| *b == b'\n') {
+    let (mut start, mut found, mut torn, mut behind) = (0, None, None, 0);
+    for line in bytes.split_inclusive(|b| *b == b'\n') {
         let (at, text) = (start, line.get(indent..).unwrap_or_default());
         start += line.len();
         let lead = line.get(..indent).unwrap_or_default().trim_ascii();
@@ -39,16 +45,23 @@ fn restart(block: &Block) -> Option<usize> {
         }
         let text = String::from_utf8_lossy(text);
         let Some((name, _)) = member(text.trim_end()) else { continue };
-        if found.is_some() || names.contains(name) {
-            found = found.or(Some(at));
-            let before = names.contains(name) && !AUTHORED.contains(&name);
-            again.extend(before.then(|| name.to_owned()));
-        } else {
+        let double = names.contains(name);
+        if message && double {
+            return torn.or(Some(at));
+        }
+        if found.is_none() && !double {
             names.insert(name.to_owned());
+            continue;
+        }
+        found = found.or(Some(at));
+        behind += 1;
+        again.extend((double && !AUTHORED.contains(&name)).then(|| name.to_owned()));
+        if again.len() > 1 {
+            return found;
+        }
+        if behind > SOON {
+            return None;
         }
     }
-    match found {
-        Some(found) if message => Some(torn.filter(|torn| *torn < found).unwrap_or(found)),
-        _ => found.filter(|_| again.len() > 1),
-    }
+    None
 }
