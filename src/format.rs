@@ -22,7 +22,7 @@ use crate::ids;
 use crate::json::Json;
 use crate::lines::Line;
 use crate::members::{Found, Scan};
-pub use crate::parts::{Change, Parts, Sink, Spool, no_room_for_parts};
+pub use crate::parts::{Change, Out, Parts, Sink, Spool, no_room_for_parts};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::encoding::Encoding;

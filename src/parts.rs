@@ -94,6 +94,14 @@ pub fn no_room_for_parts() -> Error {
     Error::request(Code::OutputName, message)
 }
 
+/// A part that is written.
+pub enum Out<'a> {
+    /// By the thread that created it.
+    Here(Box<dyn Write + 'a>),
+    /// By any.
+    Anywhere(Box<dyn Write + Send + 'a>),
+}
+
 /// Where a session is written.
 pub trait Sink {
     /// Creates a part. The empty name is the main part, which goes to the output that the person
@@ -104,6 +112,14 @@ pub trait Sink {
     /// # Errors
     /// If it cannot be created, or is a second part where there is room for one only.
     fn create(&mut self, name: &str) -> Result<Box<dyn Write>>;
+
+    /// The same for who can have it written by any thread, if the place allows that.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    fn create_for_any(&mut self, name: &str) -> Result<Out<'static>> {
+        self.create(name).map(Out::Here)
+    }
 
     /// Creates a part that sessions may share, with its contents, unless it is there already; false
     /// if something else stands in its place.

@@ -1,12 +1,13 @@
-//! Lines that other threads check ahead: the same bytes, findings and errors for any number of them.
+//! Lines that other threads check ahead, and output that they write behind: the same bytes, findings
+//! and errors for any number of them.
 
 use copyist::diagnostic::Log;
-use copyist::format::{Cx, OnError, Options, Target};
+use copyist::format::{Cx, OnError, Options, Out, Target};
 use copyist::formats::pi;
 use copyist::hands::Hands;
 use copyist::migrate;
 use std::fmt::Write as _;
-use std::io::Read;
+use std::io::{self, Read, Write};
 
 const SIZE: usize = 6 << 20;
 
@@ -53,7 +54,33 @@ impl Read for Drip<'_> {
     }
 }
 
-fn migrated(text: &str, threads: usize, on_error: OnError) -> (String, Vec<u8>) {
+/// Takes so many bytes at most, a few at a time.
+struct Narrow<'a>(&'a mut Vec<u8>, usize);
+
+impl Write for Narrow<'_> {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        let n = from.len().min(70_001).min(self.1 - self.0.len());
+        self.0.extend_from_slice(&from[..n]);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether the threads that read may write, too.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Writes {
+    One,
+    Any,
+}
+
+fn migrated(
+    text: &str,
+    (threads, writes, room): (usize, Writes, usize),
+    on_error: OnError,
+) -> (String, Vec<u8>) {
     let hands = Hands::new(threads);
     let options = Options { on_error, max_line: 1 << 20, hands, ..Options::default() };
     let log = Log::default();
@@ -61,7 +88,9 @@ fn migrated(text: &str, threads: usize, on_error: OnError) -> (String, Vec<u8>) 
     let _own = options.hands.work();
     let mut out = Vec::new();
     let input = Box::new(Drip(text.as_bytes(), 7));
-    let done = migrate::run(&pi::FORMAT, input, &mut out, Target::Version(3), &cx);
+    let narrow = Box::new(Narrow(&mut out, room));
+    let to = if writes == Writes::Any { Out::Anywhere(narrow) } else { Out::Here(narrow) };
+    let done = migrate::run_to(&pi::FORMAT, input, to, Target::Version(3), &cx);
     let said = match done {
         Ok(done) => format!("{done:?} {:?}", log.into_findings()),
         // Of what an error leaves, nothing is of use.
@@ -74,13 +103,26 @@ fn migrated(text: &str, threads: usize, on_error: OnError) -> (String, Vec<u8>) 
 }
 
 fn same_for_any_number(text: &str, on_error: OnError) -> (String, Vec<u8>) {
-    let alone = migrated(text, 1, on_error);
-    for threads in [2, 5] {
-        let together = migrated(text, threads, on_error);
-        assert_eq!(together.0, alone.0, "{threads} threads");
-        assert!(together.1 == alone.1, "other bytes with {threads} threads");
+    same_with_room(text, usize::MAX, on_error)
+}
+
+fn same_with_room(text: &str, room: usize, on_error: OnError) -> (String, Vec<u8>) {
+    let alone = migrated(text, (1, Writes::One, room), on_error);
+    for (threads, writes) in [2, 5].into_iter().flat_map(|n| [(n, Writes::One), (n, Writes::Any)]) {
+        let together = migrated(text, (threads, writes, room), on_error);
+        assert_eq!(together.0, alone.0, "{threads} threads, {writes:?} writes");
+        assert!(together.1 == alone.1, "other bytes with {threads} threads, {writes:?} writes");
     }
     alone
+}
+
+#[test]
+fn an_output_that_is_full_is_told_wherever_that_is() {
+    let text = session(&[]);
+    for room in [0, 1 << 20, 5 << 20, text.len()] {
+        let (said, _) = same_with_room(&text, room, OnError::Stop);
+        assert!(said.contains("cannot write"), "{room}: {said}");
+    }
 }
 
 #[test]

@@ -389,7 +389,7 @@ impl Task {
             Action::Migrate(_) if found.format.plane.is_some() && cx.options.residue => {
                 let target = Target::Version(to.version().number);
                 input.main().and_then(|from| {
-                    migrate::run(found.format, from, &mut output.create("")?, target, cx)
+                    migrate::run_to(found.format, from, output.create_for_any("")?, target, cx)
                 })
             }
             _ => convert::run(found.format, version, to, input, output, cx),

@@ -129,7 +129,7 @@ fn written_as(
         let input = parts.main()?;
         let target = Target::Version(target);
         if !sink.is_native() {
-            return migrate::run(from, input, &mut sink.create("")?, target, cx);
+            return migrate::run_to(from, input, sink.create_for_any("")?, target, cx);
         }
         let mut stage = Stage::before(sink);
         let done = migrate::run(from, input, &mut stage.create("")?, target, cx)?;

@@ -1,12 +1,15 @@
-//! Blocks of lines that are checked ahead, by whichever thread has time, and come back in order.
+//! Blocks of lines that are checked ahead, and output that is written behind, by whichever thread
+//! has time; both stay in order.
 
-use crate::format::ByteLines;
+use crate::error::{Error, Result};
+use crate::format::{ByteLines, Out};
 use crate::hands::{Busy, Hands};
 use crate::lines::{Block, Line};
 use crate::members::{Found, Scan};
 use crate::position::Position;
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
@@ -56,13 +59,14 @@ impl Checked {
     }
 }
 
-/// The blocks that were read and not yet dealt with.
-#[derive(Debug)]
-pub struct Ahead {
+/// The blocks that were read and not yet dealt with, and the output that was not yet written.
+pub struct Ahead<'o> {
     kind: ByteLines,
     hands: Hands,
     state: Mutex<State>,
     changed: Condvar,
+    /// Where output goes, if any thread may write it.
+    out: Option<Mutex<Box<dyn Write + Send + 'o>>>,
 }
 
 #[derive(Debug, Default)]
@@ -70,11 +74,23 @@ struct State {
     blocks: VecDeque<Stage>,
     /// The number of the first of them.
     first: usize,
+    /// Output in its order.
+    outgoing: VecDeque<Vec<u8>>,
+    /// Whether a thread writes what came before that.
+    writing: bool,
+    /// Why that did not work.
+    failed: Option<io::Error>,
     helpers: usize,
+    /// How many threads wait for something to change.
+    waiting: usize,
     over: bool,
-    /// The memory of blocks that were dealt with.
+    /// The memory of blocks that were dealt with, and of output that was written.
     spare: Vec<Vec<Found>>,
+    written: Vec<Vec<u8>>,
 }
+
+/// So many pieces of output wait to be written at most.
+const MOST_OUTGOING: usize = 4;
 
 #[derive(Debug)]
 enum Stage {
@@ -94,6 +110,16 @@ impl State {
         }
     }
 
+    /// The output that comes next, if nobody writes; the calling thread has to.
+    fn outgoing(&mut self) -> Option<Vec<u8>> {
+        if self.writing {
+            return None;
+        }
+        let next = self.outgoing.pop_front()?;
+        self.writing = true;
+        Some(next)
+    }
+
     fn put(&mut self, number: usize, stage: Stage) {
         if let Some(place) = self.blocks.get_mut(number - self.first) {
             *place = stage;
@@ -101,15 +127,24 @@ impl State {
     }
 }
 
-impl Ahead {
-    /// Nothing yet; blocks will be checked as `kind` says, with threads from `hands`.
-    pub fn new(kind: ByteLines, hands: &Hands) -> Self {
+impl<'o> Ahead<'o> {
+    /// Nothing yet; blocks will be checked as `kind` says, with threads from `hands`. Gives the
+    /// output back if only the calling thread may write it.
+    pub fn new(
+        kind: ByteLines,
+        hands: &Hands,
+        out: Out<'o>,
+    ) -> (Self, Option<Box<dyn Write + 'o>>) {
+        let (out, own) = match out {
+            Out::Anywhere(out) => (Some(Mutex::new(out)), None),
+            Out::Here(own) => (None, Some(own)),
+        };
         let (state, changed) = (Mutex::default(), Condvar::new());
-        Self { kind, hands: hands.clone(), state, changed }
+        (Self { kind, hands: hands.clone(), state, changed, out }, own)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Whether another block is of use: two for each thread, and some so that none stands idle
@@ -128,11 +163,11 @@ impl Ahead {
         self.wake(state);
     }
 
-    /// Wakes the helpers. Most inputs have none, and the system would be asked all the same.
+    /// Wakes those that wait. Mostly there are none, and the system would be asked all the same.
     fn wake(&self, state: MutexGuard<'_, State>) {
-        let helped = state.helpers > 0;
+        let waiting = state.waiting > 0;
         drop(state);
-        if helped {
+        if waiting {
             self.changed.notify_all();
         }
     }
@@ -145,52 +180,69 @@ impl Ahead {
         }
     }
 
-    /// Checks blocks until there are no more to come, or the thread is wanted back.
+    /// Writes and checks until there is no more to come, or the thread is wanted back.
     fn help(&self, _busy: Busy) {
+        let _helping = Helping(self);
         let mut state = self.lock();
         while !state.over && !self.hands.are_short() {
-            let Some((number, mut block)) = state.claim() else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            drop(state);
-            let checked = catch_unwind(AssertUnwindSafe(|| block.check(self.kind)));
-            state = self.lock();
-            if checked.is_err() {
-                // Whoever deals with the lines checks them again, and says what is to be said.
-                block.lines.clear();
-                state.put(number, Stage::Waiting(block));
-                break;
-            }
-            state.put(number, Stage::Done(block));
-            self.changed.notify_all();
+            state = self.step(state);
         }
-        state.helpers -= 1;
-        self.changed.notify_all();
+    }
+
+    /// Does what nobody has begun, or waits until something changes. Writing comes first, for only
+    /// one thread can do it at a time.
+    fn step<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        if let Some(next) = state.outgoing() {
+            drop(state);
+            self.write(next);
+        } else if let Some((number, block)) = state.claim() {
+            drop(state);
+            self.check(number, block);
+        } else {
+            state.waiting += 1;
+            let mut state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
+            return state;
+        }
+        self.lock()
+    }
+
+    fn check(&self, number: usize, mut block: Checked) {
+        let checked = catch_unwind(AssertUnwindSafe(|| block.check(self.kind)));
+        let mut state = self.lock();
+        if let Err(panic) = checked {
+            // Whoever deals with the lines checks them again, and says what is to be said.
+            block.lines.clear();
+            state.put(number, Stage::Waiting(block));
+            self.wake(state);
+            resume_unwind(panic);
+        }
+        state.put(number, Stage::Done(block));
+        self.wake(state);
+    }
+
+    /// Writes a piece of output that was taken from the queue.
+    fn write(&self, mut piece: Vec<u8>) {
+        let written = self.out.as_ref().map(|out| lock(out).write_all(&piece));
+        piece.clear();
+        let mut state = self.lock();
+        state.writing = false;
+        state.written.push(piece);
+        if let Some(Err(error)) = written {
+            state.failed.get_or_insert(error);
+        }
+        self.wake(state);
     }
 
     /// The next block; `None` if there is none. The calling thread does what others have not begun.
     pub fn next(&self) -> Option<Checked> {
         let mut state = self.lock();
-        loop {
-            match state.blocks.front()? {
-                Stage::Done(_) => {}
-                _ => {
-                    let Some((number, mut block)) = state.claim() else {
-                        state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                        continue;
-                    };
-                    drop(state);
-                    block.check(self.kind);
-                    state = self.lock();
-                    state.put(number, Stage::Done(block));
-                    continue;
-                }
-            }
-            let Some(Stage::Done(block)) = state.blocks.pop_front() else { return None };
-            state.first += 1;
-            return Some(block);
+        while !matches!(state.blocks.front()?, Stage::Done(_)) {
+            state = self.step(state);
         }
+        let Some(Stage::Done(block)) = state.blocks.pop_front() else { return None };
+        state.first += 1;
+        Some(block)
     }
 
     /// Takes a block back that was dealt with; gives its memory.
@@ -200,12 +252,68 @@ impl Ahead {
         self.lock().spare.push(lines);
         block.into_memory()
     }
+
+    /// Takes output behind what it was given before, and leaves an empty buffer. With nobody to
+    /// help, it is written at once.
+    ///
+    /// # Errors
+    /// If output could not be written.
+    pub fn send(&self, out: &mut Vec<u8>) -> Result<()> {
+        let mut state = self.lock();
+        let empty = state.written.pop().unwrap_or_default();
+        state.outgoing.push_back(std::mem::replace(out, empty));
+        let most = if state.helpers > 0 { MOST_OUTGOING } else { 0 };
+        self.wake(state);
+        self.settle(most)
+    }
+
+    /// Sees to it that no more than `most` pieces of output wait.
+    ///
+    /// # Errors
+    /// If output could not be written.
+    pub fn settle(&self, most: usize) -> Result<()> {
+        let mut state = self.lock();
+        loop {
+            if let Some(error) = state.failed.take() {
+                return Err(Error::io("cannot write", error));
+            }
+            if state.outgoing.len() <= most && (most > 0 || !state.writing) {
+                return Ok(());
+            }
+            state = self.step(state);
+        }
+    }
+
+    /// Writes what waits, and has the output hand on what it holds back.
+    ///
+    /// # Errors
+    /// If output could not be written.
+    pub fn flush(&self) -> Result<()> {
+        self.settle(0)?;
+        let flushed = self.out.as_ref().map_or(Ok(()), |out| lock(out).flush());
+        flushed.map_err(|error| Error::io("cannot write", error))
+    }
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A helper at work, whose end is noticed however it comes.
+struct Helping<'a, 'o>(&'a Ahead<'o>);
+
+impl Drop for Helping<'_, '_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.helpers -= 1;
+        self.0.wake(state);
+    }
 }
 
 /// Sends the helpers home when the work ends, well or not.
-pub struct Over<'a>(pub &'a Ahead);
+pub struct Over<'a, 'o>(pub &'a Ahead<'o>);
 
-impl Drop for Over<'_> {
+impl Drop for Over<'_, '_> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.over = true;

@@ -1,13 +1,14 @@
 //! Migration, and copying, on the byte plane.
 //!
 //! Lines are read in blocks. What can be said of a line without those before it is found first, by
-//! any thread that has time (`ahead`); what becomes of it is decided in order, by one.
+//! any thread that has time (`ahead`); what becomes of it is decided in order, by one, and written
+//! by any again, where the output allows that.
 
 mod ahead;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{ByteLines, Cx, Format, OnError, Plane, Target};
+use crate::format::{ByteLines, Cx, Format, OnError, Out, Plane, Target};
 use crate::formats::lacks;
 use crate::lines::{BOM, Line, Lines};
 use crate::members::Scan;
@@ -71,6 +72,20 @@ pub fn run(
     target: Target,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
+    run_to(format, input, Out::Here(Box::new(output)), target, cx)
+}
+
+/// The same, where any thread may write the output of a large session, if `output` is such.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_to(
+    format: &Format,
+    input: Box<dyn Read + '_>,
+    output: Out<'_>,
+    target: Target,
+    cx: &Cx<'_>,
+) -> Result<Outcome> {
     let Some(kind) = format.plane else {
         let message = format!("{} is not one record a line", format.name);
         return Err(Error::request(Code::WrongFormat, message));
@@ -83,8 +98,8 @@ pub fn run(
     let mut lines = Lines::new(input, cx.options.max_line);
     let bom = lines.skip_bom()?;
     let (plane, out, done) = (None, Vec::new(), Outcome::default());
-    let mut work = Work { cx, kind, target, bom, plane, out, done };
-    let ahead = Ahead::new(kind, &cx.options.hands);
+    let (ahead, own) = Ahead::new(kind, &cx.options.hands, output);
+    let mut work = Work { cx, kind, target, bom, plane, out, own, done };
     thread::scope(|scope| {
         let _over = Over(&ahead);
         let mut spare = Vec::new();
@@ -113,10 +128,10 @@ pub fn run(
                     }
                 }
             }
-            work.hand_on(output)?;
+            work.hand_on(&ahead)?;
         }
     })?;
-    work.finish(output)
+    work.finish(&ahead)
 }
 
 struct Work<'a> {
@@ -126,22 +141,25 @@ struct Work<'a> {
     bom: bool,
     plane: Option<Box<dyn Plane + 'a>>,
     out: Vec<u8>,
+    /// Where output goes that only this thread may write.
+    own: Option<Box<dyn Write + 'a>>,
     done: Outcome,
 }
 
 impl<'a> Work<'a> {
-    fn flush(&mut self, output: &mut dyn Write) -> Result<()> {
+    fn flush(&mut self, ahead: &Ahead<'_>) -> Result<()> {
         self.done.bytes_out += self.out.len() as u64;
-        output.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
+        let Some(own) = &mut self.own else { return ahead.send(&mut self.out) };
+        own.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
         self.out.clear();
         Ok(())
     }
 
     /// Hands on what can go.
-    fn hand_on(&mut self, output: &mut dyn Write) -> Result<()> {
+    fn hand_on(&mut self, ahead: &Ahead<'_>) -> Result<()> {
         // Whether a byte order mark stays in front is known only with the header.
         if self.out.len() >= CHUNK && self.plane.is_some() {
-            self.flush(output)?;
+            self.flush(ahead)?;
         }
         if self.out.len() >= LEAD && self.plane.is_none() {
             let found = Diagnostic::new(Code::NoHeader, "no header after 16 MiB of other lines");
@@ -150,14 +168,16 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn finish(mut self, output: &mut dyn Write) -> Result<Outcome> {
+    fn finish(mut self, ahead: &Ahead<'_>) -> Result<Outcome> {
         let Some(mut plane) = self.plane.take().filter(|_| self.done.records > 0) else {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
         };
         plane.finish();
         self.done.from = plane.from();
-        self.flush(output)?;
-        output.flush().map_err(|error| Error::io("cannot write", error))?;
+        self.flush(ahead)?;
+        let flushed = self.own.as_mut().map_or(Ok(()), |own| own.flush());
+        flushed.map_err(|error| Error::io("cannot write", error))?;
+        ahead.flush()?;
         Ok(self.done)
     }
 

@@ -4,9 +4,9 @@
 //! all there the files are flushed to the disk and renamed to their places, and the folders are
 //! flushed. Whatever happens before that leaves the target as it was.
 
-use super::check::{
-    Stands, check_in_place, check_part, check_room, check_target, is_same_file, special, taken,
-};
+mod sink;
+
+use super::check::{Stands, check_in_place, check_part, check_room, check_target, special, taken};
 use super::claims::{Claims, is_backup_of, is_one_place, numbered};
 use super::destination::{Destination, Policy, folder_of};
 use super::input::Fingerprint;
@@ -14,18 +14,16 @@ use super::packed::{Closed, Packed, Packing, plain_name};
 use super::place::{Kept, keep_attributes, keep_owner};
 use super::sealed::{Meets, Sealed, Staged, create_folder, put};
 use super::shared::{self, Alone};
-use super::spool::Buffered;
 use super::temporary::temporary;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Change, Sink, Spool, no_room_for_parts};
+use crate::format::{Change, Out, no_room_for_parts};
 use crate::repair::QUARANTINE;
 use std::collections::HashSet;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tempfile::{spooled_tempfile, spooled_tempfile_in};
 
 /// An output while it is written.
 pub struct Output {
@@ -269,14 +267,14 @@ impl Output {
 
     /// Compresses what is written to a part, if its name asks for it, or a file that is changed in
     /// place is compressed.
-    fn packed(&mut self, file: Arc<File>, target: &Path) -> Result<Box<dyn Write>> {
+    fn packed(&mut self, file: Arc<File>, target: &Path) -> Result<Out<'static>> {
         let changed = self.replaces(target);
         let packing = if changed { Packing::of_file(target) } else { Packing::of_name(target) };
-        let Some(packing) = packing else { return Ok(Box::new(file)) };
+        let Some(packing) = packing else { return Ok(Out::Anywhere(Box::new(file))) };
         let (writer, closed) =
             Packed::new(file, packing).map_err(|error| Error::io("cannot compress", error))?;
         self.packed.push(closed);
-        Ok(Box::new(writer))
+        Ok(Out::Here(Box::new(writer)))
     }
 
     /// The paths of all parts that were created, the main part's first if that was.
@@ -362,138 +360,5 @@ impl Output {
             keep_owner(&old, file)?;
         }
         Ok(())
-    }
-}
-
-impl Sink for Output {
-    fn create(&mut self, name: &str) -> Result<Box<dyn Write>> {
-        let (target, stands) = match name {
-            "" if self.is_native() => {
-                let message = "the session has no name that its software would give it";
-                return Err(Error::request(Code::NoName, message));
-            }
-            "" => (self.target().map(Path::to_owned), self.stands),
-            _ => {
-                let mut target = self.part(name)?;
-                if name == QUARANTINE && self.quarantine.is_none() {
-                    target = target.map(|path| self.claim_quarantine(&path));
-                }
-                let stands = target.as_ref().map(|target| self.check(target)).transpose()?;
-                (target, stands.unwrap_or(Stands::Nothing))
-            }
-        };
-        target.iter().try_for_each(|target| self.claim(target, stands))?;
-        self.created.extend(target.clone());
-        match target {
-            _ if self.policy.dry => Ok(Box::new(io::sink())),
-            Some(target) => {
-                let file = self.stage(&target, stands, Meets::Stop)?;
-                if let Some(staged) = self.staged.last_mut() {
-                    staged.aside = name == QUARANTINE;
-                }
-                self.packed(file, &target)
-            }
-            None if self.destination == Destination::Stdout && name.is_empty() => {
-                Ok(Box::new(io::stdout()))
-            }
-            None => Ok(Box::new(io::sink())),
-        }
-    }
-
-    fn add(&mut self, name: &str, contents: &[u8]) -> Result<bool> {
-        let Some(target) = self.part(name)? else { return Ok(true) };
-        self.claims.wait(self.destination.turn());
-        // Other sessions may need what is there, whatever else may be written over.
-        if fs::symlink_metadata(&target).is_ok() && !self.claims.is_own(&target) {
-            return shared::holds(&target, contents);
-        }
-        if !self.claims.share(&target, contents) {
-            return Ok(false);
-        }
-        if self.policy.dry || self.staged.iter().any(|staged| staged.target == target) {
-            return Ok(true);
-        }
-        let stands = self.check(&target)?;
-        self.created.push(target.clone());
-        let written = self.stage(&target, stands, Meets::Stays)?.write_all(contents);
-        written.map(|()| true).map_err(|error| Error::io("cannot write", error))
-    }
-
-    fn change(&mut self, name: &str, change: Change) -> Result<()> {
-        if let Some(target) = self.part(name)?.filter(|_| !self.policy.dry) {
-            let same = |source: &Path| is_same_file(source, &target);
-            if self.sources().any(same) {
-                return Err(Error::request(Code::SameFile, Code::SameFile.title()));
-            }
-            self.created.push(target.clone());
-            self.changes.push((target, change));
-        }
-        Ok(())
-    }
-
-    fn takes(&mut self, name: &str) -> Result<bool> {
-        let Some(target) = self.part(name)? else { return Ok(true) };
-        if self.claimed.contains(&target) {
-            return Ok(true);
-        }
-        self.claims.wait(self.destination.turn());
-        if Stands::at(&target) != Stands::Nothing {
-            self.claims.check(&target)?;
-        }
-        let takes = self.claims.take(&target) && self.claimed.insert(target);
-        if takes {
-            // What else it writes is named by this.
-            self.claims.pass(self.destination.turn());
-        }
-        Ok(takes)
-    }
-
-    fn is_native(&self) -> bool {
-        matches!(self.destination, Destination::Native { .. })
-    }
-
-    fn is_in_place(&self) -> bool {
-        self.changes_inputs()
-    }
-
-    fn takes_parts(&self) -> bool {
-        !matches!(self.destination, Destination::Stdout | Destination::File(_))
-    }
-
-    fn stem(&self) -> Option<String> {
-        match &self.destination {
-            Destination::Files { stem, .. } => Some(stem.file_name()?.to_string_lossy().into()),
-            Destination::Native { stem, .. } => Some(stem.clone()),
-            _ => None,
-        }
-    }
-
-    fn mark(&mut self) -> bool {
-        let Self { staged, changes, created, packed, .. } = self;
-        let mark = [staged.len(), changes.len(), created.len(), packed.len()];
-        let gone = self.destination == Destination::Stdout || self.stands == Stands::Special;
-        self.mark = Some(mark).filter(|_| !gone);
-        self.forgets()
-    }
-
-    fn forgets(&self) -> bool {
-        self.mark.is_some()
-    }
-
-    fn forget(&mut self) {
-        let Some([staged, changes, created, packed]) = self.mark.take() else { return };
-        self.staged.truncate(staged);
-        self.changes.truncate(changes);
-        self.created.truncate(created);
-        self.packed.truncate(packed);
-    }
-
-    fn spool(&mut self) -> Result<Box<dyn Spool>> {
-        // Beside the output there is room for it; a temporary folder may lie in memory.
-        let folder = self.destination.folder(self.source()).filter(|folder| folder.is_dir());
-        Ok(match folder.filter(|_| !self.policy.dry) {
-            Some(folder) => Box::new(Buffered::new(spooled_tempfile_in(IN_MEMORY, folder))),
-            None => Box::new(Buffered::new(spooled_tempfile(IN_MEMORY))),
-        })
     }
 }
