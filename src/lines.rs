@@ -5,6 +5,7 @@
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::position::Position;
+use std::cell::RefCell;
 use std::io::{ErrorKind, Read};
 
 /// The byte order mark in UTF-8.
@@ -76,6 +77,29 @@ impl Block {
     }
 }
 
+thread_local! {
+    /// Buffers of lines that were read, for the next ones: a fresh one is filled with zeros first,
+    /// which for a small session takes a good part of the work.
+    static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// So many spare buffers are kept at most, of so many bytes at most.
+const SPARES: (usize, usize) = (2, 1 << 20);
+
+fn lend() -> Vec<u8> {
+    SPARE.with_borrow_mut(Vec::pop).unwrap_or_default()
+}
+
+/// Takes a buffer for lines that are read later.
+pub fn give_back(buffer: Vec<u8>) {
+    let (most, size) = SPARES;
+    SPARE.with_borrow_mut(|spare| {
+        if spare.len() < most && (1..=size).contains(&buffer.capacity()) {
+            spare.push(buffer);
+        }
+    });
+}
+
 /// Splits a stream into lines.
 ///
 /// ```
@@ -104,12 +128,18 @@ pub struct Lines<R> {
     ended: bool,
 }
 
+impl<R> Drop for Lines<R> {
+    fn drop(&mut self) {
+        give_back(std::mem::take(&mut self.buffer));
+    }
+}
+
 impl<R: Read> Lines<R> {
     /// Reads from `source`; a line longer than `limit` bytes is an error.
     pub fn new(source: R, limit: usize) -> Self {
         Self {
             source,
-            buffer: Vec::new(),
+            buffer: lend(),
             start: 0,
             end: 0,
             searched: 0,
@@ -123,7 +153,9 @@ impl<R: Read> Lines<R> {
 
     /// The same for a source that begins at `at`, in the middle of a part.
     pub fn starting(at: Position, source: R, limit: usize) -> Self {
-        Self { at, ..Self::new(source, limit) }
+        let mut lines = Self::new(source, limit);
+        lines.at = at;
+        lines
     }
 
     /// Steps over a byte order mark at the beginning; says whether there was one.
@@ -205,6 +237,9 @@ impl<R: Read> Lines<R> {
         }
         let rest = unread.get(size..).unwrap_or_default();
         let mut next = std::mem::take(spare);
+        if next.is_empty() {
+            next = lend();
+        }
         if next.len() < rest.len() {
             next.resize(rest.len(), 0);
         }

@@ -81,12 +81,16 @@ impl<'a> Commit<'a> {
         drop(group);
         // While one waits for the disk, others can go on until there is a second group.
         let _turn = lock(&self.turn);
-        let mut group = lock(&self.waiting);
-        if !group.is_full(self.most) {
-            return Vec::new();
+        match self.full() {
+            Some(group) => self.put(group.members),
+            None => Vec::new(),
         }
-        let group = std::mem::take(&mut *group);
-        self.put(group.members)
+    }
+
+    /// What waits, if that is enough. Others may add to the next group from then on.
+    fn full(&self) -> Option<Group> {
+        let mut group = lock(&self.waiting);
+        group.is_full(self.most).then(|| std::mem::take(&mut *group))
     }
 
     /// Puts in place whatever still waits.

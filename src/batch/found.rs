@@ -72,7 +72,8 @@ impl Opened {
             // Each of its files is opened for itself.
             Origin::Joined { .. } => return Ok(None),
         };
-        let mut input = said.lent(Input::file(path)?);
+        let input = if named { Input::file(path) } else { Input::found(path) };
+        let mut input = said.lent(input?);
         let found = Found::of(&mut input, Some(path), said, named);
         if let Some(opened) = Self::several(path, said, &found)? {
             return Ok(Some(opened));

@@ -152,8 +152,7 @@ impl Sessions {
             if let Some(found) = entry.file_type().is_file().then(|| Placed::of(path)).flatten()
                 && found.home == *home
             {
-                let size = entry.metadata().ok().map(|meta| meta.len());
-                let job = Job::found(path.to_owned(), PathBuf::new(), size);
+                let job = Job::found(path.to_owned(), PathBuf::new());
                 self.add(found, job, Path::new(""));
             }
         }
@@ -176,8 +175,7 @@ impl Sessions {
             }
             return;
         };
-        let (all, whole) = self.session(format, folder, id, home);
-        all.size = all.size.zip(job.size).map(|(all, size)| all + size);
+        let (_, whole) = self.session(format, folder, id, home);
         whole.version = whole.version.max(member.version);
         whole.files.push((member.part, path));
     }
@@ -196,7 +194,7 @@ impl Sessions {
             let relative = home.join(plain(&id));
             let among = Among { home: folder, session: id, copies: Copies::default() };
             let whole = Whole { format, version: 0, among, files: vec![] };
-            (Job::found(PathBuf::new(), relative, Some(0)), whole)
+            (Job::found(PathBuf::new(), relative), whole)
         })
     }
 

@@ -67,8 +67,6 @@ pub struct Job {
     pub named: bool,
     /// Why it is only counted, if it is.
     pub passed_over: Option<Passed>,
-    /// How many bytes there are to read; `None` where only reading tells.
-    pub size: Option<u64>,
 }
 
 impl Job {
@@ -108,10 +106,20 @@ impl Job {
         self.path().into_iter().chain(parts).chain(joined.iter().map(PathBuf::as_path))
     }
 
+    /// How many bytes there are to read; `None` where only reading tells.
+    #[must_use]
+    pub fn size(&self) -> Option<u64> {
+        if self.origin == Origin::Stdin {
+            return None;
+        }
+        let files = self.files().filter(|_| self.passed_over.is_none());
+        files.map(|file| size(std::fs::metadata(file).ok())).sum()
+    }
+
     /// A file that was found in a folder.
     #[must_use]
-    pub fn found(path: PathBuf, relative: PathBuf, size: Option<u64>) -> Self {
-        Self { origin: Origin::File(path), relative, named: false, passed_over: None, size }
+    pub fn found(path: PathBuf, relative: PathBuf) -> Self {
+        Self { origin: Origin::File(path), relative, named: false, passed_over: None }
     }
 }
 
@@ -151,7 +159,6 @@ pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
                 relative: "stdin".into(),
                 named: true,
                 passed_over: None,
-                size: None,
             });
         } else if path.is_dir() {
             // Several inputs share the output folder, so each folder gets one of its own in it.
@@ -160,8 +167,7 @@ pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
         } else {
             let relative = PathBuf::from(path.file_name().unwrap_or_default());
             let origin = Origin::File(path.clone());
-            let size = size(std::fs::metadata(path).ok());
-            walk.found.jobs.push(Job { origin, relative, named: true, passed_over: None, size });
+            walk.found.jobs.push(Job { origin, relative, named: true, passed_over: None });
         }
     }
     if paths.len() > 1 {
@@ -272,7 +278,6 @@ impl Walk<'_> {
             relative: root.join(inside),
             named: false,
             passed_over,
-            size: passed_over.map_or_else(|| size(entry.metadata().ok()), |_| Some(0)),
             origin: Origin::File(entry.into_path()),
         });
     }

@@ -46,12 +46,11 @@ impl Agent {
         };
         // Times of this software sort as texts; those of the same second by their names.
         self.jobs.sort_by(|a, b| (&a.0, a.1.path()).cmp(&(&b.0, b.1.path())));
-        let size = self.jobs.iter().map(|(_, job)| job.size).sum();
         let files: Vec<PathBuf> =
             self.jobs.iter().filter_map(|(_, job)| job.path()).map(PathBuf::from).collect();
         let (_, first) = self.jobs.into_iter().next()?;
         let relative = first.relative.with_file_name(plain(&name));
-        Some(Job { origin: Origin::Joined { agent: name, files }, relative, size, ..first })
+        Some(Job { origin: Origin::Joined { agent: name, files }, relative, ..first })
     }
 }
 

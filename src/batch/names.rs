@@ -140,7 +140,6 @@ mod tests {
             relative: PathBuf::from(path),
             named: true,
             passed_over: None,
-            size: None,
         };
         let mut namer = Namer::default();
         assert_eq!(

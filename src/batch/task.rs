@@ -133,7 +133,9 @@ impl Task {
                 Sealed::default()
             }
         };
-        tally.settle(job.size.unwrap_or(0));
+        if self.meter.is_watched() {
+            tally.settle(job.size().unwrap_or(0));
+        }
         report.bytes = tally.bytes();
         report.findings = log.into_findings();
         if report.outcome != Outcome::Failed {

@@ -42,7 +42,8 @@ impl Progress {
         }
         let (bar, done) = (ProgressBar::hidden(), Arc::default());
         let inputs = jobs.len();
-        let size: Option<u64> = jobs.map(|job| job.size).sum();
+        meter.watch();
+        let size: Option<u64> = jobs.map(Job::size).sum();
         bar.set_style(style(if size.is_some() { KNOWN } else { UNKNOWN }, &done, inputs));
         match size {
             Some(size) => bar.set_length(size),

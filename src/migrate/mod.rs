@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{ByteLines, Cx, Format, OnError, Out, Plane, Target};
 use crate::formats::lacks;
-use crate::lines::{BOM, Line, Lines};
+use crate::lines::{BOM, Line, Lines, give_back};
 use crate::members::Scan;
 use ahead::{Ahead, Over};
 use std::io::{Read, Write};
@@ -121,7 +121,10 @@ pub fn run_to(
             } else {
                 match lines.next() {
                     Ok(Some(line)) => work.line(&line, None)?,
-                    Ok(None) => return Ok(()),
+                    Ok(None) => {
+                        give_back(spare);
+                        return Ok(());
+                    }
                     Err(error) => {
                         cx.tolerate(error)?;
                         work.done.changed = true;

@@ -1,7 +1,7 @@
 //! The moment from which files survive a power cut.
 
 use crate::error::{Error, Result};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::path::Path;
 
 /// So many files are flushed one by one. More are flushed with all that their file system holds
@@ -9,14 +9,15 @@ use std::path::Path;
 /// wrote.
 const FEW: usize = 8;
 
-/// Makes the contents of files durable. Gives an outcome for each.
-pub fn flush(files: &[&File]) -> Vec<Result<()>> {
+/// Makes the contents of files durable, of which it may be known what they are like. Gives an outcome
+/// for each.
+pub fn flush(files: &[(&File, Option<&Metadata>)]) -> Vec<Result<()>> {
     if files.len() > FEW
         && let Some(done) = together::flush(files)
     {
         return done;
     }
-    files.iter().map(|file| file.sync_all().map_err(failed)).collect()
+    files.iter().map(|(file, _)| file.sync_all().map_err(failed)).collect()
 }
 
 fn failed(error: std::io::Error) -> Error {
@@ -38,17 +39,19 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
 /// `syncfs` tells of failed writes since Linux 5.8.
 #[cfg(target_os = "linux")]
 mod together {
-    use super::{File, Result, failed};
+    use super::{File, Metadata, Result, failed};
     use rustix::io::Errno;
     use std::collections::HashMap;
     use std::os::unix::fs::MetadataExt;
 
     /// Flushes every file system that one of the files is in; `None` if that cannot be done.
-    pub fn flush(files: &[&File]) -> Option<Vec<Result<()>>> {
+    pub fn flush(files: &[(&File, Option<&Metadata>)]) -> Option<Vec<Result<()>>> {
         let mut systems: HashMap<u64, Option<Errno>> = HashMap::new();
         let mut outcomes = Vec::with_capacity(files.len());
-        for file in files {
-            let system = systems.entry(file.metadata().ok()?.dev());
+        for (file, meta) in files {
+            let device =
+                meta.map_or_else(|| file.metadata().map(|meta| meta.dev()), |m| Ok(m.dev()));
+            let system = systems.entry(device.ok()?);
             match *system.or_insert_with(|| rustix::fs::syncfs(file).err()) {
                 Some(Errno::NOSYS) => return None,
                 Some(error) => outcomes.push(Err(failed(error.into()))),
@@ -61,10 +64,10 @@ mod together {
 
 #[cfg(not(target_os = "linux"))]
 mod together {
-    use super::{File, Result};
+    use super::{File, Metadata, Result};
 
     /// Other systems know nothing of the kind.
-    pub fn flush(_: &[&File]) -> Option<Vec<Result<()>>> {
+    pub fn flush(_: &[(&File, Option<&Metadata>)]) -> Option<Vec<Result<()>>> {
         None
     }
 }

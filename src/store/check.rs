@@ -3,6 +3,7 @@
 use super::destination::Policy;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -102,9 +103,14 @@ pub fn check_target<'p>(
 fn check_name(path: &Path) -> Result<()> {
     /// Nowhere is a name as short as this too long.
     const SHORT: usize = 128;
+    let long = |name: &OsStr| name.len() > SHORT;
+    // Hardly any is, so mostly nothing need be asked.
+    if path.as_os_str().len() <= SHORT || !path.iter().any(long) {
+        return Ok(());
+    }
     let Some(folder) = there(path) else { return Ok(()) };
     let missing = path.ancestors().take_while(|above| or_here(above) != folder);
-    for name in missing.filter_map(Path::file_name).filter(|name| name.len() > SHORT) {
+    for name in missing.filter_map(Path::file_name).filter(|name| long(name)) {
         if let Err(error) = fs::symlink_metadata(folder.join(name))
             && error.kind() == io::ErrorKind::InvalidFilename
         {

@@ -1,7 +1,7 @@
 //! The places that belong to somebody in one run: what is read, and what is written already. Only
 //! the person can say that what an earlier run wrote goes; what this run needs never does.
 
-use super::check::is_same_file;
+use super::check::{Stands, is_same_file};
 use super::destination::folder_of;
 use super::turns::{Turn, Turns};
 use crate::diagnostic::Code;
@@ -34,6 +34,8 @@ struct Taken {
     shared: HashMap<PathBuf, blake3::Hash>,
     /// The real paths of their folders, by the paths under which they were named.
     folders: HashMap<PathBuf, PathBuf>,
+    /// Folders that this run created.
+    new: HashSet<PathBuf>,
 }
 
 impl Taken {
@@ -95,6 +97,19 @@ impl Claims {
             return Err(Error::request(Code::SameFile, message));
         }
         Ok(())
+    }
+
+    /// What stands at the place of an output. In a folder that this run created nothing does but its
+    /// own outputs, whose places are taken; what another program puts there meanwhile is met when
+    /// the output gets its place, as ever.
+    pub fn stands(&self, path: &Path) -> Stands {
+        let new = self.taken().new.contains(folder_of(path));
+        if new { Stands::Nothing } else { Stands::at(path) }
+    }
+
+    /// Says that this run created a folder.
+    pub fn new_folder(&self, folder: &Path) {
+        self.taken().new.insert(folder.to_owned());
     }
 
     /// Takes a place for an output; false if another one has it.

@@ -48,8 +48,9 @@ struct Part {
 }
 
 enum Source {
-    /// A regular file, and what it was like before anything was read of it.
-    File(PathBuf, Metadata),
+    /// A regular file, what it was like before anything was read of it, and the file itself if it
+    /// was opened to see that.
+    File(PathBuf, Metadata, Option<File>),
     /// What can be read only once: standard input, a named pipe, a device. `None` once it was
     /// opened.
     Pipe(Option<Box<dyn Read>>),
@@ -78,6 +79,15 @@ impl Input {
     /// If it cannot be opened.
     pub fn file(path: impl Into<PathBuf>) -> Result<Self> {
         Self::files([(String::new(), path.into())])
+    }
+
+    /// A file that was found in a folder, where it was a regular one. It is opened at once: the
+    /// system is asked less.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or is a regular file no more.
+    pub fn found(path: impl Into<PathBuf>) -> Result<Self> {
+        Ok(Self::of(vec![Part::new(String::new(), Source::found(path.into())?)]))
     }
 
     /// Files that make up one session, by the names of its parts.
@@ -143,7 +153,7 @@ impl Input {
     #[must_use]
     pub fn sources(&self) -> Vec<(PathBuf, Metadata)> {
         let regular = |part: &Part| match &part.source {
-            Source::File(path, meta) => Some((path.clone(), meta.clone())),
+            Source::File(path, meta, _) => Some((path.clone(), meta.clone())),
             Source::Pipe(_) | Source::Spooled(_) => None,
         };
         self.parts.iter().filter_map(regular).collect()
@@ -154,7 +164,10 @@ impl Input {
     #[must_use]
     pub fn closed(mut self) -> Self {
         for part in &mut self.parts {
-            part.begun.take_if(|_| matches!(part.source, Source::File(..)));
+            if let Source::File(_, _, file) = &mut part.source {
+                *file = None;
+                part.begun = None;
+            }
         }
         self
     }
@@ -237,8 +250,22 @@ impl Part {
 impl Source {
     fn file(path: PathBuf) -> Result<Self> {
         match std::fs::metadata(&path) {
-            Ok(meta) if meta.is_file() => Ok(Self::File(path, meta)),
+            Ok(meta) if meta.is_file() => Ok(Self::File(path, meta, None)),
             _ => Ok(Self::Pipe(Some(Box::new(opened(&path)?)))),
+        }
+    }
+
+    fn found(path: PathBuf) -> Result<Self> {
+        let failed = |error| Error::io("cannot open", error);
+        let mut options = File::options();
+        options.read(true);
+        // A pipe that took its place meanwhile is not waited for.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NONBLOCK);
+        let file = options.open(&path).map_err(failed)?;
+        match file.metadata().map_err(failed)? {
+            meta if meta.is_file() => Ok(Self::File(path, meta, Some(file))),
+            _ => Err(failed(io::Error::other("it is a regular file no more"))),
         }
     }
 
@@ -246,7 +273,10 @@ impl Source {
     fn open(&mut self, tear: Option<&Tear>) -> Result<Box<dyn Read>> {
         let unpacked = |reader| Unpacked::new(reader, tear.cloned());
         Ok(match self {
-            Self::File(path, _) => Box::new(unpacked(Box::new(opened(path)?))),
+            Self::File(path, _, file) => {
+                let file = file.take().map_or_else(|| opened(path), Ok)?;
+                Box::new(unpacked(Box::new(file)))
+            }
             Self::Pipe(reader) => Box::new(unpacked(reader.take().ok_or_else(not_there)?)),
             Self::Spooled(file) => Box::new(rewound(file)?),
         })
@@ -255,11 +285,14 @@ impl Source {
     /// How many bytes it seems to have.
     fn size(&self) -> u64 {
         match self {
-            Self::File(_, meta) => meta.len(),
+            Self::File(_, meta, _) => meta.len(),
             Self::Pipe(_) | Self::Spooled(_) => u64::MAX,
         }
     }
 }
+
+#[cfg(unix)]
+const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
 
 /// The longest first line that is looked at whole.
 const LONGEST_HEAD: usize = 16 << 20;
@@ -306,7 +339,7 @@ impl Parts for Input {
 
     fn file_name(&self) -> Option<String> {
         match self.parts.first().map(|part| &part.source) {
-            Some(Source::File(path, _)) => {
+            Some(Source::File(path, ..)) => {
                 Some(plain_name(&path.file_name()?.to_string_lossy()).to_owned())
             }
             _ => None,
@@ -324,13 +357,13 @@ impl Parts for Input {
     }
 
     fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
-        let packed = |part: &&mut Part| matches!(&part.source, Source::File(path, _) if Packing::of_file(path).is_some());
+        let packed = |part: &&mut Part| matches!(&part.source, Source::File(path, ..) if Packing::of_file(path).is_some());
         if let Some(part) = self.parts.iter_mut().find(|part| part.name == name).filter(packed) {
             // There is no place in it to go to.
             part.spool(&self.tally, self.reaches.entry(name.to_owned()).or_default())?;
         }
         let mut file = match &self.part(name)?.source {
-            Source::File(path, _) => opened(path)?,
+            Source::File(path, ..) => opened(path)?,
             Source::Spooled(file) => rewound(file)?,
             Source::Pipe(_) => return self.open(name),
         };
@@ -340,7 +373,7 @@ impl Parts for Input {
 
     fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {
         let path = |name: &&str| match &self.part(name)?.source {
-            Source::File(path, _) => Ok(path.clone()),
+            Source::File(path, ..) => Ok(path.clone()),
             _ => Err(not_there()),
         };
         let files: Vec<_> = names.iter().map(path).collect::<Result<_>>()?;

@@ -4,18 +4,35 @@ use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The progress of a whole run, in bytes of its inputs. It can be asked from any thread.
 #[derive(Clone, Debug, Default)]
-pub struct Meter(Arc<AtomicU64>);
+pub struct Meter(Arc<Sum>);
+
+#[derive(Debug, Default)]
+struct Sum {
+    bytes: AtomicU64,
+    watched: AtomicBool,
+}
 
 impl Meter {
+    /// Says that somebody will ask.
+    pub fn watch(&self) {
+        self.0.watched.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody will; else nobody need find out what is left to be read.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        self.0.watched.load(Ordering::Relaxed)
+    }
+
     /// How many bytes are dealt with. What is read more than once counts in part each time, what
     /// need not be read at the end of the input's work.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.bytes.load(Ordering::Relaxed)
     }
 }
 
@@ -80,7 +97,7 @@ impl Tally {
     }
 
     fn advance(&self, bytes: u64) {
-        self.0.meter.0.fetch_add(bytes, Ordering::Relaxed);
+        self.0.meter.0.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 }
 

@@ -83,7 +83,7 @@ impl Output {
         };
         match (&output.destination, output.source()) {
             (Destination::File(target) | Destination::Files { main: target, .. }, _) => {
-                let stands = Stands::at(target);
+                let stands = output.claims.stands(target);
                 if stands != Stands::Nothing {
                     output.claims.check(target)?;
                 }
@@ -214,7 +214,7 @@ impl Output {
         if self.replaces(target) {
             return check_in_place(target).map(|()| Stands::File);
         }
-        let stands = Stands::at(target);
+        let stands = self.claims.stands(target);
         if !self.claimed.contains(target) && self.claims.has(target) {
             return Err(taken(target));
         }
@@ -250,12 +250,15 @@ impl Output {
         let private = !self.sources.is_empty();
         // The folder is there for all outputs but the first few.
         let file = temporary(folder, private).or_else(|_| {
-            create_folder(folder)?;
+            if create_folder(folder)? {
+                self.claims.new_folder(folder);
+            }
             temporary(folder, private)
         })?;
         let (open, elsewhere) = (Arc::clone(file.as_file()), folder != folder_of(target));
         self.staged.push(Staged {
             file,
+            made: None,
             target: target.to_owned(),
             elsewhere,
             meets,
@@ -319,8 +322,11 @@ impl Output {
             let written = self.stage(&target, Stands::at(&target), Meets::Goes)?.write_all(&new);
             written.map_err(|error| Error::io("cannot write", error))?;
         }
-        let staged = std::mem::take(&mut self.staged);
-        staged.iter().try_for_each(|staged| self.finish(staged))?;
+        let mut staged = std::mem::take(&mut self.staged);
+        for staged in &mut staged {
+            self.finish(staged)?;
+            staged.made = staged.file.as_file().metadata().ok();
+        }
         let backup = self.destination.backup().map(str::to_owned);
         let places = |path: &PathBuf| check_room(path, backup.as_deref(), self.replaces(path));
         if self.policy.dry {

@@ -4,7 +4,7 @@ use super::check::{exists, is_same_file};
 use super::claims::nth;
 use super::destination::folder_of;
 use super::input::Fingerprint;
-use super::temporary::{Temporary, temporary};
+use super::temporary::{Named, named_temporary};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use std::fs::{self, File, FileTimes, Metadata};
@@ -104,7 +104,7 @@ impl Drop for Kept {
 ///
 /// # Errors
 /// If it was written to, or the system refuses.
-pub fn replace(file: Temporary, target: &Path, before: &Fingerprint) -> Result<()> {
+pub fn replace(file: Named, target: &Path, before: &Fingerprint) -> Result<()> {
     before.holds(target)?;
     let new = Fingerprint::of_open(file.as_file())?;
     if swap(file.path(), target).is_err() {
@@ -150,7 +150,7 @@ fn copy_original(path: &Path, backup: &Path) -> Result<()> {
     let failed = |error| Error::io("cannot keep a backup", error);
     let mut from = File::open(path).map_err(failed)?;
     let meta = from.metadata().map_err(failed)?;
-    let mut to = temporary(folder_of(backup), true)?;
+    let mut to = named_temporary(folder_of(backup), true)?;
     io::copy(&mut from, &mut to).map_err(failed)?;
     keep_attributes(&meta, to.as_file())?;
     to.as_file().sync_all().map_err(failed)?;

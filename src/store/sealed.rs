@@ -8,7 +8,7 @@ use super::shared::{Alone, Before};
 use super::temporary::Temporary;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
@@ -36,6 +36,8 @@ pub struct Sealed {
 pub(super) struct Staged {
     /// Its contents.
     pub file: Temporary,
+    /// What it is like since nothing is written to it any more.
+    pub made: Option<Metadata>,
     /// Its place.
     pub target: PathBuf,
     /// Whether that is in another folder, which may not be there yet.
@@ -100,8 +102,8 @@ impl Sealed {
     /// How many bytes wait to be flushed, as far as that can be told.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let size = |staged: &Staged| staged.file.as_file().metadata().map_or(0, |meta| meta.len());
-        self.staged.iter().map(size).sum()
+        let made = self.staged.iter().filter_map(|staged| staged.made.as_ref());
+        made.map(Metadata::len).sum()
     }
 
     /// The hashes of the files that are this session's own.
@@ -137,7 +139,10 @@ impl Sealed {
                 Some((suffix, before)) => Some(kept.keep(&staged.target, before, suffix)?),
                 None => None,
             };
-            let fingerprint = Fingerprint::of_open(staged.file.as_file())?;
+            let fingerprint = match &staged.made {
+                Some(made) => Fingerprint::from(made),
+                None => Fingerprint::of_open(staged.file.as_file())?,
+            };
             let (path, aside) = (staged.target.clone(), staged.aside);
             placed.push(Placed { path, fingerprint, backup, aside });
         }
@@ -150,19 +155,20 @@ impl Sealed {
         for Staged { file, target, meets, over, .. } in std::mem::take(&mut self.staged) {
             let put = match self.replaced(&target) {
                 Some(before) => {
+                    let file = file.named(folder_of(&target));
+                    let file = file.map_err(|error| rename_failed(&target, error))?;
                     replace(file, &target, before)?;
                     self.kept.stay(&target);
                     Ok(())
                 }
-                None if over => file.persist(&target).map(drop),
-                None => file.persist_noclobber(&target).map(drop),
+                None if over => file.persist(&target),
+                None => file.persist_noclobber(&target),
             };
             match put {
                 Ok(()) => drop(folders.insert(folder_of(&target).to_owned())),
                 Err(error)
-                    if meets == Meets::Stays
-                        && error.error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(rename_failed(&target, error.error)),
+                    if meets == Meets::Stays && error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(rename_failed(&target, error)),
             }
         }
         Ok(())
@@ -178,7 +184,8 @@ pub fn put(
 ) -> Vec<Result<()>> {
     let mut flushed = {
         let files = outputs.iter().flat_map(|output| &output.staged);
-        flush(&files.map(|staged| &**staged.file.as_file()).collect::<Vec<_>>()).into_iter()
+        let files = files.map(|staged| (&**staged.file.as_file(), staged.made.as_ref()));
+        flush(&files.collect::<Vec<_>>()).into_iter()
     };
     let prepare = |output: &mut Sealed| {
         // Each takes its own outcomes, also behind a failed one.
@@ -238,14 +245,21 @@ pub fn hash(file: io::Result<File>) -> Result<String> {
     hashed.map_err(|error| Error::io("cannot read", error))
 }
 
-/// Creates a folder, and those above it.
+/// Creates a folder, and those above it; false if it is there.
 ///
 /// # Errors
 /// If the system refuses.
-pub fn create_folder(folder: &Path) -> Result<()> {
+pub fn create_folder(folder: &Path) -> Result<bool> {
     if folder.is_dir() {
-        return Ok(());
+        return Ok(false);
     }
-    let doing = || format!("cannot create the folder {}", folder.display());
-    fs::create_dir_all(folder).map_err(|error| Error::io(doing(), error))
+    let above = folder_of(folder);
+    let created = fs::create_dir_all(above).and_then(|()| fs::create_dir(folder));
+    match created {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(false),
+        created => {
+            let doing = || format!("cannot create the folder {}", folder.display());
+            created.map(|()| true).map_err(|error| Error::io(doing(), error))
+        }
+    }
 }

@@ -1,9 +1,15 @@
-//! Temporary files beside targets, and those that killed runs left there.
+//! Files that have their contents before they have their names.
 //!
-//! Whoever creates one holds a lock on it until it has its final name or is gone, and the system
-//! takes the lock back when a process ends, however it ends. So a temporary file that can be
+//! Where the system can, such a file has no name at all until then (`unnamed`), and nothing is left
+//! of it when the process ends, however it ends. Elsewhere it has a temporary name beside its target,
+//! and so has one that changes names with the file that it takes the place of.
+//!
+//! Whoever creates a temporary name holds a lock on the file until it has its final name or is gone,
+//! and the system takes the lock back when a process ends. So a temporary file that can be
 //! locked is nobody's. The process number in the name could not tell that: numbers are given out
 //! again, and containers and other machines have numbers of their own.
+
+mod unnamed;
 
 use super::check::Stands;
 use super::destination::folder_of;
@@ -14,7 +20,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use tempfile::NamedTempFile;
+use tempfile::{Builder, NamedTempFile};
 
 /// Names of temporary files begin so; walks pass over them.
 pub const TEMPORARY: &str = ".copyist-";
@@ -22,31 +28,106 @@ pub const TEMPORARY: &str = ".copyist-";
 /// Names of temporary files end so.
 const ENDING: &str = ".tmp";
 
-/// A temporary file that others may have open, too.
-pub type Temporary = NamedTempFile<Arc<File>>;
+/// A temporary name, and the file that has it; others may have it open, too.
+pub type Named = NamedTempFile<Arc<File>>;
 
-/// Creates a temporary file in `folder`, locked for as long as it is open. Its permissions are
-/// those of any new file, or the owner's alone if it is `private`.
+/// A file that waits for its name.
+#[derive(Debug)]
+pub enum Temporary {
+    /// It has a temporary one.
+    Named(Named),
+    /// It has none.
+    Unnamed(Arc<File>),
+}
+
+impl Temporary {
+    /// The file.
+    pub fn as_file(&self) -> &Arc<File> {
+        match self {
+            Self::Named(file) => file.as_file(),
+            Self::Unnamed(file) => file,
+        }
+    }
+
+    /// Gives it a temporary name in `folder`, if it has none.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn named(self, folder: &Path) -> io::Result<Named> {
+        match self {
+            Self::Named(file) => Ok(file),
+            Self::Unnamed(file) => {
+                named(folder, |path| unnamed::link(&file, path).map(|()| Arc::clone(&file)))
+            }
+        }
+    }
+
+    /// Gives it its name, whatever has that.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn persist(self, target: &Path) -> io::Result<()> {
+        let file = self.named(folder_of(target))?;
+        file.persist(target).map(drop).map_err(|error| error.error)
+    }
+
+    /// Gives it its name, if nothing has that.
+    ///
+    /// # Errors
+    /// If something has, or the system refuses.
+    pub fn persist_noclobber(self, target: &Path) -> io::Result<()> {
+        match self {
+            Self::Named(file) => {
+                file.persist_noclobber(target).map(drop).map_err(|error| error.error)
+            }
+            Self::Unnamed(file) => unnamed::link(&file, target),
+        }
+    }
+}
+
+/// Creates a file in `folder` that has no name yet, if the system can, else one with a
+/// [temporary name](named_temporary). Its permissions are those of any new file, or the owner's
+/// alone if it is `private`.
 ///
 /// # Errors
 /// If the system refuses.
 pub fn temporary(folder: &Path, private: bool) -> Result<Temporary> {
-    let prefix = format!("{TEMPORARY}{}-", std::process::id());
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(ENDING);
-    #[cfg(unix)]
-    if !private {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
+    match unnamed::create(folder, private) {
+        Some(file) => Ok(Temporary::Unnamed(Arc::new(file))),
+        None => named_temporary(folder, private).map(Temporary::Named),
     }
+}
+
+/// Creates a temporary file in `folder`, locked for as long as it is open.
+///
+/// # Errors
+/// If the system refuses.
+pub fn named_temporary(folder: &Path, private: bool) -> Result<Named> {
+    let mut new = File::options();
+    new.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut new, mode(private));
+    #[cfg(not(unix))]
+    let _ = private;
+    let file = named(folder, |path| new.open(path).map(Arc::new));
+    file.map_err(|error| Error::io("cannot create a temporary file", error))
+}
+
+/// What the owner and others may do with a new file, as far as the system grants it.
+#[cfg(unix)]
+fn mode(private: bool) -> u32 {
+    if private { 0o600 } else { 0o666 }
+}
+
+/// Has `make` make a file under a temporary name, and locks it.
+fn named(folder: &Path, mut make: impl FnMut(&Path) -> io::Result<Arc<File>>) -> io::Result<Named> {
+    let prefix = format!("{TEMPORARY}{}-", std::process::id());
     loop {
-        let file = builder.tempfile_in(folder);
-        let file = file.map_err(|error| Error::io("cannot create a temporary file", error))?;
+        let file = Builder::new().prefix(&prefix).suffix(ENDING).make_in(folder, &mut make)?;
         // Until it was locked, another run could take it for a stale one and remove it.
         let taken = matches!(file.as_file().try_lock(), Err(TryLockError::WouldBlock));
         if !taken && file.path().exists() {
-            let (file, path) = file.into_parts();
-            return Ok(Temporary::from_parts(Arc::new(file), path));
+            return Ok(file);
         }
     }
 }
@@ -104,6 +185,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry"));
@@ -116,7 +198,7 @@ mod tests {
     #[test]
     fn only_what_no_one_holds_is_swept_and_only_once() {
         let folder = tempfile::tempdir().expect("a folder");
-        let held = temporary(folder.path(), true).expect("a temporary file");
+        let held = named_temporary(folder.path(), true).expect("a temporary file");
         let name = held.path().file_name().expect("a name").to_string_lossy().into_owned();
         let stale = folder.path().join(".copyist-7-aB3dE6.tmp");
         fs::write(&stale, "half").expect("a file");
@@ -134,7 +216,7 @@ mod tests {
     fn a_file_in_its_place_is_locked_no_more() {
         let folder = tempfile::tempdir().expect("a folder");
         let target = folder.path().join("target");
-        let file = temporary(folder.path(), true).expect("a temporary file");
+        let file = named_temporary(folder.path(), true).expect("a temporary file");
         drop(file.persist(&target).expect("renamed"));
         File::open(&target).expect("it is there").try_lock().expect("no lock is left");
     }
@@ -144,7 +226,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let begin = || {
             for _ in 0..500 {
-                let file = temporary(folder.path(), true).expect("a temporary file");
+                let file = named_temporary(folder.path(), true).expect("a temporary file");
                 assert!(file.path().exists());
                 file.close().expect("it is still there");
             }
@@ -156,6 +238,33 @@ mod tests {
             }
         });
         assert!(names(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn what_waits_takes_its_name_and_leaves_no_other() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let make: [fn(&Path) -> Temporary; 2] = [
+            |folder| temporary(folder, true).expect("a file"),
+            |folder| Temporary::Named(named_temporary(folder, true).expect("a file")),
+        ];
+        for make in make {
+            let target = folder.path().join("target");
+            let file = |text: &str| {
+                let file = make(folder.path());
+                (&**file.as_file()).write_all(text.as_bytes()).expect("written");
+                file
+            };
+            file("one").persist_noclobber(&target).expect("it is free");
+            let taken = file("two").persist_noclobber(&target).expect_err("it is taken");
+            assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(fs::read_to_string(&target).expect("there"), "one");
+            file("three").persist(&target).expect("it goes");
+            assert_eq!(fs::read_to_string(&target).expect("there"), "three");
+            drop(file("four"));
+            assert_eq!(names(folder.path()), ["target"]);
+            File::open(&target).expect("it is there").try_lock().expect("no lock is left");
+            fs::remove_file(&target).expect("removed");
+        }
     }
 
     #[test]
