@@ -4,7 +4,7 @@ use super::account::Account;
 use super::inputs::Job;
 use super::report::{FailOn, FileReport, Outcome};
 use crate::error::Error;
-use crate::store::{Entry, Placed, Sealed, open_files, put};
+use crate::store::{Entry, Placed, Sealed, make_room, open_files, put};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// So many files wait at most; what a killed run loses is work on these.
@@ -59,6 +59,7 @@ impl<'a> Commit<'a> {
     pub fn new(account: Option<&'a Account>, fail_on: Option<FailOn>) -> Self {
         // As many again are written meanwhile, and as many are read.
         let most = (open_files() / 4).clamp(1, MOST_FILES);
+        make_room(2 * most);
         let (waiting, turn) = (Mutex::default(), Mutex::default());
         Self { account, fail_on, most, waiting, turn }
     }

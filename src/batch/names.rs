@@ -75,8 +75,8 @@ fn nth(job: &Job, to: Option<&Format>, n: u64) -> Name {
     let (base, ending, packing) = match own.to_str() {
         Some(packed) => {
             let name = plain_name(packed);
-            let base = rule(stem(name));
-            (OsString::from(base), name.get(stem(name).len()..), packed.get(name.len()..))
+            let stem = stem(name);
+            (OsString::from(rule(stem)), name.get(stem.len()..), packed.get(name.len()..))
         }
         None => (own.to_owned(), None, None),
     };

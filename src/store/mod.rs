@@ -29,7 +29,7 @@ pub use copies::Copies;
 pub use destination::{BACKUP, Backup, Destination, Policy, folder_of};
 pub use input::{Among, Fingerprint, Input};
 pub use journal::{Entry, Header, Journal, Name, State, read as read_journal};
-pub use limits::open_files;
+pub use limits::{make_room, open_files};
 pub use mended::mend;
 pub use meter::{Meter, Tally};
 pub use output::Output;
