@@ -44,7 +44,7 @@ pub fn merge(
     cx: &Cx<'_>,
 ) -> Result<Option<Merged>> {
     let Some((mut now, chunks)) = taken(from, parts, sink, &cx.options.unspelled(), cx)? else {
-        return Ok(None);
+        return tell_lacking(from, parts, cx).map(|()| None);
     };
     // What is said of residue that is refused would bury that it is.
     let said = Log::default();
@@ -126,6 +126,19 @@ fn taken(
         log.into_findings().diagnostics.into_iter().for_each(|found| cx.report(found));
     }
     Ok(taken)
+}
+
+/// Says so if a session was written with a part that carried, which is not there any more.
+fn tell_lacking(from: &Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<()> {
+    let lacks = from.carrier.and_then(|carrier| carrier.lacks);
+    let Some(lacks) = lacks.filter(|_| !cx.options.ignore_residue) else { return Ok(()) };
+    let (options, log) = (cx.options.unspelled(), Log::default());
+    if lacks(parts, &Cx { options: &options, log: &log })? {
+        let message = "the session was converted, and the files that were written with this one, \
+                       which carry its residue, are not read with it";
+        cx.report(Diagnostic::new(Code::ResidueGone, message));
+    }
+    Ok(())
 }
 
 /// Whether a part holds what every file has that carries residue.
