@@ -154,6 +154,8 @@ pub mod block {
             b"null" | b"\"\"" => (Json::constant("{}"), false),
             object if object.starts_with(b"{") => (parsed.unwrap_or_else(|| given.clone()), false),
             _ => {
+                // A list that is a text elsewhere is the same list.
+                let given = parsed.as_ref().unwrap_or(given);
                 let object = [b"{\"arguments\":", given.as_bytes(), b"}"].concat();
                 (Json::checked(object.into()), true)
             }

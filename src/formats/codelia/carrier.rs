@@ -38,7 +38,9 @@ fn lacks(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<bool> {
         match kind {
             Kind::Run => return Ok(false),
             Kind::Message => runs += u64::from(node.is(Field::Role, "user")),
-            Kind::Snapshot => named = node.text(Field::Session).zip(node.text(Field::Run)).or(named),
+            Kind::Snapshot => {
+                named = node.text(Field::Session).zip(node.text(Field::Run)).or(named)
+            }
             _ => {}
         }
     }
