@@ -63,6 +63,7 @@ impl<'a> Work<'a> {
         let writing = Cx { options: &options, log: cx.log };
         let mut writer = (to.format.write)(sink, to.version(), &writing)?;
         let (mut count, mut lead) = (0, Some(Vec::new()));
+        let mut next = 0..;
         // How the source spells its lines means nothing in another format.
         let abroad = ![self.from.name, to.format.name].contains(&canonical::FORMAT.name)
             && self.from.name != to.format.name;
@@ -70,8 +71,8 @@ impl<'a> Work<'a> {
         let reading = Cx { options: &options, log: cx.log };
         for item in read(self.from, parts, native, &reading)? {
             let mut located = item?;
-            let number = count as u32;
-            count += 1;
+            let number = next.next().unwrap_or_default();
+            count += u64::from(!located.value.is_blank());
             let began = located.value.kind == Kind::Session;
             if began {
                 self.session(&mut located.value);

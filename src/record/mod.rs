@@ -213,6 +213,15 @@ impl Record {
         record
     }
 
+    /// Whether it is a line that holds nothing.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        let text = (self.kind == Kind::Opaque && self.node.json(Field::Type).is_none())
+            .then(|| self.node.json(Field::Text))
+            .flatten();
+        text.and_then(Json::text).is_some_and(|text| text.trim().is_empty())
+    }
+
     /// What it is, in words for a person: `message of role user`.
     #[must_use]
     pub fn told(&self) -> String {
