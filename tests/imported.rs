@@ -568,3 +568,87 @@ fn what_is_edited_and_added_abroad_comes_home() {
         assert_eq!(records[2..4], stream[2..], "{via}");
     }
 }
+
+#[test]
+fn a_list_of_arguments_and_a_session_that_stands_nowhere_come_home() {
+    let list = json!([{"type": "tool_call", "id": "t1", "name": "w", "arguments": ["x", 1.5]}]);
+    let odd_call = [
+        session(),
+        said("a", "", "user", "hi"),
+        with(call("b", "a"), json!({"content": list})),
+        result("c", "b"),
+        said("d", "c", "assistant", "so"),
+    ];
+    let says = ["user: hi", "assistant: \"w\"", "tool: \"done\"", "assistant: so"];
+    everywhere_and_home("a list of arguments", &odd_call, &says, &odd_call);
+
+    let nowhere = [
+        session(),
+        said("a", "", "user", "hi"),
+        said("b", "a", "assistant", "yo"),
+        json!({"kind": "session", "leaf": null}),
+    ];
+    let dir = Dir::new();
+    let lines: String = nowhere.iter().map(|record| format!("{record}\n")).collect();
+    dir.write("s.copyist.jsonl", lines.as_bytes());
+    for to in targets() {
+        let (away, home) = (format!("away {to}"), format!("home {to}"));
+        let there = ["convert", "--fail-on", "loss", "-t", &to, "--out-dir", &away];
+        assert_eq!(dir.exit(&[&there[..], &["s.copyist.jsonl"]].concat()).0, 0, "{to}");
+        let (code, words) = dir.exit(&["convert", "-t", "canonical", "--out-dir", &home, &away]);
+        assert_eq!((code, words.contains("CY0621")), (0, false), "{to}: {words}");
+        assert_eq!(records(&dir, &files(&dir.path(&home)).remove(0)), nowhere, "{to}");
+    }
+}
+
+#[test]
+fn what_will_not_come_home_is_told_when_it_is_written() {
+    let calls = json!([
+        {"type": "text", "text": "hi"},
+        {"type": "tool_call", "id": "t1", "name": "w", "arguments": {}},
+    ]);
+    let bare =
+        |role: &str, block: Value| with(said(role, "", role, ""), json!({"content": [block]}));
+    let follows = |record: Value, parent: &str| with(record, json!({"parent": parent}));
+    let streams = [
+        vec![
+            session(),
+            with(said("a", "", "user", ""), json!({"content": calls})),
+            said("b", "a", "assistant", "yo"),
+        ],
+        vec![
+            session(),
+            json!({"kind": "turn", "number": 1, "input": "hi", "result": "yo"}),
+            json!({"kind": "turn", "number": 2, "input": "on", "result": "ok"}),
+        ],
+        vec![
+            session(),
+            said("user", "", "user", "hi"),
+            follows(
+                bare("assistant", json!({"type": "tool_call", "name": "w", "arguments": {}})),
+                "user",
+            ),
+            follows(bare("tool", json!({"type": "tool_result", "content": "ok"})), "assistant"),
+        ],
+    ];
+    let mut told = 0;
+    for stream in streams {
+        for to in targets() {
+            let dir = Dir::new();
+            let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+            dir.write("s.copyist.jsonl", lines.as_bytes());
+            let there = ["convert", "-t", &to, "--out-dir", "away", "s.copyist.jsonl"];
+            let (code, said) = dir.exit(&there);
+            assert_eq!(code, 0, "{to}: {said}");
+            let (_, words) = dir.exit(&["convert", "-t", "canonical", "--out-dir", "home", "away"]);
+            let refused = words.contains("error[CY0621]");
+            assert_eq!(said.contains("warning[CY0628]"), refused, "{to}: {said}\n{words}");
+            let strict =
+                ["convert", "--force", "--fail-on", "loss", "-t", &to, "--out-dir", "away"];
+            let (code, _) = dir.exit(&[&strict[..], &["s.copyist.jsonl"]].concat());
+            assert!(code == 1 || !refused, "{to}");
+            told += u32::from(refused);
+        }
+    }
+    assert!(told > 5, "{told}");
+}

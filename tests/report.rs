@@ -262,11 +262,16 @@ impl Run {
         })
     }
 
-    /// How many records the output holds; blank lines are records only where readers keep them.
+    /// How many records the output holds; blank lines are none, also where a stream keeps them.
     fn records_in(&self, output: &str) -> u64 {
         let bytes = fs::read(self.folder.path().join(output)).expect("the output is there");
         let lines = bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty());
-        lines.count() as u64
+        let kept = |line: &&[u8]| {
+            let record: Value = serde_json::from_slice(line).unwrap_or_default();
+            let text = record["text"].as_str().filter(|_| record["kind"] == "opaque");
+            text.is_none_or(|text| !text.trim().is_empty())
+        };
+        lines.filter(kept).count() as u64
     }
 
     fn assert_fits(&self, command: &str) {
@@ -419,4 +424,27 @@ fn a_finding_is_placed_where_its_line_begins_and_one_about_a_file_nowhere() {
     assert!(found[0].get("line").is_none() && found[0].get("byte").is_none(), "{found:?}");
     let (_, said) = dir.exit(&["repair", "-n", "-v", "run.jsonl"]);
     assert!(said.contains("run.jsonl: note[CY0310]"), "{said}");
+}
+
+#[test]
+fn blank_lines_are_records_to_nobody() {
+    let dir = common::Dir::new();
+    dir.copy("pi/v3/spellings", "in.jsonl");
+    let text = String::from_utf8(common::read(&dir.path("in.jsonl"))).expect("UTF-8");
+    let blank = text.replacen('\n', "\n\n  \n", 2);
+    dir.write("in.jsonl", blank.as_bytes());
+    let records = |args: &[&str]| {
+        let done = dir.run(&[args, &["--json", "in.jsonl"]].concat()).stdout;
+        let done = String::from_utf8(done).expect("UTF-8");
+        let lines = done.lines().map(|line| serde_json::from_str::<serde_json::Value>(line));
+        let mut counts = lines.filter_map(|line| line.expect("JSON")["records"].as_u64());
+        counts.next().expect("a count")
+    };
+    let count = records(&["validate"]);
+    assert_eq!(count, text.lines().filter(|line| !line.trim().is_empty()).count() as u64);
+    for to in ["canonical", "pi@1", "connectonion@2", "codelia"] {
+        let args = ["convert", "-n", "-t", to, "--out-dir", "out"];
+        assert_eq!(records(&args), count, "{to}");
+    }
+    assert_eq!(records(&["repair", "-n"]), count);
 }

@@ -328,3 +328,37 @@ fn migration_gives_plain_files_where_they_are_asked_for() {
         assert!(seen.contains("pi@3") && !seen.contains("residue"), "{seen}");
     }
 }
+
+#[test]
+fn a_state_of_codelia_without_its_runs_says_that_what_they_carried_is_gone() {
+    for to in ["codelia@1", "codelia@2"] {
+        for plain in [false, true] {
+            let dir = Dir::new();
+            dir.copy(SOURCE, "in.jsonl");
+            let there = ["convert", "-t", to, "--out-dir", "away", "in.jsonl"];
+            assert_eq!(dir.exit(&there).0, 0);
+            let runs = files(&dir.path("away"));
+            let is_run = |file: &PathBuf| {
+                let text = file.to_string_lossy();
+                text.ends_with(".jsonl") && !text.contains("/messages/")
+            };
+            let runs: Vec<_> = runs.into_iter().filter(is_run).collect();
+            assert!(!runs.is_empty());
+            let back = |out: &str, option: &[&str]| {
+                dir.exit(&[&["convert", "-t", "pi", "--out-dir", out], option, &["away"]].concat())
+            };
+            let (code, said) = back("whole", &[]);
+            assert!(code == 0 && !said.contains("CY0624"), "{to}: {said}");
+            runs.iter().for_each(|run| std::fs::remove_file(run).expect("a run"));
+            let option: &[&str] = if plain { &["--ignore-residue"] } else { &[] };
+            let (code, said) = back("left", option);
+            assert_eq!((code, said.contains("warning[CY0624]")), (0, !plain), "{to}: {said}");
+        }
+    }
+    // Codelia's own session may have no runs.
+    let dir = Dir::new();
+    let state = r#"{"schema_version":1,"session_id":"5f3c6a2e-8d0b-4f6e-9d53-0c2c7d1f0b11","updated_at":"2026-02-10T09:00:00.000Z","run_id":"0d9c3e57-3b3f-4f0f-8a7d-6f1a2b3c4d5e","invoke_seq":1,"messages":[{"role":"user","content":"hi"}]}"#;
+    dir.write("home/sessions/state/5f3c6a2e-8d0b-4f6e-9d53-0c2c7d1f0b11.json", state.as_bytes());
+    let (code, said) = dir.exit(&["convert", "-t", "pi", "--out-dir", "out", "home"]);
+    assert!(code == 0 && !said.contains("CY0624"), "{said}");
+}

@@ -6,6 +6,7 @@ use super::inputs::{Job, Origin, Passed};
 use super::names::Name;
 use super::passed;
 use super::place::Place;
+use super::repaired::repaired;
 use super::report::{FailOn, FileReport, Outcome, Skip};
 use crate::context::{self, Request};
 use crate::diagnostic::{Code, Diagnostic, Log};
@@ -16,7 +17,7 @@ use crate::store::{
     Backup, Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, mend,
     plain_name,
 };
-use crate::{convert, inspect, join, migrate, repair, validate};
+use crate::{convert, inspect, join, migrate, validate};
 use jsonschema::Validator;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -367,7 +368,7 @@ impl Task {
         };
         if let Some(mending) = repairs {
             let wish = wish_of(mending, files);
-            let healed = repair::run(found.format, input, output, &wish, cx)?;
+            let healed = repaired(found.format, (input, output), &wish, cx)?;
             let done = self.with_tear(healed, input, cx)?;
             if done.changed && !healed.changed && output.is_in_place() {
                 // What repair found nothing wrong with it left to the file.
@@ -380,7 +381,7 @@ impl Task {
         if let Some(mending) = &self.mending {
             let wish = wish_of(mending, files);
             let done = mend(input, output, |parts, sink| {
-                repair::run(found.format, parts, sink, &wish, cx)
+                repaired(found.format, (parts, sink), &wish, cx)
             })?;
             let done = self.with_tear(done, input, cx)?;
             mended = done.changed;

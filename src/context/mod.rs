@@ -106,6 +106,25 @@ pub fn run(
     Ok(entries)
 }
 
+/// How many messages the context of a session has.
+///
+/// # Errors
+/// As [`run`].
+pub fn count(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<u64> {
+    let mut session = Session::open(format, parts, cx)?;
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let route = Route::of(&session, None)?;
+    let (context, route) = look(&mut session, route, &quiet, &mut |_| {})?;
+    let mut messages = Messages::open(session, context, route, &quiet)?;
+    let mut count = 0;
+    while let Some(message) = messages.next() {
+        message?;
+        count += 1;
+    }
+    Ok(count)
+}
+
 /// The messages that a model would get, each with the place that it comes from, in the form in
 /// which the contexts of different formats are compared. What is wrong with the session is said
 /// in the log of `cx`; `quiet` is for the walks after the first.

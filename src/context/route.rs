@@ -31,12 +31,16 @@ impl Route {
         Ok(Self { path, lost_leaf: lost && session.entries() > 0, until: None })
     }
 
-    /// To the last entry that has an identifier, where the session's last one has none.
+    /// To the last entry that has an identifier, where the session's last one has none, or where the
+    /// session stands at none.
     ///
     /// # Errors
     /// As [`Session::path`].
     pub fn to_last_named(session: &Session<'_>) -> Result<Self> {
-        Ok(Self { path: session.path(None)?, lost_leaf: false, until: None })
+        let stands = session.leaf().is_some_and(|leaf| session.tree().ordinal(leaf).is_some());
+        let last = || session.tree().path(None).filter(|path| path.cycle().is_none());
+        let path = if stands { session.path(None)? } else { last().unwrap_or_default() };
+        Ok(Self { path, lost_leaf: false, until: None })
     }
 }
 

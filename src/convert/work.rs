@@ -5,14 +5,14 @@ use super::branch::Branch;
 use super::forks::forks;
 use super::native::{Native, native};
 use super::read;
-use crate::diagnostic::{Differences, Fate, Log};
+use crate::diagnostic::{Code, Diagnostic, Differences, Fate, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
 use crate::format::{Carrier, Cx, Format, NativeFn, Options, Parts, Sink, Writer};
 use crate::formats::{Spec, canonical, records};
 use crate::position::Located;
 use crate::record::{Answers, Field, Kind, Record, Value, block};
-use crate::residue::{Stage, Trace, note};
+use crate::residue::{Stage, Trace, is_heard, note};
 use std::collections::HashSet;
 
 /// So many records before a session wait until it is known where they come from.
@@ -63,6 +63,7 @@ impl<'a> Work<'a> {
         let writing = Cx { options: &options, log: cx.log };
         let mut writer = (to.format.write)(sink, to.version(), &writing)?;
         let (mut count, mut lead) = (0, Some(Vec::new()));
+        let mut next = 0..;
         // How the source spells its lines means nothing in another format.
         let abroad = ![self.from.name, to.format.name].contains(&canonical::FORMAT.name)
             && self.from.name != to.format.name;
@@ -70,8 +71,8 @@ impl<'a> Work<'a> {
         let reading = Cx { options: &options, log: cx.log };
         for item in read(self.from, parts, native, &reading)? {
             let mut located = item?;
-            let number = count as u32;
-            count += 1;
+            let number = next.next().unwrap_or_default();
+            count += u64::from(!located.value.is_blank());
             let began = located.value.kind == Kind::Session;
             if began {
                 self.session(&mut located.value);
@@ -243,9 +244,26 @@ impl<'a> Work<'a> {
         let source = read(self.from, parts, layout, &quiet)?;
         let from = (self.source.as_deref(), self.cx.log.dropped().is_empty());
         let noted = note(source, from, &trace, (self.to, carrier), &mut stage, &quiet)?;
+        let home = noted.is_none() || self.is_heard(parts, &mut stage)?;
         stage.finish(noted.map(|(count, chunks)| (carrier, count, chunks)), native)?;
-        self.cx.log.carried();
+        if home {
+            self.cx.log.carried();
+        }
         Ok(count)
+    }
+
+    /// Whether the residue will be used when the session comes home; else says so. Only a stream of no
+    /// known source can hold what neither its target shows nor its own rules leave out.
+    fn is_heard(&self, parts: &mut dyn Parts, stage: &mut Stage<'_>) -> Result<bool> {
+        let known = self.source.as_deref().is_some_and(|source| Spec::parse(source).is_ok());
+        if known || is_heard((self.from, parts), (self.to.format, &mut stage.whole()?), self.cx)? {
+            return Ok(true);
+        }
+        let target = self.to.format.at(self.to.version().number);
+        let message = format!("{target} shows something else than what the session says");
+        self.cx.report(Diagnostic::new(Code::NotHome, message));
+        self.cx.log.count(Fate::Dropped, "what only residue tells");
+        Ok(false)
     }
 
     /// Whether all of the session comes back without residue.

@@ -54,6 +54,9 @@ pub struct Repaired {
     /// Records that were found.
     #[serde(skip)]
     pub records: u64,
+    /// Whether messages are surely those that the rules for contexts give; else these are asked.
+    #[serde(skip)]
+    pub counted: bool,
     /// Records found that the software did not read.
     pub rescued: u64,
     /// Entries of the active branch that the software reached before.

@@ -6,6 +6,7 @@
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
+use crate::format::{Cx, Parts};
 use crate::json::{Cursor, Json, Span};
 use crate::lines::Lines;
 use crate::mapping::{Extra, without};
@@ -21,9 +22,15 @@ pub struct Carrier {
     /// first bytes; `None` if none of them can. Others that could if they were alone say how many
     /// chunks there are.
     pub part: fn(&[Beginning]) -> Option<usize>,
+    /// Whether what is left of a session shows, though it has no mark, that it was written with a part
+    /// that could carry, which is not there any more.
+    pub lacks: Option<LacksFn>,
     /// Writes that part again, with chunks.
     pub put: fn(&mut dyn Read, Load<'_>, &mut dyn Write) -> Result<()>,
 }
+
+/// Looks for what a session was written with.
+pub type LacksFn = fn(&mut dyn Parts, &Cx<'_>) -> Result<bool>;
 
 /// A part's name and its first bytes.
 pub type Beginning = (String, Vec<u8>);

@@ -154,6 +154,8 @@ pub mod block {
             b"null" | b"\"\"" => (Json::constant("{}"), false),
             object if object.starts_with(b"{") => (parsed.unwrap_or_else(|| given.clone()), false),
             _ => {
+                // A list that is a text elsewhere is the same list.
+                let given = parsed.as_ref().unwrap_or(given);
                 let object = [b"{\"arguments\":", given.as_bytes(), b"}"].concat();
                 (Json::checked(object.into()), true)
             }
@@ -209,6 +211,15 @@ impl Record {
             None => record.node.set(Field::RawBytes, Json::string(&to_base64(bytes))),
         }
         record
+    }
+
+    /// Whether it is a line that holds nothing.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        let text = (self.kind == Kind::Opaque && self.node.json(Field::Type).is_none())
+            .then(|| self.node.json(Field::Text))
+            .flatten();
+        text.and_then(Json::text).is_some_and(|text| text.trim().is_empty())
     }
 
     /// What it is, in words for a person: `message of role user`.

@@ -65,6 +65,24 @@ pub fn run(
     wish: &Wish,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
+    run_counting(format, (parts, sink), wish, None, cx)
+}
+
+/// Counts the messages that the software would send of a session.
+pub type Counting<'c> = &'c dyn Fn(&mut dyn Parts) -> u64;
+
+/// The same. Where the format's repair does not surely know how many messages the context has,
+/// `counting` says it, before and after; the rules for contexts are not known here.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_counting(
+    format: &Format,
+    (parts, sink): (&mut dyn Parts, &mut dyn Sink),
+    wish: &Wish,
+    counting: Option<Counting<'_>>,
+    cx: &Cx<'_>,
+) -> Result<Repaired> {
     parts.keep()?;
     if !format.links() {
         wish.relink.iter().for_each(|(entry, parent)| cx.report(not_linked(entry, parent)));
@@ -98,6 +116,13 @@ pub fn run(
         tell(log, &again.names(), cx);
         let Repaired { entries, messages, .. } = more;
         (draft, done) = (next, Repaired { entries, messages, ..done });
+    }
+    if let Some(counting) = counting.filter(|_| !done.counted) {
+        // Of what it cannot read the software builds no context, however much is read here.
+        done.messages_before = if done.entries_before > 0 { counting(parts) } else { 0 };
+        let mut after = Again { source: parts, draft: &draft };
+        let same = !done.changed && done.entries_before > 0;
+        done.messages = if same { done.messages_before } else { counting(&mut after) };
     }
     draft.put(quarantine.part(), parts, sink)?;
     Ok(Repaired { quarantined: quarantine.taken(), fixes: fixes(cx), ..done })

@@ -44,7 +44,7 @@ pub fn merge(
     cx: &Cx<'_>,
 ) -> Result<Option<Merged>> {
     let Some((mut now, chunks)) = taken(from, parts, sink, &cx.options.unspelled(), cx)? else {
-        return Ok(None);
+        return tell_lacking(from, parts, cx).map(|()| None);
     };
     // What is said of residue that is refused would bury that it is.
     let said = Log::default();
@@ -126,6 +126,19 @@ fn taken(
         log.into_findings().diagnostics.into_iter().for_each(|found| cx.report(found));
     }
     Ok(taken)
+}
+
+/// Says so if a session was written with a part that carried, which is not there any more.
+fn tell_lacking(from: &Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<()> {
+    let lacks = from.carrier.and_then(|carrier| carrier.lacks);
+    let Some(lacks) = lacks.filter(|_| !cx.options.ignore_residue) else { return Ok(()) };
+    let (options, log) = (cx.options.unspelled(), Log::default());
+    if lacks(parts, &Cx { options: &options, log: &log })? {
+        let message = "the session was converted, and the files that were written with this one, \
+                       which carry its residue, are not read with it";
+        cx.report(Diagnostic::new(Code::ResidueGone, message));
+    }
+    Ok(())
 }
 
 /// Whether a part holds what every file has that carries residue.
@@ -289,7 +302,8 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
             replaced(&mut shelf, Shelf::new(sink.spool()?), &|_, record| summed.passed(record))?
         }
     };
-    if !is_heard(&mut says, &mut shown, cx)? {
+    let stream = &canonical::FORMAT;
+    if !is_heard((stream, &mut says), (stream, &mut shown), cx)? {
         return Err(refused("with it the session says something else than what the file shows"));
     }
     let shown = now.shelf.parts()?;
@@ -320,17 +334,21 @@ fn replaced(
     to.parts()
 }
 
-/// Whether a model would be told the same by both, the system's own words apart.
+/// Whether a model would be told the same by what a file becomes with its residue as by the file
+/// itself, the system's own words apart.
 ///
-/// A session that stands at an entry without an identifier may say nothing by the rules of its
-/// source; what was written of it is what leads to the last entry that has one.
-fn is_heard(merged: &mut Staged, plain: &mut Staged, cx: &Cx<'_>) -> Result<bool> {
+/// A session that stands at an entry without an identifier, or at none, may say nothing by the rules of
+/// its source; what was written of it is what leads to the last entry that has one.
+///
+/// # Errors
+/// If one of them cannot be read any more.
+pub fn is_heard(merged: Source<'_>, plain: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
     let (log, other) = (Log::default(), Log::default());
     let quiet = Cx { options: cx.options, log: &log };
     let other = Cx { options: cx.options, log: &other };
-    let format = &canonical::FORMAT;
-    let Ok(shows) = context::sent(format, plain, &other, &quiet) else { return Ok(false) };
+    let Ok(shows) = context::sent(plain.0, plain.1, &other, &quiet) else { return Ok(false) };
     let mut shows = shows.filter(is_told).peekable();
+    let (format, merged) = merged;
     {
         let Ok(says) = context::sent(format, merged, &other, &quiet) else { return Ok(false) };
         let mut says = says.filter(is_told).peekable();

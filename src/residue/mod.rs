@@ -43,7 +43,7 @@ mod turned;
 mod unsaved;
 mod words;
 
-pub use merge::{Merged, Source, between, merge, says_the_same, strip};
+pub use merge::{Merged, Source, between, is_heard, merge, says_the_same, strip};
 pub use note::{Trace, note};
 pub use pack::{refused, refused_for};
 pub use stage::{Stage, Staged};

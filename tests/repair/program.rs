@@ -297,3 +297,34 @@ fn every_byte_that_repair_takes_out_of_utf_16_is_set_aside() {
     // "  too" in UTF-16, and the first byte of an "l".
     assert_eq!((&aside[0]["base64"], &aside[1]["text"]), (&"IAAgAHQAbwBvAA==".into(), &"l".into()));
 }
+
+#[test]
+fn repair_counts_the_messages_that_context_prints() {
+    let dir = Dir::new();
+    let edited = concat!(
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#,
+        "\n",
+        r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"one"}}"#,
+        "\n",
+        r#"{"type":"message","id":"b","parentId":"a","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"two"}}"#,
+        "\n",
+        r#"{"type":"context_edit","id":"c","parentId":"b","timestamp":"2026-01-01T00:00:00.000Z","targetId":"a","replacement":null}"#,
+        "\n",
+    );
+    dir.write("edited.jsonl", edited.as_bytes());
+    let mut inputs: Vec<_> = crate::common::own_inputs();
+    inputs.push(dir.path("edited.jsonl"));
+    for input in inputs {
+        let input = input.to_str().expect("UTF-8");
+        let printed = dir.run(&["context", input]).stdout;
+        let printed: serde_json::Value = serde_json::from_slice(&printed).unwrap_or_default();
+        let Some(messages) = printed["messages"].as_array() else { continue };
+        let told = dir.run(&["repair", "-n", "--json", input]).stdout;
+        let told = String::from_utf8(told).expect("UTF-8");
+        let told = told.lines().map(|line| serde_json::from_str::<serde_json::Value>(line));
+        let told = told.map(|line| line.expect("JSON")["repair"].clone());
+        let repair = told.into_iter().find(|repair| repair.is_object()).expect("a repair");
+        assert_eq!(repair["messages"], messages.len(), "{input}: {repair}");
+        assert_eq!(repair["messages_before"], messages.len(), "{input}: {repair}");
+    }
+}

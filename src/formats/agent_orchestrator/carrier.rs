@@ -14,7 +14,7 @@ use crate::record::{Kind, Record};
 use std::io::{Read, Write};
 
 /// The way of it.
-pub static CARRIER: Carrier = Carrier { take, part, put };
+pub static CARRIER: Carrier = Carrier { take, part, lacks: None, put };
 
 const TYPE: &str = "copyist";
 

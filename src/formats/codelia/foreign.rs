@@ -8,7 +8,7 @@ mod told;
 use super::answers::flat;
 use super::input;
 use super::message;
-use super::names::{EPOCH, is_uuid, run_part, uuid};
+use super::names::{EPOCH, is_uuid, made_run, run_part, uuid};
 use super::wire::{self, END, HEADER, START};
 use crate::diagnostic::{Code, Fate};
 use crate::error::{Error, Result};
@@ -152,7 +152,7 @@ impl Runs<'_> {
             self.time = later;
         }
         self.began = Some(self.time.clone());
-        let id = uuid(format!("{} {}", self.id, self.runs).as_bytes());
+        let id = made_run(&self.id, self.runs);
         let mut header = Node::default();
         header.set(Field::Run, Json::string(&id));
         header.set(Field::Created, Json::string(&self.time));

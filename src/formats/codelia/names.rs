@@ -31,6 +31,12 @@ pub fn uuid(of: &[u8]) -> String {
     format!("{}-{}-4{}-a{}-{}", cut(0, 8), cut(8, 12), cut(13, 16), cut(17, 20), cut(20, 32))
 }
 
+/// The identifier of the nth run of a session that comes from elsewhere.
+#[must_use]
+pub fn made_run(session: &str, nth: u64) -> String {
+    uuid(format!("{session} {nth}").as_bytes())
+}
+
 /// The part of a run with this header: its folder is the day on which it began, in UTC.
 #[must_use]
 pub fn run_part(header: &Node) -> String {

@@ -15,7 +15,7 @@ use crate::record::{Field, Kind, Node, Record};
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// The way of it.
-pub static CARRIER: Carrier = Carrier { take, part: |_| Some(0), put };
+pub static CARRIER: Carrier = Carrier { take, part: |_| Some(0), lacks: None, put };
 
 /// What the list is called, and the mark of a turn.
 pub const KEY: &str = "x_copyist";

@@ -14,7 +14,7 @@ use crate::record::Record;
 use std::io::{Read, Write};
 
 /// The way of it.
-pub static CARRIER: Carrier = Carrier { take, part: |_| Some(0), put };
+pub static CARRIER: Carrier = Carrier { take, part: |_| Some(0), lacks: None, put };
 
 fn take(record: &mut Record) -> Took {
     take_noted(&mut record.node, NOTE)

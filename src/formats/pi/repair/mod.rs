@@ -45,7 +45,9 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
     walk.write(bench, &mut mend)?;
     let (before, after) = mend.reach();
     let (records, rescued) = (found.records, found.rescued);
-    Ok(Repaired { changed, records, rescued, ..Repaired::default() }.reaching(before, after))
+    let counted = mend.counts;
+    let done = Repaired { changed, records, rescued, counted, ..Repaired::default() };
+    Ok(done.reaching(before, after))
 }
 
 /// The headers of a session.
@@ -132,6 +134,9 @@ struct Mending<'a> {
     kept: Option<u32>,
     /// Whether a value stands among the records that pi fails on.
     fails: bool,
+    /// Whether the context's messages can be counted by the marks of entries: not where an edit leaves
+    /// some out, or an entry without an identifier stands in a tree.
+    counts: bool,
     looked: u64,
     written: Written,
 }
@@ -152,6 +157,7 @@ impl<'a> Mending<'a> {
             shifted: HashMap::new(),
             kept: None,
             fails: false,
+            counts: true,
             looked: 0,
             written: Written::default(),
         }
@@ -362,6 +368,7 @@ impl Mending<'_> {
             }
             return;
         }
+        self.counts &= id.is_some() && kind != b"\"context_edit\"";
         if id.is_none() && entry::needs_no_id(kind) {
             note |= marks::OUTSIDE;
         }
