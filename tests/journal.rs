@@ -499,3 +499,28 @@ fn undo_gives_no_advice_that_cannot_be_followed() {
     assert!(code == 3 && said.contains("a.jsonl.bak is gone"), "{said}");
     assert!(!said.contains("rename"), "{said}");
 }
+
+#[test]
+fn a_torn_last_line_is_told_by_undo_and_by_a_run_that_goes_on() {
+    let dir = Dir::new();
+    three(&dir);
+    let args = migrate("j", &["--in-place", "in", "--resume"]);
+    let (code, said) = dir.exit(&args);
+    assert!(code == 0 && !said.contains("torn"), "{said}");
+    let whole = read(&dir.path("j"));
+    let torn = |cut: usize| dir.write("j", &whole[..cut]);
+    torn(whole.len() - 9);
+    let (code, said) = dir.exit(&args);
+    assert!(code == 0 && said.contains("its last line is torn"), "{said}");
+    assert!(!dir.exit(&args).1.contains("torn"), "it is cut off");
+    torn(whole.len() - 9);
+    for args in [&["undo", "-n", "j"][..], &["undo", "j"]] {
+        let (_, said) = dir.exit(args);
+        assert!(said.contains("its last line is torn"), "{args:?}: {said}");
+    }
+    torn(40);
+    let (code, said) = dir.exit(&["undo", "j"]);
+    assert!(code == 0 && said.contains("its last line is torn"), "{said}");
+    dir.write("j", &whole);
+    assert!(!dir.exit(&["undo", "-n", "j"]).1.contains("torn"));
+}

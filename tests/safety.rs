@@ -422,3 +422,23 @@ fn a_file_that_may_not_be_as_large_fails_alone() {
     assert!(read(&dir.path("small.jsonl")).starts_with(&header.as_bytes()[..header.len() - 1]));
     assert_eq!(dir.names(), ["large.jsonl", "small.jsonl", "small.jsonl.bak"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_with_other_names_is_changed_under_its_own_and_that_is_told() {
+    let dir = common::Dir::new();
+    dir.copy("pi/v1/compactions", "s.jsonl");
+    let old = common::read(&dir.path("s.jsonl"));
+    std::fs::hard_link(dir.path("s.jsonl"), dir.path("other.txt")).expect("a link");
+    for option in ["-n", "-v"] {
+        let (code, said) = dir.exit(&["migrate", option, "--in-place", "s.jsonl"]);
+        assert_eq!(code, 0, "{said}");
+        assert!(said.contains("warning[CY0724]"), "{option}: {said}");
+    }
+    assert_eq!(common::read(&dir.path("other.txt")), old);
+    assert_ne!(common::read(&dir.path("s.jsonl")), old);
+    // What is not changed parts from nothing.
+    std::fs::hard_link(dir.path("s.jsonl"), dir.path("third.txt")).expect("a link");
+    let (code, said) = dir.exit(&["migrate", "--in-place", "s.jsonl"]);
+    assert!(code == 0 && !said.contains("CY0724"), "{said}");
+}

@@ -30,5 +30,5 @@ pub use place::Place;
 pub use report::{FailOn, FileReport, Outcome, RunReport, Skip, Summary};
 pub use task::{Action, Mending, Task};
 pub use told::Told;
-pub use undo::undo;
+pub use undo::{Undone, undo};
 pub use workers::{each, threads};

@@ -5,9 +5,11 @@ use super::names::Name;
 use super::report::FileReport;
 use super::task::{Action, Task};
 use super::told::Told;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
+use crate::format::Cx;
 use crate::formats::Spec;
-use crate::store::{Backup, Destination, Output, plain_name};
+use crate::store::{Backup, Destination, Output, other_names, plain_name};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,6 +42,15 @@ impl Place {
             }
             Self::None | Self::One(_) | Self::InPlace(Backup::None) => Written::default(),
         }
+    }
+}
+
+/// Says so if a file that is changed in place has other names, which stay with what was there.
+pub(super) fn tell_parting(path: &Path, cx: &Cx<'_>) {
+    let others = other_names(path);
+    if others > 0 {
+        let message = format!("{} ({others})", Code::NamesPart.title());
+        cx.report(Diagnostic::new(Code::NamesPart, message));
     }
 }
 

@@ -5,7 +5,7 @@ use super::found::{Found, Opened, Said, kept_of, missed, ruin};
 use super::inputs::{Job, Origin, Passed};
 use super::names::Name;
 use super::passed;
-use super::place::Place;
+use super::place::{Place, tell_parting};
 use super::repaired::repaired;
 use super::report::{FailOn, FileReport, Outcome, Skip};
 use crate::context::{self, Request};
@@ -134,9 +134,7 @@ impl Task {
                 Sealed::default()
             }
         };
-        if self.meter.is_watched() {
-            tally.settle(job.size().unwrap_or(0));
-        }
+        tally.settle(|| job.size().unwrap_or(0));
         report.bytes = tally.bytes();
         report.findings = log.into_findings();
         if report.outcome != Outcome::Failed {
@@ -329,6 +327,7 @@ impl Task {
             return Ok((self.outcome(false), output.discard()));
         }
         report.wrote(&output);
+        output.paths().into_iter().filter(|_| in_place).for_each(|path| tell_parting(path, cx));
         Ok((self.outcome(done.changed), output.seal()?))
     }
 

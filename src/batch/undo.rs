@@ -9,13 +9,24 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
+/// What was taken back, or could be.
+#[derive(Debug, Default)]
+pub struct Undone {
+    /// What became of each file, by path.
+    pub reports: Vec<FileReport>,
+    /// How many lines of the journal could not be read, a torn last one apart.
+    pub unread: u64,
+    /// Whether its last line was torn.
+    pub torn: bool,
+}
+
 /// Puts back the originals of the run that wrote `journal`, and removes what the run added, or with
 /// `dry` only looks whether it could. The folder that the run worked in is `moved` now, or where it
-/// was. Gives what became of each file, by path, and how many lines could not be read.
+/// was.
 ///
 /// # Errors
 /// If the journal cannot be used.
-pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<(Vec<FileReport>, u64)> {
+pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<Undone> {
     let failed = |error| Error::io("cannot open", error);
     if !std::fs::metadata(journal).map_err(failed)?.is_file() {
         return Err(failed(std::io::Error::other("it is no regular file")));
@@ -24,7 +35,10 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<(Vec<File
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         return Err(failed(std::io::Error::other("a run writes to it")));
     }
-    let Some(read) = read_journal(&file)? else { return Ok((Vec::new(), 0)) };
+    let Some(read) = read_journal(&file)? else {
+        let torn = file.metadata().is_ok_and(|meta| meta.len() > 0);
+        return Ok(Undone { torn, ..Undone::default() });
+    };
     if !read.header.in_place {
         let message = "the run left its inputs as they were, so there is nothing to put back";
         return Err(Error::request(Code::NoBackup, message));
@@ -65,7 +79,8 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<(Vec<File
         let swept = Swept::default();
         reports.keys().for_each(|path| swept.beside(path));
     }
-    Ok((reports.into_values().collect(), read.unread))
+    let reports = reports.into_values().collect();
+    Ok(Undone { reports, unread: read.unread, torn: read.torn })
 }
 
 /// What the run wrote, by path, each time with the place of its entry.

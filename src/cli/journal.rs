@@ -26,6 +26,9 @@ pub struct Journaling {
     pub resume: bool,
 }
 
+/// What is said of a journal that was written to when its run ended.
+pub const TORN: &str = "its last line is torn, and tells of nothing that was done";
+
 impl Journaling {
     /// Whether the journal is this file.
     pub fn is_at(&self, path: &Path) -> bool {
@@ -49,6 +52,7 @@ impl Journaling {
         let header = header(command, task, inputs, ids).map_err(|why| refused(why.to_owned()))?;
         let opened = Account::open(path).map_err(|error| refused(error.message().to_owned()))?;
         let (mut journal, before, entries, unread) = opened;
+        let torn = journal.is_torn();
         let broken = |error: Error| Stop::broken(format!("{shown}: {}", error.message()));
         let root = match before {
             // Nothing was done by then, whatever the run was that wrote it.
@@ -62,6 +66,10 @@ impl Journaling {
                 header.root
             }
         };
+        if torn && self.resume {
+            // With a closed stderr there is no one left to tell.
+            let _ = writeln!(std::io::stderr(), "copyist: {shown}: {TORN}");
+        }
         if unread > 0 {
             let lines = plural(unread, "line");
             // With a closed stderr there is no one left to tell.

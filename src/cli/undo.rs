@@ -2,10 +2,11 @@
 
 use super::Stop;
 use super::args::Telling;
+use super::journal::TORN;
 use super::progress::Progress;
 use super::run::{Teller, check_report, write_report};
 use super::show::{plural, printable};
-use crate::batch::{self, RunReport};
+use crate::batch::{self, RunReport, Undone};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -37,16 +38,20 @@ impl Args {
             check_report(report, &[])?;
         }
         let shown = printable(&self.journal.to_string_lossy());
-        let (reports, unread) = batch::undo(&self.journal, self.root.as_deref(), self.dry_run)
-            .map_err(|error| Stop::usage(format!("{shown}: {}", error.message())))?;
+        let Undone { reports, unread, torn } =
+            batch::undo(&self.journal, self.root.as_deref(), self.dry_run)
+                .map_err(|error| Stop::usage(format!("{shown}: {}", error.message())))?;
         let progress = Progress::none();
         let mut teller = Teller::new(&self.telling, &progress, false, self.dry_run, None);
         for report in reports {
             teller.tell(report);
         }
+        if torn {
+            // With a closed stderr there is no one left to tell.
+            let _ = writeln!(std::io::stderr(), "copyist: {shown}: {TORN}");
+        }
         if unread > 0 {
             let lines = plural(unread, "line");
-            // With a closed stderr there is no one left to tell.
             let _ = writeln!(
                 std::io::stderr(),
                 "copyist: {shown}: {lines} cannot be read; what they tell of was left alone"

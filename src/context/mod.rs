@@ -116,9 +116,8 @@ pub fn count(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Res
     let quiet = Cx { options: cx.options, log: &log };
     let route = Route::of(&session, None)?;
     let (context, route) = look(&mut session, route, &quiet, &mut |_| {})?;
-    let mut messages = Messages::open(session, context, route, &quiet)?;
     let mut count = 0;
-    while let Some(message) = messages.next() {
+    for message in Messages::open(session, context, route, &quiet)? {
         message?;
         count += 1;
     }

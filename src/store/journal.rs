@@ -121,6 +121,8 @@ pub struct Read {
     pub entries: Vec<Entry>,
     /// Lines that could not be read, a torn last one apart: that is what a power cut leaves.
     pub unread: u64,
+    /// Whether a last line was torn.
+    pub torn: bool,
     /// Where the last whole line ends, whether it can be read or not.
     end: u64,
 }
@@ -143,7 +145,7 @@ pub fn read(file: &File) -> Result<Option<Read>> {
             let torn = || START.starts_with(line.get(..START.len().min(line.len())).unwrap_or(&[]));
             return match read {
                 None if !torn() => Err(no_journal()),
-                read => Ok(read),
+                read => Ok(read.map(|read| Read { torn: length > 0, ..read })),
             };
         }
         end += length as u64;
@@ -156,7 +158,7 @@ pub fn read(file: &File) -> Result<Option<Read>> {
                 if header.copyist != Header::MARK || header.version > Header::VERSION {
                     return Err(no_journal());
                 }
-                read = Some(Read { header, entries: Vec::new(), unread: 0, end });
+                read = Some(Read { header, entries: Vec::new(), unread: 0, torn: false, end });
             }
             Some(read) => match serde_json::from_slice(&line) {
                 Ok(entry) => read.entries.push(entry),
@@ -203,6 +205,12 @@ impl Journal {
         let end = read.as_ref().map_or(0, |read| read.end);
         sync_folder(folder_of(path))?;
         Ok((Self { file, end }, read))
+    }
+
+    /// Whether something stands behind the last whole line.
+    #[must_use]
+    pub fn is_torn(&self) -> bool {
+        self.file.metadata().is_ok_and(|meta| meta.len() > self.end)
     }
 
     /// Writes the first line; nothing that stands there already told of anything that was done.

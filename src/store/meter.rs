@@ -23,8 +23,7 @@ impl Meter {
     }
 
     /// Whether somebody will; else nobody need find out what is left to be read.
-    #[must_use]
-    pub fn is_watched(&self) -> bool {
+    fn is_watched(&self) -> bool {
         self.0.watched.load(Ordering::Relaxed)
     }
 
@@ -68,8 +67,10 @@ impl Tally {
     }
 
     /// Says that the work on the input is done; its `size` bytes are dealt with, read or not.
-    pub fn settle(&self, size: u64) {
-        self.advance(size.saturating_sub(self.metered()));
+    pub fn settle(&self, size: impl FnOnce() -> u64) {
+        if self.0.meter.is_watched() {
+            self.advance(size().saturating_sub(self.metered()));
+        }
     }
 
     /// Says that everything will be read `more` times again.
@@ -134,7 +135,10 @@ mod tests {
             io::copy(&mut reader, &mut io::sink()).expect("memory");
             assert_eq!((meter.bytes(), tally.bytes()), (expected, 11));
         }
-        tally.settle(20);
+        tally.settle(|| 20);
+        assert_eq!(meter.bytes(), 11, "nobody asks");
+        meter.watch();
+        tally.settle(|| 20);
         assert_eq!((meter.bytes(), tally.bytes()), (20, 11));
     }
 

@@ -34,6 +34,7 @@ pub use mended::mend;
 pub use meter::{Meter, Tally};
 pub use output::Output;
 pub use packed::{Packing, plain_name};
+pub use place::other_names;
 pub use sealed::{Placed, Sealed, hash, put};
 pub use tail::last_line;
 pub use temporary::{Swept, TEMPORARY};

@@ -25,6 +25,21 @@ pub fn keep_attributes(meta: &Metadata, file: &File) -> Result<()> {
     file.set_times(times).map_err(failed)
 }
 
+/// How many other names a file has. A new file in its place has none of them.
+#[cfg(unix)]
+#[must_use]
+pub fn other_names(path: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    fs::symlink_metadata(path).map_or(0, |meta| meta.nlink().saturating_sub(1))
+}
+
+/// How many other names a file has, where the system tells.
+#[cfg(not(unix))]
+#[must_use]
+pub fn other_names(_: &Path) -> u64 {
+    0
+}
+
 /// Gives the new file the owner of the old one.
 #[cfg(unix)]
 pub fn keep_owner(old: &Metadata, file: &File) -> Result<()> {

@@ -321,7 +321,7 @@ fn repair_counts_the_messages_that_context_prints() {
         let Some(messages) = printed["messages"].as_array() else { continue };
         let told = dir.run(&["repair", "-n", "--json", input]).stdout;
         let told = String::from_utf8(told).expect("UTF-8");
-        let told = told.lines().map(|line| serde_json::from_str::<serde_json::Value>(line));
+        let told = told.lines().map(serde_json::from_str::<serde_json::Value>);
         let told = told.map(|line| line.expect("JSON")["repair"].clone());
         let repair = told.into_iter().find(|repair| repair.is_object()).expect("a repair");
         assert_eq!(repair["messages"], messages.len(), "{input}: {repair}");
