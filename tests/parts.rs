@@ -128,7 +128,7 @@ fn arguments_are_an_object_where_that_is_wanted() {
     assert!(run.contains(said));
     for (given, wanted, strange) in [
         (r#""{not json""#, r#"{"arguments":"{not json"}"#, true),
-        (r#""[1]""#, r#"{"arguments":"[1]"}"#, true),
+        (r#""[1]""#, r#"{"arguments":[1]}"#, true),
         (r#""""#, "{}", false),
         (r#""null""#, "{}", false),
         (r#""{\"a\": 1}""#, r#"{"a":1}"#, false),

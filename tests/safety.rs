@@ -427,7 +427,7 @@ fn a_file_that_may_not_be_as_large_fails_alone() {
 #[test]
 fn a_file_with_other_names_is_changed_under_its_own_and_that_is_told() {
     let dir = common::Dir::new();
-    dir.copy("pi/v1/compactions", "s.jsonl");
+    dir.copy("pi/v1/compacted", "s.jsonl");
     let old = common::read(&dir.path("s.jsonl"));
     std::fs::hard_link(dir.path("s.jsonl"), dir.path("other.txt")).expect("a link");
     for option in ["-n", "-v"] {
