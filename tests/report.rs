@@ -436,7 +436,7 @@ fn blank_lines_are_records_to_nobody() {
     let records = |args: &[&str]| {
         let done = dir.run(&[args, &["--json", "in.jsonl"]].concat()).stdout;
         let done = String::from_utf8(done).expect("UTF-8");
-        let lines = done.lines().map(|line| serde_json::from_str::<serde_json::Value>(line));
+        let lines = done.lines().map(serde_json::from_str::<serde_json::Value>);
         let mut counts = lines.filter_map(|line| line.expect("JSON")["records"].as_u64());
         counts.next().expect("a count")
     };
