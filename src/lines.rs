@@ -78,19 +78,20 @@ impl Block {
 }
 
 thread_local! {
-    /// Buffers of lines that were read, for the next ones: a fresh one is filled with zeros first,
+    /// Buffers of what was read, for the next: a fresh one is filled with zeros first,
     /// which for a small session takes a good part of the work.
     static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// So many spare buffers are kept at most, of so many bytes at most.
-const SPARES: (usize, usize) = (2, 1 << 20);
+const SPARES: (usize, usize) = (3, 1 << 20);
 
-fn lend() -> Vec<u8> {
+/// A buffer for what is read, with whatever is in it.
+pub fn lend() -> Vec<u8> {
     SPARE.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-/// Takes a buffer for lines that are read later.
+/// Takes a buffer back, for what is read later.
 pub fn give_back(buffer: Vec<u8>) {
     let (most, size) = SPARES;
     SPARE.with_borrow_mut(|spare| {

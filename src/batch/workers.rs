@@ -15,7 +15,7 @@ pub fn threads(asked: usize) -> usize {
     wanted.min(MOST)
 }
 
-/// Does `work` on every item with `threads` workers and hands each result to `each` in the order
+/// Does `work` on every item, taken when it is its turn, with `threads` workers and hands each result to `each` in the order
 /// of the items, as soon as those before it are there.
 ///
 /// A result may come later than its item's work ends: with that of another item, or from `rest`,
@@ -23,10 +23,10 @@ pub fn threads(asked: usize) -> usize {
 ///
 /// # Errors
 /// If the system gives no threads.
-pub fn each<J: Sync, T: Send>(
-    items: &[J],
+pub fn each<J: Send, T: Send>(
+    items: impl ExactSizeIterator<Item = J> + Send,
     threads: usize,
-    work: impl Fn(usize, &J) -> Vec<(usize, T)> + Sync,
+    work: impl Fn(usize, J) -> Vec<(usize, T)> + Sync,
     rest: impl FnOnce() -> Vec<(usize, T)>,
     each: impl FnMut(T) + Send,
 ) -> Result<(), rayon::ThreadPoolBuildError> {
@@ -35,7 +35,7 @@ pub fn each<J: Sync, T: Send>(
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let line = Mutex::new(Line { next: 0, waiting: BTreeMap::new(), each });
     pool.install(|| {
-        items.iter().enumerate().par_bridge().for_each(|(place, item)| {
+        items.enumerate().par_bridge().for_each(|(place, item)| {
             let results = work(place, item);
             line.lock().unwrap_or_else(PoisonError::into_inner).arrive(results);
         });
@@ -67,22 +67,22 @@ mod tests {
 
     #[test]
     fn results_come_in_order() {
-        let items: Vec<u64> = (0..200).collect();
+        let items = 0..200_u32;
         let mut seen = Vec::new();
         let late = Mutex::new(Vec::new());
         each(
-            &items,
+            items.clone(),
             4,
-            |place, n| {
-                std::thread::sleep(std::time::Duration::from_micros(n * 7919 % 300));
+            |place, n: u32| {
+                std::thread::sleep(std::time::Duration::from_micros(u64::from(n) * 7919 % 300));
                 let mut late = late.lock().expect("whole");
-                late.push((place, *n));
-                if n % 7 == 0 { std::mem::take(&mut *late) } else { Vec::new() }
+                late.push((place, n));
+                if n.is_multiple_of(7) { std::mem::take(&mut *late) } else { Vec::new() }
             },
             || std::mem::take(&mut *late.lock().expect("whole")),
             |n| seen.push(n),
         )
         .expect("threads");
-        assert_eq!(seen, items);
+        assert_eq!(seen, items.collect::<Vec<_>>());
     }
 }

@@ -41,20 +41,19 @@ pub fn run_accountably(
     let journal = account.map(|account| account.path().to_owned());
     let workers = take(&mut task, Claims::of(files, journal), inputs.jobs);
     let task = &task;
-    let jobs = planned(task, jobs, account);
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
-    let watched = jobs.iter().map(|planned| &planned.job);
-    let progress = Progress::start(telling, data_on_stdout, watched, &task.meter);
+    let progress = Progress::start(telling, data_on_stdout, jobs.iter(), &task.meter);
+    let jobs = planned(task, jobs, account);
     let mut teller = Teller::new(telling, &progress, data_on_stdout, task.policy.dry, task.fail_on);
     teller.show.repairs = matches!(task.action, Action::Repair(_));
     teller.tell_unlisted(errors, left);
     let shift = Shift::new(task, account, interrupt(task, inputs, data_on_stdout)?);
-    let work = |place: usize, planned: &Planned| {
+    let work = |place: usize, planned: Planned| {
         let _turn = task.claims.begin(place);
         if planned.is_work() && shift.ended().is_some() {
             return vec![(place, None)];
         }
-        let over = shift.work(place, planned);
+        let over = shift.work(place, &planned);
         progress.advance();
         begun(over)
     };
@@ -63,7 +62,7 @@ pub fn run_accountably(
         Some(report) => teller.tell(report),
         None => left += 1,
     };
-    batch::each(&jobs, workers, work, || begun(shift.commit.finish()), tell)
+    batch::each(jobs, workers, work, || begun(shift.commit.finish()), tell)
         .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
     let Teller { show, summary, kept, exit, closed, .. } = teller;
     let ended = shift.ended().filter(|_| left > 0 || shift.interrupt.code().is_some());
@@ -254,8 +253,13 @@ impl Planned {
 }
 
 /// Looks what earlier runs made of each input, and gives each output its name. An output that is
-/// there keeps its name and its place, whatever inputs came before it since.
-fn planned(task: &Task, jobs: Vec<Job>, account: Option<&Account>) -> Vec<Planned> {
+/// there keeps its name and its place, whatever inputs came before it since. The others get theirs
+/// when they are taken up.
+fn planned<'a>(
+    task: &'a Task,
+    jobs: Vec<Job>,
+    account: Option<&'a Account>,
+) -> impl ExactSizeIterator<Item = Planned> + Send + use<'a> {
     let mut namer = Namer::default();
     let to = match &task.action {
         Action::Convert(to) => Some(to.format),
@@ -283,11 +287,10 @@ fn planned(task: &Task, jobs: Vec<Job>, account: Option<&Account>) -> Vec<Planne
         (job, earlier, name)
     });
     let looked: Vec<_> = looked.collect();
-    let planned = looked.into_iter().enumerate().map(|(place, (job, earlier, name))| {
+    looked.into_iter().enumerate().map(move |(place, (job, earlier, name))| {
         let name = name.unwrap_or_else(|| namer.name(&job, to));
         Planned { job, output: Name { place, ..name }, earlier }
-    });
-    planned.collect()
+    })
 }
 
 /// The files that the person named for outputs of a task.

@@ -7,6 +7,7 @@ use crate::hands::{Busy, Hands};
 use crate::lines::{Block, Line};
 use crate::members::{Found, Scan};
 use crate::position::Position;
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -127,6 +128,35 @@ impl State {
     }
 }
 
+thread_local! {
+    /// Memory of the last session that this thread read, for the next one.
+    static KEPT: RefCell<Kept> = RefCell::default();
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    lines: Vec<Found>,
+    out: Vec<u8>,
+}
+
+/// So many lines or bytes of output are kept room for at most.
+const MOST_KEPT: (usize, usize) = (1 << 10, 1 << 20);
+
+impl Drop for Ahead<'_> {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let (most_lines, most_bytes) = MOST_KEPT;
+        KEPT.with_borrow_mut(|kept| {
+            if let Some(lines) = state.spare.pop().filter(|lines| lines.capacity() <= most_lines) {
+                kept.lines = lines;
+            }
+            if let Some(out) = state.written.pop().filter(|out| out.capacity() <= most_bytes) {
+                kept.out = out;
+            }
+        });
+    }
+}
+
 impl<'o> Ahead<'o> {
     /// Nothing yet; blocks will be checked as `kind` says, with threads from `hands`. Gives the
     /// output back if only the calling thread may write it.
@@ -139,7 +169,10 @@ impl<'o> Ahead<'o> {
             Out::Anywhere(out) => (Some(Mutex::new(out)), None),
             Out::Here(own) => (None, Some(own)),
         };
-        let (state, changed) = (Mutex::default(), Condvar::new());
+        let Kept { lines, out: written } = KEPT.take();
+        let (spare, written) = (vec![lines], vec![written]);
+        let state = Mutex::new(State { spare, written, ..State::default() });
+        let changed = Condvar::new();
         (Self { kind, hands: hands.clone(), state, changed, out }, own)
     }
 
@@ -251,6 +284,11 @@ impl<'o> Ahead<'o> {
         lines.clear();
         self.lock().spare.push(lines);
         block.into_memory()
+    }
+
+    /// An empty buffer for output.
+    pub fn buffer(&self) -> Vec<u8> {
+        self.lock().written.pop().unwrap_or_default()
     }
 
     /// Takes output behind what it was given before, and leaves an empty buffer. With nobody to

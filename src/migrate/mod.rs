@@ -97,8 +97,8 @@ pub fn run_to(
     }
     let mut lines = Lines::new(input, cx.options.max_line);
     let bom = lines.skip_bom()?;
-    let (plane, out, done) = (None, Vec::new(), Outcome::default());
     let (ahead, own) = Ahead::new(kind, &cx.options.hands, output);
+    let (plane, out, done) = (None, ahead.buffer(), Outcome::default());
     let mut work = Work { cx, kind, target, bom, plane, out, own, done };
     thread::scope(|scope| {
         let _over = Over(&ahead);

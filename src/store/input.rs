@@ -1,11 +1,14 @@
 //! Files, and standard input, as the parts of a session.
 
+mod begun;
+
+use self::begun::Begun;
 use super::copies::Copies;
 use super::meter::{Reach, Tally};
-use super::packed::{Packing, Tear, Unpacked, fill, plain_name};
+use super::packed::{Packing, Tear, Unpacked, plain_name};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result, Torn};
-use crate::format::{Head, Parts};
+use crate::format::Parts;
 use crate::lines::BOM;
 use std::collections::HashMap;
 use std::fmt;
@@ -56,13 +59,6 @@ enum Source {
     Pipe(Option<Box<dyn Read>>),
     /// A pipe's contents, copied to a temporary file that has no name.
     Spooled(File),
-}
-
-/// A text whose first bytes were read.
-struct Begun {
-    ahead: Vec<u8>,
-    /// What follows; `None` if that was all.
-    rest: Option<Box<dyn Read>>,
 }
 
 impl fmt::Debug for Input {
@@ -186,6 +182,7 @@ impl Input {
     pub fn head(&mut self) -> Result<(&[u8], bool)> {
         let Some(part) = self.parts.first_mut() else { return Ok((&[], true)) };
         let Begun { ahead, rest } = part.begin()?;
+        let ahead = ahead.unread();
         Ok((ahead.strip_prefix(BOM).unwrap_or(ahead), rest.is_none()))
     }
 
@@ -227,7 +224,6 @@ impl Part {
         let Some(Begun { ahead, rest }) = self.begun.take() else {
             return self.source.open(self.tear.as_ref());
         };
-        let ahead = io::Cursor::new(ahead);
         Ok(match rest {
             Some(rest) => Box::new(ahead.chain(rest)),
             None => Box::new(ahead),
@@ -293,34 +289,6 @@ impl Source {
 
 #[cfg(unix)]
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-
-/// The longest first line that is looked at whole.
-const LONGEST_HEAD: usize = 16 << 20;
-
-impl Begun {
-    /// Reads [`Head::SIZE`] bytes, or more until there is a whole line: headers of old releases
-    /// carry the system prompt. A file of `size` bytes, if that is less, is read at one go.
-    fn new(mut reader: Box<dyn Read>, size: u64) -> Result<Self> {
-        let (mut ahead, mut end) = (Vec::new(), 0);
-        // The end shows where there is room for more.
-        let size = usize::try_from(size).unwrap_or(Head::SIZE);
-        let mut room = Head::SIZE.min(size.saturating_add(1));
-        loop {
-            ahead.resize(end + room, 0);
-            let new = ahead.get_mut(end..).unwrap_or_default();
-            let read = fill(&mut *reader, new, room);
-            let read = read.map_err(|error| Error::io("cannot read", error))?;
-            let ended = read < room;
-            let line = memchr::memchr(b'\n', new.get(..read).unwrap_or_default()).is_some();
-            end += read;
-            if ended || (end >= Head::SIZE && line) || end >= LONGEST_HEAD {
-                ahead.truncate(end);
-                return Ok(Self { ahead, rest: (!ended).then_some(reader) });
-            }
-            room = Head::SIZE;
-        }
-    }
-}
 
 fn opened(path: &Path) -> Result<File> {
     File::open(path).map_err(|error| Error::io("cannot open", error))

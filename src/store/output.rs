@@ -247,13 +247,13 @@ impl Output {
         let folder = folder.filter(|folder| target.starts_with(folder));
         let folder = folder.unwrap_or(folder_of(target));
         // With no input whose permissions are kept, the output gets those of any new file.
-        let private = !self.sources.is_empty();
+        let like = self.sources.first().map(|(_, meta)| meta);
         // The folder is there for all outputs but the first few.
-        let file = temporary(folder, private).or_else(|_| {
+        let file = temporary(folder, like).or_else(|_| {
             if create_folder(folder)? {
                 self.claims.new_folder(folder);
             }
-            temporary(folder, private)
+            temporary(folder, like)
         })?;
         let (open, elsewhere) = (Arc::clone(file.as_file()), folder != folder_of(target));
         self.staged.push(Staged {
@@ -324,8 +324,7 @@ impl Output {
         }
         let mut staged = std::mem::take(&mut self.staged);
         for staged in &mut staged {
-            self.finish(staged)?;
-            staged.made = staged.file.as_file().metadata().ok();
+            staged.made = self.finish(staged)?;
         }
         let backup = self.destination.backup().map(str::to_owned);
         let places = |path: &PathBuf| check_room(path, backup.as_deref(), self.replaces(path));
@@ -347,8 +346,8 @@ impl Output {
         Sealed { sources: self.fingerprints(), ..Sealed::default() }
     }
 
-    /// Gives a file the permissions and times that it is to have.
-    fn finish(&self, Staged { file, target, meets, .. }: &Staged) -> Result<()> {
+    /// Gives a file the permissions and times that it is to have, and gives what it is like then.
+    fn finish(&self, Staged { file, target, meets, .. }: &Staged) -> Result<Option<Metadata>> {
         let file = file.as_file();
         if *meets == Meets::Goes
             && let Ok(meta) = fs::metadata(target)
@@ -357,14 +356,15 @@ impl Output {
             kept.map_err(|error| Error::io("cannot keep permissions", error))?;
         } else if let Some((first, before)) = self.sources.first() {
             if !self.changes_inputs() {
-                return keep_attributes(before, file);
+                return keep_attributes(before, file).map(Some);
             }
             // The one that goes may have got other permissions since.
             let old = fs::metadata(if self.replaces(target) { target } else { first });
             let old = old.map_err(|error| Error::io("cannot keep permissions", error))?;
-            keep_attributes(&old, file)?;
+            let made = keep_attributes(&old, file)?;
             keep_owner(&old, file)?;
+            return Ok(Some(made));
         }
-        Ok(())
+        Ok(file.metadata().ok())
     }
 }

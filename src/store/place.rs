@@ -11,10 +11,9 @@ use std::fs::{self, File, FileTimes, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Gives the new file the permissions and times of the old one.
-pub fn keep_attributes(meta: &Metadata, file: &File) -> Result<()> {
+/// Gives the new file the permissions and times of the old one, and gives what it is like then.
+pub fn keep_attributes(meta: &Metadata, file: &File) -> Result<Metadata> {
     let failed = |error| Error::io("cannot keep permissions and times", error);
-    file.set_permissions(meta.permissions()).map_err(failed)?;
     let mut times = FileTimes::new();
     if let Ok(modified) = meta.modified() {
         times = times.set_modified(modified);
@@ -22,7 +21,13 @@ pub fn keep_attributes(meta: &Metadata, file: &File) -> Result<()> {
     if let Ok(accessed) = meta.accessed() {
         times = times.set_accessed(accessed);
     }
-    file.set_times(times).map_err(failed)
+    file.set_times(times).map_err(failed)?;
+    let made = file.metadata().map_err(failed)?;
+    // Mostly it was created with them.
+    if made.permissions() != meta.permissions() {
+        file.set_permissions(meta.permissions()).map_err(failed)?;
+    }
+    Ok(made)
 }
 
 /// How many other names a file has. A new file in its place has none of them.

@@ -16,7 +16,7 @@ use super::destination::folder_of;
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -86,19 +86,21 @@ impl Temporary {
 }
 
 /// Creates a file in `folder` that has no name yet, if the system can, else one with a
-/// [temporary name](named_temporary). Its permissions are those of any new file, or the owner's
-/// alone if it is `private`.
+/// [temporary name](named_temporary). Its permissions are those of any new file; if it is to be
+/// `like` another, those of that as far as the system grants them, or the owner's alone where others
+/// could open it before it is complete.
 ///
 /// # Errors
 /// If the system refuses.
-pub fn temporary(folder: &Path, private: bool) -> Result<Temporary> {
-    match unnamed::create(folder, private) {
+pub fn temporary(folder: &Path, like: Option<&Metadata>) -> Result<Temporary> {
+    match unnamed::create(folder, like) {
         Some(file) => Ok(Temporary::Unnamed(Arc::new(file))),
-        None => named_temporary(folder, private).map(Temporary::Named),
+        None => named_temporary(folder, like.is_some()).map(Temporary::Named),
     }
 }
 
-/// Creates a temporary file in `folder`, locked for as long as it is open.
+/// Creates a temporary file in `folder`, locked for as long as it is open. It is its owner's alone
+/// if it is `private`.
 ///
 /// # Errors
 /// If the system refuses.
@@ -106,7 +108,7 @@ pub fn named_temporary(folder: &Path, private: bool) -> Result<Named> {
     let mut new = File::options();
     new.read(true).write(true).create_new(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut new, mode(private));
+    std::os::unix::fs::OpenOptionsExt::mode(&mut new, if private { 0o600 } else { NEW });
     #[cfg(not(unix))]
     let _ = private;
     let file = named(folder, |path| new.open(path).map(Arc::new));
@@ -115,9 +117,7 @@ pub fn named_temporary(folder: &Path, private: bool) -> Result<Named> {
 
 /// What the owner and others may do with a new file, as far as the system grants it.
 #[cfg(unix)]
-fn mode(private: bool) -> u32 {
-    if private { 0o600 } else { 0o666 }
-}
+const NEW: u32 = 0o666;
 
 /// Has `make` make a file under a temporary name, and locks it.
 fn named(folder: &Path, mut make: impl FnMut(&Path) -> io::Result<Arc<File>>) -> io::Result<Named> {
@@ -244,7 +244,7 @@ mod tests {
     fn what_waits_takes_its_name_and_leaves_no_other() {
         let folder = tempfile::tempdir().expect("a folder");
         let make: [fn(&Path) -> Temporary; 2] = [
-            |folder| temporary(folder, true).expect("a file"),
+            |folder| temporary(folder, None).expect("a file"),
             |folder| Temporary::Named(named_temporary(folder, true).expect("a file")),
         ];
         for make in make {
