@@ -206,11 +206,14 @@ impl FileReport {
 
     /// Tells where the output went, where that is not where the main part would have.
     pub fn wrote(&mut self, output: &Output) {
-        let paths: Vec<Told> = output.paths().into_iter().map(Told::from).collect();
-        if let Some(first) = paths.first() {
-            self.output = Some(first.clone());
+        let paths = output.paths();
+        if let Some(first) = paths.first()
+            && !self.output.as_ref().is_some_and(|output| output.is(first))
+        {
+            self.output = Some(Told::from(*first));
         }
-        self.outputs = if paths.len() > 1 { paths } else { Vec::new() };
+        let several = paths.len() > 1;
+        self.outputs = paths.into_iter().filter(|_| several).map(Told::from).collect();
     }
 
     /// The path of the file that a part of the session is.

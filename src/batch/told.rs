@@ -10,12 +10,21 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     path: PathBuf,
-    shown: String,
+    /// What people see of one that is no text.
+    shown: Option<String>,
+}
+
+impl Told {
+    /// Whether it is this path, in this spelling.
+    #[must_use]
+    pub fn is(&self, path: &Path) -> bool {
+        self.path.as_os_str() == path.as_os_str()
+    }
 }
 
 impl From<PathBuf> for Told {
     fn from(path: PathBuf) -> Self {
-        let shown = path.display().to_string();
+        let shown = path.to_str().is_none().then(|| path.display().to_string());
         Self { path, shown }
     }
 }
@@ -28,7 +37,7 @@ impl From<&Path> for Told {
 
 impl From<String> for Told {
     fn from(shown: String) -> Self {
-        Self { path: PathBuf::from(&shown), shown }
+        Self { path: shown.into(), shown: None }
     }
 }
 
@@ -36,7 +45,7 @@ impl Deref for Told {
     type Target = str;
 
     fn deref(&self) -> &str {
-        &self.shown
+        self.shown.as_deref().or_else(|| self.path.to_str()).unwrap_or_default()
     }
 }
 

@@ -366,6 +366,9 @@ fn excerpt(window: &Window) -> String {
 /// Text that cannot command a terminal: control, format and bidirectional characters are shown as
 /// escapes.
 pub fn printable(text: &str) -> String {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         let hidden = c.is_control()

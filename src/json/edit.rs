@@ -40,6 +40,7 @@ impl Edits {
     }
 
     /// Puts `text` where `span` stands; an empty `text` deletes, an empty span inserts.
+    #[inline]
     pub fn replace(&mut self, span: Span, text: &[u8]) {
         let start = self.replacements.len();
         self.replacements.extend_from_slice(text);
@@ -47,6 +48,7 @@ impl Edits {
     }
 
     /// Adds a member at the end of the object. `key` must need no escaping.
+    #[inline]
     pub fn add(&mut self, key: &str, value: &[u8]) {
         self.added.extend_from_slice(b",\"");
         self.added.extend_from_slice(key.as_bytes());
@@ -55,6 +57,7 @@ impl Edits {
     }
 
     /// Gives a member a value: in place where it has one, else at the end.
+    #[inline]
     pub fn set(&mut self, present: Option<Span>, key: &str, value: &[u8]) {
         match present {
             Some(span) => self.replace(span, value),

@@ -120,8 +120,8 @@ impl Sealed {
 
     /// What the file at `target` was like before, if a new one takes its place.
     fn replaced(&self, target: &Path) -> Option<&Fingerprint> {
-        let source = self.sources.iter().find(|(source, _)| source == target);
-        source.filter(|_| self.in_place).map(|(_, before)| before)
+        let sources = if self.in_place { self.sources.as_slice() } else { &[] };
+        sources.iter().find(|(source, _)| source == target).map(|(_, before)| before)
     }
 
     /// The last checks, and the backups. Gives what its own files will be.

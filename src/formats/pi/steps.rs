@@ -196,9 +196,11 @@ fn to_v2(line: &Line<'_>, scan: &Scan, lineage: &mut Lineage, edits: &mut Edits,
         member.into_iter().for_each(|member| replaced(line, member, name, cx));
     }
     edits.set(scan.id.map(|id| id.value), "id", &quoted(id));
-    let parent = before.map(quoted);
-    let parent = parent.as_ref().map_or(&b"null"[..], |id| id.as_slice());
-    edits.set(scan.parent.map(|parent| parent.value), "parentId", parent);
+    let parent = scan.parent.map(|parent| parent.value);
+    match before {
+        Some(before) => edits.set(parent, "parentId", &quoted(before)),
+        None => edits.set(parent, "parentId", b"null"),
+    }
     if let Some(index) = scan.kept_index.filter(|_| scan.is(line.bytes, "compaction")) {
         first_kept(line, scan, index, lineage, edits, cx);
     }
