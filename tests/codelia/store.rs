@@ -470,6 +470,20 @@ fn a_row_without_any_file_is_a_session_too() {
     assert_eq!(rows(&dir.path("home")), before);
 }
 
+/// Another program may have printed what a row keeps as JSON, and the stream has its records on lines.
+#[test]
+fn a_row_with_lines_in_its_json_comes_back() {
+    let dir = home();
+    sql(&dir, "UPDATE session_state SET meta_json = replace(meta_json, '{', '{' || char(10))");
+    let there = ["convert", "-t", "canonical", "--out-dir", "streams", "home"];
+    assert_eq!(dir.exit(&there), (0, "1 converted; 9 records\n".to_owned()));
+    let back = ["convert", "-t", "codelia", "--layout", "native", "--out-dir", "back", "streams"];
+    assert_eq!(dir.exit(&back), (0, "1 converted; 9 records\n".to_owned()));
+    // A brace and a line feed, in bytes.
+    assert!(rows(&dir.path("home"))[0].contains("123, 10"), "{:?}", rows(&dir.path("home")));
+    assert_eq!(rows(&dir.path("back")), rows(&dir.path("home")));
+}
+
 #[test]
 fn a_state_that_was_left_behind_and_a_damaged_log_come_back() {
     let dir = home();
