@@ -297,6 +297,10 @@ impl Code {
             Self::LinkFound => Some("name it, or what it leads to, if it is meant"),
             Self::OutputName => Some("`--out-dir DIR` takes any number of files"),
             Self::OutputFolder => Some("`--out-dir DIR` writes into a folder"),
+            Self::ResidueRefused => Some(
+                "what is edited must be so wherever the session's files repeat it; \
+                 `--ignore-residue` takes them as they show themselves",
+            ),
             Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
             Self::TornRecord => Some("`--salvage` restores the members that are complete"),
             Self::NoQuarantine => Some("`--quarantine FILE` names one"),

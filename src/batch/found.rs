@@ -388,8 +388,7 @@ fn as_asked(spec: Spec, head: &Head<'_>, named: bool) -> Result<(&'static Format
     Ok((spec.format, Sniffed { version, ..sniffed }))
 }
 
-const PRETTY: &str =
-    "JSON spread over several lines; `jq -c . FILE` prints each record on one";
+const PRETTY: &str = "JSON spread over several lines; `jq -c . FILE` prints each record on one";
 
 fn packed_in(archive: &str) -> String {
     format!("{}: it is {archive}; unpack it first", Code::UnknownFormat.title())

@@ -3,6 +3,7 @@
 use super::align::shown;
 use super::back::{Back, Done};
 use super::condensed;
+use super::differing::differing;
 use super::fates::{Name, aligned, match_turns, names, renumbered, turns};
 use super::instead;
 use super::kin::Kin;
@@ -304,7 +305,9 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     };
     let stream = &canonical::FORMAT;
     if !is_heard((stream, &mut says), (stream, &mut shown), cx)? {
-        return Err(refused("with it the session says something else than what the file shows"));
+        let why = "with it the session says something else than what the file shows";
+        let differs = differing((stream, &mut says), (stream, &mut shown), cx);
+        return Err(refused(&differs.map_or(why.to_owned(), |it| format!("{why}: {it}"))));
     }
     let shown = now.shelf.parts()?;
     Ok(Some(Merged { parts: merged, shown, changed, said: Log::default() }))
@@ -376,7 +379,7 @@ pub fn says_the_same(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> 
 pub type Source<'s> = (&'static Format, &'s mut dyn Parts);
 
 /// Whether a message counts: the system's own words do not.
-fn is_told(item: &Result<Located<Record>>) -> bool {
+pub fn is_told(item: &Result<Located<Record>>) -> bool {
     item.as_ref().map_or(true, |located| !located.value.node.is(Field::Role, "system"))
 }
 

@@ -37,8 +37,20 @@ fn in_braces(source: &[u8], wide: bool) -> String {
         if let Some((mapping, nodes)) = open.last_mut() {
             text.push_str(match (*nodes, *mapping && *nodes % 2 == 1) {
                 (_, true) => ": ",
-                (0, _) => if wide { "\n" } else { "" },
-                _ => if wide { ",\n" } else { ", " },
+                (0, _) => {
+                    if wide {
+                        "\n"
+                    } else {
+                        ""
+                    }
+                }
+                _ => {
+                    if wide {
+                        ",\n"
+                    } else {
+                        ", "
+                    }
+                }
             });
             *nodes += 1;
         }
