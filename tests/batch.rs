@@ -553,6 +553,14 @@ fn destroyed_sessions_in_a_folder_are_told() {
     assert_eq!((code, said.matches("\"outcome\":\"unreadable\"").count()), (1, 8), "{said}");
     let report: serde_json::Value = serde_json::from_slice(&read(&dir.path("r"))).expect("JSON");
     assert_eq!(report["summary"]["unreadable"], 8);
+    // Who names one is told as much.
+    for (name, why) in ruins.iter().filter(|(_, why)| why.contains("UTF-16")) {
+        for from in [&[][..], &["-f", "pi"]] {
+            let (code, said) =
+                dir.exit(&[&["migrate", "-n", "--out-dir", "m", name], from].concat());
+            assert!(code == 3 && said.contains(why), "{name} {from:?}: {said}");
+        }
+    }
     // Without them all is well.
     let without: Vec<_> = ruins.iter().flat_map(|(name, _)| ["--exclude", &name[2..]]).collect();
     assert_eq!(dir.exit(&[&["validate", "d"], &without[..]].concat()).0, 0);

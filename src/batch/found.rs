@@ -369,9 +369,8 @@ fn as_asked(spec: Spec, head: &Head<'_>, named: bool) -> Result<(&'static Format
                 return wrong(format!("{name} has one record a line, and the file is {PRETTY}"));
             }
             _ if json_lines && head.lacks_objects() => {
-                return wrong(format!(
-                    "the file is not {name}: no line begins as a JSON object does"
-                ));
+                let why = head.ruin().unwrap_or("no line begins as a JSON object does");
+                return wrong(format!("the file is not {name}: {why}"));
             }
             _ => Sniffed { confidence: Confidence::Weak, version: spec.version().number },
         },
@@ -399,7 +398,7 @@ fn unknown(head: &Head<'_>) -> Error {
     let message = match head.archive() {
         Some(archive) => packed_in(archive),
         None if head.is_pretty_json() => format!("{title}: it is {PRETTY}"),
-        None => title.into(),
+        None => head.ruin().map_or_else(|| title.into(), |why| format!("{title}: {why}")),
     };
     Error::request(Code::UnknownFormat, message)
 }
