@@ -84,7 +84,6 @@ pub fn text_of(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<State> {
 /// A state while it is taken apart.
 struct Parsed {
     snapshot: Record,
-    /// Slices of the text if that is one line.
     messages: Vec<Json>,
 }
 
@@ -115,8 +114,13 @@ fn parse(text: &Bytes) -> Result<Option<Parsed>, Fault> {
     let extra = slots::read(&mut source, SLOTS, None, &mut snapshot.node, &mut found)?;
     source.cursor.end()?;
     extra.finish().into_iter().for_each(|extra| snapshot.node.set(Field::Extra, extra));
-    let list = found.said.map(|span| source.json(span));
+    let list = match has_lines(text) {
+        true => Source::new(text).peek("messages")?,
+        false => found.said.map(|span| source.json(span)),
+    };
+    let on_one_line = |message: &Json| Json::checked(on_one_line(message.bytes()));
     let messages = list.as_ref().and_then(message::each);
+    let messages = messages.map(|messages| messages.iter().map(on_one_line).collect());
     let whole = !found.twice && snapshot.node.json(Field::Session).is_some();
     Ok(messages.filter(|_| whole).map(|messages| Parsed { snapshot, messages }))
 }
