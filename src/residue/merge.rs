@@ -1,6 +1,6 @@
 //! A file that carries residue as the session that it was made of.
 
-use super::align::shown;
+use super::align::are_shown_alike;
 use super::back::{Back, Done};
 use super::condensed;
 use super::differing::differing;
@@ -390,7 +390,7 @@ fn are_same(
     loop {
         match (a.next(), b.next()) {
             (None, None) => return true,
-            (Some(Ok(a)), Some(Ok(b))) if shown(&a.value.node) == shown(&b.value.node) => {}
+            (Some(Ok(a)), Some(Ok(b))) if are_shown_alike(&a.value.node, &b.value.node) => {}
             _ => return false,
         }
     }
