@@ -1,7 +1,7 @@
 //! Files that another program or a person laid out anew: with all keys in quotes, or in braces.
 
 use crate::FORMAT;
-use crate::common::{self, assert_same, context, options, recognise};
+use crate::common::{self, Dir, assert_same, context, options, recognise};
 use copyist::context::Request;
 use copyist::detect::detect;
 use copyist::format::{Confidence, Head, OnError};
@@ -22,6 +22,7 @@ const OWN: &[&str] = &[
 /// stays so where braces allow it, for quotes would make texts of numbers.
 fn in_braces(source: &[u8], wide: bool) -> String {
     let mut text = String::new();
+    let (first, next) = if wide { ("\n  ", ",\n  ") } else { ("", ", ") };
     let mut events = Events::new(source, Limits::default());
     // For each open collection: whether it is a mapping, and how many nodes it has so far.
     let mut open: Vec<(bool, usize)> = Vec::new();
@@ -37,20 +38,8 @@ fn in_braces(source: &[u8], wide: bool) -> String {
         if let Some((mapping, nodes)) = open.last_mut() {
             text.push_str(match (*nodes, *mapping && *nodes % 2 == 1) {
                 (_, true) => ": ",
-                (0, _) => {
-                    if wide {
-                        "\n"
-                    } else {
-                        ""
-                    }
-                }
-                _ => {
-                    if wide {
-                        ",\n"
-                    } else {
-                        ", "
-                    }
-                }
+                (0, _) => first,
+                _ => next,
             });
             *nodes += 1;
         }
@@ -138,5 +127,21 @@ fn files_of_other_programs_in_braces_are_passed_over() {
         "'services':\n  'web':\n    'image': turns/messages\n",
     ] {
         assert_eq!(sniffed("a.yaml", text), None, "{text}");
+    }
+}
+
+/// Repair knows the agent's layout only, and says so where the reader gets something of another.
+#[test]
+fn a_cut_file_in_another_layout_is_not_said_to_be_empty() {
+    let dir = Dir::new();
+    let source = common::own("connectonion/v2/harbour");
+    let text = String::from_utf8(source.clone()).expect("UTF-8");
+    for text in [in_braces(&source, true), in_quotes(&text, '"')] {
+        let cut = text.len() * 9 / 10;
+        dir.write("a.yaml", &text.as_bytes()[..cut]);
+        let (code, said) = dir.exit(&["repair", "-n", "a.yaml"]);
+        assert!(code != 0 && said.contains("`convert` takes what stands before"), "{said}");
+        let (_, said) = dir.exit(&["convert", "-t", "canonical", "-o", "-", "a.yaml"]);
+        assert!(said.contains("1 converted"), "{said}");
     }
 }
