@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::format::Cx;
 use crate::json::Json;
 use crate::json::text::from_base64;
-use crate::lines::{BOM, Kept, Line, Lines};
+use crate::lines::{BOM, Kept, Line, Lines, empty};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
@@ -187,7 +187,7 @@ impl Pen {
 
     fn flush(&mut self) -> Result<()> {
         self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
-        self.out.clear();
+        empty(&mut self.out);
         Ok(())
     }
 

@@ -123,6 +123,12 @@ pub fn give_back(buffer: Vec<u8>) {
     });
 }
 
+/// Empties a buffer that is used again. The room of a large record goes back: others need it.
+pub fn empty(buffer: &mut Vec<u8>) {
+    buffer.clear();
+    buffer.shrink_to(LARGE);
+}
+
 /// Splits a stream into lines.
 ///
 /// ```

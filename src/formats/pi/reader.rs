@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header, skip_to};
 use crate::json::Json;
-use crate::lines::{BOM, Kept, Line, Lines, utf8};
+use crate::lines::{BOM, Kept, Line, Lines, empty, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
@@ -186,9 +186,7 @@ impl Records<'_> {
         if self.scratch != bytes.as_ref() {
             record.node.set(Field::Raw, spelling(bytes));
         }
-        // Who takes the record needs the room of a large one.
-        self.scratch.clear();
-        self.scratch.shrink_to(1 << 20);
+        empty(&mut self.scratch);
         Ok(record)
     }
 
