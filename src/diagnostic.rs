@@ -102,7 +102,7 @@ codes! {
     WrongVersion "CY0206" Error "version cannot be reached" "Migration leads through versions that the format has, and where it changes lines it leads to newer ones only. To write an older version use `copyist convert`, which reports what it cannot hold. `--in-place` takes no migration to another kind of file."
     WrongFormat "CY0207" Error "file is not of the format asked for" "The file is not of the format given with `-f` or `--to`: another format is sure of it, or it cannot be of that one, as YAML cannot be JSON Lines. Without `-f` the format is recognised, and `copyist detect` tells it."
     VersionRefused "CY0208" Error "version is too new to migrate" "The file says that a newer release wrote it, so copyist cannot know what a migration would have to change. `--force-version` treats it as the newest version that copyist knows; then it passes as it is."
-    Unreadable "CY0209" Error "nothing of a session can be read" "The file stands in a folder that was named, and is called as sessions are, but it is empty, or no text: a crash or a full disk left it so, or it was written over; or something else stands in front of its records, as in a text that shows some: name it then, and it is read. If it is a session, look for it in a backup. UTF-16, which some shells write, becomes readable by `iconv -f UTF-16 -t UTF-8`. Nothing was written of it, and the exit code is 1; `--exclude` leaves it out. Texts that are no sessions are skipped without a word."
+    Unreadable "CY0209" Error "nothing of a session can be read" "The file stands in a folder that was named, and is called as sessions are, but it is empty, or no text: a crash or a full disk left it so, or it was written over; or something else stands in front of its records, as in a text that shows some: name it then, and it is read. If it is a session, look for it in a backup. UTF-16, which some shells write, becomes readable by `iconv -f UTF-16 -t UTF-8`. Records that a program printed on several lines each become lines again by `jq -c .`. Nothing was written of it, and the exit code is 1; `--exclude` leaves it out. Texts that are no sessions are skipped without a word."
     KeptFromHeader "CY0301" Warning "compaction keeps everything" "The compaction's index pointed at a session header, by which version 1 meant that nothing was left out. It now points at the first entry. The index is kept under `copyist.migrated`. (The agent's own migration drops the index, and with it all that came before the compaction.)"
     KeptSelf "CY0302" Warning "compaction keeps nothing" "The compaction's index was its own, so it kept nothing of what came before. It now points at itself. The index is kept under `copyist.migrated`."
     KeptNowhere "CY0303" Warning "compaction index points nowhere" "The compaction's index points behind the compaction, outside the file, or between two entries. As in the agent's own migration it is dropped, and nothing before the compaction is kept in the context. The index is kept under `copyist.migrated`."
@@ -297,6 +297,10 @@ impl Code {
             Self::LinkFound => Some("name it, or what it leads to, if it is meant"),
             Self::OutputName => Some("`--out-dir DIR` takes any number of files"),
             Self::OutputFolder => Some("`--out-dir DIR` writes into a folder"),
+            Self::ResidueRefused => Some(
+                "`--ignore-residue` takes the files as they show themselves; an edit is to be made \
+                 wherever they repeat what it changes",
+            ),
             Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
             Self::TornRecord => Some("`--salvage` restores the members that are complete"),
             Self::NoQuarantine => Some("`--quarantine FILE` names one"),

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::format::Cx;
 use crate::json::Json;
 use crate::json::text::from_base64;
-use crate::lines::{BOM, Line, Lines};
+use crate::lines::{BOM, Kept, Line, Lines, empty};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
@@ -64,13 +64,12 @@ impl Frames {
     /// Those of [`Lines::next`].
     #[allow(clippy::should_implement_trait, reason = "an error does not end the lines")]
     pub fn next(&mut self) -> Result<Option<Frame>> {
-        let Some(line) = self.lines.next()? else { return Ok(None) };
-        let (text, cr) = match line.bytes.strip_suffix(b"\r") {
-            Some(text) if line.terminated => (text, true),
-            _ => (line.bytes, false),
-        };
-        let (at, terminated, blank) = (line.at, line.terminated, line.is_blank());
-        let frame = Frame { bytes: Bytes::copy_from_slice(text), at, terminated, cr, blank };
+        let Some(kept) = self.lines.kept()? else { return Ok(None) };
+        let blank = kept.line().is_blank();
+        let Kept { mut bytes, at, terminated } = kept;
+        let cr = terminated && bytes.ends_with(b"\r");
+        bytes.truncate(bytes.len() - usize::from(cr));
+        let frame = Frame { bytes, at, terminated, cr, blank };
         self.last = (!terminated).then(|| frame.clone());
         Ok(Some(frame))
     }
@@ -188,7 +187,7 @@ impl Pen {
 
     fn flush(&mut self) -> Result<()> {
         self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
-        self.out.clear();
+        empty(&mut self.out);
         Ok(())
     }
 

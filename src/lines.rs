@@ -5,6 +5,7 @@
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::position::Position;
+use bytes::Bytes;
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read};
 
@@ -19,6 +20,9 @@ const LEAST_ROOM: usize = 8 << 10;
 /// The most that the buffer grows by. `Vec` may reserve twice as much as it holds, but what is not
 /// written to costs no memory.
 const LARGEST_STEP: usize = 16 << 20;
+
+/// A line of so many bytes is worth more than the buffer that it stands in.
+const LARGE: usize = 1 << 20;
 
 /// One line without its `\n`.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +49,25 @@ impl Line<'_> {
                 text.chars().all(|c| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
             }),
         }
+    }
+}
+
+/// A [`Line`] with bytes of its own.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// The bytes.
+    pub bytes: Bytes,
+    /// Where it begins.
+    pub at: Position,
+    /// Whether a `\n` follows.
+    pub terminated: bool,
+}
+
+impl Kept {
+    /// The line itself.
+    #[must_use]
+    pub fn line(&self) -> Line<'_> {
+        Line { bytes: &self.bytes, at: self.at, terminated: self.terminated }
     }
 }
 
@@ -99,6 +122,12 @@ pub fn give_back(buffer: Vec<u8>) {
             spare.push(buffer);
         }
     });
+}
+
+/// Empties a buffer that is used again. The room of a large record goes back: others need it.
+pub fn empty(buffer: &mut Vec<u8>) {
+    buffer.clear();
+    buffer.shrink_to(LARGE);
 }
 
 /// Splits a stream into lines.
@@ -216,6 +245,25 @@ impl<R: Read> Lines<R> {
         self.advance(length, terminated);
         let bytes = self.buffer.get(from..from + length).unwrap_or_default();
         Ok(Some(Line { bytes, at, terminated }))
+    }
+
+    /// The same with bytes that outlast the next line. A large one gets the buffer instead of a
+    /// copy.
+    ///
+    /// # Errors
+    /// Those of [`next`](Self::next).
+    pub fn kept(&mut self) -> Result<Option<Kept>> {
+        let Some(Line { bytes, at, terminated }) = self.next()? else { return Ok(None) };
+        let length = bytes.len();
+        if length < LARGE {
+            return Ok(Some(Kept { bytes: Bytes::copy_from_slice(bytes), at, terminated }));
+        }
+        let (end, rest) = (self.start - usize::from(terminated), self.pending().to_vec());
+        (self.start, self.end) = (0, rest.len());
+        let mut memory = std::mem::replace(&mut self.buffer, rest);
+        memory.truncate(end);
+        let bytes = Bytes::from(memory).slice(end - length..);
+        Ok(Some(Kept { bytes, at, terminated }))
     }
 
     /// Takes many lines at once, some `room` bytes of them, and leaves `spare` in place of their
@@ -355,6 +403,23 @@ mod tests {
             into[..n].copy_from_slice(&self.0[..n]);
             self.0 = &self.0[n..];
             Ok(n)
+        }
+    }
+
+    #[test]
+    fn a_large_line_that_is_kept_takes_no_other_along() {
+        let large = vec![b'x'; LARGE + 3];
+        let text = [b"a\n", &large[..], b"\nb\n\n", &large[..], b"\n", &large[..]].concat();
+        for step in [7001, 1 << 20, 1 << 30] {
+            let mut borrowed = Lines::new(Drip(&text, step), 1 << 30);
+            let mut kept = Lines::new(Drip(&text, step), 1 << 30);
+            for _ in 0..6 {
+                let ours = kept.kept().expect("a stream").expect("a line");
+                let theirs = borrowed.next().expect("a stream").expect("a line");
+                assert!(ours.bytes == theirs.bytes);
+                assert_eq!((ours.at, ours.terminated), (theirs.at, theirs.terminated));
+            }
+            assert!(kept.kept().expect("a stream").is_none());
         }
     }
 

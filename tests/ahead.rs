@@ -8,6 +8,8 @@ use copyist::hands::Hands;
 use copyist::migrate;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
+use std::sync::mpsc;
+use std::time::Duration;
 
 const SIZE: usize = 6 << 20;
 
@@ -114,6 +116,46 @@ fn same_with_room(text: &str, room: usize, on_error: OnError) -> (String, Vec<u8
         assert!(together.1 == alone.1, "other bytes with {threads} threads, {writes:?} writes");
     }
     alone
+}
+
+/// Panics at the first bytes behind so many.
+struct Fragile(usize);
+
+impl Write for Fragile {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        assert!(self.0 > 0, "an output that breaks");
+        let n = from.len().min(self.0);
+        self.0 -= n;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whoever waits for the thread that writes would wait for good.
+#[test]
+fn an_output_that_panics_ends_the_work_with_an_error() {
+    let text = session(&[]);
+    for threads in [1, 2, 5] {
+        for room in [0, SIZE / 3, SIZE] {
+            let text = text.clone();
+            let (done, told) = mpsc::channel();
+            std::thread::spawn(move || {
+                let options = Options { hands: Hands::new(threads), ..Options::default() };
+                let log = Log::default();
+                let _own = options.hands.work();
+                let out = Out::Anywhere(Box::new(Fragile(room)));
+                let input = Box::new(text.as_bytes());
+                let cx = Cx { options: &options, log: &log };
+                let said = migrate::run_to(&pi::FORMAT, input, out, Target::Version(3), &cx);
+                drop(done.send(said.map(drop).map_err(|error| error.to_string())));
+            });
+            let said = told.recv_timeout(Duration::from_secs(60)).expect("an end");
+            assert!(said.is_err_and(|error| error.contains("cannot write")), "{threads} {room}");
+        }
+    }
 }
 
 #[test]

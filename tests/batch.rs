@@ -484,6 +484,13 @@ fn sessions_of_another_format_are_not_called_no_sessions() {
     assert!(out.contains("notes.txt: skipped, no session by itself"), "{out}");
 }
 
+/// Records as `jq .` prints them.
+fn spread(lines: &[u8]) -> Vec<u8> {
+    let values = serde_json::Deserializer::from_slice(lines).into_iter::<serde_json::Value>();
+    let print = |value| serde_json::to_string_pretty(&value).expect("JSON") + "\n";
+    values.map(|value| print(value.expect("JSON"))).collect::<String>().into()
+}
+
 /// Files that were sessions, with why nothing can be read of each; and others that never were.
 fn ruins(dir: &Dir) -> Vec<(&'static str, &'static str)> {
     let session = own(OLD);
@@ -499,6 +506,7 @@ fn ruins(dir: &Dir) -> Vec<(&'static str, &'static str)> {
     dir.write("d/noise.yml", &noise);
     dir.write("d/wide.jsonl", &wide);
     dir.write("d/zeros.jsonl", &[0; 4096]);
+    dir.write("d/spread.jsonl", &spread(&session));
     // Texts of other kinds, and what is not called as sessions are.
     dir.write("d/README.md", b"");
     dir.write("d/ci.yaml", b"on: push\n");
@@ -506,12 +514,14 @@ fn ruins(dir: &Dir) -> Vec<(&'static str, &'static str)> {
     dir.write("d/other.yaml", b"\xff\xfeo\0n\0:\0 \0p\0u\0s\0h\0\n\0");
     dir.write("d/package.json", b"{\"name\": \"x\"}\n");
     dir.write("d/rows.jsonl", b"{\"row\":1}\n{\"row\":2}\n");
+    dir.write("d/pages.json", &spread(b"{\"session\":{\"name\":1}}\n{\"type\":\"page\"}\n"));
     vec![
         ("d/empty.yaml", "it is empty"),
         ("d/gone.jsonl", "it holds NUL bytes and nothing else"),
         ("d/late.jsonl.gz", "it is no text"),
         ("d/marked.jsonl", "its records are UTF-16"),
         ("d/noise.yml", "it is no text"),
+        ("d/spread.jsonl", "its records are spread over several lines; `jq -c . FILE` prints each"),
         ("d/wide.jsonl", "its records are UTF-16"),
         ("d/zeros.jsonl", "it holds NUL bytes and nothing else"),
     ]
@@ -532,7 +542,7 @@ fn destroyed_sessions_in_a_folder_are_told() {
     for args in commands {
         let (code, said) = dir.exit(&[args, &["d"]].concat());
         assert_eq!(code, 1, "{args:?}: {said}");
-        assert!(said.contains("7 unreadable, 6 skipped"), "{args:?}: {said}");
+        assert!(said.contains("8 unreadable, 7 skipped"), "{args:?}: {said}");
         for (name, why) in &ruins {
             let line = format!("{name}: error[CY0209]: nothing of a session can be read: {why}");
             assert_eq!(said.matches(&line).count(), 1, "{args:?}: {said}");
@@ -540,9 +550,17 @@ fn destroyed_sessions_in_a_folder_are_told() {
         assert_eq!(said.matches("CY0209").count(), ruins.len(), "{args:?}: {said}");
     }
     let (code, said) = dir.said(&["validate", "--json", "--report", "r", "d"]);
-    assert_eq!((code, said.matches("\"outcome\":\"unreadable\"").count()), (1, 7), "{said}");
+    assert_eq!((code, said.matches("\"outcome\":\"unreadable\"").count()), (1, 8), "{said}");
     let report: serde_json::Value = serde_json::from_slice(&read(&dir.path("r"))).expect("JSON");
-    assert_eq!(report["summary"]["unreadable"], 7);
+    assert_eq!(report["summary"]["unreadable"], 8);
+    // Who names one is told as much.
+    for (name, why) in ruins.iter().filter(|(_, why)| why.contains("UTF-16")) {
+        for from in [&[][..], &["-f", "pi"]] {
+            let (code, said) =
+                dir.exit(&[&["migrate", "-n", "--out-dir", "m", name], from].concat());
+            assert!(code == 3 && said.contains(why), "{name} {from:?}: {said}");
+        }
+    }
     // Without them all is well.
     let without: Vec<_> = ruins.iter().flat_map(|(name, _)| ["--exclude", &name[2..]]).collect();
     assert_eq!(dir.exit(&[&["validate", "d"], &without[..]].concat()).0, 0);

@@ -34,6 +34,26 @@ fn originals_that_were_kept_are_passed_over() {
     assert_eq!(read(&dir.path("e/s.jsonl.bak")), original);
 }
 
+/// A folder into which anybody may put files and whose list nobody sees is nobody's error.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_read_takes_outputs() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = Dir::new();
+    dir.copy("pi/v1/feature-work", "a.jsonl");
+    fs::create_dir(dir.path("box")).expect("a folder");
+    let grant = |mode| fs::set_permissions(dir.path("box"), fs::Permissions::from_mode(mode));
+    grant(0o333).expect("our own folder");
+    if fs::read_dir(dir.path("box")).is_ok() {
+        eprintln!("SKIP a_folder_that_cannot_be_read_takes_outputs: this user may read everything");
+        return;
+    }
+    let (code, said) = dir.said(&["migrate", "--out-dir", "box", "a.jsonl"]);
+    grant(0o755).expect("our own folder");
+    assert_eq!(code, 0, "{said}");
+    assert!(dir.path("box/a.jsonl").is_file());
+}
+
 #[test]
 fn originals_are_not_called_as_sessions_are() {
     let dir = Dir::new();

@@ -6,6 +6,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Confidence, Format, Head, Options, Sniffed};
 use crate::formats::{FORMATS, Spec};
+use crate::json::{Cursor, Spelling};
 use crate::store::{Input, Packing, plain_name};
 use crate::yaml::encoding::Encoding;
 use std::path::{Path, PathBuf};
@@ -181,8 +182,23 @@ pub fn ruin(path: &Path, said: Said) -> Result<Option<&'static str>> {
     let head = Head { name, bytes, whole, encoding: said.encoding };
     let buried =
         || detect(&head).is_some_and(|(_, sniffed)| sniffed.confidence == Confidence::Buried);
-    Ok(head.ruin().or_else(|| buried().then_some(BURIED)))
+    let spread = || is_spread(&head).then_some(SPREAD);
+    Ok(head.ruin().or_else(spread).or_else(|| buried().then_some(BURIED)))
 }
+
+/// Whether the first value, which stands on several lines, is the first record of a session.
+fn is_spread(head: &Head<'_>) -> bool {
+    let mut cursor = Cursor::new(head.bytes);
+    if !head.is_pretty_json() || cursor.skip_value().is_err() {
+        return false;
+    }
+    let mut line = Vec::new();
+    Spelling::SCRIPT.spell(head.bytes.get(..cursor.at()).unwrap_or_default(), &mut line);
+    let begin = Head { bytes: &line, whole: false, ..*head };
+    detect(&begin).is_some_and(|(_, sniffed)| sniffed.confidence == Confidence::Certain)
+}
+
+const SPREAD: &str = "its records are spread over several lines; `jq -c . FILE` prints each on one";
 
 const BURIED: &str = "it does not begin as a session, though lines of one stand further on; name \
                       the file if it is one";
@@ -350,12 +366,11 @@ fn as_asked(spec: Spec, head: &Head<'_>, named: bool) -> Result<(&'static Format
                 return wrong(format!("the file is {}, not {name}", other.at(version)));
             }
             _ if json_lines && head.is_pretty_json() => {
-                return wrong(format!("the file is {PRETTY}, and {name} has one record a line"));
+                return wrong(format!("{name} has one record a line, and the file is {PRETTY}"));
             }
             _ if json_lines && head.lacks_objects() => {
-                return wrong(format!(
-                    "the file is not {name}: no line begins as a JSON object does"
-                ));
+                let why = head.ruin().unwrap_or("no line begins as a JSON object does");
+                return wrong(format!("the file is not {name}: {why}"));
             }
             _ => Sniffed { confidence: Confidence::Weak, version: spec.version().number },
         },
@@ -372,7 +387,7 @@ fn as_asked(spec: Spec, head: &Head<'_>, named: bool) -> Result<(&'static Format
     Ok((spec.format, Sniffed { version, ..sniffed }))
 }
 
-const PRETTY: &str = "JSON spread over several lines";
+const PRETTY: &str = "JSON spread over several lines; `jq -c . FILE` prints each record on one";
 
 fn packed_in(archive: &str) -> String {
     format!("{}: it is {archive}; unpack it first", Code::UnknownFormat.title())
@@ -383,7 +398,7 @@ fn unknown(head: &Head<'_>) -> Error {
     let message = match head.archive() {
         Some(archive) => packed_in(archive),
         None if head.is_pretty_json() => format!("{title}: it is {PRETTY}"),
-        None => title.into(),
+        None => head.ruin().map_or_else(|| title.into(), |why| format!("{title}: {why}")),
     };
     Error::request(Code::UnknownFormat, message)
 }

@@ -254,14 +254,17 @@ impl<'o> Ahead<'o> {
         self.wake(state);
     }
 
-    /// Writes a piece of output that was taken from the queue.
+    /// Writes a piece of output that was taken from the queue. Others wait until that is done, so a
+    /// panic is an error here.
     fn write(&self, mut piece: Vec<u8>) {
-        let written = self.out.as_ref().map(|out| lock(out).write_all(&piece));
+        let all = || self.out.as_ref().map_or(Ok(()), |out| lock(out).write_all(&piece));
+        let written = catch_unwind(AssertUnwindSafe(all));
+        let written = written.unwrap_or_else(|_| Err(io::Error::other("the output panicked")));
         piece.clear();
         let mut state = self.lock();
         state.writing = false;
         state.written.push(piece);
-        if let Some(Err(error)) = written {
+        if let Err(error) = written {
             state.failed.get_or_insert(error);
         }
         self.wake(state);

@@ -145,6 +145,14 @@ pub fn shown(message: &Node) -> Vec<u8> {
     plain(&sorted(message), false).map(|node| spelled(&node)).unwrap_or_default()
 }
 
+/// Whether files show two messages alike, [`shown`] so; mostly their values are the same bytes, and
+/// large ones need not be spelled for that.
+pub fn are_shown_alike(a: &Node, b: &Node) -> bool {
+    let [a, b] = [a, b].map(|message| plain(&sorted(message), false));
+    let spelled = |node: &Option<Node>| node.as_ref().map(spelled).unwrap_or_default();
+    a == b || spelled(&a) == spelled(&b)
+}
+
 /// The blocks of such a message, each by itself.
 pub fn shown_blocks(message: &Node) -> Vec<Vec<u8>> {
     let shown = plain(&sorted(message), false);

@@ -1,8 +1,9 @@
 //! A file that carries residue as the session that it was made of.
 
-use super::align::shown;
+use super::align::are_shown_alike;
 use super::back::{Back, Done};
 use super::condensed;
+use super::differing::differing;
 use super::fates::{Name, aligned, match_turns, names, renumbered, turns};
 use super::instead;
 use super::kin::Kin;
@@ -304,7 +305,9 @@ fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Resu
     };
     let stream = &canonical::FORMAT;
     if !is_heard((stream, &mut says), (stream, &mut shown), cx)? {
-        return Err(refused("with it the session says something else than what the file shows"));
+        let why = "with it the session says something else than what the file shows";
+        let differs = differing((stream, &mut says), (stream, &mut shown), cx);
+        return Err(refused(&differs.map_or(why.to_owned(), |it| format!("{why}: {it}"))));
     }
     let shown = now.shelf.parts()?;
     Ok(Some(Merged { parts: merged, shown, changed, said: Log::default() }))
@@ -376,7 +379,7 @@ pub fn says_the_same(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> 
 pub type Source<'s> = (&'static Format, &'s mut dyn Parts);
 
 /// Whether a message counts: the system's own words do not.
-fn is_told(item: &Result<Located<Record>>) -> bool {
+pub fn is_told(item: &Result<Located<Record>>) -> bool {
     item.as_ref().map_or(true, |located| !located.value.node.is(Field::Role, "system"))
 }
 
@@ -387,7 +390,7 @@ fn are_same(
     loop {
         match (a.next(), b.next()) {
             (None, None) => return true,
-            (Some(Ok(a)), Some(Ok(b))) if shown(&a.value.node) == shown(&b.value.node) => {}
+            (Some(Ok(a)), Some(Ok(b))) if are_shown_alike(&a.value.node, &b.value.node) => {}
             _ => return false,
         }
     }

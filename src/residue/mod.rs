@@ -18,6 +18,7 @@ mod back;
 mod blocks;
 mod condensed;
 mod cut;
+mod differing;
 mod fates;
 mod fill;
 mod forms;

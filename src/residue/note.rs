@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::format::{Carrier, Cx, Reader, Took};
 use crate::formats::{Spec, canonical};
 use crate::json::text;
+use crate::lines::empty;
 use crate::mapping::Object;
 use crate::record::{Field, Kind, Node, Record, Value};
 
@@ -77,7 +78,7 @@ pub fn note(
     let (mut bases, mut told) = (Vec::new(), Vec::new());
     for (number, item) in (0..).zip(source) {
         bases.clear();
-        told.clear();
+        empty(&mut told);
         while let Some((_, base)) = pairs.next_if(|(record, _)| *record == number) {
             bases.push(base);
         }

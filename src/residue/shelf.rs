@@ -4,6 +4,7 @@ use super::stage::Staged;
 use crate::error::{Error, Result};
 use crate::format::Spool;
 use crate::formats::canonical;
+use crate::lines::empty;
 use crate::parts::room::{Part, Room};
 use crate::record::Record;
 use bytes::Bytes;
@@ -44,7 +45,7 @@ impl Shelf {
         let written = self.lines.write_all(&self.out);
         written.map_err(|error| Error::io("cannot write a temporary file", error))?;
         self.written += self.out.len() as u64;
-        self.out.clear();
+        empty(&mut self.out);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use std::fs::{File, Metadata};
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// So many files are flushed one by one. More are flushed with all that their file system holds
@@ -27,12 +28,10 @@ fn failed(error: std::io::Error) -> Error {
 /// Makes renames in a folder durable.
 pub fn sync_folder(folder: &Path) -> Result<()> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    match synced {
-        // Some file systems cannot flush a folder.
-        Err(error) if error.kind() != std::io::ErrorKind::InvalidInput => {
-            Err(Error::io("cannot flush the folder", error))
-        }
-        _ => Ok(()),
+    match synced.map_err(|error| (error.kind(), error)) {
+        // Some file systems cannot flush a folder, and one that only takes files cannot be opened.
+        Ok(()) | Err((ErrorKind::InvalidInput | ErrorKind::PermissionDenied, _)) => Ok(()),
+        Err((_, error)) => Err(Error::io("cannot flush the folder", error)),
     }
 }
 

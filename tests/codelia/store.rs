@@ -470,6 +470,20 @@ fn a_row_without_any_file_is_a_session_too() {
     assert_eq!(rows(&dir.path("home")), before);
 }
 
+/// Another program may have printed what a row keeps as JSON, and the stream has its records on lines.
+#[test]
+fn a_row_with_lines_in_its_json_comes_back() {
+    let dir = home();
+    sql(&dir, "UPDATE session_state SET meta_json = replace(meta_json, '{', '{' || char(10))");
+    let there = ["convert", "-t", "canonical", "--out-dir", "streams", "home"];
+    assert_eq!(dir.exit(&there), (0, "1 converted; 9 records\n".to_owned()));
+    let back = ["convert", "-t", "codelia", "--layout", "native", "--out-dir", "back", "streams"];
+    assert_eq!(dir.exit(&back), (0, "1 converted; 9 records\n".to_owned()));
+    // A brace and a line feed, in bytes.
+    assert!(rows(&dir.path("home"))[0].contains("123, 10"), "{:?}", rows(&dir.path("home")));
+    assert_eq!(rows(&dir.path("back")), rows(&dir.path("home")));
+}
+
 #[test]
 fn a_state_that_was_left_behind_and_a_damaged_log_come_back() {
     let dir = home();
@@ -594,4 +608,37 @@ fn a_session_without_runs_has_the_time_and_the_folder_of_its_state() {
             assert_eq!(rows(&dir.path("home")), rows(&dir.path("newer")));
         }
     }
+}
+
+/// What a session says stands in its runs and in its state, and who edits one of them is told where
+/// the other begins to say something else; an edit in both comes home.
+#[test]
+fn an_edit_in_a_run_or_in_the_state_alone_is_told_with_what_the_other_says() {
+    let dir = Dir::new();
+    dir.copy("pi/v3/migrated", "s.jsonl");
+    let there = ["convert", "-t", "codelia", "--layout", "native", "--out-dir", "home", "s.jsonl"];
+    assert_eq!(dir.exit(&there).0, 0);
+    let files = contents(&dir.path("home"));
+    let (old, new) = ("What about the zenith?", "What about the nadir?");
+    let edited = |which: &dyn Fn(&Path) -> bool, to: &str| {
+        for (name, bytes) in &files {
+            let text = String::from_utf8(bytes.clone()).expect("UTF-8");
+            let text = if which(name) { text.replace(old, new) } else { text };
+            dir.write(&format!("{to}/{}", name.display()), text.as_bytes());
+        }
+        let back = format!("{to}-back");
+        dir.exit(&["convert", "-t", "pi@3", "--out-dir", &back, to])
+    };
+    let is_state = |name: &Path| name.parent().is_some_and(|folder| folder.ends_with("state"));
+    let told = |is: &str, would: &str| {
+        format!("message 7 of its context is `…{is}\"`, and would be `…{would}\"`")
+    };
+    let (zenith, nadir) = (" What about the zenith?", " What about the nadir?");
+    let (code, said) = edited(&is_state, "state");
+    assert!(code == 1 && said.contains(&told(nadir, zenith)), "{said}");
+    assert!(said.contains("--ignore-residue"), "{said}");
+    let (code, said) = edited(&|name| !is_state(name), "run");
+    assert!(code == 1 && said.contains(&told(zenith, nadir)), "{said}");
+    let (code, said) = edited(&|_| true, "both");
+    assert!(code == 0 && !said.contains("CY0621"), "{said}");
 }

@@ -173,3 +173,62 @@ fn a_stream_grows_with_what_is_said_and_not_with_what_is_shown() {
     );
     assert!(stream.len() <= most && stream.len() * 10 < source.len());
 }
+
+/// A value with the members of all objects in the order of their names, as `jq -S` prints them.
+fn sorted(value: serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::Object(map) => {
+            let members: std::collections::BTreeMap<_, _> = map.into_iter().collect();
+            members.into_iter().map(|(key, value)| (key, sorted(value))).collect()
+        }
+        serde_json::Value::Array(list) => list.into_iter().map(sorted).collect(),
+        other => other,
+    }
+}
+
+/// The words of a source in the layouts of other programs.
+fn layouts(source: &[u8]) -> Vec<String> {
+    let text = std::str::from_utf8(source).expect("UTF-8");
+    let values: Vec<serde_json::Value> =
+        serde_json::Deserializer::from_str(text).into_iter().map(|v| v.expect("JSON")).collect();
+    let lines = |print: fn(&serde_json::Value) -> String| {
+        values.iter().map(|value| print(&sorted(value.clone())) + "\n").collect::<String>()
+    };
+    let mut layouts = vec![lines(serde_json::Value::to_string)];
+    if let [state] = values.as_slice() {
+        layouts.push(serde_json::to_string_pretty(state).expect("JSON") + "\n");
+        layouts.push(lines(|value| serde_json::to_string_pretty(value).expect("JSON")));
+        layouts.push(layouts[2].replace('\n', "\r\n"));
+    }
+    layouts
+}
+
+/// What another program sorted, and a state that one laid out on many lines, is in every format on
+/// as many lines as that has records, and comes home byte for byte.
+#[test]
+fn files_that_were_printed_anew_come_back() {
+    let keep = options(OnError::Keep, Choice::Derived);
+    let mut count = 0;
+    for case in ["v1/aliased", "v1/lamp", "v1/seed", "v1/seed-state", "v1/state", "v2/log"] {
+        for text in layouts(&own(&format!("codelia/{case}"))) {
+            let (format, version) = recognise(text.as_bytes()).expect("a format");
+            let home = format.at(version);
+            for to in ["canonical", "pi@3", "connectonion@2", "agent-orchestrator@2"] {
+                let what = format!("{case} by {to}: {}", &text[..text.len().min(60)]);
+                let (there, found) = converted(text.as_bytes(), format, version, to, &keep);
+                let there = there.unwrap_or_else(|error| panic!("{what}: {error}"));
+                if to == "canonical" {
+                    let records = there.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+                    let read = |line| serde_json::from_slice::<serde_json::Value>(line);
+                    assert!(records.into_iter().all(|line| read(line).is_ok()), "{what}");
+                }
+                let (other, version) = recognise(&there).expect("a format");
+                let (back, said) = converted(&there, other, version, &home, &keep);
+                let back = back.unwrap_or_else(|error| panic!("{what}: {error}"));
+                assert_same(&back, text.as_bytes(), &format!("{what} {found:?} {said:?}"));
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 40, "{count}");
+}

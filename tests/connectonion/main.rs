@@ -9,6 +9,7 @@ mod common;
 mod edited;
 mod first;
 mod joined;
+mod layouts;
 mod loader;
 mod order;
 mod releases;

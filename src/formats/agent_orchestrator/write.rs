@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::json::{Json, without_nan};
-use crate::lines::BOM;
+use crate::lines::{BOM, empty};
 use crate::mapping::Extra;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
@@ -381,7 +381,7 @@ impl Log {
     fn flush_if(&mut self, size: usize) -> Result<()> {
         let Some(to) = self.to.as_mut().filter(|_| self.out.len() >= size) else { return Ok(()) };
         to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
-        self.out.clear();
+        empty(&mut self.out);
         Ok(())
     }
 

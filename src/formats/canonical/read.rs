@@ -64,18 +64,17 @@ impl Iterator for Records<'_> {
 impl Records<'_> {
     fn line(&mut self) -> Result<Option<Located<Record>>> {
         loop {
-            let Some(line) = self.lines.next()? else {
+            let Some(kept) = self.lines.kept()? else {
                 return Ok(None);
             };
+            let (line, bytes) = (kept.line(), &kept.bytes);
             if line.is_blank() {
                 continue;
             }
             let mut at = line.at;
             at.record = self.number;
             self.number += 1;
-            let bytes = Bytes::copy_from_slice(line.bytes);
-            let line = Line { bytes: &bytes, ..line };
-            return match parse(&line, &bytes) {
+            return match parse(&line, bytes) {
                 Ok(value) => {
                     self.begun |= value.kind == Kind::Session;
                     if self.begun || !value.kind.is_named() {
@@ -85,7 +84,7 @@ impl Records<'_> {
                 }
                 Err(error) if self.cx.keeps(&error) => {
                     self.cx.report(error.into_diagnostic());
-                    Ok(Some(Located { value: Record::of_line(&bytes), at }))
+                    Ok(Some(Located { value: Record::of_line(bytes), at }))
                 }
                 Err(error) => Err(error),
             };

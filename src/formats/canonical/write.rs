@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer};
+use crate::lines::empty;
 use crate::position::Located;
 use crate::record::{Field, Node, Record, Value};
 use std::io::Write;
@@ -29,7 +30,7 @@ struct Stream {
 impl Stream {
     fn flush(&mut self) -> Result<()> {
         self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
-        self.out.clear();
+        empty(&mut self.out);
         Ok(())
     }
 }

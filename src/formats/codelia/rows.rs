@@ -210,7 +210,8 @@ impl Row {
         }
         let meta = rest.iter().find(|(name, _)| *name == "meta_json");
         let object = |text: &Json| {
-            let meta = text.parsed()?;
+            // One on several lines stays a text, for values in records stand on one.
+            let meta = text.parsed().filter(|meta| !meta.as_bytes().contains(&b'\n'))?;
             (Json::string(&String::from_utf8_lossy(meta.as_bytes())) == *text).then_some(meta)
         };
         if let Some(meta) = meta.and_then(|(_, meta)| object(meta))

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader, Sink, Writer, no_session};
 use crate::frame::Pen;
 use crate::ids::Maker;
-use crate::json::{Cursor, Fault, Flow, Json, text};
+use crate::json::{Cursor, Fault, Flow, Json, Spelling, text};
 use crate::lines::{BOM, Line, utf8};
 use crate::mapping::{Object, Source, row};
 use crate::position::{Located, Position};
@@ -87,14 +87,40 @@ struct Parsed {
     messages: Vec<Json>,
 }
 
+fn has_lines(text: &[u8]) -> bool {
+    memchr::memchr2(b'\n', b'\r', text).is_some()
+}
+
+/// JSON without the lines that people and other programs lay it out on, for values in records have
+/// none.
+fn on_one_line(text: &Bytes) -> Bytes {
+    if !has_lines(text) {
+        return text.clone();
+    }
+    let mut line = Vec::with_capacity(text.len());
+    Spelling::SCRIPT.spell(text, &mut line);
+    line.into()
+}
+
 fn parse(text: &Bytes) -> Result<Option<Parsed>, Fault> {
-    let mut source = Source::new(text);
+    if has_lines(text) {
+        let mut whole = Cursor::new(text);
+        whole.skip_value()?;
+        whole.end()?;
+    }
+    let line = on_one_line(text);
+    let mut source = Source::new(&line);
     let (mut snapshot, mut found) = (Record::new(Kind::Snapshot), Found::default());
     let extra = slots::read(&mut source, SLOTS, None, &mut snapshot.node, &mut found)?;
     source.cursor.end()?;
     extra.finish().into_iter().for_each(|extra| snapshot.node.set(Field::Extra, extra));
-    let list = found.said.map(|span| source.json(span));
+    let list = match has_lines(text) {
+        true => Source::new(text).peek("messages")?,
+        false => found.said.map(|span| source.json(span)),
+    };
+    let on_one_line = |message: &Json| Json::checked(on_one_line(message.bytes()));
     let messages = list.as_ref().and_then(message::each);
+    let messages = messages.map(|messages| messages.iter().map(on_one_line).collect());
     let whole = !found.twice && snapshot.node.json(Field::Session).is_some();
     Ok(messages.filter(|_| whole).map(|messages| Parsed { snapshot, messages }))
 }
@@ -110,7 +136,7 @@ pub fn is_read(text: &Bytes) -> bool {
 pub struct Stored {
     /// Its record, without the messages.
     pub snapshot: Record,
-    /// Its messages, slices of the text.
+    /// Its messages.
     pub messages: Vec<Json>,
     /// What the file is like.
     pub file: Option<Node>,
@@ -118,13 +144,19 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Where a message begins.
-    fn place(&self, message: &Json) -> Position {
-        let start = message.as_bytes().as_ptr() as usize;
-        let byte = start.saturating_sub(self.text.as_ptr() as usize);
-        let before = self.text.get(..byte).unwrap_or_default();
-        let lines = memchr::memchr_iter(b'\n', before).count() as u64;
-        Position { line: 1 + lines, byte: byte as u64, ..Position::default() }
+    /// Where each message begins.
+    fn places(&self) -> impl Iterator<Item = Position> {
+        let list = Source::new(&self.text).peek("messages").ok().flatten();
+        let spelled = list.as_ref().and_then(message::each).unwrap_or_default();
+        let begin = self.text.as_ptr() as usize;
+        let mut at = Position { line: 1, ..Position::default() };
+        spelled.into_iter().map(move |message| {
+            let byte = (message.as_bytes().as_ptr() as usize).saturating_sub(begin);
+            let passed = self.text.get(at.byte as usize..byte).unwrap_or_default();
+            at.line += memchr::memchr_iter(b'\n', passed).count() as u64;
+            at.byte = byte as u64;
+            at
+        })
     }
 }
 
@@ -184,7 +216,8 @@ pub fn messages(part: Box<dyn Read>, limit: usize) -> Result<impl Iterator<Item 
     let failed = |error| Error::io("cannot read", error);
     let mut list = List::of(Flow::new(part, limit)).map_err(failed)?;
     let mut next = move || list.as_mut().map_or(Ok(None), List::next);
-    Ok(std::iter::from_fn(move || next().map_err(failed).transpose()))
+    let on_one_line = |message: Json| Json::checked(on_one_line(message.bytes()));
+    Ok(std::iter::from_fn(move || next().map(|it| it.map(on_one_line)).map_err(failed).transpose()))
 }
 
 /// The list of messages of a state.
@@ -244,13 +277,13 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     let mut history = History::new(Maker::new(cx.options.ids, key));
     let mut records = vec![Located { value: session, at }];
     let mut ends: Option<(Json, Json)> = None;
-    for message in &stored.messages {
+    for (message, at) in stored.messages.iter().zip(stored.places()) {
         let value = history.say(spelled(message), message.as_bytes());
         if let Some(id) = history.last() {
             let first = ends.take().map_or_else(|| id.clone(), |(first, _)| first);
             ends = Some((first, id));
         }
-        records.push(Located { value, at: stored.place(message) });
+        records.push(Located { value, at });
     }
     let at = records.last().map_or(at, |last| last.at);
     stored.snapshot.node.set(Field::Messages, piece(ends.as_ref()));

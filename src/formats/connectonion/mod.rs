@@ -233,7 +233,7 @@ fn begins_as_one(head: &str, called: bool) -> bool {
     if !called {
         return file::is_known(key) || run::is_known(key);
     }
-    !key.contains(' ') || line.starts_with([' ', '-', '\t'])
+    !key.trim_start_matches(['{', ' ']).contains(' ') || line.starts_with([' ', '-', '\t'])
 }
 
 /// What the file is that begins so.
@@ -243,9 +243,18 @@ fn made(head: &str, whole: bool) -> Option<(Confidence, Made)> {
         Some(shape) if shape.version == RUN => Some((Confidence::Certain, Made::File(shape))),
         _ if run::is_run(head, whole) => Some((Confidence::Certain, Made::Run)),
         Some(shape) => Some((Confidence::Certain, Made::File(shape))),
-        None => (run::is_edited(head) || run::is_unnamed(head) || run::is_headless(head, whole))
-            .then_some((Confidence::Strong, Made::Run)),
+        None if run::is_edited(head) || run::is_unnamed(head) || run::is_headless(head, whole) => {
+            Some((Confidence::Strong, Made::Run))
+        }
+        None => Some((Confidence::Strong, laid_anew(head)?)),
     }
+}
+
+/// What the file is whose keys are in quotes or that is in braces.
+fn laid_anew(head: &str) -> Option<Made> {
+    let outline = file::outline(head)?;
+    let run = || run::is_edited(&outline).then_some(Made::Run);
+    file::shape(&outline).map(Made::File).or_else(run)
 }
 
 /// The name of the agent: that of a session from elsewhere, which has no agent's.

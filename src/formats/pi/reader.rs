@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header, skip_to};
 use crate::json::Json;
-use crate::lines::{BOM, Line, Lines, utf8};
+use crate::lines::{BOM, Kept, Line, Lines, empty, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
@@ -114,17 +114,14 @@ impl<'a> Records<'a> {
 impl Records<'_> {
     /// The record of the next line; `None` at the end.
     fn line(&mut self) -> Result<Option<Located<Record>>> {
-        let Some(line) = self.lines.next()? else {
+        let Some(kept) = self.lines.kept()? else {
             return Ok(None);
         };
-        let mut at = line.at;
-        let (text, cr) = match line.bytes.strip_suffix(b"\r") {
-            Some(text) if line.terminated => (text, true),
-            _ => (line.bytes, false),
-        };
-        let bytes = Bytes::copy_from_slice(text);
-        let (begin, terminated) = (at, line.terminated);
-        let blank = line.is_blank();
+        let blank = kept.line().is_blank();
+        let Kept { mut bytes, mut at, terminated } = kept;
+        let cr = terminated && bytes.ends_with(b"\r");
+        bytes.truncate(bytes.len() - usize::from(cr));
+        let begin = at;
         let line = Line { bytes: &bytes, at, terminated };
         let had_session = self.session.is_some();
         at.record = self.session.as_ref().map_or(0, |session| session.lineage.records());
@@ -158,7 +155,6 @@ impl Records<'_> {
     fn parse(&mut self, line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
         utf8(line)?;
         let fault = |fault| Error::json(fault, line.bytes, line.at);
-        self.scratch.clear();
         let mut record = if let Some(session) = &mut self.session {
             let version = session.version;
             let headers = session.lineage.headers();
@@ -190,6 +186,7 @@ impl Records<'_> {
         if self.scratch != bytes.as_ref() {
             record.node.set(Field::Raw, spelling(bytes));
         }
+        empty(&mut self.scratch);
         Ok(record)
     }
 

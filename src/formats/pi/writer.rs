@@ -11,7 +11,7 @@ use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::json::text;
-use crate::lines::BOM;
+use crate::lines::{BOM, empty};
 use crate::mapping::{can_write, without};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record, Value, block, identity};
@@ -136,7 +136,7 @@ impl Writer for Entries<'_> {
 impl Entries<'_> {
     fn flush(&mut self) -> Result<()> {
         self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
-        self.out.clear();
+        empty(&mut self.out);
         Ok(())
     }
 

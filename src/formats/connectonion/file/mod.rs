@@ -36,6 +36,7 @@
 mod assembly;
 mod dated;
 mod list;
+mod outline;
 mod queue;
 mod read;
 mod shadow;
@@ -46,6 +47,7 @@ mod turns;
 mod write;
 
 pub use dated::open as open_dated_writer;
+pub use outline::outline;
 pub use read::{open, pieces};
 pub use sniff::{is_known, shape};
 pub use top::{AUTHORED, DATED, INDEX, KEYED, Lists, Shape, put};

@@ -52,10 +52,11 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
         let unmarked = State { unfinished: false, ..state };
         return as_it_is(bench, &unmarked, wish, cx);
     }
-    match made {
+    let done = match made {
         Made::Run => run::repair(bench, &state, wish, cx),
         Made::File(shape) => turns::repair(bench, shape, &state, wish, cx),
-    }
+    };
+    done.map_err(|error| state.unless_read(error))
 }
 
 /// Repairs a file in UTF-16 as the text that it is.
@@ -157,6 +158,20 @@ impl State {
     /// Whether a mapping has a member twice; a message with two roles is an odd one.
     fn is_doubled(&self) -> bool {
         !self.strange.is_empty()
+    }
+
+    /// The error for a file in which nothing was found, where its reader found something: it is laid
+    /// out in another way than the software does it.
+    fn unless_read(&self, error: Error) -> Error {
+        let found = self.fault.as_ref().filter(|_| error.code() == Code::NothingBack);
+        let Some(fault) = found.filter(|_| self.records > 1) else { return error };
+        let message = format!(
+            "{}: the file is damaged, and its layout is not the agent's; `convert` takes what \
+             stands before the damage",
+            Code::NothingBack.title()
+        );
+        let told = Diagnostic::new(Code::NothingBack, message);
+        Error::unfit(Diagnostic { at: fault.at, ..told })
     }
 
     /// What the software reads of the file as it is.

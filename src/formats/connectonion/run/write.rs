@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::json::Json;
-use crate::lines::BOM;
+use crate::lines::{BOM, empty};
 use crate::mapping::Spacing;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
@@ -108,7 +108,7 @@ impl Writer for Run<'_> {
 impl Run<'_> {
     fn flush(&mut self) -> Result<()> {
         self.to.write_all(&self.out).map_err(cannot_write)?;
-        self.out.clear();
+        empty(&mut self.out);
         Ok(())
     }
 
