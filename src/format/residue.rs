@@ -90,6 +90,9 @@ pub struct Load<'l> {
     pub next: &'l mut dyn FnMut() -> Result<Option<String>>,
 }
 
+/// Lines are handed on in pieces of this size: each is a request to the system.
+const PIECE: usize = 64 << 10;
+
 /// Copies lines, and gives chunks to `put` with the line that is to carry them: as evenly spread
 /// as can be, none before line `first`, counted from 1, and at line `last` all that are left. They
 /// come early, for people delete what stands at the end. Line `mark`, if there is one, says how many
@@ -105,6 +108,7 @@ pub fn spread(
     to: &mut dyn Write,
     put: PutFn<'_>,
 ) -> Result<()> {
+    let failed = |error| Error::io("cannot write", error);
     let room = (last + 1).saturating_sub(first).max(1);
     let mut lines = Lines::new(from, usize::MAX);
     let (mut number, mut taken) = (0u64, 0);
@@ -127,9 +131,12 @@ pub fn spread(
         if line.terminated {
             out.push(b'\n');
         }
-        to.write_all(&out).map_err(|error| Error::io("cannot write", error))?;
-        out.clear();
+        if out.len() >= PIECE {
+            to.write_all(&out).map_err(failed)?;
+            out.clear();
+        }
     }
+    to.write_all(&out).map_err(failed)?;
     if taken < load.count || !chunks.is_empty() {
         let message =
             "the output has no line that could carry residue; `--no-residue` leaves it out";
