@@ -85,8 +85,16 @@ impl Spelling {
     /// Appends a string, given without its quotes.
     fn string(self, inner: &[u8], out: &mut Vec<u8>) {
         let start = out.len();
-        // Mostly there is nothing to be spelled otherwise but what is not ASCII.
-        if let Ok(text) = std::str::from_utf8(inner)
+        // Mostly there is nothing to be spelled otherwise but what is not ASCII, if that.
+        let printable = plain(inner) == inner.len();
+        if printable && is_simple(inner) {
+            out.push(b'"');
+            out.extend_from_slice(inner);
+            out.push(b'"');
+            return;
+        }
+        if !printable
+            && let Ok(text) = simdutf8::basic::from_utf8(inner)
             && inner.iter().all(|b| *b >= b' ')
             && is_simple(inner)
         {
@@ -114,8 +122,7 @@ impl Spelling {
 fn escape(text: &str, out: &mut Vec<u8>) {
     let mut rest = text;
     loop {
-        let odd = rest.bytes().position(|b| !matches!(b, b' '..=b'~'));
-        let (plain, behind) = rest.split_at(odd.unwrap_or(rest.len()));
+        let (plain, behind) = rest.split_at(plain(rest.as_bytes()));
         out.extend_from_slice(plain.as_bytes());
         let mut chars = behind.chars();
         let Some(c) = chars.next() else { return };
@@ -125,6 +132,18 @@ fn escape(text: &str, out: &mut Vec<u8>) {
         }
         rest = chars.as_str();
     }
+}
+
+/// How many bytes at the beginning of a text are printable ASCII.
+fn plain(text: &[u8]) -> usize {
+    const BLOCK: usize = 32;
+    let is_plain = |byte: &u8| (b' '..=b'~').contains(byte);
+    // All bytes of a block are looked at, for so the compiler looks at many at once.
+    let all = |block: &[u8; BLOCK]| block.iter().fold(true, |all, byte| all & is_plain(byte));
+    let (blocks, _) = text.as_chunks::<BLOCK>();
+    let start = blocks.iter().take_while(|block| all(block)).count() * BLOCK;
+    let rest = text.get(start..).unwrap_or_default();
+    start + rest.iter().position(|byte| !is_plain(byte)).unwrap_or(rest.len())
 }
 
 /// Where the string that begins here ends: the place of its closing quote.
