@@ -11,6 +11,9 @@ use std::borrow::Cow;
 /// How deep values are looked into.
 pub const DEEPEST: usize = 24;
 
+/// Most lines have no more values.
+const USUAL: usize = 48;
+
 /// A text and where its values stand.
 pub struct Outline {
     text: Bytes,
@@ -36,7 +39,8 @@ struct Entry {
 impl Outline {
     /// That of a text which was checked.
     pub fn of(text: Bytes) -> Self {
-        let mut walk = Walk { cursor: Cursor::new(&text), list: Vec::new(), tight: true };
+        let list = Vec::with_capacity(USUAL);
+        let mut walk = Walk { cursor: Cursor::new(&text), list, tight: true };
         // The bytes are known to be JSON, so the walk ends where the value does.
         walk.value(Span { start: 0, end: 0 }, 0).unwrap_or_default();
         let Walk { list, tight, .. } = walk;

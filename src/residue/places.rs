@@ -30,6 +30,23 @@ pub struct Place {
     normal: OnceCell<Bytes>,
 }
 
+impl Place {
+    /// Whether what stands here is this value in the form of this number. Mostly a glance tells that
+    /// it is not, and then the form is not made.
+    fn is_so(&self, lines: &[Outline], number: usize, sought: &Json) -> bool {
+        let Some(line) = lines.get(self.record) else { return false };
+        let bytes = line.bytes(self.at);
+        match FORMS.get(number) {
+            Some(form) if number > 0 => {
+                forms::may_be(number, bytes, sought.as_bytes())
+                    && (number > 1 || !line.is_simple(self.at))
+                    && form.other(&line.json(self.at)).as_ref() == Some(sought)
+            }
+            _ => bytes == sought.as_bytes(),
+        }
+    }
+}
+
 /// The places of all values, in their order.
 pub struct Places {
     list: Vec<Place>,
@@ -105,10 +122,9 @@ impl Places {
         long: bool,
         value: &Json,
     ) -> Option<&Place> {
-        let bytes = |place: &Place| lines.get(place.record).map(|line| line.bytes(place.at));
-        if number == 0 && self.list.len() <= FEW {
-            let place = self.list.iter().find(|place| bytes(place) == Some(sought.as_bytes()))?;
-            return self.right(lines, place, form, long, value);
+        if self.list.len() <= FEW {
+            let is_so = |place: &&Place| place.is_so(lines, number, sought);
+            return self.right(lines, self.list.iter().find(is_so)?, form, long, value);
         }
         let found = self.found.get(number)?.get_or_init(|| self.all(lines, number));
         if found.is_empty() {

@@ -25,6 +25,8 @@ const NAMES: &[&str] = &["kind", "type"];
 pub const REFERENCE: &str = "^";
 /// The same as a member's name is spelled.
 const SPELLED: &[u8] = b"\"^\"";
+/// How one begins.
+const REFER: &[u8] = b"{\"^\":";
 
 /// The target's records that a record of the source is told by.
 pub struct Base {
@@ -98,21 +100,29 @@ impl Writing<'_> {
         let same =
             |(line, at): (&Outline, &Option<usize>)| at.is_some_and(|at| line.bytes(at) == bytes);
         if let Some(record) = lines.map(same).position(|same| same) {
-            return put(self.out, format_args!("{{\"{REFERENCE}\":{record}}}"));
+            self.beside_in(record);
+            return self.out.push(b'}');
         }
         let sought = Sought { record: self.record, at, key };
         if sought.is_long().is_some() {
             if let Some(record) = self.respelled(at, beside) {
-                return put(
-                    self.out,
-                    format_args!("{{\"{REFERENCE}\":{record},\"as\":\"normal\"}}"),
-                );
+                self.beside_in(record);
+                return self.out.extend_from_slice(b",\"as\":\"normal\"}");
             }
             if let Some((place, form)) = self.base.places().find(&self.base.lines, &sought) {
                 return self.refer(place, form, None);
             }
         }
         self.inner(at, beside, key, depth);
+    }
+
+    /// Begins a reference to what stands beside a value.
+    fn beside_in(&mut self, record: usize) {
+        self.out.extend_from_slice(REFER);
+        match u8::try_from(record) {
+            Ok(record @ 0..10) => self.out.push(b'0' + record),
+            _ => put(self.out, format_args!("{record}")),
+        }
     }
 
     /// The first of the target's records where the same value stands beside this one in another
@@ -201,7 +211,7 @@ impl Writing<'_> {
 
     fn refer(&mut self, place: &Place, form: &str, cut: Option<(usize, usize)>) {
         let way = self.base.lines.get(place.record).map(|line| line.way(place.at));
-        put(self.out, format_args!("{{\"{REFERENCE}\":"));
+        self.out.extend_from_slice(REFER);
         text::quote(&format!("{}{}", place.record, way.unwrap_or_default()), self.out);
         if !form.is_empty() {
             put(self.out, format_args!(",\"as\":\"{form}\""));
