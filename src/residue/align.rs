@@ -132,7 +132,7 @@ fn spell(node: &Node, out: &mut Vec<u8>) {
     for (field, value) in node.iter().filter(|(field, _)| *field != Field::IsError) {
         out.extend_from_slice(field.name().as_bytes());
         match value {
-            Value::Json(json) => out.extend_from_slice(&json.normal()),
+            Value::Json(json) => json.normal_into(out),
             Value::Node(node) => spell(node, out),
             Value::Nodes(nodes) => nodes.iter().for_each(|node| spell(node, out)),
         }

@@ -50,6 +50,7 @@ struct Target {
     shelf: Shelf,
     prints: Vec<(Tag, u64)>,
     atoms: Vec<Atom>,
+    scratch: Vec<u8>,
 }
 
 /// Reads what was written and notes of the source's records what it does not tell; `None` if the
@@ -89,7 +90,8 @@ pub fn note(
 
 fn target(to: Spec, carrier: &Carrier, stage: &mut Stage<'_>, quiet: &Cx<'_>) -> Result<Target> {
     let shelf = Shelf::new(stage.room()?);
-    let mut target = Target { source: None, shelf, prints: Vec::new(), atoms: Vec::new() };
+    let (prints, atoms, scratch) = (Vec::new(), Vec::new(), Vec::new());
+    let mut target = Target { source: None, shelf, prints, atoms, scratch };
     let mut parts = stage.whole()?;
     let options = quiet.options.unspelled();
     for item in (to.format.read)(&mut parts, &Cx { options: &options, log: quiet.log })? {
@@ -137,7 +139,8 @@ impl Target {
             self.source = record.node.text(Field::Source);
         }
         atoms(record, number, &mut self.atoms);
-        self.prints.push((Tag::of(record), print::of(record)));
+        let print = print::of_in(record, &mut self.scratch);
+        self.prints.push((Tag::of(record), print));
         self.shelf.add(record)
     }
 

@@ -29,10 +29,16 @@ pub fn is_known_by(name: &str) -> bool {
 
 /// Half of what a record says, its spelling apart: enough to know it again among its neighbours.
 pub fn of(record: &Record) -> u64 {
+    of_in(record, &mut Vec::with_capacity(1 << 10))
+}
+
+/// The same, with memory that is used again.
+pub fn of_in(record: &Record, line: &mut Vec<u8>) -> u64 {
     let own = |field| record.kind == Kind::Session && field == Field::Id;
-    let mut line = Vec::with_capacity(1 << 10);
-    canonical::line_of(record, &|field| own(field) || !APART.contains(&field), &mut line);
-    hash(&Json::checked(line.into()).normal())
+    line.clear();
+    let counts = |field| own(field) || !APART.contains(&field);
+    canonical::normal_line_of(record, &counts, line);
+    hash(line)
 }
 
 /// A record's tag and hash as text.

@@ -99,6 +99,9 @@ impl Chosen {
 
     /// The message as an edit left it; `None` if the edit left it out, `Some(None)` without one.
     fn instead(&self, node: &Node) -> Option<Option<Node>> {
+        if self.edits.is_empty() {
+            return Some(None);
+        }
         let edit = node.text(Field::Id).and_then(|id| self.edits.get(&id));
         let Some((_, edit)) = edit else { return Some(None) };
         let replacement = edit.node(Field::Replacement)?;
