@@ -145,10 +145,23 @@ pub fn spread(
     Ok(())
 }
 
-/// Chunks as the items of a JSON list.
+/// Chunks as the items of a JSON list. A part with few lines carries all chunks in one, so they are
+/// copied once.
 #[must_use]
 pub fn list(chunks: &[String]) -> String {
-    chunks.iter().map(|chunk| format!("\"{chunk}\"")).collect::<Vec<_>>().join(",")
+    let mut list = String::with_capacity(length(chunks));
+    for (place, chunk) in chunks.iter().enumerate() {
+        if place > 0 {
+            list.push(',');
+        }
+        list.extend(["\"", chunk, "\""]);
+    }
+    list
+}
+
+/// How long such a list is, at most.
+fn length(chunks: &[String]) -> usize {
+    chunks.iter().map(|chunk| chunk.len() + "\"\",".len()).sum()
 }
 
 /// The strings of a list of chunks.
@@ -192,13 +205,24 @@ pub fn take_whole(record: &Record, kind: &str) -> Took {
     Took { whole: took.marked || !took.chunks.is_empty(), ..took }
 }
 
-/// The line of a record that carries, its first members given.
-#[must_use]
-pub fn lines_of(freight: Freight<'_>, head: &str) -> String {
-    let carried = (!freight.chunks.is_empty()).then(|| (RESIDUE, list(freight.chunks)));
-    let counted = freight.count.map(|count| (COUNT, format!("{count}")));
-    let lines = carried.into_iter().chain(counted);
-    lines.map(|(name, list)| format!("\n{{{head},\"{name}\":[{list}]}}")).collect()
+/// Appends the lines of records that carry, their first members given.
+pub fn lines_of(freight: Freight<'_>, head: &str, out: &mut Vec<u8>) {
+    if !freight.chunks.is_empty() {
+        let begin = format!("\n{{{head},\"{RESIDUE}\":[");
+        out.reserve_exact(begin.len() + length(freight.chunks) + "]}".len());
+        out.extend_from_slice(begin.as_bytes());
+        for (place, chunk) in freight.chunks.iter().enumerate() {
+            let separator: &[u8] = if place > 0 { b",\"" } else { b"\"" };
+            [separator, chunk.as_bytes(), b"\""]
+                .iter()
+                .for_each(|part| out.extend_from_slice(part));
+        }
+        out.extend_from_slice(b"]}");
+    }
+    if let Some(count) = freight.count {
+        let count = format!("\n{{{head},\"{COUNT}\":[{count}]}}");
+        out.extend_from_slice(count.as_bytes());
+    }
 }
 
 /// Takes a member out of what a record has no fields for.
