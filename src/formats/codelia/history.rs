@@ -151,7 +151,13 @@ impl History {
 
     /// Puts a message behind the path that a line of its own holds.
     pub fn say(&mut self, record: Record, spelling: &[u8]) -> Record {
-        let record = self.push(record, spelling, digest(spelling));
+        let exact = digest(spelling);
+        self.say_known(record, spelling, exact)
+    }
+
+    /// The same of a message whose hash is known.
+    pub fn say_known(&mut self, record: Record, spelling: &[u8], exact: u128) -> Record {
+        let record = self.push(record, spelling, exact);
         self.unclaimed = self.path.len();
         record
     }
@@ -291,7 +297,7 @@ impl History {
                 self.unclaimed = place + 1;
                 continue;
             }
-            let record = self.say(spelled(message), message.as_bytes());
+            let record = self.say_known(spelled(message), message.as_bytes(), exact);
             items.add_id(self.path.last().map_or(Id::default(), |step| step.id));
             new.push(record);
         }
@@ -308,7 +314,7 @@ impl History {
         match same {
             Some(step) => Answer::Said(id_json(step.id)),
             None if run.iter().any(|step| step.gist == gist) => Answer::Otherwise,
-            None => Answer::New,
+            None => Answer::New(exact),
         }
     }
 
@@ -376,8 +382,8 @@ pub enum Answer {
     Said(Json),
     /// There is another answer to the call.
     Otherwise,
-    /// It is not.
-    New,
+    /// It is not; the hash of its spelling.
+    New(u128),
 }
 
 /// A list of references: an identifier, two for a piece of the path, or a value.

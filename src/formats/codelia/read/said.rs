@@ -92,11 +92,11 @@ impl Records<'_> {
         };
         let said = match history.answer(&record, &spelling) {
             Answer::Said(id) => (id, Vec::new()),
-            Answer::New if !self.survey.is_otherwise(at.byte) => {
-                let record = history.say(record, &spelling);
+            Answer::New(exact) if !self.survey.is_otherwise(at.byte) => {
+                let record = history.say_known(record, &spelling, exact);
                 (record.node.json(Field::Id).cloned().unwrap_or_default(), vec![record])
             }
-            Answer::New | Answer::Otherwise => return Vec::new(),
+            Answer::New(_) | Answer::Otherwise => return Vec::new(),
         };
         // The text of what was answered in parts stands here alone.
         let own = if listed { &[][..] } else { &[Field::Output, Field::Reference] };
