@@ -4,7 +4,7 @@ use super::align::{Atom, Tag, atoms, pairs};
 use super::fill::members;
 use super::outline::Outline;
 use super::pack::{Chunks, Packer};
-use super::print;
+use super::print::{self, Prints};
 use super::share::{self, Shares};
 use super::shelf::Shelf;
 use super::signed;
@@ -48,9 +48,11 @@ struct Target {
     /// What it is, by its first record.
     source: Option<String>,
     shelf: Shelf,
-    prints: Vec<(Tag, u64)>,
+    tags: Vec<Tag>,
+    /// The hashes of all records, once they are all made.
+    prints: Vec<u64>,
+    printing: Prints,
     atoms: Vec<Atom>,
-    scratch: Vec<u8>,
 }
 
 /// Reads what was written and notes of the source's records what it does not tell; `None` if the
@@ -90,8 +92,7 @@ pub fn note(
 
 fn target(to: Spec, carrier: &Carrier, stage: &mut Stage<'_>, quiet: &Cx<'_>) -> Result<Target> {
     let shelf = Shelf::new(stage.room()?);
-    let (prints, atoms, scratch) = (Vec::new(), Vec::new(), Vec::new());
-    let mut target = Target { source: None, shelf, prints, atoms, scratch };
+    let mut target = Target::on(shelf);
     let mut parts = stage.whole()?;
     let options = quiet.options.unspelled();
     for item in (to.format.read)(&mut parts, &Cx { options: &options, log: quiet.log })? {
@@ -100,6 +101,7 @@ fn target(to: Spec, carrier: &Carrier, stage: &mut Stage<'_>, quiet: &Cx<'_>) ->
         record.node.take(Field::Raw);
         target.add(&record)?;
     }
+    target.prints = std::mem::take(&mut target.printing).finish();
     Ok(target)
 }
 
@@ -110,7 +112,7 @@ fn derived(
     pairs: &[(u32, u32)],
     packer: &mut Packer,
 ) -> Result<()> {
-    let mut claimed = vec![false; target.prints.len()];
+    let mut claimed = vec![false; target.tags.len()];
     for (_, base) in pairs {
         claimed.get_mut(*base as usize).into_iter().for_each(|claimed| *claimed = true);
     }
@@ -133,20 +135,28 @@ fn derived(
 }
 
 impl Target {
+    fn on(shelf: Shelf) -> Self {
+        let (tags, atoms, prints) = (Vec::new(), Vec::new(), Vec::new());
+        Self { source: None, shelf, tags, printing: Prints::default(), prints, atoms }
+    }
+
     fn add(&mut self, record: &Record) -> Result<()> {
-        let number = self.prints.len() as u32;
+        let number = self.tags.len() as u32;
         if number == 0 {
             self.source = record.node.text(Field::Source);
         }
         atoms(record, number, &mut self.atoms);
-        let print = print::of_in(record, &mut self.scratch);
-        self.prints.push((Tag::of(record), print));
+        self.tags.push(Tag::of(record));
+        self.printing.add(record);
         self.shelf.add(record)
     }
 
     /// Writes by what a record is known again.
     fn name(&self, number: u32, out: &mut Vec<u8>) {
-        let Some((tag, print)) = self.prints.get(number as usize) else { return };
+        let place = number as usize;
+        let (Some(tag), Some(print)) = (self.tags.get(place), self.prints.get(place)) else {
+            return;
+        };
         out.extend_from_slice(format!("[{number},").as_bytes());
         text::quote(&print::spelled(*tag, *print), out);
         out.push(b']');

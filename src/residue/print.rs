@@ -2,7 +2,7 @@
 
 use super::align::Tag;
 use crate::formats::canonical;
-use crate::ids::hash;
+use crate::ids::{hash, hashes};
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value};
 
@@ -29,16 +29,56 @@ pub fn is_known_by(name: &str) -> bool {
 
 /// Half of what a record says, its spelling apart: enough to know it again among its neighbours.
 pub fn of(record: &Record) -> u64 {
-    of_in(record, &mut Vec::with_capacity(1 << 10))
+    let mut line = Vec::with_capacity(1 << 10);
+    text_of(record, &mut line);
+    hash(&line)
 }
 
-/// The same, with memory that is used again.
-pub fn of_in(record: &Record, line: &mut Vec<u8>) -> u64 {
+fn text_of(record: &Record, text: &mut Vec<u8>) {
     let own = |field| record.kind == Kind::Session && field == Field::Id;
-    line.clear();
     let counts = |field| own(field) || !APART.contains(&field);
-    canonical::normal_line_of(record, &counts, line);
-    hash(line)
+    canonical::normal_line_of(record, &counts, text);
+}
+
+/// The hashes of many records, some of which are waited for: they are made side by side.
+#[derive(Default)]
+pub struct Prints {
+    done: Vec<u64>,
+    /// The texts of those that wait, and where each ends.
+    texts: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// So much may wait, but for the last of it.
+const WAITING: usize = 64 << 10;
+
+impl Prints {
+    /// Adds that of a record.
+    pub fn add(&mut self, record: &Record) {
+        text_of(record, &mut self.texts);
+        self.ends.push(self.texts.len());
+        if self.texts.len() >= WAITING {
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        let mut start = 0;
+        let text = |end: &usize| {
+            let text = self.texts.get(start..*end).unwrap_or_default();
+            start = *end;
+            text
+        };
+        hashes(self.ends.iter().map(text), &mut self.done);
+        self.texts.clear();
+        self.ends.clear();
+    }
+
+    /// All of them.
+    pub fn finish(mut self) -> Vec<u64> {
+        self.settle();
+        self.done
+    }
 }
 
 /// A record's tag and hash as text.
