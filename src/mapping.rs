@@ -134,19 +134,21 @@ pub struct Source<'a> {
     /// Set when a member that decides how its object is read came twice. JavaScript takes the
     /// last one; whoever reads such an object keeps it whole instead of guessing.
     pub ambiguous: bool,
+    /// Whether groups and content are walked through and left out.
+    pub skims: bool,
 }
 
 impl<'a> Source<'a> {
     /// Starts at the beginning of `line`, which must be UTF-8.
     #[must_use]
     pub fn new(line: &'a Bytes) -> Self {
-        Self { line, cursor: Cursor::new(line), ambiguous: false }
+        Self::at(line, Cursor::new(line))
     }
 
     /// Goes on where `cursor` stands.
     #[must_use]
     pub fn at(line: &'a Bytes, cursor: Cursor<'a>) -> Self {
-        Self { line, cursor, ambiguous: false }
+        Self { line, cursor, ambiguous: false, skims: false }
     }
 
     /// The value that `span` covers, as a slice of the line.
@@ -167,7 +169,8 @@ impl<'a> Source<'a> {
     /// # Errors
     /// If the text up to there breaks the grammar.
     pub fn peek_text(&self, name: &str) -> Result<Option<String>, Fault> {
-        Ok(self.peek(name)?.and_then(|value| value.text()))
+        let value = self.peek_span(name)?;
+        Ok(value.and_then(|value| text::decode(self.spelling(value))))
     }
 
     /// The same for a value of any kind.
@@ -175,6 +178,10 @@ impl<'a> Source<'a> {
     /// # Errors
     /// If the text up to there breaks the grammar.
     pub fn peek(&self, name: &str) -> Result<Option<Json>, Fault> {
+        Ok(self.peek_span(name)?.map(|value| self.json(value)))
+    }
+
+    fn peek_span(&self, name: &str) -> Result<Option<Span>, Fault> {
         let mut ahead = self.cursor.clone();
         if ahead.peek() != Some(b'{') {
             return Ok(None);
@@ -183,7 +190,7 @@ impl<'a> Source<'a> {
         while let Some(key) = ahead.next_key()? {
             let value = ahead.skip_value()?;
             if text::is(self.spelling(key), name) {
-                return Ok(Some(self.json(value)));
+                return Ok(Some(value));
             }
         }
         Ok(None)
@@ -207,6 +214,10 @@ impl<'a> Source<'a> {
             return self.unknown(key, extra);
         }
         let value: Value = match (&row.how, first) {
+            (How::Object(_), b'{') | (How::Blocks(_), b'[') if self.skims => {
+                node.take(row.field);
+                return self.skim(&row.how);
+            }
             (How::Object(rows), b'{') => {
                 let mut inner = Node::with_capacity(rows.len());
                 self.object(rows, None, &mut inner)?;
@@ -219,6 +230,40 @@ impl<'a> Source<'a> {
             }
         };
         node.set(row.field, value);
+        Ok(())
+    }
+
+    /// Walks through a group or a list of blocks, only to see whether it can be read in two ways.
+    fn skim(&mut self, how: &How) -> Result<(), Fault> {
+        match (how, self.cursor.peek()) {
+            (How::Object(rows), Some(b'{')) => self.skim_members(rows, None),
+            (How::Blocks(types), Some(b'[')) => {
+                self.cursor.begin_array()?;
+                while self.cursor.next_element()? {
+                    let wire = self.peek_text("type")?;
+                    match types.iter().find(|t| Some(t.wire) == wire.as_deref()) {
+                        Some(known) => self.skim_members(known.rows, Some("type"))?,
+                        None => drop(self.cursor.skip_value()?),
+                    }
+                }
+                Ok(())
+            }
+            _ => self.cursor.skip_value().map(drop),
+        }
+    }
+
+    fn skim_members(&mut self, rows: &'static [Row], decides: Option<&str>) -> Result<(), Fault> {
+        let (mut finder, mut decided) = (Finder::new(rows), false);
+        self.cursor.begin_object()?;
+        while let Some(key) = self.cursor.next_key()? {
+            let name = self.spelling(key);
+            if decides.is_some_and(|decides| text::is(name, decides)) {
+                self.ambiguous |= std::mem::replace(&mut decided, true);
+                self.cursor.skip_value()?;
+            } else {
+                self.skim(finder.find(name).map_or(&How::Json, |row| &row.how))?;
+            }
+        }
         Ok(())
     }
 

@@ -7,7 +7,7 @@
 
 mod words;
 
-pub use words::message;
+pub use words::{is_sent, message};
 
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
@@ -73,6 +73,15 @@ impl Chosen {
             _ => return None,
         };
         Some(Record { kind: record.kind, node })
+    }
+
+    /// The same of a record that nobody needs any more.
+    #[must_use]
+    pub fn taken(&self, position: u32, record: Record) -> Option<Record> {
+        if record.kind != Kind::Message || !self.edits.is_empty() {
+            return self.message(position, &record);
+        }
+        (!record.is_aside() && self.counts(position, &record.node)).then_some(record)
     }
 
     /// The record as edits left it, whether it counts or not; `None` if one leaves it out.
