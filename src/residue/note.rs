@@ -123,7 +123,7 @@ fn derived(
         let mut object = Object::open(&mut item);
         target.name(number, object.key("derived"));
         // An entry with another one is another entry.
-        let id = line.inside(0).find(|member| line.name(*member) == Field::Id.name());
+        let id = line.inside(0).find(|member| *line.name(*member) == *Field::Id.name().as_bytes());
         if let Some(id) = id.filter(|_| links) {
             object.key("id").extend_from_slice(line.bytes(id));
         }
@@ -233,7 +233,7 @@ fn was(line: &Outline, counts: &dyn Fn(Field, &[u8]) -> bool, object: &mut Objec
     let Some(kind) = kind else { return };
     let fields = members.filter_map(|member| {
         let name = line.name(member);
-        let field = Field::named(name.as_bytes()).find(|field| kind.admits(*field))?;
+        let field = Field::named(&name).find(|field| kind.admits(*field))?;
         Some((field, member))
     });
     let mut fields = fields
@@ -252,7 +252,8 @@ fn was(line: &Outline, counts: &dyn Fn(Field, &[u8]) -> bool, object: &mut Objec
 
 /// Notes members of the target's record that no field is for, so that new ones are missed at home.
 fn strangers(line: &Outline, object: &mut Object<'_>) {
-    let extra = line.inside(0).find(|member| line.name(*member) == Field::Extra.name());
+    let extra =
+        line.inside(0).find(|member| *line.name(*member) == *Field::Extra.name().as_bytes());
     let Some(extra) = extra.map(|at| line.json(at)) else { return };
     let mut noted = Object::open(object.key(Field::Extra.name()));
     for (name, value) in members(&extra) {

@@ -17,8 +17,17 @@ const SHORT: usize = 4;
 /// So many places are looked through as fast as they are sorted.
 const FEW: usize = 48;
 /// The members that hold what is said. Others of the same value may mean something else.
-const SAID: &[&str] =
-    &["text", "thinking", "content", "output", "input", "result", "summary", "command", "final"];
+const SAID: &[&[u8]] = &[
+    b"text",
+    b"thinking",
+    b"content",
+    b"output",
+    b"input",
+    b"result",
+    b"summary",
+    b"command",
+    b"final",
+];
 
 /// Where a value stands.
 pub struct Place {
@@ -61,7 +70,7 @@ pub struct Sought<'a> {
     /// Its number there.
     pub at: usize,
     /// The member that it is in.
-    pub key: &'a str,
+    pub key: &'a [u8],
 }
 
 impl Sought<'_> {
@@ -83,7 +92,7 @@ impl Places {
             let mut add = |at, said| {
                 list.push(Place { record, at, said, normal: OnceCell::new() });
             };
-            step(line, 0, "", 0, &mut add);
+            step(line, 0, b"", 0, &mut add);
         }
         Self { list, found: Default::default() }
     }
@@ -235,13 +244,14 @@ fn simple<'a>(line: &'a Outline, place: &'a Place) -> &'a [u8] {
 
 /// Shows every value below this one that has a place of its own and is long enough to be referred
 /// to, and whether it is what is said.
-fn step(line: &Outline, at: usize, key: &str, depth: usize, show: &mut dyn FnMut(usize, bool)) {
+fn step(line: &Outline, at: usize, key: &[u8], depth: usize, show: &mut dyn FnMut(usize, bool)) {
     if depth >= DEEPEST {
         return;
     }
-    let mut add = |inside: usize, key: &str| {
-        let said = SAID.contains(&key);
-        if line.bytes(inside).len() >= if said { SHORT } else { LONG } {
+    let mut add = |inside: usize, key: &[u8]| {
+        let length = line.bytes(inside).len();
+        let said = length >= SHORT && SAID.contains(&key);
+        if said || length >= LONG {
             show(inside, said);
         }
         step(line, inside, key, depth + 1, show);
@@ -252,7 +262,7 @@ fn step(line: &Outline, at: usize, key: &str, depth: usize, show: &mut dyn FnMut
     for inside in line.inside(at) {
         let name = line.name(inside);
         // A way cannot say such a name, and it leads to the first of those that are equal.
-        let hidden = name.contains('/') || line.is_again(at, inside);
+        let hidden = name.contains(&b'/') || line.is_again(at, inside);
         if !hidden && (depth > 0 || is_known_by(&name)) {
             add(inside, &name);
         }

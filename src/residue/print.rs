@@ -23,8 +23,8 @@ const APART: &[Field] = &[
 
 /// Whether a member of a record is part of what it is known again by. Only to such may be referred:
 /// of others nobody would notice that they are not what they were.
-pub fn is_known_by(name: &str) -> bool {
-    !APART.iter().any(|field| field.name() == name)
+pub fn is_known_by(name: &[u8]) -> bool {
+    !APART.iter().any(|field| field.name().as_bytes() == name)
 }
 
 /// Half of what a record says, its spelling apart: enough to know it again among its neighbours.

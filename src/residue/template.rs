@@ -20,7 +20,7 @@ use std::io::Write;
 /// Strings of this length are looked for in longer ones.
 const PART: usize = 48;
 /// The members that say what an object is.
-const NAMES: &[&str] = &["kind", "type"];
+const NAMES: &[&[u8]] = &[b"kind", b"type"];
 /// What a reference is called.
 pub const REFERENCE: &str = "^";
 /// The same as a member's name is spelled.
@@ -52,7 +52,7 @@ impl Base {
         let start = out.len();
         let mut writing =
             Writing { base: self, record, beside: vec![Some(0); self.lines.len()], out };
-        writing.inner(0, 0, "", 0);
+        writing.inner(0, 0, b"", 0);
         let given = |template: &[u8]| {
             let template = Json::checked(Bytes::copy_from_slice(template));
             let lines: Vec<_> = self.lines.iter().map(|line| line.json(0)).collect();
@@ -91,7 +91,7 @@ struct Writing<'a> {
 
 impl Writing<'_> {
     /// A value, and where it is noted what stands beside it.
-    fn value(&mut self, at: usize, beside: usize, key: &str, depth: usize) {
+    fn value(&mut self, at: usize, beside: usize, key: &[u8], depth: usize) {
         let bytes = self.record.bytes(at);
         if NAMES.contains(&key) || depth >= DEEPEST || (depth == 1 && !is_known_by(key)) {
             return self.out.extend_from_slice(bytes);
@@ -136,7 +136,7 @@ impl Writing<'_> {
         })
     }
 
-    fn inner(&mut self, at: usize, beside: usize, key: &str, depth: usize) {
+    fn inner(&mut self, at: usize, beside: usize, key: &[u8], depth: usize) {
         let bytes = self.record.bytes(at);
         match bytes.first() {
             Some(b'{') if self.first_key(at) == Some(SPELLED) => {
@@ -167,7 +167,7 @@ impl Writing<'_> {
             for (i, line) in self.base.lines.iter().enumerate() {
                 let object = self.beside.get(beside + i).copied().flatten();
                 // A way cannot say such a name.
-                let object = object.filter(|_| !name.contains('/'));
+                let object = object.filter(|_| !name.contains(&b'/'));
                 self.beside.push(object.and_then(|object| line.member(object, key)));
             }
             self.value(member, open, &name, depth + 1);
@@ -176,7 +176,7 @@ impl Writing<'_> {
         self.out.push(b'}');
     }
 
-    fn items(&mut self, at: usize, beside: usize, key: &str, depth: usize) {
+    fn items(&mut self, at: usize, beside: usize, key: &[u8], depth: usize) {
         let open = self.beside.len();
         let lists = beside..beside + self.base.lines.len();
         for (list, line) in lists.clone().zip(&self.base.lines) {
