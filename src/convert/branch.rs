@@ -52,7 +52,7 @@ impl Branch {
         parts.keep()?;
         // The last reading says what there is to say.
         let log = Log::default();
-        // The rules of a tree look at who speaks, and those of lists at nothing more.
+        // Who speaks decides which messages count, not what is said.
         let options = Options { contents: false, ..cx.options.unspelled() };
         let quiet = Cx { options: &options, log: &log };
         let mut survey = Survey::default();

@@ -416,3 +416,39 @@ fn parent_session(key: Json, value: Json, usual: Option<&str>, node: &mut Node) 
     }
     node.set(Field::ParentSession, parent);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Log;
+    use crate::format::{Cx, Options};
+
+    #[test]
+    fn without_contents_a_line_is_the_same_entry() {
+        let said = r#"{"type":"text","text":"a\u00e9"},{"type":"toolCall","id":"c","name":"ls"}"#;
+        let odd = r#"{"type":"text","text":"a","type":"thinking"}"#;
+        let usage = r#""usage":{"input":1,"cost":{"total":2}},"provider":"p""#;
+        let lines = [
+            format!(r#"{{"role":"assistant","content":[{said}],{usage}}}"#),
+            format!(r#"{{"role":"assistant","content":[{said},{odd}],{usage}}}"#),
+            format!(r#"{{"role":"toolResult","toolCallId":"c","content":[{said}]}}"#),
+            format!(r#"{{"role":"user","content":[{said},{{"type":"x","a":[}}]}}"#),
+            r#"{"role":"user","content":"a"}"#.to_owned(),
+        ];
+        let (options, log) = (Options::default(), Log::default());
+        let cx = Cx { options: &options, log: &log };
+        for message in lines {
+            let line =
+                format!(r#"{{"type":"message","id":"a1","parentId":null,"message":{message}}}"#);
+            let read = |contents| {
+                let mut lineage = Lineage::new(b"\"s\"", &cx);
+                entry(&line.clone().into(), TREE, contents, &mut lineage).map(|read| {
+                    let Record { kind, mut node } = read.record;
+                    [Field::Content, Field::Usage].map(|field| node.take(field));
+                    (kind, node)
+                })
+            };
+            assert_eq!(read(true), read(false), "{line}");
+        }
+    }
+}
