@@ -218,7 +218,7 @@ impl Tree {
     /// for about where it would stand if they were spread exactly.
     fn after(&self, id: u64) -> usize {
         let entries = self.entries.as_slice();
-        let guess = (u128::from(id) * entries.len() as u128 >> u64::BITS) as usize;
+        let guess = ((u128::from(id) * entries.len() as u128) >> u64::BITS) as usize;
         let (mut low, mut high) = (guess, guess);
         let is_behind = |place: usize| entries.get(place).is_some_and(|entry| entry.id > id);
         for step in (0..usize::BITS).map(|power| NEAR << power) {

@@ -444,7 +444,8 @@ mod tests {
                 let mut lineage = Lineage::new(b"\"s\"", &cx);
                 entry(&line.clone().into(), TREE, contents, &mut lineage).map(|read| {
                     let Record { kind, mut node } = read.record;
-                    [Field::Content, Field::Usage].map(|field| node.take(field));
+                    node.take(Field::Content);
+                    node.take(Field::Usage);
                     (kind, node)
                 })
             };
