@@ -323,6 +323,8 @@ pub struct Options {
     /// Whether records keep how their source spells them, where their format's own writer would
     /// spell them otherwise. In another format it means nothing.
     pub spelling: bool,
+    /// Whether anybody asks for what messages say; a reader may leave it out else.
+    pub contents: bool,
     /// Paths that sessions are found by, old and new: what stands below the old one moves.
     pub map_paths: Vec<Map>,
     /// What a person asked first, of a session without an identifier: where the target makes one,
@@ -345,6 +347,7 @@ impl Default for Options {
             compare: false,
             ignore_residue: false,
             spelling: true,
+            contents: true,
             map_paths: Vec::new(),
             asked: None,
             hands: Hands::default(),

@@ -4,6 +4,8 @@
 //! read and write. What no row names, or what has another shape than its field, is kept in
 //! [`Field::Extra`], in order and in its own spelling, and written behind the named members.
 
+mod look;
+
 use crate::json::{Cursor, Fault, Json, Span, text};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
@@ -134,19 +136,21 @@ pub struct Source<'a> {
     /// Set when a member that decides how its object is read came twice. JavaScript takes the
     /// last one; whoever reads such an object keeps it whole instead of guessing.
     pub ambiguous: bool,
+    /// Whether groups and content are walked through and left out.
+    pub skims: bool,
 }
 
 impl<'a> Source<'a> {
     /// Starts at the beginning of `line`, which must be UTF-8.
     #[must_use]
     pub fn new(line: &'a Bytes) -> Self {
-        Self { line, cursor: Cursor::new(line), ambiguous: false }
+        Self::at(line, Cursor::new(line))
     }
 
     /// Goes on where `cursor` stands.
     #[must_use]
     pub fn at(line: &'a Bytes, cursor: Cursor<'a>) -> Self {
-        Self { line, cursor, ambiguous: false }
+        Self { line, cursor, ambiguous: false, skims: false }
     }
 
     /// The value that `span` covers, as a slice of the line.
@@ -159,34 +163,6 @@ impl<'a> Source<'a> {
     #[must_use]
     pub fn spelling(&self, span: Span) -> &'a [u8] {
         span.of(self.line)
-    }
-
-    /// Looks ahead, in the object that begins here, for the string value of the member `name`.
-    /// It costs nothing where the member comes first, as producers write it.
-    ///
-    /// # Errors
-    /// If the text up to there breaks the grammar.
-    pub fn peek_text(&self, name: &str) -> Result<Option<String>, Fault> {
-        Ok(self.peek(name)?.and_then(|value| value.text()))
-    }
-
-    /// The same for a value of any kind.
-    ///
-    /// # Errors
-    /// If the text up to there breaks the grammar.
-    pub fn peek(&self, name: &str) -> Result<Option<Json>, Fault> {
-        let mut ahead = self.cursor.clone();
-        if ahead.peek() != Some(b'{') {
-            return Ok(None);
-        }
-        ahead.begin_object()?;
-        while let Some(key) = ahead.next_key()? {
-            let value = ahead.skip_value()?;
-            if text::is(self.spelling(key), name) {
-                return Ok(Some(self.json(value)));
-            }
-        }
-        Ok(None)
     }
 
     /// Reads one value by its row; a value of another shape goes to `extra`.
@@ -207,6 +183,10 @@ impl<'a> Source<'a> {
             return self.unknown(key, extra);
         }
         let value: Value = match (&row.how, first) {
+            (How::Object(_), b'{') | (How::Blocks(_), b'[') if self.skims => {
+                node.take(row.field);
+                return self.skim(&row.how);
+            }
             (How::Object(rows), b'{') => {
                 let mut inner = Node::with_capacity(rows.len());
                 self.object(rows, None, &mut inner)?;

@@ -4,7 +4,7 @@
 use crate::context::{as_message, is_plain};
 use crate::diagnostic::{Code, Diagnostic, Fate, Log};
 use crate::error::Result;
-use crate::format::{Context, ContextFn, Cx, Format, Parts};
+use crate::format::{Context, ContextFn, Cx, Format, Options, Parts};
 use crate::formats::{Spec, canonical, records};
 use crate::json::Json;
 use crate::position::{Located, Position};
@@ -52,7 +52,8 @@ impl Branch {
         parts.keep()?;
         // The last reading says what there is to say.
         let log = Log::default();
-        let options = cx.options.unspelled();
+        // Who speaks decides which messages count, not what is said.
+        let options = Options { contents: false, ..cx.options.unspelled() };
         let quiet = Cx { options: &options, log: &log };
         let mut survey = Survey::default();
         for (number, item) in (0..).zip(records(from, parts, &quiet)?) {
@@ -270,13 +271,21 @@ impl Branch {
         let Some(context) = self.context.as_mut().filter(|_| spoken) else {
             return Some(located);
         };
-        let message = context.message(position, &located.value);
-        let sent = message.and_then(|message| {
-            let sent = context.sent(&message)?;
-            Some(if is_plain(&message) { message } else { as_message(sent, &located.value.node) })
-        });
+        let at = located.at;
+        let sent = if is_plain(&located.value) {
+            // Edits leave it what it is.
+            let message = context.taken(position, located.value);
+            message.filter(|message| context.is_sent(message))
+        } else {
+            let message = context.message(position, &located.value);
+            message.and_then(|message| {
+                let sent = context.sent(&message)?;
+                let plain = is_plain(&message);
+                Some(if plain { message } else { as_message(sent, &located.value.node) })
+            })
+        };
         match sent {
-            Some(value) => Some(Located { value, at: located.at }),
+            Some(value) => Some(Located { value, at }),
             // A summary was said before.
             None if kind == Kind::Compaction => None,
             None => {

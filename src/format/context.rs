@@ -27,6 +27,11 @@ pub trait Context {
     /// Second showing: the record with all edits, if it counts.
     fn message(&mut self, position: u32, record: &Record) -> Option<Record>;
 
+    /// The same of a record that nobody needs any more.
+    fn taken(&mut self, position: u32, record: Record) -> Option<Record> {
+        self.message(position, &record)
+    }
+
     /// The record with all edits, whether it counts or not; `None` if an edit leaves it out.
     fn edited(&self, record: &Record) -> Option<Record> {
         Some(record.clone())
@@ -40,6 +45,11 @@ pub trait Context {
     /// from it.
     fn sent(&mut self, message: &Record) -> Option<Node> {
         Some(message.node.clone())
+    }
+
+    /// Whether there is such a message.
+    fn is_sent(&mut self, message: &Record) -> bool {
+        self.sent(message).is_some()
     }
 
     /// What a message sums up of those before it, where the software writes that as a message: its

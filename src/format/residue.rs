@@ -90,6 +90,9 @@ pub struct Load<'l> {
     pub next: &'l mut dyn FnMut() -> Result<Option<String>>,
 }
 
+/// Lines are handed on in pieces of this size: each is a request to the system.
+const PIECE: usize = 64 << 10;
+
 /// Copies lines, and gives chunks to `put` with the line that is to carry them: as evenly spread
 /// as can be, none before line `first`, counted from 1, and at line `last` all that are left. They
 /// come early, for people delete what stands at the end. Line `mark`, if there is one, says how many
@@ -105,6 +108,7 @@ pub fn spread(
     to: &mut dyn Write,
     put: PutFn<'_>,
 ) -> Result<()> {
+    let failed = |error| Error::io("cannot write", error);
     let room = (last + 1).saturating_sub(first).max(1);
     let mut lines = Lines::new(from, usize::MAX);
     let (mut number, mut taken) = (0u64, 0);
@@ -127,9 +131,12 @@ pub fn spread(
         if line.terminated {
             out.push(b'\n');
         }
-        to.write_all(&out).map_err(|error| Error::io("cannot write", error))?;
-        out.clear();
+        if out.len() >= PIECE {
+            to.write_all(&out).map_err(failed)?;
+            out.clear();
+        }
     }
+    to.write_all(&out).map_err(failed)?;
     if taken < load.count || !chunks.is_empty() {
         let message =
             "the output has no line that could carry residue; `--no-residue` leaves it out";
@@ -138,10 +145,23 @@ pub fn spread(
     Ok(())
 }
 
-/// Chunks as the items of a JSON list.
+/// Chunks as the items of a JSON list. A part with few lines carries all chunks in one, so they are
+/// copied once.
 #[must_use]
 pub fn list(chunks: &[String]) -> String {
-    chunks.iter().map(|chunk| format!("\"{chunk}\"")).collect::<Vec<_>>().join(",")
+    let mut list = String::with_capacity(length(chunks));
+    for (place, chunk) in chunks.iter().enumerate() {
+        if place > 0 {
+            list.push(',');
+        }
+        list.extend(["\"", chunk, "\""]);
+    }
+    list
+}
+
+/// How long such a list is, at most.
+fn length(chunks: &[String]) -> usize {
+    chunks.iter().map(|chunk| chunk.len() + "\"\",".len()).sum()
 }
 
 /// The strings of a list of chunks.
@@ -185,13 +205,24 @@ pub fn take_whole(record: &Record, kind: &str) -> Took {
     Took { whole: took.marked || !took.chunks.is_empty(), ..took }
 }
 
-/// The line of a record that carries, its first members given.
-#[must_use]
-pub fn lines_of(freight: Freight<'_>, head: &str) -> String {
-    let carried = (!freight.chunks.is_empty()).then(|| (RESIDUE, list(freight.chunks)));
-    let counted = freight.count.map(|count| (COUNT, format!("{count}")));
-    let lines = carried.into_iter().chain(counted);
-    lines.map(|(name, list)| format!("\n{{{head},\"{name}\":[{list}]}}")).collect()
+/// Appends the lines of records that carry, their first members given.
+pub fn lines_of(freight: Freight<'_>, head: &str, out: &mut Vec<u8>) {
+    if !freight.chunks.is_empty() {
+        let begin = format!("\n{{{head},\"{RESIDUE}\":[");
+        out.reserve_exact(begin.len() + length(freight.chunks) + "]}".len());
+        out.extend_from_slice(begin.as_bytes());
+        for (place, chunk) in freight.chunks.iter().enumerate() {
+            let separator: &[u8] = if place > 0 { b",\"" } else { b"\"" };
+            [separator, chunk.as_bytes(), b"\""]
+                .iter()
+                .for_each(|part| out.extend_from_slice(part));
+        }
+        out.extend_from_slice(b"]}");
+    }
+    if let Some(count) = freight.count {
+        let count = format!("\n{{{head},\"{COUNT}\":[{count}]}}");
+        out.extend_from_slice(count.as_bytes());
+    }
 }
 
 /// Takes a member out of what a record has no fields for.

@@ -28,9 +28,18 @@ impl Json {
     /// ```
     #[must_use]
     pub fn normal(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.as_bytes().len());
+        self.normal_into(&mut out);
+        out
+    }
+
+    /// Appends the same.
+    pub fn normal_into(&self, out: &mut Vec<u8>) {
         let bytes = self.as_bytes();
         let odd = !text::is_simple(bytes);
-        let mut out = Vec::with_capacity(bytes.len());
+        if !odd && !matches!(bytes.first(), Some(b'{' | b'[')) && is_closed(bytes) {
+            return out.extend_from_slice(bytes);
+        }
         let (mut at, mut copied) = (0, 0);
         let copy = |from: usize, to: usize, out: &mut Vec<u8>| {
             out.extend_from_slice(bytes.get(from..to).unwrap_or_default());
@@ -40,20 +49,19 @@ impl Json {
             if first == b'"' {
                 at = string_end(bytes, at);
                 if odd {
-                    copy(copied, start, &mut out);
-                    string_normal(bytes.get(start..at).unwrap_or_default(), &mut out);
+                    copy(copied, start, out);
+                    string_normal(bytes.get(start..at).unwrap_or_default(), out);
                     copied = at;
                 }
                 continue;
             }
             at += 1;
             if first.is_ascii_whitespace() {
-                copy(copied, start, &mut out);
+                copy(copied, start, out);
                 copied = at;
             }
         }
-        copy(copied, at, &mut out);
-        out
+        copy(copied, at, out);
     }
 
     /// The value as `json.dumps` of Python spells it: a space behind each comma and colon, and
@@ -71,6 +79,12 @@ impl Json {
         Spelling::PYTHON.spell(self.as_bytes(), &mut out);
         out
     }
+}
+
+/// Whether a scalar has no white space around it.
+fn is_closed(scalar: &[u8]) -> bool {
+    let [Some(first), Some(last)] = [scalar.first(), scalar.last()] else { return false };
+    !first.is_ascii_whitespace() && !last.is_ascii_whitespace()
 }
 
 /// The place behind the string that begins at `at`.

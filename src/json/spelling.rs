@@ -1,5 +1,6 @@
 //! The spellings that producers give to JSON, and the words that Python adds to it.
 
+use super::strings;
 use super::text::{decode_wtf8, is_simple, quote_wtf8};
 
 /// How a producer spells JSON. Numbers and the order of members are the value's own.
@@ -41,9 +42,9 @@ impl Spelling {
             rest = after;
             match first {
                 b'"' => {
-                    let end = string_end(after);
+                    let (end, odd) = string_end(after);
                     let (inner, behind) = after.split_at_checked(end).unwrap_or((after, b""));
-                    self.string(inner, out);
+                    self.string(inner, odd, out);
                     rest = behind.get(1..).unwrap_or_default();
                 }
                 b'{' | b'[' => {
@@ -82,13 +83,14 @@ impl Spelling {
         }
     }
 
-    /// Appends a string, given without its quotes.
-    fn string(self, inner: &[u8], out: &mut Vec<u8>) {
+    /// Appends a string, given without its quotes; `odd` if it holds anything but plain bytes and
+    /// escapes of two characters.
+    fn string(self, inner: &[u8], odd: bool, out: &mut Vec<u8>) {
         let start = out.len();
-        // Mostly there is nothing to be spelled otherwise but what is not ASCII.
-        if let Ok(text) = std::str::from_utf8(inner)
-            && inner.iter().all(|b| *b >= b' ')
+        // Mostly there is nothing to be spelled otherwise but what is not ASCII, if that.
+        if (!odd || inner.iter().all(|b| *b >= b' '))
             && is_simple(inner)
+            && let Ok(text) = simdutf8::basic::from_utf8(inner)
         {
             out.push(b'"');
             if self.ascii {
@@ -114,8 +116,7 @@ impl Spelling {
 fn escape(text: &str, out: &mut Vec<u8>) {
     let mut rest = text;
     loop {
-        let odd = rest.bytes().position(|b| !matches!(b, b' '..=b'~'));
-        let (plain, behind) = rest.split_at(odd.unwrap_or(rest.len()));
+        let (plain, behind) = rest.split_at(plain(rest.as_bytes()));
         out.extend_from_slice(plain.as_bytes());
         let mut chars = behind.chars();
         let Some(c) = chars.next() else { return };
@@ -127,17 +128,32 @@ fn escape(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Where the string that begins here ends: the place of its closing quote.
-fn string_end(text: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(found) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {
-        at += found;
-        if text.get(at) == Some(&b'"') {
-            return at;
+/// How many bytes at the beginning of a text are printable ASCII.
+fn plain(text: &[u8]) -> usize {
+    const BLOCK: usize = 32;
+    let is_plain = |byte: &u8| (b' '..=b'~').contains(byte);
+    // All bytes of a block are looked at, for so the compiler looks at many at once.
+    let all = |block: &[u8; BLOCK]| block.iter().fold(true, |all, byte| all & is_plain(byte));
+    let (blocks, _) = text.as_chunks::<BLOCK>();
+    let start = blocks.iter().take_while(|block| all(block)).count() * BLOCK;
+    let rest = text.get(start..).unwrap_or_default();
+    start + rest.iter().position(|byte| !is_plain(byte)).unwrap_or(rest.len())
+}
+
+/// Where the string that begins here ends: the place of its closing quote; and whether there is
+/// anything but plain bytes and escapes of two characters before it.
+fn string_end(text: &[u8]) -> (usize, bool) {
+    let (mut at, mut odd) = (0, false);
+    loop {
+        at = strings::stop(text, at);
+        match text.get(at) {
+            Some(b'"') => return (at, odd),
+            Some(b'\\') => at = (at + 2).min(text.len()),
+            Some(_) => at += 1,
+            None => return (text.len(), odd),
         }
-        at += 2;
+        odd = true;
     }
-    text.len()
 }
 
 /// The text with `null` for `NaN`, `Infinity` and `-Infinity`, which Python writes and reads and
@@ -156,7 +172,7 @@ pub fn without_nan(text: &[u8]) -> Option<Vec<u8>> {
     while let Some(found) = memchr::memchr3(b'"', b'N', b'I', text.get(at..).unwrap_or_default()) {
         at += found;
         if text.get(at) == Some(&b'"') {
-            at += 2 + string_end(text.get(at + 1..).unwrap_or_default());
+            at += 2 + string_end(text.get(at + 1..).unwrap_or_default()).0;
             continue;
         }
         let signed = at > done && text.get(at - 1) == Some(&b'-');

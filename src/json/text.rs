@@ -18,6 +18,10 @@ use std::sync::LazyLock;
 /// ```
 #[must_use]
 pub fn decode(spelling: &[u8]) -> Option<String> {
+    let inner = spelling.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if memchr::memchr(b'\\', inner).is_none() {
+        return simdutf8::basic::from_utf8(inner).ok().map(str::to_owned);
+    }
     String::from_utf8(unescape(spelling, |_| 0xfffd)?).ok()
 }
 

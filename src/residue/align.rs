@@ -132,7 +132,7 @@ fn spell(node: &Node, out: &mut Vec<u8>) {
     for (field, value) in node.iter().filter(|(field, _)| *field != Field::IsError) {
         out.extend_from_slice(field.name().as_bytes());
         match value {
-            Value::Json(json) => out.extend_from_slice(&json.normal()),
+            Value::Json(json) => json.normal_into(out),
             Value::Node(node) => spell(node, out),
             Value::Nodes(nodes) => nodes.iter().for_each(|node| spell(node, out)),
         }
@@ -242,9 +242,16 @@ pub fn pairs(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {
 
 /// Pairs what stands between equal records, in its order.
 fn rest<'a>(source: &'a [Atom], target: &'a [Atom]) -> impl Iterator<Item = (u32, u32)> + 'a {
-    let mut left = target;
+    // What is not left is looked for once: there may be as many of one kind here as of another there.
+    let (mut left, mut gone) = (target, Vec::new());
     source.iter().filter_map(move |atom| {
-        let place = left.iter().position(|other| other.tag == atom.tag)?;
+        if gone.contains(&atom.tag) {
+            return None;
+        }
+        let Some(place) = left.iter().position(|other| other.tag == atom.tag) else {
+            gone.push(atom.tag);
+            return None;
+        };
         let found = left.get(place)?;
         left = left.get(place + 1..).unwrap_or_default();
         Some((atom.record, found.record))

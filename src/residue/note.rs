@@ -4,7 +4,7 @@ use super::align::{Atom, Tag, atoms, pairs};
 use super::fill::members;
 use super::outline::Outline;
 use super::pack::{Chunks, Packer};
-use super::print;
+use super::print::{self, Prints};
 use super::share::{self, Shares};
 use super::shelf::Shelf;
 use super::signed;
@@ -49,7 +49,10 @@ struct Target {
     /// What it is, by its first record.
     source: Option<String>,
     shelf: Shelf,
-    prints: Vec<(Tag, u64)>,
+    tags: Vec<Tag>,
+    /// The hashes of all records, once they are all made.
+    prints: Vec<u64>,
+    printing: Prints,
     atoms: Vec<Atom>,
 }
 
@@ -90,7 +93,7 @@ pub fn note(
 
 fn target(to: Spec, carrier: &Carrier, stage: &mut Stage<'_>, quiet: &Cx<'_>) -> Result<Target> {
     let shelf = Shelf::new(stage.room()?);
-    let mut target = Target { source: None, shelf, prints: Vec::new(), atoms: Vec::new() };
+    let mut target = Target::on(shelf);
     let mut parts = stage.whole()?;
     let options = quiet.options.unspelled();
     for item in (to.format.read)(&mut parts, &Cx { options: &options, log: quiet.log })? {
@@ -99,6 +102,7 @@ fn target(to: Spec, carrier: &Carrier, stage: &mut Stage<'_>, quiet: &Cx<'_>) ->
         record.node.take(Field::Raw);
         target.add(&record)?;
     }
+    target.prints = std::mem::take(&mut target.printing).finish();
     Ok(target)
 }
 
@@ -109,7 +113,7 @@ fn derived(
     pairs: &[(u32, u32)],
     packer: &mut Packer,
 ) -> Result<()> {
-    let mut claimed = vec![false; target.prints.len()];
+    let mut claimed = vec![false; target.tags.len()];
     for (_, base) in pairs {
         claimed.get_mut(*base as usize).into_iter().for_each(|claimed| *claimed = true);
     }
@@ -120,7 +124,7 @@ fn derived(
         let mut object = Object::open(&mut item);
         target.name(number, object.key("derived"));
         // An entry with another one is another entry.
-        let id = line.inside(0).find(|member| line.name(*member) == Field::Id.name());
+        let id = line.inside(0).find(|member| *line.name(*member) == *Field::Id.name().as_bytes());
         if let Some(id) = id.filter(|_| links) {
             object.key("id").extend_from_slice(line.bytes(id));
         }
@@ -132,19 +136,28 @@ fn derived(
 }
 
 impl Target {
+    fn on(shelf: Shelf) -> Self {
+        let (tags, atoms, prints) = (Vec::new(), Vec::new(), Vec::new());
+        Self { source: None, shelf, tags, printing: Prints::default(), prints, atoms }
+    }
+
     fn add(&mut self, record: &Record) -> Result<()> {
-        let number = self.prints.len() as u32;
+        let number = self.tags.len() as u32;
         if number == 0 {
             self.source = record.node.text(Field::Source);
         }
         atoms(record, number, &mut self.atoms);
-        self.prints.push((Tag::of(record), print::of(record)));
+        self.tags.push(Tag::of(record));
+        self.printing.add(record);
         self.shelf.add(record)
     }
 
     /// Writes by what a record is known again.
     fn name(&self, number: u32, out: &mut Vec<u8>) {
-        let Some((tag, print)) = self.prints.get(number as usize) else { return };
+        let place = number as usize;
+        let (Some(tag), Some(print)) = (self.tags.get(place), self.prints.get(place)) else {
+            return;
+        };
         out.extend_from_slice(format!("[{number},").as_bytes());
         text::quote(&print::spelled(*tag, *print), out);
         out.push(b']');
@@ -221,7 +234,7 @@ fn was(line: &Outline, counts: &dyn Fn(Field, &[u8]) -> bool, object: &mut Objec
     let Some(kind) = kind else { return };
     let fields = members.filter_map(|member| {
         let name = line.name(member);
-        let field = Field::named(name.as_bytes()).find(|field| kind.admits(*field))?;
+        let field = Field::named(&name).find(|field| kind.admits(*field))?;
         Some((field, member))
     });
     let mut fields = fields
@@ -240,7 +253,8 @@ fn was(line: &Outline, counts: &dyn Fn(Field, &[u8]) -> bool, object: &mut Objec
 
 /// Notes members of the target's record that no field is for, so that new ones are missed at home.
 fn strangers(line: &Outline, object: &mut Object<'_>) {
-    let extra = line.inside(0).find(|member| line.name(*member) == Field::Extra.name());
+    let extra =
+        line.inside(0).find(|member| *line.name(*member) == *Field::Extra.name().as_bytes());
     let Some(extra) = extra.map(|at| line.json(at)) else { return };
     let mut noted = Object::open(object.key(Field::Extra.name()));
     for (name, value) in members(&extra) {

@@ -7,9 +7,13 @@
 use crate::json::{Cursor, Fault, Json, Span, text};
 use bytes::Bytes;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 /// How deep values are looked into.
 pub const DEEPEST: usize = 24;
+
+/// Most lines have no more values.
+const USUAL: usize = 48;
 
 /// A text and where its values stand.
 pub struct Outline {
@@ -17,7 +21,8 @@ pub struct Outline {
     list: Vec<Entry>,
     /// Whether there is no white space anywhere between values.
     tight: bool,
-    plain: bool,
+    /// Whether no string has another spelling with fewer escapes, once that is asked for.
+    simple: OnceCell<bool>,
     names_plain: bool,
 }
 
@@ -36,26 +41,26 @@ struct Entry {
 impl Outline {
     /// That of a text which was checked.
     pub fn of(text: Bytes) -> Self {
-        let mut walk = Walk { cursor: Cursor::new(&text), list: Vec::new(), tight: true };
+        let list = Vec::with_capacity(USUAL);
+        let mut walk = Walk { cursor: Cursor::new(&text), list, tight: true };
         // The bytes are known to be JSON, so the walk ends where the value does.
         walk.value(Span { start: 0, end: 0 }, 0).unwrap_or_default();
         let Walk { list, tight, .. } = walk;
-        let plain = tight && text::is_simple(&text);
         let odd = |entry: &Entry| match entry.key.of(&text) {
             b"\"\"" => true,
             key => key.contains(&b'\\'),
         };
-        Self { names_plain: !list.iter().any(odd), list, tight, plain, text }
+        Self { names_plain: !list.iter().any(odd), list, tight, simple: OnceCell::new(), text }
     }
 
     /// Whether every value that is looked into has its simplest spelling.
     pub fn is_plain(&self) -> bool {
-        self.plain
+        self.tight && *self.simple.get_or_init(|| text::is_simple(&self.text))
     }
 
     /// Whether this one has.
     pub fn is_simple(&self, at: usize) -> bool {
-        self.plain || self.tight && text::is_simple(self.bytes(at))
+        self.is_plain() || self.tight && text::is_simple(self.bytes(at))
     }
 
     /// Whether a value may be this simplest spelling of it in another one, at a glance.
@@ -91,14 +96,13 @@ impl Outline {
         self.list.get(at).map(|entry| entry.key.of(&self.text)).unwrap_or_default()
     }
 
-    /// A member's name.
-    pub fn name(&self, at: usize) -> Cow<'_, str> {
+    /// A member's name, in UTF-8.
+    pub fn name(&self, at: usize) -> Cow<'_, [u8]> {
         let key = self.key(at);
-        let inner = key.get(1..key.len().saturating_sub(1)).unwrap_or_default();
-        match std::str::from_utf8(inner) {
-            Ok(name) if !inner.contains(&b'\\') => Cow::Borrowed(name),
-            _ => Cow::Owned(text::decode(key).unwrap_or_default()),
+        if !self.names_plain && key.contains(&b'\\') {
+            return Cow::Owned(text::decode(key).unwrap_or_default().into_bytes());
         }
+        Cow::Borrowed(key.get(1..key.len().saturating_sub(1)).unwrap_or_default())
     }
 
     /// Whether a value has no white space between its own parts.
@@ -148,7 +152,7 @@ impl Outline {
             if self.key(inside).is_empty() {
                 way.push_str(&number.to_string());
             } else {
-                way.push_str(&self.name(inside));
+                way.push_str(&String::from_utf8_lossy(&self.name(inside)));
             }
             at = inside;
         }

@@ -94,7 +94,10 @@ impl Chunks {
     pub fn next(&mut self) -> Result<Option<String>> {
         let mut line = String::new();
         self.spool.read_line(&mut line).map_err(cannot_read)?;
-        Ok((!line.is_empty()).then(|| line.trim_end().to_owned()))
+        line.truncate(line.trim_end().len());
+        // Chunks may wait for each other.
+        line.shrink_to_fit();
+        Ok((!line.is_empty()).then_some(line))
     }
 
     /// Begins again.

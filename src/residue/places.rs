@@ -17,8 +17,17 @@ const SHORT: usize = 4;
 /// So many places are looked through as fast as they are sorted.
 const FEW: usize = 48;
 /// The members that hold what is said. Others of the same value may mean something else.
-const SAID: &[&str] =
-    &["text", "thinking", "content", "output", "input", "result", "summary", "command", "final"];
+const SAID: &[&[u8]] = &[
+    b"text",
+    b"thinking",
+    b"content",
+    b"output",
+    b"input",
+    b"result",
+    b"summary",
+    b"command",
+    b"final",
+];
 
 /// Where a value stands.
 pub struct Place {
@@ -28,6 +37,23 @@ pub struct Place {
     pub at: usize,
     said: bool,
     normal: OnceCell<Bytes>,
+}
+
+impl Place {
+    /// Whether what stands here is this value in the form of this number. Mostly a glance tells that
+    /// it is not, and then the form is not made.
+    fn is_so(&self, lines: &[Outline], number: usize, sought: &Json) -> bool {
+        let Some(line) = lines.get(self.record) else { return false };
+        let bytes = line.bytes(self.at);
+        match FORMS.get(number) {
+            Some(form) if number > 0 => {
+                forms::may_be(number, bytes, sought.as_bytes())
+                    && (number > 1 || !line.is_simple(self.at))
+                    && form.other(&line.json(self.at)).as_ref() == Some(sought)
+            }
+            _ => bytes == sought.as_bytes(),
+        }
+    }
 }
 
 /// The places of all values, in their order.
@@ -44,7 +70,7 @@ pub struct Sought<'a> {
     /// Its number there.
     pub at: usize,
     /// The member that it is in.
-    pub key: &'a str,
+    pub key: &'a [u8],
 }
 
 impl Sought<'_> {
@@ -66,7 +92,7 @@ impl Places {
             let mut add = |at, said| {
                 list.push(Place { record, at, said, normal: OnceCell::new() });
             };
-            step(line, 0, "", 0, &mut add);
+            step(line, 0, b"", 0, &mut add);
         }
         Self { list, found: Default::default() }
     }
@@ -105,10 +131,9 @@ impl Places {
         long: bool,
         value: &Json,
     ) -> Option<&Place> {
-        let bytes = |place: &Place| lines.get(place.record).map(|line| line.bytes(place.at));
-        if number == 0 && self.list.len() <= FEW {
-            let place = self.list.iter().find(|place| bytes(place) == Some(sought.as_bytes()))?;
-            return self.right(lines, place, form, long, value);
+        if self.list.len() <= FEW {
+            let is_so = |place: &&Place| place.is_so(lines, number, sought);
+            return self.right(lines, self.list.iter().find(is_so)?, form, long, value);
         }
         let found = self.found.get(number)?.get_or_init(|| self.all(lines, number));
         if found.is_empty() {
@@ -219,13 +244,14 @@ fn simple<'a>(line: &'a Outline, place: &'a Place) -> &'a [u8] {
 
 /// Shows every value below this one that has a place of its own and is long enough to be referred
 /// to, and whether it is what is said.
-fn step(line: &Outline, at: usize, key: &str, depth: usize, show: &mut dyn FnMut(usize, bool)) {
+fn step(line: &Outline, at: usize, key: &[u8], depth: usize, show: &mut dyn FnMut(usize, bool)) {
     if depth >= DEEPEST {
         return;
     }
-    let mut add = |inside: usize, key: &str| {
-        let said = SAID.contains(&key);
-        if line.bytes(inside).len() >= if said { SHORT } else { LONG } {
+    let mut add = |inside: usize, key: &[u8]| {
+        let length = line.bytes(inside).len();
+        let said = length >= SHORT && SAID.contains(&key);
+        if said || length >= LONG {
             show(inside, said);
         }
         step(line, inside, key, depth + 1, show);
@@ -236,7 +262,7 @@ fn step(line: &Outline, at: usize, key: &str, depth: usize, show: &mut dyn FnMut
     for inside in line.inside(at) {
         let name = line.name(inside);
         // A way cannot say such a name, and it leads to the first of those that are equal.
-        let hidden = name.contains('/') || line.is_again(at, inside);
+        let hidden = name.contains(&b'/') || line.is_again(at, inside);
         if !hidden && (depth > 0 || is_known_by(&name)) {
             add(inside, &name);
         }

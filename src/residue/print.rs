@@ -2,7 +2,7 @@
 
 use super::align::Tag;
 use crate::formats::canonical;
-use crate::ids::hash;
+use crate::ids::{hash, hashes};
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value};
 
@@ -23,16 +23,62 @@ const APART: &[Field] = &[
 
 /// Whether a member of a record is part of what it is known again by. Only to such may be referred:
 /// of others nobody would notice that they are not what they were.
-pub fn is_known_by(name: &str) -> bool {
-    !APART.iter().any(|field| field.name() == name)
+pub fn is_known_by(name: &[u8]) -> bool {
+    !APART.iter().any(|field| field.name().as_bytes() == name)
 }
 
 /// Half of what a record says, its spelling apart: enough to know it again among its neighbours.
 pub fn of(record: &Record) -> u64 {
-    let own = |field| record.kind == Kind::Session && field == Field::Id;
     let mut line = Vec::with_capacity(1 << 10);
-    canonical::line_of(record, &|field| own(field) || !APART.contains(&field), &mut line);
-    hash(&Json::checked(line.into()).normal())
+    text_of(record, &mut line);
+    hash(&line)
+}
+
+fn text_of(record: &Record, text: &mut Vec<u8>) {
+    let own = |field| record.kind == Kind::Session && field == Field::Id;
+    let counts = |field| own(field) || !APART.contains(&field);
+    canonical::normal_line_of(record, &counts, text);
+}
+
+/// The hashes of many records, some of which are waited for: they are made side by side.
+#[derive(Default)]
+pub struct Prints {
+    done: Vec<u64>,
+    /// The texts of those that wait, and where each ends.
+    texts: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// So much may wait, but for the last of it.
+const WAITING: usize = 64 << 10;
+
+impl Prints {
+    /// Adds that of a record.
+    pub fn add(&mut self, record: &Record) {
+        text_of(record, &mut self.texts);
+        self.ends.push(self.texts.len());
+        if self.texts.len() >= WAITING {
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        let mut start = 0;
+        let text = |end: &usize| {
+            let text = self.texts.get(start..*end).unwrap_or_default();
+            start = *end;
+            text
+        };
+        hashes(self.ends.iter().map(text), &mut self.done);
+        self.texts.clear();
+        self.ends.clear();
+    }
+
+    /// All of them.
+    pub fn finish(mut self) -> Vec<u64> {
+        self.settle();
+        self.done
+    }
 }
 
 /// A record's tag and hash as text.

@@ -6,6 +6,7 @@ use crate::format::{Beginning, Carrier, Change, Load, Parts, Sink, Spool};
 use crate::memory::Bytes;
 use crate::parts::room::{Part, Room};
 use crate::residue::pack::Chunks;
+use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -54,7 +55,7 @@ impl<'s> Stage<'s> {
 
     /// What was written, to be read.
     pub fn parts(&self) -> Staged {
-        Staged { parts: self.parts.clone(), shared: Vec::new() }
+        Staged::of(self.parts.clone())
     }
 
     /// The same with files that sessions share, as if nothing else were in them.
@@ -67,7 +68,7 @@ impl<'s> Stage<'s> {
         for (name, change) in &self.changes {
             let mut part = Room::within(&mut self.room, self.sink)?.part();
             part.write_all(&change(None, true)?).map_err(cannot_copy)?;
-            whole.parts.push((name.clone(), part));
+            whole.add(name.clone(), part);
         }
         Ok(whole)
     }
@@ -247,6 +248,8 @@ impl Sink for Stage<'_> {
 #[derive(Default)]
 pub struct Staged {
     parts: Vec<(String, Part)>,
+    /// Where each name stands first: a session may have thousands of parts, and each is asked for.
+    places: HashMap<String, usize>,
     /// What the parts refer to, and other sessions may, too.
     shared: Vec<(String, Part)>,
 }
@@ -254,7 +257,18 @@ pub struct Staged {
 impl Staged {
     /// A session of one part.
     pub fn one(part: Part) -> Self {
-        Self { parts: vec![(String::new(), part)], shared: Vec::new() }
+        Self::of(vec![(String::new(), part)])
+    }
+
+    fn of(parts: Vec<(String, Part)>) -> Self {
+        let mut staged = Self::default();
+        parts.into_iter().for_each(|(name, part)| staged.add(name, part));
+        staged
+    }
+
+    fn add(&mut self, name: String, part: Part) {
+        self.places.entry(name.clone()).or_insert(self.parts.len());
+        self.parts.push((name, part));
     }
 }
 
@@ -268,7 +282,7 @@ impl Parts for Staged {
     }
 
     fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
-        let part = self.parts.iter().find(|(part, _)| part == name);
+        let part = self.places.get(name).and_then(|place| self.parts.get(*place));
         let Some((_, part)) = part else {
             return Err(Error::request(Code::Io, format!("no part {name:?}")));
         };

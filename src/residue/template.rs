@@ -20,11 +20,13 @@ use std::io::Write;
 /// Strings of this length are looked for in longer ones.
 const PART: usize = 48;
 /// The members that say what an object is.
-const NAMES: &[&str] = &["kind", "type"];
+const NAMES: &[&[u8]] = &[b"kind", b"type"];
 /// What a reference is called.
 pub const REFERENCE: &str = "^";
 /// The same as a member's name is spelled.
 const SPELLED: &[u8] = b"\"^\"";
+/// How one begins.
+const REFER: &[u8] = b"{\"^\":";
 
 /// The target's records that a record of the source is told by.
 pub struct Base {
@@ -50,7 +52,7 @@ impl Base {
         let start = out.len();
         let mut writing =
             Writing { base: self, record, beside: vec![Some(0); self.lines.len()], out };
-        writing.inner(0, 0, "", 0);
+        writing.inner(0, 0, b"", 0);
         let given = |template: &[u8]| {
             let template = Json::checked(Bytes::copy_from_slice(template));
             let lines: Vec<_> = self.lines.iter().map(|line| line.json(0)).collect();
@@ -89,7 +91,7 @@ struct Writing<'a> {
 
 impl Writing<'_> {
     /// A value, and where it is noted what stands beside it.
-    fn value(&mut self, at: usize, beside: usize, key: &str, depth: usize) {
+    fn value(&mut self, at: usize, beside: usize, key: &[u8], depth: usize) {
         let bytes = self.record.bytes(at);
         if NAMES.contains(&key) || depth >= DEEPEST || (depth == 1 && !is_known_by(key)) {
             return self.out.extend_from_slice(bytes);
@@ -98,21 +100,29 @@ impl Writing<'_> {
         let same =
             |(line, at): (&Outline, &Option<usize>)| at.is_some_and(|at| line.bytes(at) == bytes);
         if let Some(record) = lines.map(same).position(|same| same) {
-            return put(self.out, format_args!("{{\"{REFERENCE}\":{record}}}"));
+            self.beside_in(record);
+            return self.out.push(b'}');
         }
         let sought = Sought { record: self.record, at, key };
         if sought.is_long().is_some() {
             if let Some(record) = self.respelled(at, beside) {
-                return put(
-                    self.out,
-                    format_args!("{{\"{REFERENCE}\":{record},\"as\":\"normal\"}}"),
-                );
+                self.beside_in(record);
+                return self.out.extend_from_slice(b",\"as\":\"normal\"}");
             }
             if let Some((place, form)) = self.base.places().find(&self.base.lines, &sought) {
                 return self.refer(place, form, None);
             }
         }
         self.inner(at, beside, key, depth);
+    }
+
+    /// Begins a reference to what stands beside a value.
+    fn beside_in(&mut self, record: usize) {
+        self.out.extend_from_slice(REFER);
+        match u8::try_from(record) {
+            Ok(record @ 0..10) => self.out.push(b'0' + record),
+            _ => put(self.out, format_args!("{record}")),
+        }
     }
 
     /// The first of the target's records where the same value stands beside this one in another
@@ -126,7 +136,7 @@ impl Writing<'_> {
         })
     }
 
-    fn inner(&mut self, at: usize, beside: usize, key: &str, depth: usize) {
+    fn inner(&mut self, at: usize, beside: usize, key: &[u8], depth: usize) {
         let bytes = self.record.bytes(at);
         match bytes.first() {
             Some(b'{') if self.first_key(at) == Some(SPELLED) => {
@@ -157,7 +167,7 @@ impl Writing<'_> {
             for (i, line) in self.base.lines.iter().enumerate() {
                 let object = self.beside.get(beside + i).copied().flatten();
                 // A way cannot say such a name.
-                let object = object.filter(|_| !name.contains('/'));
+                let object = object.filter(|_| !name.contains(&b'/'));
                 self.beside.push(object.and_then(|object| line.member(object, key)));
             }
             self.value(member, open, &name, depth + 1);
@@ -166,7 +176,7 @@ impl Writing<'_> {
         self.out.push(b'}');
     }
 
-    fn items(&mut self, at: usize, beside: usize, key: &str, depth: usize) {
+    fn items(&mut self, at: usize, beside: usize, key: &[u8], depth: usize) {
         let open = self.beside.len();
         let lists = beside..beside + self.base.lines.len();
         for (list, line) in lists.clone().zip(&self.base.lines) {
@@ -201,7 +211,7 @@ impl Writing<'_> {
 
     fn refer(&mut self, place: &Place, form: &str, cut: Option<(usize, usize)>) {
         let way = self.base.lines.get(place.record).map(|line| line.way(place.at));
-        put(self.out, format_args!("{{\"{REFERENCE}\":"));
+        self.out.extend_from_slice(REFER);
         text::quote(&format!("{}{}", place.record, way.unwrap_or_default()), self.out);
         if !form.is_empty() {
             put(self.out, format_args!(",\"as\":\"{form}\""));

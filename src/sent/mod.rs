@@ -7,7 +7,7 @@
 
 mod words;
 
-pub use words::message;
+pub use words::{is_sent, message};
 
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
@@ -75,6 +75,15 @@ impl Chosen {
         Some(Record { kind: record.kind, node })
     }
 
+    /// The same of a record that nobody needs any more.
+    #[must_use]
+    pub fn taken(&self, position: u32, record: Record) -> Option<Record> {
+        if record.kind != Kind::Message || !self.edits.is_empty() {
+            return self.message(position, &record);
+        }
+        (!record.is_aside() && self.counts(position, &record.node)).then_some(record)
+    }
+
     /// The record as edits left it, whether it counts or not; `None` if one leaves it out.
     #[must_use]
     pub fn edited(&self, record: &Record) -> Option<Record> {
@@ -99,6 +108,9 @@ impl Chosen {
 
     /// The message as an edit left it; `None` if the edit left it out, `Some(None)` without one.
     fn instead(&self, node: &Node) -> Option<Option<Node>> {
+        if self.edits.is_empty() {
+            return Some(None);
+        }
         let edit = node.text(Field::Id).and_then(|id| self.edits.get(&id));
         let Some((_, edit)) = edit else { return Some(None) };
         let replacement = edit.node(Field::Replacement)?;

@@ -38,6 +38,14 @@ pub fn message(message: &Record, first: bool) -> Option<Node> {
     }
 }
 
+/// Whether there is such a message.
+#[must_use]
+pub fn is_sent(message: &Record) -> bool {
+    let plain = ["user", "assistant", "tool"].iter().any(|role| message.node.is(Field::Role, role));
+    let plain = plain && message.kind == Kind::Message;
+    if plain { !is_broken(&message.node) } else { self::message(message, false).is_some() }
+}
+
 const COMPACTION: &str = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
 const BRANCH: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";

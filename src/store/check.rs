@@ -23,10 +23,15 @@ pub fn check_part(stem: &Path, name: &str) -> Result<PathBuf> {
     }
     let mut path = stem.as_os_str().to_owned();
     path.push(ending);
-    let mut path = PathBuf::from(path);
+    let (mut path, mut there) = (PathBuf::from(path), true);
     for piece in below.into_iter().flat_map(|below| below.split('/')) {
-        if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink()) {
-            return Err(refused("a symbolic link stands in the way"));
+        // Nothing stands below what is not there.
+        match there.then(|| fs::symlink_metadata(&path)) {
+            Some(Ok(meta)) if meta.is_symlink() => {
+                return Err(refused("a symbolic link stands in the way"));
+            }
+            Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => there = false,
+            _ => {}
         }
         path.push(piece);
     }

@@ -42,6 +42,9 @@ const ABSENT: u64 = 1;
 /// A parent that no node is. The first that is an identifier's hash is above it.
 const MISSING: u64 = 2;
 
+/// So far from where it is looked for first is most of what is looked for.
+const NEAR: usize = 64;
+
 /// An identifier by its hash. Two spellings of one text are one identifier.
 fn key(id: &Json) -> u64 {
     key_of(id.as_bytes())
@@ -207,9 +210,31 @@ impl Tree {
 
     /// The last entry with this identifier, as pi's own index has it, by place in `entries`.
     fn find(&self, id: u64) -> Option<usize> {
-        let after = self.entries.partition_point(|entry| entry.id <= id);
-        let last = after.checked_sub(1)?;
+        let last = self.after(id).checked_sub(1)?;
         (self.entries.get(last)?.id == id).then_some(last)
+    }
+
+    /// How many nodes have this identifier or one before it. Hashes are spread evenly, so it is looked
+    /// for about where it would stand if they were spread exactly.
+    fn after(&self, id: u64) -> usize {
+        let entries = self.entries.as_slice();
+        let guess = ((u128::from(id) * entries.len() as u128) >> u64::BITS) as usize;
+        let (mut low, mut high) = (guess, guess);
+        let is_behind = |place: usize| entries.get(place).is_some_and(|entry| entry.id > id);
+        for step in (0..usize::BITS).map(|power| NEAR << power) {
+            if low == 0 || !is_behind(low - 1) {
+                break;
+            }
+            low = low.saturating_sub(step);
+        }
+        for step in (0..usize::BITS).map(|power| NEAR << power) {
+            if high >= entries.len() || is_behind(high) {
+                break;
+            }
+            high = high.saturating_add(step).min(entries.len());
+        }
+        let near = entries.get(low..high).unwrap_or_default();
+        low + near.partition_point(|entry| entry.id <= id)
     }
 
     /// What is wrong with the tree, in the order of the lines.

@@ -144,16 +144,39 @@ pub fn is_content(source: &mut Source<'_>) -> bool {
     matches!(source.cursor.peek(), Some(b'"' | b'n' | b'['))
 }
 
+/// Members that tell what a block is which does not say it.
+const TELLING: [&str; 5] = ["tool_use_id", "thinking", "input", "name", "text"];
+/// What it is, by which of them it has, the first that holds.
+static BY_NAMES: &[(&[usize], &Kind)] =
+    &[(&[0], &RESULT), (&[1], &THINKING), (&[2, 3], &CALL), (&[4], &TEXT)];
+
+/// The type that the block that begins here says, or else which of the members it has that tell one.
+fn told(source: &Source<'_>) -> Result<(Option<Json>, [bool; TELLING.len()]), Fault> {
+    let (mut ahead, mut has) = (source.cursor.clone(), [false; TELLING.len()]);
+    if ahead.peek() != Some(b'{') {
+        return Ok((None, has));
+    }
+    ahead.begin_object()?;
+    while let Some(key) = ahead.next_key()? {
+        let (name, value) = (source.spelling(key), ahead.skip_value()?);
+        if text::is(name, "type") {
+            return Ok((Some(source.json(value)), has));
+        }
+        for (has, _) in has.iter_mut().zip(TELLING).filter(|(_, known)| text::is(name, known)) {
+            *has = true;
+        }
+    }
+    Ok((None, has))
+}
+
 /// The type of the block that begins here, by its name or, where it has none, by its members.
 fn kind_of(source: &Source<'_>, kinds: &[&'static Kind]) -> Result<Option<&'static Kind>, Fault> {
-    let has = |name: &str| Ok(source.peek(name)?.is_some());
-    let wire = match source.peek("type")? {
-        Some(wire) => wire.text(),
-        None if has("tool_use_id")? => Some(RESULT.wire.to_owned()),
-        None if has("thinking")? => Some(THINKING.wire.to_owned()),
-        None if has("input")? && has("name")? => Some(CALL.wire.to_owned()),
-        None if has("text")? => Some(TEXT.wire.to_owned()),
-        None => None,
+    let wire = match told(source)? {
+        (Some(wire), _) => wire.text(),
+        (None, has) => {
+            let by = |(names, _): &&(&[usize], &Kind)| names.iter().all(|name| has[*name]);
+            BY_NAMES.iter().find(by).map(|(_, kind)| kind.wire.to_owned())
+        }
     };
     let kind = kinds.iter().copied().find(|kind| Some(kind.wire) == wire.as_deref());
     let Some(media) = kind.filter(|kind| kind.is_media()) else { return Ok(kind) };

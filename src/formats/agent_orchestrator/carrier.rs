@@ -40,7 +40,7 @@ fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
     spread(from, load, (1, last, mark), to, &mut |line, freight, out| {
         out.extend_from_slice(line);
         let head = format!("\"type\":\"{TYPE}\"");
-        out.extend_from_slice(lines_of(freight, &head).as_bytes());
+        lines_of(freight, &head, out);
         true
     })
 }

@@ -16,7 +16,7 @@ mod repair;
 mod write;
 
 pub use naming::named;
-pub use write::{line, line_of};
+pub use write::{line, line_of, normal_line_of};
 
 use crate::error::Result;
 use crate::format::{

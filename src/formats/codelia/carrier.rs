@@ -67,7 +67,7 @@ fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
                 head.push_str(&format!(",\"{key}\":{value:?}"));
             }
         }
-        out.extend_from_slice(lines_of(freight, &head).as_bytes());
+        lines_of(freight, &head, out);
         true
     })
 }

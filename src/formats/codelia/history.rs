@@ -15,7 +15,7 @@
 
 use super::message;
 use crate::error::Result;
-use crate::ids::{Id, Maker, hash};
+use crate::ids::{Id, Maker, fingerprint};
 use crate::json::{Json, text};
 use crate::mapping::Source;
 use crate::record::{Field, Node, Record};
@@ -25,8 +25,8 @@ use std::collections::HashSet;
 const LONG: usize = 256;
 
 /// A message on the path.
-#[derive(Clone, Copy, Debug)]
-struct Step {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
     /// Of its spelling.
     exact: u128,
     /// Of its simplest spelling.
@@ -90,7 +90,7 @@ fn sense_of(record: &Record, text: &[u8], exact: u128) -> u128 {
 }
 
 fn gist_of(record: &Record) -> u64 {
-    hash(&message::gist(record))
+    fingerprint(&message::gist(record))
 }
 
 fn id_json(id: Id) -> Json {
@@ -137,12 +137,18 @@ impl History {
     }
 
     /// Puts a message behind the path.
-    fn push(&mut self, mut record: Record, text: &[u8], exact: u128) -> Record {
-        self.made += 1;
+    fn push(&mut self, record: Record, text: &[u8], exact: u128) -> Record {
         let sense = sense_of(&record, text, exact);
+        let known = Step { exact, sense, gist: gist_of(&record), id: Id::default() };
+        self.push_known(record, known)
+    }
+
+    /// The same of one of which all but the name is known.
+    fn push_known(&mut self, mut record: Record, known: Step) -> Record {
+        self.made += 1;
         let id = self.maker.id(self.made);
         let parent = self.path.last().map_or(Json::constant("null"), |step| id_json(step.id));
-        self.path.push(Step { exact, sense, gist: gist_of(&record), id });
+        self.path.push(Step { id, ..known });
         record.node.set(Field::Id, id_json(id));
         record.node.set(Field::IdMade, Json::constant("true"));
         record.node.set(Field::Parent, parent);
@@ -151,7 +157,18 @@ impl History {
 
     /// Puts a message behind the path that a line of its own holds.
     pub fn say(&mut self, record: Record, spelling: &[u8]) -> Record {
-        let record = self.push(record, spelling, digest(spelling));
+        self.say_hashed(record, spelling, digest(spelling))
+    }
+
+    fn say_hashed(&mut self, record: Record, spelling: &[u8], exact: u128) -> Record {
+        let record = self.push(record, spelling, exact);
+        self.unclaimed = self.path.len();
+        record
+    }
+
+    /// The same of an answer that was found to be new.
+    pub fn say_known(&mut self, record: Record, known: Step) -> Record {
+        let record = self.push_known(record, known);
         self.unclaimed = self.path.len();
         record
     }
@@ -291,7 +308,7 @@ impl History {
                 self.unclaimed = place + 1;
                 continue;
             }
-            let record = self.say(spelled(message), message.as_bytes());
+            let record = self.say_hashed(spelled(message), message.as_bytes(), exact);
             items.add_id(self.path.last().map_or(Id::default(), |step| step.id));
             new.push(record);
         }
@@ -308,7 +325,7 @@ impl History {
         match same {
             Some(step) => Answer::Said(id_json(step.id)),
             None if run.iter().any(|step| step.gist == gist) => Answer::Otherwise,
-            None => Answer::New,
+            None => Answer::New(Step { exact, sense, gist, id: Id::default() }),
         }
     }
 
@@ -376,8 +393,8 @@ pub enum Answer {
     Said(Json),
     /// There is another answer to the call.
     Otherwise,
-    /// It is not.
-    New,
+    /// It is not; what there is to know of it.
+    New(Step),
 }
 
 /// A list of references: an identifier, two for a piece of the path, or a value.

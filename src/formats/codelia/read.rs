@@ -165,7 +165,7 @@ impl<'a> Records<'a> {
 
 /// A run, surveyed.
 fn opened(parts: &mut dyn Parts, cx: &Cx<'_>, place: &Place) -> Result<(Survey, Frames)> {
-    let survey = Survey::of(parts.open(&place.name)?, cx.options.max_line)?;
+    let survey = Survey::of(&mut || parts.open(&place.name), cx.options.max_line)?;
     Ok((survey, Frames::over(parts.open(&place.name)?, cx.options.max_line)?))
 }
 

@@ -21,6 +21,8 @@ pub struct Survey {
     otherwise: HashSet<u64>,
     /// Outputs that no request showed yet, in their order.
     waiting: Vec<Waiting>,
+    /// The places of all outputs, where there are no requests at all.
+    unrequested: Vec<u64>,
 }
 
 /// The hash of a message by which it is found; of one that a person's editor spaced out, as the
@@ -44,21 +46,29 @@ struct Waiting {
 }
 
 impl Survey {
-    /// Reads a run. What is wrong with it is left to the second reading.
+    /// Reads a run, that `open` opens. What is wrong with it is left to the second reading.
     ///
     /// # Errors
     /// If it cannot be read at all.
-    pub fn of(part: Box<dyn Read>, limit: usize) -> Result<Self> {
-        let mut frames = Frames::over(part, limit)?;
+    pub fn of(open: &mut dyn FnMut() -> Result<Box<dyn Read>>, limit: usize) -> Result<Self> {
         let mut survey = Self::default();
-        loop {
-            match frames.next() {
-                Ok(None) => return Ok(survey),
-                Ok(Some(frame)) => survey.line(&frame.bytes, frame.at.byte),
-                Err(error) if error.is_recoverable() => {}
-                Err(error) => return Err(error),
+        // A run that was made from another format's session keeps no requests, so nothing need be
+        // hashed to be found in them.
+        let all = each(open()?, limit, &mut |text, byte| {
+            let asked = names(text, b"llm.request");
+            if !asked && names(text, b"tool.output") {
+                survey.unrequested.push(byte);
             }
+            !asked
+        })?;
+        if !all {
+            survey = Self::default();
+            each(open()?, limit, &mut |text, byte| {
+                survey.line(text, byte);
+                true
+            })?;
         }
+        Ok(survey)
     }
 
     /// Whether the output in the line at this byte is not what the model was shown.
@@ -67,15 +77,17 @@ impl Survey {
         self.otherwise.contains(&byte)
     }
 
-    /// Whether no request of the run shows the output in the line at this byte.
+    /// Whether no request of the run shows the output in the line at this byte, if that becomes an
+    /// answer.
     #[must_use]
     pub fn is_unshown(&self, byte: u64) -> bool {
         self.waiting.binary_search_by_key(&byte, |output| output.byte).is_ok()
+            || self.unrequested.binary_search(&byte).is_ok()
     }
 
     fn line(&mut self, text: &bytes::Bytes, byte: u64) {
-        let named = |name: &[u8]| memchr::memmem::find(text, name).is_some();
-        let wanted = named(b"tool.output") || (!self.waiting.is_empty() && named(b"llm.request"));
+        let wanted = names(text, b"tool.output")
+            || (!self.waiting.is_empty() && names(text, b"llm.request"));
         if !wanted || simdutf8::basic::from_utf8(text).is_err() {
             return;
         }
@@ -107,6 +119,28 @@ impl Survey {
             false
         });
     }
+}
+
+/// Shows the lines of a run until `show` has seen enough; whether it saw all.
+fn each(
+    part: Box<dyn Read>,
+    limit: usize,
+    show: &mut dyn FnMut(&bytes::Bytes, u64) -> bool,
+) -> Result<bool> {
+    let mut frames = Frames::over(part, limit)?;
+    loop {
+        match frames.next() {
+            Ok(None) => return Ok(true),
+            Ok(Some(frame)) if show(&frame.bytes, frame.at.byte) => {}
+            Ok(Some(_)) => return Ok(false),
+            Err(error) if error.is_recoverable() => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn names(text: &[u8], name: &[u8]) -> bool {
+    memchr::memmem::find(text, name).is_some()
 }
 
 /// The call that a message answers, and the message.

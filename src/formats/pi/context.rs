@@ -71,11 +71,11 @@ impl Context for Building {
     }
 
     fn message(&mut self, position: u32, record: &Record) -> Option<Record> {
-        let mut chosen = self.chosen.message(position, record)?;
-        if chosen.kind == Kind::Message && !is_custom_entry(&chosen.node) {
-            complete(&mut chosen.node);
-        }
-        Some(chosen)
+        self.chosen.message(position, record).map(completed)
+    }
+
+    fn taken(&mut self, position: u32, record: Record) -> Option<Record> {
+        self.chosen.taken(position, record).map(completed)
     }
 
     fn edited(&self, record: &Record) -> Option<Record> {
@@ -104,6 +104,11 @@ impl Context for Building {
     fn sent(&mut self, message: &Record) -> Option<Node> {
         let first = !std::mem::replace(&mut self.began, true);
         sent::message(message, first)
+    }
+
+    fn is_sent(&mut self, message: &Record) -> bool {
+        self.began = true;
+        sent::is_sent(message)
     }
 
     fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {
@@ -139,6 +144,14 @@ const CUSTOM: &[Row] = &[
 /// Whether a message is an entry of its own, without an object for the message.
 fn is_custom_entry(node: &Node) -> bool {
     node.is(Field::Subtype, "custom_message")
+}
+
+/// A message as pi reads it.
+fn completed(mut message: Record) -> Record {
+    if message.kind == Kind::Message && !is_custom_entry(&message.node) {
+        complete(&mut message.node);
+    }
+    message
 }
 
 /// Reads `content: null` as pi does: nothing was said.

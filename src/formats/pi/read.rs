@@ -22,11 +22,17 @@ pub struct Parsed {
     pub kept: Option<u64>,
 }
 
-/// Reads one line that is not the header. `version` is the session's.
+/// Reads one line that is not the header. `version` is the session's; without `contents` what a
+/// message says and took is left out.
 ///
 /// # Errors
 /// If the line is not one JSON value. A value that is no object is an opaque record.
-pub fn entry(line: &Bytes, version: u32, lineage: &mut Lineage) -> Result<Parsed, Fault> {
+pub fn entry(
+    line: &Bytes,
+    version: u32,
+    contents: bool,
+    lineage: &mut Lineage,
+) -> Result<Parsed, Fault> {
     let mut source = Source::new(line);
     if source.cursor.peek() != Some(b'{') {
         let parsed = whole(line)?;
@@ -43,6 +49,7 @@ pub fn entry(line: &Bytes, version: u32, lineage: &mut Lineage) -> Result<Parsed
         return Ok(parsed);
     }
     let mut entry = Entry::of_type(wire.as_deref(), version);
+    entry.contents = contents;
     entry.members(&mut source)?;
     source.cursor.end()?;
     let (id, before) = lineage.entry();
@@ -135,6 +142,8 @@ struct Entry {
     message: bool,
     /// Whether there was a `message` of any kind.
     message_seen: bool,
+    /// Whether what it says is asked for.
+    contents: bool,
     /// Which member `id` was, and how many there were so far.
     id_at: Option<usize>,
     count: usize,
@@ -150,6 +159,7 @@ impl Entry {
             message_extra: Extra::default(),
             message: false,
             message_seen: false,
+            contents: true,
             id_at: None,
             count: 0,
         }
@@ -216,8 +226,10 @@ impl Entry {
                 let role = source.peek_text("role")?.filter(|role| !is_misleading(role));
                 let Some(role) = role else { return Ok(false) };
                 self.message = true;
-                message(&role, source, &mut self.node, &mut self.message_extra)?;
-                Ok(true)
+                source.skims = !self.contents;
+                let read = message(&role, source, &mut self.node, &mut self.message_extra);
+                source.skims = false;
+                read.map(|()| true)
             }
             Kind::ModelChange if text::is(name, "model") && first == b'"' => {
                 let value = source.cursor.skip_value()?;
@@ -403,4 +415,41 @@ fn parent_session(key: Json, value: Json, usual: Option<&str>, node: &mut Node) 
         parent.set(Field::Key, key);
     }
     node.set(Field::ParentSession, parent);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Log;
+    use crate::format::{Cx, Options};
+
+    #[test]
+    fn without_contents_a_line_is_the_same_entry() {
+        let said = r#"{"type":"text","text":"a\u00e9"},{"type":"toolCall","id":"c","name":"ls"}"#;
+        let odd = r#"{"type":"text","text":"a","type":"thinking"}"#;
+        let usage = r#""usage":{"input":1,"cost":{"total":2}},"provider":"p""#;
+        let lines = [
+            format!(r#"{{"role":"assistant","content":[{said}],{usage}}}"#),
+            format!(r#"{{"role":"assistant","content":[{said},{odd}],{usage}}}"#),
+            format!(r#"{{"role":"toolResult","toolCallId":"c","content":[{said}]}}"#),
+            format!(r#"{{"role":"user","content":[{said},{{"type":"x","a":[}}]}}"#),
+            r#"{"role":"user","content":"a"}"#.to_owned(),
+        ];
+        let (options, log) = (Options::default(), Log::default());
+        let cx = Cx { options: &options, log: &log };
+        for message in lines {
+            let line =
+                format!(r#"{{"type":"message","id":"a1","parentId":null,"message":{message}}}"#);
+            let read = |contents| {
+                let mut lineage = Lineage::new(b"\"s\"", &cx);
+                entry(&line.clone().into(), TREE, contents, &mut lineage).map(|read| {
+                    let Record { kind, mut node } = read.record;
+                    node.take(Field::Content);
+                    node.take(Field::Usage);
+                    (kind, node)
+                })
+            };
+            assert_eq!(read(true), read(false), "{line}");
+        }
+    }
 }

@@ -158,7 +158,9 @@ impl Records<'_> {
         let mut record = if let Some(session) = &mut self.session {
             let version = session.version;
             let headers = session.lineage.headers();
-            let parsed = read::entry(bytes, version, &mut session.lineage).map_err(fault)?;
+            let contents = self.cx.options.contents;
+            let parsed = read::entry(bytes, version, contents, &mut session.lineage);
+            let parsed = parsed.map_err(fault)?;
             if session.lineage.headers() > headers {
                 self.cx.report(further_header(line.at));
             }

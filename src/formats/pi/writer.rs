@@ -414,7 +414,7 @@ impl Entries<'_> {
         };
         let mut lineage = session.lineage.clone();
         let version = self.version.number;
-        let Ok(parsed) = read::entry(raw, version, &mut lineage) else {
+        let Ok(parsed) = read::entry(raw, version, true, &mut lineage) else {
             return false;
         };
         let made: &[Field] = if version < TREE {

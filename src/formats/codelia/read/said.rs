@@ -83,20 +83,20 @@ impl Records<'_> {
         if !known {
             self.unpaired("the output answers no call of this run", at);
         }
-        let parts = self.survey.is_unshown(at.byte).then(|| self.in_parts(node)).flatten();
+        let whole = answer(node);
+        let unshown = whole.is_some() && self.survey.is_unshown(at.byte);
+        let parts = unshown.then(|| self.in_parts(node)).flatten();
         let listed = parts.is_some();
-        let whole = || answer(node);
-        let (Some((record, spelling)), Some(history)) = (parts.or_else(whole), &mut self.history)
-        else {
+        let (Some((record, spelling)), Some(history)) = (parts.or(whole), &mut self.history) else {
             return Vec::new();
         };
         let said = match history.answer(&record, &spelling) {
             Answer::Said(id) => (id, Vec::new()),
-            Answer::New if !self.survey.is_otherwise(at.byte) => {
-                let record = history.say(record, &spelling);
+            Answer::New(known) if !self.survey.is_otherwise(at.byte) => {
+                let record = history.say_known(record, known);
                 (record.node.json(Field::Id).cloned().unwrap_or_default(), vec![record])
             }
-            Answer::New | Answer::Otherwise => return Vec::new(),
+            Answer::New(_) | Answer::Otherwise => return Vec::new(),
         };
         // The text of what was answered in parts stands here alone.
         let own = if listed { &[][..] } else { &[Field::Output, Field::Reference] };

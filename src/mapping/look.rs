@@ -1,0 +1,73 @@
+//! Looking into objects without reading them.
+
+use super::{Finder, How, Row, Source};
+use crate::json::{Fault, Json, Span, text};
+
+impl Source<'_> {
+    /// Looks ahead, in the object that begins here, for the string value of the member `name`.
+    /// It costs nothing where the member comes first, as producers write it.
+    ///
+    /// # Errors
+    /// If the text up to there breaks the grammar.
+    pub fn peek_text(&self, name: &str) -> Result<Option<String>, Fault> {
+        let value = self.peek_span(name)?;
+        Ok(value.and_then(|value| text::decode(self.spelling(value))))
+    }
+
+    /// The same for a value of any kind.
+    ///
+    /// # Errors
+    /// If the text up to there breaks the grammar.
+    pub fn peek(&self, name: &str) -> Result<Option<Json>, Fault> {
+        Ok(self.peek_span(name)?.map(|value| self.json(value)))
+    }
+
+    fn peek_span(&self, name: &str) -> Result<Option<Span>, Fault> {
+        let mut ahead = self.cursor.clone();
+        if ahead.peek() != Some(b'{') {
+            return Ok(None);
+        }
+        ahead.begin_object()?;
+        while let Some(key) = ahead.next_key()? {
+            let value = ahead.skip_value()?;
+            if text::is(self.spelling(key), name) {
+                return Ok(Some(value));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Walks through a group or a list of blocks, only to see whether it can be read in two ways.
+    pub(super) fn skim(&mut self, how: &How) -> Result<(), Fault> {
+        match (how, self.cursor.peek()) {
+            (How::Object(rows), Some(b'{')) => self.skim_members(rows, None),
+            (How::Blocks(types), Some(b'[')) => {
+                self.cursor.begin_array()?;
+                while self.cursor.next_element()? {
+                    let wire = self.peek_text("type")?;
+                    match types.iter().find(|t| Some(t.wire) == wire.as_deref()) {
+                        Some(known) => self.skim_members(known.rows, Some("type"))?,
+                        None => drop(self.cursor.skip_value()?),
+                    }
+                }
+                Ok(())
+            }
+            _ => self.cursor.skip_value().map(drop),
+        }
+    }
+
+    fn skim_members(&mut self, rows: &'static [Row], decides: Option<&str>) -> Result<(), Fault> {
+        let (mut finder, mut decided) = (Finder::new(rows), false);
+        self.cursor.begin_object()?;
+        while let Some(key) = self.cursor.next_key()? {
+            let name = self.spelling(key);
+            if decides.is_some_and(|decides| text::is(name, decides)) {
+                self.ambiguous |= std::mem::replace(&mut decided, true);
+                self.cursor.skip_value()?;
+            } else {
+                self.skim(finder.find(name).map_or(&How::Json, |row| &row.how))?;
+            }
+        }
+        Ok(())
+    }
+}
