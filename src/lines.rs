@@ -21,8 +21,9 @@ const LEAST_ROOM: usize = 8 << 10;
 /// written to costs no memory.
 const LARGEST_STEP: usize = 16 << 20;
 
-/// A line of so many bytes is worth more than the buffer that it stands in.
-const LARGE: usize = 1 << 20;
+/// A line of so many bytes is worth more than the buffer that it stands in; a smaller one is copied
+/// sooner than the system gives room for the next.
+const LARGE: usize = 8 << 20;
 
 /// One line without its `\n`.
 #[derive(Clone, Copy, Debug)]

@@ -56,6 +56,13 @@ impl Filter {
         Ok(Self { include, exclude: Globs::new(exclude)? })
     }
 
+    /// Whether every file is wanted, whatever it is called.
+    #[must_use]
+    pub fn takes_all(&self) -> bool {
+        let Globs { any, folders } = &self.exclude;
+        self.include.is_none() && any.is_empty() && folders.is_empty()
+    }
+
     /// Whether a walk goes into a folder.
     #[must_use]
     pub fn enters(&self, folder: &Path) -> bool {

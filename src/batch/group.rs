@@ -63,7 +63,11 @@ struct Placed {
 
 impl Placed {
     fn of(path: &Path) -> Option<Self> {
-        let text = format!("/{}", path.to_string_lossy().replace('\\', "/"));
+        let mut text = path.to_string_lossy();
+        if text.contains('\\') {
+            text = text.replace('\\', "/").into();
+        }
+        let text = ["/", &text].concat();
         let mut head = || {
             let head = |mut input: Input| input.head().map(|(bytes, _)| bytes.to_vec());
             Input::file(path).and_then(head).unwrap_or_default()

@@ -230,8 +230,13 @@ impl Walk<'_> {
         let filter = self.filter;
         let output = self.output_inside(folder);
         let wanted = |entry: &DirEntry| {
+            let is_folder = entry.file_type().is_dir();
+            // Files are many.
+            if !is_folder && filter.takes_all() {
+                return true;
+            }
             let inside = entry.path().strip_prefix(folder).unwrap_or(entry.path());
-            match entry.file_type().is_dir() {
+            match is_folder {
                 true if output.as_deref() == Some(inside) => false,
                 true => entry.depth() == 0 || filter.enters(inside),
                 // A link may lead to a folder that nobody wants.

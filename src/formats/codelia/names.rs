@@ -100,10 +100,14 @@ pub fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     own().map(|home| format!("{home}/.codelia/sessions"))
 }
 
+/// The folder of all sessions in the path of a file below it.
+const SESSIONS: &str = "/sessions/";
+
 /// Where a file stands below the folder of all sessions.
 #[must_use]
 pub fn member(path: &str, head: &mut dyn FnMut() -> Vec<u8>) -> Option<Member> {
-    let (_, below) = path.rsplit_once("/sessions/")?;
+    // Most files stand elsewhere, and the search from the end takes its time.
+    let (_, below) = path.contains(SESSIONS).then(|| path.rsplit_once(SESSIONS))??;
     let part = format!("/sessions/{below}");
     if [DATABASE, DATABASE_LOG].contains(&part.as_str()) {
         return Some(Member { part, session: None, version: 2 });
