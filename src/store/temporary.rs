@@ -13,11 +13,12 @@ mod unnamed;
 
 use super::check::Stands;
 use super::destination::folder_of;
+use super::place::{keep_attributes, keep_owner};
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, TryLockError};
-use std::io;
+use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use tempfile::{Builder, NamedTempFile};
@@ -57,7 +58,8 @@ impl Temporary {
         match self {
             Self::Named(file) => Ok(file),
             Self::Unnamed(file) => {
-                named(folder, |path| unnamed::link(&file, path).map(|()| Arc::clone(&file)))
+                let link = |path: &Path| unnamed::link(&file, path).map(|()| Arc::clone(&file));
+                named(folder, link).or_else(|_| copied(&file, folder))
             }
         }
     }
@@ -80,7 +82,13 @@ impl Temporary {
             Self::Named(file) => {
                 file.persist_noclobber(target).map(drop).map_err(|error| error.error)
             }
-            Self::Unnamed(file) => unnamed::link(&file, target),
+            Self::Unnamed(file) => match unnamed::link(&file, target) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    let copy = Self::Named(copied(&file, folder_of(target))?);
+                    copy.persist_noclobber(target)
+                }
+                linked => linked,
+            },
         }
     }
 }
@@ -113,6 +121,20 @@ pub fn named_temporary(folder: &Path, private: bool) -> Result<Named> {
     let _ = private;
     let file = named(folder, |path| new.open(path).map(Arc::new));
     file.map_err(|error| Error::io("cannot create a temporary file", error))
+}
+
+/// A copy with a temporary name of a file that gets none: a sandbox may allow no links, and another
+/// file system can be mounted below the folder where the file is.
+fn copied(file: &File, folder: &Path) -> io::Result<Named> {
+    let failed = |error: Error| io::Error::new(error.io_kind(), error.message().to_owned());
+    let copy = named_temporary(folder, true).map_err(failed)?;
+    let (mut from, mut to) = (file, &**copy.as_file());
+    from.rewind()?;
+    io::copy(&mut from, &mut to)?;
+    let meta = file.metadata()?;
+    keep_attributes(&meta, to).and_then(|_| keep_owner(&meta, to)).map_err(failed)?;
+    to.sync_all()?;
+    Ok(copy)
 }
 
 /// What the owner and others may do with a new file, as far as the system grants it.
@@ -265,6 +287,47 @@ mod tests {
             File::open(&target).expect("it is there").try_lock().expect("no lock is left");
             fs::remove_file(&target).expect("removed");
         }
+    }
+
+    #[test]
+    fn what_gets_no_name_is_copied_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let target = folder.path().join("target");
+        let file = tempfile::tempfile().expect("a file");
+        (&file).write_all(b"all of it").expect("written");
+        file.set_modified(std::time::UNIX_EPOCH).expect("a time");
+        #[cfg(unix)]
+        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o640)).expect("a mode");
+        let copy = Temporary::Named(copied(&file, folder.path()).expect("a copy"));
+        copy.persist_noclobber(&target).expect("it is free");
+        assert_eq!(fs::read_to_string(&target).expect("there"), "all of it");
+        let (old, new) = (file.metadata().expect("told"), fs::metadata(&target).expect("told"));
+        assert_eq!(new.modified().expect("a time"), old.modified().expect("a time"));
+        assert_eq!(new.permissions(), old.permissions());
+        assert_eq!(names(folder.path()), ["target"]);
+    }
+
+    #[test]
+    fn a_name_in_another_file_system_is_given_to_a_copy() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let Ok(other) = tempfile::tempdir_in("/dev/shm") else {
+            return println!("SKIP: there is no /dev/shm");
+        };
+        let make = || {
+            let file = temporary(other.path(), None).expect("a file");
+            (&**file.as_file()).write_all(b"all of it").expect("written");
+            file
+        };
+        if matches!(make(), Temporary::Named(_)) {
+            return println!("SKIP: files have names in /dev/shm");
+        }
+        let target = folder.path().join("target");
+        make().persist_noclobber(&target).expect("it is free");
+        let taken = make().persist_noclobber(&target).expect_err("it is taken");
+        assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+        make().persist(&target).expect("it goes");
+        assert_eq!(fs::read_to_string(&target).expect("there"), "all of it");
+        assert_eq!(names(folder.path()), ["target"]);
     }
 
     #[test]
