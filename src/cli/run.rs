@@ -271,23 +271,24 @@ fn planned<'a>(
     let folder = account.and_then(|_| task.folder());
     // What was set aside of an input that was changed may be all that is left of it.
     let in_place = matches!(task.place, Place::InPlace(_));
-    let looked = jobs.into_iter().map(|job| {
-        let Some(account) = account else { return (job, Earlier::Nothing, None) };
-        let (earlier, made) = account.earlier(&job, task.said());
+    let mut look = |account: &Account, job: &Job| {
+        let (earlier, made) = account.earlier(job, task.said());
         if matches!(earlier, Earlier::Done(_)) {
             made.iter().for_each(|made| _ = task.claims.take(made));
         } else if !in_place {
-            account.untouched(&job).iter().for_each(|made| task.claims.own(made));
+            account.untouched(job).iter().for_each(|made| task.claims.own(made));
         }
         let below = |folder: &PathBuf| -> Vec<&Path> {
             made.iter().filter_map(|made| made.strip_prefix(folder).ok()).collect()
         };
         let below = folder.as_ref().map(below).unwrap_or_default();
-        let name = namer.again(&job, to, &below, most);
-        (job, earlier, name)
-    });
-    let looked: Vec<_> = looked.collect();
-    looked.into_iter().enumerate().map(move |(place, (job, earlier, name))| {
+        (earlier, namer.again(job, to, &below, most))
+    };
+    let looked =
+        account.map(|account| jobs.iter().map(|job| look(account, job)).collect::<Vec<_>>());
+    let mut looked = looked.into_iter().flatten();
+    jobs.into_iter().enumerate().map(move |(place, job)| {
+        let (earlier, name) = looked.next().unwrap_or((Earlier::Nothing, None));
         let name = name.unwrap_or_else(|| namer.name(&job, to));
         Planned { job, output: Name { place, ..name }, earlier }
     })
