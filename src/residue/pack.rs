@@ -93,11 +93,12 @@ impl Chunks {
     /// The next chunk, without its quotes.
     pub fn next(&mut self) -> Result<Option<String>> {
         let mut line = String::new();
-        self.spool.read_line(&mut line).map_err(cannot_read)?;
+        // An empty one is a chunk, too, and no good one.
+        let read = self.spool.read_line(&mut line).map_err(cannot_read)?;
         line.truncate(line.trim_end().len());
         // Chunks may wait for each other.
         line.shrink_to_fit();
-        Ok((!line.is_empty()).then_some(line))
+        Ok((read > 0).then_some(line))
     }
 
     /// Begins again.
@@ -243,6 +244,10 @@ mod tests {
         assert!(read(end).is_err_and(|error| error.contains("its end is missing")));
         let middle = [&all[..1], &all[2..]].concat();
         assert!(read(middle).is_err_and(|error| error.contains("chunk 1 is missing")));
+        let behind = [&all[..], &[String::new(), all[1].clone()]].concat();
+        assert!(read(behind).is_err_and(|error| error.contains("behind its last one")));
+        let between = [&all[..1], &[String::new()], &all[1..]].concat();
+        assert!(read(between).is_err_and(|error| error.contains("a chunk is damaged")));
         let mut damaged = all;
         damaged[1].replace_range(40..44, "AAAA");
         assert!(read(damaged).is_err());
