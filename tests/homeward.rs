@@ -201,6 +201,35 @@ fn a_session_that_was_migrated_abroad_comes_home_as_it_was() {
 }
 
 #[test]
+fn a_line_in_another_spelling_comes_back_from_a_newer_version() {
+    let header =
+        r#"{"type": "session", "id": "s", "timestamp": "2025-11-20T23:33:50.805Z", "cwd": "/w"}"#;
+    let said =
+        r#"{ "type":"message", "timestamp":"t", "message": {"role":"user","content":"\u00e9"} }"#;
+    let call = r#"{"message": {"role": "user", "content": [{"type": "text", "text": "b"}]}, "timestamp": "t", "type": "message"}"#;
+    for newer in ["pi@2", "pi@3"] {
+        let dir = Dir::new();
+        let old = format!("{header}\n{said}\n{call}\n{said}\n");
+        fs::write(dir.path("old.jsonl"), &old).expect("a file");
+        for (to, out, from) in
+            [(newer, "new.jsonl", "old.jsonl"), ("pi@1", "back.jsonl", "new.jsonl")]
+        {
+            let (code, told) = dir.exit(&["convert", "-t", to, "-o", out, from]);
+            assert_eq!(code, 0, "{told}");
+        }
+        let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
+        assert_eq!(back, old, "{newer}");
+        // And from there once more.
+        let (code, told) = dir.exit(&["convert", "-t", newer, "-o", "again.jsonl", "back.jsonl"]);
+        assert_eq!(code, 0, "{told}");
+        assert_eq!(
+            fs::read(dir.path("again.jsonl")).unwrap(),
+            fs::read(dir.path("new.jsonl")).unwrap()
+        );
+    }
+}
+
+#[test]
 fn what_is_said_twice_without_times_is_no_block_written_twice() {
     let session = r#"{"kind":"session","source":"x","id":"s1","created":"2026-03-02T21:40:11Z"}"#;
     let mut stream = format!("{session}\n");

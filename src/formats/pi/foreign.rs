@@ -240,3 +240,31 @@ fn filled(node: &mut Node) {
         node.set(Field::Total, Json::worked_out(sum));
     }
 }
+
+/// Makes blocks what pi has, and says what is lost.
+pub fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
+    if node.take(Field::Extra).is_some() {
+        lost(&format!("{path}extra"));
+    }
+    if node.is(Field::Type, block::TOOL_CALL) {
+        let (arguments, strange) = block::arguments(node);
+        if strange {
+            lost(&format!("{path}arguments"));
+        }
+        // pi writes every line anew when it forks: what is not as it spells a value would come home
+        // as if it had been edited.
+        node.set(Field::Arguments, Json::checked(arguments.normal().into()));
+    }
+    if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
+        for block in blocks {
+            // pi takes whatever is no text for an image, and sends it without data.
+            for strange in [block::DOCUMENT, block::OPAQUE] {
+                if block.is(Field::Type, strange) {
+                    lost(&format!("{path}content.*.{strange}"));
+                    *block = block::stand_in(block);
+                }
+            }
+            adapt(block, &format!("{path}content.*."), lost);
+        }
+    }
+}

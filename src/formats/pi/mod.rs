@@ -26,6 +26,7 @@ mod foreign;
 mod kept;
 mod lineage;
 mod migrated;
+mod older;
 mod read;
 mod reader;
 mod repair;

@@ -1,10 +1,10 @@
 //! A stream of records as pi's file.
 
-use super::foreign::Foreign;
+use super::foreign::{self, Foreign};
 use super::lineage::Lineage;
-use super::version::TREE;
+use super::version::{NEWEST, TREE};
 use super::wire::{self, BLOCKS};
-use super::{NAME, kept, migrated, read, write};
+use super::{NAME, kept, migrated, older, read, write};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -14,7 +14,7 @@ use crate::json::text;
 use crate::lines::{BOM, empty};
 use crate::mapping::{can_write, without};
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record, Value, block, identity};
+use crate::record::{Field, Kind, Node, Record, block, identity};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::io::Write;
@@ -88,6 +88,11 @@ const HEADER_FIELDS: &[Field] = &[
     Field::Layout,
     Field::Raw,
 ];
+
+/// What the lines of a list do not say. Identifiers that the reader made depend on how the person
+/// wanted them made.
+const LISTED: [Field; 6] =
+    [Field::Id, Field::Parent, Field::FirstKept, Field::Eol, Field::IdMade, Field::Layout];
 
 impl Writer for Entries<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
@@ -231,7 +236,14 @@ impl Entries<'_> {
             }
             self.refuse_raw(located);
         }
+        let start = self.out.len();
         write::header(node, self.version.number, &mut self.out);
+        let written = self.out.get(start..).unwrap_or_default();
+        let old = |raw: Bytes| older::header(&raw, self.version.number, written);
+        if let Some(line) = raw_of(node).filter(|_| own && !same).and_then(old) {
+            self.out.truncate(start);
+            self.out.extend_from_slice(&line);
+        }
         Ok(())
     }
 
@@ -240,8 +252,8 @@ impl Entries<'_> {
         let Some(session) = &self.session else {
             return Err(no_session(located.at));
         };
-        let same = session.same;
-        let mut plain = match session.own {
+        let (own, same) = (session.own, session.same);
+        let mut plain = match own {
             true => session.foreign.moves(record).then(|| record.clone()),
             false => Some(self.adapted(record)),
         };
@@ -278,15 +290,30 @@ impl Entries<'_> {
         let start = self.out.len();
         let pending = self.pending;
         self.begin_line(&record.node);
+        let text = self.out.len();
         if !write::entry(record, self.version.number, spelled.as_ref(), &mut self.out) {
             self.out.truncate(start);
             self.pending = pending;
             self.leave_out(record);
             return Ok(());
         }
+        if let Some(line) = self.as_before(record, index).filter(|_| own && !same) {
+            self.out.truncate(text);
+            self.out.extend_from_slice(&line);
+        }
         self.number(Some(record));
         self.losses(record, index);
         Ok(())
+    }
+
+    /// The line of a record that another version has in a spelling that is not pi's, in that.
+    fn as_before(&self, record: &Record, index: Option<u64>) -> Option<Bytes> {
+        // Their role had another name.
+        if self.version.number < NEWEST && record.node.is(Field::Role, "custom") {
+            return None;
+        }
+        let line = Bytes::from(older::entry(&raw_of(&record.node)?, self.version.number)?);
+        self.raw_gives(&line, record, index).then_some(line)
     }
 
     /// Leaves a record out that has no place.
@@ -324,7 +351,7 @@ impl Entries<'_> {
         let kind = record.kind.name();
         let lost = |path: &str| self.cx.log.count(Fate::Dropped, &format!("{kind}.{path}"));
         if record.kind != Kind::Opaque {
-            adapt(&mut record.node, "", &lost);
+            foreign::adapt(&mut record.node, "", &lost);
         }
         record
     }
@@ -417,45 +444,13 @@ impl Entries<'_> {
         let Ok(parsed) = read::entry(raw, version, true, &mut lineage) else {
             return false;
         };
-        let made: &[Field] = if version < TREE {
-            // Identifiers that the reader made depend on how the person wanted them made.
-            &[Field::Id, Field::Parent, Field::FirstKept, Field::Eol]
-        } else {
-            &[Field::Eol]
-        };
+        let made: &[Field] = if version < TREE { &LISTED } else { &[Field::Eol] };
         (parsed.record.kind == record.kind && parsed.record.node.is_same(&record.node, made))
             && (version >= TREE || parsed.kept == index)
     }
 
     fn refuse_raw(&self, located: &Located<Record>) {
         self.cx.raw_refused(located.at);
-    }
-}
-
-fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
-    if node.take(Field::Extra).is_some() {
-        lost(&format!("{path}extra"));
-    }
-    if node.is(Field::Type, block::TOOL_CALL) {
-        let (arguments, strange) = block::arguments(node);
-        if strange {
-            lost(&format!("{path}arguments"));
-        }
-        // pi writes every line anew when it forks: what is not as it spells a value would come home
-        // as if it had been edited.
-        node.set(Field::Arguments, Json::checked(arguments.normal().into()));
-    }
-    if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
-        for block in blocks {
-            // pi takes whatever is no text for an image, and sends it without data.
-            for strange in [block::DOCUMENT, block::OPAQUE] {
-                if block.is(Field::Type, strange) {
-                    lost(&format!("{path}content.*.{strange}"));
-                    *block = block::stand_in(block);
-                }
-            }
-            adapt(block, &format!("{path}content.*."), lost);
-        }
     }
 }
 
