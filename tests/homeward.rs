@@ -230,6 +230,24 @@ fn a_line_in_another_spelling_comes_back_from_a_newer_version() {
 }
 
 #[test]
+fn a_session_that_its_own_software_fails_on_is_told_not_to_come_home() {
+    let lines = [
+        r#"{"type":"session","id":"s1","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#,
+        r#"{"type":"message","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"q","timestamp":1}}"#,
+        r#"{"type":"message","timestamp":"2026-01-01T00:00:03.000Z"}"#,
+    ];
+    for to in ["connectonion@2", "connectonion@3", "agent-orchestrator@2", "codelia"] {
+        let dir = Dir::new();
+        fs::write(dir.path("in.jsonl"), lines.join("\n") + "\n").expect("a file");
+        let away = ["convert", "--fail-on", "loss", "-t", to, "--out-dir", "away", "in.jsonl"];
+        let (code, told) = dir.exit(&away);
+        assert!(code == 1 && told.contains("CY0628"), "{to}: {told}");
+        let (code, told) = dir.exit(&["convert", "-t", "pi@1", "--out-dir", "back", "away"]);
+        assert!(code == 1 && told.contains("CY0621"), "{to}: {told}");
+    }
+}
+
+#[test]
 fn what_is_said_twice_without_times_is_no_block_written_twice() {
     let session = r#"{"kind":"session","source":"x","id":"s1","created":"2026-03-02T21:40:11Z"}"#;
     let mut stream = format!("{session}\n");

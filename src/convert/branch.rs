@@ -38,6 +38,8 @@ pub struct Branch {
     /// What such a target does not get, as an edit of the context leaves it out, and what follows
     /// it there.
     omitted: Vec<(Json, Option<Json>)>,
+    /// Whether the source's own software fails on it.
+    fails: bool,
 }
 
 impl Branch {
@@ -111,9 +113,15 @@ impl Branch {
             order: InOrder::default(),
             kinds: &[],
             edits: false,
+            fails: false,
             listed: to.version().tree.then_some(Json::constant("null")),
             omitted: Vec::new(),
         }
+    }
+
+    /// Whether the source's own software could send nothing of it.
+    pub fn fails(&self) -> bool {
+        self.fails
     }
 
     /// Shows the branch to the rules of its source.
@@ -145,6 +153,7 @@ impl Branch {
 
     /// Begins with what the rules of the source say of the branch.
     fn begin(&mut self, look: Look, tree: &Tree) {
+        self.fails = look.fails;
         let Some((mut context, other)) = look.rules else { return };
         self.kinds = look.kinds;
         self.edits = look.edits && !other && !look.kinds.contains(&Kind::ContextEdit);
@@ -413,6 +422,8 @@ struct Look {
     summed_up: u32,
     /// Whether anything edits the context.
     edits: bool,
+    /// Whether the source's software fails on it.
+    fails: bool,
 }
 
 impl Look {
@@ -420,7 +431,7 @@ impl Look {
         let rules = rules(&session, to).map(|(open, other)| (open(&session), other));
         let kinds =
             if rules.as_ref().is_some_and(|(_, other)| !other) { to.version().kinds } else { &[] };
-        Self { session, rules, kinds, summed_up: 0, edits: false }
+        Self { session, rules, kinds, summed_up: 0, edits: false, fails: false }
     }
 
     /// Looks at node `number` of all records, which stands at this position of the branch.
@@ -432,7 +443,7 @@ impl Look {
         if let Some((context, _)) = &mut self.rules
             && context.look(position, node).is_err()
         {
-            self.rules = None;
+            (self.rules, self.fails) = (None, true);
         }
     }
 }

@@ -253,10 +253,12 @@ impl<'a> Work<'a> {
     }
 
     /// Whether the residue will be used when the session comes home; else says so. Only a stream of no
-    /// known source can hold what neither its target shows nor its own rules leave out.
+    /// known source, or what its own software fails on, can hold what neither its target shows nor its
+    /// own rules leave out.
     fn is_heard(&self, parts: &mut dyn Parts, stage: &mut Stage<'_>) -> Result<bool> {
         let known = self.source.as_deref().is_some_and(|source| Spec::parse(source).is_ok());
-        if known || is_heard((self.from, parts), (self.to.format, &mut stage.whole()?), self.cx)? {
+        let ruled = known && !self.branch.as_ref().is_some_and(Branch::fails);
+        if ruled || is_heard((self.from, parts), (self.to.format, &mut stage.whole()?), self.cx)? {
             return Ok(true);
         }
         let target = self.to.format.at(self.to.version().number);
