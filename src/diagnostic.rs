@@ -298,8 +298,8 @@ impl Code {
             Self::OutputName => Some("`--out-dir DIR` takes any number of files"),
             Self::OutputFolder => Some("`--out-dir DIR` writes into a folder"),
             Self::ResidueRefused => Some(
-                "`--ignore-residue` takes the files as they show themselves; an edit is to be made \
-                 wherever they repeat what it changes",
+                "`--ignore-residue` takes the files as they show themselves; if they were edited, make \
+                 the edit wherever they repeat what it changes",
             ),
             Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
             Self::TornRecord => Some("`--salvage` restores the members that are complete"),

@@ -619,7 +619,7 @@ fn an_edit_in_a_run_or_in_the_state_alone_is_told_with_what_the_other_says() {
     let there = ["convert", "-t", "codelia", "--layout", "native", "--out-dir", "home", "s.jsonl"];
     assert_eq!(dir.exit(&there).0, 0);
     let files = contents(&dir.path("home"));
-    let (old, new) = ("What about the zenith?", "What about the nadir?");
+    let (old, new) = (" What about the zenith?", " What about the nadir?");
     let edited = |which: &dyn Fn(&Path) -> bool, to: &str| {
         for (name, bytes) in &files {
             let text = String::from_utf8(bytes.clone()).expect("UTF-8");
@@ -631,7 +631,7 @@ fn an_edit_in_a_run_or_in_the_state_alone_is_told_with_what_the_other_says() {
     };
     let is_state = |name: &Path| name.parent().is_some_and(|folder| folder.ends_with("state"));
     let told = |is: &str, would: &str| {
-        format!("message 7 of its context is `…{is}\"`, and would be `…{would}\"`")
+        format!("message 7 of its context is `…{is}`, and would be `…{would}`")
     };
     let (zenith, nadir) = (" What about the zenith?", " What about the nadir?");
     let (code, said) = edited(&is_state, "state");
