@@ -247,6 +247,32 @@ fn a_session_that_its_own_software_fails_on_is_told_not_to_come_home() {
     }
 }
 
+/// Every part of an answer refers to its place in a list; to go through the list for each would take
+/// minutes here.
+#[test]
+fn an_answer_of_many_parts_comes_home_in_no_time() {
+    let call =
+        |n| format!(r#"{{"type":"toolCall","id":"c{n}","name":"ls","arguments":{{"n":{n}}}}}"#);
+    let calls: Vec<String> = (0..20_000).map(call).collect();
+    let answer = ANSWER.replace(r#"{"type":"text","text":"No more."}"#, &calls.join(","));
+    let session = [
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#.to_owned(),
+        format!(r#"{{"type":"message","id":"aa11bb20","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{QUESTION}}}"#),
+        format!(r#"{{"type":"message","id":"aa11bb21","parentId":"aa11bb20","timestamp":"2026-01-01T00:00:02.000Z","message":{answer}}}"#),
+    ];
+    let session = session.join("\n") + "\n";
+    for to in ["connectonion@3", "codelia"] {
+        let dir = Dir::new();
+        fs::write(dir.path("in.jsonl"), &session).expect("a file");
+        let (code, told) = dir.exit(&["convert", "-t", to, "--out-dir", "away", "in.jsonl"]);
+        assert_eq!(code, 0, "{told}");
+        let (code, told) = dir.exit(&["convert", "-t", "pi@3", "--out-dir", "back", "away"]);
+        assert_eq!(code, 0, "{told}");
+        let back: Vec<_> = files(&dir.path("back")).iter().map(|path| read(path)).collect();
+        assert!(back == [session.as_bytes()], "{to}");
+    }
+}
+
 #[test]
 fn what_is_said_twice_without_times_is_no_block_written_twice() {
     let session = r#"{"kind":"session","source":"x","id":"s1","created":"2026-03-02T21:40:11Z"}"#;

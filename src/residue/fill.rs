@@ -6,14 +6,76 @@ use super::template::{REFERENCE, inside, separate};
 use crate::formats::canonical;
 use crate::json::{Cursor, Json};
 use crate::record::Kind;
+use std::cell::RefCell;
 
 /// The member that says what a record is.
 const KIND: &str = "kind";
 
+/// The records that a template refers to.
+struct Base<'b> {
+    records: &'b [Json],
+    /// The long lists among what was referred to: who went through one for each of its elements would
+    /// do the square of the work.
+    lists: RefCell<Vec<List>>,
+}
+
+/// The elements of a list, and where that stands.
+struct List {
+    record: usize,
+    path: String,
+    items: Vec<Json>,
+}
+
+/// So many elements are gone through one by one.
+const FEW: usize = 16;
+
+impl<'b> Base<'b> {
+    fn of(records: &'b [Json]) -> Self {
+        Self { records, lists: RefCell::default() }
+    }
+
+    /// The value at a path in a record.
+    fn resolve(&self, record: usize, path: &str) -> Option<Json> {
+        let mut lists = self.lists.borrow_mut();
+        let is_above = |list: &&List| {
+            let rest = path.strip_prefix(&list.path).filter(|_| list.record == record);
+            rest.is_some_and(|rest| rest.starts_with('/'))
+        };
+        let above = lists.iter().filter(is_above).max_by_key(|list| list.path.len());
+        let mut at = above.map_or(0, |list| list.path.len());
+        let mut steps = path.get(at..)?.split('/').skip(1);
+        let mut value = match above {
+            Some(list) => {
+                let step = steps.next()?;
+                at += step.len() + 1;
+                list.items.get(step.parse::<usize>().ok()?)?.clone()
+            }
+            None => self.records.get(record)?.clone(),
+        };
+        for step in steps {
+            value = match value.as_bytes().first()? {
+                b'{' => value.member(step)?,
+                b'[' => match step.parse().ok()? {
+                    few @ 0..FEW => value.elements().nth(few)?,
+                    many => {
+                        let items: Vec<_> = value.elements().collect();
+                        let found = items.get(many).cloned();
+                        lists.push(List { record, path: path.get(..at)?.to_owned(), items });
+                        found?
+                    }
+                },
+                _ => return None,
+            };
+            at += step.len() + 1;
+        }
+        Some(value)
+    }
+}
+
 /// The record that a template gives; `None` if what it refers to is not there.
 pub fn fill(template: &Json, base: &[Json]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    put(template, "", base, 0, &mut out)?;
+    put(template, "", &Base::of(base), 0, &mut out)?;
     Some(out)
 }
 
@@ -21,13 +83,14 @@ pub fn fill(template: &Json, base: &[Json]) -> Option<Vec<u8>> {
 /// they refer to is there and is what a record can have; else those of the first record that it
 /// refers to and that has them.
 pub fn fill_rest(template: &Json, base: &[Json]) -> Vec<u8> {
+    let base = &Base::of(base);
     let kind = template.member(KIND).unwrap_or_default();
     let mut out = vec![b'{'];
     for (key, value) in members(template) {
         let Some(name) = key.text() else { continue };
         let path = format!("/{name}");
         let fits = |value: &Vec<u8>| name == KIND || is_read(&kind, &key, value);
-        let held = || base.iter().find_map(|record| record.member(&name));
+        let held = || base.records.iter().find_map(|record| record.member(&name));
         let member =
             fill_at(&value, &path, base).filter(fits).or_else(|| match Inner::of(&value) {
                 Inner::Items(items) => Some(fill_items(&items, &path, base, &|item| {
@@ -46,7 +109,7 @@ pub fn fill_rest(template: &Json, base: &[Json]) -> Vec<u8> {
     out
 }
 
-fn fill_at(value: &Json, path: &str, base: &[Json]) -> Option<Vec<u8>> {
+fn fill_at(value: &Json, path: &str, base: &Base<'_>) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     put(value, path, base, 1, &mut out)?;
     Some(out)
@@ -63,7 +126,12 @@ fn is_read(kind: &Json, key: &Json, value: &[u8]) -> bool {
     canonical::record(&[head.as_slice(), value, b"}"].concat().into()).is_ok()
 }
 
-fn fill_items(items: &[Json], path: &str, base: &[Json], fits: &dyn Fn(&[u8]) -> bool) -> Vec<u8> {
+fn fill_items(
+    items: &[Json],
+    path: &str,
+    base: &Base<'_>,
+    fits: &dyn Fn(&[u8]) -> bool,
+) -> Vec<u8> {
     let there = items.iter().enumerate();
     let there = there.filter_map(|(i, item)| fill_at(item, &format!("{path}/{i}"), base));
     let there = there.filter(|item| fits(item));
@@ -76,7 +144,7 @@ fn fill_items(items: &[Json], path: &str, base: &[Json], fits: &dyn Fn(&[u8]) ->
     out
 }
 
-fn put(value: &Json, path: &str, base: &[Json], depth: usize, out: &mut Vec<u8>) -> Option<()> {
+fn put(value: &Json, path: &str, base: &Base<'_>, depth: usize, out: &mut Vec<u8>) -> Option<()> {
     match Inner::of(value) {
         _ if depth >= DEEPEST => out.extend_from_slice(value.as_bytes()),
         Inner::Reference => out.extend_from_slice(given(value, path, base)?.as_bytes()),
@@ -104,7 +172,7 @@ fn put(value: &Json, path: &str, base: &[Json], depth: usize, out: &mut Vec<u8>)
 }
 
 /// What a reference refers to.
-fn given(reference: &Json, path: &str, base: &[Json]) -> Option<Json> {
+fn given(reference: &Json, path: &str, base: &Base<'_>) -> Option<Json> {
     let to = reference.member(REFERENCE)?;
     if to.is_null() {
         return Some(Json::checked(reference.member("raw")?.text()?.into()));
@@ -113,9 +181,9 @@ fn given(reference: &Json, path: &str, base: &[Json]) -> Option<Json> {
         Some(place) => {
             let (record, path) = place.split_once('/').unwrap_or((&place, ""));
             let path = if path.is_empty() { String::new() } else { format!("/{path}") };
-            resolve(base.get(record.parse::<usize>().ok()?)?, &path)?
+            base.resolve(record.parse().ok()?, &path)?
         }
-        None => resolve(base.get(to.float()? as usize)?, path)?,
+        None => base.resolve(to.float()? as usize, path)?,
     };
     if let Some(cut) = reference.member("cut") {
         let ends: Vec<usize> = cut.elements().filter_map(|n| Some(n.float()? as usize)).collect();
@@ -168,19 +236,6 @@ impl Inner {
             _ => Self::Whole,
         }
     }
-}
-
-/// The value at a path.
-fn resolve(value: &Json, path: &str) -> Option<Json> {
-    let mut value = value.clone();
-    for step in path.split('/').skip(1) {
-        value = match value.as_bytes().first()? {
-            b'{' => value.member(step)?,
-            b'[' => value.elements().nth(step.parse().ok()?)?,
-            _ => return None,
-        };
-    }
-    Some(value)
 }
 
 /// The members of an object, names and values.
