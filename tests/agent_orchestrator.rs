@@ -664,3 +664,26 @@ fn a_line_that_is_no_text_says_nothing_of_the_session() {
     assert_eq!(code, 0, "{said}");
     assert_eq!(read(&dir.path("b.jsonl")), log);
 }
+
+/// The metadata of the shell's scripts have no place for it, and an empty log has none either.
+#[test]
+fn an_identifier_that_no_line_tells_is_told_as_lost() {
+    let meta = r#"{"session_name":"quiet","agent":null,"project_dir":"/w","agents_dir":"/w/a","created_at":"2025-11-12T15:54:52.399854Z","last_resumed_at":"2025-11-12T15:54:52.399854Z","schema_version":"1.0","session_id":"c68eb198-b150-4ecd-a249-501f82bb1649"}"#;
+    let line = r#"{"type":"user_message","content":"q","timestamp":"2025-11-12T15:54:53.000000Z"}"#;
+    let result =
+        r#"{"type":"result","session_id":"c68eb198-b150-4ecd-a249-501f82bb1649","result":"a"}"#;
+    for (log, lost) in [(String::new(), true), (format!("{line}\n{result}\n"), false)] {
+        let dir = Dir::new();
+        dir.write("quiet.meta.json", meta.as_bytes());
+        dir.write("quiet.jsonl", log.as_bytes());
+        let old = ["convert", "-t", "agent-orchestrator@1", "--out-dir"];
+        let (_, told) = dir.exit(&[&old[..], &["plain", "quiet.jsonl", "--no-residue"]].concat());
+        assert_eq!(told.contains("session.id"), lost, "{told}");
+        assert_eq!(dir.exit(&[&old[..], &["old", "quiet.jsonl"]].concat()).0, 0);
+        let back = ["convert", "-f", "agent-orchestrator@1", "-t", "agent-orchestrator@2"];
+        let (code, told) =
+            dir.exit(&[&back[..], &["--out-dir", "back", "old/quiet.jsonl"]].concat());
+        let meta = std::fs::read_to_string(dir.path("back/quiet.meta.json")).expect("metadata");
+        assert!(code == 0 && meta.contains("c68eb198-b150"), "{told}{meta}");
+    }
+}

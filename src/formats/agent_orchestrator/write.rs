@@ -125,6 +125,11 @@ impl Writer for Pair<'_> {
         }
         let log = &mut self.log;
         self.prompts.close(&mut |lines| log.line(None, &lines));
+        // The shell's scripts have the identifier from the log.
+        let silent = self.shape == Shape::Printed && self.log.pending.is_none();
+        if silent && session.own && !session.same && session.node.get(Field::Id).is_some() {
+            self.lost("session.id");
+        }
         self.log.finish()?;
         if session.meta {
             let text = match self.unreadable.take() {
