@@ -64,11 +64,9 @@ impl Frames {
     /// Those of [`Lines::next`].
     #[allow(clippy::should_implement_trait, reason = "an error does not end the lines")]
     pub fn next(&mut self) -> Result<Option<Frame>> {
-        let Some(kept) = self.lines.kept()? else { return Ok(None) };
-        let blank = kept.line().is_blank();
-        let Kept { mut bytes, at, terminated } = kept;
-        let cr = terminated && bytes.ends_with(b"\r");
-        bytes.truncate(bytes.len() - usize::from(cr));
+        let Some(mut kept) = self.lines.kept()? else { return Ok(None) };
+        let (blank, cr) = (kept.line().is_blank(), kept.take_cr());
+        let Kept { bytes, at, terminated } = kept;
         let frame = Frame { bytes, at, terminated, cr, blank };
         self.last = (!terminated).then(|| frame.clone());
         Ok(Some(frame))

@@ -70,6 +70,13 @@ impl Kept {
     pub fn line(&self) -> Line<'_> {
         Line { bytes: &self.bytes, at: self.at, terminated: self.terminated }
     }
+
+    /// Takes the `\r` off that stands before the `\n`; whether there was one.
+    pub fn take_cr(&mut self) -> bool {
+        let cr = self.terminated && self.bytes.ends_with(b"\r");
+        self.bytes.truncate(self.bytes.len() - usize::from(cr));
+        cr
+    }
 }
 
 /// Whole lines, each with its `\n`, in a buffer of their own.

@@ -241,17 +241,27 @@ impl<'a> Source<'a> {
         extra: &mut Extra,
     ) -> Result<(), Fault> {
         let mut finder = Finder::new(rows);
+        self.each_member(decides, |source, key| match finder.find(source.spelling(key)) {
+            Some(row) => source.value(key, row, node, extra),
+            None => source.unknown(key, extra),
+        })
+    }
+
+    /// Walks through the object that begins here, and has `take` take the value of each member but
+    /// that which decides how the object is read.
+    fn each_member(
+        &mut self,
+        decides: Option<&str>,
+        mut take: impl FnMut(&mut Self, Span) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
         let mut decided = false;
         self.cursor.begin_object()?;
         while let Some(key) = self.cursor.next_key()? {
-            let name = self.spelling(key);
-            if decides.is_some_and(|decides| text::is(name, decides)) {
+            if decides.is_some_and(|decides| text::is(self.spelling(key), decides)) {
                 self.ambiguous |= std::mem::replace(&mut decided, true);
                 self.cursor.skip_value()?;
-            } else if let Some(row) = finder.find(name) {
-                self.value(key, row, node, extra)?;
             } else {
-                self.unknown(key, extra)?;
+                take(self, key)?;
             }
         }
         Ok(())

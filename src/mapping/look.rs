@@ -57,17 +57,9 @@ impl Source<'_> {
     }
 
     fn skim_members(&mut self, rows: &'static [Row], decides: Option<&str>) -> Result<(), Fault> {
-        let (mut finder, mut decided) = (Finder::new(rows), false);
-        self.cursor.begin_object()?;
-        while let Some(key) = self.cursor.next_key()? {
-            let name = self.spelling(key);
-            if decides.is_some_and(|decides| text::is(name, decides)) {
-                self.ambiguous |= std::mem::replace(&mut decided, true);
-                self.cursor.skip_value()?;
-            } else {
-                self.skim(finder.find(name).map_or(&How::Json, |row| &row.how))?;
-            }
-        }
-        Ok(())
+        let mut finder = Finder::new(rows);
+        self.each_member(decides, |source, key| {
+            source.skim(finder.find(source.spelling(key)).map_or(&How::Json, |row| &row.how))
+        })
     }
 }

@@ -114,13 +114,11 @@ impl<'a> Records<'a> {
 impl Records<'_> {
     /// The record of the next line; `None` at the end.
     fn line(&mut self) -> Result<Option<Located<Record>>> {
-        let Some(kept) = self.lines.kept()? else {
+        let Some(mut kept) = self.lines.kept()? else {
             return Ok(None);
         };
-        let blank = kept.line().is_blank();
-        let Kept { mut bytes, mut at, terminated } = kept;
-        let cr = terminated && bytes.ends_with(b"\r");
-        bytes.truncate(bytes.len() - usize::from(cr));
+        let (blank, cr) = (kept.line().is_blank(), kept.take_cr());
+        let Kept { bytes, mut at, terminated } = kept;
         let begin = at;
         let line = Line { bytes: &bytes, at, terminated };
         let had_session = self.session.is_some();

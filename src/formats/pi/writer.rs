@@ -297,7 +297,10 @@ impl Entries<'_> {
             self.leave_out(record);
             return Ok(());
         }
-        if let Some(line) = self.as_before(record, index).filter(|_| own && !same) {
+        if own
+            && !same
+            && let Some(line) = self.as_before(record, index)
+        {
             self.out.truncate(text);
             self.out.extend_from_slice(&line);
         }
