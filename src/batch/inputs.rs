@@ -244,7 +244,9 @@ impl Walk<'_> {
                 false => filter.takes(inside),
             }
         };
-        for entry in WalkDir::new(folder).sort_by_file_name().into_iter().filter_entry(wanted) {
+        // Of files in one folder the paths are in the order of the names.
+        let by_name = |a: &DirEntry, b: &DirEntry| a.path().as_os_str().cmp(b.path().as_os_str());
+        for entry in WalkDir::new(folder).sort_by(by_name).into_iter().filter_entry(wanted) {
             match entry {
                 Ok(entry) if entry.file_type().is_dir() => {}
                 Ok(entry) => self.file(entry, folder, root),
@@ -300,12 +302,13 @@ impl Walk<'_> {
 /// Whether a file is one of our own: temporary, what repair set aside, or the original of one that was changed in place,
 /// whose name may end in a number.
 fn is_ours(name: &OsStr, backup: Option<&str>) -> bool {
-    let name = name.to_string_lossy();
-    let numberless = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let plain = numberless.strip_suffix('.').filter(|_| numberless.len() < name.len());
-    let plain = plain.unwrap_or(&name);
-    let is_backup = [Some(BACKUP), backup].iter().flatten().any(|suffix| plain.ends_with(suffix));
-    name.starts_with(TEMPORARY) || is_backup || plain.ends_with(QUARANTINE)
+    let name = name.as_encoded_bytes();
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let numberless = name.get(..name.len() - digits).unwrap_or_default();
+    let plain = numberless.strip_suffix(b".").filter(|_| digits > 0).unwrap_or(name);
+    let ours = [Some(BACKUP), backup, Some(QUARANTINE)];
+    name.starts_with(TEMPORARY.as_bytes())
+        || ours.iter().flatten().any(|suffix| plain.ends_with(suffix.as_bytes()))
 }
 
 /// A file name without the ending that its format gives it.

@@ -85,9 +85,11 @@ fn nth(job: &Job, to: Option<&Format>, n: u64) -> Name {
     let alone = to.is_none_or(|to| to.beside.is_empty() && to.member.is_none());
     let packing = packing.filter(|_| alone);
     let stem = if n > 1 { numbered(&base, n, rule) } else { base };
-    let mut main = stem.clone();
-    main.push(ending.unwrap_or_default());
-    main.push(packing.unwrap_or_default());
+    let (ending, packing) = (ending.unwrap_or_default(), packing.unwrap_or_default());
+    let mut main = OsString::with_capacity(stem.len() + ending.len() + packing.len());
+    main.push(&stem);
+    main.push(ending);
+    main.push(packing);
     let beside = |name| job.relative.with_file_name(name);
     Name { main: beside(main), stem: beside(stem), place: 0 }
 }

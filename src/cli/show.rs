@@ -147,6 +147,14 @@ impl Show {
 
     /// What became of one input, in a line; `None` where nothing need be said.
     fn line(&self, report: &FileReport) -> Option<String> {
+        let told = match report.outcome {
+            Outcome::Detected => true,
+            Outcome::Valid | Outcome::Invalid => !self.quiet,
+            _ => self.verbose,
+        };
+        if !told {
+            return None;
+        }
         let path = printable(&report.path);
         let format = report.format.as_deref().unwrap_or("unknown");
         let records = report.records;
@@ -155,11 +163,9 @@ impl Show {
             Outcome::Detected => {
                 Some(format!("{path}: {format} ({})", report.confidence.unwrap_or("unknown")))
             }
-            Outcome::Valid if !self.quiet => {
-                Some(format!("{path}: {outcome} {format}, {records} records"))
-            }
-            Outcome::Invalid if !self.quiet => Some(format!("{path}: {outcome} {format}")),
-            Outcome::Skipped if self.verbose => Some(match report.skip {
+            Outcome::Valid => Some(format!("{path}: {outcome} {format}, {records} records")),
+            Outcome::Invalid => Some(format!("{path}: {outcome} {format}")),
+            Outcome::Skipped => Some(match report.skip {
                 Skip::NoSession => format!("{path}: {outcome}, no session by itself"),
                 Skip::OtherFormat => format!(
                     "{path}: {outcome}, {format}; migration stays inside one format, `copyist \
@@ -172,14 +178,10 @@ impl Show {
                 }
                 Skip::Told => format!("{path}: {outcome}"),
             }),
-            Outcome::Done if self.verbose => Some(format!("{path}: {outcome} by an earlier run")),
-            Outcome::Restored | Outcome::Removed if self.verbose => {
-                Some(format!("{path}: {outcome}"))
-            }
-            Outcome::Part if self.verbose => {
-                Some(format!("{path}: {outcome} of a session, read with it"))
-            }
-            Outcome::Migrated | Outcome::Converted | Outcome::Unchanged if self.verbose => {
+            Outcome::Done => Some(format!("{path}: {outcome} by an earlier run")),
+            Outcome::Restored | Outcome::Removed => Some(format!("{path}: {outcome}")),
+            Outcome::Part => Some(format!("{path}: {outcome} of a session, read with it")),
+            Outcome::Migrated | Outcome::Converted | Outcome::Unchanged => {
                 let to = report.to.as_deref().filter(|to| *to != format);
                 let arrow = to.map_or(String::new(), |to| format!(" → {to}"));
                 let output = report.output.as_deref().filter(|output| *output != &*report.path);

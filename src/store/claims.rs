@@ -10,7 +10,7 @@ use crate::hands::Hands;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 /// The places of one run.
 #[derive(Debug, Default)]
@@ -20,6 +20,10 @@ pub struct Claims {
     /// Their real paths. Nobody asks for them as long as all places are free.
     real: OnceLock<HashSet<PathBuf>>,
     taken: Mutex<Taken>,
+    /// The places that an earlier run wrote to, and that are as it left them.
+    own: RwLock<HashSet<PathBuf>>,
+    /// Folders that this run created.
+    new: RwLock<HashSet<PathBuf>>,
     /// Who may take a place next, where places are not known before the work.
     turns: Option<Turns>,
 }
@@ -28,27 +32,23 @@ pub struct Claims {
 #[derive(Debug, Default)]
 struct Taken {
     places: HashSet<PathBuf>,
-    /// Those that an earlier run wrote, and that are as it left them.
-    own: HashSet<PathBuf>,
     /// Hashes of what files get that sessions share.
     shared: HashMap<PathBuf, blake3::Hash>,
     /// The real paths of their folders, by the paths under which they were named.
     folders: HashMap<PathBuf, PathBuf>,
-    /// Folders that this run created.
-    new: HashSet<PathBuf>,
 }
 
 impl Taken {
     /// The real path of a file that may not be there yet.
     fn place(&mut self, path: &Path) -> PathBuf {
-        let folder = folder_of(path);
-        let known = self.folders.get(folder).cloned();
-        let real = known.unwrap_or_else(|| {
-            let real = real_folder(folder);
-            self.folders.insert(folder.to_owned(), real.clone());
-            real
-        });
-        real.join(path.file_name().unwrap_or_default())
+        let (folder, name) = (folder_of(path), path.file_name().unwrap_or_default());
+        if let Some(real) = self.folders.get(folder) {
+            return real.join(name);
+        }
+        let real = real_folder(folder);
+        let place = real.join(name);
+        self.folders.insert(folder.to_owned(), real);
+        place
     }
 }
 
@@ -103,13 +103,13 @@ impl Claims {
     /// own outputs, whose places are taken; what another program puts there meanwhile is met when
     /// the output gets its place, as ever.
     pub fn stands(&self, path: &Path) -> Stands {
-        let new = self.taken().new.contains(folder_of(path));
-        if new { Stands::Nothing } else { Stands::at(path) }
+        if read(&self.new).contains(folder_of(path)) { Stands::Nothing } else { Stands::at(path) }
     }
 
     /// Says that this run created a folder.
     pub fn new_folder(&self, folder: &Path) {
-        self.taken().new.insert(folder.to_owned());
+        let mut new = self.new.write().unwrap_or_else(PoisonError::into_inner);
+        new.insert(folder.to_owned());
     }
 
     /// Takes a place for an output; false if another one has it.
@@ -137,24 +137,24 @@ impl Claims {
     /// Says that a file may be written over: an earlier run of this kind wrote it from the same
     /// input, and nobody touched it since.
     pub fn own(&self, path: &Path) {
-        let mut taken = self.taken();
-        let place = taken.place(path);
-        taken.own.insert(place);
+        let place = self.taken().place(path);
+        self.own.write().unwrap_or_else(PoisonError::into_inner).insert(place);
     }
 
     /// Whether a file may be written over because it was said so.
     pub fn is_own(&self, path: &Path) -> bool {
-        let mut taken = self.taken();
-        if taken.own.is_empty() {
-            return false;
-        }
-        let place = taken.place(path);
-        taken.own.contains(&place)
+        let own = read(&self.own);
+        // Mostly there are none.
+        !own.is_empty() && own.contains(&self.taken().place(path))
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The real paths of files, links followed. Each folder is asked for its own only once.

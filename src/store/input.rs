@@ -269,9 +269,9 @@ impl Source {
     fn open(&mut self, tear: Option<&Tear>) -> Result<Box<dyn Read>> {
         let unpacked = |reader| Unpacked::new(reader, tear.cloned());
         Ok(match self {
-            Self::File(path, _, file) => {
+            Self::File(path, meta, file) => {
                 let file = file.take().map_or_else(|| opened(path), Ok)?;
-                Box::new(unpacked(Box::new(file)))
+                Box::new(unpacked(Box::new(Measured { file, left: meta.len(), over: false })))
             }
             Self::Pipe(reader) => Box::new(unpacked(reader.take().ok_or_else(not_there)?)),
             Self::Spooled(file) => Box::new(rewound(file)?),
@@ -284,6 +284,28 @@ impl Source {
             Self::File(_, meta, _) => meta.len(),
             Self::Pipe(_) | Self::Spooled(_) => u64::MAX,
         }
+    }
+}
+
+/// A regular file that is read from its beginning. Where it gave less than was asked for, and just
+/// what it had when it was looked at, that is its end, and it is not asked once more.
+struct Measured {
+    file: File,
+    left: u64,
+    over: bool,
+}
+
+impl Read for Measured {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.over {
+            return Ok(0);
+        }
+        let read = self.file.read(buffer)?;
+        let left = self.left.checked_sub(read as u64);
+        self.over = read > 0 && read < buffer.len() && left == Some(0);
+        // One that grows meanwhile is read to wherever its end is then.
+        self.left = left.unwrap_or(u64::MAX);
+        Ok(read)
     }
 }
 

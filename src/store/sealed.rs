@@ -165,7 +165,12 @@ impl Sealed {
                 None => file.persist_noclobber(&target),
             };
             match put {
-                Ok(()) => drop(folders.insert(folder_of(&target).to_owned())),
+                Ok(()) => {
+                    let folder = folder_of(&target);
+                    if !folders.contains(folder) {
+                        folders.insert(folder.to_owned());
+                    }
+                }
                 Err(error)
                     if meets == Meets::Stays && error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(rename_failed(&target, error)),

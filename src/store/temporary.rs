@@ -20,7 +20,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, PoisonError, RwLock};
 use tempfile::{Builder, NamedTempFile};
 
 /// Names of temporary files begin so; walks pass over them.
@@ -156,7 +156,7 @@ fn named(folder: &Path, mut make: impl FnMut(&Path) -> io::Result<Arc<File>>) ->
 
 /// The folders out of which this run has swept what killed runs left.
 #[derive(Debug, Default)]
-pub struct Swept(Mutex<HashSet<PathBuf>>);
+pub struct Swept(RwLock<HashSet<PathBuf>>);
 
 impl Swept {
     /// Removes stale temporary files from the folder of `target`, once a run. What is written
@@ -165,13 +165,13 @@ impl Swept {
     /// What cannot be removed does no harm and is no error.
     pub fn beside(&self, target: &Path) {
         let folder = folder_of(target);
-        let mut swept = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if swept.contains(folder) || Stands::at(target) == Stands::Special {
+        let known = || self.0.read().unwrap_or_else(PoisonError::into_inner).contains(folder);
+        if known() || Stands::at(target) == Stands::Special {
             return;
         }
-        swept.insert(folder.to_owned());
-        drop(swept);
-        sweep(folder);
+        if self.0.write().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {
+            sweep(folder);
+        }
     }
 }
 
