@@ -196,8 +196,17 @@ impl Found {
 /// Finds the members of lines that stand one behind another, each with its line break, in one walk.
 /// Gives where it stopped: at the end, or where a line begins that must be looked at alone.
 pub fn of_lines(lines: &[u8], found: &mut Vec<Found>) -> usize {
-    let tokens = Tokens::of_lines(lines).filter(|_| simdutf8::basic::from_utf8(lines).is_ok());
-    let Some(mut tokens) = tokens else { return 0 };
+    match Tokens::of(lines) {
+        Some(tokens) => along_lines(tokens.in_lines(), lines, found),
+        None => 0,
+    }
+}
+
+/// The same along tokens that are those of [lines](Tokens::in_lines).
+pub fn along_lines(mut tokens: Tokens<'_>, lines: &[u8], found: &mut Vec<Found>) -> usize {
+    if simdutf8::basic::from_utf8(lines).is_err() {
+        return 0;
+    }
     let mut start = 0;
     while let Some(rest) = lines.get(start..).filter(|rest| !rest.is_empty()) {
         found.push(Found::at(start));

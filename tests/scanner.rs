@@ -5,7 +5,7 @@ mod common;
 
 use common::{corpus, files, read, testdata};
 use copyist::json::{Cursor, Tokens, Walk, What};
-use copyist::members::{Scan, of_lines};
+use copyist::members::{Scan, along_lines};
 use serde::de::IgnoredAny;
 use std::path::PathBuf;
 
@@ -55,22 +55,31 @@ fn along(mut walk: impl Walk, text: &[u8]) -> Option<(bool, Scan)> {
     scan.along(&mut walk, text).ok().map(|object| (object, scan))
 }
 
-/// By its tokens a text is the same as byte by byte, alone and between other lines.
+/// By its tokens, in whichever way they are found, a text is the same as byte by byte, alone and
+/// between other lines.
 fn is_the_same_by_tokens(text: &[u8]) {
-    let Some(tokens) = Tokens::of(text) else { return };
     are_the_same_in_lines(&[GOOD, text, b"\n \r\n", GOOD].concat());
-    let (fast, slow) = (along(tokens, text), along(Cursor::new(text), text));
-    let shown = String::from_utf8_lossy(text);
-    assert_eq!(fast.is_some(), slow.is_some(), "{shown}");
-    assert!(fast == slow, "{shown}: {fast:#?} {slow:#?}");
+    let slow = along(Cursor::new(text), text);
+    for tokens in Tokens::by_each_way(text) {
+        let fast = along(tokens, text);
+        let shown = String::from_utf8_lossy(text);
+        assert_eq!(fast.is_some(), slow.is_some(), "{shown}");
+        assert!(fast == slow, "{shown}: {fast:#?} {slow:#?}");
+    }
 }
 
 const GOOD: &[u8] = b"{\"type\":\"message\",\"id\":\"\\\"a\"}\n";
 
 /// What is found in lines that are walked at one go is what is found in each; damage alone stops it.
 fn are_the_same_in_lines(lines: &[u8]) {
+    for tokens in Tokens::by_each_way(lines) {
+        are_the_same_in(lines, tokens.in_lines());
+    }
+}
+
+fn are_the_same_in(lines: &[u8], tokens: Tokens<'_>) {
     let mut found = Vec::new();
-    let stop = of_lines(lines, &mut found);
+    let stop = along_lines(tokens, lines, &mut found);
     let mut start = 0;
     for line in &found {
         let text = &lines[start..line.end];

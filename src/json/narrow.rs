@@ -2,16 +2,23 @@
 //! slow, so that nothing asks it but tests.
 
 use super::scan::SHORT_ESCAPE;
-use super::tokens::{BLOCK, Block, Outside, Tokens};
-
-/// Whether it is worth asking: never.
-pub fn is_there() -> bool {
-    false
-}
+use super::tokens::{BLOCK, Block, Outside, Tokens, note};
 
 /// Finds more tokens.
-pub fn find(tokens: &mut Tokens<'_>) {
-    tokens.find(look, outside, |_| false);
+pub type Find = fn(&mut Tokens<'_>);
+
+/// The way that is worth going: none.
+pub fn best() -> Option<Find> {
+    None
+}
+
+/// Every way there is.
+pub fn ways() -> impl Iterator<Item = Find> {
+    [find as Find].into_iter()
+}
+
+fn find(tokens: &mut Tokens<'_>) {
+    tokens.find(look, outside, |_| false, note);
 }
 
 /// Comes nowhere.

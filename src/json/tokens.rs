@@ -70,7 +70,7 @@ impl Carry {
 /// Notes the places of a block's tokens. Eight at a time, for most blocks have fewer: what stands
 /// behind the last is written over by the next block.
 #[inline(always)]
-fn note(mut tokens: u64, start: u32, room: &mut [u32; BLOCK]) {
+pub(super) fn note(mut tokens: u64, start: u32, room: &mut [u32; BLOCK]) {
     for eight in room.chunks_exact_mut(8) {
         for place in eight {
             *place = start.wrapping_add(tokens.trailing_zeros());
@@ -111,6 +111,8 @@ pub struct Tokens<'a> {
     carry: Carry,
     /// Whether a string holds what it must not.
     odd: bool,
+    /// How tokens are found.
+    find: wide::Find,
     found: [u32; RUN],
     next: usize,
     end: usize,
@@ -122,22 +124,28 @@ impl<'a> Tokens<'a> {
     /// `None` where the processor lacks what this needs, or places do not fit in 32 bits.
     #[must_use]
     pub fn of(bytes: &'a [u8]) -> Option<Self> {
-        if !wide::is_there() || u32::try_from(bytes.len()).is_err() {
-            return None;
-        }
-        let (carry, found) = (Carry::default(), [0; RUN]);
-        let (base, rest, odd, next, end, fresh) = (0, 0, false, 0, 0, false);
-        Some(Self { bytes, base, rest, carry, odd, found, next, end, fresh })
+        Self::found_by(wide::best()?, bytes)
     }
 
-    /// Of lines that stand one behind another, each a text of its own: [`Walk::end`] is where a line
-    /// ends, and [`next_line`](Self::next_line) goes on. If one of them is not walked to its end,
-    /// the others are not to be walked either.
+    /// The same by every way that the processor has: all find the same.
+    pub fn by_each_way(bytes: &'a [u8]) -> impl Iterator<Item = Self> {
+        wide::ways().filter_map(|find| Self::found_by(find, bytes))
+    }
+
+    fn found_by(find: wide::Find, bytes: &'a [u8]) -> Option<Self> {
+        u32::try_from(bytes.len()).ok()?;
+        let (carry, found) = (Carry::default(), [0; RUN]);
+        let (base, rest, odd, next, end, fresh) = (0, 0, false, 0, 0, false);
+        Some(Self { bytes, base, rest, carry, odd, find, found, next, end, fresh })
+    }
+
+    /// The same of lines that stand one behind another, each a text of its own: [`Walk::end`] is where
+    /// a line ends, and [`next_line`](Self::next_line) goes on. If one of them is not walked to its
+    /// end, the others are not to be walked either.
     #[must_use]
-    pub fn of_lines(bytes: &'a [u8]) -> Option<Self> {
-        let mut tokens = Self::of(bytes)?;
-        tokens.carry.breaks = u64::MAX;
-        Some(tokens)
+    pub fn in_lines(mut self) -> Self {
+        self.carry.breaks = u64::MAX;
+        self
     }
 
     /// Goes to the next line and gives the length of the one before it, whose end must have been
@@ -176,7 +184,7 @@ impl<'a> Tokens<'a> {
     fn more(&mut self) -> bool {
         (self.next, self.end) = (0, 0);
         while self.end == 0 && self.rest < self.bytes.len() && !self.odd {
-            wide::find(self);
+            (self.find)(self);
         }
         if self.odd {
             self.end = 0;
@@ -192,6 +200,7 @@ impl<'a> Tokens<'a> {
         look: impl Fn(&[u8; BLOCK]) -> Block,
         outside: impl Fn(&[u8; BLOCK]) -> Outside,
         is_plain: impl Fn(&[u8; BLOCK]) -> bool,
+        note: impl Fn(u64, u32, &mut [u32; BLOCK]),
     ) {
         let Self { bytes, base, mut rest, mut carry, mut odd, mut end, .. } = *self;
         while let Some(left) = bytes.get(rest..).filter(|left| !left.is_empty())
