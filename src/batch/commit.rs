@@ -7,10 +7,10 @@ use crate::error::Error;
 use crate::store::{Entry, Placed, Sealed, make_room, open_files, put};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// So many files wait at most; what a killed run loses is work on these.
+/// So many files wait for each worker at most; what a killed run loses is work on these.
 const MOST_FILES: u64 = 256;
 
-/// So many bytes wait at most: no more than the disk takes in a moment.
+/// So many bytes wait at most for all workers: no more than the disk takes in a moment.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// What became of an input, if its output gets its place.
@@ -30,10 +30,19 @@ pub type Over = Vec<(usize, FileReport)>;
 pub struct Commit<'a> {
     account: Option<&'a Account>,
     fail_on: Option<FailOn>,
-    most: u64,
-    waiting: Mutex<Group>,
+    most: Most,
+    /// A group for each worker: memory is given back by the thread that took it, and none waits
+    /// until another has done so.
+    waiting: Vec<Mutex<Group>>,
     /// Held by whoever waits for the disk.
     turn: Mutex<()>,
+}
+
+/// When a group is full.
+#[derive(Clone, Copy, Debug)]
+struct Most {
+    files: u64,
+    bytes: u64,
 }
 
 #[derive(Debug, Default)]
@@ -54,14 +63,16 @@ struct Member {
 }
 
 impl<'a> Commit<'a> {
-    /// For a run that tells `account` what it does.
+    /// For a run with so many workers that tells `account` what it does.
     #[must_use]
-    pub fn new(account: Option<&'a Account>, fail_on: Option<FailOn>) -> Self {
-        // As many again are written meanwhile, and as many are read.
-        let most = (open_files() / 4).clamp(1, MOST_FILES);
-        make_room(2 * most);
-        let (waiting, turn) = (Mutex::default(), Mutex::default());
-        Self { account, fail_on, most, waiting, turn }
+    pub fn new(account: Option<&'a Account>, fail_on: Option<FailOn>, workers: usize) -> Self {
+        let all = workers.max(1) as u64;
+        // As many again may be open for what is read and written meanwhile.
+        let files = (open_files() / 2 / all).clamp(1, MOST_FILES);
+        make_room(files * all);
+        let most = Most { files, bytes: MOST_BYTES / all };
+        let waiting = (0..all).map(|_| Mutex::default()).collect();
+        Self { account, fail_on, most, waiting, turn: Mutex::default() }
     }
 
     /// Takes what became of the input in this place. Gives all reports that are true by then.
@@ -71,7 +82,8 @@ impl<'a> Commit<'a> {
         if sealed.is_empty() && entry.is_none() {
             return vec![(place, report)];
         }
-        let mut group = lock(&self.waiting);
+        let worker = rayon::current_thread_index().unwrap_or(0) % self.waiting.len();
+        let Some(mut group) = self.waiting.get(worker).map(lock) else { return Vec::new() };
         group.files += sealed.files() as u64;
         group.bytes += sealed.bytes();
         group.urgent |= sealed.is_urgent();
@@ -79,26 +91,18 @@ impl<'a> Commit<'a> {
         if !group.is_full(self.most) {
             return Vec::new();
         }
+        let Group { members, .. } = std::mem::take(&mut *group);
         drop(group);
-        // While one waits for the disk, others can go on until there is a second group.
+        // While one waits for the disk, others can go on until their groups are full.
         let _turn = lock(&self.turn);
-        match self.full() {
-            Some(group) => self.put(group.members),
-            None => Vec::new(),
-        }
-    }
-
-    /// What waits, if that is enough. Others may add to the next group from then on.
-    fn full(&self) -> Option<Group> {
-        let mut group = lock(&self.waiting);
-        group.is_full(self.most).then(|| std::mem::take(&mut *group))
+        self.put(members)
     }
 
     /// Puts in place whatever still waits.
     pub fn finish(&self) -> Over {
         let _turn = lock(&self.turn);
-        let group = std::mem::take(&mut *lock(&self.waiting));
-        self.put(group.members)
+        let rest = self.waiting.iter().flat_map(|group| std::mem::take(&mut *lock(group)).members);
+        self.put(rest.collect())
     }
 
     fn entry(&self, account: &Account, job: &Job, done: &mut Done) -> Option<(Entry, Vec<String>)> {
@@ -161,9 +165,9 @@ impl<'a> Commit<'a> {
 }
 
 impl Group {
-    fn is_full(&self, most: u64) -> bool {
+    fn is_full(&self, most: Most) -> bool {
         let members = self.members.len() as u64;
-        self.urgent || self.files >= most || members >= MOST_FILES || self.bytes >= MOST_BYTES
+        self.urgent || self.files >= most.files || members >= MOST_FILES || self.bytes >= most.bytes
     }
 }
 

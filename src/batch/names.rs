@@ -25,6 +25,12 @@ pub struct Name {
 }
 
 impl Namer {
+    /// For so many inputs.
+    #[must_use]
+    pub fn of(inputs: usize) -> Self {
+        Self { taken: HashSet::with_capacity(inputs) }
+    }
+
     /// The name of an input's output, with the ending of `to` or else its own. A name that is taken
     /// gets `-2`, `-3`, and so on.
     pub fn name(&mut self, job: &Job, to: Option<&Format>) -> Name {

@@ -37,7 +37,9 @@ pub fn each<J: Send, T: Send>(
     pool.install(|| {
         items.enumerate().par_bridge().for_each(|(place, item)| {
             let results = work(place, item);
-            line.lock().unwrap_or_else(PoisonError::into_inner).arrive(results);
+            if !results.is_empty() {
+                line.lock().unwrap_or_else(PoisonError::into_inner).arrive(results);
+            }
         });
     });
     line.into_inner().unwrap_or_else(PoisonError::into_inner).arrive(rest());

@@ -47,7 +47,8 @@ pub fn run_accountably(
     let mut teller = Teller::new(telling, &progress, data_on_stdout, task.policy.dry, task.fail_on);
     teller.show.repairs = matches!(task.action, Action::Repair(_));
     teller.tell_unlisted(errors, left);
-    let shift = Shift::new(task, account, interrupt(task, inputs, data_on_stdout)?);
+    let interrupt = interrupt(task, inputs, data_on_stdout)?;
+    let shift = Shift::new(task, account, interrupt, workers);
     let work = |place: usize, planned: Planned| {
         let _turn = task.claims.begin(place);
         if planned.is_work() && shift.ended().is_some() {
@@ -128,8 +129,13 @@ struct Shift<'a> {
 }
 
 impl<'a> Shift<'a> {
-    fn new(task: &'a Task, account: Option<&'a Account>, interrupt: Interrupt) -> Self {
-        let commit = Commit::new(account, task.fail_on);
+    fn new(
+        task: &'a Task,
+        account: Option<&'a Account>,
+        interrupt: Interrupt,
+        workers: usize,
+    ) -> Self {
+        let commit = Commit::new(account, task.fail_on, workers);
         Self { task, commit, interrupt, full: AtomicBool::new(false) }
     }
 
@@ -260,7 +266,7 @@ fn planned<'a>(
     jobs: Vec<Job>,
     account: Option<&'a Account>,
 ) -> impl ExactSizeIterator<Item = Planned> + Send + use<'a> {
-    let mut namer = Namer::default();
+    let mut namer = Namer::of(jobs.len());
     let to = match &task.action {
         Action::Convert(to) => Some(to.format),
         Action::Migrate(Some(to)) => Some(to.format),

@@ -56,7 +56,10 @@ impl Claims {
     /// Of a run with these inputs and this journal.
     #[must_use]
     pub fn of(inputs: Vec<PathBuf>, journal: Option<PathBuf>) -> Self {
-        Self { inputs, journal, ..Self::default() }
+        // Mostly each gets an output.
+        let places = HashSet::with_capacity(inputs.len());
+        let taken = Mutex::new(Taken { places, ..Taken::default() });
+        Self { inputs, journal, taken, ..Self::default() }
     }
 
     /// The same for a run in which outputs take their places in the order of the inputs, with so
