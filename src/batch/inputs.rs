@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::formats::FORMATS;
 use crate::repair::QUARANTINE;
-use crate::store::{Among, BACKUP, TEMPORARY, folder_of, real_folder};
+use crate::store::{Among, BACKUP, TEMPORARY, below, folder_of, real_folder};
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -282,7 +282,7 @@ impl Walk<'_> {
         };
         let inside = entry.path().strip_prefix(folder).unwrap_or(entry.path());
         self.found.jobs.push(Job {
-            relative: root.join(inside),
+            relative: below(root, inside),
             named: false,
             passed_over,
             origin: Origin::File(entry.into_path()),

@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::Cx;
 use crate::formats::Spec;
-use crate::store::{Backup, Destination, Output, other_names, plain_name};
+use crate::store::{Backup, Destination, Output, below, other_names, plain_name};
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -118,9 +118,10 @@ impl Task {
         match &self.place {
             Place::None => Destination::Nowhere,
             Place::One(path) => Destination::from(path.as_path()),
-            Place::Folder(folder) => {
-                Destination::Files { main: folder.join(&name.main), stem: folder.join(&name.stem) }
-            }
+            Place::Folder(folder) => Destination::Files {
+                main: below(folder, &name.main),
+                stem: below(folder, &name.stem),
+            },
             Place::Native(folder) => Destination::Native {
                 folder: folder.clone(),
                 stem: name.stem.file_name().unwrap_or_default().to_string_lossy().into(),

@@ -1,7 +1,7 @@
 //! Work on many inputs side by side, with results in the order of the inputs.
 
 use rayon::iter::{ParallelBridge, ParallelIterator};
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 /// How many workers there are at most; more only wait for each other.
@@ -33,7 +33,7 @@ pub fn each<J: Send, T: Send>(
     // No more workers than there is work, whatever the person asked for.
     let threads = threads.min(items.len()).max(1);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let line = Mutex::new(Line { next: 0, waiting: BTreeMap::new(), each });
+    let line = Mutex::new(Line { next: 0, waiting: VecDeque::new(), each });
     pool.install(|| {
         items.enumerate().par_bridge().for_each(|(place, item)| {
             let results = work(place, item);
@@ -49,16 +49,26 @@ pub fn each<J: Send, T: Send>(
 /// Results that wait for those before them.
 struct Line<T, F> {
     next: usize,
-    waiting: BTreeMap<usize, T>,
+    /// From the next one on, as far as any came.
+    waiting: VecDeque<Option<T>>,
     each: F,
 }
 
 impl<T, F: FnMut(T)> Line<T, F> {
     fn arrive(&mut self, results: Vec<(usize, T)>) {
-        self.waiting.extend(results);
-        while let Some(result) = self.waiting.remove(&self.next) {
-            (self.each)(result);
+        for (place, result) in results {
+            let place = place - self.next;
+            if self.waiting.len() <= place {
+                self.waiting.resize_with(place + 1, || None);
+            }
+            if let Some(waiting) = self.waiting.get_mut(place) {
+                *waiting = Some(result);
+            }
+        }
+        while let Some(result) = self.waiting.front_mut().and_then(Option::take) {
+            self.waiting.pop_front();
             self.next += 1;
+            (self.each)(result);
         }
     }
 }

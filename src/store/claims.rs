@@ -2,7 +2,7 @@
 //! the person can say that what an earlier run wrote goes; what this run needs never does.
 
 use super::check::{Stands, is_same_file};
-use super::destination::folder_of;
+use super::destination::{below, folder_of};
 use super::turns::{Turn, Turns};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
@@ -20,6 +20,8 @@ pub struct Claims {
     /// Their real paths. Nobody asks for them as long as all places are free.
     real: OnceLock<HashSet<PathBuf>>,
     taken: Mutex<Taken>,
+    /// The real paths of the folders of outputs, by the paths under which they were named.
+    folders: RwLock<HashMap<PathBuf, PathBuf>>,
     /// The places that an earlier run wrote to, and that are as it left them.
     own: RwLock<HashSet<PathBuf>>,
     /// Folders that this run created.
@@ -34,22 +36,6 @@ struct Taken {
     places: HashSet<PathBuf>,
     /// Hashes of what files get that sessions share.
     shared: HashMap<PathBuf, blake3::Hash>,
-    /// The real paths of their folders, by the paths under which they were named.
-    folders: HashMap<PathBuf, PathBuf>,
-}
-
-impl Taken {
-    /// The real path of a file that may not be there yet.
-    fn place(&mut self, path: &Path) -> PathBuf {
-        let (folder, name) = (folder_of(path), path.file_name().unwrap_or_default());
-        if let Some(real) = self.folders.get(folder) {
-            return real.join(name);
-        }
-        let real = real_folder(folder);
-        let place = real.join(name);
-        self.folders.insert(folder.to_owned(), real);
-        place
-    }
 }
 
 impl Claims {
@@ -117,30 +103,26 @@ impl Claims {
 
     /// Takes a place for an output; false if another one has it.
     pub fn take(&self, path: &Path) -> bool {
-        let mut taken = self.taken();
-        let place = taken.place(path);
-        taken.places.insert(place)
+        let place = self.place(path);
+        self.taken().places.insert(place)
     }
 
     /// Whether a file that sessions share gets these contents: those of the first that has it.
     pub fn share(&self, path: &Path, contents: &[u8]) -> bool {
-        let hash = blake3::hash(contents);
-        let mut taken = self.taken();
-        let place = taken.place(path);
-        *taken.shared.entry(place).or_insert(hash) == hash
+        let (hash, place) = (blake3::hash(contents), self.place(path));
+        *self.taken().shared.entry(place).or_insert(hash) == hash
     }
 
     /// Whether an output has this place.
     pub fn has(&self, path: &Path) -> bool {
-        let mut taken = self.taken();
-        let place = taken.place(path);
-        taken.places.contains(&place)
+        let place = self.place(path);
+        self.taken().places.contains(&place)
     }
 
     /// Says that a file may be written over: an earlier run of this kind wrote it from the same
     /// input, and nobody touched it since.
     pub fn own(&self, path: &Path) {
-        let place = self.taken().place(path);
+        let place = self.place(path);
         self.own.write().unwrap_or_else(PoisonError::into_inner).insert(place);
     }
 
@@ -148,7 +130,19 @@ impl Claims {
     pub fn is_own(&self, path: &Path) -> bool {
         let own = read(&self.own);
         // Mostly there are none.
-        !own.is_empty() && own.contains(&self.taken().place(path))
+        !own.is_empty() && own.contains(&self.place(path))
+    }
+
+    /// The real path of a file that may not be there yet.
+    fn place(&self, path: &Path) -> PathBuf {
+        let (folder, name) = (folder_of(path), path.file_name().unwrap_or_default());
+        if let Some(real) = read(&self.folders).get(folder) {
+            return below(real, name);
+        }
+        let real = real_folder(folder);
+        let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
+        // It stays what the first said who asked: another may have made the folder since.
+        below(folders.entry(folder.to_owned()).or_insert(real), name)
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {

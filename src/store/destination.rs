@@ -107,3 +107,14 @@ impl From<&Path> for Destination {
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
+
+/// A path below a folder, in memory of the right size.
+#[must_use]
+pub fn below(folder: &Path, path: impl AsRef<Path>) -> PathBuf {
+    let path = path.as_ref();
+    let room = folder.as_os_str().len() + 1 + path.as_os_str().len();
+    let mut below = PathBuf::with_capacity(room);
+    below.push(folder);
+    below.push(path);
+    below
+}

@@ -26,7 +26,7 @@ mod turns;
 pub use back::{Back, Restorer};
 pub use claims::{Claims, real, real_folder};
 pub use copies::Copies;
-pub use destination::{BACKUP, Backup, Destination, Policy, folder_of};
+pub use destination::{BACKUP, Backup, Destination, Policy, below, folder_of};
 pub use input::{Among, Fingerprint, Input};
 pub use journal::{Entry, Header, Journal, Name, State, read as read_journal};
 pub use limits::{make_room, open_files};
