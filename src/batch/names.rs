@@ -2,7 +2,7 @@
 
 use super::inputs::{Job, stem};
 use crate::format::Format;
-use crate::store::plain_name;
+use crate::store::{below, plain_name};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -96,8 +96,8 @@ fn nth(job: &Job, to: Option<&Format>, n: u64) -> Name {
     main.push(&stem);
     main.push(ending);
     main.push(packing);
-    let beside = |name| job.relative.with_file_name(name);
-    Name { main: beside(main), stem: beside(stem), place: 0 }
+    let folder = job.relative.parent().unwrap_or(Path::new(""));
+    Name { main: below(folder, main), stem: below(folder, stem), place: 0 }
 }
 
 /// An identifier or a name from inside a session as the name of a file, without its ending.

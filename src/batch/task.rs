@@ -327,8 +327,8 @@ impl Task {
             return Ok((self.outcome(false), output.discard()));
         }
         report.wrote(&output);
-        output.paths().into_iter().filter(|_| in_place).for_each(|path| tell_parting(path, cx));
-        Ok((self.outcome(done.changed), output.seal()?))
+        output.paths().iter().filter(|_| in_place).for_each(|path| tell_parting(path, cx));
+        Ok((self.outcome(done.changed), output.seal(input.stood_still())?))
     }
 
     /// What became of an input that was changed or not.
@@ -445,7 +445,7 @@ impl Task {
             pieces.map(|(format, parts)| join::Piece { format, parts }).collect();
         report.records = join::run(&mut pieces, to, &mut output, cx)?.records;
         report.wrote(&output);
-        Ok((Outcome::Converted, output.seal()?))
+        Ok((Outcome::Converted, output.seal(false)?))
     }
 }
 

@@ -1,8 +1,10 @@
 //! Files, and standard input, as the parts of a session.
 
 mod begun;
+mod measured;
 
 use self::begun::Begun;
+use self::measured::{End, Measured};
 use super::copies::Copies;
 use super::meter::{Reach, Tally};
 use super::packed::{Packing, Tear, Unpacked, plain_name};
@@ -48,6 +50,8 @@ struct Part {
     begun: Option<Begun>,
     /// Where it is noted that a compressed one can be unpacked only so far, if that is no error.
     tear: Option<Tear>,
+    /// What the file was like when it was read to its end, whoever opened it last.
+    end: End,
 }
 
 enum Source {
@@ -155,6 +159,16 @@ impl Input {
         self.parts.iter().filter_map(regular).collect()
     }
 
+    /// Whether all of it was read from files to their ends, and they were then as they were before.
+    #[must_use]
+    pub fn stood_still(&self) -> bool {
+        let still = |part: &Part| match &part.source {
+            Source::File(_, meta, _) => part.end.get() == Some(Fingerprint::from(meta)),
+            Source::Pipe(_) | Source::Spooled(_) => false,
+        };
+        self.parts.iter().all(still)
+    }
+
     /// The same, with no file open and none of its bytes in memory: for one of many that wait to
     /// be read.
     #[must_use]
@@ -207,14 +221,14 @@ fn not_there() -> Error {
 
 impl Part {
     fn new(name: String, source: Source) -> Self {
-        Self { name, source, begun: None, tear: None }
+        Self { name, source, begun: None, tear: None, end: End::default() }
     }
 
     /// Reads the first bytes, if nobody did.
     fn begin(&mut self) -> Result<&mut Begun> {
         let begun = match self.begun.take() {
             Some(begun) => begun,
-            None => Begun::new(self.source.open(self.tear.as_ref())?, self.source.size())?,
+            None => Begun::new(self.open()?, self.source.size())?,
         };
         Ok(self.begun.insert(begun))
     }
@@ -222,12 +236,24 @@ impl Part {
     /// The whole of it; a pipe only once.
     fn read(&mut self) -> Result<Box<dyn Read>> {
         let Some(Begun { ahead, rest }) = self.begun.take() else {
-            return self.source.open(self.tear.as_ref());
+            return self.open();
         };
         Ok(match rest {
             Some(rest) => Box::new(ahead.chain(rest)),
             None => Box::new(ahead),
         })
+    }
+
+    /// The text from its beginning; that of a pipe only once.
+    fn open(&mut self) -> Result<Box<dyn Read>> {
+        let end = self.opened();
+        self.source.open(self.tear.as_ref(), end)
+    }
+
+    /// Somebody opens it once more.
+    fn opened(&mut self) -> End {
+        self.end = End::default();
+        End::clone(&self.end)
     }
 
     /// Makes it one that can be read again, at any place.
@@ -266,12 +292,12 @@ impl Source {
     }
 
     /// The text, compressed or not, from its beginning; that of a pipe only once.
-    fn open(&mut self, tear: Option<&Tear>) -> Result<Box<dyn Read>> {
+    fn open(&mut self, tear: Option<&Tear>, end: End) -> Result<Box<dyn Read>> {
         let unpacked = |reader| Unpacked::new(reader, tear.cloned());
         Ok(match self {
             Self::File(path, meta, file) => {
                 let file = file.take().map_or_else(|| opened(path), Ok)?;
-                Box::new(unpacked(Box::new(Measured { file, left: meta.len(), over: false })))
+                Box::new(unpacked(Box::new(Measured::new(file, meta.len(), end))))
             }
             Self::Pipe(reader) => Box::new(unpacked(reader.take().ok_or_else(not_there)?)),
             Self::Spooled(file) => Box::new(rewound(file)?),
@@ -284,28 +310,6 @@ impl Source {
             Self::File(_, meta, _) => meta.len(),
             Self::Pipe(_) | Self::Spooled(_) => u64::MAX,
         }
-    }
-}
-
-/// A regular file that is read from its beginning. Where it gave less than was asked for, and just
-/// what it had when it was looked at, that is its end, and it is not asked once more.
-struct Measured {
-    file: File,
-    left: u64,
-    over: bool,
-}
-
-impl Read for Measured {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.over {
-            return Ok(0);
-        }
-        let read = self.file.read(buffer)?;
-        let left = self.left.checked_sub(read as u64);
-        self.over = read > 0 && read < buffer.len() && left == Some(0);
-        // One that grows meanwhile is read to wherever its end is then.
-        self.left = left.unwrap_or(u64::MAX);
-        Ok(read)
     }
 }
 
@@ -352,6 +356,7 @@ impl Parts for Input {
             // There is no place in it to go to.
             part.spool(&self.tally, self.reaches.entry(name.to_owned()).or_default())?;
         }
+        self.part(name)?.opened();
         let mut file = match &self.part(name)?.source {
             Source::File(path, ..) => opened(path)?,
             Source::Spooled(file) => rewound(file)?,
@@ -362,6 +367,9 @@ impl Parts for Input {
     }
 
     fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {
+        for name in names {
+            self.part(name)?.opened();
+        }
         let path = |name: &&str| match &self.part(name)?.source {
             Source::File(path, ..) => Ok(path.clone()),
             _ => Err(not_there()),
@@ -405,7 +413,7 @@ impl Parts for Input {
 }
 
 /// What tells whether a file was written to: its size, its time and the file itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     size: u64,
     modified: Option<SystemTime>,

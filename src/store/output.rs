@@ -301,15 +301,16 @@ impl Output {
     /// # Errors
     /// If the input changed meanwhile, the target appeared meanwhile, or the system refuses.
     pub fn commit(self) -> Result<()> {
-        let sealed = self.seal()?;
+        let sealed = self.seal(false)?;
         put(vec![sealed], |_| Ok(())).pop().unwrap_or(Ok(()))
     }
 
-    /// Makes every file what it is to be; it only waits for its place, as [`put`] gives it.
+    /// Makes every file what it is to be; it only waits for its place, as [`put`] gives it. If the
+    /// input `stood_still` while it was read, and stays, it is no matter what becomes of it now.
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn seal(mut self) -> Result<Sealed> {
+    pub fn seal(mut self, stood_still: bool) -> Result<Sealed> {
         let ended = self.packed.iter().try_for_each(Closed::outcome);
         ended.map_err(|error| Error::io("cannot write", error))?;
         let changes = std::mem::take(&mut self.changes);
@@ -333,7 +334,8 @@ impl Output {
         }
         let (in_place, sources) = (self.changes_inputs(), self.fingerprints());
         let kept = Kept::default();
-        Ok(Sealed { staged, sources, before, alone, in_place, backup, kept })
+        let settled = stood_still && !in_place;
+        Ok(Sealed { staged, sources, before, alone, in_place, settled, backup, kept })
     }
 
     fn fingerprints(self) -> Vec<(PathBuf, Fingerprint)> {

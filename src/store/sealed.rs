@@ -25,6 +25,8 @@ pub struct Sealed {
     pub(super) alone: Option<Alone>,
     /// Whether files that were read are replaced.
     pub(super) in_place: bool,
+    /// Whether it is of no concern what became of them since.
+    pub(super) settled: bool,
     /// How the names of originals end that are kept.
     pub(super) backup: Option<String>,
     /// The originals that were kept and still stand in their places.
@@ -127,7 +129,8 @@ impl Sealed {
     /// The last checks, and the backups. Gives what its own files will be.
     fn prepare(&mut self) -> Result<Vec<Placed>> {
         // The flush can take long, and of a group of outputs most need not be touched at all.
-        self.sources.iter().try_for_each(|(path, before)| before.holds(path))?;
+        let sources = if self.settled { &[] } else { self.sources.as_slice() };
+        sources.iter().try_for_each(|(path, before)| before.holds(path))?;
         self.before.iter().try_for_each(Before::unchanged)?;
         let (mut placed, mut kept) = (Vec::new(), std::mem::take(&mut self.kept));
         for staged in self.staged.iter().filter(|staged| staged.elsewhere) {

@@ -1,0 +1,64 @@
+//! A regular file whose end is known before it is read.
+
+use super::Fingerprint;
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::rc::Rc;
+
+/// What a file was like when somebody came to its end.
+pub type End = Rc<Cell<Option<Fingerprint>>>;
+
+/// Such a file, read from its beginning. Where it gives less than was asked for, and just what it had
+/// when it was looked at, that is its end, and it is not asked once more.
+pub struct Measured {
+    file: File,
+    left: u64,
+    over: bool,
+    end: End,
+}
+
+impl Measured {
+    /// Of so many bytes; what it is like at its end is told to `end`.
+    pub fn new(file: File, size: u64, end: End) -> Self {
+        Self { file, left: size, over: false, end }
+    }
+}
+
+impl Read for Measured {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.over {
+            return Ok(0);
+        }
+        let read = self.file.read(buffer)?;
+        let left = self.left.checked_sub(read as u64);
+        self.over = read < buffer.len() && left == Some(0);
+        if self.over {
+            self.end.set(Fingerprint::of_open(&self.file).ok());
+        }
+        // One that grows meanwhile is read to wherever its end is then.
+        self.left = left.unwrap_or(u64::MAX);
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_file_that_grows_is_read_to_its_end_which_is_not_told() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(b"eleven long").expect("written");
+        for (size, told) in [(11, true), (10, false), (12, false)] {
+            io::Seek::rewind(&mut file).expect("rewound");
+            let end = End::default();
+            let file = file.try_clone().expect("a second one");
+            let mut text = Vec::new();
+            Measured::new(file, size, End::clone(&end)).read_to_end(&mut text).expect("read");
+            assert_eq!(text, b"eleven long");
+            assert_eq!(end.get().is_some(), told, "{size}");
+        }
+    }
+}
