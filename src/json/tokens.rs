@@ -12,6 +12,8 @@ type Result<T> = std::result::Result<T, Fault>;
 
 /// Tokens are found in runs of at most so many: mostly all of a line's.
 const RUN: usize = 256;
+/// What no token of JSON begins with.
+const NONE: u8 = 0;
 /// Bytes that are looked at in one step.
 pub(super) const BLOCK: usize = 64;
 
@@ -67,13 +69,22 @@ impl Carry {
     }
 }
 
-/// Notes the places of a block's tokens. Eight at a time, for most blocks have fewer: what stands
-/// behind the last is written over by the next block.
+/// Room for the tokens of a block: their places, and their first bytes.
+pub(super) struct Room<'a> {
+    pub places: &'a mut [u32; BLOCK],
+    pub kinds: &'a mut [u8; BLOCK],
+}
+
+/// Notes the tokens of a block that begins at `start`. Eight at a time, for most blocks have fewer:
+/// what stands behind the last is written over by the next block.
 #[inline(always)]
-pub(super) fn note(mut tokens: u64, start: u32, room: &mut [u32; BLOCK]) {
-    for eight in room.chunks_exact_mut(8) {
-        for place in eight {
-            *place = start.wrapping_add(tokens.trailing_zeros());
+pub(super) fn note(mut tokens: u64, start: u32, block: &[u8; BLOCK], room: Room<'_>) {
+    let kinds = room.kinds.chunks_exact_mut(8);
+    for (places, kinds) in room.places.chunks_exact_mut(8).zip(kinds) {
+        for (place, kind) in places.iter_mut().zip(kinds) {
+            let at = tokens.trailing_zeros();
+            *place = start.wrapping_add(at);
+            *kind = block[at as usize % BLOCK];
             tokens &= tokens.wrapping_sub(1);
         }
         if tokens == 0 {
@@ -113,7 +124,10 @@ pub struct Tokens<'a> {
     odd: bool,
     /// How tokens are found.
     find: wide::Find,
-    found: [u32; RUN],
+    /// Where the tokens stand that were found, and what each begins with; behind the last is
+    /// nothing, which begins with [`NONE`].
+    places: [u32; RUN],
+    kinds: [u8; RUN],
     next: usize,
     end: usize,
     /// Whether the object just entered has not given its first key yet.
@@ -134,9 +148,9 @@ impl<'a> Tokens<'a> {
 
     fn found_by(find: wide::Find, bytes: &'a [u8]) -> Option<Self> {
         u32::try_from(bytes.len()).ok()?;
-        let (carry, found) = (Carry::default(), [0; RUN]);
+        let (carry, places, kinds) = (Carry::default(), [0; RUN], [NONE; RUN]);
         let (base, rest, odd, next, end, fresh) = (0, 0, false, 0, 0, false);
-        Some(Self { bytes, base, rest, carry, odd, find, found, next, end, fresh })
+        Some(Self { bytes, base, rest, carry, odd, find, places, kinds, next, end, fresh })
     }
 
     /// The same of lines that stand one behind another, each a text of its own: [`Walk::end`] is where
@@ -152,7 +166,10 @@ impl<'a> Tokens<'a> {
     /// reached; `None` if that was the last, and has no end.
     #[inline]
     pub fn next_line(&mut self) -> Option<usize> {
-        let (length, _) = self.token().filter(|(_, byte)| *byte == b'\n')?;
+        if self.kind() != b'\n' {
+            return None;
+        }
+        let length = self.place(self.next);
         self.next += 1;
         self.bytes = self.bytes.get(length + 1..)?;
         // `of` saw to it that places fit.
@@ -161,27 +178,50 @@ impl<'a> Tokens<'a> {
         Some(length)
     }
 
-    /// The place and the byte of the next token.
-    #[inline]
-    fn token(&mut self) -> Option<(usize, u8)> {
-        if self.next == self.end && !self.more() {
-            return None;
+    /// What the next token begins with; [`NONE`] if there is none.
+    #[inline(always)]
+    fn kind(&mut self) -> u8 {
+        match self.kinds.get(self.next) {
+            Some(&kind) if kind != NONE => kind,
+            _ => self.more(),
         }
-        let at = (*self.found.get(self.next)? - self.base) as usize;
-        Some((at, *self.bytes.get(at)?))
     }
 
-    #[inline]
-    fn take(&mut self) -> Result<(usize, u8)> {
-        let Some(token) = self.token() else { return refused() };
-        self.next += 1;
-        Ok(token)
+    /// The same, and the one behind it is the next; [`last`](Walk::last) is its place. Which token is
+    /// the next must not wait for what this one begins with.
+    #[inline(always)]
+    fn take(&mut self) -> u8 {
+        match self.kinds.get(self.next) {
+            Some(&kind) if kind != NONE => {
+                self.next += 1;
+                kind
+            }
+            _ => self.take_more(),
+        }
     }
 
-    /// Looks for more tokens; false if there are none, or none that count.
     #[cold]
     #[inline(never)]
-    fn more(&mut self) -> bool {
+    fn take_more(&mut self) -> u8 {
+        let kind = self.more();
+        self.next += usize::from(kind != NONE);
+        kind
+    }
+
+    /// The place in the line of one of the tokens.
+    #[inline(always)]
+    fn place(&self, token: usize) -> usize {
+        self.places.get(token).map_or(0, |at| at.wrapping_sub(self.base) as usize)
+    }
+
+    /// Looks for more tokens, and gives what the first begins with. One that begins with [`NONE`] is
+    /// as good as none, but that the end is not reached.
+    #[cold]
+    #[inline(never)]
+    fn more(&mut self) -> u8 {
+        if self.next < self.end {
+            return NONE;
+        }
         (self.next, self.end) = (0, 0);
         while self.end == 0 && self.rest < self.bytes.len() && !self.odd {
             (self.find)(self);
@@ -189,7 +229,10 @@ impl<'a> Tokens<'a> {
         if self.odd {
             self.end = 0;
         }
-        self.end > 0
+        if let Some(end) = self.kinds.get_mut(self.end) {
+            *end = NONE;
+        }
+        self.kinds.first().copied().unwrap_or(NONE)
     }
 
     /// Finds what there is room for. `look` and `outside` say what stands in a block, `is_plain`
@@ -200,11 +243,12 @@ impl<'a> Tokens<'a> {
         look: impl Fn(&[u8; BLOCK]) -> Block,
         outside: impl Fn(&[u8; BLOCK]) -> Outside,
         is_plain: impl Fn(&[u8; BLOCK]) -> bool,
-        note: impl Fn(u64, u32, &mut [u32; BLOCK]),
+        note: impl Fn(u64, u32, &[u8; BLOCK], Room<'_>),
     ) {
         let Self { bytes, base, mut rest, mut carry, mut odd, mut end, .. } = *self;
         while let Some(left) = bytes.get(rest..).filter(|left| !left.is_empty())
-            && let Some(room) = self.found.get_mut(end..).and_then(<[u32]>::first_chunk_mut)
+            && let Some(places) = self.places.get_mut(end..).and_then(<[u32]>::first_chunk_mut)
+            && let Some(kinds) = self.kinds.get_mut(end..).and_then(<[u8]>::first_chunk_mut)
         {
             let mut last = [b' '; BLOCK];
             let block = left.first_chunk().unwrap_or_else(|| {
@@ -217,7 +261,7 @@ impl<'a> Tokens<'a> {
             rest += BLOCK;
             if tokens != 0 {
                 // `of` saw to it that places fit.
-                note(tokens, base + (rest - BLOCK) as u32, room);
+                note(tokens, base + (rest - BLOCK) as u32, block, Room { places, kinds });
                 end += tokens.count_ones() as usize;
             } else if carry.inside != 0 && found.backslashes == 0 {
                 // Behind a block that changes nothing stand more of the kind, in images above all.
@@ -251,57 +295,55 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Past the object or list that begins here. What stands where is told by the place in this
-    /// code, not by a table, for the processor guesses well what follows in each place.
-    fn container(&mut self, mut token: (usize, u8)) -> Result<usize> {
+    /// Past the object or list that was just taken, which begins with `kind`. What stands where is
+    /// told by the place in this code, not by a table, for the processor guesses well what follows
+    /// in each place.
+    fn container(&mut self, mut kind: u8) -> Result<usize> {
         let mut open = Levels::default();
         loop {
-            // At the first token of a value.
-            let mut closed = None;
-            match token.1 {
+            // A value begins with the token that was just taken.
+            match kind {
                 b'"' => {}
                 b'{' | b'[' => {
-                    let object = token.1 == b'{';
-                    token = self.take()?;
-                    if token.1 != closing(object) {
+                    let object = kind == b'{';
+                    kind = self.take();
+                    if kind != closing(object) {
                         open.push(object);
-                        token = self.value(object, token)?;
+                        kind = self.value(object, kind)?;
                         continue;
                     }
-                    closed = Some(token.0);
                 }
-                _ => drop(self.scalar(token.0)?),
+                _ => drop(self.scalar(self.last())?),
             }
             // Past a value: close what closes here, then find the next one.
             loop {
                 let Some(object) = open.top() else {
-                    return closed.map_or_else(refused, |at| Ok(at + 1));
+                    return Ok(self.last() + 1);
                 };
-                let (at, byte) = self.take()?;
-                if byte == b',' {
-                    let next = self.take()?;
-                    token = self.value(object, next)?;
+                let next = self.take();
+                if next == b',' {
+                    let next = self.take();
+                    kind = self.value(object, next)?;
                     break;
                 }
-                if byte != closing(object) {
+                if next != closing(object) {
                     return refused();
                 }
                 open.pop();
-                closed = Some(at);
             }
         }
     }
 
-    /// The first token of the value whose member or item begins with this one.
-    #[inline]
-    fn value(&mut self, object: bool, token: (usize, u8)) -> Result<(usize, u8)> {
+    /// What the value begins with whose member or item was just taken, which begins with `kind`.
+    #[inline(always)]
+    fn value(&mut self, object: bool, kind: u8) -> Result<u8> {
         if !object {
-            return Ok(token);
+            return Ok(kind);
         }
-        if token.1 != b'"' || self.take()?.1 != b':' {
+        if kind != b'"' || self.take() != b':' {
             return refused();
         }
-        self.take()
+        Ok(self.take())
     }
 }
 
@@ -314,43 +356,42 @@ fn closing(object: bool) -> u8 {
 impl Walk for Tokens<'_> {
     #[inline]
     fn peek(&mut self) -> Option<u8> {
-        self.token().map(|(_, byte)| byte)
+        Some(self.kind()).filter(|_| self.next < self.end)
     }
 
     #[inline]
     fn begin_object(&mut self) -> Result<()> {
         self.fresh = true;
-        match self.take()? {
-            (_, b'{') => Ok(()),
-            _ => refused(),
-        }
+        if self.take() == b'{' { Ok(()) } else { refused() }
     }
 
     #[inline]
     fn next_key(&mut self) -> Result<Option<Span>> {
         let fresh = std::mem::take(&mut self.fresh);
-        let mut key = self.take()?;
-        match key.1 {
+        let mut kind = self.take();
+        match kind {
             b'}' => return Ok(None),
-            b',' if !fresh => key = self.take()?,
+            b',' if !fresh => kind = self.take(),
             _ if fresh => {}
             _ => return refused(),
         }
-        match (key, self.take()?) {
-            ((start, b'"'), (colon, b':')) => Ok(Some(Span { start, end: self.end_before(colon) })),
-            _ => refused(),
+        let start = self.last();
+        if kind != b'"' || self.take() != b':' {
+            return refused();
         }
+        Ok(Some(Span { start, end: self.end_before(self.last()) }))
     }
 
     #[inline]
     fn skip_value(&mut self) -> Result<Span> {
-        let (start, byte) = self.take()?;
-        let end = match byte {
+        let kind = self.take();
+        let start = self.last();
+        let end = match kind {
             b'"' => {
-                let next = self.token().map_or(self.bytes.len(), |(at, _)| at);
+                let next = self.peek().map_or(self.bytes.len(), |_| self.place(self.next));
                 self.end_before(next)
             }
-            b'{' | b'[' => self.container((start, byte))?,
+            b'{' | b'[' => self.container(kind)?,
             _ => self.scalar(start)?,
         };
         Ok(Span { start, end })
@@ -358,13 +399,12 @@ impl Walk for Tokens<'_> {
 
     #[inline]
     fn last(&self) -> usize {
-        let last = self.next.checked_sub(1).and_then(|last| self.found.get(last));
-        last.map_or(0, |at| (*at - self.base) as usize)
+        self.place(self.next.wrapping_sub(1))
     }
 
     fn end(&mut self) -> Result<()> {
-        match self.token() {
-            Some((_, b'\n')) => Ok(()),
+        match self.peek() {
+            Some(b'\n') => Ok(()),
             None if !self.odd && self.carry.inside == 0 => Ok(()),
             _ => refused(),
         }

@@ -98,7 +98,7 @@ impl Kept {
             }
             n += 1;
         };
-        self.0.push((path.to_owned(), before.clone(), backup.clone()));
+        self.0.push((path.to_owned(), *before, backup.clone()));
         Ok(backup)
     }
 

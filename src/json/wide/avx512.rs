@@ -1,7 +1,8 @@
-//! 64 bytes in one register of AVX-512. The places of tokens are gathered by one instruction.
+//! 64 bytes in one register of AVX-512. Places and kinds of tokens are gathered by
+//! one instruction each.
 
 use super::{MARK, MARKS, SHORT_ESCAPES, SPACE, Table};
-use crate::json::tokens::{BLOCK, Block, Outside, Tokens};
+use crate::json::tokens::{BLOCK, Block, Outside, Room, Tokens};
 use std::arch::x86_64::{
     __m128i, __m512i, _mm_loadu_si128, _mm512_add_epi32, _mm512_and_si512, _mm512_broadcast_i32x4,
     _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32,
@@ -17,7 +18,7 @@ pub fn find(tokens: &mut Tokens<'_>) {
         |block| look(block),
         |block| outside(block),
         |block| is_plain(block),
-        |tokens, start, room| note(tokens, start, room),
+        |tokens, start, block, room| note(tokens, start, block, room),
     );
 }
 
@@ -55,10 +56,11 @@ fn outside(block: &[u8; BLOCK]) -> Outside {
 
 #[inline]
 #[target_feature(enable = "avx512bw,avx512vbmi2")]
-fn note(tokens: u64, start: u32, room: &mut [u32; BLOCK]) {
+fn note(tokens: u64, start: u32, block: &[u8; BLOCK], room: Room<'_>) {
+    store(room.kinds, _mm512_maskz_compress_epi8(tokens, load(block)));
     let mut places = _mm512_maskz_compress_epi8(tokens, load(&PLACES));
     let start = _mm512_set1_epi32(start.cast_signed());
-    let (sixteens, _) = room.as_chunks_mut::<16>();
+    let (sixteens, _) = room.places.as_chunks_mut::<16>();
     let count = tokens.count_ones();
     for (n, sixteen) in (0..).zip(sixteens) {
         if n * 16 >= count {
@@ -91,8 +93,10 @@ fn load(block: &[u8; BLOCK]) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512bw")]
-fn store(to: &mut [u32; 16], block: __m512i) {
-    // SAFETY: the array has 64 bytes, and the instruction asks for no alignment.
+fn store<T: Into<u32>, const N: usize>(to: &mut [T; N], block: __m512i) {
+    const { assert!(size_of::<[T; N]>() == BLOCK) };
+    // SAFETY: the array has 64 bytes, of numbers that may be any, and the instruction asks for no
+    // alignment.
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), block) }
 }
 
