@@ -230,6 +230,80 @@ fn a_line_in_another_spelling_comes_back_from_a_newer_version() {
 }
 
 #[test]
+fn what_a_migration_replaces_in_a_line_comes_back_as_it_was() {
+    let said = r#"{"type": "message", "timestamp": "t", "message": {"role": "user", "content": "\u00e9"}}"#;
+    let headers = [
+        r#"{"type": "session", "version": null, "id": "s", "timestamp": "t", "cwd": "/w"}"#,
+        r#"{"type": "session", "id": "s", "timestamp": "t", "cwd": "/w", "version": 0}"#,
+        r#"{"type":"session","version":1,"id":"s","timestamp":"t","cwd":"/w"}"#,
+        r#"{"type": "session", "id": "s", "timestamp": "t", "cwd": "/w"}"#,
+    ];
+    let entries = [
+        r#"{"type": "compaction", "timestamp": "t", "summary": "S", "firstKeptEntryIndex": 1, "tokensBefore": 5}"#,
+        r#"{"firstKeptEntryIndex": 1, "summary": "S", "timestamp": "t", "tokensBefore": 5, "type": "compaction"}"#,
+        r#"{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":1e0,"tokensBefore":5}"#,
+        r#"{"type": "compaction", "timestamp": "t", "summary": "S", "firstKeptEntryIndex": 1.5, "tokensBefore": 5}"#,
+        r#"{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":"1","tokensBefore":5}"#,
+        r#"{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":0,"firstKeptEntryId":"zz","tokensBefore":5}"#,
+        r#"{"type": "message", "timestamp": "t", "message": {"role": "hookMessage", "customType": "k", "content": "c", "display": true}}"#,
+        r#"{"type":"message","timestamp":"t","message":{"role":"custom","customType":"k","content":"c","display":true}}"#,
+        r#"{"type": "message", "id": "a", "timestamp": "t", "message": {"role": "user", "content": "q"}, "parentId": null}"#,
+        r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"q"}}"#,
+        r#"{"type":"message","timestamp":"t","message":{"role":"user","content":"q"},"copyist":{"x":1}, "id": 1}"#,
+        r#"{"type":"message","type":"message","timestamp":"t","message":{"role":"user","content":"q"}}"#,
+        r#"{ "type": "session", "version": 0, "id": "t" }"#,
+        r#"{"type":"other", "id": 5}"#,
+    ];
+    for newer in ["pi@2", "pi@3"] {
+        for header in headers {
+            for entry in entries {
+                let dir = Dir::new();
+                let old = format!("{header}\n{said}\n{entry}\n{said}\n");
+                dir.write("old.jsonl", old.as_bytes());
+                let there = ["convert", "-f", "pi@1", "-t", newer, "-o", "new.jsonl", "old.jsonl"];
+                let back = ["convert", "-t", "pi@1", "-o", "back.jsonl", "new.jsonl"];
+                for step in [there.as_slice(), &back] {
+                    let (code, told) = dir.exit(step);
+                    assert_eq!(code, 0, "{entry}: {told}");
+                }
+                let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
+                assert_eq!(back, old, "{newer}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_note_of_how_a_line_was_says_nothing_that_the_line_does_not() {
+    let old = r#"{"type":"session","id":"s","timestamp":"t","cwd":"/w"}
+{"type":"message","id":"a","timestamp":"t","message":{"role":"user","content":"pears"}}
+"#;
+    let dir = Dir::new();
+    dir.write("old.jsonl", old.as_bytes());
+    let (code, told) = dir.exit(&["convert", "-t", "pi@3", "-o", "new.jsonl", "old.jsonl"]);
+    assert_eq!(code, 0, "{told}");
+    let new = fs::read_to_string(dir.path("new.jsonl")).expect("UTF-8");
+    let place =
+        new.find("pears").expect("a word") - new.find("{\"type\":\"message").expect("a line");
+    for (was, is) in [
+        ("pears", "plums".to_owned()),
+        ("\"text\":[", format!("\"text\":[[{place},5,\"plums\"],")),
+        ("\"text\":[", "\"text\":[[0,0,\"{}\\n\"],".to_owned()),
+        ("\"text\":[", "\"text\":[[18446744073709551615,9,\"\"],[1e300,-4,\"\"],".to_owned()),
+    ] {
+        dir.write("edited.jsonl", new.replacen(was, &is, 1).as_bytes());
+        let back = ["convert", "--force", "-t", "pi@1", "-o", "back.jsonl", "edited.jsonl"];
+        let (code, told) = dir.exit(&back);
+        assert_eq!(code, 0, "{told}");
+        let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
+        assert_eq!(back.lines().count(), 2, "{back}");
+        assert!(back.contains(if was == "pears" { "plums" } else { "pears" }), "{back}");
+        let last = back.lines().last().unwrap_or_default();
+        assert!(!last.contains("\"was\""), "{back}");
+    }
+}
+
+#[test]
 fn a_session_that_its_own_software_fails_on_is_told_not_to_come_home() {
     let lines = [
         r#"{"type":"session","id":"s1","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#,
