@@ -303,6 +303,116 @@ fn a_note_of_how_a_line_was_says_nothing_that_the_line_does_not() {
     }
 }
 
+/// A file there and back, and what was said on the way there.
+fn there_and_back(name: &str, source: &str, home: &str, to: &str) -> (String, String) {
+    let dir = Dir::new();
+    dir.write(name, source.as_bytes());
+    let (code, told) = dir.exit(&["convert", "-t", to, "--out-dir", "away", name]);
+    assert_eq!(code, 0, "{told}");
+    let (code, back) = dir.exit(&["convert", "-t", home, "--out-dir", "back", "away"]);
+    assert_eq!(code, 0, "{to}: {back}");
+    let back = files(&dir.path("back"));
+    (String::from_utf8(read(&back[0])).expect("UTF-8"), told)
+}
+
+#[test]
+fn a_state_on_several_lines_is_told_to_come_home_on_one() {
+    let state: serde_json::Value = serde_json::from_slice(&own("codelia/v1/state")).expect("JSON");
+    let state = serde_json::to_string_pretty(&state).expect("JSON") + "\n";
+    let (back, told) = there_and_back("s.json", &state, "codelia@1", "codelia@2");
+    assert!(back.lines().count() == 1 && told.contains("CY0601"), "{told}");
+    let (back, told) = there_and_back("s.json", &state, "codelia@1", "pi@3");
+    assert!(back == state && !told.contains("warning"), "{told}");
+}
+
+#[test]
+fn a_message_that_stands_out_to_the_left_does_so_at_home() {
+    let run = r#"agent: "a"
+cwd: "/w"
+timestamp: "2026-11-21 20:13:46"
+messages: |
+  [
+    {"role": "user", "content": "one"},
+   {"role": "assistant", "content": "two"},
+      {"role": "user", "content": "three"}
+  ]
+"#;
+    for to in ["canonical", "pi@3", "connectonion@2", "agent-orchestrator@1", "codelia@2"] {
+        assert_eq!(there_and_back("run_1.yaml", run, "connectonion@3", to).0, run, "{to}");
+    }
+}
+
+const TALK: &str = "name: oo
+expected: 42
+created: '2026-11-21 20:19:37'
+created: again
+updated: '2026-11-21 20:19:37'
+turns:
+- input: q1
+  result: r1
+  turn: 1
+  timestamp: '2026-11-21 20:19:37'
+- input: q2
+  result: r2
+  turn: 2
+  timestamp: '2026-11-21 20:19:38'
+- input: q3
+  result: r3
+  turn: 3
+  timestamp: '2026-11-21 20:19:39'
+x_new: 1
+system_prompt: sp
+messages:
+  2:
+  - role: user
+    content: q2
+  - role: assistant
+    content: r2
+  '1':
+  - role: user
+    content: q1
+  - role: assistant
+    content: r1
+  3: null
+";
+
+#[test]
+fn members_and_keys_stay_where_they_stood() {
+    for to in ["canonical", "pi@3", "pi@1", "connectonion@3", "agent-orchestrator@1", "codelia@2"] {
+        assert_eq!(there_and_back("s.yaml", TALK, "connectonion@2", to).0, TALK, "{to}");
+    }
+    let dir = Dir::new();
+    dir.write("s.yaml", TALK.as_bytes());
+    let (_, told) = dir.exit(&["convert", "-t", "connectonion@1", "-o", "away.yaml", "s.yaml"]);
+    assert!(told.contains("CY0628"), "its turns stand in another order there: {told}");
+}
+
+#[test]
+fn a_pair_with_an_empty_log_is_of_the_version_that_it_was_written_in() {
+    let metadata = r#"{
+  "session_name": "empty",
+  "agent": null,
+  "project_dir": "/tmp",
+  "agents_dir": "/tmp/.agent-orchestrator/agents",
+  "created_at": "2025-11-12T15:54:52.399854Z",
+  "last_resumed_at": "2025-11-12T15:54:52.399854Z",
+  "schema_version": "1.0",
+  "session_id": "c68eb198-b150-4ecd-a249-501f82bb1649"
+}
+"#;
+    let dir = Dir::new();
+    dir.write("empty.jsonl", b"");
+    dir.write("empty.meta.json", metadata.as_bytes());
+    for (to, out, from) in
+        [("agent-orchestrator@1", "away", "empty.jsonl"), ("agent-orchestrator@2", "back", "away")]
+    {
+        let (code, said) = dir.exit(&["convert", "-t", to, "--out-dir", out, from]);
+        assert_eq!(code, 0, "{said}");
+    }
+    assert!(dir.said(&["detect", "away"]).1.contains("agent-orchestrator@1"));
+    assert_eq!(fs::read_to_string(dir.path("back/empty.meta.json")).expect("UTF-8"), metadata);
+}
+
 #[test]
 fn a_session_that_its_own_software_fails_on_is_told_not_to_come_home() {
     let lines = [

@@ -8,29 +8,37 @@ use crate::mapping::without;
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
 
-/// What of a header another version may say in another way.
+/// What of a header another version says in another way, or may.
 const SAID_OTHERWISE: [Field; 5] =
     [Field::File, Field::Source, Field::Layout, Field::Extra, Field::ParentSession];
+
+/// Whether a line is a header of this version that says what a record of a newer one says.
+fn heads(line: &Bytes, node: &Node, version: u32) -> bool {
+    let Some(header) = read::header(line, NAME).ok().flatten() else { return false };
+    let read = &header.record.node;
+    let parent = |node: &Node| {
+        let parent = node.node(Field::ParentSession)?;
+        parent.json(Field::Path).or(parent.json(Field::Data)).cloned()
+    };
+    header.named == Named::Known(version)
+        && read.is_same(node, &SAID_OTHERWISE)
+        && others(read) == others(node)
+        && parent(read) == parent(node)
+}
 
 impl Entries<'_> {
     /// The line of a header.
     pub(super) fn header_before(&self, node: &Node, newer: u32) -> Option<Bytes> {
         let version = self.version.number;
-        let spelled = |version| {
-            let mut out = Vec::new();
-            write::header(node, version, &mut out);
-            out
+        let line = if was::is_noted(node, was::WAS) {
+            let mut spelled = Vec::new();
+            write::header(node, newer, &mut spelled);
+            was::line(&raw_of(node).unwrap_or_else(|| spelled.into()), version)?
+        } else {
+            older::header(&raw_of(node)?, version)?
         };
-        if was::is_noted(node, was::WAS) {
-            let raw = raw_of(node).unwrap_or_else(|| spelled(newer).into());
-            let line = Bytes::from(was::line(&raw, version)?);
-            let read = read::header(&line, NAME).ok()??;
-            let same = read.named == Named::Known(version)
-                && read.record.node.is_same(node, &SAID_OTHERWISE);
-            return same.then_some(line);
-        }
-        let line = older::header(&raw_of(node)?, version)?;
-        older::says_the_same(&line, &spelled(version)).then(|| line.into())
+        let line = Bytes::from(line);
+        heads(&line, node, version).then_some(line)
     }
 
     /// The line of a record for which there is a note of how it was.
@@ -77,13 +85,13 @@ impl Entries<'_> {
             .chain([Field::Extra])
             .chain(whole.then_some(Field::Data))
             .collect();
-        parsed.node.is_same(&record.node, &apart)
-            && others(parsed.node.json(Field::Extra)) == others(record.node.json(Field::Extra))
+        parsed.node.is_same(&record.node, &apart) && others(&parsed.node) == others(&record.node)
     }
 }
 
 /// What a record has no fields for, but for what a migration changes.
-fn others(extra: Option<&Json>) -> Option<Json> {
+fn others(node: &Node) -> Option<Json> {
+    let extra = node.json(Field::Extra)?;
     let changed = ["id", "parentId", wire::FIRST_KEPT_ID, wire::FIRST_KEPT_INDEX, wire::NOTE];
-    changed.iter().try_fold(extra?.clone(), |extra, name| without(&extra, name))
+    changed.iter().try_fold(extra.clone(), |extra, name| without(&extra, name))
 }
