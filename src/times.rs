@@ -51,6 +51,12 @@ pub fn with_micros(time: Timestamp) -> String {
     civil(time).strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
+/// As the shell's `date` does, to the second.
+#[must_use]
+pub fn with_seconds(time: Timestamp) -> String {
+    civil(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
 /// To the second, with a space before the time of day.
 #[must_use]
 pub fn in_seconds(time: Timestamp) -> String {

@@ -110,6 +110,14 @@ fn probes_end_as_in_the_real_pi_or_with_a_named_reason() {
         let ours = done.unwrap_or_else(|error| panic!("{stem}: {error}"));
         let mut ours = values(&ours);
         let mut theirs = values(&expected(&pi, &file));
+        // How a line was is noted in it, as the real pi would not.
+        for note in ours.iter_mut().filter_map(|line| line.get_mut("copyist")?.as_object_mut()) {
+            note.remove("was");
+        }
+        let empty = |note: &serde_json::Value| note.as_object().is_some_and(|note| note.is_empty());
+        for line in ours.iter_mut().filter_map(|line| line.as_object_mut()) {
+            line.retain(|key, note| key != "copyist" || !empty(note));
+        }
         if KEPT_MORE.contains(&stem.as_str()) {
             let note = ours.iter_mut().chain(&mut theirs).filter_map(|line| line.as_object_mut());
             for line in note {

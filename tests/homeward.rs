@@ -230,6 +230,190 @@ fn a_line_in_another_spelling_comes_back_from_a_newer_version() {
 }
 
 #[test]
+fn what_a_migration_replaces_in_a_line_comes_back_as_it_was() {
+    let said = r#"{"type": "message", "timestamp": "t", "message": {"role": "user", "content": "\u00e9"}}"#;
+    let headers = [
+        r#"{"type": "session", "version": null, "id": "s", "timestamp": "t", "cwd": "/w"}"#,
+        r#"{"type": "session", "id": "s", "timestamp": "t", "cwd": "/w", "version": 0}"#,
+        r#"{"type":"session","version":1,"id":"s","timestamp":"t","cwd":"/w"}"#,
+        r#"{"type": "session", "id": "s", "timestamp": "t", "cwd": "/w"}"#,
+    ];
+    let entries = [
+        r#"{"type": "compaction", "timestamp": "t", "summary": "S", "firstKeptEntryIndex": 1, "tokensBefore": 5}"#,
+        r#"{"firstKeptEntryIndex": 1, "summary": "S", "timestamp": "t", "tokensBefore": 5, "type": "compaction"}"#,
+        r#"{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":1e0,"tokensBefore":5}"#,
+        r#"{"type": "compaction", "timestamp": "t", "summary": "S", "firstKeptEntryIndex": 1.5, "tokensBefore": 5}"#,
+        r#"{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":"1","tokensBefore":5}"#,
+        r#"{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":0,"firstKeptEntryId":"zz","tokensBefore":5}"#,
+        r#"{"type": "message", "timestamp": "t", "message": {"role": "hookMessage", "customType": "k", "content": "c", "display": true}}"#,
+        r#"{"type":"message","timestamp":"t","message":{"role":"custom","customType":"k","content":"c","display":true}}"#,
+        r#"{"type": "message", "id": "a", "timestamp": "t", "message": {"role": "user", "content": "q"}, "parentId": null}"#,
+        r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"q"}}"#,
+        r#"{"type":"message","timestamp":"t","message":{"role":"user","content":"q"},"copyist":{"x":1}, "id": 1}"#,
+        r#"{"type":"message","type":"message","timestamp":"t","message":{"role":"user","content":"q"}}"#,
+        r#"{ "type": "session", "version": 0, "id": "t" }"#,
+        r#"{"type":"other", "id": 5}"#,
+    ];
+    for newer in ["pi@2", "pi@3"] {
+        for header in headers {
+            for entry in entries {
+                let dir = Dir::new();
+                let old = format!("{header}\n{said}\n{entry}\n{said}\n");
+                dir.write("old.jsonl", old.as_bytes());
+                let there = ["convert", "-f", "pi@1", "-t", newer, "-o", "new.jsonl", "old.jsonl"];
+                let back = ["convert", "-t", "pi@1", "-o", "back.jsonl", "new.jsonl"];
+                for step in [there.as_slice(), &back] {
+                    let (code, told) = dir.exit(step);
+                    assert_eq!(code, 0, "{entry}: {told}");
+                }
+                let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
+                assert_eq!(back, old, "{newer}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_note_of_how_a_line_was_says_nothing_that_the_line_does_not() {
+    let old = r#"{"type":"session","id":"s","timestamp":"t","cwd":"/w"}
+{"type":"message","id":"a","timestamp":"t","message":{"role":"user","content":"pears"}}
+"#;
+    let dir = Dir::new();
+    dir.write("old.jsonl", old.as_bytes());
+    let (code, told) = dir.exit(&["convert", "-t", "pi@3", "-o", "new.jsonl", "old.jsonl"]);
+    assert_eq!(code, 0, "{told}");
+    let new = fs::read_to_string(dir.path("new.jsonl")).expect("UTF-8");
+    let place =
+        new.find("pears").expect("a word") - new.find("{\"type\":\"message").expect("a line");
+    for (was, is) in [
+        ("pears", "plums".to_owned()),
+        ("\"text\":[", format!("\"text\":[[{place},5,\"plums\"],")),
+        ("\"text\":[", "\"text\":[[0,0,\"{}\\n\"],".to_owned()),
+        ("\"text\":[", "\"text\":[[18446744073709551615,9,\"\"],[1e300,-4,\"\"],".to_owned()),
+    ] {
+        dir.write("edited.jsonl", new.replacen(was, &is, 1).as_bytes());
+        let back = ["convert", "--force", "-t", "pi@1", "-o", "back.jsonl", "edited.jsonl"];
+        let (code, told) = dir.exit(&back);
+        assert_eq!(code, 0, "{told}");
+        let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
+        assert_eq!(back.lines().count(), 2, "{back}");
+        assert!(back.contains(if was == "pears" { "plums" } else { "pears" }), "{back}");
+        let last = back.lines().last().unwrap_or_default();
+        assert!(!last.contains("\"was\""), "{back}");
+    }
+}
+
+/// A file there and back, and what was said on the way there.
+fn there_and_back(name: &str, source: &str, home: &str, to: &str) -> (String, String) {
+    let dir = Dir::new();
+    dir.write(name, source.as_bytes());
+    let (code, told) = dir.exit(&["convert", "-t", to, "--out-dir", "away", name]);
+    assert_eq!(code, 0, "{told}");
+    let (code, back) = dir.exit(&["convert", "-t", home, "--out-dir", "back", "away"]);
+    assert_eq!(code, 0, "{to}: {back}");
+    let back = files(&dir.path("back"));
+    (String::from_utf8(read(&back[0])).expect("UTF-8"), told)
+}
+
+#[test]
+fn a_state_on_several_lines_is_told_to_come_home_on_one() {
+    let state: serde_json::Value = serde_json::from_slice(&own("codelia/v1/state")).expect("JSON");
+    let state = serde_json::to_string_pretty(&state).expect("JSON") + "\n";
+    let (back, told) = there_and_back("s.json", &state, "codelia@1", "codelia@2");
+    assert!(back.lines().count() == 1 && told.contains("CY0601"), "{told}");
+    let (back, told) = there_and_back("s.json", &state, "codelia@1", "pi@3");
+    assert!(back == state && !told.contains("warning"), "{told}");
+}
+
+#[test]
+fn a_message_that_stands_out_to_the_left_does_so_at_home() {
+    let run = r#"agent: "a"
+cwd: "/w"
+timestamp: "2026-11-21 20:13:46"
+messages: |
+  [
+    {"role": "user", "content": "one"},
+   {"role": "assistant", "content": "two"},
+      {"role": "user", "content": "three"}
+  ]
+"#;
+    for to in ["canonical", "pi@3", "connectonion@2", "agent-orchestrator@1", "codelia@2"] {
+        assert_eq!(there_and_back("run_1.yaml", run, "connectonion@3", to).0, run, "{to}");
+    }
+}
+
+const TALK: &str = "name: oo
+expected: 42
+created: '2026-11-21 20:19:37'
+created: again
+updated: '2026-11-21 20:19:37'
+turns:
+- input: q1
+  result: r1
+  turn: 1
+  timestamp: '2026-11-21 20:19:37'
+- input: q2
+  result: r2
+  turn: 2
+  timestamp: '2026-11-21 20:19:38'
+- input: q3
+  result: r3
+  turn: 3
+  timestamp: '2026-11-21 20:19:39'
+x_new: 1
+system_prompt: sp
+messages:
+  2:
+  - role: user
+    content: q2
+  - role: assistant
+    content: r2
+  '1':
+  - role: user
+    content: q1
+  - role: assistant
+    content: r1
+  3: null
+";
+
+#[test]
+fn members_and_keys_stay_where_they_stood() {
+    for to in ["canonical", "pi@3", "pi@1", "connectonion@3", "agent-orchestrator@1", "codelia@2"] {
+        assert_eq!(there_and_back("s.yaml", TALK, "connectonion@2", to).0, TALK, "{to}");
+    }
+    let dir = Dir::new();
+    dir.write("s.yaml", TALK.as_bytes());
+    let (_, told) = dir.exit(&["convert", "-t", "connectonion@1", "-o", "away.yaml", "s.yaml"]);
+    assert!(told.contains("CY0628"), "its turns stand in another order there: {told}");
+}
+
+#[test]
+fn a_pair_with_an_empty_log_is_of_the_version_that_it_was_written_in() {
+    let metadata = r#"{
+  "session_name": "empty",
+  "agent": null,
+  "project_dir": "/tmp",
+  "agents_dir": "/tmp/.agent-orchestrator/agents",
+  "created_at": "2025-11-12T15:54:52.399854Z",
+  "last_resumed_at": "2025-11-12T15:54:52.399854Z",
+  "schema_version": "1.0",
+  "session_id": "c68eb198-b150-4ecd-a249-501f82bb1649"
+}
+"#;
+    let dir = Dir::new();
+    dir.write("empty.jsonl", b"");
+    dir.write("empty.meta.json", metadata.as_bytes());
+    for (to, out, from) in
+        [("agent-orchestrator@1", "away", "empty.jsonl"), ("agent-orchestrator@2", "back", "away")]
+    {
+        let (code, said) = dir.exit(&["convert", "-t", to, "--out-dir", out, from]);
+        assert_eq!(code, 0, "{said}");
+    }
+    assert!(dir.said(&["detect", "away"]).1.contains("agent-orchestrator@1"));
+    assert_eq!(fs::read_to_string(dir.path("back/empty.meta.json")).expect("UTF-8"), metadata);
+}
+
+#[test]
 fn a_session_that_its_own_software_fails_on_is_told_not_to_come_home() {
     let lines = [
         r#"{"type":"session","id":"s1","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#,

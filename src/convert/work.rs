@@ -257,7 +257,9 @@ impl<'a> Work<'a> {
     /// own rules leave out.
     fn is_heard(&self, parts: &mut dyn Parts, stage: &mut Stage<'_>) -> Result<bool> {
         let known = self.source.as_deref().is_some_and(|source| Spec::parse(source).is_ok());
-        let ruled = known && !self.branch.as_ref().is_some_and(Branch::fails);
+        // Messages that no software reads in the order in which they stand.
+        let strange = self.cx.log.count_of(Code::TurnKey) > 0;
+        let ruled = known && !strange && !self.branch.as_ref().is_some_and(Branch::fails);
         if ruled || is_heard((self.from, parts), (self.to.format, &mut stage.whole()?), self.cx)? {
             return Ok(true);
         }

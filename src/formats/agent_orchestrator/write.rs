@@ -130,6 +130,9 @@ impl Writer for Pair<'_> {
         if silent && session.own && !session.same && session.node.get(Field::Id).is_some() {
             self.lost("session.id");
         }
+        if silent && !session.same {
+            in_seconds(&mut session.node);
+        }
         self.log.finish()?;
         if session.meta {
             let text = match self.unreadable.take() {
@@ -143,6 +146,15 @@ impl Writer for Pair<'_> {
             self.count_lost(&session.node, &Bytes::from_static(b"{}"), &[Field::Cwd]);
         }
         Ok(())
+    }
+}
+
+/// Spells the times of a session as the shell does, by which alone metadata tell their version.
+fn in_seconds(session: &mut Node) {
+    for field in [Field::Created, Field::Updated] {
+        if let Some(time) = session.json(field).and_then(times::read) {
+            session.set(field, Json::string(&times::with_seconds(time)));
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! What migration noted of a compaction's index, on the way back to version 1.
 
 use super::lineage::{Kept, Lineage};
-use super::wire;
-use crate::json::{Json, text};
-use crate::mapping::{Extra, Source, without};
+use super::{was, wire};
+use crate::json::Json;
+use crate::mapping::Source;
 use crate::record::{Field, Kind, Record};
 
 /// In what copyist notes of an entry, what a migration replaced.
@@ -25,16 +25,6 @@ pub fn index_of(record: &Record, number: Option<u64>, before: &Lineage) -> Optio
     if means != number || record.node.json(Field::FirstKept).is_some() != number.is_some() {
         return None;
     }
-    let mut rest = Extra::default();
-    for (key, value) in extra.members() {
-        if !text::is(key, wire::NOTE) {
-            rest.add(key, value);
-        } else if let Some(note) = without(&note, MIGRATED) {
-            rest.add(key, note.as_bytes());
-        }
-    }
-    let mut plain = record.clone();
-    plain.node.take(Field::Extra);
-    rest.finish().into_iter().for_each(|rest| plain.node.set(Field::Extra, rest));
-    Some((index, plain))
+    let node = was::without_note(&record.node, MIGRATED)?;
+    Some((index, Record { kind: record.kind, node }))
 }

@@ -32,6 +32,7 @@ mod reader;
 mod repair;
 mod steps;
 mod version;
+mod was;
 mod wire;
 mod write;
 mod writer;

@@ -1,14 +1,14 @@
 //! The spelling of a line in an older version: migration leaves every byte of a line but what it
 //! adds, so the way back takes out what it added and nothing else.
 
-use super::version::TREE;
+use super::version::{NEWEST, TREE};
+use super::wire;
 use crate::json::edit::Edits;
-use crate::json::{Span, Spelling};
+use crate::json::{Cursor, Span, text};
 use crate::members::{Member, Scan};
 
-/// The header `raw` of a newer version as one of this version, if that says what `written` does, the
-/// same as pi spells it.
-pub fn header(raw: &[u8], version: u32, written: &[u8]) -> Option<Vec<u8>> {
+/// The header `raw` of a newer version as one of this version.
+pub fn header(raw: &[u8], version: u32) -> Option<Vec<u8>> {
     let scan = Scan::of(raw).ok()??;
     let mut edits = Edits::default();
     if let Some(number) = scan.version {
@@ -18,19 +18,15 @@ pub fn header(raw: &[u8], version: u32, written: &[u8]) -> Option<Vec<u8>> {
         };
         edits.replace(place, new.as_bytes());
     }
-    let line = edited(raw, &scan, &mut edits)?;
-    let spelled = |text: &[u8]| {
-        let mut out = Vec::with_capacity(text.len());
-        Spelling::SCRIPT.spell(text, &mut out);
-        out
-    };
-    (spelled(&line) == spelled(written)).then_some(line)
+    edited(raw, &scan, &mut edits)
 }
 
-/// The entry `raw` of a newer version without what only that has.
-pub fn entry(raw: &[u8], version: u32) -> Option<Vec<u8>> {
+/// The entry `raw` of one version without what only that has, in an older one, which names a
+/// compaction's first kept entry by its `index`.
+pub fn entry(raw: &[u8], (from, to): (u32, u32), index: Option<&[u8]>) -> Option<Vec<u8>> {
     let scan = Scan::of(raw).ok()??;
-    let mut added = if version < TREE { [scan.id, scan.parent] } else { [None; 2] };
+    let kept = scan.kept_id.filter(|_| index.is_some());
+    let mut added = if to < TREE { [scan.id, scan.parent, kept] } else { [None; 3] };
     added.sort_by_key(|member| member.map(|member| member.key.start));
     let (mut edits, mut done) = (Edits::default(), 0);
     for member in added.into_iter().flatten() {
@@ -38,12 +34,43 @@ pub fn entry(raw: &[u8], version: u32) -> Option<Vec<u8>> {
         edits.replace(place, b"");
         done = place.end;
     }
+    if let Some(index) = index {
+        let (place, member) = before_tokens(raw, index)?;
+        edits.replace(place, &member);
+    }
+    if from >= NEWEST
+        && to < NEWEST
+        && let Some(role) = scan.role.filter(|role| text::is(role.of(raw), "custom"))
+        && scan.is(raw, "message")
+    {
+        edits.replace(role, b"\"hookMessage\"");
+    }
     edited(raw, &scan, &mut edits)
+}
+
+/// A compaction's index where pi writes it, spelled as the member behind it is.
+fn before_tokens(raw: &[u8], index: &[u8]) -> Option<(Span, Vec<u8>)> {
+    let mut cursor = Cursor::new(raw);
+    cursor.begin_object().ok()?;
+    let mut before = None;
+    while let Some(key) = cursor.next_key().ok()? {
+        let value = cursor.skip_value().ok()?;
+        if text::is(key.of(raw), "tokensBefore") {
+            let start = before?;
+            let comma = raw.get(start..key.start)?;
+            let colon = raw.get(key.end..value.start)?;
+            let name = format!("\"{}\"", wire::FIRST_KEPT_INDEX);
+            let member = [comma, name.as_bytes(), colon, index].concat();
+            return Some((Span { start, end: start }, member));
+        }
+        before = Some(value.end);
+    }
+    None
 }
 
 /// A member with the comma before it, or behind it if none that stays is before; what is between that
 /// and the member before is not its own. Up to `done` everything goes already.
-fn apart(raw: &[u8], member: Member, done: usize) -> Span {
+pub fn apart(raw: &[u8], member: Member, done: usize) -> Span {
     let Member { key, value, before, after } = member;
     let between = raw.get(before..key.start).unwrap_or_default();
     match memchr::memchr(b',', between) {
@@ -75,19 +102,30 @@ mod tests {
             (r#"{"id": "a", "parentId": null , "c": 1}"#, r#"{"c": 1}"#),
             (r#"{"id": "a"}"#, "{}"),
         ] {
-            let line = entry(raw.as_bytes(), 1).map(|line| String::from_utf8_lossy(&line).into());
+            let line = entry(raw.as_bytes(), (3, 1), None)
+                .map(|line| String::from_utf8_lossy(&line).into());
             assert_eq!(line, Some(old.to_owned()));
-            assert_eq!(entry(raw.as_bytes(), 2).as_deref(), Some(raw.as_bytes()));
+            assert_eq!(entry(raw.as_bytes(), (3, 2), None).as_deref(), Some(raw.as_bytes()));
         }
     }
 
     #[test]
-    fn a_header_keeps_its_spelling_where_it_says_the_same() {
+    fn an_index_stands_where_pi_writes_it_and_a_role_has_its_old_name() {
+        let new = br#"{"summary": "s", "tokensBefore": 1,"id":"b","firstKeptEntryId":"a"}"#;
+        let old = br#"{"summary": "s", "firstKeptEntryIndex": 2, "tokensBefore": 1}"#;
+        assert_eq!(entry(new, (3, 1), Some(b"2")).as_deref(), Some(&old[..]));
+        let new = br#"{"type": "message", "message": {"role": "custom"}}"#;
+        let old = br#"{"type": "message", "message": {"role": "hookMessage"}}"#;
+        assert_eq!(entry(new, (3, 2), None).as_deref(), Some(&old[..]));
+        assert_eq!(entry(new, (2, 1), None).as_deref(), Some(&new[..]));
+    }
+
+    #[test]
+    fn a_header_keeps_its_spelling() {
         let new = br#"{"type": "session", "id": "s","version":3}"#;
-        let old = header(new, 1, br#"{"type":"session","id":"s"}"#);
-        assert_eq!(old.as_deref(), Some(&br#"{"type": "session", "id": "s"}"#[..]));
-        let second = header(new, 2, br#"{"type":"session","id":"s","version":2}"#);
-        assert_eq!(second.as_deref(), Some(&br#"{"type": "session", "id": "s","version":2}"#[..]));
-        assert_eq!(header(new, 1, br#"{"type":"session","id":"t"}"#), None);
+        let old = br#"{"type": "session", "id": "s"}"#;
+        assert_eq!(header(new, 1).as_deref(), Some(&old[..]));
+        let second = br#"{"type": "session", "id": "s","version":2}"#;
+        assert_eq!(header(new, 2).as_deref(), Some(&second[..]));
     }
 }

@@ -12,12 +12,12 @@ use super::lineage::{Kept, Lineage, quoted};
 use super::migrated::MIGRATED;
 use super::reader::{NOT_A_HEADER, further_header, not_an_object, strange_version};
 use super::version::{NEWEST, Named, TREE};
-use super::{NAME, wire};
+use super::{NAME, older, was, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{ByteLines, Cx, Plane, Step, Target, no_header};
 use crate::json::edit::Edits;
-use crate::json::{Json, Span, text};
+use crate::json::{Json, text};
 use crate::lines::{Line, utf8};
 use crate::members::{self, Member, Scan};
 use crate::tree;
@@ -64,6 +64,8 @@ fn open<'a>(line: &Line<'_>, target: Target, cx: &'a Cx<'a>) -> Result<Box<dyn P
         to,
         lineage: Lineage::new(id, cx),
         first: true,
+        odd: false,
+        index: None,
         edits: Edits::default(),
         shape: tree::Shape::default(),
     }))
@@ -100,6 +102,10 @@ struct Migration<'a> {
     lineage: Lineage,
     /// Whether the header is still to come.
     first: bool,
+    /// Whether the line may not come back by itself.
+    odd: bool,
+    /// The index by which the way back would name a compaction's first kept entry.
+    index: Option<u64>,
     edits: Edits,
     shape: tree::Shape,
 }
@@ -124,10 +130,14 @@ impl Plane for Migration<'_> {
         } else if self.changes() {
             self.entry(line, scan);
         }
-        if self.edits.is_empty() {
+        if self.edits.is_empty() && !self.odd {
             out.extend_from_slice(bytes);
         } else {
+            let start = out.len();
             self.edits.apply(bytes, scan.close, scan.members == 0, out);
+            if std::mem::take(&mut self.odd) {
+                self.keep(bytes, scan, start, out);
+            }
             self.edits.clear();
         }
         Ok(())
@@ -147,6 +157,7 @@ impl Migration<'_> {
             self.cx.report(further_header(line.at));
         }
         if self.changes() {
+            self.odd = scan.version.is_some();
             let version = scan.version.map(|version| version.value);
             self.edits.set(version, "version", self.to.to_string().as_bytes());
         }
@@ -154,12 +165,34 @@ impl Migration<'_> {
 
     fn entry(&mut self, line: &Line<'_>, scan: &Scan) {
         if self.from < TREE {
-            to_v2(line, scan, &mut self.lineage, &mut self.edits, self.cx);
+            let index = scan.kept_index.filter(|_| scan.is(line.bytes, "compaction"));
+            self.odd = scan.id.is_some() || scan.parent.is_some() || index.is_some();
+            self.index = to_v2(line, scan, index, &mut self.lineage, &mut self.edits, self.cx);
         } else {
             self.watch(line, scan);
         }
         if self.to >= NEWEST {
-            to_v3(line.bytes, scan, &mut self.edits);
+            self.odd |= to_v3(line.bytes, scan, &mut self.edits);
+        }
+    }
+
+    /// Notes in a line how it was, if the way back would not make that of it.
+    #[cold]
+    fn keep(&self, old: &[u8], scan: &Scan, start: usize, out: &mut Vec<u8>) {
+        let new = out.get(start..).unwrap_or_default();
+        let back = if scan.is(old, "session") {
+            older::header(new, self.from)
+        } else {
+            let index = self.index.map(|index| index.to_string());
+            older::entry(new, (self.to, self.from), index.as_ref().map(String::as_bytes))
+        };
+        if back.as_deref() == Some(old) || !self.cx.options.residue {
+            return;
+        }
+        let places = self.edits.places(scan.close, scan.members == 0);
+        if let Some(noted) = was::noted(new, old, &places, self.from) {
+            out.truncate(start);
+            out.extend_from_slice(&noted);
         }
     }
 
@@ -190,7 +223,16 @@ impl Migration<'_> {
 /// Two things differ from pi's own step. Identifiers cannot collide. And an index that pointed at a
 /// header, from which on version 1 kept everything, now points at the entry behind it; pi drops
 /// it, and with it all that came before the compaction.
-fn to_v2(line: &Line<'_>, scan: &Scan, lineage: &mut Lineage, edits: &mut Edits, cx: &Cx<'_>) {
+///
+/// Gives the number of the first entry that is kept.
+fn to_v2(
+    line: &Line<'_>,
+    scan: &Scan,
+    index: Option<Member>,
+    lineage: &mut Lineage,
+    edits: &mut Edits,
+    cx: &Cx<'_>,
+) -> Option<u64> {
     let (id, before) = lineage.entry();
     for (member, name) in [(scan.id, "id"), (scan.parent, "parentId")] {
         member.into_iter().for_each(|member| replaced(line, member, name, cx));
@@ -201,9 +243,7 @@ fn to_v2(line: &Line<'_>, scan: &Scan, lineage: &mut Lineage, edits: &mut Edits,
         Some(before) => edits.set(parent, "parentId", &quoted(before)),
         None => edits.set(parent, "parentId", b"null"),
     }
-    if let Some(index) = scan.kept_index.filter(|_| scan.is(line.bytes, "compaction")) {
-        first_kept(line, scan, index, lineage, edits, cx);
-    }
+    first_kept(line, scan, index?, lineage, edits, cx)
 }
 
 /// Says that an identifier is replaced, which hardly any entry has.
@@ -221,10 +261,11 @@ fn first_kept(
     lineage: &Lineage,
     edits: &mut Edits,
     cx: &Cx<'_>,
-) {
+) -> Option<u64> {
     let spelling = index.value.of(line.bytes);
     let shown = String::from_utf8_lossy(spelling);
-    let (kept, code) = match lineage.kept(spelling) {
+    let meant = lineage.kept(spelling);
+    let (kept, code) = match meant {
         Kept::Entry(id, _) => (Some(id), None),
         Kept::Header(id, _) => (Some(id), Some(Code::KeptFromHeader)),
         Kept::Behind(id, _) => (Some(id), Some(Code::KeptBehind)),
@@ -237,7 +278,7 @@ fn first_kept(
         cx.report(Diagnostic::new(code, message).at(line.at.plus(index.value.start)));
     }
     if code == Some(Code::KeptNoNumber) {
-        return;
+        return None;
     }
     edits.replace(index.with_comma(line.bytes, scan.members), b"");
     if let Some(id) = kept {
@@ -246,31 +287,22 @@ fn first_kept(
         edits.set(scan.kept_id.map(|kept| kept.value), wire::FIRST_KEPT_ID, &quoted(id));
     }
     if code.is_some() {
-        note(line.bytes, scan.note, spelling, edits);
+        let index = format!("{{\"{}\":{shown}}}", wire::FIRST_KEPT_INDEX);
+        was::note(line.bytes, scan.note, MIGRATED, &index, edits);
     }
+    meant.number()
 }
 
-/// Keeps the old index in the entry, where the next reader can find it.
-fn note(line: &[u8], present: Option<Member>, index: &[u8], edits: &mut Edits) {
-    let (index, name) = (String::from_utf8_lossy(index), wire::FIRST_KEPT_INDEX);
-    let migrated = format!("\"{MIGRATED}\":{{\"{name}\":{index}}}");
-    match present.map(|member| member.value) {
-        Some(Span { start, end }) if line.get(start) == Some(&b'{') => {
-            let inner = line.get(start + 1..end - 1).unwrap_or_default();
-            let comma = if inner.iter().all(u8::is_ascii_whitespace) { "" } else { "," };
-            let inserted = format!("{migrated}{comma}");
-            edits.replace(Span { start: start + 1, end: start + 1 }, inserted.as_bytes());
-        }
-        _ => edits.add(wire::NOTE, format!("{{{migrated}}}").as_bytes()),
+/// Version 2 to 3: the role `hookMessage` is called `custom`. Gives whether the role of the line is
+/// one of these.
+fn to_v3(line: &[u8], scan: &Scan, edits: &mut Edits) -> bool {
+    let Some(role) = scan.role else { return false };
+    let hook = text::is(role.of(line), "hookMessage");
+    if !(hook || text::is(role.of(line), "custom")) || !scan.is(line, "message") {
+        return false;
     }
-}
-
-/// Version 2 to 3: the role `hookMessage` is called `custom`.
-fn to_v3(line: &[u8], scan: &Scan, edits: &mut Edits) {
-    if let Some(role) = scan.role
-        && text::is(role.of(line), "hookMessage")
-        && scan.is(line, "message")
-    {
+    if hook {
         edits.replace(role, b"\"custom\"");
     }
+    true
 }

@@ -1,16 +1,17 @@
 //! A stream of records as pi's file.
 
+mod before;
+
 use super::foreign::{self, Foreign};
-use super::lineage::Lineage;
-use super::version::{NEWEST, TREE};
+use super::lineage::{Kept, Lineage};
+use super::version::TREE;
 use super::wire::{self, BLOCKS};
-use super::{NAME, kept, migrated, older, read, write};
+use super::{FORMAT, NAME, kept, migrated, read, was, write};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::ids::hash;
 use crate::json::Json;
-use crate::json::text;
 use crate::lines::{BOM, empty};
 use crate::mapping::{can_write, without};
 use crate::position::{Located, Position};
@@ -67,6 +68,8 @@ struct Session {
     own: bool,
     /// Whether they come from one of this very version.
     same: bool,
+    /// The newer version that they come from, if they do.
+    newer: Option<u32>,
     lineage: Lineage,
     /// What is known of a session of another format.
     foreign: Foreign,
@@ -221,8 +224,11 @@ impl Entries<'_> {
             return Err(Error::unfit(found.at(located.at)));
         };
         let same = node.is(Field::Source, &format!("{NAME}@{}", self.version.number));
+        let number = self.version.number;
+        let newer = FORMAT.versions.iter().map(|version| version.number).filter(|n| *n > number);
+        let newer = newer.filter(|_| own).find(|n| node.is(Field::Source, &FORMAT.at(*n)));
         let lineage = Lineage::new(id.as_bytes(), self.cx);
-        self.session = Some(Session { own, same, lineage, foreign: known });
+        self.session = Some(Session { own, same, newer, lineage, foreign: known });
         self.number(None);
         self.begin_line(node);
         if same && let Some(raw) = raw_of(node) {
@@ -236,13 +242,11 @@ impl Entries<'_> {
             }
             self.refuse_raw(located);
         }
-        let start = self.out.len();
-        write::header(node, self.version.number, &mut self.out);
-        let written = self.out.get(start..).unwrap_or_default();
-        let old = |raw: Bytes| older::header(&raw, self.version.number, written);
-        if let Some(line) = raw_of(node).filter(|_| own && !same).and_then(old) {
-            self.out.truncate(start);
-            self.out.extend_from_slice(&line);
+        let before = newer.and_then(|newer| self.header_before(node, newer));
+        let plain = newer.and_then(|_| was::without_note(node, was::WAS));
+        match before {
+            Some(line) => self.out.extend_from_slice(&line),
+            None => write::header(plain.as_ref().unwrap_or(node), number, &mut self.out),
         }
         Ok(())
     }
@@ -252,7 +256,7 @@ impl Entries<'_> {
         let Some(session) = &self.session else {
             return Err(no_session(located.at));
         };
-        let (own, same) = (session.own, session.same);
+        let (own, same, newer) = (session.own, session.same, session.newer);
         let mut plain = match own {
             true => session.foreign.moves(record).then(|| record.clone()),
             false => Some(self.adapted(record)),
@@ -264,6 +268,12 @@ impl Entries<'_> {
             }
         }
         let record = plain.as_ref().unwrap_or(record);
+        if let Some(line) = self.stored(located, record) {
+            self.begin_line(&record.node);
+            self.out.extend_from_slice(&line);
+            self.number(Some(record));
+            return Ok(());
+        }
         let unnamed = if same { None } else { self.without_index(record) };
         let record = unnamed.as_ref().unwrap_or(record);
         // A list has no place beside the conversation.
@@ -272,15 +282,9 @@ impl Entries<'_> {
             return Ok(());
         }
         let index = self.index(record);
-        if same && let Some(raw) = raw_of(&record.node) {
-            if self.raw_gives(&raw, record, index) {
-                self.begin_line(&record.node);
-                self.out.extend_from_slice(&raw);
-                self.number(Some(record));
-                return Ok(());
-            }
-            self.refuse_raw(located);
-        }
+        let plain = newer.and_then(|_| was::without_note(&record.node, was::WAS));
+        let plain = plain.map(|node| Record { kind: record.kind, node });
+        let record = plain.as_ref().unwrap_or(record);
         let older = self.session.as_ref().filter(|_| !same && self.version.number < TREE);
         let noted = older.and_then(|to| migrated::index_of(record, index, &to.lineage));
         let (record, spelled) = match &noted {
@@ -297,10 +301,7 @@ impl Entries<'_> {
             self.leave_out(record);
             return Ok(());
         }
-        if own
-            && !same
-            && let Some(line) = self.as_before(record, index)
-        {
+        if let Some(line) = newer.and_then(|newer| self.as_before(record, newer, index)) {
             self.out.truncate(text);
             self.out.extend_from_slice(&line);
         }
@@ -309,14 +310,19 @@ impl Entries<'_> {
         Ok(())
     }
 
-    /// The line of a record that another version has in a spelling that is not pi's, in that.
-    fn as_before(&self, record: &Record, index: Option<u64>) -> Option<Bytes> {
-        // Their role had another name.
-        if self.version.number < NEWEST && record.node.is(Field::Role, "custom") {
-            return None;
+    /// The stored line of a record: of one of this version, or what is noted in one of a newer one.
+    fn stored(&self, located: &Located<Record>, record: &Record) -> Option<Bytes> {
+        let session = self.session.as_ref()?;
+        let index = self.index(record);
+        if let Some(newer) = session.newer {
+            return self.noted(record, newer, index);
         }
-        let line = Bytes::from(older::entry(&raw_of(&record.node)?, self.version.number)?);
-        self.raw_gives(&line, record, index).then_some(line)
+        let raw = raw_of(&record.node).filter(|_| session.same)?;
+        let gives = self.raw_gives(&raw, record, index);
+        if !gives {
+            self.refuse_raw(located);
+        }
+        gives.then_some(raw)
     }
 
     /// Leaves a record out that has no place.
@@ -332,12 +338,12 @@ impl Entries<'_> {
     fn without_index(&self, record: &Record) -> Option<Record> {
         let extra = record.node.json(Field::Extra)?;
         let index = wire::FIRST_KEPT_INDEX;
-        if self.version.number >= TREE
-            || record.kind != Kind::Compaction
-            || !extra.members().any(|(key, _)| text::is(key, index))
-        {
+        if self.version.number >= TREE || record.kind != Kind::Compaction {
             return None;
         }
+        // What is no number means nothing in version 1 either.
+        let lineage = &self.session.as_ref()?.lineage;
+        extra.member(index).filter(|old| lineage.kept_by_next(old.as_bytes()) != Kept::NoNumber)?;
         let rest = without(extra, index);
         let mut record = record.clone();
         record.node.take(Field::Extra);
@@ -439,17 +445,18 @@ impl Entries<'_> {
 
     /// Whether reading `raw` here gives this very record.
     fn raw_gives(&self, raw: &Bytes, record: &Record, index: Option<u64>) -> bool {
-        let Some(session) = &self.session else {
-            return false;
-        };
-        let mut lineage = session.lineage.clone();
+        let made: &[Field] = if self.version.number < TREE { &LISTED } else { &[Field::Eol] };
+        self.parsed(raw, index).is_some_and(|parsed| {
+            parsed.kind == record.kind && parsed.node.is_same(&record.node, made)
+        })
+    }
+
+    /// What a line says here, if it names the first kept entry by this index.
+    fn parsed(&self, line: &Bytes, index: Option<u64>) -> Option<Record> {
+        let mut lineage = self.session.as_ref()?.lineage.clone();
         let version = self.version.number;
-        let Ok(parsed) = read::entry(raw, version, true, &mut lineage) else {
-            return false;
-        };
-        let made: &[Field] = if version < TREE { &LISTED } else { &[Field::Eol] };
-        (parsed.record.kind == record.kind && parsed.record.node.is_same(&record.node, made))
-            && (version >= TREE || parsed.kept == index)
+        let parsed = read::entry(line, version, true, &mut lineage).ok()?;
+        (version >= TREE || parsed.kept == index).then_some(parsed.record)
     }
 
     fn refuse_raw(&self, located: &Located<Record>) {

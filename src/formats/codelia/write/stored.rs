@@ -39,10 +39,14 @@ impl Run<'_> {
         if let (None, Some(id)) = (node.json(Field::Session), &self.id) {
             node.set(Field::Session, id.clone());
         }
+        let log = record.is(Field::Layout, "log");
+        if log != (self.version == 2 && !left) && raw_of(record).is_some() {
+            self.cx.log.count(Fate::Dropped, "snapshot.raw");
+        }
         if self.version == 2 && !left {
             return self.row(record, node, at);
         }
-        if record.is(Field::Layout, "log") {
+        if log {
             self.beyond(&node);
             for field in [Field::Extra, Field::Raw, Field::RawBytes] {
                 node.take(field);

@@ -74,6 +74,14 @@ fn has_style(session: &Node, word: &str) -> bool {
 /// What opens a list and its first item, by how deep that is indented.
 const OPENERS: [&str; 3] = [":\n-", ":\n  -", ":\n    -"];
 
+/// The layout of a notice that tells of a key of messages which does not follow from the turns.
+const KEY: &str = "key";
+/// The same where it is spelled as a text.
+const TEXT_KEY: &str = "text key";
+/// The same where `null` stands in the place of a list.
+const NULL_KEY: &str = "null key";
+const NULL_TEXT_KEY: &str = "null text key";
+
 /// The comments and blank lines that a notice stands for, if it does. They begin behind what is on
 /// their first line, and a comment there needs a space before it.
 fn remark(notice: &Node) -> Option<String> {

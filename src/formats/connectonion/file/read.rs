@@ -15,7 +15,7 @@ use super::shadow::{Shadow, Tee};
 use super::top::{Lists, Shape, Top, put};
 use super::turn;
 use super::turns::{Told, Turns};
-use super::{INDENTED, OPENERS, READABLE};
+use super::{INDENTED, KEY, NULL_KEY, NULL_TEXT_KEY, OPENERS, READABLE, TEXT_KEY};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader};
@@ -319,7 +319,7 @@ impl Records<'_> {
     fn flush_top(&mut self, whole: bool) {
         let first = !self.begun;
         let top = std::mem::replace(&mut self.top, Top::new(self.shape));
-        let (at, end) = (top.at, top.end);
+        let (at, end, moves) = (top.at, top.end, top.moves);
         if first && at.is_none() && !whole {
             return;
         }
@@ -328,7 +328,10 @@ impl Records<'_> {
             return;
         }
         let gap = if first { "" } else { "\n" };
-        let own = self.shadow.compare(end.byte, gap).flatten();
+        let own = match moves {
+            true => self.shadow.own(end.byte, gap),
+            false => self.shadow.compare(end.byte, gap).flatten(),
+        };
         let own = own.filter(|own| !first || !self.is_readable(own, &record.node));
         // What was passed over is a gap in it.
         let own = own.filter(|_| !self.early.passed);
@@ -443,24 +446,32 @@ impl Records<'_> {
             let message = format!("key {name:?} of `messages` {what}");
             self.cx.report(Diagnostic::new(Code::TurnKey, message).at(key.at));
         }
+        let next = number == self.listed.unwrap_or(0) + 1 && number <= self.turns_seen;
+        let odd = what.is_some() || !next || name != number.to_string();
         self.listed = self.listed.max(Some(number));
         self.name_ends(key.end);
         self.first = true;
         let value = self.nodes.next(&mut self.events)?;
         let turn = Turn { number, begun: false, answered: false };
         if let What::SequenceStart(..) = value.what {
+            if odd {
+                self.odd_key(&name, if plain { KEY } else { TEXT_KEY }, number, key.at);
+            }
             self.shadow.yaml.begin_sequence();
             self.stage = Stage::Turn(turn);
             return Ok(());
         }
         let at = value.at;
         let json = self.json(value, Scalars::Typed)?;
-        if json.as_ref() != b"null" {
+        if json.as_ref() == b"null" {
+            let layout = if plain { NULL_KEY } else { NULL_TEXT_KEY };
+            self.odd_key(&name, layout, number, key.at);
+        } else {
             let message = format!("turn {name} has no list of messages");
             self.odd("messages", json.clone(), message, at)?;
         }
         put(&json, &mut self.shadow.yaml);
-        self.shadow.compare(self.nodes.end.byte, "");
+        self.name_ends(self.nodes.end);
         self.stage = Stage::Messages;
         self.restore_turn(turn)
     }

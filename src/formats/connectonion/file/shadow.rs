@@ -158,6 +158,12 @@ impl Shadow {
         Some(remark)
     }
 
+    /// The file's own text up to `end` without `gap`, whether or not the other is the same.
+    pub fn own(&mut self, end: u64, gap: &str) -> Option<String> {
+        let (source, _) = self.texts(end);
+        String::from_utf8(source.strip_prefix(gap.as_bytes())?.to_vec()).ok()
+    }
+
     /// Compares both texts up to `end`. Gives the file's own where they differ, without `gap`,
     /// with which it must begin; `Some(None)` if it does not.
     pub fn compare(&mut self, end: u64, gap: &str) -> Option<Option<String>> {
@@ -168,16 +174,21 @@ impl Shadow {
 
     /// The same up to the end of a name: what stands behind it belongs to what follows.
     pub fn compare_name(&mut self, end: u64, gap: &str) -> Option<Option<String>> {
-        let mut source = self.kept.borrow_mut().take(end);
-        if self.crlf() {
-            source = unix(&source);
-        }
-        let ours = std::mem::take(self.yaml.buffer());
+        let (source, ours) = self.texts(end);
         if source == ours {
             return None;
         }
         let own = source.strip_prefix(gap.as_bytes());
         Some(own.and_then(|own| String::from_utf8(own.to_vec()).ok()))
+    }
+
+    /// Both texts up to `end`.
+    fn texts(&mut self, end: u64) -> (Vec<u8>, Vec<u8>) {
+        let mut source = self.kept.borrow_mut().take(end);
+        if self.crlf() {
+            source = unix(&source);
+        }
+        (source, std::mem::take(self.yaml.buffer()))
     }
 }
 

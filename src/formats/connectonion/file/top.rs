@@ -106,6 +106,10 @@ pub struct Top {
     node: Node,
     totals: Extra,
     extra: Extra,
+    /// The place of the last of them in the real writer's order; none of those that it does not know.
+    place: Option<usize>,
+    /// Whether the writer would put one of them elsewhere.
+    pub moves: bool,
     /// Where the first of them stands.
     pub at: Option<Position>,
     /// Where the last of them ends.
@@ -121,6 +125,8 @@ impl Top {
             node: Node::default(),
             totals: Extra::default(),
             extra: Extra::default(),
+            place: Some(0),
+            moves: false,
             at: None,
             end: Position::default(),
         }
@@ -132,11 +138,23 @@ impl Top {
         json::quote(name, &mut quoted);
         let first = value.as_bytes().first().copied().unwrap_or_default();
         let field = self.shape.field(name);
+        self.follow(name);
         match field.filter(|field| field.shape().admits(first) && self.node.get(*field).is_none()) {
             Some(Field::Totals) => self.totals.add(&quoted, value.as_bytes()),
             Some(field) => self.node.set(field, value),
             None => self.extra.add(&quoted, value.as_bytes()),
         }
+    }
+
+    /// Notes where the writer puts a member.
+    fn follow(&mut self, name: &str) {
+        let place = self.shape.members.iter().position(|(member, _)| *member == name);
+        self.moves |= match (self.place, place) {
+            (Some(last), Some(place)) => place < last,
+            (None, Some(_)) => true,
+            _ => false,
+        };
+        self.place = place;
     }
 
     /// The session record that they make up.

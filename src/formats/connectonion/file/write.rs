@@ -5,7 +5,7 @@
 //! such a file mostly come in its order: where that may prove wrong without harm, the messages go
 //! straight behind the turns.
 
-use super::super::{EXPANSION, NAME, carrier, message, time, timed};
+use super::super::{EXPANSION, NAME, REMARK, carrier, message, time, timed};
 use super::assembly::{CHUNK, Frame, Out, Section, add_file, append, ended};
 use super::top::{Lists, Shape, put, superseded};
 use super::turn::{self, Summary};
@@ -22,6 +22,8 @@ use crate::yaml::read::{Budget, Events, Limits};
 use crate::yaml::write::Style;
 use bytes::Bytes;
 use std::io::Write;
+
+mod lists;
 
 /// Opens a file for writing.
 ///
@@ -237,6 +239,9 @@ impl File<'_> {
     /// Puts comments and blank lines where they stood.
     fn notice(&mut self, located: &Located<Record>) -> Result<()> {
         let node = &located.value.node;
+        if self.has_lists() && node.is(Field::Subtype, REMARK) && self.key(node) {
+            return Ok(());
+        }
         let Some(text) = remark(node) else {
             message::lost(&located.value, self.cx.log);
             return Ok(());
@@ -345,41 +350,8 @@ impl File<'_> {
         Ok(())
     }
 
-    /// Begins the list of a turn's messages.
-    fn open_turn(&mut self, number: u64, located: &Located<Record>) -> Result<()> {
-        if self.open == Some(number) {
-            return Ok(());
-        }
-        self.close_turn();
-        if number <= self.listed {
-            let message = format!("messages of turn {number} come after those of a later turn");
-            let found = Diagnostic::new(Code::BadRecord, message);
-            return Err(Error::unfit(found.at(located.at)));
-        }
-        // Only turns that there are get empty lists.
-        self.list_empty((number - 1).min(self.written));
-        self.messages.yaml.plain(&number.to_string()).begin_sequence();
-        self.open = Some(number);
-        Ok(())
-    }
-
-    fn close_turn(&mut self) {
-        if let Some(number) = self.open.take() {
-            self.messages.yaml.end();
-            self.listed = number;
-        }
-    }
-
     fn has_lists(&self) -> bool {
         self.shape.lists == Lists::Behind
-    }
-
-    /// Turns without messages have lists, too.
-    fn list_empty(&mut self, last: u64) {
-        for number in self.listed + 1..=last {
-            self.messages.yaml.plain(&number.to_string()).begin_sequence().end();
-        }
-        self.listed = self.listed.max(last);
     }
 
     /// Takes a message of another format into the summary of its turn. False for a system

@@ -291,7 +291,10 @@ impl Records<'_> {
         self.scratch.extend_from_slice(INDENT.as_bytes());
         message::write(&record, Spacing::Python, true, &mut self.scratch);
         if self.scratch != bytes.strip_suffix(b",").unwrap_or(bytes) {
-            record.node.set(Field::Raw, Json::string(&String::from_utf8_lossy(&text)));
+            // A line that is indented less begins where it stands.
+            let before = if start == 0 { "\n" } else { "" };
+            let raw = format!("{before}{}", String::from_utf8_lossy(&text));
+            record.node.set(Field::Raw, Json::string(&raw));
         }
         Ok(record)
     }

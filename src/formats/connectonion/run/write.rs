@@ -227,7 +227,10 @@ impl Run<'_> {
         let mut text = Vec::new();
         let raw = node.text(Field::Raw).filter(|_| own).map(Bytes::from);
         match raw.filter(|raw| is_read_as(raw, record)) {
-            Some(raw) => text.extend_from_slice(&raw),
+            Some(raw) => match raw.strip_prefix(b"\n") {
+                Some(line) => return self.put(line),
+                None => text.extend_from_slice(&raw),
+            },
             None if !message::write(record, Spacing::Python, own, &mut text) => {
                 message::lost(record, self.cx.log);
                 return;

@@ -1,5 +1,6 @@
 //! What a file says twice, or in a place where it means nothing.
 
+use super::super::super::REMARK;
 use super::Records;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -23,8 +24,13 @@ impl Records<'_> {
 
     /// Notes the name of a member of the top, and says if it came before.
     pub(super) fn say_known(&mut self, name: &str, at: Position) {
-        if !self.names.insert(name.to_owned()) {
-            self.cx.report(twice_named(name, at));
+        if self.names.insert(name.to_owned()) {
+            return;
+        }
+        self.cx.report(twice_named(name, at));
+        self.top.moves = true;
+        if matches!(name, "turns" | "messages") {
+            self.say_relaid(at);
         }
     }
 
@@ -55,6 +61,17 @@ impl Records<'_> {
         if !std::mem::replace(&mut self.relaid, true) {
             self.cx.report(Diagnostic::new(Code::Relaid, Code::Relaid.title()).at(at));
         }
+    }
+
+    /// Notes a key of messages that does not follow from the turns.
+    pub(super) fn odd_key(&mut self, name: &str, layout: &str, number: u64, at: Position) {
+        let mut record = Record::new(Kind::Notice);
+        let node = &mut record.node;
+        node.set(Field::Subtype, Json::string(REMARK));
+        node.set(Field::Data, Json::string(name));
+        node.set(Field::Layout, Json::string(layout));
+        node.set(Field::Turn, Json::number(number));
+        self.push(record, at);
     }
 
     /// Keeps a value that has no place where it stands, or stops at it.

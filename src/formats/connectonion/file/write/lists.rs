@@ -1,0 +1,73 @@
+//! The lists of messages, one for each turn.
+
+use super::File;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::formats::connectonion::file::{KEY, NULL_KEY, NULL_TEXT_KEY, TEXT_KEY};
+use crate::json::Json;
+use crate::position::Located;
+use crate::record::{Field, Node, Record};
+
+impl File<'_> {
+    /// Writes a key that does not follow from the turns, and begins its list, if it has one; false
+    /// if the notice tells of no key.
+    pub(super) fn key(&mut self, notice: &Node) -> bool {
+        let layout = notice.text(Field::Layout).unwrap_or_default();
+        let (plain, null) = match layout.as_str() {
+            KEY => (true, false),
+            TEXT_KEY => (false, false),
+            NULL_KEY => (true, true),
+            NULL_TEXT_KEY => (false, true),
+            _ => return false,
+        };
+        self.close_turn();
+        let number = notice.json(Field::Turn).and_then(Json::float).unwrap_or_default() as u32;
+        let name = notice.text(Field::Data).unwrap_or_default();
+        let yaml = &mut self.messages.yaml;
+        match plain && name.parse::<u32>().is_ok() {
+            true => yaml.plain(&name),
+            false => yaml.string(name.as_str()),
+        };
+        if null {
+            yaml.plain("null");
+            self.listed = self.listed.max(number.into());
+        } else {
+            yaml.begin_sequence();
+            self.open = Some(number.into());
+        }
+        true
+    }
+
+    /// Begins the list of a turn's messages.
+    pub(super) fn open_turn(&mut self, number: u64, located: &Located<Record>) -> Result<()> {
+        if self.open == Some(number) {
+            return Ok(());
+        }
+        self.close_turn();
+        if number <= self.listed {
+            let message = format!("messages of turn {number} come after those of a later turn");
+            let found = Diagnostic::new(Code::BadRecord, message);
+            return Err(Error::unfit(found.at(located.at)));
+        }
+        // Only turns that there are get empty lists.
+        self.list_empty((number - 1).min(self.written));
+        self.messages.yaml.plain(&number.to_string()).begin_sequence();
+        self.open = Some(number);
+        Ok(())
+    }
+
+    pub(super) fn close_turn(&mut self) {
+        if let Some(number) = self.open.take() {
+            self.messages.yaml.end();
+            self.listed = self.listed.max(number);
+        }
+    }
+
+    /// Turns without messages have lists, too.
+    pub(super) fn list_empty(&mut self, last: u64) {
+        for number in self.listed + 1..=last {
+            self.messages.yaml.plain(&number.to_string()).begin_sequence().end();
+        }
+        self.listed = self.listed.max(last);
+    }
+}
