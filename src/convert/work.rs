@@ -28,6 +28,8 @@ pub struct Work<'a> {
     /// Answers on their way into another format.
     answers: Option<Answers>,
     forks: HashSet<u64>,
+    /// Whether a message lacks what every one of its kind has.
+    incomplete: bool,
     /// What the session was read from at first.
     source: Option<String>,
     cx: &'a Cx<'a>,
@@ -49,7 +51,17 @@ impl<'a> Work<'a> {
         let whole = to.version().tree && (from.name != stream || to.format.name == stream);
         let branch = if whole { None } else { Branch::of(from, to, parts, cx)? };
         let forks = forks(from, to, parts, cx)?;
-        Ok(Self { from, to, branch, trace: None, answers: None, forks, source: None, cx })
+        Ok(Self {
+            from,
+            to,
+            branch,
+            trace: None,
+            answers: None,
+            forks,
+            incomplete: false,
+            source: None,
+            cx,
+        })
     }
 
     /// Writes the records.
@@ -73,6 +85,7 @@ impl<'a> Work<'a> {
             let mut located = item?;
             let number = next.next().unwrap_or_default();
             count += u64::from(!located.value.is_blank());
+            self.incomplete |= abroad && block::lacks(&located.value.node);
             let began = located.value.kind == Kind::Session;
             if began {
                 self.session(&mut located.value);
@@ -244,6 +257,9 @@ impl<'a> Work<'a> {
         let source = read(self.from, parts, layout, &quiet)?;
         let from = (self.source.as_deref(), self.cx.log.dropped().is_empty());
         let noted = note(source, from, &trace, (self.to, carrier), &mut stage, &quiet)?;
+        // Only who asks for the spelling learns that not all of it can be kept.
+        let relaid = log.into_findings().diagnostics.into_iter().find(|d| d.code == Code::Relaid);
+        relaid.into_iter().for_each(|found| self.cx.report(found));
         let home = noted.is_none() || self.is_heard(parts, &mut stage)?;
         stage.finish(noted.map(|(count, chunks)| (carrier, count, chunks)), native)?;
         if home {
@@ -257,8 +273,8 @@ impl<'a> Work<'a> {
     /// own rules leave out.
     fn is_heard(&self, parts: &mut dyn Parts, stage: &mut Stage<'_>) -> Result<bool> {
         let known = self.source.as_deref().is_some_and(|source| Spec::parse(source).is_ok());
-        // Messages that no software reads in the order in which they stand.
-        let strange = self.cx.log.count_of(Code::TurnKey) > 0;
+        // Messages that no software reads in the order in which they stand, or cannot send.
+        let strange = self.incomplete || self.cx.log.count_of(Code::TurnKey) > 0;
         let ruled = known && !strange && !self.branch.as_ref().is_some_and(Branch::fails);
         if ruled || is_heard((self.from, parts), (self.to.format, &mut stage.whole()?), self.cx)? {
             return Ok(true);

@@ -323,7 +323,7 @@ impl History {
         let sense = sense_of(record, spelling, exact);
         let same = run.iter().find(|step| step.exact == exact || step.sense == sense);
         match same {
-            Some(step) => Answer::Said(id_json(step.id)),
+            Some(step) => Answer::Said(id_json(step.id), step.exact == exact),
             None if run.iter().any(|step| step.gist == gist) => Answer::Otherwise,
             None => Answer::New(Step { exact, sense, gist, id: Id::default() }),
         }
@@ -389,8 +389,8 @@ pub fn prompt_message(prompt: &Json) -> Vec<u8> {
 /// Whether the answer of a tool is known from a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It is this message.
-    Said(Json),
+    /// It is this message, and spelled as it is or not.
+    Said(Json, bool),
     /// There is another answer to the call.
     Otherwise,
     /// It is not; what there is to know of it.

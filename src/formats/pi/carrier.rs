@@ -26,6 +26,10 @@ fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {
     spread(from, load, (last.min(2), last, mark), to, &mut |line, freight, out| {
         let text = line.strip_suffix(b"\r").unwrap_or(line);
         let Ok(Some(scan)) = Scan::of(text) else { return false };
+        // What is read in two ways is kept whole, and nothing is looked for in it.
+        if super::read::is_whole(text) {
+            return false;
+        }
         // From a further header nothing is read.
         let kind = scan.kind.as_ref().and_then(|kind| text.get(kind.value.start..kind.value.end));
         let header = kind.is_some_and(|kind| is(kind, "session"));

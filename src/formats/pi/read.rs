@@ -70,6 +70,17 @@ fn whole(line: &Bytes) -> Result<Parsed, Fault> {
     Ok(Parsed { record: mapping::whole(line, None)?, kept: None })
 }
 
+/// Whether an entry could be read in two ways, so that it is kept whole.
+#[must_use]
+pub fn is_whole(line: &[u8]) -> bool {
+    let line = Bytes::copy_from_slice(line);
+    let mut source = Source::new(&line);
+    let wire = source.peek_text("type").ok().flatten();
+    let mut entry = Entry::of_type(wire.as_deref(), TREE);
+    entry.contents = false;
+    entry.members(&mut source).is_err() || source.ambiguous
+}
+
 /// Keeps an entry whole that could be read in two ways, in its place in the tree.
 fn ambiguous(
     line: &Bytes,
@@ -354,7 +365,9 @@ pub struct Header {
 /// If the line is not one JSON value.
 pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
     let mut source = Source::new(line);
-    if source.peek_text("type")?.as_deref() != Some("session") {
+    if source.peek_text("type")?.as_deref() != Some("session")
+        || !Scan::of(line)?.is_some_and(|scan| scan.is(line, "session"))
+    {
         let span = source.cursor.skip_value();
         return span.and_then(|_| source.cursor.end()).map(|()| None);
     }

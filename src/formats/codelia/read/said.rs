@@ -90,16 +90,19 @@ impl Records<'_> {
         let (Some((record, spelling)), Some(history)) = (parts.or(whole), &mut self.history) else {
             return Vec::new();
         };
-        let said = match history.answer(&record, &spelling) {
-            Answer::Said(id) => (id, Vec::new()),
+        let answer = history.answer(&record, &spelling);
+        let spelled_alike = !matches!(answer, Answer::Said(_, false));
+        let said = match answer {
+            Answer::Said(id, _) => (id, Vec::new()),
             Answer::New(known) if !self.survey.is_otherwise(at.byte) => {
                 let record = history.say_known(record, known);
                 (record.node.json(Field::Id).cloned().unwrap_or_default(), vec![record])
             }
             Answer::New(_) | Answer::Otherwise => return Vec::new(),
         };
-        // The text of what was answered in parts stands here alone.
-        let own = if listed { &[][..] } else { &[Field::Output, Field::Reference] };
+        // The text of what was answered in parts stands here alone, and so does another spelling.
+        let alike = !listed && spelled_alike;
+        let own = if alike { &[Field::Output, Field::Reference][..] } else { &[] };
         for field in [Field::Call, Field::Name, Field::IsError].iter().chain(own) {
             node.take(*field);
         }

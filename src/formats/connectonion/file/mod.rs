@@ -78,7 +78,7 @@ const OPENERS: [&str; 3] = [":\n-", ":\n  -", ":\n    -"];
 const KEY: &str = "key";
 /// The same where it is spelled as a text.
 const TEXT_KEY: &str = "text key";
-/// The same where `null` stands in the place of a list.
+/// The same where there is no list; the spelling of `null` follows.
 const NULL_KEY: &str = "null key";
 const NULL_TEXT_KEY: &str = "null text key";
 

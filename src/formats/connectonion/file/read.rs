@@ -328,10 +328,8 @@ impl Records<'_> {
             return;
         }
         let gap = if first { "" } else { "\n" };
-        let own = match moves {
-            true => self.shadow.own(end.byte, gap),
-            false => self.shadow.compare(end.byte, gap).flatten(),
-        };
+        let compared = |shadow: &mut Shadow| shadow.compare(end.byte, gap).flatten();
+        let own = if moves { self.shadow.own(end.byte, gap) } else { compared(&mut self.shadow) };
         let own = own.filter(|own| !first || !self.is_readable(own, &record.node));
         // What was passed over is a gap in it.
         let own = own.filter(|_| !self.early.passed);
@@ -463,14 +461,15 @@ impl Records<'_> {
         }
         let at = value.at;
         let json = self.json(value, Scalars::Typed)?;
+        put(&json, &mut self.shadow.yaml);
         if json.as_ref() == b"null" {
-            let layout = if plain { NULL_KEY } else { NULL_TEXT_KEY };
-            self.odd_key(&name, layout, number, key.at);
+            let spelled = self.shadow.own(self.nodes.end.byte, ":").unwrap_or_default();
+            let layout = format!("{}{spelled}", if plain { NULL_KEY } else { NULL_TEXT_KEY });
+            self.odd_key(&name, &layout, number, key.at);
         } else {
             let message = format!("turn {name} has no list of messages");
             self.odd("messages", json.clone(), message, at)?;
         }
-        put(&json, &mut self.shadow.yaml);
         self.name_ends(self.nodes.end);
         self.stage = Stage::Messages;
         self.restore_turn(turn)

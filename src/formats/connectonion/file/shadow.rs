@@ -100,13 +100,15 @@ pub struct Shadow {
     kept: Rc<RefCell<Kept>>,
     /// Writes what PyYAML would.
     pub yaml: Emitter,
+    /// Whether lines end in two ways, of which only one is kept.
+    mixed: bool,
 }
 
 impl Shadow {
     /// Of what the tee keeps.
     #[must_use]
     pub fn new(kept: Rc<RefCell<Kept>>) -> Self {
-        Self { kept, yaml: Emitter::new(Style::PyYaml) }
+        Self { kept, yaml: Emitter::new(Style::PyYaml), mixed: false }
     }
 
     /// Whether lines end with `\r\n`.
@@ -119,6 +121,14 @@ impl Shadow {
     #[must_use]
     pub fn is_ended(&self) -> bool {
         self.kept.borrow().last == b'\n'
+    }
+
+    /// Whether lines end in two ways; to be asked at its end.
+    #[must_use]
+    pub fn is_mixed(&self) -> bool {
+        let kept = self.kept.borrow();
+        let rest = kept.bytes.get(kept.taken..).unwrap_or_default();
+        self.mixed || (kept.crlf != Some(true) && memchr::memchr(b'\r', rest).is_some())
     }
 
     /// What was found out about the encoding.
@@ -144,6 +154,7 @@ impl Shadow {
         let text = kept.bytes.get(kept.taken..kept.taken + length as usize)?;
         let unended = next == u64::MAX && kept.last != b'\n';
         let end = if unended { text.len() } else { memchr::memrchr(b'\n', text)? };
+        let before_returns = memchr::memchr(b'\r', text).is_some();
         let before = text.get(..end)?;
         let before = before.strip_suffix(b"\r").unwrap_or(before);
         let remark = before.strip_prefix(opener.as_bytes())?;
@@ -153,6 +164,7 @@ impl Shadow {
         }
         kept.taken += taken;
         kept.base += taken as u64;
+        self.mixed |= kept.crlf != Some(true) && before_returns;
         self.yaml.remark(remark.as_bytes());
         self.yaml.buffer().clear();
         Some(remark)
@@ -160,7 +172,8 @@ impl Shadow {
 
     /// The file's own text up to `end` without `gap`, whether or not the other is the same.
     pub fn own(&mut self, end: u64, gap: &str) -> Option<String> {
-        let (source, _) = self.texts(end);
+        let colon = self.kept.borrow().is_at(end, b':');
+        let (source, _) = self.texts(end + u64::from(colon));
         String::from_utf8(source.strip_prefix(gap.as_bytes())?.to_vec()).ok()
     }
 
@@ -186,6 +199,8 @@ impl Shadow {
     fn texts(&mut self, end: u64) -> (Vec<u8>, Vec<u8>) {
         let mut source = self.kept.borrow_mut().take(end);
         if self.crlf() {
+            let ends = memchr::memchr_iter(b'\n', &source).count();
+            self.mixed |= memchr::memmem::find_iter(&source, b"\r\n").count() < ends;
             source = unix(&source);
         }
         (source, std::mem::take(self.yaml.buffer()))

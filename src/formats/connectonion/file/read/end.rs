@@ -44,6 +44,9 @@ impl Records<'_> {
 
     /// Says what is known of the file only at its end.
     fn file(&mut self) {
+        if self.shadow.is_mixed() {
+            self.say_relaid(self.nodes.end);
+        }
         let mut file = Node::default();
         if let Some(found) = self.shadow.found().filter(|found| !found.is_utf8()) {
             file.set(Field::Encoding, Json::string(found.encoding.name()));

@@ -57,7 +57,7 @@ impl Records<'_> {
         }
     }
 
-    fn say_relaid(&mut self, at: Position) {
+    pub(super) fn say_relaid(&mut self, at: Position) {
         if !std::mem::replace(&mut self.relaid, true) {
             self.cx.report(Diagnostic::new(Code::Relaid, Code::Relaid.title()).at(at));
         }

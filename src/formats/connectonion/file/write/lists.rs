@@ -8,17 +8,23 @@ use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Node, Record};
 
+/// How YAML spells that there is nothing.
+const NULLS: [&str; 5] = ["", "null", "Null", "NULL", "~"];
+
 impl File<'_> {
     /// Writes a key that does not follow from the turns, and begins its list, if it has one; false
     /// if the notice tells of no key.
     pub(super) fn key(&mut self, notice: &Node) -> bool {
         let layout = notice.text(Field::Layout).unwrap_or_default();
+        let null = |key| layout.strip_prefix(key).filter(|null| NULLS.contains(&null.trim()));
         let (plain, null) = match layout.as_str() {
-            KEY => (true, false),
-            TEXT_KEY => (false, false),
-            NULL_KEY => (true, true),
-            NULL_TEXT_KEY => (false, true),
-            _ => return false,
+            KEY => (true, None),
+            TEXT_KEY => (false, None),
+            _ => match (null(NULL_KEY), null(NULL_TEXT_KEY)) {
+                (Some(null), _) => (true, Some(null)),
+                (_, Some(null)) => (false, Some(null)),
+                _ => return false,
+            },
         };
         self.close_turn();
         let number = notice.json(Field::Turn).and_then(Json::float).unwrap_or_default() as u32;
@@ -28,8 +34,8 @@ impl File<'_> {
             true => yaml.plain(&name),
             false => yaml.string(name.as_str()),
         };
-        if null {
-            yaml.plain("null");
+        if let Some(null) = null {
+            yaml.raw(null.as_bytes());
             self.listed = self.listed.max(number.into());
         } else {
             yaml.begin_sequence();
