@@ -279,7 +279,8 @@ fn member(key: &str, value: &[u8], out: &mut Vec<u8>) {
 fn newest_header(session: &mut Session<'_>) -> Result<Vec<u8>> {
     let format = session.format();
     let newest = format.versions.last().map_or(Target::Same, |v| Target::Version(v.number));
-    let options = Options { force_version: true, ..session.options().clone() };
+    // What is only shown has no way back that anything were to be noted for.
+    let options = Options { force_version: true, residue: false, ..session.options().clone() };
     let log = Log::default();
     let cx = Cx { options: &options, log: &log };
     let Some(kind) = format.plane else { return first_piece(session, &cx) };
