@@ -318,7 +318,7 @@ impl Pair<'_> {
             }
             self.cx.raw_refused(at);
         }
-        if name.is_none() && !(same && node.get(Field::Name).is_none()) {
+        if name.is_none() {
             let files = self.sink.stem().or_else(|| node.text(Field::Name));
             node.set(Field::Name, Json::string(&stem(&files.unwrap_or_default())));
         }
