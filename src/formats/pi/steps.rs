@@ -179,7 +179,9 @@ impl Migration<'_> {
     /// Notes in a line how it was, if the way back would not make that of it.
     #[cold]
     fn keep(&self, old: &[u8], scan: &Scan, start: usize, out: &mut Vec<u8>) {
-        let new = out.get(start..).unwrap_or_default();
+        let bare = |line| <[u8]>::strip_suffix(line, b"\r").unwrap_or(line);
+        let (old, end) = (bare(old), old.len() - bare(old).len());
+        let new = bare(out.get(start..).unwrap_or_default());
         let back = if scan.is(old, "session") {
             older::header(new, self.from)
         } else {
@@ -193,6 +195,7 @@ impl Migration<'_> {
         if let Some(noted) = was::noted(new, old, &places, self.from) {
             out.truncate(start);
             out.extend_from_slice(&noted);
+            out.extend_from_slice(if end > 0 { b"\r" } else { b"" });
         }
     }
 
