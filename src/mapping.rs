@@ -282,14 +282,15 @@ impl<'a> Source<'a> {
 
     fn block(&mut self, types: &'static [BlockType]) -> Result<Node, Fault> {
         let wire = self.peek_text("type")?;
-        let mut node = Node::default();
         let known = types.iter().find(|t| Some(t.wire) == wire.as_deref());
         let Some(known) = known else {
             let span = self.cursor.skip_value()?;
+            let mut node = Node::with_capacity(2);
             node.set(Field::Type, block::type_of(block::OPAQUE));
             node.set(Field::Data, self.json(span));
             return Ok(node);
         };
+        let mut node = Node::with_capacity(known.rows.len() + 1);
         node.set(Field::Type, block::type_of(known.name));
         self.object(known.rows, Some("type"), &mut node)?;
         Ok(node)

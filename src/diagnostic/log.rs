@@ -1,6 +1,7 @@
 //! What was said about one session, put together.
 
 use super::{Code, Diagnostic, Differences, Fate, Severity};
+use crate::record::Field;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
@@ -23,6 +24,8 @@ pub struct Findings {
     pub counts: BTreeMap<Code, u64>,
     /// How often each field met each fate.
     pub losses: BTreeMap<(Fate, String), u64>,
+    /// The same of fields of records, whose paths are not put together yet.
+    fields: Vec<((Field, Fate, &'static str), u64)>,
     /// What differs between the session and what was written of it, if that was asked for.
     pub differences: Option<Differences>,
 }
@@ -56,6 +59,16 @@ impl Log {
         }
     }
 
+    /// Counts a field of what has this path. Records have many such fields, so the whole path is put
+    /// together once, in the end.
+    pub fn count_field(&self, fate: Fate, path: &'static str, field: Field) {
+        let fields = &mut self.inner.borrow_mut().fields;
+        match fields.iter_mut().find(|(known, _)| *known == (field, fate, path)) {
+            Some((_, n)) => *n += 1,
+            None => fields.push(((field, fate, path), 1)),
+        }
+    }
+
     /// Counts a finding that nobody wants in words.
     pub fn tally(&self, code: Code) {
         *self.inner.borrow_mut().counts.entry(code).or_default() += 1;
@@ -75,7 +88,8 @@ impl Log {
     /// The fields that were dropped, with how often.
     #[must_use]
     pub fn dropped(&self) -> Vec<(String, u64)> {
-        let inner = self.inner.borrow();
+        let mut inner = self.inner.borrow_mut();
+        inner.settle();
         let dropped = inner.losses.iter().filter(|((fate, _), _)| *fate == Fate::Dropped);
         dropped.map(|((_, path), count)| (path.clone(), *count)).collect()
     }
@@ -83,6 +97,7 @@ impl Log {
     /// From now on, what was dropped counts as carried along.
     pub fn carried(&self) {
         let mut inner = self.inner.borrow_mut();
+        inner.settle();
         for ((fate, path), count) in std::mem::take(&mut inner.losses) {
             let fate = if fate == Fate::Dropped { Fate::Residue } else { fate };
             *inner.losses.entry((fate, path)).or_default() += count;
@@ -118,7 +133,9 @@ impl Log {
     /// Everything that was said.
     #[must_use]
     pub fn into_findings(self) -> Findings {
-        self.inner.into_inner()
+        let mut findings = self.inner.into_inner();
+        findings.settle();
+        findings
     }
 }
 
@@ -129,6 +146,14 @@ impl Findings {
         let mut findings = Self::default();
         findings.add(diagnostic);
         findings
+    }
+
+    /// Puts the paths of fields together.
+    fn settle(&mut self) {
+        for ((field, fate, path), count) in std::mem::take(&mut self.fields) {
+            let path = format!("{path}.{}", field.name());
+            *self.losses.entry((fate, path)).or_default() += count;
+        }
     }
 
     /// Adds a finding.

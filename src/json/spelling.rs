@@ -36,6 +36,8 @@ impl Spelling {
 
     /// Appends a JSON text in this spelling.
     pub fn spell(self, text: &[u8], out: &mut Vec<u8>) {
+        out.reserve(text.len() + text.len() / 8);
+        let as_it_is = self.keeps_strings(text);
         let mut depth = 0;
         let mut rest = text;
         while let Some((&first, after)) = rest.split_first() {
@@ -44,7 +46,10 @@ impl Spelling {
                 b'"' => {
                     let (end, odd) = string_end(after);
                     let (inner, behind) = after.split_at_checked(end).unwrap_or((after, b""));
-                    self.string(inner, odd, out);
+                    match as_it_is {
+                        true => quoted(out, |out| out.extend_from_slice(inner)),
+                        false => self.string(inner, odd, out),
+                    }
                     rest = behind.get(1..).unwrap_or_default();
                 }
                 b'{' | b'[' => {
@@ -74,6 +79,16 @@ impl Spelling {
         }
     }
 
+    /// Whether all strings of a text are spelled so already, as far as one look at the whole tells:
+    /// mostly they are.
+    fn keeps_strings(self, text: &[u8]) -> bool {
+        let is_plain = || match self.ascii {
+            true => plain(text) == text.len(),
+            false => text.iter().all(|b| *b >= b' ') && simdutf8::basic::from_utf8(text).is_ok(),
+        };
+        is_simple(text) && is_plain()
+    }
+
     /// Deeper levels share a line: indentation would grow with the square of the depth.
     fn begin_line(self, depth: usize, out: &mut Vec<u8>) {
         const DEEPEST: usize = 64;
@@ -92,14 +107,10 @@ impl Spelling {
             && is_simple(inner)
             && let Ok(text) = simdutf8::basic::from_utf8(inner)
         {
-            out.push(b'"');
-            if self.ascii {
-                escape(text, out)
-            } else {
-                out.extend_from_slice(inner)
-            }
-            out.push(b'"');
-            return;
+            return quoted(out, |out| match self.ascii {
+                true => escape(text, out),
+                false => out.extend_from_slice(inner),
+            });
         }
         match decode_wtf8(&[b"\"", inner, b"\""].concat()) {
             Some(text) => quote_wtf8(&text, out),
@@ -110,6 +121,12 @@ impl Spelling {
             escape(&String::from_utf8_lossy(&quoted), out);
         }
     }
+}
+
+fn quoted(out: &mut Vec<u8>, inside: impl FnOnce(&mut Vec<u8>)) {
+    out.push(b'"');
+    inside(out);
+    out.push(b'"');
 }
 
 /// Appends text with an escape for each character that is not printable ASCII.

@@ -3,6 +3,7 @@
 use super::scan::{first, hits, next_special};
 use base64::Engine;
 use memchr::memmem::Finder;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// Decodes a JSON string with its quotes; `None` if the bytes are no JSON string.
@@ -18,11 +19,17 @@ use std::sync::LazyLock;
 /// ```
 #[must_use]
 pub fn decode(spelling: &[u8]) -> Option<String> {
+    decoded(spelling).map(Cow::into_owned)
+}
+
+/// The same without a copy of what is spelled as it is.
+#[must_use]
+pub fn decoded(spelling: &[u8]) -> Option<Cow<'_, str>> {
     let inner = spelling.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     if memchr::memchr(b'\\', inner).is_none() {
-        return simdutf8::basic::from_utf8(inner).ok().map(str::to_owned);
+        return simdutf8::basic::from_utf8(inner).ok().map(Cow::Borrowed);
     }
-    String::from_utf8(unescape(spelling, |_| 0xfffd)?).ok()
+    String::from_utf8(unescape(spelling, |_| 0xfffd)?).ok().map(Cow::Owned)
 }
 
 /// Decodes a JSON string with its quotes as [WTF-8](https://simonsapin.github.io/wtf-8/): UTF-8,
@@ -273,6 +280,9 @@ pub fn is(spelling: &[u8], name: &str) -> bool {
 /// ```
 #[must_use]
 pub fn is_simple(json: &[u8]) -> bool {
+    // Most values are short and without any escape, and nothing is found faster than that.
+    let Some(first) = memchr::memchr(b'\\', json) else { return true };
+    let json = json.get(first..).unwrap_or_default();
     // Control characters have no other spelling, but for those that an escape of two has.
     let mut codes = CODE.find_iter(json).map(|at| json.get(at + 2..at + 6).unwrap_or_default());
     let needed = |code: &[u8]| match code {

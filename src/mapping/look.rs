@@ -2,16 +2,17 @@
 
 use super::{Finder, How, Row, Source};
 use crate::json::{Fault, Json, Span, text};
+use std::borrow::Cow;
 
-impl Source<'_> {
+impl<'a> Source<'a> {
     /// Looks ahead, in the object that begins here, for the string value of the member `name`.
     /// It costs nothing where the member comes first, as producers write it.
     ///
     /// # Errors
     /// If the text up to there breaks the grammar.
-    pub fn peek_text(&self, name: &str) -> Result<Option<String>, Fault> {
+    pub fn peek_text(&self, name: &str) -> Result<Option<Cow<'a, str>>, Fault> {
         let value = self.peek_span(name)?;
-        Ok(value.and_then(|value| text::decode(self.spelling(value))))
+        Ok(value.and_then(|value| text::decoded(self.spelling(value))))
     }
 
     /// The same for a value of any kind.

@@ -199,7 +199,7 @@ impl Target {
             was(first, &counts, &mut object);
             strangers(first, &mut object);
         }
-        let mut template = Vec::new();
+        let mut template = Vec::with_capacity(USUAL);
         base.template(&line, &mut template);
         signed::note(record, &template, &mut object);
         object.key("is").extend_from_slice(&template);

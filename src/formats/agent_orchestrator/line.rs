@@ -312,11 +312,14 @@ fn split(mut record: Record, group: &str) -> Vec<Record> {
     pieces.into_iter().map(piece).collect()
 }
 
+/// Most lines are not longer.
+const USUAL: usize = 1 << 10;
+
 /// Appends the line that records stand for, in its spelling; several of them are of one group.
 /// False if there is none in this shape.
 pub fn write(records: &[Record], shape: Shape, out: &mut Vec<u8>) -> bool {
     let Some(record) = records.first() else { return false };
-    let mut line = Vec::new();
+    let mut line = Vec::with_capacity(USUAL);
     let node = &record.node;
     match record.kind {
         Kind::Message => write_message(records, shape, &mut line),

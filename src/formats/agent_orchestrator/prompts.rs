@@ -8,12 +8,14 @@ use super::line::{self, Shape};
 use super::wire::PROMPT;
 use crate::diagnostic::{Fate, Log};
 use crate::json::Json;
+use crate::lines::empty;
 use crate::record::{Field, Kind, Node, Record, Value, block as blocks, is_broken};
 use crate::times;
 use jiff::Timestamp;
+use std::slice;
 
 /// Takes one line.
-pub type Put<'p> = &'p mut dyn FnMut(Vec<u8>);
+pub type Put<'p> = &'p mut dyn FnMut(&[u8]);
 
 /// The turns of a session while they are written.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub struct Prompts {
     /// The session's model, for answers that name none.
     model: Option<Json>,
     turn: Option<Turn>,
+    /// The line that is being written.
+    text: Vec<u8>,
 }
 
 /// One prompt, and what came of it so far.
@@ -49,7 +53,7 @@ impl Prompts {
     /// Before the first one.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
-        Self { shape, model: None, turn: None }
+        Self { shape, model: None, turn: None, text: Vec::new() }
     }
 
     /// Notes the session's model.
@@ -79,11 +83,11 @@ impl Prompts {
         }
     }
 
-    fn put(&self, node: Node, put: Put<'_>) {
-        let mut text = Vec::new();
-        let record = Record { kind: Kind::Message, node };
-        line::write(&[record], self.shape, &mut text);
-        put(text);
+    /// Writes the line of one record.
+    fn put(&mut self, record: &Record, put: Put<'_>) {
+        empty(&mut self.text);
+        line::write(slice::from_ref(record), self.shape, &mut self.text);
+        put(&self.text);
     }
 
     fn user(&mut self, node: &Node, log: &Log, put: Put<'_>) {
@@ -112,7 +116,7 @@ impl Prompts {
             }
             None => content.into_iter().for_each(|content| said.set(Field::Content, content)),
         }
-        self.put(said, put);
+        self.put(&Record { kind: Kind::Message, node: said }, put);
     }
 
     fn assistant(&mut self, node: &Node, log: &Log, put: Put<'_>) {
@@ -133,25 +137,23 @@ impl Prompts {
         if said.get(Field::Model).is_none() {
             self.model.iter().for_each(|model| said.set(Field::Model, model.clone()));
         }
-        let content = match adapted(node.get(Field::Content), log) {
+        let mut content = match adapted(node.get(Field::Content), log) {
             Some(Value::Nodes(nodes)) => nodes,
             Some(Value::Json(text)) if !text.is_null() => vec![blocks::text(text)],
             _ => Vec::new(),
         };
+        let last = content.pop();
+        let mut line = Record { kind: Kind::Message, node: said };
+        for block in content {
+            line.node.set(Field::Content, vec![block]);
+            self.put(&line, put);
+        }
+        line.node.set(Field::Content, last.into_iter().collect::<Vec<_>>());
+        // Tokens are those of the whole answer, so they stand once.
         let usage = node.node(Field::Usage).map(|usage| kept(usage, &TOKENS));
-        let mut lines: Vec<Vec<Node>> = content.into_iter().map(|block| vec![block]).collect();
-        if lines.is_empty() {
-            lines.push(Vec::new());
-        }
-        let last = lines.len() - 1;
-        for (place, content) in lines.into_iter().enumerate() {
-            let mut line = said.clone();
-            line.set(Field::Content, content);
-            // Tokens are those of the whole answer, so they stand once.
-            let usage = usage.clone().filter(|usage| place == last && !usage.is_empty());
-            usage.into_iter().for_each(|usage| line.set(Field::Usage, usage));
-            self.put(line, put);
-        }
+        let usage = usage.filter(|usage| !usage.is_empty());
+        usage.into_iter().for_each(|usage| line.node.set(Field::Usage, usage));
+        self.put(&line, put);
     }
 
     fn tool(&mut self, node: &Node, log: &Log, put: Put<'_>) {
@@ -172,15 +174,13 @@ impl Prompts {
             }
         }
         content.into_iter().for_each(|content| said.set(Field::Content, content));
-        self.put(said, put);
+        self.put(&Record { kind: Kind::Message, node: said }, put);
     }
 
     /// Writes the result of the prompt that is open.
     pub fn close(&mut self, put: Put<'_>) {
         let Some(turn) = self.turn.take() else { return };
-        let mut text = Vec::new();
-        line::write(&[turn.result()], self.shape, &mut text);
-        put(text);
+        self.put(&turn.result(), put);
     }
 }
 
@@ -208,13 +208,13 @@ fn losses(node: &Node, said: &Node, besides: &[Field], log: &Log) {
     let made = node.is_true(Field::IdMade);
     let usage = node.node(Field::Usage).into_iter().flat_map(Node::fields);
     for field in usage.filter(|field| !TOKENS.contains(field)) {
-        log.count(Fate::Dropped, &format!("message.usage.{}", field.name()));
+        log.count_field(Fate::Dropped, "message.usage", field);
     }
     for field in node.fields() {
         let held =
             ALWAYS.contains(&field) || besides.contains(&field) || (field == Field::Id && made);
         if !held && said.get(field).is_none() {
-            log.count(Fate::Dropped, &format!("message.{}", field.name()));
+            log.count_field(Fate::Dropped, "message", field);
         }
     }
 }
@@ -222,34 +222,34 @@ fn losses(node: &Node, said: &Node, besides: &[Field], log: &Log) {
 /// Content without what only its format knows, arguments as values. Counts what is left out.
 fn adapted(content: Option<&Value>, log: &Log) -> Option<Value> {
     let Some(Value::Nodes(nodes)) = content else { return content.cloned() };
-    let adapt = |node: &Node| {
-        let mut node = node.clone();
-        if node.is(Field::Type, blocks::OPAQUE) {
-            log.count(Fate::Dropped, &format!("message.content.*.{}", blocks::OPAQUE));
-            return blocks::stand_in(&node);
+    Some(nodes.iter().map(|node| adapted_block(node, log)).collect::<Vec<_>>().into())
+}
+
+fn adapted_block(node: &Node, log: &Log) -> Node {
+    if node.is(Field::Type, blocks::OPAQUE) {
+        log.count(Fate::Dropped, &format!("message.content.*.{}", blocks::OPAQUE));
+        return blocks::stand_in(node);
+    }
+    let name = node.text(Field::Type).unwrap_or_default();
+    let mut block = Node::with_capacity(6);
+    for (field, value) in node.iter() {
+        let output = field == Field::Output && node.get(Field::Content).is_none();
+        if (field == Field::Extra || !block::holds(&name, field)) && !output {
+            log.count(Fate::Dropped, &format!("message.content.*.{name}.{}", field.name()));
+        } else if field == Field::Content {
+            adapted(Some(value), log).into_iter().for_each(|inner| block.set(field, inner));
+        } else {
+            block.set(field, value.clone());
         }
-        let name = node.text(Field::Type).unwrap_or_default();
-        let fields: Vec<Field> = node.fields().collect();
-        for field in fields {
-            let output = field == Field::Output && node.get(Field::Content).is_none();
-            if (field == Field::Extra || !block::holds(&name, field)) && !output {
-                log.count(Fate::Dropped, &format!("message.content.*.{name}.{}", field.name()));
-                node.take(field);
-            }
+    }
+    if name == blocks::TOOL_CALL {
+        let (arguments, strange) = blocks::arguments(node);
+        if strange {
+            log.count(Fate::Dropped, &format!("message.content.*.{name}.arguments"));
         }
-        if name == blocks::TOOL_CALL {
-            let (arguments, strange) = blocks::arguments(&node);
-            if strange {
-                log.count(Fate::Dropped, &format!("message.content.*.{name}.arguments"));
-            }
-            node.set(Field::Arguments, arguments);
-        }
-        if let Some(inner) = adapted(node.get(Field::Content), log) {
-            node.set(Field::Content, inner);
-        }
-        node
-    };
-    Some(nodes.iter().map(adapt).collect::<Vec<_>>().into())
+        block.set(Field::Arguments, arguments);
+    }
+    block
 }
 
 impl Turn {

@@ -104,7 +104,7 @@ impl Writer for Pair<'_> {
             _ if own => self.group.push(located.clone()),
             _ => {
                 let log = &mut self.log;
-                self.prompts.record(record, self.cx.log, &mut |lines| log.line(None, &lines));
+                self.prompts.record(record, self.cx.log, &mut |line| log.line(None, line));
             }
         }
         self.log.flush_if(CHUNK)
@@ -124,7 +124,7 @@ impl Writer for Pair<'_> {
             }
         }
         let log = &mut self.log;
-        self.prompts.close(&mut |lines| log.line(None, &lines));
+        self.prompts.close(&mut |line| log.line(None, line));
         // The shell's scripts have the identifier from the log.
         let silent = self.shape == Shape::Printed && self.log.pending.is_none();
         if silent && session.own && !session.same && session.node.get(Field::Id).is_some() {

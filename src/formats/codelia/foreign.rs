@@ -10,7 +10,7 @@ use super::input;
 use super::message;
 use super::names::{EPOCH, is_uuid, made_run, run_part, uuid};
 use super::wire::{self, END, HEADER, START};
-use crate::diagnostic::{Code, Fate};
+use crate::diagnostic::{Code, Fate, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Writer};
 use crate::frame::Pen;
@@ -138,7 +138,7 @@ impl Runs<'_> {
 
     /// Writes a message to the history, and gives it.
     fn keep(&mut self, record: &Record) -> Result<Json> {
-        losses(record, &|path| self.lost(path));
+        losses(record, self.cx.log);
         let said = spelled(record);
         self.told.add(said.as_bytes())?;
         Ok(said)
@@ -186,7 +186,9 @@ impl Runs<'_> {
             self.begin(None)?;
         }
         let mut record = Record { kind, node };
-        record.node.set(Field::Layout, Json::string(layout));
+        if !layout.is_empty() {
+            record.node.set(Field::Layout, Json::string(layout));
+        }
         let (Some(run), Some(of)) = (&mut self.run, wire::type_of(&record)) else { return Ok(()) };
         record.node.set(Field::Run, Json::string(&run.id));
         record.node.set(Field::Time, Json::string(&self.time));
@@ -197,21 +199,22 @@ impl Runs<'_> {
 
     /// An answer: what was thought and what was said, each a message.
     fn answer(&mut self, record: &Record) -> Result<()> {
-        losses(record, &|path| self.lost(path));
-        let mut list = Vec::new();
-        let mut rest = record.clone();
-        if let Some(Value::Nodes(blocks)) = rest.node.get_mut(Field::Content) {
-            let thought = |block: &Node| block.is(Field::Type, block::THINKING);
-            for block in blocks.iter().filter(|block| thought(block)) {
-                list.push(reasoning(block));
-            }
-            blocks.retain(|block| !thought(block));
-        }
-        rest.node.take(Field::Layout);
-        self.called.note(&rest.node);
-        let blocks = rest.node.nodes(Field::Content).map(<[Node]>::len);
-        if blocks != Some(0) || list.is_empty() {
-            list.push(spelled(&rest));
+        losses(record, self.cx.log);
+        let blocks = record.node.nodes(Field::Content);
+        let thoughts = blocks.unwrap_or_default().iter();
+        let thoughts = thoughts.filter(|block| block.is(Field::Type, block::THINKING));
+        let mut list: Vec<Json> = thoughts.map(reasoning).collect();
+        self.called.note(&record.node);
+        if list.is_empty() || blocks.is_none_or(|blocks| blocks.len() > list.len()) {
+            // Thoughts have no place in what is said.
+            list.push(match record.node.get(Field::Layout) {
+                None => spelled(record),
+                Some(_) => {
+                    let mut own = record.clone();
+                    own.node.take(Field::Layout);
+                    spelled(&own)
+                }
+            });
         }
         for message in &list {
             self.told.add(message.as_bytes())?;
@@ -225,7 +228,7 @@ impl Runs<'_> {
         }
         self.line("", Kind::Response, node, Some(&wire::joined(&list)))?;
         if let Some(run) = &mut self.run {
-            run.last = final_text(&rest.node);
+            run.last = final_text(&record.node);
         }
         Ok(())
     }
@@ -355,10 +358,13 @@ fn reasoning(block: &Node) -> Json {
     spelled(&record)
 }
 
+/// Most messages are not longer.
+const USUAL: usize = 1 << 10;
+
 /// A message as Codelia spells it. It writes its state anew after each run, and what it spells in
 /// another way there than a run file does is another message.
 fn spelled(message: &Record) -> Json {
-    let mut spelling = Vec::new();
+    let mut spelling = Vec::with_capacity(USUAL);
     message::write(message, false, &mut spelling);
     let own = Json::checked(spelling.into());
     if is_simple(own.as_bytes()) { own } else { Json::checked(own.normal().into()) }
@@ -409,7 +415,7 @@ fn losses_of_session(session: &Node, id: &str, cx: &Cx<'_>) {
 }
 
 /// Names what of a message has no place in Codelia's.
-fn losses(record: &Record, lost: &dyn Fn(&str)) {
+fn losses(record: &Record, log: &Log) {
     const HELD: &[Field] = &[
         Field::Id,
         Field::Parent,
@@ -426,17 +432,18 @@ fn losses(record: &Record, lost: &dyn Fn(&str)) {
     ];
     let node = &record.node;
     for field in node.fields().filter(|field| !HELD.contains(field)) {
-        lost(&format!("message.{}", field.name()));
+        log.count_field(Fate::Dropped, "message", field);
     }
     if let Some(usage) = node.node(Field::Usage) {
         let held = [Field::InputTokens, Field::OutputTokens, Field::CacheRead, Field::CacheWrite];
         let other = |field: &Field| !held.contains(field) && *field != Field::Total;
-        usage.fields().filter(other).for_each(|f| lost(&format!("message.usage.{}", f.name())));
+        let lost = usage.fields().filter(other);
+        lost.for_each(|field| log.count_field(Fate::Dropped, "message.usage", field));
     }
-    blocks(node, "message.content", lost);
+    blocks(node, "message.content", log);
 }
 
-fn blocks(node: &Node, path: &str, lost: &dyn Fn(&str)) {
+fn blocks(node: &Node, path: &str, log: &Log) {
     for block in node.nodes(Field::Content).unwrap_or_default() {
         let kind = block.text(Field::Type).unwrap_or_default();
         let held: &[Field] = match kind.as_str() {
@@ -449,10 +456,12 @@ fn blocks(node: &Node, path: &str, lost: &dyn Fn(&str)) {
             block::TOOL_CALL => &[Field::Id, Field::Name, Field::Arguments],
             _ => &[Field::Call, Field::Name, Field::Content, Field::Output, Field::IsError],
         };
-        let path = format!("{path}.*.{kind}");
+        let path = || format!("{path}.*.{kind}");
         for field in block.fields().filter(|field| *field != Field::Type && !held.contains(field)) {
-            lost(&format!("{path}.{}", field.name()));
+            log.count(Fate::Dropped, &format!("{}.{}", path(), field.name()));
         }
-        blocks(block, &format!("{path}.content"), lost);
+        if block.nodes(Field::Content).is_some() {
+            blocks(block, &format!("{}.content", path()), log);
+        }
     }
 }

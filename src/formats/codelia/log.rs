@@ -26,7 +26,7 @@ pub fn is_message(line: &[u8]) -> bool {
     let has = |name| source.peek(name).ok().flatten().is_some();
     let role = source.peek_text("role").ok().flatten();
     let known = ["system", "user", "assistant", "tool", "reasoning"];
-    role.is_some_and(|role| known.contains(&role.as_str())) && has("content") && !has("type")
+    role.is_some_and(|role| known.contains(&role.as_ref())) && has("content") && !has("type")
 }
 
 /// Opens a log for reading.

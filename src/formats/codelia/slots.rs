@@ -9,6 +9,7 @@
 use crate::json::{Fault, Json, Span, text};
 use crate::mapping::{Extra, Object, Row, Source};
 use crate::record::{Field, Node};
+use bytes::Bytes;
 
 /// One member of an object.
 #[derive(Debug)]
@@ -132,13 +133,16 @@ pub fn write(
     said: Option<&[u8]>,
     object: &mut Object<'_>,
 ) {
+    let others: Vec<_> = extra.into_iter().flat_map(Json::members).collect();
     for slot in slots {
-        let other = extra.and_then(|extra| extra.member(slot.key()));
-        match (slot, &other) {
+        let other =
+            others.iter().find(|(key, _)| text::is(key, slot.key())).map(|(_, value)| *value);
+        match (slot, other) {
             (Slot::Value(row), _) if node.get(row.field).is_some() => {
                 node.get(row.field).into_iter().for_each(|value| object.row(row, value));
             }
-            (Slot::Within(key, slots, rest), _) if !is_other(other.as_ref()) => {
+            (Slot::Within(key, slots, rest), _) if !is_other(other) => {
+                let other = other.map(|other| Json::checked(Bytes::copy_from_slice(other)));
                 let rest = rest.and_then(|field| node.json(field)).or(other.as_ref());
                 if rest.is_some() || has_any(slots, node, said) {
                     let mut inner = Object::open(object.key(key));
@@ -154,11 +158,11 @@ pub fn write(
                 said.into_iter().for_each(|said| object.member(key, said));
             }
             (Slot::Fixed(key, fixed), None) => object.member(key, fixed.as_bytes()),
-            (slot, Some(other)) => object.member(slot.key(), other.as_bytes()),
+            (slot, Some(other)) => object.member(slot.key(), other),
             (_, None) => {}
         }
     }
-    for (key, value) in extra.into_iter().flat_map(Json::members) {
+    for (key, value) in others {
         if !slots.iter().any(|slot| text::is(key, slot.key())) {
             object.spelled(key, value);
         }
@@ -173,8 +177,8 @@ fn write_object(slots: &'static [Slot], group: &Node, out: &mut Vec<u8>) {
 }
 
 /// Whether an unnamed member is no object where one is nested.
-fn is_other(other: Option<&Json>) -> bool {
-    other.is_some_and(|other| !other.as_bytes().starts_with(b"{"))
+fn is_other(other: Option<&[u8]>) -> bool {
+    other.is_some_and(|other| !other.starts_with(b"{"))
 }
 
 /// Whether an object would have a member.

@@ -5,7 +5,7 @@
 //! 48e27ff, and files that both ends of this history wrote.
 
 use super::slots::{self, Found, Slot};
-use crate::json::{Fault, Json, Span};
+use crate::json::{Fault, Json, Span, text};
 use crate::mapping::{self, Object, Source, row};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
@@ -236,17 +236,15 @@ fn whole(text: &Bytes, name: Option<&str>) -> Result<Parsed, Fault> {
 /// The type of line that a record is.
 #[must_use]
 pub fn type_of(record: &Record) -> Option<&'static Type> {
-    let layout = record.node.text(Field::Layout);
-    let fits = |of: &&Type| {
-        of.kind == record.kind && (of.layout.is_none() || of.layout == layout.as_deref())
-    };
+    let is = |layout| record.node.is(Field::Layout, layout);
+    let fits = |of: &&Type| of.kind == record.kind && of.layout.is_none_or(is);
     TYPES.iter().find(fits)
 }
 
 /// Appends the line that a record stands for, with what is said in it.
 pub fn write(of: &Type, node: &Node, said: Option<&[u8]>, out: &mut Vec<u8>) {
     let mut object = Object::open(out);
-    object.member("type", &[b"\"", of.wire.as_bytes(), b"\""].concat());
+    text::quote(of.wire, object.key("type"));
     slots::write(of.slots, node, node.json(Field::Extra), said, &mut object);
     object.close();
 }

@@ -51,7 +51,7 @@ const PARTS: &[BlockType] =
 pub fn read(text: &Bytes) -> Result<Record, Fault> {
     let mut source = Source::new(text);
     let role = source.peek_text("role")?;
-    let Some(role) = role.filter(|role| ROLES.contains(&role.as_str())) else {
+    let Some(role) = role.filter(|role| ROLES.contains(&role.as_ref())) else {
         return whole(text, Some("message"));
     };
     let mut parts = Parts::default();

@@ -303,7 +303,7 @@ fn message(
         Inner::None => source.members(rows, Some("role"), node, extra),
         Inner::ToolResult => {
             source.members(rows, Some("role"), node, extra)?;
-            let mut result = Node::default();
+            let mut result = Node::with_capacity(wire::TOOL_RESULT_BLOCK.len() + 1);
             result.set(Field::Type, block::type_of(block::TOOL_RESULT));
             moved(wire::TOOL_RESULT_BLOCK, node, &mut result);
             node.set(Field::Content, vec![result]);

@@ -89,7 +89,7 @@ fn began(parts: &mut dyn Parts, name: &str) -> Result<Began> {
     let line = Bytes::from(head);
     let source = Source::new(&line);
     Ok(Began {
-        at: source.peek_text("started_at").ok().flatten().unwrap_or_default(),
+        at: source.peek_text("started_at").ok().flatten().unwrap_or_default().into_owned(),
         session: source.peek_text("session_id").ok().flatten().map(|id| Json::string(&id)),
     })
 }
