@@ -417,6 +417,33 @@ fn a_pair_with_an_empty_log_is_of_the_version_that_it_was_written_in() {
 }
 
 #[test]
+fn a_pair_of_the_shell_scripts_that_holds_only_an_error_comes_home_from_the_newer_version() {
+    let metadata = br#"{
+  "session_name": "failed",
+  "agent": null,
+  "project_dir": "/tmp",
+  "agents_dir": "/tmp/.agent-orchestrator/agents",
+  "created_at": "2025-11-12T15:54:52Z",
+  "last_resumed_at": "2025-11-12T15:54:52Z",
+  "schema_version": "1.0"
+}
+"#;
+    let log = b"Error: stream-json requires --verbose\n";
+    let dir = Dir::new();
+    dir.write("failed.jsonl", log);
+    dir.write("failed.meta.json", metadata);
+    for (to, out, from) in
+        [("agent-orchestrator@2", "away", "failed.jsonl"), ("agent-orchestrator@1", "back", "away")]
+    {
+        let (code, said) = dir.exit(&["convert", "-t", to, "--out-dir", out, from]);
+        assert_eq!(code, 0, "{said}");
+    }
+    assert!(dir.said(&["detect", "away"]).1.contains("agent-orchestrator@2"));
+    assert_eq!(read(&dir.path("back/failed.meta.json")), metadata);
+    assert_eq!(read(&dir.path("back/failed.jsonl")), log);
+}
+
+#[test]
 fn a_session_that_its_own_software_fails_on_is_told_not_to_come_home() {
     let lines = [
         r#"{"type":"session","id":"s1","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#,

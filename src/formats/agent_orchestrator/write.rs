@@ -125,13 +125,14 @@ impl Writer for Pair<'_> {
         }
         let log = &mut self.log;
         self.prompts.close(&mut |line| log.line(None, line));
+        let silent = self.log.pending.is_none();
         // The shell's scripts have the identifier from the log.
-        let silent = self.shape == Shape::Printed && self.log.pending.is_none();
-        if silent && session.own && !session.same && session.node.get(Field::Id).is_some() {
+        let unnamed = silent && self.shape == Shape::Printed && session.own && !session.same;
+        if unnamed && session.node.get(Field::Id).is_some() {
             self.lost("session.id");
         }
         if silent && !session.same {
-            in_seconds(&mut session.node);
+            spell_times(&mut session.node, self.shape);
         }
         self.log.finish()?;
         if session.meta {
@@ -149,11 +150,16 @@ impl Writer for Pair<'_> {
     }
 }
 
-/// Spells the times of a session as the shell does, by which alone metadata tell their version.
-fn in_seconds(session: &mut Node) {
+/// Spells the times of a session as the scripts of a version do, by which alone metadata without a
+/// log tell their version.
+fn spell_times(session: &mut Node, shape: Shape) {
+    let spell = match shape {
+        Shape::Printed => times::with_seconds,
+        Shape::Classes => times::with_micros,
+    };
     for field in [Field::Created, Field::Updated] {
         if let Some(time) = session.json(field).and_then(times::read) {
-            session.set(field, Json::string(&times::with_seconds(time)));
+            session.set(field, Json::string(&spell(time)));
         }
     }
 }
