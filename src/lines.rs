@@ -9,6 +9,9 @@ use bytes::Bytes;
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read};
 
+/// Most lines are not longer: room for one before it is written.
+pub const USUAL: usize = 2 << 10;
+
 /// The byte order mark in UTF-8.
 pub const BOM: &[u8] = "\u{feff}".as_bytes();
 

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::format::{Carrier, Cx, Reader, Took};
 use crate::formats::{Spec, canonical};
 use crate::json::text;
-use crate::lines::empty;
+use crate::lines::{USUAL, empty};
 use crate::mapping::Object;
 use crate::record::{Field, Kind, Node, Record, Value};
 
@@ -40,9 +40,6 @@ impl Trace {
         atoms(record, number, &mut self.atoms);
     }
 }
-
-/// Most lines are not longer.
-const USUAL: usize = 2 << 10;
 
 /// The records of a target as they are read.
 struct Target {

@@ -356,8 +356,9 @@ impl Parts for Input {
             // There is no place in it to go to.
             part.spool(&self.tally, self.reaches.entry(name.to_owned()).or_default())?;
         }
-        self.part(name)?.opened();
-        let mut file = match &self.part(name)?.source {
+        let part = self.part(name)?;
+        part.opened();
+        let mut file = match &part.source {
             Source::File(path, ..) => opened(path)?,
             Source::Spooled(file) => rewound(file)?,
             Source::Pipe(_) => return self.open(name),
@@ -367,12 +368,13 @@ impl Parts for Input {
     }
 
     fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {
-        for name in names {
-            self.part(name)?.opened();
-        }
-        let path = |name: &&str| match &self.part(name)?.source {
-            Source::File(path, ..) => Ok(path.clone()),
-            _ => Err(not_there()),
+        let path = |name: &&str| {
+            let part = self.part(name)?;
+            part.opened();
+            match &part.source {
+                Source::File(path, ..) => Ok(path.clone()),
+                _ => Err(not_there()),
+            }
         };
         let files: Vec<_> = names.iter().map(path).collect::<Result<_>>()?;
         let copies = self.among.as_ref().map_or_else(Copies::default, |a| a.copies.clone());

@@ -15,6 +15,7 @@ use super::block::{self, Types};
 use super::object::Members;
 use super::wire::{self, PARENT, PROMPT};
 use crate::json::{Cursor, Fault, Json, Spelling, text};
+use crate::lines::USUAL;
 use crate::mapping::{Extra, Object, Source};
 use crate::record::{Field, Kind, Node, Record, Value, block as blocks};
 use bytes::Bytes;
@@ -311,9 +312,6 @@ fn split(mut record: Record, group: &str) -> Vec<Record> {
     };
     pieces.into_iter().map(piece).collect()
 }
-
-/// Most lines are not longer.
-const USUAL: usize = 1 << 10;
 
 /// Appends the line that records stand for, in its spelling; several of them are of one group.
 /// False if there is none in this shape.

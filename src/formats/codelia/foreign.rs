@@ -16,6 +16,7 @@ use crate::format::{Cx, Sink, Writer};
 use crate::frame::Pen;
 use crate::json::Json;
 use crate::json::text::is_simple;
+use crate::lines::USUAL;
 use crate::position::Located;
 use crate::record::{Called, Field, Kind, Node, Record, Value, block, identity, is_broken};
 use crate::times;
@@ -166,27 +167,33 @@ impl Runs<'_> {
             header.set(Field::ThinkingLevel, level.clone());
         }
         header.set(Field::Session, Json::string(&self.id));
-        self.line(HEADER, Kind::Run, header, None)?;
+        self.line(Some(HEADER), Kind::Run, header, None)?;
         let mut start = Node::default();
         start.set(Field::Session, Json::string(&self.id));
         let said = said.unwrap_or_else(|| b"{\"type\":\"text\",\"text\":\"\"}".to_vec());
-        self.line(START, Kind::Run, start, Some(&said))?;
+        self.line(Some(START), Kind::Run, start, Some(&said))?;
         self.status("running")
     }
 
     fn status(&mut self, status: &str) -> Result<()> {
         let mut node = Node::default();
         node.set(Field::Status, Json::string(status));
-        self.line("", Kind::Status, node, None)
+        self.line(None, Kind::Status, node, None)
     }
 
     /// Writes a line of the run; what was said before any input begins one of its own.
-    fn line(&mut self, layout: &str, kind: Kind, node: Node, said: Option<&[u8]>) -> Result<()> {
+    fn line(
+        &mut self,
+        layout: Option<&str>,
+        kind: Kind,
+        node: Node,
+        said: Option<&[u8]>,
+    ) -> Result<()> {
         if self.run.is_none() {
             self.begin(None)?;
         }
         let mut record = Record { kind, node };
-        if !layout.is_empty() {
+        if let Some(layout) = layout {
             record.node.set(Field::Layout, Json::string(layout));
         }
         let (Some(run), Some(of)) = (&mut self.run, wire::type_of(&record)) else { return Ok(()) };
@@ -226,7 +233,7 @@ impl Runs<'_> {
             let value = record.node.get(field).cloned();
             value.into_iter().for_each(|value| node.set(field, self.adapted(value, record)));
         }
-        self.line("", Kind::Response, node, Some(&wire::joined(&list)))?;
+        self.line(None, Kind::Response, node, Some(&wire::joined(&list)))?;
         if let Some(run) = &mut self.run {
             run.last = final_text(&record.node);
         }
@@ -291,7 +298,7 @@ impl Runs<'_> {
         if let Some(run) = &mut self.run {
             run.last = None;
         }
-        self.line("", Kind::ToolOutput, node, None)
+        self.line(None, Kind::ToolOutput, node, None)
     }
 
     /// Ends the run, if its last word is an answer.
@@ -302,12 +309,12 @@ impl Runs<'_> {
             let mut node = Node::default();
             node.set(Field::Seq, Json::number(0));
             node.set(Field::Data, Json::checked(event.into()));
-            self.line("", Kind::Event, node, None)?;
+            self.line(None, Kind::Event, node, None)?;
             self.status("completed")?;
             let mut node = Node::default();
             node.set(Field::Outcome, Json::constant("\"completed\""));
             node.set(Field::Final, said);
-            self.line(END, Kind::Run, node, None)?;
+            self.line(Some(END), Kind::Run, node, None)?;
         }
         self.run.take().map_or(Ok(()), |run| run.pen.finish())
     }
@@ -357,9 +364,6 @@ fn reasoning(block: &Node) -> Json {
     record.node.set(Field::Content, vec![block]);
     spelled(&record)
 }
-
-/// Most messages are not longer.
-const USUAL: usize = 1 << 10;
 
 /// A message as Codelia spells it. It writes its state anew after each run, and what it spells in
 /// another way there than a run file does is another message.
