@@ -26,6 +26,8 @@ pub use crate::parts::{Change, Out, Parts, Sink, Spool, no_room_for_parts};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::encoding::Encoding;
+use serde::{Serialize, Serializer};
+use std::fmt;
 use std::ops::ControlFlow;
 
 /// Everything that the program knows about one format: one row of the table.
@@ -284,6 +286,27 @@ impl Format {
         } else {
             format!("{}@{number}", self.name)
         }
+    }
+}
+
+/// A version of a format; it is put into words when it is told.
+#[derive(Clone, Copy, Debug)]
+pub struct At {
+    /// The format.
+    pub format: &'static Format,
+    /// The version.
+    pub number: u32,
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.format.at(self.number))
+    }
+}
+
+impl Serialize for At {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Dir, own, read, untimed};
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -312,7 +312,7 @@ fn an_input_that_changes_meanwhile_is_left_alone() {
     let in_place =
         Destination::InPlace { backup: Backup::None, stem: dir.path("a"), aside: dir.path("a") };
     for place in [in_place, Destination::File(dir.path("b.jsonl"))] {
-        let source = (PathBuf::from(&file), fs::metadata(&file).unwrap());
+        let source = (Path::new(&file).into(), fs::metadata(&file).unwrap());
         let policy = Policy::default();
         let mut output = Output::prepare(place, vec![source], policy, Arc::default()).unwrap();
         std::io::Write::write_all(&mut output.create("").unwrap(), b"new").unwrap();

@@ -8,7 +8,7 @@ use crate::store::{Entry, Fingerprint, Header, Journal, Name, Placed, State, has
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A journal, as far as a run needs to know it.
 #[derive(Debug)]
@@ -145,14 +145,14 @@ impl Account {
         job: &Job,
         report: &FileReport,
         exit: u8,
-        files: &[(PathBuf, Fingerprint)],
+        files: &[(Arc<Path>, Fingerprint)],
     ) -> Option<Entry> {
         use Outcome::{Done, Part, Skipped, Unreadable};
         if matches!(report.outcome, Skipped | Part | Done | Unreadable) {
             return None;
         }
         let (path, session) = key(job)?;
-        let file = |(path, state): &(PathBuf, Fingerprint)| self.state(path, state);
+        let file = |(path, state): &(Arc<Path>, Fingerprint)| self.state(path, state);
         Some(Entry {
             path: self.name(&path),
             session,

@@ -34,8 +34,6 @@ pub struct Commit<'a> {
     /// A group for each worker: memory is given back by the thread that took it, and none waits
     /// until another has done so.
     waiting: Vec<Mutex<Group>>,
-    /// Held by whoever waits for the disk.
-    turn: Mutex<()>,
 }
 
 /// When a group is full.
@@ -43,6 +41,16 @@ pub struct Commit<'a> {
 struct Most {
     files: u64,
     bytes: u64,
+}
+
+impl Most {
+    /// In a run with so many workers.
+    fn of(workers: usize) -> Self {
+        let all = workers.max(1) as u64;
+        // As many again may be open for what is read and written meanwhile.
+        let files = (open_files() / 2 / all).clamp(1, MOST_FILES);
+        Self { files, bytes: MOST_BYTES / all }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -66,13 +74,14 @@ impl<'a> Commit<'a> {
     /// For a run with so many workers that tells `account` what it does.
     #[must_use]
     pub fn new(account: Option<&'a Account>, fail_on: Option<FailOn>, workers: usize) -> Self {
-        let all = workers.max(1) as u64;
-        // As many again may be open for what is read and written meanwhile.
-        let files = (open_files() / 2 / all).clamp(1, MOST_FILES);
-        make_room(files * all);
-        let most = Most { files, bytes: MOST_BYTES / all };
-        let waiting = (0..all).map(|_| Mutex::default()).collect();
-        Self { account, fail_on, most, waiting, turn: Mutex::default() }
+        let waiting = (0..workers.max(1)).map(|_| Mutex::default()).collect();
+        Self { account, fail_on, most: Most::of(workers), waiting }
+    }
+
+    /// Makes room for the files that wait, in a run with so many workers. It takes much longer once
+    /// there are threads.
+    pub fn make_room(workers: usize) {
+        make_room(Most::of(workers).files * workers as u64);
     }
 
     /// Takes what became of the input in this place. Gives all reports that are true by then.
@@ -82,8 +91,7 @@ impl<'a> Commit<'a> {
         if sealed.is_empty() && entry.is_none() {
             return vec![(place, report)];
         }
-        let worker = rayon::current_thread_index().unwrap_or(0) % self.waiting.len();
-        let Some(mut group) = self.waiting.get(worker).map(lock) else { return Vec::new() };
+        let mut group = self.group();
         group.files += sealed.files() as u64;
         group.bytes += sealed.bytes();
         group.urgent |= sealed.is_urgent();
@@ -93,16 +101,19 @@ impl<'a> Commit<'a> {
         }
         let Group { members, .. } = std::mem::take(&mut *group);
         drop(group);
-        // While one waits for the disk, others can go on until their groups are full.
-        let _turn = lock(&self.turn);
         self.put(members)
     }
 
-    /// Puts in place whatever still waits.
+    /// Puts in place whatever still waits in the group of the worker that asks.
     pub fn finish(&self) -> Over {
-        let _turn = lock(&self.turn);
-        let rest = self.waiting.iter().flat_map(|group| std::mem::take(&mut *lock(group)).members);
-        self.put(rest.collect())
+        let Group { members, .. } = std::mem::take(&mut *self.group());
+        self.put(members)
+    }
+
+    /// The group of the worker that asks.
+    fn group(&self) -> MutexGuard<'_, Group> {
+        let worker = rayon::current_thread_index().unwrap_or(0) % self.waiting.len();
+        lock(&self.waiting[worker])
     }
 
     fn entry(&self, account: &Account, job: &Job, done: &mut Done) -> Option<(Entry, Vec<String>)> {

@@ -4,12 +4,14 @@ use super::inputs::{Origin, Whole, stem};
 use crate::detect::detect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Confidence, Format, Head, Options, Sniffed};
+use crate::format::{At, Confidence, Format, Head, Options, Sniffed};
 use crate::formats::{FORMATS, Spec};
 use crate::json::{Cursor, Spelling};
 use crate::store::{Input, Packing, plain_name};
 use crate::yaml::encoding::Encoding;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What the person says of inputs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,26 +38,26 @@ impl Said {
 
 /// A session that was found and can be read.
 #[derive(Debug)]
-pub struct Opened {
+pub struct Opened<'j> {
     /// What it is.
     pub found: Found,
     /// Its parts.
     pub input: Input,
     /// Their files; none for standard input.
-    pub files: Vec<PathBuf>,
+    pub files: Cow<'j, [Arc<Path>]>,
     /// Links beside them, which nobody named.
-    pub links: Vec<PathBuf>,
+    pub links: Vec<Arc<Path>>,
     /// The main part's file, if the path that was given is that of another part.
-    pub part_of: Option<PathBuf>,
+    pub part_of: Option<Arc<Path>>,
 }
 
-impl Opened {
+impl<'j> Opened<'j> {
     /// Opens a session, with the files beside it that make it up. `None` for what is no session, if
     /// the person did not name it.
     ///
     /// # Errors
     /// If it cannot be read, or is named and no session.
-    pub fn new(origin: &Origin, said: Said, named: bool) -> Result<Option<Self>> {
+    pub fn new(origin: &'j Origin, said: Said, named: bool) -> Result<Option<Self>> {
         let path = match origin {
             Origin::File(path) => path,
             Origin::Stdin => {
@@ -64,7 +66,7 @@ impl Opened {
                 return Ok(found.map(|found| Self {
                     found,
                     input,
-                    files: vec![],
+                    files: Cow::default(),
                     links: vec![],
                     part_of: None,
                 }));
@@ -73,7 +75,8 @@ impl Opened {
             // Each of its files is opened for itself.
             Origin::Joined { .. } => return Ok(None),
         };
-        let input = if named { Input::file(path) } else { Input::found(path) };
+        let file = Arc::clone(path);
+        let input = if named { Input::file(file) } else { Input::found(file) };
         let mut input = said.lent(input?);
         let found = Found::of(&mut input, Some(path), said, named);
         if let Some(opened) = Self::several(path, said, &found)? {
@@ -83,7 +86,7 @@ impl Opened {
         if let Some((name, index)) = index(found.format, path) {
             input = input.with_index(name, index);
         }
-        let files = vec![path.to_owned()];
+        let files = Cow::Borrowed(std::slice::from_ref(path));
         Ok(Some(Self { found, input, files, links: vec![], part_of: None }))
     }
 
@@ -100,7 +103,7 @@ impl Opened {
 
     /// The same where the format's sessions may have several files, and any of them says that it is
     /// one. A part that stands alone keeps its name.
-    fn several(path: &Path, said: Said, own: &Result<Option<Found>>) -> Result<Option<Self>> {
+    fn several(path: &Arc<Path>, said: Said, own: &Result<Option<Found>>) -> Result<Option<Self>> {
         let own = own.as_ref().ok().copied().flatten();
         let certain = own.filter(|own| own.sniffed.confidence == Confidence::Certain);
         for format in FORMATS {
@@ -113,7 +116,12 @@ impl Opened {
             let of_format = |found: &Found| found.format.name == format.name;
             let theirs = || {
                 files.iter().filter(|(_, file)| file != path).find_map(|(_, file)| {
-                    let found = Found::of(&mut Input::file(file).ok()?, Some(file), said, false);
+                    let found = Found::of(
+                        &mut Input::file(Arc::clone(file)).ok()?,
+                        Some(file),
+                        said,
+                        false,
+                    );
                     found.ok().flatten().filter(of_format)
                 })
             };
@@ -147,7 +155,8 @@ pub fn kept_of(path: &Path, said: Said) -> Option<PathBuf> {
     let number = ending.bytes().all(|b| b.is_ascii_digit());
     let second = first.rsplit_once('.').filter(|_| number).map(|(second, _)| second);
     let is_session = |path: &PathBuf| {
-        let found = || Found::of(&mut Input::file(path).ok()?, Some(path), said, false).ok()?;
+        let found =
+            || Found::of(&mut Input::file(path.as_path()).ok()?, Some(path), said, false).ok()?;
         path.is_file() && found().is_some()
     };
     let mut originals = [Some(first), second].into_iter().flatten().map(|o| path.with_file_name(o));
@@ -205,13 +214,14 @@ const BURIED: &str = "it does not begin as a session, though lines of one stand 
 
 /// The files of the session that the file at `path` is, or is part of.
 #[must_use]
-pub fn files_of(path: &Path, said: Said, named: bool) -> Vec<PathBuf> {
-    let alone = || vec![path.to_owned()];
+pub fn files_of(path: &Arc<Path>, said: Said, named: bool) -> Vec<Arc<Path>> {
+    let alone = || vec![Arc::clone(path)];
     if FORMATS.iter().all(|format| beside(format, path).files.len() < 2) {
         return alone();
     }
-    let opened = Opened::new(&Origin::File(path.to_owned()), said, named);
-    opened.ok().flatten().map_or_else(alone, |opened| opened.files)
+    let origin = Origin::File(Arc::clone(path));
+    let opened = Opened::new(&origin, said, named);
+    opened.ok().flatten().map_or_else(alone, |opened| opened.files.into_owned())
 }
 
 /// The file that tells more of the session at `path`, if there is one, and what that calls it.
@@ -232,9 +242,9 @@ fn is_link(file: &Path) -> bool {
 #[derive(Default)]
 struct Beside {
     /// Its files, by the names of the parts.
-    files: Vec<(String, PathBuf)>,
+    files: Vec<(String, Arc<Path>)>,
     /// Links that may lead anywhere, for the person did not name them.
-    links: Vec<PathBuf>,
+    links: Vec<Arc<Path>>,
 }
 
 /// What is there of a session of `format`, if the name of `path` has one of the endings of its
@@ -248,12 +258,12 @@ fn beside(format: &Format, path: &Path) -> Beside {
     };
     let part = |(place, ending): (usize, &&str)| {
         let name = if place == 0 { String::new() } else { (*ending).to_owned() };
-        (name, path.with_file_name(format!("{stem}{ending}")))
+        (name, Arc::<Path>::from(path.with_file_name(format!("{stem}{ending}"))))
     };
     let parts = format.beside.iter().enumerate().map(part);
     let (links, files): (Vec<_>, Vec<_>) = parts
         .filter(|(_, file)| file.is_file())
-        .partition(|(_, file)| file != path && is_link(file));
+        .partition(|(_, file)| **file != *path && is_link(file));
     Beside { files, links: links.into_iter().map(|(_, link)| link).collect() }
 }
 
@@ -269,8 +279,8 @@ pub struct Found {
 impl Found {
     /// Format and version.
     #[must_use]
-    pub fn name(&self) -> String {
-        self.format.at(self.sniffed.version)
+    pub fn name(&self) -> At {
+        At { format: self.format, number: self.sniffed.version }
     }
 
     /// What the first bytes say, unless the person said otherwise. `None` for a file that is no

@@ -7,6 +7,7 @@ use crate::formats::FORMATS;
 use crate::store::{Among, Copies, Input, plain_name};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use walkdir::WalkDir;
 
 /// Which inputs are taken as whole sessions.
@@ -24,11 +25,13 @@ pub struct Gather {
 pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
     let mut sessions = Sessions::default();
     let one = gather.session.is_some();
+    let mut text = String::new();
     for job in jobs {
         // What all sessions share is no session without them.
         let alone =
             |placed: &Placed| job.named && !gather.whole && !one && placed.member.session.is_some();
-        let placed = job.path().filter(|_| job.passed_over.is_none()).and_then(Placed::of);
+        let path = job.path().filter(|_| job.passed_over.is_none());
+        let placed = path.and_then(|path| Placed::of(path, &mut text));
         match placed.filter(|placed| !alone(placed)) {
             Some(placed) if job.named => sessions.named(&placed, job),
             Some(placed) => {
@@ -44,7 +47,7 @@ pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
 
 /// Whether a file's name says that it is this session's: it is the identifier, or ends with it.
 fn bears(job: &Job, id: &str) -> bool {
-    let name = job.path().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let name = job.path().and_then(|path| path.file_name()).unwrap_or_default().to_string_lossy();
     stem(plain_name(&name))
         .strip_suffix(id)
         .is_some_and(|before| before.is_empty() || before.ends_with('_'))
@@ -56,24 +59,26 @@ type Key = (&'static str, PathBuf, String);
 /// A file that belongs to a session, and the folder of its software.
 struct Placed {
     format: &'static Format,
-    path: PathBuf,
+    path: Arc<Path>,
     home: PathBuf,
     member: Member,
 }
 
 impl Placed {
-    fn of(path: &Path) -> Option<Self> {
-        let mut text = path.to_string_lossy();
+    /// Looks what a file is; `text` is room for its path.
+    fn of(path: &Path, text: &mut String) -> Option<Self> {
+        text.clear();
+        text.push('/');
+        text.push_str(&path.to_string_lossy());
         if text.contains('\\') {
-            text = text.replace('\\', "/").into();
+            *text = text.replace('\\', "/");
         }
-        let text = ["/", &text].concat();
         let mut head = || {
             let head = |mut input: Input| input.head().map(|(bytes, _)| bytes.to_vec());
             Input::file(path).and_then(head).unwrap_or_default()
         };
         FORMATS.iter().find_map(|&format| {
-            let member = format.member?(&text, &mut head)?;
+            let member = format.member?(text, &mut head)?;
             let mut placed = Self { format, path: path.into(), home: PathBuf::new(), member };
             placed.home = placed.above(path);
             Some(placed)
@@ -98,7 +103,7 @@ enum Slot {
 /// The files that all sessions of a folder share.
 struct Shared {
     format: &'static Format,
-    files: Vec<(String, PathBuf)>,
+    files: Vec<(String, Arc<Path>)>,
     /// The folder's place below an output folder.
     home: PathBuf,
     copies: Copies,
@@ -150,10 +155,12 @@ impl Sessions {
             return;
         }
         let folder = if home.as_os_str().is_empty() { Path::new(".") } else { home };
+        let mut text = String::new();
         for entry in WalkDir::new(folder).sort_by_file_name().into_iter().flatten() {
             let path = entry.path();
             let path = path.strip_prefix("./").unwrap_or(path);
-            if let Some(found) = entry.file_type().is_file().then(|| Placed::of(path)).flatten()
+            if let Some(found) =
+                entry.file_type().is_file().then(|| Placed::of(path, &mut text)).flatten()
                 && found.home == *home
             {
                 let job = Job::found(path.to_owned(), PathBuf::new());
@@ -198,7 +205,7 @@ impl Sessions {
             let relative = home.join(plain(&id));
             let among = Among { home: folder, session: id, copies: Copies::default() };
             let whole = Whole { format, version: 0, among, files: vec![] };
-            (Job::found(PathBuf::new(), relative), whole)
+            (Job::found(Path::new(""), relative), whole)
         })
     }
 

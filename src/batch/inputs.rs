@@ -12,13 +12,14 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use walkdir::{DirEntry, WalkDir};
 
 /// Where a session comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A file.
-    File(PathBuf),
+    File(Arc<Path>),
     /// Standard input.
     Stdin,
     /// Several files of a folder that all sessions of a software share.
@@ -28,7 +29,7 @@ pub enum Origin {
         /// The agent that they are of.
         agent: String,
         /// Their files.
-        files: Vec<PathBuf>,
+        files: Vec<Arc<Path>>,
     },
 }
 
@@ -42,7 +43,7 @@ pub struct Whole {
     /// Its place in the folder of all sessions.
     pub among: Among,
     /// The files, by the names of their parts.
-    pub files: Vec<(String, PathBuf)>,
+    pub files: Vec<(String, Arc<Path>)>,
 }
 
 /// Why a file that was found in a folder is not looked into.
@@ -74,7 +75,7 @@ impl Job {
     #[must_use]
     pub fn name(&self) -> Told {
         match &self.origin {
-            Origin::File(path) => path.as_path().into(),
+            Origin::File(path) => path.into(),
             Origin::Stdin => "-".to_owned().into(),
             Origin::Whole(whole) => {
                 let mut name = whole.among.home.as_os_str().to_owned();
@@ -88,7 +89,7 @@ impl Job {
 
     /// The file's path, if it is one file.
     #[must_use]
-    pub fn path(&self) -> Option<&Path> {
+    pub fn path(&self) -> Option<&Arc<Path>> {
         match &self.origin {
             Origin::File(path) => Some(path),
             Origin::Stdin | Origin::Whole(_) | Origin::Joined { .. } => None,
@@ -102,8 +103,12 @@ impl Job {
             Origin::Joined { files, .. } => (&[], files),
             Origin::File(_) | Origin::Stdin => (&[], &[]),
         };
-        let parts = parts.iter().map(|(_, path)| path.as_path());
-        self.path().into_iter().chain(parts).chain(joined.iter().map(PathBuf::as_path))
+        let parts = parts.iter().map(|(_, path)| &**path);
+        self.path()
+            .map(|path| &**path)
+            .into_iter()
+            .chain(parts)
+            .chain(joined.iter().map(|path| &**path))
     }
 
     /// How many bytes there are to read; `None` where only reading tells.
@@ -118,8 +123,8 @@ impl Job {
 
     /// A file that was found in a folder.
     #[must_use]
-    pub fn found(path: PathBuf, relative: PathBuf) -> Self {
-        Self { origin: Origin::File(path), relative, named: false, passed_over: None }
+    pub fn found(path: impl Into<Arc<Path>>, relative: PathBuf) -> Self {
+        Self { origin: Origin::File(path.into()), relative, named: false, passed_over: None }
     }
 }
 
@@ -166,7 +171,7 @@ pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
             walk.folder(path, &root);
         } else {
             let relative = PathBuf::from(path.file_name().unwrap_or_default());
-            let origin = Origin::File(path.clone());
+            let origin = Origin::File(path.as_path().into());
             walk.found.jobs.push(Job { origin, relative, named: true, passed_over: None });
         }
     }
@@ -189,7 +194,7 @@ fn once(found: &mut Listed) {
         let new = seen.insert(real.join(path.file_name().unwrap_or_default()));
         if !new {
             let note = Diagnostic::new(Code::NamedTwice, Code::NamedTwice.title());
-            left.push((path.to_owned(), note));
+            left.push((path.to_path_buf(), note));
         }
         new
     });
@@ -285,7 +290,7 @@ impl Walk<'_> {
             relative: below(root, inside),
             named: false,
             passed_over,
-            origin: Origin::File(entry.into_path()),
+            origin: Origin::File(entry.into_path().into()),
         });
     }
 

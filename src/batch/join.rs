@@ -8,7 +8,7 @@ use crate::format::{Cx, Options};
 use crate::formats::Spec;
 use crate::record::{Field, Kind, Node};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Puts one job in the place of all sessions of the same agent, in the order of their times. What
 /// tells no agent, or cannot be read, stays as it is.
@@ -46,8 +46,7 @@ impl Agent {
         };
         // Times of this software sort as texts; those of the same second by their names.
         self.jobs.sort_by(|a, b| (&a.0, a.1.path()).cmp(&(&b.0, b.1.path())));
-        let files: Vec<PathBuf> =
-            self.jobs.iter().filter_map(|(_, job)| job.path()).map(PathBuf::from).collect();
+        let files = self.jobs.iter().filter_map(|(_, job)| job.path()).map(Arc::clone).collect();
         let (_, first) = self.jobs.into_iter().next()?;
         let relative = first.relative.with_file_name(plain(&name));
         Some(Job { origin: Origin::Joined { agent: name, files }, relative, ..first })

@@ -31,4 +31,4 @@ pub use report::{FailOn, FileReport, Outcome, RunReport, Skip, Summary};
 pub use task::{Action, Mending, Task};
 pub use told::Told;
 pub use undo::{Undone, undo};
-pub use workers::{each, threads};
+pub use workers::{Workers, threads};

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 /// Gives out names, in the order of the inputs.
 #[derive(Debug, Default)]
 pub struct Namer {
-    taken: HashSet<PathBuf>,
+    /// Paths as they are spelled; there are many, and their pieces take their time.
+    taken: HashSet<OsString>,
 }
 
 /// What an output is called, relative to the output folder.
@@ -37,7 +38,7 @@ impl Namer {
         let mut n = 1;
         loop {
             let name = nth(job, to, n);
-            if self.taken.insert(name.main.clone()) {
+            if self.taken.insert(name.main.clone().into()) {
                 return name;
             }
             n += 1;
@@ -57,7 +58,7 @@ impl Namer {
         let most = if outputs.is_empty() { 0 } else { most };
         let has = |name: &Name| outputs.iter().any(|made| name.is_of(made));
         let name = (1..=most).map(|n| nth(job, to, n)).find(has)?;
-        self.taken.insert(name.main.clone());
+        self.taken.insert(name.main.clone().into());
         Some(name)
     }
 }
@@ -92,12 +93,13 @@ fn nth(job: &Job, to: Option<&Format>, n: u64) -> Name {
     let packing = packing.filter(|_| alone);
     let stem = if n > 1 { numbered(&base, n, rule) } else { base };
     let (ending, packing) = (ending.unwrap_or_default(), packing.unwrap_or_default());
-    let mut main = OsString::with_capacity(stem.len() + ending.len() + packing.len());
+    let folder = job.relative.parent().unwrap_or(Path::new(""));
+    let stem = below(folder, stem);
+    let mut main = OsString::with_capacity(stem.as_os_str().len() + ending.len() + packing.len());
     main.push(&stem);
     main.push(ending);
     main.push(packing);
-    let folder = job.relative.parent().unwrap_or(Path::new(""));
-    Name { main: below(folder, main), stem: below(folder, stem), place: 0 }
+    Name { main: main.into(), stem, place: 0 }
 }
 
 /// An identifier or a name from inside a session as the name of a file, without its ending.
@@ -144,7 +146,7 @@ mod tests {
     #[test]
     fn a_name_taken_twice_gets_a_number() {
         let job = |path: &str| Job {
-            origin: Origin::File(path.into()),
+            origin: Origin::File(Path::new(path).into()),
             relative: PathBuf::from(path),
             named: true,
             passed_over: None,

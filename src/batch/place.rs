@@ -7,7 +7,7 @@ use super::task::{Action, Task};
 use super::told::Told;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::Cx;
+use crate::format::{At, Cx};
 use crate::formats::Spec;
 use crate::store::{Backup, Destination, Output, below, other_names, plain_name};
 use std::fs::Metadata;
@@ -59,13 +59,13 @@ impl Task {
     pub(super) fn output(
         &self,
         destination: Destination,
-        files: &[PathBuf],
-        sources: Vec<(PathBuf, Metadata)>,
+        files: &[Arc<Path>],
+        sources: Vec<(Arc<Path>, Metadata)>,
         to: Spec,
         report: &mut FileReport,
     ) -> Result<Output> {
-        report.to = Some(to.format.at(to.version().number));
-        let target = destination.target(files.first().map(PathBuf::as_path));
+        report.to = Some(At { format: to.format, number: to.version().number });
+        let target = destination.target(files.first().map(|path| &**path));
         report.output = match &destination {
             Destination::Stdout => Some("-".to_owned().into()),
             Destination::Native { folder, .. } => Some(folder.as_path().into()),
@@ -89,7 +89,7 @@ impl Task {
 
     /// Removes what killed runs left where the output of this input goes.
     pub fn sweep_for(&self, job: &Job, output: &Name) {
-        let files: Vec<_> = job.files().map(Path::to_owned).collect();
+        let files: Vec<_> = job.files().map(Arc::from).collect();
         let destination = self.destination(output, &files, None);
         self.sweep(&destination, destination.target(job.files().next()));
     }
@@ -112,7 +112,7 @@ impl Task {
     pub(super) fn destination(
         &self,
         name: &Name,
-        files: &[PathBuf],
+        files: &[Arc<Path>],
         home: Option<&Path>,
     ) -> Destination {
         match &self.place {
@@ -128,7 +128,7 @@ impl Task {
                 place: name.place,
             },
             Place::InPlace(backup) => {
-                let own = files.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
+                let own = files.first().map(|path| &**path).unwrap_or(Path::new(""));
                 let file = own.file_name().unwrap_or_default().to_string_lossy();
                 let beside = own.with_file_name(stem(plain_name(&file)));
                 let session = name.stem.file_name().unwrap_or_default();

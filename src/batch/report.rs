@@ -4,7 +4,7 @@ use super::inputs::Passed;
 use super::told::Told;
 use crate::diagnostic::{Code, Diagnostic, Differences, Fate, Findings, Severity};
 use crate::error::Error;
-use crate::format::Repaired;
+use crate::format::{At, Repaired};
 use crate::inspect::Inspection;
 use crate::store::Output;
 use serde::{Serialize, Serializer};
@@ -135,13 +135,13 @@ pub struct FileReport {
     pub outcome: Outcome,
     /// Format and version that it was read as.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub format: Option<String>,
+    pub format: Option<At>,
     /// How sure the detection was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<&'static str>,
     /// Format and version of the output.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<String>,
+    pub to: Option<At>,
     /// Path of the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Told>,
@@ -214,6 +214,12 @@ impl FileReport {
         }
         let several = paths.len() > 1;
         self.outputs = paths.into_iter().filter(|_| several).map(Told::from).collect();
+    }
+
+    /// What it was read as, in words.
+    #[must_use]
+    pub fn format_name(&self) -> String {
+        self.format.map_or("unknown".to_owned(), |format| format.to_string())
     }
 
     /// The path of the file that a part of the session is.

@@ -8,10 +8,11 @@ use super::passed;
 use super::place::{Place, tell_parting};
 use super::repaired::repaired;
 use super::report::{FailOn, FileReport, Outcome, Skip};
+use super::told::Told;
 use crate::context::{self, Request};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Options, Parts, Repaired, Sink, Target, Wish};
+use crate::format::{At, Cx, Options, Parts, Repaired, Sink, Target, Wish};
 use crate::formats::{Spec, lacks};
 use crate::store::{
     Backup, Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, mend,
@@ -192,7 +193,7 @@ impl Task {
         }
         let input = input.counted(tally.clone());
         if files.len() > 1 {
-            report.parts = files.iter().map(|file| file.as_path().into()).collect();
+            report.parts = files.iter().map(Told::from).collect();
         }
         report.format = Some(found.name());
         report.confidence = Some(found.sniffed.confidence.name());
@@ -203,7 +204,7 @@ impl Task {
         &self,
         job: &Job,
         output: &Name,
-        (mut input, files): (Input, &[PathBuf]),
+        (mut input, files): (Input, &[Arc<Path>]),
         found: &Found,
         cx: &Cx<'_>,
         report: &mut FileReport,
@@ -290,7 +291,7 @@ impl Task {
     fn write(
         &self,
         name: &Name,
-        (mut input, files): (Input, &[PathBuf]),
+        (mut input, files): (Input, &[Arc<Path>]),
         found: &Found,
         to: Spec,
         cx: &Cx<'_>,
@@ -321,7 +322,7 @@ impl Task {
             done => done,
         }?;
         report.records = done.records;
-        report.to = done.to.map(|version| to.format.at(version)).or(report.to.take());
+        report.to = done.to.map(|number| At { format: to.format, number }).or(report.to);
         if in_place && (only_checked || !done.changed) {
             report.output = None;
             return Ok((self.outcome(false), output.discard()));
@@ -346,7 +347,7 @@ impl Task {
     /// Does the work itself.
     fn perform(
         &self,
-        (input, files): (&mut Input, &[PathBuf]),
+        (input, files): (&mut Input, &[Arc<Path>]),
         output: &mut Output,
         found: &Found,
         to: Spec,
@@ -420,14 +421,14 @@ impl Task {
     /// Writes several sessions as one.
     fn join(
         &self,
-        files: &[PathBuf],
+        files: &[Arc<Path>],
         name: &Name,
         tally: &Tally,
         cx: &Cx<'_>,
         report: &mut FileReport,
     ) -> Result<(Outcome, Sealed)> {
         let Action::Convert(to) = self.action else { return looked(Outcome::Skipped) };
-        report.parts = files.iter().map(|file| file.as_path().into()).collect();
+        report.parts = files.iter().map(Told::from).collect();
         let (mut inputs, mut formats) = (Vec::new(), Vec::new());
         for (place, file) in (0..).zip(files) {
             cx.log.turn_to(place);
@@ -456,7 +457,7 @@ fn copy_main(input: &mut Input, output: &mut Output) -> Result<()> {
 }
 
 /// What a person wants of a session, with what its file's place tells.
-fn wish_of(mending: &Mending, files: &[PathBuf]) -> Wish {
+fn wish_of(mending: &Mending, files: &[Arc<Path>]) -> Wish {
     let name = |path: Option<&Path>| {
         let name = path.and_then(Path::file_name).unwrap_or_default();
         plain_name(&name.to_string_lossy()).to_owned()

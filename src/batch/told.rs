@@ -4,12 +4,13 @@ use crate::store::Name;
 use serde::{Serialize, Serializer};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A path: to people a text, to programs what the journal has, too. One that is no text goes there
 /// as its bytes, for two such names may look the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    path: PathBuf,
+    path: Arc<Path>,
     /// What people see of one that is no text.
     shown: Option<String>,
 }
@@ -22,22 +23,34 @@ impl Told {
     }
 }
 
-impl From<PathBuf> for Told {
-    fn from(path: PathBuf) -> Self {
+impl From<Arc<Path>> for Told {
+    fn from(path: Arc<Path>) -> Self {
         let shown = path.to_str().is_none().then(|| path.display().to_string());
         Self { path, shown }
     }
 }
 
+impl From<&Arc<Path>> for Told {
+    fn from(path: &Arc<Path>) -> Self {
+        Arc::clone(path).into()
+    }
+}
+
+impl From<PathBuf> for Told {
+    fn from(path: PathBuf) -> Self {
+        Arc::<Path>::from(path).into()
+    }
+}
+
 impl From<&Path> for Told {
     fn from(path: &Path) -> Self {
-        path.to_owned().into()
+        Arc::<Path>::from(path).into()
     }
 }
 
 impl From<String> for Told {
     fn from(shown: String) -> Self {
-        Self { path: shown.into(), shown: None }
+        PathBuf::from(shown).into()
     }
 }
 
@@ -51,6 +64,6 @@ impl Deref for Told {
 
 impl Serialize for Told {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Name::from(self.path.as_path()).serialize(serializer)
+        Name::from(&*self.path).serialize(serializer)
     }
 }

@@ -1,6 +1,7 @@
 //! Work on many inputs side by side, with results in the order of the inputs.
 
 use rayon::iter::{ParallelBridge, ParallelIterator};
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
@@ -15,35 +16,50 @@ pub fn threads(asked: usize) -> usize {
     wanted.min(MOST)
 }
 
-/// Does `work` on every item, taken when it is its turn, with `threads` workers and hands each result to `each` in the order
-/// of the items, as soon as those before it are there.
-///
-/// A result may come later than its item's work ends: with that of another item, or from `rest`,
-/// which is asked once when there is no more work.
-///
-/// # Errors
-/// If the system gives no threads.
-pub fn each<J: Send, T: Send>(
-    items: impl ExactSizeIterator<Item = J> + Send,
-    threads: usize,
-    work: impl Fn(usize, J) -> Vec<(usize, T)> + Sync,
-    rest: impl FnOnce() -> Vec<(usize, T)>,
-    each: impl FnMut(T) + Send,
-) -> Result<(), rayon::ThreadPoolBuildError> {
-    // No more workers than there is work, whatever the person asked for.
-    let threads = threads.min(items.len()).max(1);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let line = Mutex::new(Line { next: 0, waiting: VecDeque::new(), each });
-    pool.install(|| {
-        items.enumerate().par_bridge().for_each(|(place, item)| {
-            let results = work(place, item);
+/// Threads that work side by side.
+#[derive(Debug)]
+pub struct Workers(ThreadPool);
+
+impl Workers {
+    /// So many, of which the calling thread is one: the system takes its time to find a processor
+    /// for another. One that is a worker already only waits for these.
+    ///
+    /// # Errors
+    /// If the system gives no threads.
+    pub fn new(threads: usize) -> Result<Self, ThreadPoolBuildError> {
+        let builder = || ThreadPoolBuilder::new().num_threads(threads);
+        builder().use_current_thread().build().or_else(|_| builder().build()).map(Self)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.current_num_threads()
+    }
+
+    /// Does `work` on every item, taken when it is its turn, and hands each result to `each` in the
+    /// order of the items, as soon as those before it are there.
+    ///
+    /// A result may come later than its item's work ends: with that of another item, or from `rest`,
+    /// which each worker is asked for when there is no more work.
+    pub fn each<J: Send, T: Send>(
+        &self,
+        items: impl Iterator<Item = J> + Send,
+        work: impl Fn(usize, J) -> Vec<(usize, T)> + Sync,
+        rest: impl Fn() -> Vec<(usize, T)> + Sync,
+        each: impl FnMut(T) + Send,
+    ) {
+        let line = Mutex::new(Line { next: 0, waiting: VecDeque::new(), each });
+        let arrive = |results: Vec<_>| {
             if !results.is_empty() {
                 line.lock().unwrap_or_else(PoisonError::into_inner).arrive(results);
             }
+        };
+        self.0.install(|| {
+            items.enumerate().par_bridge().for_each(|(place, item)| arrive(work(place, item)));
         });
-    });
-    line.into_inner().unwrap_or_else(PoisonError::into_inner).arrive(rest());
-    Ok(())
+        self.0.broadcast(|_| arrive(rest()));
+    }
 }
 
 /// Results that wait for those before them.
@@ -82,9 +98,9 @@ mod tests {
         let items = 0..200_u32;
         let mut seen = Vec::new();
         let late = Mutex::new(Vec::new());
-        each(
+        let workers = Workers::new(4).expect("threads");
+        workers.each(
             items.clone(),
-            4,
             |place, n: u32| {
                 std::thread::sleep(std::time::Duration::from_micros(u64::from(n) * 7919 % 300));
                 let mut late = late.lock().expect("whole");
@@ -93,8 +109,7 @@ mod tests {
             },
             || std::mem::take(&mut *late.lock().expect("whole")),
             |n| seen.push(n),
-        )
-        .expect("threads");
+        );
         assert_eq!(seen, items.collect::<Vec<_>>());
     }
 }

@@ -27,7 +27,7 @@ impl Printer {
     /// As the person wants it.
     pub fn new(args: &Args, sides: [&FileReport; 2]) -> Self {
         let title = |side: &FileReport| {
-            let format = side.format.as_deref().unwrap_or("unknown");
+            let format = side.format_name();
             printable(&format!("{} ({format})", &*side.path))
         };
         Self {

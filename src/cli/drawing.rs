@@ -14,11 +14,7 @@ const NAMES: usize = 10;
 /// The text, at most `width` columns wide.
 pub fn draw(report: &FileReport, inspection: &Inspection, width: usize) -> String {
     let width = width.max(40);
-    let mut lines = vec![format!(
-        "{}: {}",
-        printable(&report.path),
-        report.format.as_deref().unwrap_or("unknown")
-    )];
+    let mut lines = vec![format!("{}: {}", printable(&report.path), report.format_name())];
     let mut put = |name: &str, value: String| {
         if !value.is_empty() {
             let name = format!("{name:<NAMES$}");

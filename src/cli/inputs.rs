@@ -113,6 +113,12 @@ impl Inputs {
         }
     }
 
+    /// How many threads may have work, as far as that can be told before they are listed.
+    pub fn most(&self) -> usize {
+        let folders = self.paths.iter().any(|path| path.is_dir());
+        if folders { batch::threads(0) } else { self.paths.len().max(1) }
+    }
+
     /// Whether there may be more than one.
     pub fn several(&self) -> bool {
         let several = self.paths.len() > 1 || self.paths.iter().any(|path| path.is_dir());

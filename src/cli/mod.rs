@@ -89,6 +89,10 @@ impl Stop {
     fn broken(message: impl Into<String>) -> Self {
         Self { code: 4, message: message.into() }
     }
+
+    fn no_threads(error: impl std::fmt::Display) -> Self {
+        Self::broken(format!("cannot start threads: {error}"))
+    }
 }
 
 /// Prints what a command has to say. A reader that has seen enough is no failure.

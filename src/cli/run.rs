@@ -8,7 +8,7 @@ use super::show::{self, Show};
 use super::{Stop, save};
 use crate::batch::{
     self, Account, Action, Commit, Earlier, FailOn, FileReport, Job, Listed, Name, Namer, Outcome,
-    Over, Place, RunReport, Summary, Task,
+    Over, Place, RunReport, Summary, Task, Workers,
 };
 use crate::diagnostic::{Code, Diagnostic, Findings};
 use crate::error::Error;
@@ -35,21 +35,34 @@ pub fn run_accountably(
     open: impl FnOnce(&Task) -> Result<Option<Account>, Stop>,
 ) -> Result<u8, Stop> {
     let started = Instant::now();
-    let (Listed { jobs, errors, left }, files) = listed(&task, inputs, telling)?;
+    let threads = batch::threads(inputs.jobs);
+    Commit::make_room(threads);
+    // The system takes its time to find processors for new threads, so they are begun at once.
+    let workers = Workers::new(threads.min(inputs.most())).map_err(Stop::no_threads)?;
+    let Listed { jobs, errors, left } = listed(&task, inputs, telling)?;
+    let jobs = Arc::new(jobs);
     let account = open(&task)?;
     let account = account.as_ref();
     let journal = account.map(|account| account.path().to_owned());
-    let workers = take(&mut task, Claims::of(files, journal), inputs.jobs);
+    let files = {
+        let jobs = Arc::clone(&jobs);
+        move || jobs.iter().flat_map(Job::files).map(Path::to_owned).collect()
+    };
+    let claims = Claims::of(jobs.len(), Box::new(files), journal);
+    // No more workers than there is work, whatever the person asked for.
+    let wanted = take(&mut task, claims, threads).min(jobs.len());
+    let more = (wanted > workers.count()).then(|| Workers::new(wanted));
+    let workers = more.transpose().map_err(Stop::no_threads)?.unwrap_or(workers);
     let task = &task;
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
     let progress = Progress::start(telling, data_on_stdout, jobs.iter(), &task.meter);
-    let jobs = planned(task, jobs, account);
+    let planned = planned(task, &jobs, account);
     let mut teller = Teller::new(telling, &progress, data_on_stdout, task.policy.dry, task.fail_on);
     teller.show.repairs = matches!(task.action, Action::Repair(_));
     teller.tell_unlisted(errors, left);
     let interrupt = interrupt(task, inputs, data_on_stdout)?;
-    let shift = Shift::new(task, account, interrupt, workers);
-    let work = |place: usize, planned: Planned| {
+    let shift = Shift::new(task, account, interrupt, workers.count());
+    let work = |place: usize, planned: Planned<'_>| {
         let _turn = task.claims.begin(place);
         if planned.is_work() && shift.ended().is_some() {
             return vec![(place, None)];
@@ -63,8 +76,7 @@ pub fn run_accountably(
         Some(report) => teller.tell(report),
         None => left += 1,
     };
-    batch::each(jobs, workers, work, || begun(shift.commit.finish()), tell)
-        .map_err(|error| Stop::broken(format!("cannot start threads: {error}")))?;
+    workers.each(planned, work, || begun(shift.commit.finish()), tell);
     let Teller { show, summary, kept, exit, closed, .. } = teller;
     let ended = shift.ended().filter(|_| left > 0 || shift.interrupt.code().is_some());
     let exit = ended.map_or(exit, |(code, _)| code.max(exit));
@@ -89,8 +101,7 @@ pub fn run_accountably(
 
 /// Gives a task the places of its run, and the threads that the person wants. Gives how many workers
 /// it needs: where names come from what is written, some wait for those before them.
-fn take(task: &mut Task, claims: Claims, asked: usize) -> usize {
-    let threads = batch::threads(asked);
+fn take(task: &mut Task, claims: Claims, threads: usize) -> usize {
     task.options.hands = Hands::new(threads);
     let native = matches!(task.place, Place::Native(_));
     let hands = task.options.hands.clone();
@@ -98,15 +109,13 @@ fn take(task: &mut Task, claims: Claims, asked: usize) -> usize {
     if native { threads + WAITING } else { threads }
 }
 
-/// Looks what there is to do and which files are read, and whether it can be told where the person
-/// wants it told.
-fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<(Listed, Vec<PathBuf>), Stop> {
+/// Looks what there is to do, and whether it can be told where the person wants it told.
+fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<Listed, Stop> {
     let mut listed = inputs.list(&task.place.written())?;
     let jobs = &mut listed.jobs;
     if let Some(report) = &telling.report {
         check_report(report, &output_files(task))?;
     }
-    let files: Vec<_> = jobs.iter().flat_map(Job::files).map(Path::to_owned).collect();
     if inputs.join {
         *jobs = batch::join(std::mem::take(jobs), task.from, &task.options);
         if matches!(task.place, Place::One(_)) && jobs.len() > 1 {
@@ -116,7 +125,7 @@ fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<(Listed, Ve
     if matches!(&task.place, Place::One(_)) && jobs.len() > 1 && !inputs.several() {
         return Err(Stop::usage("there are several sessions; use `--out-dir DIR`"));
     }
-    Ok((listed, files))
+    Ok(listed)
 }
 
 /// The work on one input after the other, and what it needs.
@@ -148,7 +157,7 @@ impl<'a> Shift<'a> {
         }
     }
 
-    fn work(&self, place: usize, Planned { job, output, earlier }: &Planned) -> Over {
+    fn work(&self, place: usize, Planned { job, output, earlier }: &Planned<'_>) -> Over {
         if let Earlier::Done(exit) = *earlier {
             let mut report = FileReport::new(job.name());
             report.outcome = Outcome::Done;
@@ -245,13 +254,13 @@ impl<'a> Teller<'a> {
 }
 
 /// An input, what an earlier run made of it, and the name of its output below the output folder.
-struct Planned {
-    job: Job,
+struct Planned<'j> {
+    job: &'j Job,
     output: Name,
     earlier: Earlier,
 }
 
-impl Planned {
+impl Planned<'_> {
     /// Whether there is anything to be done; else it is only counted.
     fn is_work(&self) -> bool {
         self.job.passed_over.is_none() && !matches!(self.earlier, Earlier::Done(_))
@@ -263,9 +272,9 @@ impl Planned {
 /// when they are taken up.
 fn planned<'a>(
     task: &'a Task,
-    jobs: Vec<Job>,
+    jobs: &'a [Job],
     account: Option<&'a Account>,
-) -> impl ExactSizeIterator<Item = Planned> + Send + use<'a> {
+) -> impl ExactSizeIterator<Item = Planned<'a>> + Send + use<'a> {
     let mut namer = Namer::of(jobs.len());
     let to = match &task.action {
         Action::Convert(to) => Some(to.format),
@@ -280,7 +289,8 @@ fn planned<'a>(
     let mut look = |account: &Account, job: &Job| {
         let (earlier, made) = account.earlier(job, task.said());
         if matches!(earlier, Earlier::Done(_)) {
-            made.iter().for_each(|made| _ = task.claims.take(made));
+            let owner = task.claims.owner();
+            made.iter().for_each(|made| _ = task.claims.take(made, owner));
         } else if !in_place {
             account.untouched(job).iter().for_each(|made| task.claims.own(made));
         }
@@ -293,9 +303,9 @@ fn planned<'a>(
     let looked =
         account.map(|account| jobs.iter().map(|job| look(account, job)).collect::<Vec<_>>());
     let mut looked = looked.into_iter().flatten();
-    jobs.into_iter().enumerate().map(move |(place, job)| {
+    jobs.iter().enumerate().map(move |(place, job)| {
         let (earlier, name) = looked.next().unwrap_or((Earlier::Nothing, None));
-        let name = name.unwrap_or_else(|| namer.name(&job, to));
+        let name = name.unwrap_or_else(|| namer.name(job, to));
         Planned { job, output: Name { place, ..name }, earlier }
     })
 }

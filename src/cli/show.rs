@@ -156,7 +156,7 @@ impl Show {
             return None;
         }
         let path = printable(&report.path);
-        let format = report.format.as_deref().unwrap_or("unknown");
+        let format = report.format_name();
         let records = report.records;
         let outcome = self.results.outcome(report.outcome, report.outcome.name());
         match report.outcome {
@@ -182,7 +182,7 @@ impl Show {
             Outcome::Restored | Outcome::Removed => Some(format!("{path}: {outcome}")),
             Outcome::Part => Some(format!("{path}: {outcome} of a session, read with it")),
             Outcome::Migrated | Outcome::Converted | Outcome::Unchanged => {
-                let to = report.to.as_deref().filter(|to| *to != format);
+                let to = report.to.map(|to| to.to_string()).filter(|to| *to != format);
                 let arrow = to.map_or(String::new(), |to| format!(" → {to}"));
                 let output = report.output.as_deref().filter(|output| *output != &*report.path);
                 let place = output.map_or(String::new(), |o| format!(", {}", printable(o)));

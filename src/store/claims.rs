@@ -7,25 +7,33 @@ use super::turns::{Turn, Turns};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::hands::Hands;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 /// The places of one run.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Claims {
-    inputs: Vec<PathBuf>,
+    /// Gives the files that are read.
+    inputs: Option<Inputs>,
     journal: Option<PathBuf>,
     /// Their real paths. Nobody asks for them as long as all places are free.
     real: OnceLock<HashSet<PathBuf>>,
     taken: Mutex<Taken>,
-    /// The real paths of the folders of outputs, by the paths under which they were named.
-    folders: RwLock<HashMap<PathBuf, PathBuf>>,
+    /// How many outputs there were.
+    owners: AtomicU64,
+    /// The real paths of the folders of outputs, by the paths under which they were named. Names are
+    /// compared as they are spelled: there are many, and pieces of paths take their time.
+    folders: RwLock<HashMap<OsString, PathBuf>>,
     /// The places that an earlier run wrote to, and that are as it left them.
     own: RwLock<HashSet<PathBuf>>,
     /// Folders that this run created.
-    new: RwLock<HashSet<PathBuf>>,
+    new: RwLock<HashSet<OsString>>,
     /// Who may take a place next, where places are not known before the work.
     turns: Option<Turns>,
 }
@@ -33,19 +41,32 @@ pub struct Claims {
 /// The places of outputs.
 #[derive(Debug, Default)]
 struct Taken {
-    places: HashSet<PathBuf>,
+    places: HashMap<OsString, Owner>,
     /// Hashes of what files get that sessions share.
     shared: HashMap<PathBuf, blake3::Hash>,
 }
 
+/// What gives the files that a run reads.
+type Inputs = Box<dyn Fn() -> Vec<PathBuf> + Send + Sync>;
+
+/// Whose a place is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Owner(u64);
+
+impl fmt::Debug for Claims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claims").field("taken", &self.taken).finish_non_exhaustive()
+    }
+}
+
 impl Claims {
-    /// Of a run with these inputs and this journal.
+    /// Of a run with so many inputs, whose files `inputs` gives, and this journal.
     #[must_use]
-    pub fn of(inputs: Vec<PathBuf>, journal: Option<PathBuf>) -> Self {
+    pub fn of(count: usize, inputs: Inputs, journal: Option<PathBuf>) -> Self {
         // Mostly each gets an output.
-        let places = HashSet::with_capacity(inputs.len());
+        let places = HashMap::with_capacity(count);
         let taken = Mutex::new(Taken { places, ..Taken::default() });
-        Self { inputs, journal, taken, ..Self::default() }
+        Self { inputs: Some(inputs), journal, taken, ..Self::default() }
     }
 
     /// The same for a run in which outputs take their places in the order of the inputs, with so
@@ -80,7 +101,8 @@ impl Claims {
             return Err(Error::request(Code::SameFile, message));
         }
         let there = fs::symlink_metadata(path).is_ok();
-        let inputs = || self.real.get_or_init(|| real_paths(&self.inputs));
+        let inputs = || self.inputs.as_ref().map_or_else(Vec::new, |inputs| inputs());
+        let inputs = || self.real.get_or_init(|| real_paths(&inputs()));
         if there && path.canonicalize().is_ok_and(|path| inputs().contains(&path)) {
             let message = format!("{} is an input of this run", path.display());
             return Err(Error::request(Code::SameFile, message));
@@ -92,19 +114,31 @@ impl Claims {
     /// own outputs, whose places are taken; what another program puts there meanwhile is met when
     /// the output gets its place, as ever.
     pub fn stands(&self, path: &Path) -> Stands {
-        if read(&self.new).contains(folder_of(path)) { Stands::Nothing } else { Stands::at(path) }
+        if read(&self.new).contains(folder_of(path).as_os_str()) {
+            Stands::Nothing
+        } else {
+            Stands::at(path)
+        }
     }
 
     /// Says that this run created a folder.
     pub fn new_folder(&self, folder: &Path) {
         let mut new = self.new.write().unwrap_or_else(PoisonError::into_inner);
-        new.insert(folder.to_owned());
+        new.insert(folder.into());
     }
 
-    /// Takes a place for an output; false if another one has it.
-    pub fn take(&self, path: &Path) -> bool {
-        let place = self.place(path);
-        self.taken().places.insert(place)
+    /// One that has no place yet.
+    pub fn owner(&self) -> Owner {
+        Owner(1 + self.owners.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Takes a place; false if another one has it.
+    pub fn take(&self, path: &Path, owner: Owner) -> bool {
+        let place = self.place(path).into_os_string();
+        match self.taken().places.entry(place) {
+            Entry::Occupied(taken) => *taken.get() == owner,
+            Entry::Vacant(free) => *free.insert(owner) == owner,
+        }
     }
 
     /// Whether a file that sessions share gets these contents: those of the first that has it.
@@ -113,10 +147,10 @@ impl Claims {
         *self.taken().shared.entry(place).or_insert(hash) == hash
     }
 
-    /// Whether an output has this place.
-    pub fn has(&self, path: &Path) -> bool {
+    /// Whose this place is.
+    pub fn owner_of(&self, path: &Path) -> Option<Owner> {
         let place = self.place(path);
-        self.taken().places.contains(&place)
+        self.taken().places.get(place.as_os_str()).copied()
     }
 
     /// Says that a file may be written over: an earlier run of this kind wrote it from the same
@@ -136,13 +170,13 @@ impl Claims {
     /// The real path of a file that may not be there yet.
     fn place(&self, path: &Path) -> PathBuf {
         let (folder, name) = (folder_of(path), path.file_name().unwrap_or_default());
-        if let Some(real) = read(&self.folders).get(folder) {
+        if let Some(real) = read(&self.folders).get(folder.as_os_str()) {
             return below(real, name);
         }
         let real = real_folder(folder);
         let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
         // It stays what the first said who asked: another may have made the folder since.
-        below(folders.entry(folder.to_owned()).or_insert(real), name)
+        below(folders.entry(folder.into()).or_insert(real), name)
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
@@ -225,9 +259,11 @@ mod tests {
     fn a_place_is_taken_once_however_it_is_spelled() {
         let folder = tempfile::tempdir().expect("a folder");
         let claims = Claims::default();
-        assert!(claims.take(&folder.path().join("a")));
-        assert!(claims.take(&folder.path().join("b")));
-        assert!(!claims.take(&folder.path().join("./a")));
+        let (one, other) = (claims.owner(), claims.owner());
+        assert!(claims.take(&folder.path().join("a"), one));
+        assert!(claims.take(&folder.path().join("b"), one));
+        assert!(!claims.take(&folder.path().join("./a"), other));
+        assert!(claims.take(&folder.path().join("./a"), one));
     }
 
     #[cfg(unix)]
@@ -238,10 +274,11 @@ mod tests {
         fs::create_dir(&real).expect("a folder");
         std::os::unix::fs::symlink(&real, &link).expect("a link");
         let claims = Claims::default();
-        assert!(claims.take(&link.join("new/deep/a")));
+        let (one, other) = (claims.owner(), claims.owner());
+        assert!(claims.take(&link.join("new/deep/a"), one));
         fs::create_dir_all(real.join("new/deep")).expect("a folder");
-        assert!(!claims.take(&real.join("new/deep/a")));
-        assert!(claims.take(&link.join("new/deep/b")));
+        assert!(!claims.take(&real.join("new/deep/a"), other));
+        assert!(claims.take(&link.join("new/deep/b"), other));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
@@ -19,7 +19,7 @@ pub struct Copies(Arc<Mutex<Option<Made>>>);
 /// Copies, and what the files were like of which they are.
 #[derive(Debug)]
 struct Made {
-    files: Vec<(PathBuf, Fingerprint)>,
+    files: Vec<(Arc<Path>, Fingerprint)>,
     folder: Arc<TempDir>,
 }
 
@@ -47,7 +47,7 @@ impl Copies {
     ///
     /// # Errors
     /// If another program is writing to one of them, or there is no room.
-    pub fn of(&self, files: &[PathBuf], tally: &Tally) -> Result<Lent> {
+    pub fn of(&self, files: &[Arc<Path>], tally: &Tally) -> Result<Lent> {
         let mut made = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let before = fingerprints(files)?;
         if let Some(made) = made.as_ref().filter(|made| made.files == before) {
@@ -67,8 +67,8 @@ impl Copies {
     }
 }
 
-fn fingerprints(files: &[PathBuf]) -> Result<Vec<(PathBuf, Fingerprint)>> {
-    files.iter().map(|file| Ok((file.clone(), Fingerprint::of(file)?))).collect()
+fn fingerprints(files: &[Arc<Path>]) -> Result<Vec<(Arc<Path>, Fingerprint)>> {
+    files.iter().map(|file| Ok((Arc::clone(file), Fingerprint::of(file)?))).collect()
 }
 
 /// Copies a file that no other program is just writing.

@@ -17,6 +17,7 @@ use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// A session that is read: files, or standard input.
@@ -28,8 +29,8 @@ pub struct Input {
     /// Where the session stands among others.
     among: Option<Among>,
     tally: Tally,
-    /// How far each part was read, by name.
-    reaches: HashMap<String, Reach>,
+    /// How far each file was read that is followed, by name.
+    followed: HashMap<String, Reach>,
 }
 
 /// A session's place in the folder of all sessions.
@@ -52,12 +53,14 @@ struct Part {
     tear: Option<Tear>,
     /// What the file was like when it was read to its end, whoever opened it last.
     end: End,
+    /// How far it was read.
+    reach: Reach,
 }
 
 enum Source {
     /// A regular file, what it was like before anything was read of it, and the file itself if it
     /// was opened to see that.
-    File(PathBuf, Metadata, Option<File>),
+    File(Arc<Path>, Metadata, Option<File>),
     /// What can be read only once: standard input, a named pipe, a device. `None` once it was
     /// opened.
     Pipe(Option<Box<dyn Read>>),
@@ -77,7 +80,7 @@ impl Input {
     ///
     /// # Errors
     /// If it cannot be opened.
-    pub fn file(path: impl Into<PathBuf>) -> Result<Self> {
+    pub fn file(path: impl Into<Arc<Path>>) -> Result<Self> {
         Self::files([(String::new(), path.into())])
     }
 
@@ -86,7 +89,7 @@ impl Input {
     ///
     /// # Errors
     /// If it cannot be opened, or is a regular file no more.
-    pub fn found(path: impl Into<PathBuf>) -> Result<Self> {
+    pub fn found(path: impl Into<Arc<Path>>) -> Result<Self> {
         Ok(Self::of(vec![Part::new(String::new(), Source::found(path.into())?)]))
     }
 
@@ -94,7 +97,7 @@ impl Input {
     ///
     /// # Errors
     /// If one of them cannot be opened.
-    pub fn files(files: impl IntoIterator<Item = (String, PathBuf)>) -> Result<Self> {
+    pub fn files(files: impl IntoIterator<Item = (String, Arc<Path>)>) -> Result<Self> {
         let open = |(name, path)| Source::file(path).map(|source| Part::new(name, source));
         let parts = files.into_iter().map(open).collect::<Result<_>>()?;
         Ok(Self::of(parts))
@@ -108,14 +111,8 @@ impl Input {
     }
 
     fn of(parts: Vec<Part>) -> Self {
-        let (tally, reaches) = (Tally::default(), HashMap::new());
-        Self { parts, index: None, among: None, tally, reaches }
-    }
-
-    /// Counts what is read of a part.
-    fn counting(&mut self, name: &str, reader: Box<dyn Read>) -> Box<dyn Read> {
-        let reach = self.reaches.entry(name.to_owned()).or_default();
-        Box::new(self.tally.reader(reach, reader))
+        let (tally, followed) = (Tally::default(), HashMap::new());
+        Self { parts, index: None, among: None, tally, followed }
     }
 
     /// The same; compressed files that are damaged are read as far as they can be unpacked.
@@ -151,7 +148,7 @@ impl Input {
 
     /// The regular files that are read, and what they were like before.
     #[must_use]
-    pub fn sources(&self) -> Vec<(PathBuf, Metadata)> {
+    pub fn sources(&self) -> Vec<(Arc<Path>, Metadata)> {
         let regular = |part: &Part| match &part.source {
             Source::File(path, meta, _) => Some((path.clone(), meta.clone())),
             Source::Pipe(_) | Source::Spooled(_) => None,
@@ -205,7 +202,7 @@ impl Input {
         let part = Part::new(name.to_owned(), Source::Spooled(file));
         match self.part(name) {
             // Where a compressed one was torn is known still.
-            Ok(old) => *old = Part { tear: old.tear.take(), ..part },
+            Ok(old) => *old = Part { tear: old.tear.take(), reach: old.reach.clone(), ..part },
             Err(_) => self.parts.push(part),
         }
     }
@@ -221,7 +218,8 @@ fn not_there() -> Error {
 
 impl Part {
     fn new(name: String, source: Source) -> Self {
-        Self { name, source, begun: None, tear: None, end: End::default() }
+        let (end, reach) = (End::default(), Reach::default());
+        Self { name, source, begun: None, tear: None, end, reach }
     }
 
     /// Reads the first bytes, if nobody did.
@@ -257,10 +255,11 @@ impl Part {
     }
 
     /// Makes it one that can be read again, at any place.
-    fn spool(&mut self, tally: &Tally, reach: &Reach) -> Result<()> {
+    fn spool(&mut self, tally: &Tally) -> Result<()> {
         let failed = |error| Error::io("cannot copy the input to a temporary file", error);
         tally.again(1);
-        let mut from = tally.reader(reach, self.read()?);
+        let reader = self.read()?;
+        let mut from = tally.reader(&self.reach, reader);
         let mut spool = tempfile::tempfile().map_err(failed)?;
         io::copy(&mut from, &mut spool).map_err(failed)?;
         spool.flush().map_err(failed)?;
@@ -270,14 +269,14 @@ impl Part {
 }
 
 impl Source {
-    fn file(path: PathBuf) -> Result<Self> {
+    fn file(path: Arc<Path>) -> Result<Self> {
         match std::fs::metadata(&path) {
             Ok(meta) if meta.is_file() => Ok(Self::File(path, meta, None)),
             _ => Ok(Self::Pipe(Some(Box::new(opened(&path)?)))),
         }
     }
 
-    fn found(path: PathBuf) -> Result<Self> {
+    fn found(path: Arc<Path>) -> Result<Self> {
         let failed = |error| Error::io("cannot open", error);
         let mut options = File::options();
         options.read(true);
@@ -341,8 +340,10 @@ impl Parts for Input {
     }
 
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
-        let reader = self.part(name)?.read()?;
-        Ok(self.counting(name, reader))
+        let tally = self.tally.clone();
+        let part = self.part(name)?;
+        let reader = part.read()?;
+        Ok(Box::new(tally.reader(&part.reach, reader)))
     }
 
     fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
@@ -354,7 +355,7 @@ impl Parts for Input {
         let packed = |part: &&mut Part| matches!(&part.source, Source::File(path, ..) if Packing::of_file(path).is_some());
         if let Some(part) = self.parts.iter_mut().find(|part| part.name == name).filter(packed) {
             // There is no place in it to go to.
-            part.spool(&self.tally, self.reaches.entry(name.to_owned()).or_default())?;
+            part.spool(&self.tally)?;
         }
         let part = self.part(name)?;
         part.opened();
@@ -400,14 +401,15 @@ impl Parts for Input {
         if !path.is_file() {
             return Ok(None);
         }
-        Ok(Some(self.counting(name, Box::new(opened(&path)?))))
+        let reach = self.followed.entry(name.to_owned()).or_default();
+        Ok(Some(Box::new(self.tally.reader(reach, opened(&path)?))))
     }
 
     fn keep(&mut self) -> Result<()> {
         self.tally.again(1);
         for part in &mut self.parts {
             if matches!(part.source, Source::Pipe(_)) {
-                part.spool(&self.tally, self.reaches.entry(part.name.clone()).or_default())?;
+                part.spool(&self.tally)?;
             }
         }
         Ok(())

@@ -7,7 +7,7 @@
 mod sink;
 
 use super::check::{Stands, check_in_place, check_part, check_room, check_target, special, taken};
-use super::claims::{Claims, is_backup_of, is_one_place, numbered};
+use super::claims::{Claims, Owner, is_backup_of, is_one_place, numbered};
 use super::destination::{Destination, Policy, folder_of};
 use super::input::Fingerprint;
 use super::packed::{Closed, Packed, Packing, plain_name};
@@ -19,7 +19,6 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Change, Out, no_room_for_parts};
 use crate::repair::QUARANTINE;
-use std::collections::HashSet;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,7 +28,7 @@ use std::sync::Arc;
 pub struct Output {
     destination: Destination,
     /// The input's files, and what they were like before they were read.
-    sources: Vec<(PathBuf, Metadata)>,
+    sources: Vec<(Arc<Path>, Metadata)>,
     policy: Policy,
     /// What stood at the place of the main part before the work.
     stands: Stands,
@@ -40,12 +39,12 @@ pub struct Output {
     /// What sessions share and this one changes.
     changes: Vec<(PathBuf, Change)>,
     /// The paths of all parts that were created.
-    created: Vec<PathBuf>,
+    created: Vec<Arc<Path>>,
     /// The ends of compressed parts.
     packed: Vec<Closed>,
-    /// What belongs to whom in this run, and which places are this output's.
+    /// What belongs to whom in this run, and who this output is there.
     claims: Arc<Claims>,
-    claimed: HashSet<PathBuf>,
+    owner: Owner,
     /// How many of each there were at the mark: staged, changes, created, packed.
     mark: Option<[usize; 4]>,
 }
@@ -63,7 +62,7 @@ impl Output {
     /// If the target exists, is an input, or is a symbolic link to be changed in place.
     pub fn prepare(
         destination: Destination,
-        sources: Vec<(PathBuf, Metadata)>,
+        sources: Vec<(Arc<Path>, Metadata)>,
         policy: Policy,
         claims: Arc<Claims>,
     ) -> Result<Self> {
@@ -77,8 +76,8 @@ impl Output {
             changes: Vec::new(),
             created: Vec::new(),
             packed: Vec::new(),
+            owner: claims.owner(),
             claims,
-            claimed: HashSet::new(),
             mark: None,
         };
         match (&output.destination, output.source()) {
@@ -115,39 +114,38 @@ impl Output {
     }
 
     /// Takes a place for this output.
-    fn claim(&mut self, target: &Path, stands: Stands) -> Result<()> {
+    fn claim(&self, target: &Path, stands: Stands) -> Result<()> {
         let special = stands == Stands::Special;
-        if special || self.replaces(target) || self.claimed.contains(target) {
+        if special || self.replaces(target) {
             return Ok(());
         }
         self.claims.wait(self.destination.turn());
         if stands != Stands::Nothing {
             self.claims.check(target)?;
         }
-        if !self.claims.take(target) {
-            return Err(taken(target));
-        }
-        self.claimed.insert(target.to_owned());
-        Ok(())
+        if self.claims.take(target, self.owner) { Ok(()) } else { Err(taken(target)) }
+    }
+
+    /// Whether a place is this output's.
+    fn owns(&self, target: &Path) -> bool {
+        self.claims.owner_of(target) == Some(self.owner)
     }
 
     /// Takes a place for the quarantine: this one, or with a number behind it if another output has
     /// it. Away from outputs it may be all that is left of what an earlier run found, so it never
     /// takes the place of one.
-    fn claim_quarantine(&mut self, path: &Path) -> PathBuf {
+    fn claim_quarantine(&self, path: &Path) -> PathBuf {
         let beside_output = match &self.destination {
             Destination::File(_) => self.stands != Stands::Special,
             destination => {
                 matches!(destination, Destination::Files { .. } | Destination::Native { .. })
             }
         };
-        let free = numbered(path, |path| {
+        numbered(path, |path| {
             (beside_output || fs::symlink_metadata(path).is_err())
                 && self.claims.check(path).is_ok()
-                && self.claims.take(path)
-        });
-        self.claimed.insert(free.clone());
-        free
+                && self.claims.take(path, self.owner)
+        })
     }
 
     /// Where the quarantine goes: where the person said, else beside the output, else beside the
@@ -173,7 +171,7 @@ impl Output {
     }
 
     fn sources(&self) -> impl Iterator<Item = &Path> {
-        self.sources.iter().map(|(path, _)| path.as_path())
+        self.sources.iter().map(|(path, _)| &**path)
     }
 
     fn source(&self) -> Option<&Path> {
@@ -215,7 +213,7 @@ impl Output {
             return check_in_place(target).map(|()| Stands::File);
         }
         let stands = self.claims.stands(target);
-        if !self.claimed.contains(target) && self.claims.has(target) {
+        if self.claims.owner_of(target).is_some_and(|owner| owner != self.owner) {
             return Err(taken(target));
         }
         check_target(target, stands, self.sources(), self.policy(target))?;
@@ -236,16 +234,18 @@ impl Output {
     }
 
     /// Opens the file that takes a part's bytes until all are there.
-    fn stage(&mut self, target: &Path, stands: Stands, meets: Meets) -> Result<Arc<File>> {
+    fn stage(&mut self, target: Arc<Path>, stands: Stands, meets: Meets) -> Result<Arc<File>> {
         if stands == Stands::Special {
-            let file = OpenOptions::new().write(true).open(target).map(Arc::new);
+            let file = OpenOptions::new().write(true).open(&target).map(Arc::new);
             return file.map_err(|error| Error::io("cannot open for writing", error));
         }
         // Parts that stand deeper get their folders when they are put there; a run that is killed
         // leaves what it leaves in one place. A quarantine may lie elsewhere.
+        let beside = folder_of(&target);
+        let is_beside = |folder: &Path| folder.as_os_str() == beside.as_os_str();
         let folder = self.destination.folder(self.source());
-        let folder = folder.filter(|folder| target.starts_with(folder));
-        let folder = folder.unwrap_or(folder_of(target));
+        let folder = folder.filter(|folder| is_beside(folder) || target.starts_with(folder));
+        let folder = folder.unwrap_or(beside);
         // With no input whose permissions are kept, the output gets those of any new file.
         let like = self.sources.first().map(|(_, meta)| meta);
         // The folder is there for all outputs but the first few.
@@ -255,16 +255,9 @@ impl Output {
             }
             temporary(folder, like)
         })?;
-        let (open, elsewhere) = (Arc::clone(file.as_file()), folder != folder_of(target));
-        self.staged.push(Staged {
-            file,
-            made: None,
-            target: target.to_owned(),
-            elsewhere,
-            meets,
-            over: meets == Meets::Goes || self.policy(target).force,
-            aside: false,
-        });
+        let (open, elsewhere) = (Arc::clone(file.as_file()), !is_beside(folder));
+        let over = meets == Meets::Goes || self.policy(&target).force;
+        self.staged.push(Staged { file, made: None, target, elsewhere, meets, over, aside: false });
         Ok(open)
     }
 
@@ -283,7 +276,7 @@ impl Output {
     /// The paths of all parts that were created, the main part's first if that was.
     #[must_use]
     pub fn paths(&self) -> Vec<&Path> {
-        let mut paths: Vec<_> = self.created.iter().map(PathBuf::as_path).collect();
+        let mut paths: Vec<_> = self.created.iter().map(|path| &**path).collect();
         paths.sort_by_key(|path| Some(*path) != self.target());
         paths
     }
@@ -320,7 +313,8 @@ impl Output {
             before.push(shared::Before::of(&target)?);
             let old = before.last().and_then(|before| before.contents.clone());
             let new = change(old, self.policy.force)?;
-            let written = self.stage(&target, Stands::at(&target), Meets::Goes)?.write_all(&new);
+            let stands = Stands::at(&target);
+            let written = self.stage(target.into(), stands, Meets::Goes)?.write_all(&new);
             written.map_err(|error| Error::io("cannot write", error))?;
         }
         let mut staged = std::mem::take(&mut self.staged);
@@ -328,7 +322,7 @@ impl Output {
             staged.made = self.finish(staged)?;
         }
         let backup = self.destination.backup().map(str::to_owned);
-        let places = |path: &PathBuf| check_room(path, backup.as_deref(), self.replaces(path));
+        let places = |path: &Arc<Path>| check_room(path, backup.as_deref(), self.replaces(path));
         if self.policy.dry {
             self.created.iter().try_for_each(places)?;
         }
@@ -338,7 +332,7 @@ impl Output {
         Ok(Sealed { staged, sources, before, alone, in_place, settled, backup, kept })
     }
 
-    fn fingerprints(self) -> Vec<(PathBuf, Fingerprint)> {
+    fn fingerprints(self) -> Vec<(Arc<Path>, Fingerprint)> {
         self.sources.into_iter().map(|(path, meta)| (path, Fingerprint::from(&meta))).collect()
     }
 

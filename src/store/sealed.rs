@@ -8,9 +8,11 @@ use super::shared::{Alone, Before};
 use super::temporary::Temporary;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// An output that is complete and waits for its place; if it is dropped, nothing of it remains.
 #[derive(Debug, Default)]
@@ -18,7 +20,7 @@ pub struct Sealed {
     /// The files, in the order in which they get their places.
     pub(super) staged: Vec<Staged>,
     /// What was read, and what it was like before.
-    pub(super) sources: Vec<(PathBuf, Fingerprint)>,
+    pub(super) sources: Vec<(Arc<Path>, Fingerprint)>,
     /// What sessions share, as it was before the change.
     pub(super) before: Vec<Before>,
     /// Held until the new contents stand where the old ones were read.
@@ -41,7 +43,7 @@ pub(super) struct Staged {
     /// What it is like since nothing is written to it any more.
     pub made: Option<Metadata>,
     /// Its place.
-    pub target: PathBuf,
+    pub target: Arc<Path>,
     /// Whether that is in another folder, which may not be there yet.
     pub elsewhere: bool,
     /// What becomes of a file that stands there.
@@ -67,7 +69,7 @@ pub(super) enum Meets {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// Its place.
-    pub path: PathBuf,
+    pub path: Arc<Path>,
     /// What it is like; it keeps that when it is renamed.
     pub fingerprint: Fingerprint,
     /// Where the original is that it takes the place of.
@@ -79,7 +81,7 @@ pub struct Placed {
 impl Sealed {
     /// The files that were read, and what they were like before.
     #[must_use]
-    pub fn sources(&self) -> &[(PathBuf, Fingerprint)] {
+    pub fn sources(&self) -> &[(Arc<Path>, Fingerprint)] {
         &self.sources
     }
 
@@ -123,7 +125,7 @@ impl Sealed {
     /// What the file at `target` was like before, if a new one takes its place.
     fn replaced(&self, target: &Path) -> Option<&Fingerprint> {
         let sources = if self.in_place { self.sources.as_slice() } else { &[] };
-        sources.iter().find(|(source, _)| source == target).map(|(_, before)| before)
+        sources.iter().find(|(source, _)| **source == *target).map(|(_, before)| before)
     }
 
     /// The last checks, and the backups. Gives what its own files will be.
@@ -146,7 +148,7 @@ impl Sealed {
                 Some(made) => Fingerprint::from(made),
                 None => Fingerprint::of_open(staged.file.as_file())?,
             };
-            let (path, aside) = (staged.target.clone(), staged.aside);
+            let (path, aside) = (Arc::clone(&staged.target), staged.aside);
             placed.push(Placed { path, fingerprint, backup, aside });
         }
         self.kept = kept;
@@ -154,7 +156,7 @@ impl Sealed {
     }
 
     /// Renames the files to their places, and notes their folders.
-    fn rename(mut self, folders: &mut BTreeSet<PathBuf>) -> Result<()> {
+    fn rename(mut self, folders: &mut BTreeSet<OsString>) -> Result<()> {
         for Staged { file, target, meets, over, .. } in std::mem::take(&mut self.staged) {
             let put = match self.replaced(&target) {
                 Some(before) => {
@@ -169,7 +171,7 @@ impl Sealed {
             };
             match put {
                 Ok(()) => {
-                    let folder = folder_of(&target);
+                    let folder = folder_of(&target).as_os_str();
                     if !folders.contains(folder) {
                         folders.insert(folder.to_owned());
                     }
@@ -230,7 +232,7 @@ pub fn put(
         failed => failed,
     };
     let mut outcomes: Vec<_> = outputs.into_iter().zip(outcomes).map(rename).collect();
-    if let Err(error) = folders.iter().try_for_each(|folder| sync_folder(folder)) {
+    if let Err(error) = folders.iter().try_for_each(|folder| sync_folder(folder.as_ref())) {
         // Which of them it concerns cannot be told; each is in its place.
         if let Some(outcome) = outcomes.iter_mut().find(|outcome| outcome.is_ok()) {
             *outcome = Err(error);

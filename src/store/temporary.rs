@@ -16,10 +16,10 @@ use super::destination::folder_of;
 use super::place::{keep_attributes, keep_owner};
 use crate::error::{Error, Result};
 use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Seek};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use tempfile::{Builder, NamedTempFile};
 
@@ -156,7 +156,7 @@ fn named(folder: &Path, mut make: impl FnMut(&Path) -> io::Result<Arc<File>>) ->
 
 /// The folders out of which this run has swept what killed runs left.
 #[derive(Debug, Default)]
-pub struct Swept(RwLock<HashSet<PathBuf>>);
+pub struct Swept(RwLock<HashSet<OsString>>);
 
 impl Swept {
     /// Removes stale temporary files from the folder of `target`, once a run. What is written
@@ -165,11 +165,12 @@ impl Swept {
     /// What cannot be removed does no harm and is no error.
     pub fn beside(&self, target: &Path) {
         let folder = folder_of(target);
-        let known = || self.0.read().unwrap_or_else(PoisonError::into_inner).contains(folder);
+        let known =
+            || self.0.read().unwrap_or_else(PoisonError::into_inner).contains(folder.as_os_str());
         if known() || Stands::at(target) == Stands::Special {
             return;
         }
-        if self.0.write().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned()) {
+        if self.0.write().unwrap_or_else(PoisonError::into_inner).insert(folder.into()) {
             sweep(folder);
         }
     }

@@ -13,6 +13,7 @@ use crate::store::spool::Buffered;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 use tempfile::{spooled_tempfile, spooled_tempfile_in};
 
 impl Sink for Output {
@@ -29,22 +30,23 @@ impl Sink for Output {
                 let message = "the session has no name that its software would give it";
                 return Err(Error::request(Code::NoName, message));
             }
-            "" => (self.target().map(Path::to_owned), self.stands),
+            "" => (self.target().map(Arc::from), self.stands),
             _ => {
                 let mut target = self.part(name)?;
                 if name == QUARANTINE && self.quarantine.is_none() {
                     target = target.map(|path| self.claim_quarantine(&path));
                 }
                 let stands = target.as_ref().map(|target| self.check(target)).transpose()?;
-                (target, stands.unwrap_or(Stands::Nothing))
+                (target.map(Arc::from), stands.unwrap_or(Stands::Nothing))
             }
         };
+        let target: Option<Arc<Path>> = target;
         target.iter().try_for_each(|target| self.claim(target, stands))?;
         self.created.extend(target.clone());
         match target {
             _ if self.policy.dry => Ok(Out::Anywhere(Box::new(io::sink()))),
             Some(target) => {
-                let file = self.stage(&target, stands, Meets::Stop)?;
+                let file = self.stage(Arc::clone(&target), stands, Meets::Stop)?;
                 if let Some(staged) = self.staged.last_mut() {
                     staged.aside = name == QUARANTINE;
                 }
@@ -58,7 +60,7 @@ impl Sink for Output {
     }
 
     fn add(&mut self, name: &str, contents: &[u8]) -> Result<bool> {
-        let Some(target) = self.part(name)? else { return Ok(true) };
+        let Some(target) = self.part(name)?.map(Arc::<Path>::from) else { return Ok(true) };
         self.claims.wait(self.destination.turn());
         // Other sessions may need what is there, whatever else may be written over.
         if fs::symlink_metadata(&target).is_ok() && !self.claims.is_own(&target) {
@@ -71,8 +73,8 @@ impl Sink for Output {
             return Ok(true);
         }
         let stands = self.check(&target)?;
-        self.created.push(target.clone());
-        let written = self.stage(&target, stands, Meets::Stays)?.write_all(contents);
+        self.created.push(Arc::clone(&target));
+        let written = self.stage(target, stands, Meets::Stays)?.write_all(contents);
         written.map(|()| true).map_err(|error| Error::io("cannot write", error))
     }
 
@@ -82,7 +84,7 @@ impl Sink for Output {
             if self.sources().any(same) {
                 return Err(Error::request(Code::SameFile, Code::SameFile.title()));
             }
-            self.created.push(target.clone());
+            self.created.push(target.as_path().into());
             self.changes.push((target, change));
         }
         Ok(())
@@ -90,14 +92,14 @@ impl Sink for Output {
 
     fn takes(&mut self, name: &str) -> Result<bool> {
         let Some(target) = self.part(name)? else { return Ok(true) };
-        if self.claimed.contains(&target) {
+        if self.owns(&target) {
             return Ok(true);
         }
         self.claims.wait(self.destination.turn());
         if Stands::at(&target) != Stands::Nothing {
             self.claims.check(&target)?;
         }
-        let takes = self.claims.take(&target) && self.claimed.insert(target);
+        let takes = self.claims.take(&target, self.owner);
         if takes {
             // What else it writes is named by this.
             self.claims.pass(self.destination.turn());
