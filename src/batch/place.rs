@@ -1,10 +1,11 @@
 //! Where the outputs of a task go.
 
-use super::inputs::{Job, Written, stem};
+use super::inputs::{Job, stem};
 use super::names::Name;
 use super::report::FileReport;
 use super::task::{Action, Task};
 use super::told::Told;
+use super::walk::Written;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::{At, Cx};

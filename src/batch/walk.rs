@@ -1,0 +1,242 @@
+//! From the paths that a person gave to the files that are meant.
+
+use super::filter::Filter;
+use super::inputs::{Job, Listed, Origin, Passed};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::Error;
+use crate::repair::QUARANTINE;
+use crate::store::{BACKUP, TEMPORARY, below, folder_of, real_folder};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::{self, FileType};
+use std::path::{Path, PathBuf};
+
+/// What runs write into folders that they walk, which is no input.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    /// The ending of originals that are kept.
+    pub backup: Option<String>,
+    /// The folder of outputs.
+    pub folder: Option<PathBuf>,
+}
+
+/// Finds the files that `paths` mean. Folders are walked in the order of names, without following
+/// links but those that were named, for files that `filter` takes and that are not `written` by
+/// runs like this one. What cannot be looked at comes back as an error with its path.
+#[must_use]
+pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
+    let output = written.folder.as_ref().and_then(|folder| folder.canonicalize().ok());
+    let mut found = Listed::default();
+    let mut roots = HashSet::new();
+    for path in paths {
+        if path == Path::new("-") {
+            found.jobs.push(Job {
+                origin: Origin::Stdin,
+                relative: "stdin".into(),
+                named: true,
+                passed_over: None,
+            });
+        } else if path.is_dir() {
+            // Several inputs share the output folder, so each folder gets one of its own in it.
+            let root = if paths.len() > 1 { unused(&mut roots, path) } else { PathBuf::new() };
+            let output = output.as_ref().and_then(|output| output_inside(path, output, filter));
+            if let Some(inside) = &output {
+                let message = "the output folder is left out of the folder above it";
+                let note = Diagnostic::new(Code::OutputInside, message);
+                found.left.push((path.join(inside), note));
+            }
+            let (backup, output) = (written.backup.as_deref(), output.as_deref());
+            let walk = Walk { filter, backup, folder: path, root: &root, output };
+            found.append(walk.listed());
+        } else {
+            let relative = PathBuf::from(path.file_name().unwrap_or_default());
+            let origin = Origin::File(path.as_path().into());
+            found.jobs.push(Job { origin, relative, named: true, passed_over: None });
+        }
+    }
+    if paths.len() > 1 {
+        once(&mut found);
+    }
+    found
+}
+
+impl Listed {
+    fn append(&mut self, mut other: Self) {
+        self.jobs.append(&mut other.jobs);
+        self.errors.append(&mut other.errors);
+        self.left.append(&mut other.left);
+    }
+}
+
+/// Leaves out files that come again, by whatever path.
+fn once(found: &mut Listed) {
+    let mut folders: HashMap<PathBuf, PathBuf> = HashMap::new();
+    let mut seen = HashSet::new();
+    let left = &mut found.left;
+    found.jobs.retain(|job| {
+        let Some(path) = job.path() else { return true };
+        let folder = folder_of(path);
+        // Files are many, folders are few.
+        let real = folders.entry(folder.to_owned()).or_insert_with(|| real_folder(folder));
+        let new = seen.insert(real.join(path.file_name().unwrap_or_default()));
+        if !new {
+            let note = Diagnostic::new(Code::NamedTwice, Code::NamedTwice.title());
+            left.push((path.to_path_buf(), note));
+        }
+        new
+    });
+}
+
+/// The folder's own name, or that with a number if an earlier one has it.
+fn unused(roots: &mut HashSet<PathBuf>, folder: &Path) -> PathBuf {
+    let full = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let name = full.file_name().unwrap_or(OsStr::new("root")).to_owned();
+    let mut root = PathBuf::from(&name);
+    for n in 2.. {
+        if roots.insert(root.clone()) {
+            break;
+        }
+        let mut numbered = name.clone();
+        numbered.push(format!("-{n}"));
+        root = numbered.into();
+    }
+    root
+}
+
+/// A folder that the person named, while it is walked.
+struct Walk<'a> {
+    filter: &'a Filter,
+    backup: Option<&'a str>,
+    folder: &'a Path,
+    /// Its place below an output folder.
+    root: &'a Path,
+    /// The place of the folder of outputs in it, if it is there.
+    output: Option<&'a Path>,
+}
+
+/// What stands in a folder: files up to the next folder, or a folder.
+enum Piece {
+    Files(Listed),
+    Folder(PathBuf),
+}
+
+impl Walk<'_> {
+    /// All that there is. What stands equally deep is looked at side by side.
+    fn listed(&self) -> Listed {
+        let mut pieces = self.pieces(self.folder);
+        while pieces.iter().any(|piece| matches!(piece, Piece::Folder(_))) {
+            let deeper = pieces.into_par_iter().flat_map_iter(|piece| match piece {
+                Piece::Files(_) => vec![piece],
+                Piece::Folder(folder) => self.pieces(&folder),
+            });
+            pieces = deeper.collect();
+        }
+        let mut all = Listed::default();
+        for piece in pieces {
+            if let Piece::Files(files) = piece {
+                all.append(files);
+            }
+        }
+        all
+    }
+
+    /// What stands in one folder, in the order of the names.
+    fn pieces(&self, folder: &Path) -> Vec<Piece> {
+        let (mut pieces, mut files) = (Vec::new(), Listed::default());
+        for entry in in_order(folder, &mut files.errors) {
+            let Entry { path, kind } = &entry;
+            let inside = path.strip_prefix(self.folder).unwrap_or(path);
+            if kind.is_dir() && self.output != Some(inside) && self.filter.enters(inside) {
+                pieces.push(Piece::Files(std::mem::take(&mut files)));
+                pieces.push(Piece::Folder(entry.path));
+            } else if !kind.is_dir() && self.takes(inside, *kind) {
+                let relative = below(self.root, inside);
+                let passed_over = self.passed_over(&entry);
+                let origin = Origin::File(entry.path.into());
+                files.jobs.push(Job { origin, relative, named: false, passed_over });
+            }
+        }
+        pieces.push(Piece::Files(files));
+        pieces
+    }
+
+    fn takes(&self, inside: &Path, kind: FileType) -> bool {
+        // Files are many. A link may lead to a folder that nobody wants.
+        self.filter.takes_all()
+            || ((!kind.is_symlink() || self.filter.enters(inside)) && self.filter.takes(inside))
+    }
+
+    fn passed_over(&self, Entry { path, kind }: &Entry) -> Option<Passed> {
+        match () {
+            () if is_ours(path.file_name().unwrap_or_default(), self.backup) => Some(Passed::Ours),
+            () if kind.is_symlink() => Some(Passed::Link),
+            () => (!kind.is_file()).then_some(Passed::Special),
+        }
+    }
+}
+
+/// One of what stands in a folder.
+struct Entry {
+    path: PathBuf,
+    kind: FileType,
+}
+
+/// What stands in a folder, in the order of the names; what cannot be read is added to `errors`.
+fn in_order(folder: &Path, errors: &mut Vec<(PathBuf, Error)>) -> Vec<Entry> {
+    let mut failed = |error| {
+        errors.push((folder.to_owned(), Error::io("cannot read the folder", error)));
+    };
+    let entry = |found: fs::DirEntry| Ok(Entry { kind: found.file_type()?, path: found.path() });
+    let mut entries = Vec::new();
+    let found = fs::read_dir(folder).map_err(&mut failed).into_iter().flatten();
+    for found in found.map(|found| found.and_then(entry)) {
+        found.map_or_else(&mut failed, |found| entries.push(found));
+    }
+    // In one folder the paths are in the order of the names.
+    entries.sort_unstable_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+    entries
+}
+
+/// The path of the folder of outputs in a folder above it, if it would be walked.
+fn output_inside(folder: &Path, output: &Path, filter: &Filter) -> Option<PathBuf> {
+    let inside = output.strip_prefix(folder.canonicalize().ok()?).ok()?.to_owned();
+    let mut way = inside.ancestors().filter(|folder| !folder.as_os_str().is_empty());
+    let entered = !inside.as_os_str().is_empty() && way.all(|folder| filter.enters(folder));
+    entered.then_some(inside)
+}
+
+/// Whether a file is one of our own: temporary, what repair set aside, or the original of one that was changed in place,
+/// whose name may end in a number.
+fn is_ours(name: &OsStr, backup: Option<&str>) -> bool {
+    let name = name.as_encoded_bytes();
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let numberless = name.get(..name.len() - digits).unwrap_or_default();
+    let plain = numberless.strip_suffix(b".").filter(|_| digits > 0).unwrap_or(name);
+    let ours = [Some(BACKUP), backup, Some(QUARANTINE)];
+    name.starts_with(TEMPORARY.as_bytes())
+        || ours.iter().flatten().any(|suffix| plain.ends_with(suffix.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn originals_that_were_kept_are_no_inputs() {
+        let ours = |name: &str| is_ours(OsStr::new(name), Some(".orig"));
+        for name in [
+            "a.jsonl.bak",
+            "a.jsonl.bak.12",
+            "a.orig",
+            "a.orig.2",
+            ".copyist-7-x.tmp",
+            "a.quarantine.jsonl.2",
+        ] {
+            assert!(ours(name), "{name}");
+        }
+        for name in ["a.jsonl", "a.2", "bak.jsonl", "a.bak.jsonl", "12"] {
+            assert!(!ours(name), "{name}");
+        }
+    }
+}
