@@ -6,9 +6,13 @@ use super::report::{FailOn, FileReport, Outcome};
 use crate::error::Error;
 use crate::store::{Entry, Placed, Sealed, make_room, open_files, put};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-/// So many files wait for each worker at most; what a killed run loses is work on these.
-const MOST_FILES: u64 = 256;
+/// So many files wait for each worker at first: what is known of them stays near the processor.
+const FIRST_FILES: u64 = 64;
+
+/// So many wait at most where the disk is slow; what a killed run loses is work on these.
+const MOST_FILES: u64 = 1024;
 
 /// So many bytes wait at most for all workers: no more than the disk takes in a moment.
 const MOST_BYTES: u64 = 256 << 20;
@@ -31,12 +35,12 @@ pub struct Commit<'a> {
     account: Option<&'a Account>,
     fail_on: Option<FailOn>,
     most: Most,
-    /// A group for each worker: memory is given back by the thread that took it, and none waits
+    /// What waits for each worker: memory is given back by the thread that took it, and none waits
     /// until another has done so.
-    waiting: Vec<Mutex<Group>>,
+    waiting: Vec<Mutex<Waiting>>,
 }
 
-/// When a group is full.
+/// How much waits for one worker at most.
 #[derive(Clone, Copy, Debug)]
 struct Most {
     files: u64,
@@ -51,6 +55,16 @@ impl Most {
         let files = (open_files() / 2 / all).clamp(1, MOST_FILES);
         Self { files, bytes: MOST_BYTES / all }
     }
+}
+
+/// What waits for one worker.
+#[derive(Debug)]
+struct Waiting {
+    group: Group,
+    /// How many files fill it.
+    files: u64,
+    /// When the last one had its place.
+    since: Instant,
 }
 
 #[derive(Debug, Default)]
@@ -74,8 +88,9 @@ impl<'a> Commit<'a> {
     /// For a run with so many workers that tells `account` what it does.
     #[must_use]
     pub fn new(account: Option<&'a Account>, fail_on: Option<FailOn>, workers: usize) -> Self {
-        let waiting = (0..workers.max(1)).map(|_| Mutex::default()).collect();
-        Self { account, fail_on, most: Most::of(workers), waiting }
+        let most = Most::of(workers);
+        let waiting = (0..workers.max(1)).map(|_| Mutex::new(Waiting::new(most))).collect();
+        Self { account, fail_on, most, waiting }
     }
 
     /// Makes room for the files that wait, in a run with so many workers. It takes much longer once
@@ -91,27 +106,27 @@ impl<'a> Commit<'a> {
         if sealed.is_empty() && entry.is_none() {
             return vec![(place, report)];
         }
-        let mut group = self.group();
-        group.files += sealed.files() as u64;
-        group.bytes += sealed.bytes();
-        group.urgent |= sealed.is_urgent();
-        group.members.push(Member { place, report, sealed, entry });
-        if !group.is_full(self.most) {
+        let mut waiting = self.waiting();
+        waiting.group.add(Member { place, report, sealed, entry });
+        if !waiting.is_full(self.most) {
             return Vec::new();
         }
-        let Group { members, .. } = std::mem::take(&mut *group);
-        drop(group);
-        self.put(members)
+        let (members, since) = (waiting.take(), waiting.since);
+        drop(waiting);
+        let begun = Instant::now();
+        let over = self.put(members);
+        self.waiting().learn(begun - since, begun.elapsed(), self.most);
+        over
     }
 
-    /// Puts in place whatever still waits in the group of the worker that asks.
+    /// Puts in place whatever still waits for the worker that asks.
     pub fn finish(&self) -> Over {
-        let Group { members, .. } = std::mem::take(&mut *self.group());
+        let members = self.waiting().take();
         self.put(members)
     }
 
-    /// The group of the worker that asks.
-    fn group(&self) -> MutexGuard<'_, Group> {
+    /// What waits for the worker that asks.
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
         let worker = rayon::current_thread_index().unwrap_or(0) % self.waiting.len();
         lock(&self.waiting[worker])
     }
@@ -175,10 +190,38 @@ impl<'a> Commit<'a> {
     }
 }
 
-impl Group {
+impl Waiting {
+    fn new(most: Most) -> Self {
+        let files = FIRST_FILES.min(most.files);
+        Self { group: Group::default(), files, since: Instant::now() }
+    }
+
     fn is_full(&self, most: Most) -> bool {
-        let members = self.members.len() as u64;
-        self.urgent || self.files >= most.files || members >= MOST_FILES || self.bytes >= most.bytes
+        let Group { members, files, bytes, urgent } = &self.group;
+        let count = (members.len() as u64).max(*files);
+        *urgent || count >= self.files || *bytes >= most.bytes
+    }
+
+    fn take(&mut self) -> Vec<Member> {
+        std::mem::take(&mut self.group).members
+    }
+
+    /// Takes in how long the work on a group took, and how long its way to its places: where that
+    /// is long, more go it together.
+    fn learn(&mut self, worked: Duration, waited: Duration, most: Most) {
+        if waited > worked / 2 {
+            self.files = (self.files * 2).min(most.files);
+        }
+        self.since = Instant::now();
+    }
+}
+
+impl Group {
+    fn add(&mut self, member: Member) {
+        self.files += member.sealed.files() as u64;
+        self.bytes += member.sealed.bytes();
+        self.urgent |= member.sealed.is_urgent();
+        self.members.push(member);
     }
 }
 
