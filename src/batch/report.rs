@@ -212,8 +212,9 @@ impl FileReport {
         {
             self.output = Some(Told::from(*first));
         }
-        let several = paths.len() > 1;
-        self.outputs = paths.into_iter().filter(|_| several).map(Told::from).collect();
+        if paths.len() > 1 {
+            self.outputs = paths.into_iter().map(Told::from).collect();
+        }
     }
 
     /// What it was read as, in words.

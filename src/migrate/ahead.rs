@@ -130,30 +130,31 @@ impl State {
 
 thread_local! {
     /// Memory of the last session that this thread read, for the next one.
-    static KEPT: RefCell<Kept> = RefCell::default();
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    lines: Vec<Found>,
-    out: Vec<u8>,
+    static KEPT: RefCell<State> = RefCell::default();
 }
 
 /// So many lines or bytes of output are kept room for at most.
 const MOST_KEPT: (usize, usize) = (1 << 10, 1 << 20);
 
+impl State {
+    /// What can be used again: of each its room, and no more than that.
+    fn emptied(mut self) -> Self {
+        let (most_lines, most_bytes) = MOST_KEPT;
+        self.blocks.clear();
+        self.outgoing.clear();
+        self.spare.truncate(1);
+        self.spare.retain(|lines| lines.capacity() <= most_lines);
+        self.written.truncate(1);
+        self.written.retain(|out| out.capacity() <= most_bytes);
+        let Self { blocks, outgoing, spare, written, .. } = self;
+        Self { blocks, outgoing, spare, written, ..Self::default() }
+    }
+}
+
 impl Drop for Ahead<'_> {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let (most_lines, most_bytes) = MOST_KEPT;
-        KEPT.with_borrow_mut(|kept| {
-            if let Some(lines) = state.spare.pop().filter(|lines| lines.capacity() <= most_lines) {
-                kept.lines = lines;
-            }
-            if let Some(out) = state.written.pop().filter(|out| out.capacity() <= most_bytes) {
-                kept.out = out;
-            }
-        });
+        KEPT.set(std::mem::take(state).emptied());
     }
 }
 
@@ -169,10 +170,7 @@ impl<'o> Ahead<'o> {
             Out::Anywhere(out) => (Some(Mutex::new(out)), None),
             Out::Here(own) => (None, Some(own)),
         };
-        let Kept { lines, out: written } = KEPT.take();
-        let (spare, written) = (vec![lines], vec![written]);
-        let state = Mutex::new(State { spare, written, ..State::default() });
-        let changed = Condvar::new();
+        let (state, changed) = (Mutex::new(KEPT.take()), Condvar::new());
         (Self { kind, hands: hands.clone(), state, changed, out }, own)
     }
 

@@ -54,8 +54,8 @@ impl Packing {
     /// What a file's name says.
     #[must_use]
     pub fn of_name(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_string_lossy();
-        ALL.into_iter().find(|packing| name.ends_with(packing.ending()))
+        let name = path.file_name()?.as_encoded_bytes();
+        ALL.into_iter().find(|packing| name.ends_with(packing.ending().as_bytes()))
     }
 
     /// What a file's first bytes say. A file that cannot be read says nothing.

@@ -163,7 +163,7 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
                 if !is_header(&scan, line) && !head.lines().take(SNIFFED).any(is_entry) {
                     return None;
                 }
-                let id = scan.id.and_then(|id| text::decode(id.value.of(line)));
+                let id = scan.id.and_then(|id| text::decoded(id.value.of(line)));
                 if id.is_none() || (i > 0 && messages == i) {
                     let confidence = placed(clean, Confidence::Strong);
                     return Some(Sniffed { confidence, version: 3 });
@@ -199,14 +199,14 @@ const SNIFFED: usize = 16;
 /// carries residue.
 fn is_header(scan: &Scan, line: &[u8]) -> bool {
     let told = scan.version.is_some() || scan.note.is_some();
-    told || holds(line, "cwd") || scan.members <= 2
+    told || scan.members <= 2 || holds(line, "\"cwd\"")
 }
 
 /// Whether a line is one of the entries that pi writes.
 fn is_entry(line: &[u8]) -> bool {
     let Ok(Some(scan)) = Scan::of(line) else { return false };
     if scan.is(line, "message") {
-        return holds(line, "role");
+        return holds(line, "\"role\"");
     }
     scan.time.is_some() && wire::ENTRIES.iter().any(|entry| scan.is(line, entry.wire))
 }
@@ -215,7 +215,7 @@ fn is_message(line: &[u8]) -> bool {
     Scan::of(line).is_ok_and(|scan| scan.is_some_and(|scan| scan.is(line, "message")))
 }
 
-/// Whether a line seems to have a member of this name somewhere.
+/// Whether a line seems to have a member of this name, which is given in quotes, somewhere.
 fn holds(line: &[u8], name: &str) -> bool {
-    memchr::memmem::find(line, format!("\"{name}\"").as_bytes()).is_some()
+    memchr::memmem::find(line, name.as_bytes()).is_some()
 }

@@ -53,7 +53,7 @@ fn open<'a>(line: &Line<'_>, target: Target, cx: &'a Cx<'a>) -> Result<Box<dyn P
     let object = check(line, &mut scan)?;
     let scan = Some(scan).filter(|scan| object && scan.is(line.bytes, "session"));
     let id = scan.and_then(|scan| scan.id).map(|id| id.value.of(line.bytes));
-    let (Some(scan), Some(id)) = (scan, id.filter(|id| text::decode(id).is_some())) else {
+    let (Some(scan), Some(id)) = (scan, id.filter(|id| text::decoded(id).is_some())) else {
         return Err(no_header(line, NOT_A_HEADER));
     };
     let named = Named::of(scan.version.map(|version| version.value.of(line.bytes)));
