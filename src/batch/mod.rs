@@ -11,6 +11,7 @@ mod join;
 mod names;
 mod passed;
 mod place;
+mod refused;
 mod repaired;
 mod report;
 mod task;

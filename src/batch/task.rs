@@ -6,6 +6,7 @@ use super::inputs::{Job, Origin, Passed};
 use super::names::Name;
 use super::passed;
 use super::place::{Place, tell_parting};
+use super::refused::{no_step, not_in_place, other_format};
 use super::repaired::repaired;
 use super::report::{FailOn, FileReport, Outcome, Skip};
 use super::told::Told;
@@ -473,29 +474,4 @@ fn wish_of(mending: &Mending, files: &[Arc<Path>]) -> Wish {
 /// For an input that is only looked at.
 fn looked(outcome: Outcome) -> Result<(Outcome, Sealed)> {
     Ok((outcome, Sealed::default()))
-}
-
-fn no_step(found: &Found, to: Spec) -> Error {
-    let to = to.format.at(to.version().number);
-    let (name, way) = (found.name(), format!("`copyist convert -t {to}` says what is lost"));
-    let message = format!("the file is {name}, and no migration leads to {to}; {way}");
-    Error::request(Code::WrongVersion, message)
-}
-
-fn not_in_place(found: &Found, to: Spec) -> Error {
-    let message = format!(
-        "the file is {}, and {} is another kind of file; `-o` or `--out-dir` says where it goes",
-        found.name(),
-        to.format.at(to.version().number)
-    );
-    Error::request(Code::WrongVersion, message)
-}
-
-fn other_format(found: &Found, to: Spec) -> Error {
-    let message = format!(
-        "the file is {}, and migration stays inside one format; `copyist convert -t {}` converts it",
-        found.format.at(found.sniffed.version),
-        to.format.at(to.version().number),
-    );
-    Error::request(Code::WrongFormat, message)
 }

@@ -1,0 +1,34 @@
+//! What migration does not do.
+
+use super::found::Found;
+use crate::diagnostic::Code;
+use crate::error::Error;
+use crate::formats::Spec;
+
+/// The error for a version that no migration leads to.
+pub fn no_step(found: &Found, to: Spec) -> Error {
+    let to = to.format.at(to.version().number);
+    let (name, way) = (found.name(), format!("`copyist convert -t {to}` says what is lost"));
+    let message = format!("the file is {name}, and no migration leads to {to}; {way}");
+    Error::request(Code::WrongVersion, message)
+}
+
+/// The error for a version that is another kind of file.
+pub fn not_in_place(found: &Found, to: Spec) -> Error {
+    let message = format!(
+        "the file is {}, and {} is another kind of file; `-o` or `--out-dir` says where it goes",
+        found.name(),
+        to.format.at(to.version().number)
+    );
+    Error::request(Code::WrongVersion, message)
+}
+
+/// The error for a target of another format.
+pub fn other_format(found: &Found, to: Spec) -> Error {
+    let message = format!(
+        "the file is {}, and migration stays inside one format; `copyist convert -t {}` converts it",
+        found.format.at(found.sniffed.version),
+        to.format.at(to.version().number),
+    );
+    Error::request(Code::WrongFormat, message)
+}
