@@ -319,6 +319,24 @@ fn a_report_that_cannot_be_written_is_refused_before_the_work() {
 }
 
 #[test]
+fn what_is_set_aside_is_no_part_of_the_output() {
+    let dir = Dir::new();
+    dir.copy("pi/v3/everything", "a.jsonl");
+    let torn = [read(&dir.path("a.jsonl")), b"{\"torn".to_vec()].concat();
+    dir.write("a.jsonl", &torn);
+    let to = ["convert", "-t", "agent-orchestrator", "--out-dir", "out", "--repair", "a.jsonl"];
+    for quarantine in ["out/a.meta.json", "./out/a.meta.json", "out/a.jsonl"] {
+        for force in [&[][..], &["--force"]] {
+            let args = [&to[..], &["--quarantine", quarantine], force].concat();
+            let (code, said) = dir.said(&args);
+            let place = quarantine.trim_start_matches("./");
+            assert!(code == 3 && said.contains(place), "{quarantine}: {said}");
+            assert_eq!(dir.names(), ["a.jsonl"], "{quarantine}");
+        }
+    }
+}
+
+#[test]
 fn the_help_fits_what_was_asked() {
     let dir = Dir::new();
     dir.copy("pi/v1/feature-work", "a.jsonl");

@@ -7,7 +7,9 @@ use super::inputs::Sessions;
 use super::progress::Progress;
 use super::run::{check_report, write_report};
 use super::show::Show;
-use crate::batch::{self, FileReport, Found, Job, Outcome, RunReport, Said, Summary, Written};
+use crate::batch::{
+    self, FileReport, Found, Job, Outcome, RunReport, Said, Summary, Workers, Written,
+};
 use crate::diagnostic::{Differences, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
@@ -86,6 +88,8 @@ impl Args {
 
     /// The two sessions.
     fn jobs(&self) -> Result<[Job; 2], Stop> {
+        // Folders are looked through by this thread alone; it is worth no other.
+        let _alone = Workers::new(1).map_err(Stop::no_threads)?;
         let both = [&self.a, &self.b];
         if both.iter().all(|path| path.as_os_str() == "-") {
             return Err(Stop::usage("standard input cannot be both sessions"));

@@ -38,7 +38,8 @@ pub fn run_accountably(
     let threads = batch::threads(inputs.jobs);
     Commit::make_room(threads);
     // The system takes its time to find processors for new threads, so they are begun at once.
-    let workers = Workers::new(threads.min(inputs.most())).map_err(Stop::no_threads)?;
+    let workers = Workers::new(threads.min(inputs.most())).or_else(|_| Workers::new(1));
+    let workers = workers.map_err(Stop::no_threads)?;
     let Listed { jobs, errors, left } = listed(&task, inputs, telling)?;
     let jobs = Arc::new(jobs);
     let account = open(&task)?;

@@ -116,7 +116,9 @@ impl Output {
     /// Takes a place for this output.
     fn claim(&self, target: &Path, stands: Stands) -> Result<()> {
         let special = stands == Stands::Special;
-        if special || self.replaces(target) {
+        // One that was taken already waits no more.
+        let taken_before = || self.destination.turn() > 0 && self.owns(target);
+        if special || self.replaces(target) || taken_before() {
             return Ok(());
         }
         self.claims.wait(self.destination.turn());

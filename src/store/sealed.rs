@@ -157,6 +157,8 @@ impl Sealed {
 
     /// Renames the files to their places, and notes their folders.
     fn rename(mut self, folders: &mut BTreeSet<OsString>) -> Result<()> {
+        // Since they were looked at, the journal may have waited for those of others.
+        self.before.iter().try_for_each(Before::unchanged)?;
         for Staged { file, target, meets, over, .. } in std::mem::take(&mut self.staged) {
             let put = match self.replaced(&target) {
                 Some(before) => {

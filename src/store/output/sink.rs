@@ -5,7 +5,8 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Change, Out, Sink, Spool};
 use crate::repair::QUARANTINE;
-use crate::store::check::{Stands, is_same_file};
+use crate::store::check::{Stands, is_same_file, taken};
+use crate::store::claims::is_one_place;
 use crate::store::destination::Destination;
 use crate::store::sealed::Meets;
 use crate::store::shared;
@@ -41,6 +42,10 @@ impl Sink for Output {
             }
         };
         let target: Option<Arc<Path>> = target;
+        let named = self.quarantine.as_deref().filter(|_| name != QUARANTINE);
+        if let Some((target, _)) = target.as_ref().zip(named).filter(|(a, b)| is_one_place(a, b)) {
+            return Err(taken(target));
+        }
         target.iter().try_for_each(|target| self.claim(target, stands))?;
         self.created.extend(target.clone());
         match target {
