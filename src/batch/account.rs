@@ -108,7 +108,7 @@ impl Account {
             Origin::File(path) => {
                 files_of(path, said, job.named).iter().map(|file| real(file)).collect()
             }
-            _ => job.files().map(real).collect(),
+            _ => job.files().map(|file| real(file)).collect(),
         };
         now.iter().all(|file| read.contains(file) || made.contains(file))
             && read.iter().all(|file| now.contains(file))

@@ -62,7 +62,7 @@ impl Most {
 struct Waiting {
     group: Group,
     /// How many files fill it.
-    files: u64,
+    room: u64,
     /// When the last one had its place.
     since: Instant,
 }
@@ -192,14 +192,14 @@ impl<'a> Commit<'a> {
 
 impl Waiting {
     fn new(most: Most) -> Self {
-        let files = FIRST_FILES.min(most.files);
-        Self { group: Group::default(), files, since: Instant::now() }
+        let room = FIRST_FILES.min(most.files);
+        Self { group: Group::default(), room, since: Instant::now() }
     }
 
     fn is_full(&self, most: Most) -> bool {
         let Group { members, files, bytes, urgent } = &self.group;
         let count = (members.len() as u64).max(*files);
-        *urgent || count >= self.files || *bytes >= most.bytes
+        *urgent || count >= self.room || *bytes >= most.bytes
     }
 
     fn take(&mut self) -> Vec<Member> {
@@ -210,7 +210,7 @@ impl Waiting {
     /// is long, more go it together.
     fn learn(&mut self, worked: Duration, waited: Duration, most: Most) {
         if waited > worked / 2 {
-            self.files = (self.files * 2).min(most.files);
+            self.room = (self.room * 2).min(most.files);
         }
         self.since = Instant::now();
     }

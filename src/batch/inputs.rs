@@ -92,18 +92,13 @@ impl Job {
     }
 
     /// All its files.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
+    pub fn files(&self) -> impl Iterator<Item = &Arc<Path>> {
         let (parts, joined): (&[_], &[_]) = match &self.origin {
             Origin::Whole(whole) => (&whole.files, &[]),
             Origin::Joined { files, .. } => (&[], files),
             Origin::File(_) | Origin::Stdin => (&[], &[]),
         };
-        let parts = parts.iter().map(|(_, path)| &**path);
-        self.path()
-            .map(|path| &**path)
-            .into_iter()
-            .chain(parts)
-            .chain(joined.iter().map(|path| &**path))
+        self.path().into_iter().chain(parts.iter().map(|(_, path)| path)).chain(joined)
     }
 
     /// How many bytes there are to read; `None` where only reading tells.

@@ -90,9 +90,9 @@ impl Task {
 
     /// Removes what killed runs left where the output of this input goes.
     pub fn sweep_for(&self, job: &Job, output: &Name) {
-        let files: Vec<_> = job.files().map(Arc::from).collect();
+        let files: Vec<_> = job.files().cloned().collect();
         let destination = self.destination(output, &files, None);
-        self.sweep(&destination, destination.target(job.files().next()));
+        self.sweep(&destination, destination.target(files.first().map(|path| &**path)));
     }
 
     fn sweep(&self, destination: &Destination, target: Option<&Path>) {

@@ -113,10 +113,11 @@ impl Inputs {
         }
     }
 
-    /// How many threads may have work, as far as that can be told before they are listed.
-    pub fn most(&self) -> usize {
-        let folders = self.paths.iter().any(|path| path.is_dir());
-        if folders { batch::threads(0) } else { self.paths.len().max(1) }
+    /// So many of `threads` as may have work, as far as that shows before inputs are listed.
+    pub fn workers(&self, threads: usize) -> usize {
+        let named = self.paths.len().clamp(1, threads);
+        let folders = || self.paths.iter().any(|path| path.is_dir());
+        if named < threads && folders() { threads.min(batch::threads(0)).max(named) } else { named }
     }
 
     /// Whether there may be more than one.

@@ -36,24 +36,15 @@ pub fn run_accountably(
 ) -> Result<u8, Stop> {
     let started = Instant::now();
     let threads = batch::threads(inputs.jobs);
-    Commit::make_room(threads);
-    // The system takes its time to find processors for new threads, so they are begun at once.
-    let workers = Workers::new(threads.min(inputs.most())).or_else(|_| Workers::new(1));
-    let workers = workers.map_err(Stop::no_threads)?;
-    let Listed { jobs, errors, left } = listed(&task, inputs, telling)?;
-    let jobs = Arc::new(jobs);
+    let workers = begun_workers(inputs, threads)?;
+    let (Listed { jobs, errors, left }, files) = listed(&task, inputs, telling)?;
     let account = open(&task)?;
     let account = account.as_ref();
     let journal = account.map(|account| account.path().to_owned());
-    let files = {
-        let jobs = Arc::clone(&jobs);
-        move || jobs.iter().flat_map(Job::files).map(Path::to_owned).collect()
-    };
-    let claims = Claims::of(jobs.len(), Box::new(files), journal);
-    // No more workers than there is work, whatever the person asked for.
-    let wanted = take(&mut task, claims, threads).min(jobs.len());
+    // No more workers than there is work, whatever the person asked for; with fewer it takes longer.
+    let wanted = take(&mut task, Claims::of(files, journal), threads).min(jobs.len());
     let more = (wanted > workers.count()).then(|| Workers::new(wanted));
-    let workers = more.transpose().map_err(Stop::no_threads)?.unwrap_or(workers);
+    let workers = more.and_then(Result::ok).unwrap_or(workers);
     let task = &task;
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
     let progress = Progress::start(telling, data_on_stdout, jobs.iter(), &task.meter);
@@ -100,6 +91,14 @@ pub fn run_accountably(
     Ok(exit)
 }
 
+/// Begins so many of `threads` as may have work, as far as that shows before inputs are listed: the
+/// system takes its time to find processors for them.
+fn begun_workers(inputs: &Inputs, threads: usize) -> Result<Workers, Stop> {
+    Commit::make_room(threads);
+    let workers = Workers::new(inputs.workers(threads)).or_else(|_| Workers::new(1));
+    workers.map_err(Stop::no_threads)
+}
+
 /// Gives a task the places of its run, and the threads that the person wants. Gives how many workers
 /// it needs: where names come from what is written, some wait for those before them.
 fn take(task: &mut Task, claims: Claims, threads: usize) -> usize {
@@ -110,13 +109,18 @@ fn take(task: &mut Task, claims: Claims, threads: usize) -> usize {
     if native { threads + WAITING } else { threads }
 }
 
-/// Looks what there is to do, and whether it can be told where the person wants it told.
-fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<Listed, Stop> {
+/// What there is to do, and the files that are read.
+type Work = (Listed, Vec<Arc<Path>>);
+
+/// Looks what there is to do and which files are read, and whether it can be told where the person
+/// wants it told.
+fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<Work, Stop> {
     let mut listed = inputs.list(&task.place.written())?;
     let jobs = &mut listed.jobs;
     if let Some(report) = &telling.report {
         check_report(report, &output_files(task))?;
     }
+    let files = jobs.iter().flat_map(Job::files).cloned().collect();
     if inputs.join {
         *jobs = batch::join(std::mem::take(jobs), task.from, &task.options);
         if matches!(task.place, Place::One(_)) && jobs.len() > 1 {
@@ -126,7 +130,7 @@ fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<Listed, Sto
     if matches!(&task.place, Place::One(_)) && jobs.len() > 1 && !inputs.several() {
         return Err(Stop::usage("there are several sessions; use `--out-dir DIR`"));
     }
-    Ok(listed)
+    Ok((listed, files))
 }
 
 /// The work on one input after the other, and what it needs.

@@ -7,20 +7,17 @@ use super::turns::{Turn, Turns};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::hands::Hands;
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 /// The places of one run.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Claims {
-    /// Gives the files that are read.
-    inputs: Option<Inputs>,
+    inputs: Vec<Arc<Path>>,
     journal: Option<PathBuf>,
     /// Their real paths. Nobody asks for them as long as all places are free.
     real: OnceLock<HashSet<PathBuf>>,
@@ -46,27 +43,18 @@ struct Taken {
     shared: HashMap<PathBuf, blake3::Hash>,
 }
 
-/// What gives the files that a run reads.
-type Inputs = Box<dyn Fn() -> Vec<PathBuf> + Send + Sync>;
-
 /// Whose a place is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner(u64);
 
-impl fmt::Debug for Claims {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Claims").field("taken", &self.taken).finish_non_exhaustive()
-    }
-}
-
 impl Claims {
-    /// Of a run with so many inputs, whose files `inputs` gives, and this journal.
+    /// Of a run with these inputs and this journal.
     #[must_use]
-    pub fn of(count: usize, inputs: Inputs, journal: Option<PathBuf>) -> Self {
+    pub fn of(inputs: Vec<Arc<Path>>, journal: Option<PathBuf>) -> Self {
         // Mostly each gets an output.
-        let places = HashMap::with_capacity(count);
+        let places = HashMap::with_capacity(inputs.len());
         let taken = Mutex::new(Taken { places, ..Taken::default() });
-        Self { inputs: Some(inputs), journal, taken, ..Self::default() }
+        Self { inputs, journal, taken, ..Self::default() }
     }
 
     /// The same for a run in which outputs take their places in the order of the inputs, with so
@@ -101,8 +89,7 @@ impl Claims {
             return Err(Error::request(Code::SameFile, message));
         }
         let there = fs::symlink_metadata(path).is_ok();
-        let inputs = || self.inputs.as_ref().map_or_else(Vec::new, |inputs| inputs());
-        let inputs = || self.real.get_or_init(|| real_paths(&inputs()));
+        let inputs = || self.real.get_or_init(|| real_paths(&self.inputs));
         if there && path.canonicalize().is_ok_and(|path| inputs().contains(&path)) {
             let message = format!("{} is an input of this run", path.display());
             return Err(Error::request(Code::SameFile, message));
@@ -129,16 +116,13 @@ impl Claims {
 
     /// One that has no place yet.
     pub fn owner(&self) -> Owner {
-        Owner(1 + self.owners.fetch_add(1, Ordering::Relaxed))
+        Owner(self.owners.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Takes a place; false if another one has it.
     pub fn take(&self, path: &Path, owner: Owner) -> bool {
         let place = self.place(path).into_os_string();
-        match self.taken().places.entry(place) {
-            Entry::Occupied(taken) => *taken.get() == owner,
-            Entry::Vacant(free) => *free.insert(owner) == owner,
-        }
+        *self.taken().places.entry(place).or_insert(owner) == owner
     }
 
     /// Whether a file that sessions share gets these contents: those of the first that has it.
@@ -189,9 +173,9 @@ fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
 }
 
 /// The real paths of files, links followed. Each folder is asked for its own only once.
-fn real_paths<'p>(files: &'p [PathBuf]) -> HashSet<PathBuf> {
+fn real_paths<'p>(files: &'p [Arc<Path>]) -> HashSet<PathBuf> {
     let mut folders: HashMap<&Path, Option<PathBuf>> = HashMap::new();
-    let real = |path: &'p PathBuf| {
+    let real = |path: &'p Arc<Path>| {
         let link = path.symlink_metadata().ok()?.is_symlink();
         let (Some(name), false) = (path.file_name(), link) else { return path.canonicalize().ok() };
         let folder = folder_of(path);

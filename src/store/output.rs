@@ -184,8 +184,18 @@ impl Output {
         self.destination.target(self.source())
     }
 
-    /// Where a part goes that is not the main one; `None` if that is nowhere.
+    /// Where a part goes that is not the main one; `None` if that is nowhere. It is not where the
+    /// person wants the quarantine.
     fn part(&self, name: &str) -> Result<Option<PathBuf>> {
+        let place = self.place_of(name)?;
+        let quarantine = self.quarantine.as_deref().filter(|_| name != QUARANTINE);
+        match place.as_deref().zip(quarantine) {
+            Some((place, other)) if is_one_place(place, other) => Err(taken(place)),
+            _ => Ok(place),
+        }
+    }
+
+    fn place_of(&self, name: &str) -> Result<Option<PathBuf>> {
         match &self.destination {
             Destination::Nowhere => Ok(None),
             _ if name == QUARANTINE && self.quarantine.is_some() => self.quarantine().map(Some),

@@ -5,8 +5,7 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Change, Out, Sink, Spool};
 use crate::repair::QUARANTINE;
-use crate::store::check::{Stands, is_same_file, taken};
-use crate::store::claims::is_one_place;
+use crate::store::check::{Stands, is_same_file};
 use crate::store::destination::Destination;
 use crate::store::sealed::Meets;
 use crate::store::shared;
@@ -26,7 +25,7 @@ impl Sink for Output {
     }
 
     fn create_for_any(&mut self, name: &str) -> Result<Out<'static>> {
-        let (target, stands) = match name {
+        let (target, stands): (Option<Arc<Path>>, _) = match name {
             "" if self.is_native() => {
                 let message = "the session has no name that its software would give it";
                 return Err(Error::request(Code::NoName, message));
@@ -41,11 +40,6 @@ impl Sink for Output {
                 (target.map(Arc::from), stands.unwrap_or(Stands::Nothing))
             }
         };
-        let target: Option<Arc<Path>> = target;
-        let named = self.quarantine.as_deref().filter(|_| name != QUARANTINE);
-        if let Some((target, _)) = target.as_ref().zip(named).filter(|(a, b)| is_one_place(a, b)) {
-            return Err(taken(target));
-        }
         target.iter().try_for_each(|target| self.claim(target, stands))?;
         self.created.extend(target.clone());
         match target {
