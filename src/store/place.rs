@@ -4,7 +4,7 @@ use super::check::{exists, is_same_file};
 use super::claims::nth;
 use super::destination::folder_of;
 use super::input::Fingerprint;
-use super::temporary::{Named, named_temporary};
+use super::temporary::{Named, named_temporary, take_free};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use std::fs::{self, File, FileTimes, Metadata};
@@ -174,7 +174,7 @@ fn copy_original(path: &Path, backup: &Path) -> Result<()> {
     io::copy(&mut from, &mut to).map_err(failed)?;
     keep_attributes(&meta, to.as_file())?;
     to.as_file().sync_all().map_err(failed)?;
-    to.persist_noclobber(backup).map(drop).map_err(|error| failed(error.error))
+    take_free(to, backup).map_err(failed)
 }
 
 /// The error for an output that did not get its place.

@@ -13,6 +13,7 @@ mod unnamed;
 
 use super::check::Stands;
 use super::destination::folder_of;
+use super::input::Fingerprint;
 use super::place::{keep_attributes, keep_owner};
 use crate::error::{Error, Result};
 use std::collections::HashSet;
@@ -79,18 +80,46 @@ impl Temporary {
     /// If something has, or the system refuses.
     pub fn persist_noclobber(self, target: &Path) -> io::Result<()> {
         match self {
-            Self::Named(file) => {
-                file.persist_noclobber(target).map(drop).map_err(|error| error.error)
-            }
+            Self::Named(file) => take_free(file, target),
             Self::Unnamed(file) => match unnamed::link(&file, target) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                    let copy = Self::Named(copied(&file, folder_of(target))?);
-                    copy.persist_noclobber(target)
+                    take_free(copied(&file, folder_of(target))?, target)
                 }
                 linked => linked,
             },
         }
     }
+}
+
+/// Gives a file with a temporary name its own, if nothing has that.
+///
+/// # Errors
+/// If something has, or the system refuses.
+pub fn take_free(file: Named, target: &Path) -> io::Result<()> {
+    match file.persist_noclobber(target) {
+        Ok(_) => Ok(()),
+        Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => Err(refused.error),
+        Err(refused) => take_reserved(refused.file, target),
+    }
+}
+
+/// The same where there are no links, and no names that are taken only if they are free, as in exFAT:
+/// an empty file takes the name, and gives way.
+fn take_reserved(file: Named, target: &Path) -> io::Result<()> {
+    let place = File::options().write(true).create_new(true).open(target)?;
+    let empty = Fingerprint::from(&place.metadata()?);
+    // Who writes to it in between keeps the name.
+    let is_ours = || empty.holds(target).is_ok();
+    if !is_ours() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    file.persist(target).map(drop).map_err(|refused| {
+        if is_ours() {
+            // What stays is empty, and the error names it.
+            let _ = fs::remove_file(target);
+        }
+        refused.error
+    })
 }
 
 /// Creates a file in `folder` that has no name yet, if the system can, else one with a
@@ -288,6 +317,25 @@ mod tests {
             File::open(&target).expect("it is there").try_lock().expect("no lock is left");
             fs::remove_file(&target).expect("removed");
         }
+    }
+
+    #[test]
+    fn a_name_is_reserved_where_it_cannot_be_taken_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let target = folder.path().join("target");
+        let file = |text: &str| {
+            let file = named_temporary(folder.path(), true).expect("a temporary file");
+            (&**file.as_file()).write_all(text.as_bytes()).expect("written");
+            file
+        };
+        take_reserved(file("one"), &target).expect("it is free");
+        let taken = take_reserved(file("two"), &target).expect_err("it is taken");
+        assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&target).expect("there"), "one");
+        let gone = file("three");
+        fs::remove_file(gone.path()).expect("removed");
+        take_reserved(gone, &folder.path().join("other")).expect_err("there is nothing to name");
+        assert_eq!(names(folder.path()), ["target"]);
     }
 
     #[test]
