@@ -26,6 +26,7 @@ fn in_place_keeps_the_original_and_its_times() {
     assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), time);
     // Now it is at the target: nothing to do, and no second backup.
     assert_eq!(dir.exit(&["migrate", "--in-place", "a.jsonl"]).0, 0);
+    assert_eq!(dir.exit(&["migrate", "--in-place", "--backup", "a.jsonl"]).0, 0);
     assert_eq!(dir.names(), ["a.jsonl", "a.jsonl.bak"]);
 }
 

@@ -263,7 +263,8 @@ pub struct InPlace {
     /// Ending of the originals' names
     ///
     /// `.bak` if it is not given.
-    #[arg(long, value_name = "SUFFIX", require_equals = true, requires = "in_place",
+    #[arg(long, value_name = "SUFFIX", require_equals = true, num_args = 0..=1,
+          default_missing_value = BACKUP, requires = "in_place",
           conflicts_with_all = ["output", "out_dir"])]
     pub backup: Option<String>,
     /// Do not keep the originals
