@@ -341,6 +341,9 @@ pub struct Options {
     /// Whether what was written is read again and compared with the session: what differs is
     /// [noted](crate::diagnostic::Log::differ).
     pub compare: bool,
+    /// Whether a session about which something is odd is taken home at once, to see whether it comes
+    /// there.
+    pub prove: bool,
     /// Whether the residue of files that are read is left alone.
     pub ignore_residue: bool,
     /// Whether records keep how their source spells them, where their format's own writer would
@@ -368,6 +371,7 @@ impl Default for Options {
             force_version: false,
             residue: true,
             compare: false,
+            prove: true,
             ignore_residue: false,
             spelling: true,
             contents: true,
@@ -408,12 +412,13 @@ impl Cx<'_> {
     }
 
     /// Notes in a node what a file is like, and says what is strange about it; `None` for a plain
-    /// file.
+    /// file. Where it begins is said of one of several.
     #[must_use]
-    pub fn file(&self, bom: bool, crlf: bool) -> Option<Node> {
+    pub fn file(&self, bom: bool, crlf: bool, at: Option<Position>) -> Option<Node> {
         let mut file = Node::default();
         if bom {
-            self.report(Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title()));
+            let found = Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title());
+            self.report(Diagnostic { at, ..found });
             file.set(Field::Bom, Json::constant("true"));
         }
         if crlf {

@@ -45,6 +45,8 @@ pub struct Frames {
     /// Whether the first record's line ends with `\r\n`; unknown before it.
     crlf: Option<bool>,
     last: Option<Frame>,
+    /// Which part of the session it is.
+    part: u32,
 }
 
 impl Frames {
@@ -55,7 +57,13 @@ impl Frames {
     pub fn over(part: Box<dyn Read>, limit: usize) -> Result<Self> {
         let mut lines = Lines::new(part, limit);
         let bom = lines.skip_bom()?;
-        Ok(Self { lines, bom, crlf: None, last: None })
+        Ok(Self { lines, bom, crlf: None, last: None, part: 0 })
+    }
+
+    /// The same, as a part of this number.
+    #[must_use]
+    pub fn of_part(self, part: u32) -> Self {
+        Self { part, ..self }
     }
 
     /// The next line.
@@ -67,6 +75,7 @@ impl Frames {
         let Some(mut kept) = self.lines.kept()? else { return Ok(None) };
         let (blank, cr) = (kept.line().is_blank(), kept.take_cr());
         let Kept { bytes, at, terminated } = kept;
+        let at = Position { part: self.part, ..at };
         let frame = Frame { bytes, at, terminated, cr, blank };
         self.last = (!terminated).then(|| frame.clone());
         Ok(Some(frame))
@@ -82,7 +91,8 @@ impl Frames {
     pub fn note(&mut self, frame: &Frame, record: &mut Record, first: bool, cx: &Cx<'_>) {
         if first {
             self.crlf = Some(frame.cr);
-            if let Some(file) = cx.file(self.bom, frame.cr) {
+            let at = (self.part > 0).then_some(frame.at);
+            if let Some(file) = cx.file(self.bom, frame.cr, at) {
                 record.node.set(Field::File, file);
             }
         } else if frame.terminated && self.crlf.unwrap_or(false) != frame.cr {

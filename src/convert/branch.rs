@@ -46,11 +46,17 @@ impl Branch {
     /// The branch of a session. `None` where the records come from a file of the very same
     /// version, or another linear one of the target's format: what that holds beside the
     /// conversation, this one holds, too. A tree gets all branches as they are, unless a compaction
-    /// names one by one what it keeps, or a first one that is not sent: then it gets a list.
+    /// names one by one what it keeps, or a first one that is not sent: then it gets a list. Also
+    /// gives whether entries do not hang together, or the source's own software could send nothing.
     ///
     /// # Errors
     /// If the session cannot be read.
-    pub fn of(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<Self>> {
+    pub fn of(
+        from: &Format,
+        to: Spec,
+        parts: &mut dyn Parts,
+        cx: &Cx<'_>,
+    ) -> Result<(Option<Self>, bool)> {
         parts.keep()?;
         // The last reading says what there is to say.
         let log = Log::default();
@@ -60,18 +66,33 @@ impl Branch {
         let mut survey = Survey::default();
         for (number, item) in (0..).zip(records(from, parts, &quiet)?) {
             if survey.record(number, item?, to).is_break() {
-                return Ok(None);
+                return Ok((None, false));
             }
         }
         let fits = to.version().tree && survey.fits_a_tree();
-        let Survey { shape, nodes, mut look, leaf, last, home, .. } = survey;
-        let tree = shape.finish();
+        let home = survey.home;
+        let tree = std::mem::take(&mut survey.shape).finish();
         // Files of the target's own format had the same faults.
         let stream = from.name == canonical::FORMAT.name && home == Home::Elsewhere;
-        tell_faults(&tree, leaf.as_ref().filter(|_| stream), stream && to.version().tree, cx);
+        let leaf = survey.leaf.as_ref().filter(|_| stream);
+        let odd = tell_faults(&tree, leaf, stream && to.version().tree, cx) || survey.nameless;
         if fits || home == Home::There {
-            return Ok(None);
+            return Ok((None, odd));
         }
+        let branch = Self::chosen(&tree, survey, (from, parts), to, (cx, &quiet))?;
+        let fails = branch.as_ref().is_some_and(|branch| branch.fails);
+        Ok((branch, odd || fails))
+    }
+
+    /// The branch of a session that was looked through.
+    fn chosen(
+        tree: &Tree,
+        survey: Survey,
+        (from, parts): (&Format, &mut dyn Parts),
+        to: Spec,
+        (cx, quiet): (&Cx<'_>, &Cx<'_>),
+    ) -> Result<Option<Self>> {
+        let Survey { nodes, mut look, leaf, last, .. } = survey;
         let leaf = leaf.map(|(leaf, _)| leaf);
         let last = last.filter(|_| leaf.is_none());
         let path = match &last {
@@ -86,7 +107,7 @@ impl Branch {
             let mut alone = Look::new(seen.session.clone(), to);
             alone.at(number, 0, &last);
             branch.alone = Some(number);
-            branch.begin(alone, &tree);
+            branch.begin(alone, tree);
             return Ok(Some(branch));
         }
         if let Some(found) = branch.path.cycle() {
@@ -96,9 +117,9 @@ impl Branch {
         // Mostly all nodes are on the way, in their order, and were looked at as they came.
         let straight = (0..nodes).all(|node| branch.path.position(node) == Some(node));
         if let (Some(seen), false) = (&look, straight) {
-            look = Some(branch.look(Look::new(seen.session.clone(), to), from, parts, &quiet)?);
+            look = Some(branch.look(Look::new(seen.session.clone(), to), from, parts, quiet)?);
         }
-        look.into_iter().for_each(|look| branch.begin(look, &tree));
+        look.into_iter().for_each(|look| branch.begin(look, tree));
         Ok(Some(branch))
     }
 
@@ -113,15 +134,10 @@ impl Branch {
             order: InOrder::default(),
             kinds: &[],
             edits: false,
-            fails: false,
             listed: to.version().tree.then_some(Json::constant("null")),
             omitted: Vec::new(),
+            fails: false,
         }
-    }
-
-    /// Whether the source's own software could send nothing of it.
-    pub fn fails(&self) -> bool {
-        self.fails
     }
 
     /// Shows the branch to the rules of its source.
@@ -351,6 +367,8 @@ struct Survey {
     home: Home,
     /// The last entry, if it is a message without an identifier, and its number.
     last: Option<(u32, Located<Record>)>,
+    /// Whether an entry has no identifier.
+    nameless: bool,
     /// Whether a compaction names one by one what it keeps.
     listed: bool,
     /// What compactions call the first message that they keep, and messages that stand beside the
@@ -389,6 +407,7 @@ impl Survey {
             self.leaf = leaf.or(self.leaf.take());
             self.look.get_or_insert_with(|| Look::new(located.value, to));
         } else if kind.is_named() {
+            self.nameless = true;
             self.last = (*kind == Kind::Message).then_some((number, located));
         }
         ControlFlow::Continue(())
@@ -397,7 +416,8 @@ impl Survey {
 
 /// Says why the target may not be what was meant: a conversation that begins elsewhere, or ends there
 /// by this leaf, or, of a tree that comes from no such, one that the target's software cannot read.
-fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &Cx<'_>) {
+/// Gives whether anything is wrong with the tree.
+fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &Cx<'_>) -> bool {
     let gone = |(leaf, _): &&(Json, Position)| !leaf.is_null() && tree.ordinal(leaf).is_none();
     if let Some((_, at)) = leaf.filter(gone) {
         let message = "the leaf of the session is not in the stream; the last entry is taken";
@@ -409,7 +429,14 @@ fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &C
         Code::DuplicateId | Code::Cycle => whole,
         _ => false,
     };
-    tree.findings().filter(|found| counts(found.code)).for_each(|found| cx.report(found));
+    let mut faulty = false;
+    for found in tree.findings() {
+        faulty = true;
+        if counts(found.code) {
+            cx.report(found);
+        }
+    }
+    faulty
 }
 
 /// A branch under the rules of its source, if the target has others.

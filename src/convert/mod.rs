@@ -6,6 +6,7 @@ mod copy;
 mod forks;
 mod home;
 mod native;
+mod proof;
 mod relocate;
 mod work;
 
@@ -80,8 +81,10 @@ fn is_stream(format: &Format) -> bool {
 }
 
 /// Whether the target is what the source is, so that residue stays where it is, or is just left out.
+/// Without a version the newest is meant, unless the format keeps that which a session has.
 fn copies(from: &Format, version: u32, to: Spec) -> bool {
-    from.name == to.format.name && to.version.is_none_or(|asked| asked.number == version)
+    let kept = to.version.is_none() && to.format.usual.is_some();
+    from.name == to.format.name && (kept || to.version().number == version)
 }
 
 /// The same for a session without residue.
@@ -161,9 +164,13 @@ fn written_as(
 
 /// Whether a part is one that other sessions share, so that only what is of this one may go on.
 fn shares(format: &Format, parts: &dyn Parts) -> bool {
-    let Some(member) = format.member else { return false };
-    let shared = |name: &String| member(name, &mut Vec::new).is_some_and(|m| m.session.is_none());
-    parts.names().iter().any(shared)
+    parts.names().iter().any(|name| is_shared(format, name))
+}
+
+/// Whether sessions share the part of this name.
+fn is_shared(format: &Format, name: &str) -> bool {
+    let member = format.member.and_then(|member| member(name, &mut Vec::new));
+    member.is_some_and(|member| member.session.is_none())
 }
 
 /// What a session was read from at first, as its first session record says.

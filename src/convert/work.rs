@@ -4,6 +4,7 @@ use super::again::makes_it_again;
 use super::branch::Branch;
 use super::forks::forks;
 use super::native::{Native, native};
+use super::proof::{Home, come_home};
 use super::read;
 use crate::diagnostic::{Code, Diagnostic, Differences, Fate, Log};
 use crate::diff::{self, Failed, Request, Side};
@@ -12,7 +13,7 @@ use crate::format::{Carrier, Cx, Format, NativeFn, Options, Parts, Sink, Writer}
 use crate::formats::{Spec, canonical, records};
 use crate::position::Located;
 use crate::record::{Answers, Field, Kind, Record, Value, block};
-use crate::residue::{Stage, Trace, is_heard, note};
+use crate::residue::{Chunks, Noted, Stage, Trace, is_heard, note};
 use std::collections::HashSet;
 
 /// So many records before a session wait until it is known where they come from.
@@ -23,12 +24,14 @@ pub struct Work<'a> {
     from: &'static Format,
     to: Spec,
     branch: Option<Branch>,
+    /// Whether its entries do not hang together, or its own software could send nothing of it.
+    odd: bool,
     /// What the writer was given, where that will be asked.
     trace: Option<Trace>,
     /// Answers on their way into another format.
     answers: Option<Answers>,
     forks: HashSet<u64>,
-    /// Whether a message lacks what every one of its kind has.
+    /// Whether a message lacks what every one of its kind has, or something is not understood.
     incomplete: bool,
     /// What the session was read from at first.
     source: Option<String>,
@@ -49,12 +52,13 @@ impl<'a> Work<'a> {
         // Only streams can say what a tree has no way to say.
         let stream = canonical::FORMAT.name;
         let whole = to.version().tree && (from.name != stream || to.format.name == stream);
-        let branch = if whole { None } else { Branch::of(from, to, parts, cx)? };
+        let (branch, odd) = if whole { (None, false) } else { Branch::of(from, to, parts, cx)? };
         let forks = forks(from, to, parts, cx)?;
         Ok(Self {
             from,
             to,
             branch,
+            odd,
             trace: None,
             answers: None,
             forks,
@@ -85,7 +89,8 @@ impl<'a> Work<'a> {
             let mut located = item?;
             let number = next.next().unwrap_or_default();
             count += u64::from(!located.value.is_blank());
-            self.incomplete |= abroad && block::lacks(&located.value.node);
+            let Record { kind, node } = &located.value;
+            self.incomplete |= abroad && (*kind == Kind::Opaque || block::lacks(node));
             let began = located.value.kind == Kind::Session;
             if began {
                 self.session(&mut located.value);
@@ -260,30 +265,71 @@ impl<'a> Work<'a> {
         // Only who asks for the spelling learns that not all of it can be kept.
         let relaid = log.into_findings().diagnostics.into_iter().find(|d| d.code == Code::Relaid);
         relaid.into_iter().for_each(|found| self.cx.report(found));
-        let home = noted.is_none() || self.is_heard(parts, &mut stage)?;
-        stage.finish(noted.map(|(count, chunks)| (carrier, count, chunks)), native)?;
+        let (load, home) = match noted {
+            None => (None, true),
+            Some(Noted { count, chunks, plain }) => {
+                let odd = self.cx.options.prove && (!plain || self.is_odd());
+                let load = (carrier, count, chunks);
+                let (load, home) =
+                    if odd { self.proven(parts, &mut stage, load)? } else { (load, true) };
+                (Some(load), home)
+            }
+        };
+        stage.finish(load, native)?;
         if home {
             self.cx.log.carried();
         }
         Ok(count)
     }
 
-    /// Whether the residue will be used when the session comes home; else says so. Only a stream of no
-    /// known source, or what its own software fails on, can hold what neither its target shows nor its
-    /// own rules leave out.
-    fn is_heard(&self, parts: &mut dyn Parts, stage: &mut Stage<'_>) -> Result<bool> {
-        let known = self.source.as_deref().is_some_and(|source| Spec::parse(source).is_ok());
-        // Messages that no software reads in the order in which they stand, or cannot send.
-        let strange = self.incomplete || self.cx.log.count_of(Code::TurnKey) > 0;
-        let ruled = known && !strange && !self.branch.as_ref().is_some_and(Branch::fails);
-        if ruled || is_heard((self.from, parts), (self.to.format, &mut stage.whole()?), self.cx)? {
-            return Ok(true);
-        }
+    /// Whether the target is what the session came from.
+    fn is_home(&self, home: Spec) -> bool {
+        home.format.at(home.version().number) == self.to.format.at(self.to.version().number)
+    }
+
+    /// Whether something about the session may keep it from coming home.
+    fn is_odd(&self) -> bool {
+        // That nothing resumes it is said of most.
+        self.incomplete
+            || self.from.name == self.to.format.name
+            || self.cx.log.warns(&[Code::NotResumable])
+            || self.odd
+            || self.source.as_deref().is_none_or(|source| Spec::parse(source).is_err())
+    }
+
+    /// Takes a session home for a trial, and says so if it does not come there. Gives whether it
+    /// counts as carried, and what it carries again.
+    fn proven(
+        &self,
+        parts: &mut dyn Parts,
+        stage: &mut Stage<'_>,
+        load: (&'static Carrier, u64, Chunks),
+    ) -> Result<((&'static Carrier, u64, Chunks), bool)> {
+        let (carrier, count, _) = load;
+        let (mut there, chunks) = stage.carrying(load)?;
+        let source = self.source.as_deref().and_then(|source| Spec::parse(source).ok());
+        let home = match source {
+            // On its way home it has come there.
+            Some(home) if self.is_home(home) => Home::Came,
+            Some(home) => {
+                come_home((self.from, parts), home, (self.to, &mut there), stage, self.cx)?
+            }
+            None if is_heard((self.from, parts), (self.to.format, &mut there), self.cx)? => {
+                Home::Came
+            }
+            None => Home::Refused,
+        };
         let target = self.to.format.at(self.to.version().number);
-        let message = format!("{target} shows something else than what the session says");
+        let message = match home {
+            Home::Came => return Ok(((carrier, count, chunks), true)),
+            Home::Differs => format!("it comes home from {target}, but not byte for byte"),
+            Home::Refused => format!("{target} shows something else than what the session says"),
+        };
         self.cx.report(Diagnostic::new(Code::NotHome, message));
-        self.cx.log.count(Fate::Dropped, "what only residue tells");
-        Ok(false)
+        if home == Home::Refused {
+            self.cx.log.count(Fate::Dropped, "what only residue tells");
+        }
+        Ok(((carrier, count, chunks), home == Home::Differs))
     }
 
     /// Whether all of the session comes back without residue.

@@ -216,6 +216,13 @@ fn told(record: &Record) -> Vec<u8> {
     out
 }
 
+/// Whether messages tell the same, one by one.
+pub fn says_alike(source: &[Atom], target: &[Atom]) -> bool {
+    let said = |atom: &&Atom| atom.tag.is_message();
+    let [source, target] = [source, target].map(|atoms| atoms.iter().filter(said));
+    source.map(Atom::print).eq(target.map(Atom::print))
+}
+
 /// Pairs of records, of the source and of the target, that tell the same, sorted and without
 /// doubles. What tells something else in the same place is paired, too, if it is of one tag.
 pub fn pairs(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {

@@ -1,6 +1,6 @@
 //! Noting what of a session its target does not tell.
 
-use super::align::{Atom, Tag, atoms, pairs};
+use super::align::{Atom, Tag, atoms, pairs, says_alike};
 use super::fill::members;
 use super::outline::Outline;
 use super::pack::{Chunks, Packer};
@@ -53,6 +53,17 @@ struct Target {
     atoms: Vec<Atom>,
 }
 
+/// What was noted of a session.
+pub struct Noted {
+    /// How many chunks there are, and these.
+    pub count: u64,
+    /// The chunks.
+    pub chunks: Chunks,
+    /// Whether the target's messages tell what the writer was given, block for block and in its
+    /// order, and nothing was wrong with them.
+    pub plain: bool,
+}
+
 /// Reads what was written and notes of the source's records what it does not tell; `None` if the
 /// writer left nothing out and made a file of the very version that `from` names.
 ///
@@ -65,11 +76,12 @@ pub fn note(
     (to, carrier): (Spec, &Carrier),
     stage: &mut Stage<'_>,
     quiet: &Cx<'_>,
-) -> Result<Option<(u64, Chunks)>> {
+) -> Result<Option<Noted>> {
     let mut target = target(to, carrier, stage, quiet)?;
     if whole && target.source.as_deref() == from {
         return Ok(None);
     }
+    let plain = says_alike(&trace.atoms, &target.atoms) && !quiet.log.warns(&[]);
     let mut pairs = pairs(&trace.atoms, &target.atoms);
     let shares = Shares::of(&mut pairs, &trace.pieces, &trace.atoms, &target.atoms);
     let mut packer = Packer::new(stage.room()?)?;
@@ -85,7 +97,8 @@ pub fn note(
         target.told(&item?.value, (number, &bases), &shares, &mut told)?;
         packer.item(&told)?;
     }
-    packer.finish().map(Some)
+    let (count, chunks) = packer.finish()?;
+    Ok(Some(Noted { count, chunks, plain }))
 }
 
 fn target(to: Spec, carrier: &Carrier, stage: &mut Stage<'_>, quiet: &Cx<'_>) -> Result<Target> {

@@ -75,17 +75,7 @@ impl<'s> Stage<'s> {
 
     /// Whether a part was written that can carry.
     pub fn carries(&self, carrier: &Carrier) -> Result<bool> {
-        Ok((carrier.part)(&self.heads()?).is_some())
-    }
-
-    /// The parts' names, with their first bytes.
-    fn heads(&self) -> Result<Vec<Beginning>> {
-        let head = |(name, part): &(String, Part)| {
-            let mut head = Vec::new();
-            part.reading(0).take(HEAD).read_to_end(&mut head).map_err(cannot_copy)?;
-            Ok((name.clone(), head))
-        };
-        self.parts.iter().map(head).collect()
+        Ok((carrier.part)(&heads(&self.parts)?).is_some())
     }
 
     /// Takes the place of a part for the output; false if another one has it.
@@ -122,42 +112,83 @@ impl<'s> Stage<'s> {
     /// if the format's software names it so. What waits to be [shared](Self::share) is left out.
     pub fn finish(
         self,
-        load: Option<(&Carrier, u64, Chunks)>,
+        mut load: Option<(&Carrier, u64, Chunks)>,
         native: Option<(String, &str)>,
     ) -> Result<()> {
-        let heads = self.heads()?;
-        let carrying = load.as_ref().and_then(|(carrier, ..)| (carrier.part)(&heads));
-        let mut load = load;
-        let all = load.as_ref().map(|(carrier, all, _)| (*carrier, *all));
-        for (place, (name, part)) in self.parts.into_iter().enumerate() {
-            let lines = if carrying == Some(place) { lines(&part)? } else { 0 };
-            let alone = heads.get(place..=place).unwrap_or_default();
-            let says = all.filter(|(carrier, _)| (carrier.part)(alone).is_some());
-            let mut from = io::BufReader::with_capacity(BUFFER, part.reading(0));
-            let put = match &native {
-                Some((path, ending)) if name.is_empty() => format!("{path}{ending}"),
-                Some((path, _)) => format!("{path}{name}"),
-                None => name.clone(),
-            };
-            let mut to = self.sink.create(&put)?;
-            match load.take_if(|_| carrying == Some(place)) {
-                Some((carrier, all, mut chunks)) => {
-                    let next = &mut || chunks.next();
-                    let load = Load { part: &name, lines, count: all, all, next };
-                    (carrier.put)(&mut from, load, &mut *to)?;
-                }
-                None if let Some((carrier, all)) = says => {
-                    let next = &mut || Ok(None);
-                    let load = Load { part: &name, lines, count: 0, all, next };
-                    (carrier.put)(&mut from, load, &mut *to)?;
-                }
-                None => drop(io::copy(&mut from, &mut to).map_err(cannot_copy)?),
-            }
-            to.flush().map_err(cannot_copy)?;
-        }
+        let load = load.as_mut().map(|(carrier, all, chunks)| (*carrier, *all, chunks));
+        pour(&self.parts, load, self.sink, native)?;
         let sink = self.sink;
         self.changes.into_iter().try_for_each(|(name, change)| sink.change(&name, change))
     }
+
+    /// What would be put in their places, to be read, and the chunks again.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn carrying(
+        &mut self,
+        (carrier, all, mut chunks): (&Carrier, u64, Chunks),
+    ) -> Result<(Staged, Chunks)> {
+        let mut whole = self.whole()?;
+        let mut trial = Stage::trial(self.sink);
+        pour(&self.parts, Some((carrier, all, &mut chunks)), &mut trial, None)?;
+        for (plain, (_, carrying)) in whole.parts.iter_mut().zip(trial.parts) {
+            plain.1 = carrying;
+        }
+        Ok((whole, chunks.rewind()?))
+    }
+}
+
+/// What a session carries: how its format does, how many chunks there are, and these.
+type Carried<'a> = (&'a Carrier, u64, &'a mut Chunks);
+
+/// Writes parts, one of them with what it carries; below the path `native` if there is one.
+fn pour(
+    parts: &[(String, Part)],
+    mut load: Option<Carried<'_>>,
+    sink: &mut dyn Sink,
+    native: Option<(String, &str)>,
+) -> Result<()> {
+    let heads = heads(parts)?;
+    let carrying = load.as_ref().and_then(|(carrier, ..)| (carrier.part)(&heads));
+    let all = load.as_ref().map(|(carrier, all, _)| (*carrier, *all));
+    for (place, (name, part)) in parts.iter().enumerate() {
+        let lines = if carrying == Some(place) { lines(part)? } else { 0 };
+        let alone = heads.get(place..=place).unwrap_or_default();
+        let says = all.filter(|(carrier, _)| (carrier.part)(alone).is_some());
+        let mut from = io::BufReader::with_capacity(BUFFER, part.reading(0));
+        let put = match &native {
+            Some((path, ending)) if name.is_empty() => format!("{path}{ending}"),
+            Some((path, _)) => format!("{path}{name}"),
+            None => name.clone(),
+        };
+        let mut to = sink.create(&put)?;
+        match load.take_if(|_| carrying == Some(place)) {
+            Some((carrier, all, chunks)) => {
+                let next = &mut || chunks.next();
+                let load = Load { part: name, lines, count: all, all, next };
+                (carrier.put)(&mut from, load, &mut *to)?;
+            }
+            None if let Some((carrier, all)) = says => {
+                let next = &mut || Ok(None);
+                let load = Load { part: name, lines, count: 0, all, next };
+                (carrier.put)(&mut from, load, &mut *to)?;
+            }
+            None => drop(io::copy(&mut from, &mut to).map_err(cannot_copy)?),
+        }
+        to.flush().map_err(cannot_copy)?;
+    }
+    Ok(())
+}
+
+/// The parts' names, with their first bytes.
+fn heads(parts: &[(String, Part)]) -> Result<Vec<Beginning>> {
+    let head = |(name, part): &(String, Part)| {
+        let mut head = Vec::new();
+        part.reading(0).take(HEAD).read_to_end(&mut head).map_err(cannot_copy)?;
+        Ok((name.clone(), head))
+    };
+    parts.iter().map(head).collect()
 }
 
 const BUFFER: usize = 256 << 10;

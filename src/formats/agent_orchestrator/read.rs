@@ -256,7 +256,8 @@ impl<'a> Records<'a> {
             }
             let lacks = beside && whole && node.json(Field::Id).is_none();
             self.health.begin(lacks, !beside && self.shape == Shape::Classes);
-            for (field, value) in self.cx.file(log.bom, log.crlf).iter().flat_map(Node::iter) {
+            for (field, value) in self.cx.file(log.bom, log.crlf, None).iter().flat_map(Node::iter)
+            {
                 file.set(field, value.clone());
             }
         } else {

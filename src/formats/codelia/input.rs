@@ -8,13 +8,9 @@ use crate::record::{Field, Kind, Record};
 /// none, such as the empty text of a run that only compacts.
 #[must_use]
 pub fn message_of(input: &Json) -> Option<(Record, Vec<u8>)> {
-    let mut members = input.members();
-    let ((first, kind), (second, said)) = (members.next()?, members.next()?);
-    let kind = text::decode(kind).filter(|_| text::is(first, "type"))?;
-    if members.next().is_some() || !text::is(second, &kind) {
-        return None;
-    }
-    let said = Json::checked(input.bytes().slice_ref(said));
+    // Programs that sort members, and later releases, spell it otherwise.
+    let kind = only(input, "type")?.text()?;
+    let said = only(input, &kind)?;
     let opens: &[u8] = match kind.as_str() {
         "text" => b"\"",
         "parts" => b"[",
@@ -28,6 +24,13 @@ pub fn message_of(input: &Json) -> Option<(Record, Vec<u8>)> {
     let mut spelling = Vec::new();
     message::write(&record, true, &mut spelling);
     Some((record, spelling))
+}
+
+/// The member of this name, if it stands there once.
+fn only(input: &Json, name: &str) -> Option<Json> {
+    let mut members = input.members().filter(|(key, _)| text::is(key, name));
+    let (_, value) = members.next()?;
+    members.next().is_none().then(|| Json::checked(input.bytes().slice_ref(value)))
 }
 
 /// What a message gives a run, as its first line has it.

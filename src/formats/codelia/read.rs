@@ -166,7 +166,8 @@ impl<'a> Records<'a> {
 /// A run, surveyed.
 fn opened(parts: &mut dyn Parts, cx: &Cx<'_>, place: &Place) -> Result<(Survey, Frames)> {
     let survey = Survey::of(&mut || parts.open(&place.name), cx.options.max_line)?;
-    Ok((survey, Frames::over(parts.open(&place.name)?, cx.options.max_line)?))
+    let frames = Frames::over(parts.open(&place.name)?, cx.options.max_line)?;
+    Ok((survey, frames.of_part(place.part)))
 }
 
 impl Records<'_> {

@@ -71,7 +71,7 @@ pub fn text_of(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<State> {
     }
     let bom = text.starts_with(BOM);
     let mut text = Bytes::from(text).slice(if bom { BOM.len() } else { 0 }..);
-    let mut file = cx.file(bom, false);
+    let mut file = cx.file(bom, false, None);
     if text.ends_with(b"\n") {
         text.truncate(text.len() - 1);
     } else if !text.is_empty() {

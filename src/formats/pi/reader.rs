@@ -210,7 +210,7 @@ impl Records<'_> {
 
     /// Says what the header's record says of the file.
     fn file(&self, record: &mut Record) {
-        if let Some(file) = self.cx.file(self.bom, self.crlf) {
+        if let Some(file) = self.cx.file(self.bom, self.crlf, None) {
             record.node.set(Field::File, file);
         }
     }

@@ -12,6 +12,7 @@ use crate::formats::codelia::{NAME, log, state};
 use crate::ids::Maker;
 use crate::json::Json;
 use crate::json::text::to_base64;
+use crate::lines::BOM;
 use crate::mapping::Source;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
@@ -86,7 +87,7 @@ fn began(parts: &mut dyn Parts, name: &str) -> Result<Began> {
     let mut head = Vec::new();
     let read = parts.open(name)?.take(Head::SIZE as u64).read_to_end(&mut head);
     read.map_err(|error| crate::error::Error::io("cannot read", error))?;
-    let line = Bytes::from(head);
+    let line = Bytes::copy_from_slice(head.strip_prefix(BOM).unwrap_or(&head));
     let source = Source::new(&line);
     Ok(Began {
         at: source.peek_text("started_at").ok().flatten().unwrap_or_default().into_owned(),

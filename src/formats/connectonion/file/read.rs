@@ -364,7 +364,7 @@ impl Records<'_> {
         }
         self.chain = Chain::of(node, Field::Created, self.cx);
         let mark = self.shadow.found().is_some_and(|found| found.mark);
-        let mut file = self.cx.file(mark, self.shadow.crlf()).unwrap_or_default();
+        let mut file = self.cx.file(mark, self.shadow.crlf(), None).unwrap_or_default();
         let readable = self.style == Style::Readable;
         let words = [(READABLE, readable), (INDENTED, self.indented)];
         let words: Vec<_> = words.iter().filter(|(_, has)| *has).map(|(word, _)| *word).collect();

@@ -55,7 +55,7 @@ fn lines(parts: &mut dyn Parts, encoding: Found, cx: &Cx<'_>) -> Result<Lines<Bo
 
 /// The session's file as far as its beginning shows it.
 pub(super) fn note_file(record: &mut Record, encoding: Found, crlf: bool, cx: &Cx<'_>) {
-    let mut file = cx.file(encoding.mark, crlf).unwrap_or_default();
+    let mut file = cx.file(encoding.mark, crlf, None).unwrap_or_default();
     if !encoding.is_utf8() {
         file.set(Field::Encoding, Json::string(encoding.encoding.name()));
     }
