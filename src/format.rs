@@ -344,6 +344,9 @@ pub struct Options {
     /// Whether a session about which something is odd is taken home at once, to see whether it comes
     /// there.
     pub prove: bool,
+    /// Whether a person may have put records into what is read, which get what their software takes
+    /// for granted.
+    pub complete: bool,
     /// Whether the residue of files that are read is left alone.
     pub ignore_residue: bool,
     /// Whether records keep how their source spells them, where their format's own writer would
@@ -372,6 +375,7 @@ impl Default for Options {
             residue: true,
             compare: false,
             prove: true,
+            complete: false,
             ignore_residue: false,
             spelling: true,
             contents: true,

@@ -95,6 +95,7 @@ impl Stream {
         self.dir.write("s.jsonl", lines.as_bytes());
         self.dir.exit(&[
             "convert",
+            "-v",
             "--fail-on",
             "loss",
             "-t",
@@ -388,6 +389,38 @@ fn a_conversation_that_lost_its_beginning_is_told() {
             assert_eq!(told.matches("CY0402").count(), 1, "{case} to {to}: {told}");
         }
     }
+}
+
+#[test]
+fn what_is_put_into_the_stream_of_a_tree_is_what_its_software_reads() {
+    let mut stream = Stream::of_records("pi/v3/everything");
+    let last = stream.records.iter().rposition(|r| r["kind"] == "message").expect("a message");
+    let leaf = stream.records[last]["id"].clone();
+    stream.records.truncate(last + 1);
+    for record in [
+        json!({"id": "ffff0001", "parent": leaf, "role": "user", "content": "Look."}),
+        json!({"id": "ffff0002", "parent": "ffff0001", "role": "assistant", "content":
+            [{"type": "tool_call", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}]}),
+        json!({"id": "ffff0003", "parent": "ffff0002", "role": "tool", "content":
+            [{"type": "tool_result", "call": "c1", "content": "quay.txt"}]}),
+        json!({"id": "ffff0004", "parent": "ffff0003", "role": "assistant", "content": "One."}),
+    ] {
+        let mut new = json!({"kind": "message", "time": "2027-03-01T00:00:01.000Z"});
+        new.as_object_mut().expect("a record").extend(record.as_object().expect("one").clone());
+        stream.records.push(new);
+    }
+    assert_eq!(stream.home("pi").0, 0);
+    let file = files(&stream.dir.path("home-again")).remove(0);
+    let text = std::fs::read_to_string(&file).expect("UTF-8");
+    let new: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let [.., call, result, answer] = new.as_slice() else { panic!("{text}") };
+    assert_eq!(call["message"]["stopReason"], "toolUse");
+    assert_eq!(result["message"]["toolName"], "bash");
+    assert_eq!(answer["message"]["content"], json!([{"type": "text", "text": "One."}]));
+    assert_eq!(answer["message"]["usage"]["cost"]["total"], 0);
+    let (code, said) = stream.dir.exit(&["validate", "home-again"]);
+    assert_eq!(code, 0, "{said}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod work;
 
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::Result;
-use crate::format::{Cx, Format, NativeFn, Parts, Reader, Sink, Target};
+use crate::format::{Cx, Format, NativeFn, Options, Parts, Reader, Sink, Target};
 use crate::formats::{FORMATS, Spec, canonical, records};
 use crate::migrate::{self, Outcome};
 use crate::record::{Field, Kind};
@@ -58,7 +58,10 @@ pub fn run(
                 let to = Spec { version: to.version.or(home.version), ..to };
                 home::stream(version, to, parts, sink, cx)
             }
-            _ => plainly(from, version, to, parts, sink, cx),
+            _ => {
+                let options = Options { complete: is_stream(from), ..cx.options.clone() };
+                plainly(from, version, to, parts, sink, &Cx { options: &options, log: cx.log })
+            }
         };
     };
     let home = source(&canonical::FORMAT, 1, &mut merged.parts, cx)?;

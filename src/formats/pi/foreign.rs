@@ -214,6 +214,29 @@ impl Foreign {
     }
 }
 
+/// Whether a message lacks so much that pi cannot have written it: pi takes its answers for lists, and
+/// looks into their usage.
+#[must_use]
+pub fn is_bare(record: &Record) -> bool {
+    let node = &record.node;
+    let lacks =
+        |fields: &[Field], node: &Node| fields.iter().all(|field| node.get(*field).is_none());
+    if record.kind != Kind::Message {
+        return false;
+    }
+    match node.text(Field::Role).as_deref() {
+        Some("assistant") => {
+            node.json(Field::Content).is_some()
+                || lacks(&[Field::Api, Field::Usage, Field::StopReason], node)
+        }
+        Some("tool") => {
+            let result = node.nodes(Field::Content).and_then(|blocks| blocks.first());
+            result.is_some_and(|result| lacks(&[Field::Name, Field::IsError], result))
+        }
+        _ => false,
+    }
+}
+
 fn parent_of(entry: &Node) -> Json {
     entry.json(Field::Parent).cloned().unwrap_or(Json::constant("null"))
 }

@@ -2,8 +2,9 @@
 
 use super::lineage::{Kept, Lineage};
 use super::{was, wire};
+use crate::diagnostic::{Fate, Log};
 use crate::json::Json;
-use crate::mapping::Source;
+use crate::mapping::{Source, without};
 use crate::record::{Field, Kind, Record};
 
 /// In what copyist notes of an entry, what a migration replaced.
@@ -27,4 +28,20 @@ pub fn index_of(record: &Record, number: Option<u64>, before: &Lineage) -> Optio
     }
     let node = was::without_note(&record.node, MIGRATED)?;
     Some((index, Record { kind: record.kind, node }))
+}
+
+/// A compaction without the member by which version 1 names the first entry that it keeps, if
+/// another version has such a member, where it means nothing.
+#[must_use]
+pub fn without_index(record: &Record, lineage: &Lineage, log: &Log) -> Option<Record> {
+    let extra = record.node.json(Field::Extra).filter(|_| record.kind == Kind::Compaction)?;
+    let index = wire::FIRST_KEPT_INDEX;
+    // What is no number means nothing in version 1 either.
+    extra.member(index).filter(|old| lineage.kept_by_next(old.as_bytes()) != Kept::NoNumber)?;
+    let rest = without(extra, index);
+    let mut record = record.clone();
+    record.node.take(Field::Extra);
+    rest.into_iter().for_each(|rest| record.node.set(Field::Extra, rest));
+    log.count(Fate::Dropped, &format!("{}.extra.{index}", record.kind.name()));
+    Some(record)
 }

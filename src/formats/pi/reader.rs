@@ -1,5 +1,6 @@
 //! pi's file as a stream of records.
 
+use super::foreign;
 use super::lineage::Lineage;
 use super::version::{Named, TREE};
 use super::{NAME, read, write};
@@ -183,7 +184,8 @@ impl Records<'_> {
             write::header(&header.record.node, version, &mut self.scratch);
             header.record
         };
-        if self.scratch != bytes.as_ref() {
+        // In a stream it would be taken for one that a person put in.
+        if self.scratch != bytes.as_ref() || foreign::is_bare(&record) {
             record.node.set(Field::Raw, spelling(bytes));
         }
         empty(&mut self.scratch);

@@ -3,9 +3,9 @@
 mod before;
 
 use super::foreign::{self, Foreign};
-use super::lineage::{Kept, Lineage};
+use super::lineage::Lineage;
 use super::version::TREE;
-use super::wire::{self, BLOCKS};
+use super::wire::BLOCKS;
 use super::{FORMAT, NAME, kept, migrated, read, was, write};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
@@ -13,7 +13,7 @@ use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::lines::{BOM, empty};
-use crate::mapping::{can_write, without};
+use crate::mapping::can_write;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record, block, identity};
 use bytes::Bytes;
@@ -274,7 +274,14 @@ impl Entries<'_> {
             self.number(Some(record));
             return Ok(());
         }
-        let unnamed = if same { None } else { self.without_index(record) };
+        let whole = self.completed(record);
+        let record = whole.as_ref().unwrap_or(record);
+        let unnamed = match &self.session {
+            Some(to) if !same && self.version.number < TREE => {
+                migrated::without_index(record, &to.lineage, self.cx.log)
+            }
+            _ => None,
+        };
         let record = unnamed.as_ref().unwrap_or(record);
         // A list has no place beside the conversation.
         if (!same && !self.holds(record)) || (record.is_aside() && !self.version.tree) {
@@ -325,32 +332,23 @@ impl Entries<'_> {
         gives.then_some(raw)
     }
 
+    /// A message that a person put into a stream of a pi session, with what pi takes for granted.
+    fn completed(&mut self, record: &Record) -> Option<Record> {
+        let session = self.session.as_mut().filter(|session| session.own)?;
+        if !self.cx.options.complete || !foreign::is_bare(record) {
+            return None;
+        }
+        let mut whole = record.clone();
+        session.foreign.complete(&mut whole);
+        Some(whole)
+    }
+
     /// Leaves a record out that has no place.
     fn leave_out(&mut self, record: &Record) {
         self.cx.log.count(Fate::Dropped, record.kind.name());
         self.session.iter_mut().for_each(|session| session.foreign.left_out(&record.node));
         let id = record.node.json(Field::Id).filter(|_| self.version.number < TREE);
         id.into_iter().for_each(|id| self.pass(id));
-    }
-
-    /// A compaction without the member by which version 1 names the first entry that it keeps, if
-    /// another version has such a member, where it means nothing.
-    fn without_index(&self, record: &Record) -> Option<Record> {
-        let extra = record.node.json(Field::Extra)?;
-        let index = wire::FIRST_KEPT_INDEX;
-        if self.version.number >= TREE || record.kind != Kind::Compaction {
-            return None;
-        }
-        // What is no number means nothing in version 1 either.
-        let lineage = &self.session.as_ref()?.lineage;
-        extra.member(index).filter(|old| lineage.kept_by_next(old.as_bytes()) != Kept::NoNumber)?;
-        let rest = without(extra, index);
-        let mut record = record.clone();
-        record.node.take(Field::Extra);
-        rest.into_iter().for_each(|rest| record.node.set(Field::Extra, rest));
-        let lost = format!("{}.extra.{index}", record.kind.name());
-        self.cx.log.count(Fate::Dropped, &lost);
-        Some(record)
     }
 
     /// A record of another format as pi would have it: without members that only that format
