@@ -424,6 +424,16 @@ fn what_is_put_into_the_stream_of_a_tree_is_what_its_software_reads() {
 }
 
 #[test]
+fn an_entry_that_stands_twice_in_a_stream_of_a_tree_is_told() {
+    let mut stream = Stream::of_records("pi/v3/everything");
+    let at = stream.said_by("assistant")[0];
+    let twice = stream.records[at].clone();
+    stream.records.push(twice);
+    let (_, told) = stream.home("pi");
+    assert!(told.contains("CY0401"), "{told}");
+}
+
+#[test]
 fn what_was_edited_in_a_stream_comes_home_on_any_way() {
     for (case, source) in LISTS {
         for via in ["pi", "codelia", "connectonion@2", "agent-orchestrator"] {
