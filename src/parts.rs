@@ -4,7 +4,7 @@ pub mod room;
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, BufRead, Read, Seek, Write};
 use std::path::Path;
 
 /// The named parts of a session that is read. Most formats have one, the main part, whose name is
@@ -195,3 +195,22 @@ impl<T: Read + Write + Seek> Spool for T {}
 /// Makes new contents of old ones, if there are any; asked again, the same of the same. It is told
 /// whether the person allows that anything is written over.
 pub type Change = Box<dyn Fn(Option<Vec<u8>>, bool) -> Result<Vec<u8>>>;
+
+/// Whether both read the same to their ends.
+///
+/// # Errors
+/// If one cannot be read.
+pub fn read_the_same(mut a: impl BufRead, mut b: impl BufRead) -> io::Result<bool> {
+    loop {
+        let (left, right) = (a.fill_buf()?, b.fill_buf()?);
+        let length = left.len().min(right.len());
+        if left.get(..length) != right.get(..length) {
+            return Ok(false);
+        }
+        if length == 0 {
+            return Ok(left.len() == right.len());
+        }
+        a.consume(length);
+        b.consume(length);
+    }
+}

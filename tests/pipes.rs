@@ -91,3 +91,13 @@ fn an_output_below_a_folder_does_not_go_into_a_pipe() {
     let (code, told) = said(&ends(&dir, &["migrate", "--force", "--out-dir", "o", "in"]));
     assert!(code == 3 && told.contains("no regular file"), "{told}");
 }
+
+#[test]
+fn a_pipe_cannot_be_changed_in_place_and_nobody_waits_for_its_writer() {
+    let dir = Dir::new();
+    pipe(&dir, "s.jsonl");
+    for args in [&["migrate", "--in-place", "s.jsonl"], &["repair", "--in-place", "s.jsonl"]] {
+        let (code, told) = said(&ends(&dir, args));
+        assert!(code == 3 && told.contains("only a regular file"), "{code} {told}");
+    }
+}

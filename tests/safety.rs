@@ -419,7 +419,7 @@ fn what_belongs_to_others_is_told_before_anything_is_done() {
     };
     for (args, failed) in [
         (&["migrate", "--in-place", "in/own.jsonl"][..], None),
-        (&["migrate", "--in-place", "in/a.jsonl"], Some("cannot keep the owner")),
+        (&["migrate", "--in-place", "in/a.jsonl"], Some("the owner and the group")),
         (&["migrate", "--out-dir", "closed", "in/a.jsonl"], Some("closed")),
         (&["migrate", "--out-dir", "closed/new", "in/a.jsonl"], Some("closed")),
     ] {

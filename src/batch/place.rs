@@ -47,8 +47,9 @@ impl Place {
 }
 
 /// Says so if a file that is changed in place has other names, which stay with what was there.
-pub(super) fn tell_parting(path: &Path, cx: &Cx<'_>) {
-    let others = other_names(path);
+pub(super) fn tell_parting(path: &Path, place: &Place, cx: &Cx<'_>) {
+    let suffix = place.written().backup;
+    let others = other_names(path, suffix.as_deref());
     if others > 0 {
         let message = format!("{} ({others})", Code::NamesPart.title());
         cx.report(Diagnostic::new(Code::NamesPart, message));

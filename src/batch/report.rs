@@ -247,6 +247,14 @@ impl FileReport {
         error.into_diagnostic()
     }
 
+    /// Whether something was found that makes it invalid, or stays so after repair.
+    #[must_use]
+    pub fn is_faulty(&self) -> bool {
+        // A link that nobody could make is no fault of the session.
+        let mut codes = self.findings.counts.keys().filter(|code| **code != Code::NotLinked);
+        codes.any(|code| code.is_invalid())
+    }
+
     /// The exit code that it calls for.
     #[must_use]
     pub fn exit_code(&self, fail_on: Option<FailOn>) -> u8 {
@@ -268,6 +276,7 @@ impl FileReport {
             Outcome::Invalid | Outcome::Repairable | Outcome::Beyond => 1,
             Outcome::Skipped | Outcome::Part => 0,
             Outcome::Done => self.earlier,
+            Outcome::Repaired if self.is_faulty() => 1,
             _ => u8::from(fails || worst == Some(Severity::Error)),
         }
     }

@@ -16,8 +16,8 @@ use crate::error::{Error, Result};
 use crate::format::{At, Cx, Options, Parts, Repaired, Sink, Target, Wish};
 use crate::formats::{Spec, lacks};
 use crate::store::{
-    Backup, Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, mend,
-    plain_name,
+    Backup, Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, check_no_pipe,
+    mend, plain_name,
 };
 use crate::{convert, inspect, join, migrate, validate};
 use jsonschema::Validator;
@@ -142,9 +142,7 @@ impl Task {
         if report.outcome != Outcome::Failed {
             passed::tell(&mut report, self);
         }
-        // A link that nobody could make is no fault of the session.
-        let mut codes = report.findings.counts.keys().filter(|code| **code != Code::NotLinked);
-        let faulty = codes.any(|code| code.is_invalid());
+        let faulty = report.is_faulty();
         report.outcome = match report.outcome {
             Outcome::Valid if faulty => Outcome::Invalid,
             Outcome::Healthy if faulty => Outcome::Beyond,
@@ -161,6 +159,10 @@ impl Task {
         cx: &Cx<'_>,
         report: &mut FileReport,
     ) -> Result<(Outcome, Sealed)> {
+        // Nobody waits for who writes to a pipe, only to hear that it has no place to be changed in.
+        if job.named && matches!(self.place, Place::InPlace(_)) {
+            job.path().map_or(Ok(()), |path| check_no_pipe(path))?;
+        }
         if let Some(passed) = job.passed_over {
             self.pass_over(job, passed, cx, report);
             return looked(Outcome::Skipped);
@@ -329,7 +331,11 @@ impl Task {
             return Ok((self.outcome(false), output.discard()));
         }
         report.wrote(&output);
-        output.paths().iter().filter(|_| in_place).for_each(|path| tell_parting(path, cx));
+        output
+            .paths()
+            .iter()
+            .filter(|_| in_place)
+            .for_each(|path| tell_parting(path, &self.place, cx));
         Ok((self.outcome(done.changed), output.seal(input.stood_still())?))
     }
 

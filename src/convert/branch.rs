@@ -73,8 +73,8 @@ impl Branch {
         let home = survey.home;
         let tree = std::mem::take(&mut survey.shape).finish();
         // A file of the target's own format had the same faults; a person may have edited a stream.
-        let stream = from.name == canonical::FORMAT.name
-            && (home == Home::Elsewhere || to.version().tree);
+        let stream =
+            from.name == canonical::FORMAT.name && (home == Home::Elsewhere || to.version().tree);
         let leaf = survey.leaf.as_ref().filter(|_| stream);
         let odd = tell_faults(&tree, leaf, stream && to.version().tree, cx) || survey.nameless;
         if fits || home == Home::There {

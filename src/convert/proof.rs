@@ -10,8 +10,9 @@ use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Options, Parts, Sink};
 use crate::formats::Spec;
+use crate::parts::read_the_same;
 use crate::residue::{Stage, Staged};
-use std::io::{BufRead, BufReader, Read};
+use std::io::BufReader;
 
 /// What became of a session that went home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,26 +87,11 @@ fn are_same(format: &Format, a: &mut dyn Parts, b: &mut dyn Parts) -> Result<boo
         return Ok(false);
     }
     for (name, other) in names.iter().zip(&others) {
-        if !reads_same(a.open(name)?, b.open(other)?)? {
+        let [a, b] = [a.open(name)?, b.open(other)?].map(BufReader::new);
+        let same = read_the_same(a, b).map_err(|error| Error::io("cannot read", error))?;
+        if !same {
             return Ok(false);
         }
     }
     Ok(true)
-}
-
-fn reads_same(a: Box<dyn Read>, b: Box<dyn Read>) -> Result<bool> {
-    let [mut a, mut b] = [a, b].map(|read| BufReader::with_capacity(256 << 10, read));
-    let failed = |error| Error::io("cannot read", error);
-    loop {
-        let (left, right) = (a.fill_buf().map_err(failed)?, b.fill_buf().map_err(failed)?);
-        let length = left.len().min(right.len());
-        if left.get(..length) != right.get(..length) {
-            return Ok(false);
-        }
-        if length == 0 {
-            return Ok(left.len() == right.len());
-        }
-        a.consume(length);
-        b.consume(length);
-    }
 }

@@ -206,6 +206,21 @@ pub fn exists(target: &Path) -> Error {
     Error::request(Code::Exists, format!("{} exists", target.display()))
 }
 
+/// Whether what is to be changed in place is no pipe or device, which to open may take for ever.
+///
+/// # Errors
+/// If it is one.
+pub fn check_no_pipe(path: &Path) -> Result<()> {
+    match Stands::at(path) {
+        Stands::Special => Err(not_regular()),
+        _ => Ok(()),
+    }
+}
+
+fn not_regular() -> Error {
+    Error::request(Code::Link, "only a regular file can be changed in place")
+}
+
 /// Whether a file may be changed in place.
 ///
 /// # Errors
@@ -216,7 +231,7 @@ pub fn check_in_place(path: &Path) -> Result<()> {
         return Err(Error::request(Code::Link, Code::Link.title()));
     }
     if !meta.is_file() {
-        return Err(Error::request(Code::Link, "only a regular file can be changed in place"));
+        return Err(not_regular());
     }
     let file = File::open(path).map_err(|error| Error::io("cannot open", error))?;
     match file.try_lock_shared() {

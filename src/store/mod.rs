@@ -24,6 +24,7 @@ mod temporary;
 mod turns;
 
 pub use back::{Back, Restorer};
+pub use check::check_no_pipe;
 pub use claims::{Claims, real, real_folder};
 pub use copies::Copies;
 pub use destination::{BACKUP, Backup, Destination, Policy, below, folder_of};

@@ -7,8 +7,9 @@ use super::input::Fingerprint;
 use super::temporary::{Named, named_temporary, take_free};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
+use crate::parts::read_the_same;
 use std::fs::{self, File, FileTimes, Metadata};
-use std::io;
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 /// Gives the new file the permissions and times of the old one, and gives what it is like then.
@@ -30,26 +31,40 @@ pub fn keep_attributes(meta: &Metadata, file: &File) -> Result<Metadata> {
     Ok(made)
 }
 
-/// How many other names a file has. A new file in its place has none of them.
+/// How many other names a file has. A new file in its place has none of them. The second name that a
+/// killed run gave it as a backup with this ending does not count: it will be that again.
 #[cfg(unix)]
 #[must_use]
-pub fn other_names(path: &Path) -> u64 {
+pub fn other_names(path: &Path, suffix: Option<&str>) -> u64 {
     use std::os::unix::fs::MetadataExt;
-    fs::symlink_metadata(path).map_or(0, |meta| meta.nlink().saturating_sub(1))
+    let others = fs::symlink_metadata(path).map_or(0, |meta| meta.nlink().saturating_sub(1));
+    let kept = |suffix: &str| is_same_file(path, &backup_of(path, suffix));
+    others - u64::from(others > 0 && suffix.is_some_and(kept))
 }
 
 /// How many other names a file has, where the system tells.
 #[cfg(not(unix))]
 #[must_use]
-pub fn other_names(_: &Path) -> u64 {
+pub fn other_names(_: &Path, _: Option<&str>) -> u64 {
     0
+}
+
+/// What a file's first backup is called.
+fn backup_of(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 /// Gives the new file the owner of the old one.
 #[cfg(unix)]
 pub fn keep_owner(old: &Metadata, file: &File) -> Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
-    let failed = |error| Error::io("cannot keep the owner", error);
+    let failed = |error| {
+        let doing = "cannot give the new file the owner and the group of the old one (`-o` and \
+                     `--out-dir` write another file)";
+        Error::io(doing, error)
+    };
     let new = file.metadata().map_err(failed)?;
     if (old.uid(), old.gid()) == (new.uid(), new.gid()) {
         return Ok(());
@@ -77,16 +92,15 @@ impl Kept {
     /// # Errors
     /// If the system refuses.
     pub fn keep(&mut self, path: &Path, before: &Fingerprint, suffix: &str) -> Result<PathBuf> {
-        let mut first = path.as_os_str().to_owned();
-        first.push(suffix);
+        let first = backup_of(path, suffix);
         let mut n = 1;
         let backup = loop {
-            let backup = nth(first.as_ref(), n);
+            let backup = nth(&first, n);
             match fs::hard_link(path, &backup) {
                 Ok(()) => break backup,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     // A run that was killed may have come as far as this.
-                    if is_same_file(path, &backup) {
+                    if is_same_file(path, &backup) || is_copy(path, &backup) {
                         return Ok(backup);
                     }
                 }
@@ -117,6 +131,18 @@ impl Drop for Kept {
             }
         }
     }
+}
+
+/// Whether a file is another one's copy, with its time: it is as good a backup as a new one.
+fn is_copy(path: &Path, copy: &Path) -> bool {
+    // What has such a name may be a pipe, too.
+    if !copy.is_file() {
+        return false;
+    }
+    let open = |path: &Path| File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    let (Ok((meta, a)), Ok((other, b))) = (open(path), open(copy)) else { return false };
+    let alike = meta.len() == other.len() && meta.modified().ok() == other.modified().ok();
+    alike && read_the_same(BufReader::new(a), BufReader::new(b)).unwrap_or(false)
 }
 
 /// Puts a file in the place of the one that it was made from, unless that is no longer like
@@ -167,7 +193,12 @@ fn swap(_: &Path, _: &Path) -> io::Result<()> {
 }
 
 fn copy_original(path: &Path, backup: &Path) -> Result<()> {
-    let failed = |error| Error::io("cannot keep a backup", error);
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::InvalidFilename => {
+            Error::io("cannot keep a backup (a shorter `--backup=` may do)", error)
+        }
+        _ => Error::io("cannot keep a backup", error),
+    };
     let mut from = File::open(path).map_err(failed)?;
     let meta = from.metadata().map_err(failed)?;
     let mut to = named_temporary(folder_of(backup), true)?;

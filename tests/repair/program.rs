@@ -26,6 +26,21 @@ fn the_program_writes_a_quarantine_and_keeps_a_backup() {
     );
 }
 
+#[test]
+fn what_repair_cannot_mend_is_a_finding() {
+    let dir = Dir::new();
+    let stream = own("pi/v3/everything");
+    dir.write("s.jsonl", &stream);
+    assert_eq!(dir.exit(&["convert", "-q", "-t", "canonical", "-o", "c.jsonl", "s.jsonl"]).0, 0);
+    let stream = String::from_utf8(read(&dir.path("c.jsonl"))).expect("UTF-8");
+    let mut lines: Vec<&str> = stream.lines().collect();
+    lines[3] = &lines[3][..40];
+    dir.write("c.jsonl", format!("{}\n", lines.join("\n")).as_bytes());
+    let (code, said) = dir.exit(&["repair", "-o", "d.jsonl", "c.jsonl"]);
+    assert!(code == 1 && said.contains("CY0402"), "{code} {said}");
+    assert_eq!(dir.exit(&["validate", "d.jsonl"]).0, 1);
+}
+
 #[cfg(unix)]
 #[test]
 fn without_a_place_for_what_is_set_aside_nothing_is_written() {
