@@ -162,11 +162,16 @@ pub fn check_backup(path: &Path, backup: Option<&str>) -> Result<()> {
     check_name(Path::new(&kept))
 }
 
+/// What cannot be done where a file is not its user's, or of none of his groups.
+#[cfg(unix)]
+pub const NO_OWNER: &str = "cannot give the new file the owner and the group of the old one (`-o` and \
+                            `--out-dir` write another file)";
+
 #[cfg(unix)]
 fn check_owner(path: &Path) -> Result<()> {
     use rustix::process::{getegid, geteuid, getgroups};
     use std::os::unix::fs::MetadataExt;
-    let failed = |error| Error::io("cannot keep the owner", error);
+    let failed = |error| Error::io(NO_OWNER, error);
     let meta = fs::metadata(path).map_err(failed)?;
     let (user, group) = (geteuid(), getegid());
     let mine = user.as_raw() == meta.uid();

@@ -1,5 +1,7 @@
 //! A new file that takes the place of an old one, and what is kept of that.
 
+#[cfg(unix)]
+use super::check::NO_OWNER;
 use super::check::{exists, is_same_file};
 use super::claims::nth;
 use super::destination::folder_of;
@@ -60,11 +62,7 @@ fn backup_of(path: &Path, suffix: &str) -> PathBuf {
 #[cfg(unix)]
 pub fn keep_owner(old: &Metadata, file: &File) -> Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
-    let failed = |error| {
-        let doing = "cannot give the new file the owner and the group of the old one (`-o` and \
-                     `--out-dir` write another file)";
-        Error::io(doing, error)
-    };
+    let failed = |error| Error::io(NO_OWNER, error);
     let new = file.metadata().map_err(failed)?;
     if (old.uid(), old.gid()) == (new.uid(), new.gid()) {
         return Ok(());
