@@ -92,9 +92,8 @@ fn of_what_comes_home_nothing_is_told() {
     }
 }
 
-#[test]
-fn without_a_version_the_newest_is_home() {
-    let dir = Dir::new();
+/// A session of pi's that went back once.
+fn forked() -> String {
     let fork: &[(&str, &str, &str)] =
         &[("a", "null", "root"), ("b", "\"a\"", "left"), ("c", "\"a\"", "right")];
     let mut text = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#.to_owned();
@@ -104,6 +103,13 @@ fn without_a_version_the_newest_is_home() {
         ));
     }
     text.push('\n');
+    text
+}
+
+#[test]
+fn without_a_version_the_newest_is_home() {
+    let dir = Dir::new();
+    let text = forked();
     dir.write("s.jsonl", text.as_bytes());
     for to in ["pi@1", "pi@2"] {
         let there = dir.exit(&["convert", "--force", "-t", to, "-o", "there.jsonl", "s.jsonl"]);
@@ -112,4 +118,19 @@ fn without_a_version_the_newest_is_home() {
         assert_eq!(back.0, 0, "{}", back.1);
         assert_eq!(common::read(&dir.path("back.jsonl")), text.as_bytes(), "{to}");
     }
+}
+
+#[test]
+fn what_rides_on_to_a_third_format_is_not_lost() {
+    let dir = Dir::new();
+    dir.write("s.jsonl", forked().as_bytes());
+    let first = ["convert", "-q", "-t", "agent-orchestrator", "--out-dir", "first", "s.jsonl"];
+    assert_eq!(dir.exit(&first).0, 0);
+    let args = ["convert", "--fail-on", "loss", "-t", "codelia", "--out-dir", "next", "first"];
+    let (code, said) = dir.exit(&args);
+    assert_eq!(code, 0, "{said}");
+    let home = ["convert", "-q", "-t", "pi", "--out-dir", "home", "next"];
+    assert_eq!(dir.exit(&home).0, 0);
+    let home = common::files(&dir.path("home")).remove(0);
+    assert_eq!(common::read(&home), forked().as_bytes());
 }

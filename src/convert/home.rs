@@ -9,7 +9,7 @@
 mod stream;
 
 use super::branch::off_branch;
-use super::{native, plainly, say_losses, written};
+use super::{native, plainly, say_losses, source, written};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Options, Parts, Reader, Sink};
@@ -124,6 +124,13 @@ fn are_same(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) -> 
 /// Counts the messages of a stream beside its branch that the file does not have: no model is shown
 /// them, so that nothing else misses them.
 fn tell_left(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<()> {
+    let home = source(&canonical::FORMAT, 1, parts, cx)?;
+    let abroad =
+        Spec::parse(&home.unwrap_or_default()).is_ok_and(|h| h.format.name != to.format.name);
+    if abroad && cx.options.residue && to.format.carrier.is_some() {
+        // There they ride along.
+        return Ok(());
+    }
     let there = beside(&canonical::FORMAT, parts, cx)?.len();
     let here = if there > 0 { beside(to.format, made, cx)?.len() } else { 0 };
     let left = Log::default();
