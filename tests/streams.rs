@@ -424,6 +424,20 @@ fn what_is_put_into_the_stream_of_a_tree_is_what_its_software_reads() {
 }
 
 #[test]
+fn what_a_line_has_no_place_for_rides_along_with_a_new_message() {
+    let mut stream = Stream::of_records("agent-orchestrator/v2/orchard");
+    let time = "2027-03-01T00:00:01.000Z";
+    stream.records.push(json!({"kind": "message", "role": "assistant", "content": "Done.",
+        "time": time}));
+    let (code, told) = stream.home("agent-orchestrator@2");
+    assert_eq!(code, 0, "{told}");
+    let again = ["convert", "-q", "-t", "canonical", "--out-dir", "again", "home-again"];
+    assert_eq!(stream.dir.exit(&again).0, 0);
+    let again = std::fs::read_to_string(&files(&stream.dir.path("again"))[0]).expect("UTF-8");
+    assert!(again.contains(time), "{again}");
+}
+
+#[test]
 fn an_entry_that_stands_twice_in_a_stream_of_a_tree_is_told() {
     let mut stream = Stream::of_records("pi/v3/everything");
     let at = stream.said_by("assistant")[0];

@@ -368,7 +368,7 @@ struct Survey {
     home: Home,
     /// The last entry, if it is a message without an identifier, and its number.
     last: Option<(u32, Located<Record>)>,
-    /// Whether an entry has no identifier.
+    /// Whether an entry has no identifier, or an empty one.
     nameless: bool,
     /// Whether a compaction names one by one what it keeps.
     listed: bool,
@@ -393,6 +393,8 @@ impl Survey {
         self.first_kept.extend(key(Field::FirstKept));
         self.aside.extend(key(Field::Id).filter(|_| located.value.is_aside()));
         if located.value.is_node() {
+            // pi takes an empty one for none.
+            self.nameless |= node.json(Field::Id).is_some_and(|id| id.as_bytes() == b"\"\"");
             self.shape.record(&located);
             self.look.iter_mut().for_each(|look| look.at(number, self.nodes, &located));
             self.nodes += 1;

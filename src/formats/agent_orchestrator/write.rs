@@ -14,6 +14,7 @@ use crate::record::{Field, Kind, Node, Record};
 use crate::times;
 use bytes::Bytes;
 use jiff::Timestamp;
+use memchr::memmem;
 use std::io::Write;
 
 /// Opens a session for writing.
@@ -295,6 +296,11 @@ impl Pair<'_> {
         let mut text = Vec::new();
         let eol = records.first().map(|record| &record.node);
         if line::write(&records, self.shape, &mut text) {
+            // Only what a person typed has a time of its own.
+            let times = records.iter().filter_map(|record| record.node.json(Field::Time));
+            for _ in times.filter(|time| memmem::find(&text, time.as_bytes()).is_none()) {
+                self.lost("message.time");
+            }
             self.log.line(eol, &text);
         } else if let Some(record) = records.first() {
             self.lost(record.kind.name());
