@@ -687,3 +687,25 @@ fn an_identifier_that_no_line_tells_is_told_as_lost() {
         assert!(code == 0 && meta.contains("c68eb198-b150"), "{told}{meta}");
     }
 }
+
+/// They are listed by the names of their files.
+#[test]
+fn metadata_without_a_name_come_home_without_one() {
+    let dir = Dir::new();
+    dir.copy_pair("agent-orchestrator/v2/orchard", "orchard");
+    let meta = String::from_utf8(read(&dir.path("orchard.meta.json"))).expect("UTF-8");
+    let named = "  \"session_name\": \"orchard\",\n";
+    assert!(meta.contains(named), "{meta}");
+    for instead in ["", "  \"session_name\": null,\n"] {
+        dir.write("orchard.meta.json", meta.replace(named, instead).as_bytes());
+        let source = session(&dir.path("orchard.jsonl"));
+        for to in ["canonical", "pi@3", "connectonion@2", "agent-orchestrator@1", "codelia@1"] {
+            let (there, _) = converted(&source, &FORMAT, 2, to, &keep());
+            let there = there.expect("a session");
+            let (format, version) = recognise(&there).expect("a known format");
+            let (back, told) = converted(&there, format, version, "agent-orchestrator@2", &keep());
+            let back = back.expect("a session");
+            assert_same(&back, &source, &format!("{to}, {instead:?}, {:?}", told.counts));
+        }
+    }
+}

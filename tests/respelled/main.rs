@@ -32,7 +32,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("first.meta.json", "agent-orchestrator", "metadata without a log get an empty one"),
     ("sessions/messages/", "codelia@1", "a log of messages without a row in the database gets one"),
     ("v2/log/in/", "codelia@1", "the same"),
-    ("meta-name-mismatch", "", "metadata that lost their name get that of their files"),
 ];
 
 fn keep() -> Options {

@@ -330,7 +330,9 @@ impl Pair<'_> {
             }
             self.cx.raw_refused(at);
         }
-        if name.is_none() {
+        // Metadata that had no name at home go back without one.
+        let was_unnamed = same && node.get(Field::Name).is_none();
+        if name.is_none() && !was_unnamed {
             let files = self.sink.stem().or_else(|| node.text(Field::Name));
             node.set(Field::Name, Json::string(&stem(&files.unwrap_or_default())));
         }
