@@ -3,7 +3,7 @@
 use crate::convert::say_losses;
 use crate::diagnostic::{Code, Fate};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Parts, Sink};
+use crate::format::{Cx, Format, Options, Parts, Sink};
 use crate::formats::Spec;
 use crate::json::Json;
 use crate::migrate::Outcome;
@@ -52,7 +52,10 @@ pub fn run(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
-    let mut writer = (to.format.write)(sink, to.version(), cx)?;
+    // What joins carries nothing, so it is not to be marked as what does.
+    let options = Options { residue: false, ..cx.options.clone() };
+    let writing = Cx { options: &options, log: cx.log };
+    let mut writer = (to.format.write)(sink, to.version(), &writing)?;
     let mut done = Outcome { changed: true, ..Outcome::default() };
     let mut seam = Seam::default();
     // A writer gives its own files back as they were, and what stands twice in them stays so.

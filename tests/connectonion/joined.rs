@@ -88,3 +88,14 @@ fn files_of_the_target_s_own_version_are_not_joined() {
     assert!(said.contains("CY0206"), "{said}");
     assert!(!dir.path("o/quay.yaml").exists());
 }
+
+#[test]
+fn what_joins_carries_nothing_and_is_not_marked_as_if_it_did() {
+    let dir = files();
+    let joins = ["convert", "--join", "agent", "-t", "connectonion@2", "--out-dir", "o", "in"];
+    assert_eq!(dir.said(&joins).0, 0);
+    let text = String::from_utf8(read(&dir.path("o/quay.yaml"))).expect("UTF-8");
+    assert!(!text.contains("x_copyist"), "{text}");
+    let (exit, said) = dir.said(&["convert", "-t", "canonical", "-o", "stream", "o/quay.yaml"]);
+    assert_eq!((exit, said.contains("CY0624")), (0, false), "{said}");
+}
