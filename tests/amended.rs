@@ -259,3 +259,73 @@ fn an_answer_that_was_written_anew_has_what_pi_looks_for() {
     assert!(answer["message"]["usage"]["input"].is_number(), "{answer}");
     assert_eq!(answer["message"]["stopReason"], "stop", "{answer}");
 }
+
+/// Deletes what says this from a session that is away, be it in a log or in a run.
+fn delete(dir: &Dir, what: &str) {
+    for file in texts(dir) {
+        let old = fs::read_to_string(&file).expect("UTF-8");
+        let kept: Vec<_> = old.lines().filter(|line| !line.contains(what)).collect();
+        // The list of a run ends without a comma.
+        fs::write(file, kept.join("\n").replace("},\n  ]", "}\n  ]") + "\n").expect("a file");
+    }
+}
+
+#[test]
+fn a_compaction_keeps_what_is_left_of_the_messages_that_it_keeps() {
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    let summed = json!({"type": "compaction", "summary": "So far one.",
+        "firstKeptEntryId": "10000002", "tokensBefore": 10});
+    let session = pi(&[
+        asked("One?"),
+        said(&text("One.")),
+        asked("Two first"),
+        asked("Two then"),
+        said(&text("Two last")),
+        summed,
+        asked("Three?"),
+        said(&text("Three.")),
+    ]);
+    let cases: [(&[&str], &str); 4] = [
+        (&["Two first"], "10000003"),
+        (&["Two then"], "10000002"),
+        (&["Two first", "Two then"], "10000004"),
+        (&["Two first", "Two then", "Two last"], "10000005"),
+    ];
+    for to in ["agent-orchestrator@2", "connectonion@3"] {
+        for (gone, first) in cases {
+            let dir = away(&session, to);
+            gone.iter().for_each(|what| delete(&dir, what));
+            let (lines, said, _) = home(&dir);
+            let summary = lines.iter().find(|line| line["type"] == "compaction");
+            let summary = summary.unwrap_or_else(|| panic!("{to}, {gone:?}: {lines:#?} {said}"));
+            assert_eq!(summary["firstKeptEntryId"], first, "{to}, {gone:?}: {said}");
+            assert!(said.contains("a message was deleted"), "{to}, {gone:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn what_speaks_of_a_message_that_is_deleted_goes_with_it() {
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    let session = pi(&[
+        asked("One?"),
+        said(&text("One said")),
+        json!({"type": "label", "targetId": "10000001", "label": "the one"}),
+        json!({"type": "context_edit", "targetId": "10000001",
+            "replacement": {"content": text("One said now")}}),
+        asked("Two?"),
+        said(&text("Two.")),
+    ]);
+    for to in ["agent-orchestrator@2", "connectonion@3"] {
+        let dir = away(&session, to);
+        delete(&dir, "One said");
+        let (lines, said, _) = home(&dir);
+        let targets: Vec<_> = lines.iter().filter(|line| line.get("targetId").is_some()).collect();
+        assert!(targets.is_empty(), "{to}: {targets:?}");
+        for what in ["a label was deleted", "a context_edit was deleted"] {
+            assert!(said.contains(what), "{to}: {said}");
+        }
+        let home = files(&dir.path("home")).into_iter().next().expect("a file");
+        assert_eq!(dir.exit(&["validate", home.to_str().expect("UTF-8")]).0, 0, "{to}");
+    }
+}

@@ -92,6 +92,7 @@ impl Cut {
         if kind == RESULT && std::mem::take(&mut self.prompt) == [false, true] {
             self.ended.insert(self.seen);
         }
+        self.gone.extend(id.clone().filter(|_| gone));
         if fates.is_empty() || kind != MESSAGE {
             return;
         }
@@ -108,9 +109,8 @@ impl Cut {
         self.shorter = gone;
         let output = usize::from(tag == Some(Tag('t')));
         self.outputs.gone = if gone { self.outputs.gone + output } else { 0 };
-        match gone {
-            true => self.gone.extend(id),
-            false => self.last = self.seen,
+        if !gone {
+            self.last = self.seen;
         }
     }
 
@@ -162,6 +162,11 @@ impl Cut {
                 last || self.is_of_a_gone_run() || self.is_of_what_is_gone(record)
             }
             Kind::Session | Kind::Snapshot => false,
+            // A label, or an edit of the context, of what is gone means nothing any more.
+            Kind::Label | Kind::ContextEdit => {
+                let target = record.node.json(Field::Target);
+                target.is_some_and(|target| self.gone.contains(target))
+            }
             Kind::Result if self.ended.contains(&self.taken) => !tree,
             Kind::Opaque => self.is_of_a_gone_run() && !tree,
             _ => (self.begun || self.is_of_a_gone_run()) && !(tree && record.is_node()),
@@ -212,12 +217,22 @@ impl Cut {
     /// one that is left.
     pub fn mend(&self, record: &mut Record, above: &dyn Fn(&Json) -> Json) {
         self.renumber(record);
-        let refers = [Kind::Run, Kind::Request, Kind::Response, Kind::ToolOutput, Kind::Snapshot];
+        let refers = [
+            Kind::Run,
+            Kind::Request,
+            Kind::Response,
+            Kind::ToolOutput,
+            Kind::Snapshot,
+            Kind::Compaction,
+        ];
         let whole = self.gone.is_empty() && !self.unprompted;
         if whole || !refers.contains(&record.kind) {
             return;
         }
         let node = &mut record.node;
+        if record.kind == Kind::Compaction {
+            return self.keep_next(node);
+        }
         let list = node.json(Field::Messages).filter(|list| list.as_bytes().starts_with(b"["));
         if let Some(list) = list.map(|list| (list.clone(), self.left(list, above)))
             && list.0 != list.1
@@ -264,6 +279,20 @@ impl Cut {
             record.node.set(field, Json::number(now as u64));
             unspelled(&mut record.node);
         }
+    }
+
+    /// A compaction of which the first message that it keeps is gone keeps what is left from the next
+    /// one on, or nothing but itself.
+    fn keep_next(&self, node: &mut Node) {
+        let Some(first) = node.json(Field::FirstKept).filter(|first| self.gone.contains(*first))
+        else {
+            return;
+        };
+        let Some(own) = node.json(Field::Id) else { return };
+        let next = self.parents.get(own).and_then(|last| self.left_below(first, last));
+        let next = next.unwrap_or_else(|| own.clone());
+        node.set(Field::FirstKept, next);
+        unspelled(node);
     }
 
     /// The first message that is left of the path from one that is gone to this one.
