@@ -341,3 +341,17 @@ fn a_member_without_a_value_at_the_end_of_a_turn_comes_back_so() {
         assert_eq!(String::from_utf8_lossy(&back), source);
     }
 }
+
+/// Of line endings only one way is kept.
+#[test]
+fn a_line_that_ends_otherwise_before_the_top_goes_on_is_told() {
+    let text = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    for name in ["turns:", "system_prompt:", "messages:"] {
+        let source = text.replacen(&format!("\n{name}"), &format!("\r\n{name}"), 1);
+        assert_ne!(source, text);
+        let (stream, found) = stream(source.as_bytes());
+        let same = from_canonical(stream.as_bytes(), "connectonion@2", &keep());
+        let same = same == source.as_bytes();
+        assert_eq!(same, !found.counts.contains_key(&Code::Relaid), "{name}: {:?}", found.counts);
+    }
+}

@@ -328,8 +328,7 @@ impl Records<'_> {
             return;
         }
         let gap = if first { "" } else { "\n" };
-        let compared = |shadow: &mut Shadow| shadow.compare(end.byte, gap).flatten();
-        let own = if moves { self.shadow.own(end.byte, gap) } else { compared(&mut self.shadow) };
+        let own = self.top_spelling(end, gap, moves);
         let own = own.filter(|own| !first || !self.is_readable(own, &record.node));
         // What was passed over is a gap in it.
         let own = own.filter(|_| !self.early.passed);

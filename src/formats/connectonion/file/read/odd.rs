@@ -50,6 +50,19 @@ impl Records<'_> {
         }
     }
 
+    /// The file's own text of members of the top, which end at `end`, where it is not the writer's, be
+    /// it that it `moves` them. Says so if it begins in a way that is not kept.
+    pub(super) fn top_spelling(&mut self, end: Position, gap: &str, moves: bool) -> Option<String> {
+        let own = match moves {
+            true => Some(self.shadow.own(end.byte, gap)),
+            false => self.shadow.compare(end.byte, gap),
+        };
+        if own == Some(None) && !self.early.passed && self.cx.options.spelling {
+            self.say_relaid(end);
+        }
+        own.flatten()
+    }
+
     /// Passes over the name of a list or mapping, for which records have no spelling.
     pub(super) fn name_ends(&mut self, end: Position) {
         if self.shadow.compare_name(end.byte, "").is_some() && self.cx.options.spelling {
