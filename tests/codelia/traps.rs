@@ -1,7 +1,7 @@
 //! The traps of Codelia's files, each in a small one of our own.
 
 use crate::common::{
-    assert_same, converted, from_canonical, options, own, recognise, to_canonical,
+    assert_same, converted, files_of, from_canonical, options, own, recognise, to_canonical,
 };
 use crate::sent;
 use copyist::diagnostic::Code;
@@ -231,4 +231,41 @@ fn files_that_were_printed_anew_come_back() {
         }
     }
     assert!(count > 40, "{count}");
+}
+
+/// Where a request, or the output that it shows, has the same text in another spelling.
+#[test]
+fn an_output_that_is_spelled_otherwise_than_its_message_comes_home() {
+    for case in ["codelia/v1/lamp", "codelia/v1/seed"] {
+        let source = String::from_utf8(own(case)).expect("UTF-8");
+        let spelled = [
+            ("\"shell\"", "\"sh\\u0065ll\""),
+            ("_call_id\":\"toolu_3\"", "_call_id\":\"tool\\u0075_3\""),
+            ("_call_id\":\"call_1\"", "_call_id\":\"c\\u0061ll_1\""),
+            ("\"id\":\"call_1\"", "\"id\":\"c\\u0061ll_1\""),
+        ];
+        for (old, new) in spelled {
+            for outputs in [true, false] {
+                let line = |line: &str| match line.contains("\"tool.output\"") == outputs {
+                    true => line.replace(old, new) + "\n",
+                    false => line.to_owned() + "\n",
+                };
+                let run: String = source.lines().map(line).collect();
+                for to in ["canonical", "pi@3", "connectonion@2", "codelia@2"] {
+                    comes_home(run.as_bytes(), to, &format!("{case}, {new}, {outputs}, {to}"));
+                }
+            }
+        }
+    }
+}
+
+fn comes_home(source: &[u8], to: &str, what: &str) {
+    let keep = options(OnError::Keep, Choice::Derived);
+    let (format, version) = recognise(source).expect("a known format");
+    let (there, _) = converted(source, format, version, to, &keep);
+    let there = there.expect("a session");
+    let (seen, number) = recognise(&there).expect("a known format");
+    let (back, told) = converted(&there, seen, number, &format.at(version), &keep);
+    let back = files_of(&back.expect("a session")).remove(0).1;
+    assert_same(&back, source, &format!("{what}: {:?}", told.counts));
 }

@@ -101,11 +101,14 @@ impl Records<'_> {
             Answer::New(_) | Answer::Otherwise => return Vec::new(),
         };
         // The text of what was answered in parts stands here alone, and so does another spelling.
-        let alike = !listed && spelled_alike;
-        let own = if alike { &[Field::Output, Field::Reference][..] } else { &[] };
-        for field in [Field::Call, Field::Name, Field::IsError].iter().chain(own) {
-            node.take(*field);
-        }
+        let own = match (spelled_alike, listed) {
+            (false, _) => &[][..],
+            (true, true) => &[Field::Call, Field::Name, Field::IsError],
+            (true, false) => {
+                &[Field::Call, Field::Name, Field::IsError, Field::Output, Field::Reference]
+            }
+        };
+        own.iter().for_each(|field| drop(node.take(*field)));
         refer(node, Some(&said.0));
         said.1
     }
