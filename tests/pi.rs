@@ -586,3 +586,16 @@ fn what_a_migration_makes_again_needs_no_residue() {
         assert_eq!(read(&dir.path("c.jsonl")), own(case), "{case}");
     }
 }
+
+#[test]
+fn a_stream_that_begins_with_a_blank_line_of_its_source_is_one() {
+    let second = HEADER.replace("\"s\"", "\"t\"");
+    let file =
+        format!("\n\n{HEADER}\n{second}\n{USER}\n").replace("\"cwd\"", "\"version\":3,\"cwd\"");
+    let file = file.replace("\"message\",", "\"message\",\"id\":\"aaaaaaaa\",\"parentId\":null,");
+    let keep = options(OnError::Keep, Choice::Derived);
+    let stream = to_canonical(file.as_bytes(), &keep);
+    let (format, version) = recognise(&stream).expect("a known format");
+    assert_eq!(format.at(version), "canonical");
+    assert_same(&from_canonical(&stream, "pi@3", &keep), file.as_bytes(), "home");
+}

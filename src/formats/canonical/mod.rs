@@ -68,11 +68,19 @@ pub static FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
-    let line = Bytes::copy_from_slice(head.lines().next()?);
-    let kind = Source::new(&line).peek_text("kind").ok()??;
-    let kind = Kind::named(kind.as_bytes())?;
-    let confidence = if kind == Kind::Session { Confidence::Certain } else { Confidence::Strong };
+    let mut kinds = head.lines().map_while(kind_of).peekable();
+    kinds.peek()?;
+    // Lines of a source that stand before its header stand before the session's record, too.
+    let is_session = kinds.find(|kind| *kind != Kind::Opaque) == Some(Kind::Session);
+    let confidence = if is_session { Confidence::Certain } else { Confidence::Strong };
     Some(Sniffed { confidence, version: 1 })
+}
+
+/// The kind of the record that a line is.
+fn kind_of(line: &[u8]) -> Option<Kind> {
+    let line = Bytes::copy_from_slice(line);
+    let kind = Source::new(&line).peek_text("kind").ok()??;
+    Kind::named(kind.as_bytes())
 }
 
 fn check(line: &Line<'_>, _: &mut Scan) -> Result<bool> {
