@@ -709,3 +709,22 @@ fn metadata_without_a_name_come_home_without_one() {
         }
     }
 }
+
+#[test]
+fn what_is_written_for_the_shell_s_scripts_is_recognised_as_theirs() {
+    let dir = Dir::new();
+    dir.copy_pair("agent-orchestrator/v2/orchard", "orchard");
+    let log = String::from_utf8(read(&dir.path("orchard.jsonl"))).expect("UTF-8");
+    // The lines that alone tell the version are those of the start and of the end.
+    let lines = log.lines().filter(|line| !line.starts_with("{\"subtype\""));
+    let lines: String = lines.map(|line| format!("{line}\n")).collect();
+    assert!(lines.len() < log.len() && !lines.is_empty(), "{log}");
+    dir.write("orchard.jsonl", lines.as_bytes());
+    let source = session(&dir.path("orchard.jsonl"));
+    let (there, _) = converted(&source, &FORMAT, 2, "agent-orchestrator@1", &keep());
+    let there = there.expect("a session");
+    let (format, version) = recognise(&there).expect("a known format");
+    assert_eq!(format.at(version), "agent-orchestrator@1");
+    let (back, told) = converted(&there, format, version, "agent-orchestrator@2", &keep());
+    assert_same(&back.expect("a session"), &source, &format!("{:?}", told.counts));
+}

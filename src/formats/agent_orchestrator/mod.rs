@@ -174,12 +174,13 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
 /// Whether a line can be of this format only. Claude Code's transcripts have lines of the same
 /// types, with members in another spelling.
 fn is_sure(what: What, line: &[u8]) -> bool {
+    const PARENT: &[u8] = b"\"parent_tool_use_id\"";
     let has = |name: &[u8]| memchr::memmem::find(line, name).is_some();
     match what {
         What::Other | What::User(Shape::Classes) => false,
         What::Prompt | What::System(Shape::Classes) | What::Result(_) => true,
-        What::Assistant(Shape::Classes) => has(b"\"parent_tool_use_id\""),
-        _ => has(b"\"session_id\"") && !has(b"\"parentUuid\""),
+        What::Assistant(Shape::Classes) => has(PARENT),
+        _ => (has(b"\"session_id\"") || has(PARENT)) && !has(b"\"parentUuid\""),
     }
 }
 
