@@ -1,11 +1,13 @@
 //! The traps of Codelia's files, each in a small one of our own.
 
 use crate::common::{
-    assert_same, converted, files_of, from_canonical, options, own, recognise, to_canonical,
+    Dir, assert_same, converted, files, files_of, from_canonical, options, own, read, recognise,
+    to_canonical,
 };
 use crate::sent;
 use copyist::diagnostic::Code;
 use copyist::format::OnError;
+use copyist::formats::codelia::FORMAT;
 use copyist::ids::Choice;
 
 /// The records of a stream, with what they say.
@@ -268,4 +270,39 @@ fn comes_home(source: &[u8], to: &str, what: &str) {
     let (back, told) = converted(&there, seen, number, &format.at(version), &keep);
     let back = files_of(&back.expect("a session")).remove(0).1;
     assert_same(&back, source, &format!("{what}: {:?}", told.counts));
+}
+
+#[test]
+fn a_state_whose_numbers_no_column_keeps_is_told() {
+    let source = String::from_utf8(own("codelia/v1/state")).expect("UTF-8");
+    let keep = options(OnError::Keep, Choice::Derived);
+    for (old, new) in [
+        ("\"invoke_seq\":5", "\"invoke_seq\":5.0"),
+        ("\"invoke_seq\":5", "\"invoke_seq\":null"),
+        ("\"schema_version\":1", "\"schema_version\":1.00"),
+        ("\"run_id\":\"3f", "\"run_id\":\"\\u0033f"),
+    ] {
+        let state = source.replacen(old, new, 1);
+        assert_ne!(state, source);
+        let (there, told) = converted(state.as_bytes(), &FORMAT, 1, "codelia@2", &keep);
+        assert!(there.is_ok() && told.dropped() > 0, "{new}: {:?}", told.counts);
+    }
+    comes_home(source.as_bytes(), "codelia@2", "as the runtime spells it");
+}
+
+#[test]
+fn a_log_whose_first_message_is_an_odd_one_is_a_log() {
+    let source = String::from_utf8(own("codelia/v1/state")).expect("UTF-8");
+    let first = "\"role\":\"system\",\"content\":\"You are Codelia, a coding assistant.\\nWorkspace: /home/ada/灯台\"";
+    for new in ["\"role\":null,\"content\":\"x\"", "\"role\":\"system\""] {
+        let state = source.replacen(first, new, 1);
+        assert_ne!(state, source);
+        comes_home(state.as_bytes(), "codelia@2", new);
+        let dir = Dir::new();
+        dir.write("s.json", state.as_bytes());
+        assert_eq!(dir.exit(&["convert", "-t", "codelia@2", "--out-dir", "o", "s.json"]).0, 0);
+        let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "h", "o"]);
+        assert_eq!(code, 0, "{said}");
+        assert_same(&read(&files(&dir.path("h"))[0]), state.as_bytes(), &said);
+    }
 }

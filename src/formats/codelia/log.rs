@@ -29,6 +29,26 @@ pub fn is_message(line: &[u8]) -> bool {
     role.is_some_and(|role| known.contains(&role.as_ref())) && has("content") && !has("type")
 }
 
+/// Whether a line has what every message has, be it that its role is none that is known.
+#[must_use]
+pub fn is_like_a_message(line: &[u8]) -> bool {
+    let text = Bytes::copy_from_slice(line);
+    let source = Source::new(&text);
+    let has = |name| source.peek(name).ok().flatten().is_some();
+    has("role") && !has("type")
+}
+
+/// Whether lines are the first ones of a log: one that a person spelled otherwise does not make it
+/// another file.
+pub fn begin_a_log<'l>(lines: impl Iterator<Item = &'l [u8]>) -> bool {
+    let mut lines =
+        lines.take(LOOKED_AT).skip_while(|line| !is_message(line) && is_like_a_message(line));
+    lines.next().is_some_and(is_message)
+}
+
+/// How many lines may stand before the first that is surely a message.
+const LOOKED_AT: usize = 16;
+
 /// Opens a log for reading.
 ///
 /// # Errors

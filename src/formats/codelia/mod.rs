@@ -149,7 +149,7 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
         return found(Confidence::Certain, 1);
     }
     // Other programs have such lines, too.
-    if log::is_message(line) { found(Confidence::Weak, 2) } else { None }
+    if log::begin_a_log(head.lines()) { found(Confidence::Weak, 2) } else { None }
 }
 
 /// How surely a line is one of a run.
@@ -176,7 +176,7 @@ fn shape(parts: &mut dyn Parts) -> Result<Shape> {
     Ok(match () {
         () if run(line).is_some() => Shape::Run,
         () if state::is_state(&bytes) => Shape::State,
-        () if log::is_message(line) => Shape::Log,
+        () if log::begin_a_log(lines_of(&bytes)) => Shape::Log,
         () => Shape::Run,
     })
 }

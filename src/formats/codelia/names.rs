@@ -1,6 +1,6 @@
 //! Names of parts, and identifiers and times for sessions that come without Codelia's.
 
-use super::log::is_message;
+use super::log::is_like_a_message;
 use super::state::is_state;
 use crate::format::Member;
 use crate::ids::hash;
@@ -124,7 +124,7 @@ pub fn member(path: &str, head: &mut dyn FnMut() -> Vec<u8>) -> Option<Member> {
 
 /// Whether a file that begins so may be a log of messages; one without messages is empty.
 fn is_log(head: &[u8]) -> bool {
-    head.split(|b| *b == b'\n').next().is_none_or(|line| line.is_empty() || is_message(line))
+    head.split(|b| *b == b'\n').next().is_none_or(|line| line.is_empty() || is_like_a_message(line))
 }
 
 /// The session of the run that begins so; one without a session is one of its own.

@@ -31,6 +31,9 @@ const FIELDS: &[(&str, Field)] = &[
 /// The columns that follow from the messages and the metadata.
 const DERIVED: [&str; 3] = ["message_count", "last_user_message", "workspace_root"];
 
+/// The columns that hold numbers.
+const NUMBERS: [&str; 3] = ["invoke_seq", "schema_version", "message_count"];
+
 /// How often a query may be asked whether to go on, and after how many steps.
 const ROUNDS: u32 = 20_000;
 const STEPS: i32 = 10_000;
@@ -196,6 +199,19 @@ impl Row {
             .collect()
     }
 
+    /// The members of a snapshot from elsewhere that have a column, which does not give them back as they
+    /// are spelled: a number is one of the database's there, and `null` is nothing.
+    pub fn respelled(snapshot: &Node) -> Vec<String> {
+        let extra = |name: &str| snapshot.json(Field::Extra)?.member(name);
+        let fields = FIELDS.iter().map(|(name, field)| (*name, snapshot.json(*field).cloned()));
+        let others = DERIVED.iter().chain(&["schema_version"]).map(|name| (*name, None));
+        let told = |(name, value): (&str, Option<Json>)| {
+            let value = value.or_else(|| extra(name))?;
+            (!is_kept(name, &value)).then(|| name.to_owned())
+        };
+        fields.chain(others).filter_map(told).collect()
+    }
+
     /// Puts the row's values into a snapshot; what follows from the messages is left out.
     pub fn fill(&self, snapshot: &mut Node, count: usize, last_user: Option<&Json>) {
         let mut rest = Vec::new();
@@ -292,6 +308,20 @@ impl Row {
             )
         };
         db.execute(&text, params_from_iter(self.0.iter().map(|(_, value)| cell(value)))).map(drop)
+    }
+}
+
+/// Whether a column gives a value back as it is spelled.
+fn is_kept(column: &str, value: &Json) -> bool {
+    let spelled = value.as_bytes();
+    match (NUMBERS.contains(&column), value.text()) {
+        (false, Some(text)) => Json::string(&text) == *value,
+        (true, None) => {
+            let number: Option<i64> =
+                std::str::from_utf8(spelled).ok().and_then(|n| n.parse().ok());
+            number.is_some_and(|number| number.to_string().as_bytes() == spelled)
+        }
+        _ => false,
     }
 }
 

@@ -111,6 +111,10 @@ impl Run<'_> {
         }
         self.dated(&mut node);
         let row = Row::of(&node, found.messages, found.last_user.as_ref());
+        if !own {
+            let lost = |name| self.cx.log.count(Fate::Dropped, &format!("snapshot.{name}"));
+            Row::respelled(&node).into_iter().for_each(lost);
+        }
         let put = move |old, force| row.put(old, force);
         self.sink.as_mut().map_or(Ok(()), |sink| sink.change(DATABASE, Box::new(put)))
     }
