@@ -690,13 +690,14 @@ fn an_identifier_that_no_line_tells_is_told_as_lost() {
 
 /// They are listed by the names of their files.
 #[test]
-fn metadata_without_a_name_come_home_without_one() {
+fn metadata_without_a_proper_name_come_home_so() {
     let dir = Dir::new();
     dir.copy_pair("agent-orchestrator/v2/orchard", "orchard");
     let meta = String::from_utf8(read(&dir.path("orchard.meta.json"))).expect("UTF-8");
     let named = "  \"session_name\": \"orchard\",\n";
     assert!(meta.contains(named), "{meta}");
-    for instead in ["", "  \"session_name\": null,\n"] {
+    let others = ["", "  \"session_name\": null,\n", "  \"session_name\": \"no name\",\n"];
+    for instead in others {
         dir.write("orchard.meta.json", meta.replace(named, instead).as_bytes());
         let source = session(&dir.path("orchard.jsonl"));
         for to in ["canonical", "pi@3", "connectonion@2", "agent-orchestrator@1", "codelia@1"] {

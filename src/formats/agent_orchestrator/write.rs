@@ -325,14 +325,13 @@ impl Pair<'_> {
         let Session { mut node, at, own, same, .. } = session;
         let name = node.text(Field::Name).filter(|name| own && is_name(name));
         if same && let Some(raw) = node.text(Field::Raw).map(Bytes::from) {
-            if name.is_some() == node.get(Field::Name).is_some() && self.meta_gives(&raw, &node) {
+            if self.meta_gives(&raw, &node) {
                 return raw.to_vec();
             }
             self.cx.raw_refused(at);
         }
-        // Metadata that had no name at home go back without one.
-        let was_unnamed = same && node.get(Field::Name).is_none();
-        if name.is_none() && !was_unnamed {
+        // Metadata that had no name at home, or one that is none, go back so.
+        if name.is_none() && !same {
             let files = self.sink.stem().or_else(|| node.text(Field::Name));
             node.set(Field::Name, Json::string(&stem(&files.unwrap_or_default())));
         }
