@@ -46,5 +46,6 @@ mod words;
 
 pub use merge::{Merged, Source, between, is_heard, merge, says_the_same, strip};
 pub use note::{Noted, Trace, note};
-pub use pack::{Chunks, refused, refused_for};
+pub(crate) use pack::Chunks;
+pub use pack::{refused, refused_for};
 pub use stage::{Stage, Staged};
