@@ -60,7 +60,8 @@ impl Answers {
             self.tell(&mut record.node);
             if let Some(held) = &mut self.held {
                 let part = held.value.node.json(Field::Id).cloned();
-                held.value.node = joined(&held.value.node, &record.node);
+                let before = std::mem::take(&mut held.value.node);
+                held.value.node = joined(before, std::mem::take(&mut record.node));
                 let whole = held.value.node.json(Field::Id).cloned();
                 let (Some(part), Some(whole)) = (part, whole) else { return [None, None] };
                 self.names.insert(part, whole);
@@ -170,25 +171,27 @@ pub fn calls(message: &Node) -> bool {
 
 /// Two pieces of an answer as one: it stands where the first did, and is called and ends like the
 /// second.
-fn joined(first: &Node, second: &Node) -> Node {
-    let mut whole = second.clone();
+fn joined(mut first: Node, mut second: Node) -> Node {
+    // There may be many pieces, so what is held of them is gone on with.
+    let mut blocks = blocks_of(&mut first);
+    blocks.append(&mut blocks_of(&mut second));
+    let mut whole = second;
+    let usages = first.node(Field::Usage).zip(whole.node(Field::Usage));
+    let usage = usages.map(|(a, b)| sum(a, b));
     for (field, value) in first.iter() {
         if whole.get(field).is_none() || field == Field::Parent {
             whole.set(field, value.clone());
         }
     }
-    let blocks: Vec<Node> = [first, second].into_iter().flat_map(blocks_of).collect();
     whole.set(Field::Content, blocks);
-    if let (Some(a), Some(b)) = (first.node(Field::Usage), second.node(Field::Usage)) {
-        whole.set(Field::Usage, sum(a, b));
-    }
+    usage.into_iter().for_each(|usage| whole.set(Field::Usage, usage));
     whole
 }
 
-fn blocks_of(message: &Node) -> Vec<Node> {
-    match message.get(Field::Content) {
-        Some(Value::Nodes(blocks)) => blocks.clone(),
-        Some(Value::Json(text)) if !text.is_null() => vec![block::text(text.clone())],
+fn blocks_of(message: &mut Node) -> Vec<Node> {
+    match message.take(Field::Content) {
+        Some(Value::Nodes(blocks)) => blocks,
+        Some(Value::Json(text)) if !text.is_null() => vec![block::text(text)],
         _ => Vec::new(),
     }
 }

@@ -83,7 +83,7 @@ pub fn note(
     }
     let plain = says_alike(&trace.atoms, &target.atoms) && !quiet.log.warns(&[]);
     let mut pairs = pairs(&trace.atoms, &target.atoms);
-    let shares = Shares::of(&mut pairs, &trace.pieces, &trace.atoms, &target.atoms);
+    let mut shares = Shares::of(&mut pairs, &trace.pieces, &trace.atoms, &target.atoms);
     let mut packer = Packer::new(stage.room()?)?;
     derived(&mut target, to.format.links(), &pairs, &mut packer)?;
     let mut pairs = pairs.into_iter().peekable();
@@ -94,7 +94,7 @@ pub fn note(
         while let Some((_, base)) = pairs.next_if(|(record, _)| *record == number) {
             bases.push(base);
         }
-        target.told(&item?.value, (number, &bases), &shares, &mut told)?;
+        target.told(&item?.value, (number, &bases), &mut shares, &mut told)?;
         packer.item(&told)?;
     }
     let (count, chunks) = packer.finish()?;
@@ -178,18 +178,23 @@ impl Target {
         &mut self,
         record: &Record,
         (number, bases): (u32, &[u32]),
-        shares: &Shares,
+        shares: &mut Shares,
         item: &mut Vec<u8>,
     ) -> Result<()> {
         let mut line = Vec::with_capacity(USUAL);
         canonical::line(record, &mut line);
         line.pop();
         let line = Outline::of(line.into());
-        let lines = bases.iter().map(|base| self.shelf.line(*base));
-        let mut lines = lines.collect::<Result<Vec<_>>>()?;
-        let share = match (bases, lines.as_mut_slice()) {
-            ([base], [line]) => shares.take(number, *base, line)?,
+        let share = match bases {
+            [base] => shares.take(number, *base, || self.shelf.line(*base))?,
             _ => None,
+        };
+        let (lines, share) = match share {
+            Some((line, share)) => (vec![line], Some(share)),
+            None => {
+                let lines = bases.iter().map(|base| self.shelf.line(*base));
+                (lines.collect::<Result<_>>()?, None)
+            }
         };
         let base = Base::new(lines);
         let mut object = Object::open(item);

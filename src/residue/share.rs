@@ -12,7 +12,7 @@ use crate::ids::hash;
 use crate::json::{Json, text};
 use crate::record::{Field, Kind, Node, Record, Value};
 use bytes::Bytes;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// What an item calls its blocks.
 pub const KEY: &str = "of";
@@ -24,6 +24,47 @@ pub struct Shares {
     answers: HashMap<u32, Vec<u32>>,
     /// What each of these tells.
     told: HashMap<u32, Vec<u64>>,
+    /// The last answer that was taken of: those that share one mostly stand one behind the other.
+    last: Option<Shared>,
+}
+
+/// An answer, and where the blocks stand that each message of the source tells.
+struct Shared {
+    base: u32,
+    answer: Blocks,
+    places: HashMap<u32, Vec<usize>>,
+}
+
+/// A message taken apart, so that some of its blocks can be had without going through the others.
+pub struct Blocks {
+    /// All but the blocks.
+    rest: Record,
+    /// `None` where it has no list of them.
+    list: Option<Vec<Node>>,
+}
+
+impl Blocks {
+    fn of(mut message: Record) -> Self {
+        let list = match message.node.get_mut(Field::Content) {
+            Some(Value::Nodes(blocks)) => Some(std::mem::take(blocks)),
+            _ => None,
+        };
+        Self { rest: message, list }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Node> {
+        self.list.iter().flatten()
+    }
+
+    /// The message with the blocks only that stand at these places.
+    fn at(&self, places: &[usize]) -> Record {
+        let mut message = self.rest.clone();
+        if let Some(list) = &self.list {
+            let blocks: Vec<_> = places.iter().filter_map(|at| list.get(*at)).cloned().collect();
+            message.node.set(Field::Content, blocks);
+        }
+        message
+    }
 }
 
 impl Shares {
@@ -56,38 +97,56 @@ impl Shares {
         shares
     }
 
-    /// Leaves of the line of an answer what this message of the source tells, if others share it.
-    /// Gives the name of these blocks.
+    /// Of an answer that others share, the line with what this message of the source tells only, and
+    /// the name of these blocks; `line` reads the whole one.
     ///
     /// # Errors
-    /// If the line is no record.
-    pub fn take(&self, number: u32, base: u32, line: &mut Bytes) -> Result<Option<Json>> {
+    /// If the line cannot be read, or is no record.
+    pub fn take(
+        &mut self,
+        number: u32,
+        base: u32,
+        line: impl FnOnce() -> Result<Bytes>,
+    ) -> Result<Option<(Bytes, Json)>> {
         let Some(numbers) = self.answers.get(&base) else { return Ok(None) };
-        let mut record = canonical::record(line)?;
-        let blocks = record.node.nodes(Field::Content).unwrap_or_default();
-        let mut left: Vec<_> = numbers
-            .iter()
-            .map(|number| (*number, self.told.get(number).cloned().unwrap_or_default()))
-            .collect();
-        let (mut owner, mut own) = (numbers.first().copied(), Vec::new());
-        for (place, block) in blocks.iter().enumerate() {
-            let prints = prints_of(block, &record.node);
-            let found = left.iter_mut().find_map(|(number, told)| {
-                let at = told.iter().position(|print| prints.contains(print))?;
-                told.remove(at);
-                Some(*number)
-            });
-            owner = found.or(owner);
-            if owner == Some(number) {
-                own.push((place, short(block)));
+        let shared = match self.last.take().filter(|last| last.base == base) {
+            Some(last) => last,
+            None => {
+                let answer = Blocks::of(canonical::record(&line()?)?);
+                Shared { base, places: self.owned(numbers, &answer), answer }
+            }
+        };
+        let places = shared.places.get(&number).map(Vec::as_slice).unwrap_or_default();
+        let block =
+            |place: &usize| Some((*place, short(shared.answer.list.as_ref()?.get(*place)?)));
+        let own: Vec<_> = places.iter().filter_map(block).collect();
+        let mut sliced = Vec::new();
+        canonical::line(&shared.answer.at(places), &mut sliced);
+        sliced.pop();
+        self.last = Some(shared);
+        Ok(Some((sliced.into(), name(&own))))
+    }
+
+    /// Where the blocks stand that each message tells: the first that tells the same, or else the
+    /// one that the block before is of.
+    fn owned(&self, numbers: &[u32], answer: &Blocks) -> HashMap<u32, Vec<usize>> {
+        let mut left: HashMap<u64, VecDeque<(usize, usize)>> = HashMap::new();
+        for (order, number) in numbers.iter().enumerate() {
+            for (at, print) in self.told.get(number).into_iter().flatten().enumerate() {
+                left.entry(*print).or_default().push_back((order, at));
             }
         }
-        keep(&mut record, &own.iter().map(|(place, _)| *place).collect());
-        let mut sliced = Vec::new();
-        canonical::line(&record, &mut sliced);
-        sliced.pop();
-        *line = sliced.into();
-        Ok(Some(name(&own)))
+        let (mut owner, mut places) = (numbers.first(), HashMap::<_, Vec<_>>::new());
+        for (place, block) in answer.iter().enumerate() {
+            let prints = prints_of(block, &answer.rest.node);
+            let told = prints.iter().filter_map(|print| Some((*left.get(print)?.front()?, print)));
+            if let Some(((order, _), print)) = told.min() {
+                left.get_mut(print).and_then(VecDeque::pop_front);
+                owner = numbers.get(order);
+            }
+            owner.into_iter().for_each(|owner| places.entry(*owner).or_default().push(place));
+        }
+        places
     }
 }
 
@@ -114,10 +173,16 @@ fn together(pairs: &mut Vec<(u32, u32)>, pieces: &[(u32, u32)], is_written: &dyn
         all.entry(*head).or_insert_with(|| vec![*head]).push(*piece);
     }
     let head_of = |number: &u32| *heads.get(number).unwrap_or(number);
+    // Many pairs are of one answer and the same record.
+    let told: BTreeSet<_> = pairs
+        .iter()
+        .filter(|(_, base)| is_written(*base))
+        .map(|(number, base)| (head_of(number), *base))
+        .collect();
     let mut more = Vec::new();
-    for (number, base) in pairs.iter().filter(|(_, base)| is_written(*base)) {
-        let pieces = all.get(&head_of(number)).into_iter().flatten();
-        more.extend(pieces.map(|piece| (*piece, *base)));
+    for (head, base) in told {
+        let pieces = all.get(&head).into_iter().flatten();
+        more.extend(pieces.map(|piece| (*piece, base)));
     }
     pairs.extend(more);
     pairs.sort_unstable();
@@ -165,17 +230,21 @@ fn named(of: &Json) -> Vec<(usize, String)> {
     of.elements().filter_map(one).collect()
 }
 
-/// Leaves of a message the blocks that stand at these places.
-fn keep(record: &mut Record, places: &BTreeSet<usize>) {
-    if let Some(Value::Nodes(blocks)) = record.node.get_mut(Field::Content) {
-        let mut place = 0..;
-        blocks.retain(|_| place.next().is_some_and(|place| places.contains(&place)));
-    }
+/// Shared answers of the file, and of those that were edited what they were made of.
+#[derive(Default)]
+pub struct Parted {
+    edited: HashMap<u32, Vec<Vec<(usize, String)>>>,
+    /// The last answer that was parted.
+    last: Option<Whole>,
 }
 
-/// Shared answers that were edited: what they were made of.
-#[derive(Default)]
-pub struct Parted(HashMap<u32, Vec<Vec<(usize, String)>>>);
+/// An answer, by what its blocks are known, and if it was edited which of them are of each part now.
+struct Whole {
+    number: u32,
+    answer: Blocks,
+    now: Vec<String>,
+    parts: Option<HashMap<Vec<(usize, String)>, Vec<usize>>>,
+}
 
 /// What is left of a message's part of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,30 +260,56 @@ pub enum Part {
 impl Parted {
     /// An item that names blocks of an answer which was edited.
     pub fn look(&mut self, number: u32, of: &Json) {
-        self.0.entry(number).or_default().push(named(of));
+        self.edited.entry(number).or_default().push(named(of));
     }
 
     /// Leaves of an answer the blocks of one item.
-    pub fn part(&self, number: u32, of: &Json, answer: &mut Record) -> Part {
-        let own = named(of);
-        let blocks = answer.node.nodes(Field::Content).unwrap_or_default();
-        let now: Vec<_> = blocks.iter().map(short).collect();
-        let places: BTreeSet<usize> = match self.0.get(&number) {
-            None => own.iter().map(|(place, _)| *place).collect(),
-            Some(all) => {
-                let at = all.iter().position(|part| *part == own);
-                let owners = owners(all, &now).into_iter().enumerate();
-                owners.filter(|(_, owner)| Some(*owner) == at).map(|(place, _)| place).collect()
+    pub fn part(&mut self, number: u32, of: &Json, answer: &mut Record) -> Part {
+        let whole = self.whole(number, answer.clone());
+        let (own, part) = whole.part(of);
+        *answer = own;
+        self.last = Some(whole);
+        part
+    }
+
+    /// The same of the answer that was parted last, if it is this one.
+    pub fn held(&self, number: u32, of: &Json) -> Option<(Record, Part)> {
+        self.last.as_ref().filter(|last| last.number == number).map(|last| last.part(of))
+    }
+
+    fn whole(&self, number: u32, answer: Record) -> Whole {
+        let answer = Blocks::of(answer);
+        let now: Vec<_> = answer.iter().map(short).collect();
+        let parts = self.edited.get(&number).map(|all| {
+            let mut places = vec![Vec::new(); all.len()];
+            for (place, owner) in owners(all, &now).into_iter().enumerate() {
+                places.get_mut(owner).into_iter().for_each(|places| places.push(place));
             }
+            // Of parts that are alike the first one has all.
+            let parts = all.iter().cloned().zip(places).rev();
+            parts.collect()
+        });
+        Whole { number, answer, now, parts }
+    }
+}
+
+impl Whole {
+    fn part(&self, of: &Json) -> (Record, Part) {
+        let own = named(of);
+        let places: Vec<usize> = match &self.parts {
+            None => {
+                own.iter().map(|(place, _)| *place).collect::<BTreeSet<_>>().into_iter().collect()
+            }
+            Some(parts) => parts.get(&own).cloned().unwrap_or_default(),
         };
-        let left: Vec<_> = places.iter().filter_map(|place| now.get(*place)).collect();
+        let left: Vec<_> = places.iter().filter_map(|place| self.now.get(*place)).collect();
         let same = left.iter().copied().eq(own.iter().map(|(_, print)| print));
-        keep(answer, &places);
-        match () {
+        let part = match () {
             () if same => Part::Same,
             () if places.is_empty() => Part::Gone,
             () => Part::Edited,
-        }
+        };
+        (self.answer.at(&places), part)
     }
 }
 

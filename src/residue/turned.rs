@@ -74,6 +74,11 @@ impl Repeated {
 const REPEATED: [Field; 2] = [Field::Input, Field::Result];
 
 impl Turned {
+    /// Whether no turn was edited.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Looks at a turn of the file that is known by `print`, and was edited. What it was before can be
     /// told only where its messages, which say `said`, say what it repeated.
     pub fn look(&mut self, turn: Turn, print: u64, now: &Record, said: &[(Field, Json)]) {

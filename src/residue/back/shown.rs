@@ -61,6 +61,28 @@ impl Back<'_> {
         Ok(())
     }
 
+    /// What [`bases`](Self::bases) gives, with an answer that others share as the item's part of it.
+    fn shown_by(
+        &mut self,
+        item: &Json,
+        fates: &[Fate],
+    ) -> Result<(Vec<Record>, bool, u32, Option<Part>)> {
+        let of = item.member(share::KEY);
+        // There may be very many parts of one answer. A turn that was edited may change what it says.
+        if let (Some(of), [fate @ (Fate::Same(number) | Fate::Edited(number))]) = (&of, fates)
+            && let Some((base, part)) = self.parted.held(*number, of)
+            && self.turned.is_empty()
+        {
+            return Ok((vec![base], matches!(fate, Fate::Edited(_)), *number, Some(part)));
+        }
+        let (mut bases, edited, last) = self.bases(fates)?;
+        let part = match (of, bases.as_mut_slice()) {
+            (Some(of), [base]) => Some(self.parted.part(last, &of, base)),
+            _ => None,
+        };
+        Ok((bases, edited, last, part))
+    }
+
     /// Says what a person set of a run or its outcome that the target computed without.
     fn unplaced(&self, item: &Json, now: &Record, number: u32) {
         if !matches!(now.kind, Kind::Run | Kind::Result) {
@@ -84,15 +106,15 @@ impl Back<'_> {
 
     /// A record of the source that the file shows.
     pub(super) fn told(&mut self, item: &Json, template: &Json, fates: &[Fate]) -> Result<()> {
-        let (mut bases, mut edited, last) = self.bases(fates)?;
+        let (bases, mut edited, last, part) = self.shown_by(item, fates)?;
         self.flush(last)?;
         self.show(&bases, last);
-        if let (Some(of), [base]) = (item.member(share::KEY), bases.as_mut_slice()) {
-            match self.parted.part(last, &of, base) {
-                Part::Gone => return self.deleted(template),
-                Part::Same => edited &= !edits(item, base, None).is_empty(),
-                Part::Edited => {}
+        match part {
+            Some(Part::Gone) => return self.deleted(template),
+            Some(Part::Same) => {
+                edited &= bases.first().is_some_and(|base| !edits(item, base, None).is_empty());
             }
+            Some(Part::Edited) | None => {}
         }
         let lines: Vec<Json> = bases.iter().map(line).collect();
         let filled = fill(template, &lines).and_then(|line| record(line).ok());
