@@ -4,16 +4,24 @@
 //! inside of a value are the entries right behind its own, and nothing is kept for a value but
 //! where it stands.
 
+use crate::ids::fingerprint;
 use crate::json::{Cursor, Fault, Json, Span, text};
 use bytes::Bytes;
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 
 /// How deep values are looked into.
 pub const DEEPEST: usize = 24;
 
 /// Most lines have no more values.
 const USUAL: usize = 48;
+
+/// So many members are gone through one by one.
+const FEW: usize = 16;
+
+/// Members of an object by the hashes of their names, those of one hash in their order.
+type Index = Vec<(u64, usize)>;
 
 /// A text and where its values stand.
 pub struct Outline {
@@ -24,6 +32,10 @@ pub struct Outline {
     /// Whether no string has another spelling with fewer escapes, once that is asked for.
     simple: OnceCell<bool>,
     names_plain: bool,
+    /// The members of objects with more than a few, once one of those is asked for: by how their names
+    /// are spelled, and by what they are.
+    spelled: RefCell<HashMap<usize, Index>>,
+    named: RefCell<HashMap<usize, Index>>,
 }
 
 /// Where a value stands.
@@ -50,7 +62,15 @@ impl Outline {
             b"\"\"" => true,
             key => key.contains(&b'\\'),
         };
-        Self { names_plain: !list.iter().any(odd), list, tight, simple: OnceCell::new(), text }
+        Self {
+            names_plain: !list.iter().any(odd),
+            list,
+            tight,
+            simple: OnceCell::new(),
+            spelled: RefCell::default(),
+            named: RefCell::default(),
+            text,
+        }
     }
 
     /// Whether every value that is looked into has its simplest spelling.
@@ -127,18 +147,44 @@ impl Outline {
 
     /// The first member of an object whose name is spelled so.
     pub fn member(&self, at: usize, key: &[u8]) -> Option<usize> {
-        self.inside(at).find(|member| self.key(*member) == key)
+        self.first(at, &self.spelled, key, &|member| Cow::Borrowed(self.key(member)))
     }
 
     /// Whether a member of an object has the name of one before it.
     pub fn is_again(&self, object: usize, member: usize) -> bool {
-        let mut before = self.inside(object).take_while(|before| *before < member);
-        if self.names_plain {
-            let key = self.key(member);
-            return before.any(|before| self.key(before) == key);
+        let first = if self.names_plain {
+            self.member(object, self.key(member))
+        } else {
+            self.first(object, &self.named, &self.name(member), &|member| self.name(member))
+        };
+        first != Some(member)
+    }
+
+    /// The first member of an object that is called so.
+    fn first<'a>(
+        &'a self,
+        at: usize,
+        known: &RefCell<HashMap<usize, Index>>,
+        key: &[u8],
+        called: &dyn Fn(usize) -> Cow<'a, [u8]>,
+    ) -> Option<usize> {
+        let mut members = self.inside(at);
+        if let Some(found) = members.by_ref().take(FEW).find(|member| *called(*member) == *key) {
+            return Some(found);
         }
-        let name = self.name(member);
-        before.any(|before| self.name(before) == name)
+        // Who went through a long object for each of its members would do the square of the work.
+        members.next()?;
+        let mut known = known.borrow_mut();
+        let index = known.entry(at).or_insert_with(|| {
+            let print = |member| (fingerprint(&called(member)), member);
+            let mut index: Vec<_> = self.inside(at).map(print).collect();
+            index.sort_unstable();
+            index
+        });
+        let print = fingerprint(key);
+        let first = index.partition_point(|(other, _)| *other < print);
+        let alike = index.get(first..)?.iter().take_while(|(other, _)| *other == print);
+        alike.map(|(_, member)| *member).find(|member| *called(*member) == *key)
     }
 
     /// The way from the whole text to a value in it.
