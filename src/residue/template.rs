@@ -50,8 +50,8 @@ impl Base {
     /// not, the record itself is the template.
     pub fn template(&self, record: &Outline, out: &mut Vec<u8>) {
         let start = out.len();
-        let mut writing =
-            Writing { base: self, record, beside: vec![Some(0); self.lines.len()], out };
+        let beside = (0..self.lines.len()).map(|line| Beside { line, at: 0, end: 0 }).collect();
+        let mut writing = Writing { base: self, record, beside, out };
         writing.inner(0, 0, b"", 0);
         let given = |template: &[u8]| {
             let template = Json::checked(Bytes::copy_from_slice(template));
@@ -85,8 +85,18 @@ struct Writing<'a> {
     base: &'a Base,
     record: &'a Outline,
     /// What stands at the same place of the target's records, for each level that is open.
-    beside: Vec<Option<usize>>,
+    beside: Vec<Beside>,
     out: &'a mut Vec<u8>,
+}
+
+/// A value of one of the target's records. A record that has none there is not carried along: a
+/// message of very many blocks may be told by as many records.
+#[derive(Clone, Copy)]
+struct Beside {
+    line: usize,
+    at: usize,
+    /// Where the list ends that it is in.
+    end: usize,
 }
 
 impl Writing<'_> {
@@ -96,10 +106,7 @@ impl Writing<'_> {
         if NAMES.contains(&key) || depth >= DEEPEST || (depth == 1 && !is_known_by(key)) {
             return self.out.extend_from_slice(bytes);
         }
-        let lines = self.base.lines.iter().zip(self.beside.get(beside..).unwrap_or_default());
-        let same =
-            |(line, at): (&Outline, &Option<usize>)| at.is_some_and(|at| line.bytes(at) == bytes);
-        if let Some(record) = lines.map(same).position(|same| same) {
+        if let Some(record) = self.found(beside, |line, other| line.bytes(other) == bytes) {
             self.beside_in(record);
             return self.out.push(b'}');
         }
@@ -129,11 +136,17 @@ impl Writing<'_> {
     /// spelling: most of what a program spells in its own way stands where it stood.
     fn respelled(&self, at: usize, beside: usize) -> Option<usize> {
         let bytes = self.record.bytes(at);
-        let beside = self.beside.get(beside..).unwrap_or_default();
-        self.base.lines.iter().zip(beside).position(|(line, beside)| {
-            let other = beside.filter(|other| line.is_respelled(*other, bytes));
-            other.is_some_and(|other| line.json(other).normal() == bytes)
+        self.found(beside, |line, other| {
+            line.is_respelled(other, bytes) && line.json(other).normal() == bytes
         })
+    }
+
+    /// The first of the target's records of which this is so, of those that have a value beside.
+    fn found(&self, beside: usize, is_so: impl Fn(&Outline, usize) -> bool) -> Option<usize> {
+        let mut beside = self.beside.get(beside..).unwrap_or_default().iter();
+        let is_so =
+            |one: &&Beside| self.base.lines.get(one.line).is_some_and(|line| is_so(line, one.at));
+        beside.find(is_so).map(|one| one.line)
     }
 
     fn inner(&mut self, at: usize, beside: usize, key: &[u8], depth: usize) {
@@ -164,11 +177,10 @@ impl Writing<'_> {
             self.out.extend_from_slice(key);
             self.out.push(b':');
             let name = record.name(member);
-            for (i, line) in self.base.lines.iter().enumerate() {
-                let object = self.beside.get(beside + i).copied().flatten();
-                // A way cannot say such a name.
-                let object = object.filter(|_| !name.contains(&b'/'));
-                self.beside.push(object.and_then(|object| line.member(object, key)));
+            // A way cannot say some names.
+            let objects = if name.contains(&b'/') { open..open } else { beside..open };
+            for object in objects {
+                self.enter(object, |line, object| line.member(object, key));
             }
             self.value(member, open, &name, depth + 1);
             self.beside.truncate(open);
@@ -178,24 +190,44 @@ impl Writing<'_> {
 
     fn items(&mut self, at: usize, beside: usize, key: &[u8], depth: usize) {
         let open = self.beside.len();
-        let lists = beside..beside + self.base.lines.len();
-        for (list, line) in lists.clone().zip(&self.base.lines) {
-            let list = self.beside.get(list).copied().flatten();
-            let list = list.filter(|list| line.bytes(*list).first() == Some(&b'['));
-            self.beside.push(list.and_then(|list| line.inside(list).next()));
+        for list in beside..open {
+            self.enter(list, |line, list| {
+                let is_list = line.bytes(list).first() == Some(&b'[');
+                line.inside(list).next().filter(|_| is_list)
+            });
         }
         self.out.push(b'[');
         for (i, item) in self.record.inside(at).enumerate() {
             separate(i, self.out);
             self.value(item, open, key, depth + 1);
-            for ((list, line), now) in lists.clone().zip(&self.base.lines).zip(open..) {
-                let end = self.beside.get(list).copied().flatten().map(|list| line.after(list));
-                let Some(now) = self.beside.get_mut(now) else { continue };
-                *now = now.map(|now| line.after(now)).filter(|next| Some(*next) < end);
-            }
+            self.go_on(open);
         }
         self.beside.truncate(open);
         self.out.push(b']');
+    }
+
+    /// Notes what stands in one of the values beside, if there is such a thing.
+    fn enter(&mut self, beside: usize, inner: impl Fn(&Outline, usize) -> Option<usize>) {
+        let Some(Beside { line, at, .. }) = self.beside.get(beside).copied() else { return };
+        let Some(outline) = self.base.lines.get(line) else { return };
+        let inside =
+            inner(outline, at).map(|inner| Beside { line, at: inner, end: outline.after(at) });
+        self.beside.extend(inside);
+    }
+
+    /// Goes on to the next items of the lists beside, without those that have no more.
+    fn go_on(&mut self, open: usize) {
+        let mut left = open;
+        for now in open..self.beside.len() {
+            let Some(mut one) = self.beside.get(now).copied() else { continue };
+            let Some(line) = self.base.lines.get(one.line) else { continue };
+            one.at = line.after(one.at);
+            if let Some(place) = self.beside.get_mut(left).filter(|_| one.at < one.end) {
+                *place = one;
+                left += 1;
+            }
+        }
+        self.beside.truncate(left);
     }
 
     /// What a template does not look into.
