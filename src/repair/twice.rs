@@ -43,28 +43,142 @@ impl Twice {
     /// The places of all copies, ascending.
     #[must_use]
     pub fn copies(&self) -> Vec<u32> {
-        let same = |a: u32, b: u32| {
-            let at = |place: u32| self.records.get(place as usize);
-            at(a).is_some() && at(a) == at(b)
+        if self.copies.is_empty() {
+            return Vec::new();
+        }
+        let sums = Sums::of(&self.records);
+        // From where to where each block goes, as long as it is not the block itself.
+        let mut blocks: Vec<_> = self
+            .copies
+            .iter()
+            .map(|(place, first)| {
+                let (before, behind) = sums.around(*place as usize, *first as usize);
+                (*place - before as u32, *place + behind as u32)
+            })
+            .collect();
+        blocks.sort_unstable();
+        let (mut found, mut next) = (Vec::new(), 0);
+        for (from, to) in blocks {
+            found.extend(from.max(next)..=to);
+            next = next.max(to.saturating_add(1));
+        }
+        found
+    }
+}
+
+/// For each place what the records before it come to, so that long blocks are compared at once: of a
+/// record that was written over and over each copy is one of a block as long as all before it.
+struct Sums(Vec<u64>);
+
+/// Sums are those of powers of a number, by this prime.
+const PRIME: u64 = (1 << 61) - 1;
+const NUMBER: u64 = 0x0e37_79b9_7f4a_7c15;
+
+impl Sums {
+    fn of(records: &[u64]) -> Self {
+        let (mut sum, mut power, mut sums) = (0, 1, vec![0]);
+        for record in records {
+            sum = (sum + product(record % PRIME, power)) % PRIME;
+            power = product(power, NUMBER);
+            sums.push(sum);
+        }
+        Self(sums)
+    }
+
+    /// How many records before and behind two equal ones are equal, too, if the one is so far before
+    /// the other.
+    fn around(&self, place: usize, first: usize) -> (usize, usize) {
+        let room = place.saturating_sub(first);
+        let factor = power(room as u64);
+        let of = |from: usize, to: usize| {
+            let sum = |at: usize| self.0.get(at).copied().unwrap_or_default();
+            (sum(to) + PRIME - sum(from)) % PRIME
         };
-        // Another copy of the same block looks on from its own place.
-        let copied = |place: u32, room: u32| {
-            let found = self.copies.binary_search_by_key(&place, |(place, _)| *place).ok();
-            found.and_then(|at| self.copies.get(at)).is_some_and(|(p, first)| p - first == room)
-        };
+        let same =
+            |from: usize, to: usize| product(of(from, to), factor) == of(from + room, to + room);
+        let behind = (self.0.len() - 1).saturating_sub(place + 1).min(room.saturating_sub(1));
+        let before = first.min(room.saturating_sub(1));
+        (
+            longest(before, &|length| same(first - length, first)),
+            longest(behind, &|length| same(first + 1, first + 1 + length)),
+        )
+    }
+}
+
+/// The greatest length up to this one of which it is so; then it is so of all that are less.
+fn longest(most: usize, is_so: &dyn Fn(usize) -> bool) -> usize {
+    let (mut least, mut most) = (0, most);
+    while least < most {
+        let middle = most - (most - least) / 2;
+        if is_so(middle) { least = middle } else { most = middle - 1 }
+    }
+    least
+}
+
+fn product(a: u64, b: u64) -> u64 {
+    (u128::from(a) * u128::from(b) % u128::from(PRIME)) as u64
+}
+
+fn power(mut exponent: u64) -> u64 {
+    let (mut power, mut square) = (1, NUMBER);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            power = product(power, square);
+        }
+        square = product(square, square);
+        exponent >>= 1;
+    }
+    power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Record by record, as it is meant.
+    fn one_by_one(twice: &Twice) -> Vec<u32> {
         let mut found = Vec::new();
-        for (place, first) in &self.copies {
-            found.push(*place);
-            // The rest of the block, as long as it is not the block itself.
+        for (place, first) in &twice.copies {
             let room = place - first;
-            let rest = |place: u32, first: u32| same(place, first) && !copied(place, room);
-            let before = (1..room).take_while(|n| n <= first && rest(place - n, first - n));
+            let at = |place: u32| twice.records.get(place as usize);
+            // Another copy of the same block looks on from its own place.
+            let copied =
+                |place: u32| twice.copies.iter().any(|(p, first)| *p == place && p - first == room);
+            let same = |a: u32, b: u32| at(a).is_some() && at(a) == at(b) && !copied(a);
+            found.push(*place);
+            let before = (1..room).take_while(|n| n <= first && same(place - n, first - n));
             found.extend(before.map(|n| place - n));
-            let behind = (1..room).take_while(|n| rest(place + n, first + n));
+            let behind = (1..room).take_while(|n| same(place + n, first + n));
             found.extend(behind.map(|n| place + n));
         }
         found.sort_unstable();
         found.dedup();
         found
+    }
+
+    #[test]
+    fn blocks_are_as_long_as_record_by_record() {
+        let mut state = 1_u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        for round in 0..3000 {
+            let mut twice = Twice::default();
+            let kinds = 1 + next(6);
+            for _ in 0..next(40) {
+                let content = next(kinds);
+                let content = if round % 2 == 0 { content } else { u64::MAX - content };
+                twice.record(content, content % 3 != 0);
+            }
+            assert_eq!(twice.copies(), one_by_one(&twice), "{:?}", twice.records);
+        }
+    }
+
+    #[test]
+    fn a_record_over_and_over_takes_no_time() {
+        let mut twice = Twice::default();
+        (0..200_000).for_each(|_| twice.record(7, true));
+        assert!(twice.copies().into_iter().eq(1..200_000));
     }
 }
