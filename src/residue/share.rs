@@ -221,7 +221,7 @@ fn name(blocks: &[(usize, String)]) -> Json {
 }
 
 /// The blocks that an item names.
-fn named(of: &Json) -> Vec<(usize, String)> {
+fn named(of: &Json) -> Named {
     let one = |json: Json| {
         let list: Vec<_> = json.elements().collect();
         let [place, print] = list.as_slice() else { return None };
@@ -230,10 +230,13 @@ fn named(of: &Json) -> Vec<(usize, String)> {
     of.elements().filter_map(one).collect()
 }
 
+/// The blocks that an item names: where they stood, and by what they are known.
+type Named = Vec<(usize, String)>;
+
 /// Shared answers of the file, and of those that were edited what they were made of.
 #[derive(Default)]
 pub struct Parted {
-    edited: HashMap<u32, Vec<Vec<(usize, String)>>>,
+    edited: HashMap<u32, Vec<Named>>,
     /// The last answer that was parted.
     last: Option<Whole>,
 }
@@ -243,7 +246,7 @@ struct Whole {
     number: u32,
     answer: Blocks,
     now: Vec<String>,
-    parts: Option<HashMap<Vec<(usize, String)>, Vec<usize>>>,
+    parts: Option<HashMap<Named, Vec<usize>>>,
 }
 
 /// What is left of a message's part of an answer.
@@ -315,7 +318,7 @@ impl Whole {
 
 /// To which of the parts each block of an answer belongs now: what was put in belongs to the part
 /// before it.
-fn owners(parts: &[Vec<(usize, String)>], now: &[String]) -> Vec<usize> {
+fn owners(parts: &[Named], now: &[String]) -> Vec<usize> {
     let mut old: Vec<_> = parts
         .iter()
         .enumerate()
