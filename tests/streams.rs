@@ -469,3 +469,60 @@ fn what_was_edited_in_a_stream_comes_home_on_any_way() {
         }
     }
 }
+
+/// A line of pi's tree behind the one before it.
+fn entry(number: usize, message: &Value) -> String {
+    let parent = if number == 0 { Value::Null } else { json!(format!("{:08x}", number - 1)) };
+    let entry = json!({"type": "message", "id": format!("{number:08x}"), "parentId": parent,
+        "timestamp": "2026-01-01T00:00:00.000Z", "message": message});
+    format!("{entry}\n")
+}
+
+/// A session of pi's in which these answers stand side by side, with the results of so many calls
+/// behind them.
+fn side_by_side(answers: &[Value], results: usize) -> String {
+    let answer = |content: &Value| {
+        json!({"role": "assistant", "content": content, "api": "a", "provider": "p", "model": "m",
+            "usage": {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2,
+                "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}},
+            "stopReason": "toolUse", "timestamp": 1})
+    };
+    let result = |call: usize| {
+        json!({"role": "toolResult", "toolCallId": format!("c{call}"), "toolName": "bash",
+            "content": [{"type": "text", "text": "ok"}], "isError": false, "timestamp": 1})
+    };
+    let mut messages = vec![json!({"role": "user", "content": "go", "timestamp": 1})];
+    messages.extend(answers.iter().map(answer));
+    messages.extend((0..results).map(result));
+    let header = json!({"type": "session", "version": 3, "cwd": "/w",
+        "id": "11111111-1111-4111-8111-111111111111", "timestamp": "2026-01-01T00:00:00.000Z"});
+    let entries = messages.iter().enumerate().map(|(number, message)| entry(number, message));
+    format!("{header}\n") + &entries.collect::<String>()
+}
+
+fn comes_home(session: &str, to: &str) {
+    let dir = Dir::new();
+    dir.write("s.jsonl", session.as_bytes());
+    let (code, said) = dir.exit(&["convert", "-t", to, "--out-dir", "away", "s.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    let (code, said) = dir.exit(&["convert", "-t", "pi", "--out-dir", "home", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let home = String::from_utf8(read(&files(&dir.path("home"))[0])).expect("UTF-8");
+    let values = |text: &str| -> Vec<Value> {
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    assert!(values(&home) == values(session), "{to}");
+}
+
+fn call(number: usize, arguments: &Value) -> Value {
+    json!([{"type": "toolCall", "id": format!("c{number}"), "name": "bash", "arguments": arguments}])
+}
+
+/// With work that grows as the square, these took minutes.
+#[test]
+fn very_many_answers_and_members_cost_what_they_are() {
+    let answers: Vec<_> = (0..4000).map(|n| call(n, &json!({ "a": n }))).collect();
+    comes_home(&side_by_side(&answers, answers.len()), "connectonion@3");
+    let members: serde_json::Map<_, _> = (0..60_000).map(|n| (format!("k{n}"), json!(n))).collect();
+    comes_home(&side_by_side(&[call(0, &members.into())], 1), "agent-orchestrator@2");
+}
