@@ -13,12 +13,14 @@ mod mark;
 mod pieces;
 mod quarantine;
 mod twice;
+mod waiting;
 mod walk;
 
 pub use mark::{Fixes, mark};
 pub(crate) use pieces::{EFFORT, whole};
 pub use quarantine::QUARANTINE;
 pub use twice::Twice;
+pub use waiting::Waiting;
 pub use walk::Walk;
 
 use crate::diagnostic::{Code, Diagnostic, Log};

@@ -12,6 +12,7 @@ use crate::lines::empty;
 use crate::record::{Field, Kind, Node, Record, Value, block as blocks, is_broken};
 use crate::times;
 use jiff::Timestamp;
+use std::collections::HashSet;
 use std::slice;
 
 /// Takes one line.
@@ -34,7 +35,7 @@ struct Turn {
     /// How many answers the model gave.
     answers: u64,
     /// Calls of tools that have no answer.
-    open: Vec<Json>,
+    open: HashSet<Json>,
     /// The text of the last message, if that is an answer.
     text: Option<Json>,
     /// Whether an answer was broken off.
@@ -286,7 +287,7 @@ impl Turn {
     }
 
     fn answered(&mut self, call: &Json) {
-        self.open.retain(|open| open != call);
+        self.open.remove(call);
     }
 
     fn result(self) -> Record {

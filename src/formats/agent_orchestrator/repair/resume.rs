@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::format::Cx;
 use crate::json::Json;
 use crate::position::Position;
-use crate::repair::{OUTCOME_UNKNOWN, mark};
+use crate::repair::{OUTCOME_UNKNOWN, Waiting, mark};
 use std::collections::BTreeMap;
 
 /// Watches calls and results go by.
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub struct Resume {
     shape: Shape,
     /// Calls that wait.
-    open: Vec<Call>,
+    open: Waiting<Json, Call>,
     /// Calls that got no result, by the place of the line before which it is put.
     put: BTreeMap<u32, Vec<Call>>,
 }
@@ -34,7 +34,7 @@ impl Resume {
     /// For a log whose lines have this shape.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
-        Self { shape, open: Vec::new(), put: BTreeMap::new() }
+        Self { shape, open: Waiting::default(), put: BTreeMap::new() }
     }
 
     /// Looks at the next line. An answer comes line by line, so that only a prompt, a new run of
@@ -46,17 +46,17 @@ impl Resume {
         match what {
             What::Assistant(_) => {
                 let calls = blocks.iter().filter(|block| block.member("input").is_some());
-                self.open.extend(calls.filter_map(|call| {
-                    Some(Call {
-                        id: call.member("id").filter(|id| id.as_bytes().starts_with(b"\""))?,
-                        parent: line.member(PARENT).unwrap_or(Json::constant("null")),
-                        session: line.member("session_id"),
-                    })
-                }));
+                let ids = calls.filter_map(|call| call.member("id"));
+                for id in ids.filter(|id| id.as_bytes().starts_with(b"\"")) {
+                    let parent = line.member(PARENT).unwrap_or(Json::constant("null"));
+                    let session = line.member("session_id");
+                    self.open.push(id.clone(), Call { id, parent, session });
+                }
             }
             What::User(_) => {
                 let answered = blocks.iter().filter_map(|block| block.member("tool_use_id"));
-                answered.for_each(|id| self.open.retain(|call| call.id != id));
+                // A result answers all calls of its name.
+                answered.for_each(|id| while self.open.take(&id).is_some() {});
             }
             What::Prompt | What::Result(_) => self.settle(place),
             What::System(_)
@@ -70,7 +70,8 @@ impl Resume {
 
     fn settle(&mut self, place: u32) {
         if !self.open.is_empty() {
-            self.put.entry(place).or_default().append(&mut self.open);
+            let open = std::mem::take(&mut self.open);
+            self.put.entry(place).or_default().extend(open.rest());
         }
     }
 

@@ -8,7 +8,7 @@ use crate::ids::fingerprint;
 use crate::json::{Cursor, Json, salvage};
 use crate::mapping::Object;
 use crate::position::Position;
-use crate::repair::{OUTCOME_UNKNOWN, mark};
+use crate::repair::{OUTCOME_UNKNOWN, Waiting, mark};
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -48,7 +48,7 @@ pub fn role(message: &Json) -> String {
 pub struct Calls {
     looked: u32,
     /// Calls that wait: identifier and name of the tool.
-    open: Vec<(Json, Json)>,
+    open: Waiting<Json, (Json, Json)>,
     /// Whether a result came since the last call.
     answered: bool,
     /// Results that are put in, by the place of the message before which they stand.
@@ -71,9 +71,8 @@ impl Calls {
         match role(message).as_str() {
             "tool" => {
                 let id = message.member("tool_call_id");
-                match self.open.iter().position(|(call, _)| Some(call) == id.as_ref()) {
-                    Some(at) => drop(self.open.remove(at)),
-                    None => drop(self.orphans.insert(place)),
+                if id.and_then(|id| self.open.take(&id)).is_none() {
+                    self.orphans.insert(place);
                 }
                 self.answered = true;
             }
@@ -90,14 +89,15 @@ impl Calls {
         for call in message.member("tool_calls").iter().flat_map(Json::elements) {
             let name = call.member("function").and_then(|function| function.member("name"));
             if let Some(id) = call.member("id").filter(|id| id.as_bytes().starts_with(b"\"")) {
-                self.open.push((id, name.unwrap_or(Json::constant("\"\""))));
+                let name = name.unwrap_or(Json::constant("\"\""));
+                self.open.push(id.clone(), (id, name));
             }
         }
     }
 
     fn settle(&mut self, place: u32) {
         self.answered = false;
-        for (id, name) in std::mem::take(&mut self.open) {
+        for (id, name) in std::mem::take(&mut self.open).rest() {
             let mut message = Vec::new();
             let mut object = Object::open(&mut message);
             object.member("role", b"\"tool\"");

@@ -4,12 +4,13 @@
 use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Node, block};
+use crate::repair::Waiting;
 
 /// Watches calls and results go by.
 #[derive(Debug, Default)]
 pub struct Calls {
     /// Calls that wait, and where they stand.
-    open: Vec<Json>,
+    open: Waiting<Json, ()>,
     at: Position,
     /// Where the first call or result stands that is alone.
     alone: Option<Position>,
@@ -26,13 +27,13 @@ impl Calls {
         let results = all(block::TOOL_RESULT, Field::Call);
         if results.is_empty() {
             self.settle();
-            self.open = all(block::TOOL_CALL, Field::Id);
+            let calls = all(block::TOOL_CALL, Field::Id);
+            calls.into_iter().for_each(|call| self.open.push(call, ()));
             self.at = at;
         }
         for result in results {
-            match self.open.iter().position(|call| *call == result) {
-                Some(place) => drop(self.open.remove(place)),
-                None => drop(self.alone.get_or_insert(at)),
+            if self.open.take(&result).is_none() {
+                self.alone.get_or_insert(at);
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::format::{Reach, Rescued};
 use crate::ids::{Id, Maker};
 use crate::json::{Span, text};
 use crate::members::Scan;
-use crate::repair::OUTCOME_UNKNOWN;
+use crate::repair::{OUTCOME_UNKNOWN, Waiting};
 use crate::tree::{Plan, key_of, marks};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -46,7 +46,8 @@ pub struct Resume {
 struct Turn {
     /// The last entry that belongs to it.
     after: u32,
-    calls: Vec<Call>,
+    /// By their identifiers.
+    calls: Waiting<u64, Call>,
     /// Results that stand off the active branch.
     elsewhere: HashMap<u64, Vec<u8>>,
     /// The answer's times, in their spelling.
@@ -135,7 +136,7 @@ impl Resume {
             return;
         }
         let content = member(message, "content").unwrap_or_default();
-        let mut calls = Vec::new();
+        let mut calls = Waiting::default();
         let mut says = text::decode(content).is_some_and(|text| !text.trim().is_empty());
         for (_, block) in elements(content) {
             let of = |key: &str| member(block, key).unwrap_or_default();
@@ -148,7 +149,8 @@ impl Resume {
                     says = true;
                     // A call that damage took the identifier from cannot be answered.
                     if of("id").starts_with(b"\"") {
-                        calls.push(Call { id: of("id").to_vec(), name: of("name").to_vec() });
+                        let (id, name) = (of("id").to_vec(), of("name").to_vec());
+                        calls.push(key_of(&id), Call { id, name });
                     }
                 }
                 _ => says = true,
@@ -170,9 +172,8 @@ impl Resume {
     fn result(&mut self, ordinal: u32, message: &[u8]) {
         let call = member(message, "toolCallId").unwrap_or_default();
         if let Some(open) = &mut self.open
-            && let Some(place) = open.calls.iter().position(|c| key_of(&c.id) == key_of(call))
+            && open.calls.take(&key_of(call)).is_some()
         {
-            open.calls.remove(place);
             open.after = ordinal;
             return;
         }
@@ -190,7 +191,7 @@ impl Resume {
                 put.message = message.to_vec();
             }
         } else if let Some(open) = &mut self.open
-            && open.calls.iter().any(|call| key_of(&call.id) == key)
+            && open.calls.has(&key)
         {
             open.elsewhere.insert(key, message.to_vec());
         }
@@ -199,7 +200,7 @@ impl Resume {
     /// The next turn begins: calls that still wait get results put in.
     fn settle(&mut self) {
         let Some(mut turn) = self.open.take() else { return };
-        for call in turn.calls {
+        for call in turn.calls.rest() {
             let key = key_of(&call.id);
             let real = turn.elsewhere.remove(&key);
             let list = self.put.entry(turn.after).or_default();
