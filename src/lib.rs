@@ -59,6 +59,7 @@ pub mod position;
 
 pub mod json;
 
+pub mod alignment;
 pub mod hands;
 pub mod ids;
 pub mod record;

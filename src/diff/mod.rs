@@ -6,6 +6,7 @@ mod fields;
 pub use count::count;
 pub use fields::FieldChange;
 
+use crate::alignment::{Hunk, hunks};
 use crate::context;
 use crate::error::{self, Error};
 use crate::format::{Cx, Format, Parts};
@@ -14,7 +15,6 @@ use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value};
-use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
 
 /// One of the two sessions.
@@ -105,12 +105,11 @@ pub fn run(
 ) -> Result<Counts> {
     a.parts.keep().map_err(Failed::A)?;
     b.parts.keep().map_err(Failed::B)?;
-    let mut input = InternedInput::default();
     let (mut whole_a, mut whole_b) = (Vec::new(), Vec::new());
-    input.update_before(prints(&mut a, &request, &mut whole_a).map_err(Failed::A)?.into_iter());
-    input.update_after(prints(&mut b, &request, &mut whole_b).map_err(Failed::B)?.into_iter());
-    let diff = Diff::compute(Algorithm::Histogram, &input);
-    drop(input);
+    let gists_a = prints(&mut a, &request, &mut whole_a).map_err(Failed::A)?;
+    let gists_b = prints(&mut b, &request, &mut whole_b).map_err(Failed::B)?;
+    let hunks = hunks(&gists_a, &gists_b);
+    drop((gists_a, gists_b));
     let mut pairs = Pairs {
         a: records(&mut a, request, false).map_err(Failed::A)?,
         b: records(&mut b, request, false).map_err(Failed::B)?,
@@ -121,10 +120,10 @@ pub fn run(
         show,
     };
     let (mut at_a, mut at_b) = (0, 0);
-    for hunk in diff.hunks() {
-        pairs.fellows(at_a..hunk.before.start, at_b..hunk.after.start)?;
-        pairs.hunk(hunk.before.clone(), hunk.after.clone())?;
-        (at_a, at_b) = (hunk.before.end, hunk.after.end);
+    for Hunk { a, b } in hunks {
+        pairs.fellows(at_a..a.start, at_b..b.start)?;
+        (at_a, at_b) = (a.end, b.end);
+        pairs.hunk(a, b)?;
     }
     pairs.fellows(at_a..whole_a.len() as u32, at_b..whole_b.len() as u32)?;
     Ok(pairs.done)

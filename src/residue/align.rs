@@ -3,13 +3,14 @@
 //! Formats cut what is said in different ways: an answer is one message here, a message a block
 //! there. So blocks are compared, not records.
 
+use crate::alignment;
 use crate::context::plain;
 use crate::formats::canonical;
 use crate::ids::fingerprint;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};
-use imara_diff::{Algorithm, Diff, InternedInput};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Something that a record tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -269,18 +270,15 @@ fn rest<'a>(source: &'a [Atom], target: &'a [Atom]) -> impl Iterator<Item = (u32
 pub fn matched(
     a: &[u64],
     b: &[u64],
-    show: &mut dyn FnMut(bool, std::ops::Range<usize>, std::ops::Range<usize>),
+    show: &mut dyn FnMut(bool, Range<usize>, Range<usize>),
 ) {
-    let mut input = InternedInput::default();
-    input.update_before(a.iter().copied());
-    input.update_after(b.iter().copied());
-    let diff = Diff::compute(Algorithm::Histogram, &input);
     let (mut at_a, mut at_b) = (0, 0);
-    for hunk in diff.hunks() {
-        let (before, after) = (hunk.before.clone(), hunk.after.clone());
-        show(true, at_a..before.start as usize, at_b..after.start as usize);
-        (at_a, at_b) = (before.end as usize, after.end as usize);
-        show(false, before.start as usize..at_a, after.start as usize..at_b);
+    let range = |range: &Range<u32>| range.start as usize..range.end as usize;
+    for hunk in alignment::hunks(a, b) {
+        let (before, after) = (range(&hunk.a), range(&hunk.b));
+        show(true, at_a..before.start, at_b..after.start);
+        (at_a, at_b) = (before.end, after.end);
+        show(false, before, after);
     }
     show(true, at_a..a.len(), at_b..b.len());
 }

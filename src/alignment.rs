@@ -1,0 +1,196 @@
+//! Which items of two lists are the same, in one order.
+//!
+//! Items that stand once in each list are looked for first, and as many of them as stand in one
+//! order divide the lists (the way of patience diff); what is between them is done likewise, and
+//! then by the histogram diff. That alone is as good, but takes the square of the time where many
+//! items far apart differ.
+
+use imara_diff::{Algorithm, Diff, InternedInput};
+use std::ops::Range;
+
+/// Places of two lists that have nothing in common: one of the ranges may be empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// Those of the first list.
+    pub a: Range<u32>,
+    /// Those of the second list.
+    pub b: Range<u32>,
+}
+
+/// So often lists are divided: what stands twice in a list may stand once in a part of it.
+const LEVELS: usize = 8;
+
+/// Where two lists differ, in order. What stands between two hunks, before the first and after the
+/// last is the same in both.
+///
+/// ```
+/// use copyist::alignment::{Hunk, hunks};
+///
+/// let differ = hunks(&[1, 2, 3, 4], &[1, 3, 4, 5]);
+/// assert_eq!(differ, [Hunk { a: 1..2, b: 1..1 }, Hunk { a: 4..4, b: 3..4 }]);
+/// ```
+#[must_use]
+pub fn hunks(a: &[u64], b: &[u64]) -> Vec<Hunk> {
+    let mut hunks = Vec::new();
+    let whole = Part { a, b, from: (0, 0) };
+    whole.align(LEVELS, &mut hunks);
+    hunks
+}
+
+/// A part of each list.
+struct Part<'l> {
+    a: &'l [u64],
+    b: &'l [u64],
+    /// Where they begin in the lists.
+    from: (usize, usize),
+}
+
+impl Part<'_> {
+    fn align(&self, levels: usize, hunks: &mut Vec<Hunk>) {
+        let part = self.without_equal_ends();
+        if part.a.is_empty() || part.b.is_empty() {
+            return part.add(0..part.a.len(), 0..part.b.len(), hunks);
+        }
+        let anchors = if levels == 0 { Vec::new() } else { part.anchors() };
+        if anchors.is_empty() {
+            return part.histogram(hunks);
+        }
+        let mut from = (0, 0);
+        for (at_a, at_b) in anchors {
+            part.part(from.0..at_a, from.1..at_b).align(levels - 1, hunks);
+            from = (at_a + 1, at_b + 1);
+        }
+        part.part(from.0..part.a.len(), from.1..part.b.len()).align(levels - 1, hunks);
+    }
+
+    fn part(&self, a: Range<usize>, b: Range<usize>) -> Part<'_> {
+        let from = (self.from.0 + a.start, self.from.1 + b.start);
+        Part { a: self.a.get(a).unwrap_or_default(), b: self.b.get(b).unwrap_or_default(), from }
+    }
+
+    fn without_equal_ends(&self) -> Part<'_> {
+        let same = |pair: &(&u64, &u64)| pair.0 == pair.1;
+        let start = self.a.iter().zip(self.b).take_while(same).count();
+        let rest = self.part(start..self.a.len(), start..self.b.len());
+        let end = rest.a.iter().rev().zip(rest.b.iter().rev()).take_while(same).count();
+        self.part(start..self.a.len() - end, start..self.b.len() - end)
+    }
+
+    /// The most items that stand once in each part and in one order in both, by their places.
+    fn anchors(&self) -> Vec<(usize, usize)> {
+        let (a, b) = (once(self.a), once(self.b));
+        let mut left = b.iter().peekable();
+        let mut both: Vec<_> = a
+            .iter()
+            .filter_map(|(item, at)| {
+                while left.next_if(|(other, _)| other < item).is_some() {}
+                left.next_if(|(other, _)| other == item).map(|(_, at_b)| (*at, *at_b))
+            })
+            .collect();
+        both.sort_unstable();
+        rising(&both)
+    }
+
+    fn histogram(&self, hunks: &mut Vec<Hunk>) {
+        let mut input = InternedInput::default();
+        input.update_before(self.a.iter().copied());
+        input.update_after(self.b.iter().copied());
+        for hunk in Diff::compute(Algorithm::Histogram, &input).hunks() {
+            let range = |range: Range<u32>| range.start as usize..range.end as usize;
+            self.add(range(hunk.before), range(hunk.after), hunks);
+        }
+    }
+
+    fn add(&self, a: Range<usize>, b: Range<usize>, hunks: &mut Vec<Hunk>) {
+        let range = |from: usize, part: Range<usize>| {
+            (from + part.start) as u32..(from + part.end) as u32
+        };
+        if !(a.is_empty() && b.is_empty()) {
+            hunks.push(Hunk { a: range(self.from.0, a), b: range(self.from.1, b) });
+        }
+    }
+}
+
+/// What stands once in a list, sorted, and where.
+fn once(list: &[u64]) -> Vec<(u64, usize)> {
+    let mut items: Vec<_> = list.iter().copied().zip(0..).collect();
+    items.sort_unstable();
+    let same = |one: &(u64, usize), other: &(u64, usize)| one.0 == other.0;
+    items.chunk_by(same).filter_map(|chunk| <[_; 1]>::try_from(chunk).ok()).flatten().collect()
+}
+
+/// The longest choice of pairs, sorted by their first places, whose second places rise, too.
+fn rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    // Of the choices of each length, the pair that ends the one whose end is lowest.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before = Vec::with_capacity(pairs.len());
+    let second = |index: &usize| pairs.get(*index).map(|(_, b)| *b);
+    for (index, pair) in pairs.iter().enumerate() {
+        let length = ends.partition_point(|end| second(end) < Some(pair.1));
+        before.push(length.checked_sub(1).and_then(|shorter| ends.get(shorter)).copied());
+        match ends.get_mut(length) {
+            Some(end) => *end = index,
+            None => ends.push(index),
+        }
+    }
+    let chain = std::iter::successors(ends.last().copied(), |index| *before.get(*index)?);
+    let mut chosen: Vec<_> = chain.filter_map(|index| pairs.get(index).copied()).collect();
+    chosen.reverse();
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What two lists have in common by their hunks, each of which must be a difference.
+    fn common(a: &[u64], b: &[u64]) -> Vec<u64> {
+        let (mut at_a, mut at_b, mut common) = (0, 0, Vec::new());
+        for Hunk { a: in_a, b: in_b } in hunks(a, b) {
+            assert!(in_a.start > at_a || at_a + at_b == 0, "two hunks touch");
+            assert_eq!(a[at_a as usize..in_a.start as usize], b[at_b as usize..in_b.start as usize]);
+            common.extend(&a[at_a as usize..in_a.start as usize]);
+            (at_a, at_b) = (in_a.end, in_b.end);
+        }
+        assert_eq!(a[at_a as usize..], b[at_b as usize..]);
+        common.extend(&a[at_a as usize..]);
+        common
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_between_hunks_is_the_same(
+            a in proptest::collection::vec(0..12u64, 0..40),
+            b in proptest::collection::vec(0..12u64, 0..40),
+        ) {
+            common(&a, &b);
+        }
+
+        #[test]
+        fn what_only_one_list_has_costs_nothing_of_the_rest(
+            list in proptest::collection::vec(0..400u64, 0..60),
+            new in proptest::collection::vec(0..60usize, 0..20),
+        ) {
+            let mut longer = list.clone();
+            for (at, item) in new.into_iter().zip(1000..) {
+                longer.insert(at.min(longer.len()), item);
+            }
+            prop_assert_eq!(common(&list, &longer), list);
+        }
+    }
+
+    #[test]
+    fn items_that_stand_once_keep_their_order() {
+        let moved: Vec<u64> = (10..90).chain(0..10).chain(90..100).collect();
+        let list: Vec<u64> = (0..100).collect();
+        assert_eq!(common(&list, &moved), (10..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn many_scattered_differences_take_no_time() {
+        let list: Vec<u64> = (0..400_000).collect();
+        let swapped: Vec<u64> = list.chunks(2).flat_map(|pair| [pair[1], pair[0]]).collect();
+        assert_eq!(common(&list, &swapped).len(), list.len() / 2);
+    }
+}
