@@ -284,6 +284,14 @@ fn an_entry_that_can_be_read_in_two_ways_is_kept_whole_in_its_place() {
 }
 
 #[test]
+fn the_last_type_of_a_header_counts() {
+    for other in ["{}", "null", r#""message""#] {
+        let twice = HEADER.replacen("\"type\"", &format!("\"type\":{other},\"type\""), 1);
+        comes_home(&lines(&[&twice, USER, USER]), &twice);
+    }
+}
+
+#[test]
 fn events_of_the_first_releases_stand_in_the_chain() {
     let event = r#"{"type":"event","timestamp":"t","event":{"type":"turn_start"}}"#;
     let source = lines(&[HEADER, USER, event, USER]);

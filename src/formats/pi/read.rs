@@ -365,9 +365,7 @@ pub struct Header {
 /// If the line is not one JSON value.
 pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
     let mut source = Source::new(line);
-    if source.peek_text("type")?.as_deref() != Some("session")
-        || !Scan::of(line)?.is_some_and(|scan| scan.is(line, "session"))
-    {
+    if !Scan::of(line)?.is_some_and(|scan| scan.is(line, "session")) {
         let span = source.cursor.skip_value();
         return span.and_then(|_| source.cursor.end()).map(|()| None);
     }
