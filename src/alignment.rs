@@ -102,9 +102,8 @@ impl Part<'_> {
     }
 
     fn add(&self, a: Range<usize>, b: Range<usize>, hunks: &mut Vec<Hunk>) {
-        let range = |from: usize, part: Range<usize>| {
-            (from + part.start) as u32..(from + part.end) as u32
-        };
+        let range =
+            |from: usize, part: Range<usize>| (from + part.start) as u32..(from + part.end) as u32;
         if !(a.is_empty() && b.is_empty()) {
             hunks.push(Hunk { a: range(self.from.0, a), b: range(self.from.1, b) });
         }
@@ -149,7 +148,10 @@ mod tests {
         let (mut at_a, mut at_b, mut common) = (0, 0, Vec::new());
         for Hunk { a: in_a, b: in_b } in hunks(a, b) {
             assert!(in_a.start > at_a || at_a + at_b == 0, "two hunks touch");
-            assert_eq!(a[at_a as usize..in_a.start as usize], b[at_b as usize..in_b.start as usize]);
+            assert_eq!(
+                a[at_a as usize..in_a.start as usize],
+                b[at_b as usize..in_b.start as usize]
+            );
             common.extend(&a[at_a as usize..in_a.start as usize]);
             (at_a, at_b) = (in_a.end, in_b.end);
         }

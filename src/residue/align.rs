@@ -267,11 +267,7 @@ fn rest<'a>(source: &'a [Atom], target: &'a [Atom]) -> impl Iterator<Item = (u32
 }
 
 /// Shows the ranges of two lists that are equal, and those that are not, in order.
-pub fn matched(
-    a: &[u64],
-    b: &[u64],
-    show: &mut dyn FnMut(bool, Range<usize>, Range<usize>),
-) {
+pub fn matched(a: &[u64], b: &[u64], show: &mut dyn FnMut(bool, Range<usize>, Range<usize>)) {
     let (mut at_a, mut at_b) = (0, 0);
     let range = |range: &Range<u32>| range.start as usize..range.end as usize;
     for hunk in alignment::hunks(a, b) {

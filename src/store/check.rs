@@ -1,6 +1,6 @@
 //! What is checked before anything is written.
 
-use super::destination::Policy;
+use super::destination::{Policy, backup_of};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use std::ffi::OsStr;
@@ -156,10 +156,7 @@ pub fn check_room(path: &Path, backup: Option<&str>, replaces: bool) -> Result<(
 /// # Errors
 /// If its name would be too long.
 pub fn check_backup(path: &Path, backup: Option<&str>) -> Result<()> {
-    let Some(suffix) = backup else { return Ok(()) };
-    let mut kept = path.as_os_str().to_owned();
-    kept.push(suffix);
-    check_name(Path::new(&kept))
+    backup.map_or(Ok(()), |suffix| check_name(&backup_of(path, suffix)))
 }
 
 /// What cannot be done where a file is not its user's, or of none of his groups.

@@ -118,3 +118,10 @@ pub fn below(folder: &Path, path: impl AsRef<Path>) -> PathBuf {
     below.push(path);
     below
 }
+
+/// What a file's first backup is called.
+pub fn backup_of(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}

@@ -4,7 +4,7 @@
 use super::check::NO_OWNER;
 use super::check::{exists, is_same_file};
 use super::claims::nth;
-use super::destination::folder_of;
+use super::destination::{backup_of, folder_of};
 use super::input::Fingerprint;
 use super::temporary::{Named, named_temporary, take_free};
 use crate::diagnostic::Code;
@@ -49,13 +49,6 @@ pub fn other_names(path: &Path, suffix: Option<&str>) -> u64 {
 #[must_use]
 pub fn other_names(_: &Path, _: Option<&str>) -> u64 {
     0
-}
-
-/// What a file's first backup is called.
-fn backup_of(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 /// Gives the new file the owner of the old one.
