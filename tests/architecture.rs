@@ -13,6 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["json"],
     &["times"],
     &["ids"],
+    &["alignment"],
     &["hands"],
     &["record"],
     &["diagnostic", "error"],
