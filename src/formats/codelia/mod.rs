@@ -34,6 +34,7 @@ mod resolve;
 mod rows;
 mod shelf;
 mod slots;
+mod sniff;
 mod state;
 mod survey;
 mod wire;
@@ -41,16 +42,13 @@ mod write;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{
-    Confidence, Cx, Format, Head, Parts, Piece, Reader, Sink, Sniffed, Version, Writer, no_session,
-};
+use crate::format::{Cx, Format, Parts, Piece, Reader, Sink, Version, Writer, no_session};
 use crate::frame::{Frame, Frames};
 use crate::json::Cursor;
-use crate::lines::{BOM, utf8};
-use crate::mapping::Source;
+use crate::lines::utf8;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
-use bytes::Bytes;
+use sniff::{Shape, shape, sniff};
 use std::io::Read;
 use std::ops::ControlFlow;
 
@@ -130,70 +128,6 @@ const KINDS: &[Kind] = &[
     Kind::ToolOutput,
     Kind::Opaque,
 ];
-
-/// What a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
-    Run,
-    State,
-    Log,
-}
-
-fn sniff(head: &Head<'_>) -> Option<Sniffed> {
-    let line = head.lines().next()?;
-    let found = |confidence, version| Some(Sniffed { confidence, version });
-    if let Some(confidence) = run(line) {
-        return found(confidence, 1);
-    }
-    if state::is_state(head.bytes) {
-        return found(Confidence::Certain, 1);
-    }
-    // Other programs have such lines, too.
-    if log::begin_a_log(head.lines()) { found(Confidence::Weak, 2) } else { None }
-}
-
-/// How surely a line is one of a run.
-fn run(line: &[u8]) -> Option<Confidence> {
-    let line = Bytes::copy_from_slice(line);
-    let source = Source::new(&line);
-    let has = |name| source.peek(name).ok().flatten();
-    let kind = source.peek_text("type").ok()??;
-    let run = has("run_id").is_some_and(|id| id.text().is_some());
-    if kind == "header" {
-        // Other programs name their lines alike, but have no such first line.
-        let version = has("schema_version").is_some_and(|version| version.float().is_some());
-        return (version && run).then_some(Confidence::Certain);
-    }
-    let known = wire::TYPES.iter().any(|of| of.wire == kind);
-    let dated = has("ts").is_some_and(|ts| ts.text().is_some());
-    (known && dated && run).then_some(Confidence::Weak)
-}
-
-/// What the main part is, by its beginning.
-fn shape(parts: &mut dyn Parts) -> Result<Shape> {
-    let bytes = beginning(parts)?;
-    let line = lines_of(&bytes).next().unwrap_or_default();
-    Ok(match () {
-        () if run(line).is_some() => Shape::Run,
-        () if state::is_state(&bytes) => Shape::State,
-        () if log::begin_a_log(lines_of(&bytes)) => Shape::Log,
-        () => Shape::Run,
-    })
-}
-
-/// The beginning of the main part, without a mark.
-fn beginning(parts: &mut dyn Parts) -> Result<Vec<u8>> {
-    parts.keep()?;
-    let mut bytes = Vec::new();
-    let read = parts.main()?.take(Head::SIZE as u64).read_to_end(&mut bytes);
-    read.map_err(|error| Error::io("cannot read", error))?;
-    Ok(bytes.strip_prefix(BOM).map(<[u8]>::to_vec).unwrap_or(bytes))
-}
-
-/// The lines of a beginning that are not blank.
-fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    Head { name: "", bytes, whole: false, encoding: None }.lines()
-}
 
 fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     if parts.names().iter().any(|name| !name.is_empty()) {

@@ -1,6 +1,7 @@
 //! Names of parts, and identifiers and times for sessions that come without Codelia's.
 
 use super::log::is_like_a_message;
+use super::sniff;
 use super::state::is_state;
 use crate::format::Member;
 use crate::ids::hash;
@@ -113,23 +114,45 @@ pub fn member(path: &str, head: &mut dyn FnMut() -> Vec<u8>) -> Option<Member> {
         return Some(Member { part, session: None, version: 2 });
     }
     let (folder, file) = below.rsplit_once('/')?;
+    if !(["state", "messages"].contains(&folder) || is_day(folder)) {
+        return None;
+    }
+    let head = head();
     let (session, version) = match folder {
-        "state" => (file.strip_suffix(".json").filter(|_| is_state(&head()))?.to_owned(), 1),
-        "messages" => (file.strip_suffix(".jsonl").filter(|_| is_log(&head()))?.to_owned(), 2),
-        _ if is_day(folder) && file.ends_with(".jsonl") => (session_of(head)?, 1),
-        _ => return None,
+        "state" => {
+            let name = file.strip_suffix(".json")?;
+            let own = is_state(&head) || is_uuid(name) && sniff::begins_damaged(&head);
+            (own.then(|| name.to_owned())?, 1)
+        }
+        "messages" => {
+            let name = file.strip_suffix(".jsonl")?;
+            let own = is_log(&head) || is_uuid(name) && sniff::begins_damaged(first_line(&head));
+            (own.then(|| name.to_owned())?, 2)
+        }
+        _ => {
+            let name = file.strip_suffix(".jsonl")?;
+            let ruin = || is_uuid(name) && sniff::begins_damaged(first_line(&head));
+            (session_of(&head).or_else(|| ruin().then(|| name.to_owned()))?, 1)
+        }
     };
     Some(Member { part, session: Some(session), version })
 }
 
 /// Whether a file that begins so may be a log of messages; one without messages is empty.
 fn is_log(head: &[u8]) -> bool {
-    head.split(|b| *b == b'\n').next().is_none_or(|line| line.is_empty() || is_like_a_message(line))
+    let line = first_line(head);
+    line.is_empty() || is_like_a_message(line)
 }
 
-/// The session of the run that begins so; one without a session is one of its own.
-fn session_of(head: &mut dyn FnMut() -> Vec<u8>) -> Option<String> {
-    let line = Bytes::from(head());
+fn first_line(head: &[u8]) -> &[u8] {
+    head.split(|b| *b == b'\n').next().unwrap_or_default()
+}
+
+/// The session of the run that begins so, be it behind what a crash tore; one without a session is
+/// one of its own.
+fn session_of(head: &[u8]) -> Option<String> {
+    let line = sniff::behind_tears(sniff::lines_of(head), true).next()?;
+    let line = Bytes::copy_from_slice(line);
     let source = Source::new(&line);
     let of = |name| source.peek(name).ok().flatten().and_then(|id| text::decode(id.as_bytes()));
     of("type").filter(|kind| kind == "header")?;

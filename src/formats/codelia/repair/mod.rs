@@ -14,7 +14,8 @@ mod messages;
 mod run;
 mod state;
 
-use super::{Shape, names, shape};
+use super::names;
+use super::sniff::{self, Shape, shape};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::{Bench, Cx, Mend, Parts, Reach, Repaired, Wish};
@@ -124,15 +125,15 @@ fn add(sum: &mut Reach, more: Reach) {
 /// results, unless there is nothing else. Any line of a run tells, for a run gets its header first.
 fn told(parts: &mut dyn Parts) -> Result<Shape> {
     let first = shape(parts)?;
-    let bytes = super::beginning(parts)?;
+    let bytes = sniff::beginning(parts)?;
     if first == Shape::State {
         return Ok(first);
     }
-    let runs = |line: &[u8]| super::run(line).is_some();
+    let runs = |line: &[u8]| sniff::run(line).is_some();
     let speaks = |line: &[u8]| messages::is_one(line) && !messages::is_result(line);
-    let log = match super::lines_of(&bytes).find(|line| runs(line) || speaks(line)) {
+    let log = match sniff::lines_of(&bytes).find(|line| runs(line) || speaks(line)) {
         Some(line) => !runs(line),
-        None => super::lines_of(&bytes).all(messages::is_one),
+        None => sniff::lines_of(&bytes).all(messages::is_one),
     };
     Ok(if log { Shape::Log } else { Shape::Run })
 }

@@ -1,0 +1,114 @@
+//! What a file of Codelia's is, by its beginning.
+
+use super::{log, state, wire};
+use crate::error::{Error, Result};
+use crate::format::{Confidence, Head, Parts, Sniffed};
+use crate::json::{Cursor, Fault};
+use crate::lines::BOM;
+use crate::mapping::Source;
+use bytes::Bytes;
+use std::io::Read;
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    Run,
+    State,
+    Log,
+}
+
+/// What the beginning of a file says.
+pub fn sniff(head: &Head<'_>) -> Option<Sniffed> {
+    let found = |confidence, version| Some(Sniffed { confidence, version });
+    if state::is_state(head.bytes) {
+        return found(Confidence::Certain, 1);
+    }
+    let called = Head::is_called(head.name, super::FORMAT.extensions);
+    let first = behind_tears(head.lines(), called).next()?;
+    let torn = head.lines().next() != Some(first);
+    if let Some(confidence) = run(first) {
+        return found(if torn { confidence.min(Confidence::Strong) } else { confidence }, 1);
+    }
+    // Other programs have such lines, too.
+    if log::begin_a_log(behind_tears(head.lines(), called)) {
+        return found(Confidence::Weak, 2);
+    }
+    head.lines().take(16).any(is_header).then_some(())?;
+    found(Confidence::Buried, 1)
+}
+
+/// The lines from the first one on that is no rest of one that a crash tore, in a file that is
+/// `called` as Codelia's are, or not.
+pub fn behind_tears<'l>(
+    lines: impl Iterator<Item = &'l [u8]>,
+    called: bool,
+) -> impl Iterator<Item = &'l [u8]> {
+    let mut first = true;
+    lines.skip_while(move |line| {
+        let first = std::mem::take(&mut first);
+        let known = run(line).is_some() || log::is_like_a_message(line);
+        !known && is_damaged(line) && Head::is_torn(line, first, called)
+    })
+}
+
+/// Whether a text is no JSON.
+pub fn is_damaged(text: &[u8]) -> bool {
+    let mut cursor = Cursor::new(text);
+    cursor.skip_value().and_then(|_| cursor.end()).is_err()
+}
+
+/// Whether the beginning of a state or a line is damage, not only cut where the head ends.
+pub fn begins_damaged(head: &[u8]) -> bool {
+    let mut cursor = Cursor::new(head);
+    let cut = |fault: &Fault| head.len() >= Head::SIZE && fault.what.is_truncation();
+    let value = cursor.skip_value().and_then(|_| cursor.end());
+    value.err().is_some_and(|fault| !cut(&fault))
+}
+
+/// Whether a line is the first of a run.
+fn is_header(line: &[u8]) -> bool {
+    run(line) == Some(Confidence::Certain)
+}
+
+/// How surely a line is one of a run.
+pub fn run(line: &[u8]) -> Option<Confidence> {
+    let line = Bytes::copy_from_slice(line);
+    let source = Source::new(&line);
+    let has = |name| source.peek(name).ok().flatten();
+    let kind = source.peek_text("type").ok()??;
+    let run = has("run_id").is_some_and(|id| id.text().is_some());
+    if kind == "header" {
+        // Other programs name their lines alike, but have no such first line.
+        let version = has("schema_version").is_some_and(|version| version.float().is_some());
+        return (version && run).then_some(Confidence::Certain);
+    }
+    let known = wire::TYPES.iter().any(|of| of.wire == kind);
+    let dated = has("ts").is_some_and(|ts| ts.text().is_some());
+    (known && dated && run).then_some(Confidence::Weak)
+}
+
+/// What the main part is, by its beginning.
+pub fn shape(parts: &mut dyn Parts) -> Result<Shape> {
+    let bytes = beginning(parts)?;
+    let first = behind_tears(lines_of(&bytes), true).next().unwrap_or_default();
+    Ok(match () {
+        () if run(first).is_some() => Shape::Run,
+        () if state::is_state(&bytes) => Shape::State,
+        () if log::begin_a_log(behind_tears(lines_of(&bytes), true)) => Shape::Log,
+        () => Shape::Run,
+    })
+}
+
+/// The beginning of the main part, without a mark.
+pub fn beginning(parts: &mut dyn Parts) -> Result<Vec<u8>> {
+    parts.keep()?;
+    let mut bytes = Vec::new();
+    let read = parts.main()?.take(Head::SIZE as u64).read_to_end(&mut bytes);
+    read.map_err(|error| Error::io("cannot read", error))?;
+    Ok(bytes.strip_prefix(BOM).map(<[u8]>::to_vec).unwrap_or(bytes))
+}
+
+/// The lines of a beginning that are not blank.
+pub fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    Head { name: "", bytes, whole: false, encoding: None }.lines()
+}
