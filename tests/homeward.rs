@@ -1560,3 +1560,29 @@ fn a_run_that_is_gone_is_told_as_one() {
     assert!(holding(&dir.path("back"), "Any more?").is_empty());
     assert_eq!(dir.exit(&["validate", &dir.path("back").display().to_string()]).0, 0);
 }
+
+#[test]
+fn a_remark_in_a_file_is_no_line_of_a_log_at_home() {
+    let changes: [(&str, fn(&str) -> String, i32); 3] = [
+        ("a blank line", |text| format!("{text}\n"), 0),
+        ("a remark at the end", |text| format!("{text}# hello\n"), 1),
+        ("one within", |text| text.replacen("\nmessages:", "\n# hello\nmessages:", 1), 1),
+    ];
+    for (what, change, told) in changes {
+        let dir = Dir::new();
+        for file in files(&testdata().join("agent-orchestrator/v2/orchard/in")) {
+            let ending =
+                if file.extension() == Some("json".as_ref()) { "meta.json" } else { "jsonl" };
+            dir.write(&format!("in.{ending}"), &read(&file));
+        }
+        let abroad = ["convert", "-t", "connectonion@2", "--out-dir", "away", "in.meta.json"];
+        assert_eq!(dir.exit(&abroad).0, 0);
+        let text = fs::read_to_string(dir.path("away/in.yaml")).expect("UTF-8");
+        fs::write(dir.path("away/in.yaml"), change(&text)).expect("a file");
+        let home = ["convert", "-t", "agent-orchestrator@2", "--out-dir", "home", "away/in.yaml"];
+        let (code, said) = dir.exit(&home);
+        assert_eq!(code, 0, "{what}: {said}");
+        assert_eq!(said.matches("notice has no place").count() as i32, told, "{what}: {said}");
+        assert_eq!(read(&dir.path("home/in.jsonl")), read(&dir.path("in.jsonl")), "{what}");
+    }
+}

@@ -19,6 +19,9 @@ pub trait Bench {
     /// Whether there is room for more parts than the main one.
     fn takes_parts(&self) -> bool;
 
+    /// Whether the parts go to where they are.
+    fn is_in_place(&self) -> bool;
+
     /// Says that everything is decided, and whether anything is set aside: the quarantine gets its
     /// place before any output does, so that no byte is nowhere at any moment.
     ///

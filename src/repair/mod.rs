@@ -215,6 +215,10 @@ impl Bench for Work<'_> {
         self.lent.sink.takes_parts()
     }
 
+    fn is_in_place(&self) -> bool {
+        self.lent.sink.is_in_place()
+    }
+
     fn begin(&mut self, removes: bool) -> Result<()> {
         if removes { self.lent.quarantine.open(self.lent.sink) } else { Ok(()) }
     }

@@ -185,6 +185,7 @@ pub fn is_nothing(record: &mut Record) -> bool {
             record.node.is_empty()
         }
         Kind::Opaque => record.node.text(Field::Text).is_some_and(|text| text.trim().is_empty()),
+        Kind::Notice => record.node.text(Field::Data).is_some_and(|text| text.trim().is_empty()),
         _ => false,
     }
 }

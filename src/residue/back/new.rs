@@ -36,7 +36,8 @@ enum Place {
     Residue,
     /// Nowhere, as it sums up what stands at home in full.
     Abroad,
-    /// Nowhere: from a line that is no entry the real pi shows nothing.
+    /// Nowhere: from a line that is no entry the real pi shows nothing, and a log holds what its own
+    /// program says.
     Nowhere,
 }
 
@@ -150,11 +151,14 @@ impl Back<'_> {
         match home.format.links() && !own {
             true if held => Place::Nowhere,
             true => Place::Residue,
+            // A remark about the lines of a file means nothing among those of another format.
+            false if record.kind == Kind::Notice && !self.is_native() => Place::Nowhere,
             false => Place::Home,
         }
     }
 
-    /// Leaves a record out that sums up what the session's own format goes on telling in full, and reads the file as one in which all is said that stands in it.
+    /// Leaves a record out that sums up what the session's own format goes on telling in full, and
+    /// reads the file as one in which all is said that stands in it.
     fn leave(&mut self, record: &Record, number: u32) {
         self.cx.log.count(Fate::Dropped, record.kind.name());
         let message = "a compaction has no place at home, where all that it sums up stands";

@@ -65,7 +65,12 @@ pub fn open_whole<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader
     let said = runs.first().and_then(|(began, _)| began.session.clone()).or(named);
     let id = said.or(parts.session().map(|id| Json::string(&id)));
     if let (Some(part), Some(id)) = (database, &id) {
-        stores.row = row(parts, &id.text().unwrap_or_default(), cx)?.map(|row| (row, part));
+        let row = match row(parts, &id.text().unwrap_or_default(), cx) {
+            Ok(row) => row,
+            // The session is whole without it.
+            Err(error) => cx.tolerate(error).map(|_| None)?,
+        };
+        stores.row = row.map(|row| (row, part));
     }
     let runs: Vec<_> = runs.into_iter().map(|(_, place)| place).collect();
     let none = runs.is_empty();
@@ -108,14 +113,11 @@ fn copy(parts: &mut dyn Parts) -> Result<(Box<dyn AsRef<Path>>, PathBuf)> {
 }
 
 /// The session's row in the database.
-fn row(parts: &mut dyn Parts, session: &str, cx: &Cx<'_>) -> Result<Option<Row>> {
-    let read =
-        copy(parts).and_then(|(_folder, file)| rows::read(&file, session, cx.options.max_line));
-    match read {
-        Ok(row) => Ok(row),
-        // The session is whole without it.
-        Err(error) => cx.tolerate(error).map(|_| None),
-    }
+///
+/// # Errors
+/// If it cannot be read.
+pub fn row(parts: &mut dyn Parts, session: &str, cx: &Cx<'_>) -> Result<Option<Row>> {
+    copy(parts).and_then(|(_folder, file)| rows::read(&file, session, cx.options.max_line))
 }
 
 /// The sessions that have a row in the database.

@@ -3,7 +3,7 @@
 //! A run that was killed has no `run.end`, and stays so: Codelia replays it as far as it goes, and
 //! what became of it nobody knows. A state that lacks its last answer stays, too, and is told of;
 //! for the agent to go on, what the run proves is appended to it. Rows of the database say what the
-//! state says, and are left alone.
+//! state says, and are left alone; to another folder goes that of the session.
 //!
 //! Source of what Codelia does with damage: `packages/storage` and `packages/runtime` at 48e27ff,
 //! and what they were seen to do: of a run, bad lines are passed over, but the header must be the
@@ -15,14 +15,17 @@ mod run;
 mod state;
 
 use super::names;
+use super::read::row;
+use super::rows::Row;
 use super::sniff::{self, Shape, shape};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{Bench, Cx, Mend, Parts, Reach, Repaired, Wish};
 use crate::repair::{Walk, nothing_back};
 use messages::Log;
 use run::Run;
 use state::State;
+use std::io::Write as _;
 
 /// Repairs a session, or one file of it.
 ///
@@ -79,7 +82,7 @@ fn behind(pieces: &[Piece<'_>]) -> Option<usize> {
     let says = |piece: &Piece<'_>| match piece {
         Piece::Log(_, log) => Some(answer.iter().any(|said| log.says(*said))),
         Piece::State(state) => Some(answer.iter().any(|said| state.says(*said))),
-        Piece::Run(..) | Piece::Other => None,
+        Piece::Run(..) | Piece::Rows(_) | Piece::Other => None,
     };
     let stored: Vec<bool> = pieces.iter().filter_map(says).collect();
     let lacks = !answer.is_empty() && !stored.is_empty() && !stored.contains(&true);
@@ -110,7 +113,7 @@ fn catch_up(
                 done |= missing.is_some();
                 state.restore(missing.unwrap_or_default());
             }
-            Piece::Run(..) | Piece::Other => {}
+            Piece::Run(..) | Piece::Rows(_) | Piece::Other => {}
         }
     }
     Ok(done)
@@ -165,12 +168,31 @@ impl About<'_> {
     }
 }
 
+impl About<'_> {
+    /// The session's row in the database; a fault of that is told.
+    fn row(&self, bench: &mut dyn Bench) -> std::result::Result<Option<Row>, ()> {
+        let session = self.session.unwrap_or_default();
+        row(bench.parts(), session, self.cx)
+            .map_err(|error| self.cx.report(error.into_diagnostic()))
+    }
+}
+
+/// Writes a database of one row: those of other sessions are theirs.
+fn write_row(row: &Row, name: &str, bench: &mut dyn Bench) -> Result<()> {
+    let bytes = row.put(None, false)?;
+    let mut to = bench.create(name)?;
+    let written = to.write_all(&bytes).and_then(|()| to.flush());
+    written.map_err(|error| Error::io("cannot write", error))
+}
+
 /// A part that was looked at.
 enum Piece<'a> {
     Run(Walk<'a>, Box<Run<'a>>),
     Log(Walk<'a>, Box<Log<'a>>),
     State(State),
-    /// What sessions share.
+    /// The database that sessions share, with the session's row; without, if it cannot be read.
+    Rows(std::result::Result<Option<Row>, ()>),
+    /// What the database was not told yet.
     Other,
 }
 
@@ -189,6 +211,7 @@ impl<'a> Piece<'a> {
                 Self::Log(walk, mend)
             }
             Some(Shape::State) => Self::State(State::look(about, bench)?),
+            None if about.name == names::DATABASE => Self::Rows(about.row(bench)),
             None => Self::Other,
         })
     }
@@ -198,7 +221,7 @@ impl<'a> Piece<'a> {
         match self {
             Self::Log(_, log) => log.close(),
             Self::State(state) => state.close(),
-            Self::Run(..) | Self::Other => {}
+            Self::Run(..) | Self::Rows(_) | Self::Other => {}
         }
     }
 
@@ -206,7 +229,7 @@ impl<'a> Piece<'a> {
         match self {
             Self::Run(walk, mend) => Some((walk, mend.as_ref())),
             Self::Log(walk, mend) => Some((walk, mend.as_ref())),
-            Self::State(_) | Self::Other => None,
+            Self::State(_) | Self::Rows(_) | Self::Other => None,
         }
     }
 
@@ -245,7 +268,7 @@ impl<'a> Piece<'a> {
             Self::Run(_, mend) => mend.reach(),
             Self::Log(walk, mend) => mend.reach(walk.found().damaged),
             Self::State(state) => state.reach(),
-            Self::Other => Default::default(),
+            Self::Rows(_) | Self::Other => Default::default(),
         }
     }
 
@@ -254,7 +277,13 @@ impl<'a> Piece<'a> {
             Self::Run(walk, mut mend) => walk.write(bench, mend.as_mut()),
             Self::Log(walk, mut mend) => walk.write(bench, mend.as_mut()),
             Self::State(state) => state.write(name, bench, cx),
-            Self::Other => bench.keep(name),
+            Self::Rows(Ok(row)) if !bench.is_in_place() => match row {
+                Some(row) => write_row(&row, name, bench),
+                None => Ok(()),
+            },
+            // The row is whole without it.
+            Self::Other if !bench.is_in_place() => Ok(()),
+            Self::Rows(_) | Self::Other => bench.keep(name),
         }
     }
 }

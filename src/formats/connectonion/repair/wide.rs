@@ -95,6 +95,10 @@ impl Bench for Narrow<'_> {
         self.bench.takes_parts()
     }
 
+    fn is_in_place(&self) -> bool {
+        self.bench.is_in_place()
+    }
+
     fn begin(&mut self, removes: bool) -> Result<()> {
         self.bench.begin(removes || self.is_cut())?;
         if self.is_cut() {
