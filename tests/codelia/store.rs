@@ -146,7 +146,7 @@ fn sql(dir: &Dir, text: &str) {
 #[test]
 fn a_bad_database_is_told_and_the_session_read_without_it() {
     type Spoil = fn(&Dir);
-    let cases: [(&str, Spoil, &str); 6] = [
+    let cases: [(&str, Spoil, &str); 7] = [
         (
             "no database",
             |dir| drop(dir.write("home/sessions/state.db", b"not a database at all")),
@@ -190,6 +190,11 @@ fn a_bad_database_is_told_and_the_session_read_without_it() {
             },
             "CY0312",
         ),
+        (
+            "an empty log",
+            |dir| drop(dir.write(&format!("home/sessions/messages/{ID}.jsonl"), b"")),
+            "CY0312",
+        ),
     ];
     for (case, spoil, said) in cases {
         let dir = home();
@@ -212,6 +217,60 @@ fn a_bad_database_is_told_and_the_session_read_without_it() {
         let stop = ["convert", "-t", "pi", "--on-error", "stop", "--out-dir", "stop", "home"];
         assert_eq!(dir.exit(&stop).0, if said == "CY0312" { 0 } else { 3 }, "{case}");
     }
+}
+
+#[test]
+fn a_file_with_a_damaged_beginning_is_still_one_of_its_session() {
+    let run = "home/sessions/2026/02/03/8f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl";
+    let (state, log) =
+        (format!("sessions/state/{ID}.json"), format!("sessions/messages/{ID}.jsonl"));
+    let damages: [fn(&[u8]) -> Vec<u8>; 5] = [
+        |text| [b"{\"type\":\"hea\n", text].concat(),
+        |text| [b"<<<<<<< HEAD\n", text].concat(),
+        |text| [&[0; 64], &b"\n"[..], text].concat(),
+        |text| text[30..].to_vec(),
+        |text| [b"\0", &text[1..]].concat(),
+    ];
+    for (place, damage) in damages.into_iter().enumerate() {
+        let dir = home();
+        dir.write(run, &damage(&own("codelia/v1/seed")));
+        dir.write(&format!("old/{state}"), &damage(&own("codelia/v1/state")));
+        dir.write(&format!("home/{log}"), &damage(&read(&dir.path(&format!("home/{log}")))));
+        for folder in ["home", "old"] {
+            for command in [&["repair", "-n"][..], &["validate"]] {
+                let done = dir.run(&[command, &[folder]].concat());
+                let said = [done.stdout, done.stderr].concat();
+                let said = String::from_utf8_lossy(&said);
+                let passed = ["skipped", "healthy", " valid"].map(|word| said.contains(word));
+                assert_eq!(passed, [false; 3], "{place}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn repair_takes_only_the_sessions_own_row_along() {
+    let dir = home();
+    dir.write("a.jsonl", &own("pi/v3/bom"));
+    let to = ["convert", "-t", "codelia@2", "--layout", "native", "--out-dir", "home", "a.jsonl"];
+    assert_eq!(dir.exit(&to).0, 0);
+    assert_eq!(rows(&dir.path("home")).len(), 2);
+    let (code, said) = dir.exit(&["repair", "--out-dir", "out", "home"]);
+    assert_eq!(code, 0, "{said}");
+    for entry in std::fs::read_dir(dir.path("out")).expect("a folder") {
+        let folder = entry.expect("a folder").path();
+        assert_eq!(rows(&folder).len(), 1, "{}", folder.display());
+        if let Some(said) = check(&folder) {
+            assert_eq!(said.trim(), "all accepted");
+        }
+    }
+    let (code, said) = dir.exit(&["repair", "-n", "out"]);
+    assert!(code == 0 && said.contains("2 healthy"), "{code}: {said}");
+    // One that is damaged is told, and left as it is.
+    dir.write("home/sessions/state.db", b"not a database at all");
+    let (code, said) = dir.exit(&["repair", "--in-place", "home"]);
+    assert!(code == 1 && said.contains("CY0311"), "{code}: {said}");
+    assert_eq!(read(&dir.path("home/sessions/state.db")), b"not a database at all");
 }
 
 #[test]

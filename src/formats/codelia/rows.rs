@@ -255,6 +255,11 @@ impl Row {
         self.value(name).and_then(Json::text).unwrap_or_default()
     }
 
+    /// How many messages its log is said to have.
+    pub fn counts(&self) -> u64 {
+        self.value("message_count").and_then(Json::float).unwrap_or_default() as u64
+    }
+
     /// Puts the row into a database, which is made if there is none.
     ///
     /// # Errors

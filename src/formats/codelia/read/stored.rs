@@ -250,6 +250,10 @@ impl Records<'_> {
         if let Some(found) = log::survey(self.parts.open(&place.name)?, limit)? {
             match row {
                 Some((row, _)) => {
+                    if found.messages == 0 && row.counts() > 0 {
+                        let message = format!("message log is empty, and had {}", row.counts());
+                        self.cx.report(Diagnostic::new(Code::NoMessageLog, message).at(at));
+                    }
                     row.fill(&mut snapshot.node, found.messages, found.last_user.as_ref());
                 }
                 None => self.cx.report(Diagnostic::new(Code::NoRow, Code::NoRow.title()).at(at)),
