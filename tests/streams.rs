@@ -526,3 +526,25 @@ fn very_many_answers_and_members_cost_what_they_are() {
     let members: serde_json::Map<_, _> = (0..60_000).map(|n| (format!("k{n}"), json!(n))).collect();
     comes_home(&side_by_side(&[call(0, &members.into())], 1), "agent-orchestrator@2");
 }
+
+#[test]
+fn a_stream_with_a_damaged_beginning_is_not_passed_over() {
+    let stream = read(&testdata().join("pi/v3/everything/canonical.jsonl"));
+    for front in [&b"{\"kind\":\"ses\n"[..], b"<<<<<<< HEAD\n", &[0; 100]] {
+        let dir = Dir::new();
+        dir.write("in/s.copyist.jsonl", &[front, &stream].concat());
+        let done = dir.run(&["validate", "in"]);
+        let said = String::from_utf8_lossy(&done.stdout);
+        assert!(!done.status.success() && !said.contains("skipped"), "{said}");
+    }
+}
+
+#[test]
+fn a_record_that_stands_before_a_session_in_its_file_stands_behind_it_in_the_stream() {
+    let dir = Dir::new();
+    let text = "name: x\nturns:\n  a: 1\nmessages:\n  1:\n  - role: user\n    content: hi\n";
+    dir.write("a.yaml", text.as_bytes());
+    dir.exit(&["convert", "-t", "canonical", "-o", "s.jsonl", "a.yaml"]);
+    let (code, said) = dir.exit(&["convert", "-t", "connectonion@2", "-o", "b.yaml", "s.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+}

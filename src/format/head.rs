@@ -1,5 +1,6 @@
 //! What is known of a file before it is read.
 
+use crate::json::Cursor;
 use crate::yaml::encoding::{self, Encoding};
 use std::borrow::Cow;
 
@@ -29,6 +30,22 @@ impl<'a> Head<'a> {
     /// The lines that are not blank. The last may be cut.
     pub fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         self.bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty())
+    }
+
+    /// The lines from the first one on that is a record, or at least nothing that a crash leaves of
+    /// one in a file that is `called` as sessions are, or not.
+    pub fn behind_tears(
+        &self,
+        called: bool,
+        is_record: fn(&[u8]) -> bool,
+    ) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let mut first = true;
+        self.lines().skip_while(move |line| {
+            let first = std::mem::take(&mut first);
+            let mut cursor = Cursor::new(line);
+            let mut damaged = || cursor.skip_value().and_then(|_| cursor.end()).is_err();
+            !is_record(line) && Self::is_torn(line, first, called) && damaged()
+        })
     }
 
     /// Whether no line begins as a JSON object does. NUL bytes alone say nothing: a power cut

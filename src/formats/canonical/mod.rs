@@ -68,13 +68,24 @@ pub static FORMAT: Format = Format {
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
-    let mut kinds = head.lines().map_while(kind_of).peekable();
-    kinds.peek()?;
+    let called = Head::is_called(head.name, FORMAT.extensions);
+    let behind = || head.behind_tears(called, |line| kind_of(line).is_some());
+    let mut kinds = behind().map_while(kind_of).peekable();
+    let found = |confidence| Some(Sniffed { confidence, version: 1 });
+    if kinds.peek().is_none() {
+        // Of a stream there may be nothing else behind what a merge or a person put in front.
+        let session = |line: &[u8]| kind_of(line) == Some(Kind::Session);
+        let buried = called && behind().take(SNIFFED).any(session);
+        return if buried { found(Confidence::Buried) } else { None };
+    }
     // Lines of a source that stand before its header stand before the session's record, too.
     let is_session = kinds.find(|kind| *kind != Kind::Opaque) == Some(Kind::Session);
-    let confidence = if is_session { Confidence::Certain } else { Confidence::Strong };
-    Some(Sniffed { confidence, version: 1 })
+    let whole = head.lines().next() == behind().next();
+    found(if is_session && whole { Confidence::Certain } else { Confidence::Strong })
 }
+
+/// So many lines are looked at.
+const SNIFFED: usize = 16;
 
 /// The kind of the record that a line is.
 fn kind_of(line: &[u8]) -> Option<Kind> {

@@ -151,7 +151,7 @@ fn first_line(head: &[u8]) -> &[u8] {
 /// The session of the run that begins so, be it behind what a crash tore; one without a session is
 /// one of its own.
 fn session_of(head: &[u8]) -> Option<String> {
-    let line = sniff::behind_tears(sniff::lines_of(head), true).next()?;
+    let line = sniff::lines_behind_tears(head).next()?;
     let line = Bytes::copy_from_slice(line);
     let source = Source::new(&line);
     let of = |name| source.peek(name).ok().flatten().and_then(|id| text::decode(id.as_bytes()));

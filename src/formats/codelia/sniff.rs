@@ -24,37 +24,32 @@ pub fn sniff(head: &Head<'_>) -> Option<Sniffed> {
         return found(Confidence::Certain, 1);
     }
     let called = Head::is_called(head.name, super::FORMAT.extensions);
-    let first = behind_tears(head.lines(), called).next()?;
+    let behind = || head.behind_tears(called, is_own);
+    let first = behind().next()?;
     let torn = head.lines().next() != Some(first);
     if let Some(confidence) = run(first) {
         return found(if torn { confidence.min(Confidence::Strong) } else { confidence }, 1);
     }
     // Other programs have such lines, too.
-    if log::begin_a_log(behind_tears(head.lines(), called)) {
+    if log::begin_a_log(behind()) {
         return found(Confidence::Weak, 2);
     }
-    head.lines().take(16).any(is_header).then_some(())?;
-    found(Confidence::Buried, 1)
+    // Most files are of other programs, and have no such word.
+    memchr::memmem::find(head.bytes, b"\"schema_version\"")?;
+    if head.lines().take(LOOKED_AT).any(is_header) { found(Confidence::Buried, 1) } else { None }
 }
 
-/// The lines from the first one on that is no rest of one that a crash tore, in a file that is
-/// `called` as Codelia's are, or not.
-pub fn behind_tears<'l>(
-    lines: impl Iterator<Item = &'l [u8]>,
-    called: bool,
-) -> impl Iterator<Item = &'l [u8]> {
-    let mut first = true;
-    lines.skip_while(move |line| {
-        let first = std::mem::take(&mut first);
-        let known = run(line).is_some() || log::is_like_a_message(line);
-        !known && is_damaged(line) && Head::is_torn(line, first, called)
-    })
+/// So many lines are looked at.
+const LOOKED_AT: usize = 16;
+
+/// Whether a line is one of Codelia's, as far as it goes.
+fn is_own(line: &[u8]) -> bool {
+    run(line).is_some() || log::is_like_a_message(line)
 }
 
-/// Whether a text is no JSON.
-pub fn is_damaged(text: &[u8]) -> bool {
-    let mut cursor = Cursor::new(text);
-    cursor.skip_value().and_then(|_| cursor.end()).is_err()
+/// The lines of the beginning of one of Codelia's files, behind what a crash tore.
+pub fn lines_behind_tears(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    head_of(bytes).behind_tears(true, is_own)
 }
 
 /// Whether the beginning of a state or a line is damage, not only cut where the head ends.
@@ -90,11 +85,11 @@ pub fn run(line: &[u8]) -> Option<Confidence> {
 /// What the main part is, by its beginning.
 pub fn shape(parts: &mut dyn Parts) -> Result<Shape> {
     let bytes = beginning(parts)?;
-    let first = behind_tears(lines_of(&bytes), true).next().unwrap_or_default();
+    let first = lines_behind_tears(&bytes).next().unwrap_or_default();
     Ok(match () {
         () if run(first).is_some() => Shape::Run,
         () if state::is_state(&bytes) => Shape::State,
-        () if log::begin_a_log(behind_tears(lines_of(&bytes), true)) => Shape::Log,
+        () if log::begin_a_log(lines_behind_tears(&bytes)) => Shape::Log,
         () => Shape::Run,
     })
 }
@@ -110,5 +105,9 @@ pub fn beginning(parts: &mut dyn Parts) -> Result<Vec<u8>> {
 
 /// The lines of a beginning that are not blank.
 pub fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    Head { name: "", bytes, whole: false, encoding: None }.lines()
+    head_of(bytes).lines()
+}
+
+fn head_of(bytes: &[u8]) -> Head<'_> {
+    Head { name: "", bytes, whole: false, encoding: None }
 }

@@ -29,6 +29,7 @@ use crate::yaml::write::Style;
 use bytes::Bytes;
 use early::Early;
 use end::Converted;
+use odd::not_a_session;
 pub use pieces::pieces;
 use remark::Before;
 use std::collections::{HashSet, VecDeque};
@@ -60,6 +61,7 @@ pub fn open<'a>(
         names: HashSet::new(),
         turns: None,
         ready: VecDeque::new(),
+        odd: Vec::new(),
         style: Style::PyYaml,
         indented: false,
         relaid: false,
@@ -120,6 +122,8 @@ struct Records<'a> {
     /// The turns, read once more beside the messages.
     turns: Option<Turns>,
     ready: VecDeque<Located<Record>>,
+    /// What is kept that stands before the session's record.
+    odd: Vec<(Record, Position)>,
     /// How the file is spelled.
     style: Style,
     /// Whether its lists stand deeper than their keys.
@@ -177,11 +181,6 @@ impl Iterator for Records<'_> {
             }
         }
     }
-}
-
-fn not_a_session(at: Position) -> Error {
-    let message = "the document is no mapping with `name` and `turns`";
-    Error::unfit(Diagnostic::new(Code::NoHeader, message).at(at))
 }
 
 impl Records<'_> {
@@ -338,6 +337,8 @@ impl Records<'_> {
             self.begin(&mut record);
         }
         self.push(record, at.unwrap_or_default());
+        let odd = std::mem::take(&mut self.odd);
+        odd.into_iter().for_each(|(record, at)| self.push(record, at));
     }
 
     /// Whether the top is spelled for people; then the rest is compared with that style.

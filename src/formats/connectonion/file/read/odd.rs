@@ -103,11 +103,19 @@ impl Records<'_> {
         let mut record = Record::new(Kind::Opaque);
         record.node.set(Field::Type, Json::string(name));
         record.node.set(Field::Data, Json::checked(json));
-        self.push(record, at);
+        match self.begun {
+            true => self.push(record, at),
+            false => self.odd.push((record, at)),
+        }
         Ok(())
     }
 }
 
 fn twice_named(name: &str, at: Position) -> Diagnostic {
     Diagnostic::new(Code::TwiceNamed, format!("member {name:?} stands twice")).at(at)
+}
+
+pub(super) fn not_a_session(at: Position) -> Error {
+    let message = "the document is no mapping with `name` and `turns`";
+    Error::unfit(Diagnostic::new(Code::NoHeader, message).at(at))
 }
