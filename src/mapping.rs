@@ -7,7 +7,7 @@
 mod look;
 
 use crate::json::{Cursor, Fault, Json, Span, text};
-use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::record::{Field, Kind, Node, Record, Shape, Value, block};
 use bytes::Bytes;
 
 /// One member of a producer's object.
@@ -109,6 +109,19 @@ pub fn without(object: &Json, name: &str) -> Option<Json> {
         rest.add(key, value);
     }
     rest.finish()
+}
+
+/// Takes a member out of the `rest` that no field took, for its place among the others: a `null`, or
+/// what has another shape. Once its field is `set`, as by an edit elsewhere, that stands in its place.
+pub fn odd(rest: &mut Option<Json>, name: &str, shape: Shape, set: bool) -> Option<Json> {
+    let value = rest.as_ref()?.member(name)?;
+    let fits = value.as_bytes().first().is_some_and(|first| shape.admits(*first));
+    // One that a field could take is there twice.
+    if set && fits {
+        return None;
+    }
+    *rest = rest.take().and_then(|rest| without(&rest, name));
+    Some(value)
 }
 
 /// Keeps a text's one value as it is, under the name of its type where that is known.

@@ -266,3 +266,55 @@ fn values_in_members_of_a_message_keep_their_types() {
     );
     assert_eq!(read(&dir.path("b.yaml")), spaced.as_bytes());
 }
+
+/// What no field takes keeps its place, and has it no more when the field has a value: a file with
+/// both has one member twice, and its software takes the later one.
+#[test]
+fn a_member_that_is_null_is_edited_in_its_place() {
+    let keep = options(OnError::Keep, Choice::Derived);
+    let (dated, keyed, run) =
+        ("connectonion/v1/quay", "connectonion/v2/harbour", "connectonion/v3/tides");
+    let cases = [
+        (dated, "name", "agent"),
+        (dated, "timestamp", "created"),
+        (keyed, "name", "agent"),
+        (keyed, "session_id", "id"),
+        (keyed, "created", "created"),
+        (keyed, "updated", "updated"),
+        (run, "agent", "agent"),
+        (run, "model", "model"),
+        (run, "cwd", "cwd"),
+        (run, "timestamp", "updated"),
+    ];
+    for (case, name, field) in cases {
+        let source = String::from_utf8(common::own(case)).expect("UTF-8");
+        let begins = |line: &&str| line.starts_with(&format!("{name}: "));
+        let line = source.lines().find(begins).expect("the member");
+        for odd in ["null", "[]"] {
+            let file = source.replacen(line, &format!("{name}: {odd}"), 1);
+            let (_, version) = recognise(file.as_bytes()).expect("a session");
+            let to = format!("connectonion@{version}");
+            let stream = common::to_canonical(file.as_bytes(), &keep);
+            let what = format!("{case} {name}: {odd}");
+            assert_same(&from_canonical(&stream, &to, &keep), file.as_bytes(), &what);
+            let stream = String::from_utf8(stream).expect("UTF-8");
+            let kind = "\"kind\":\"session\",";
+            let edited = stream.replacen(kind, &format!("{kind}\"{field}\":\"new\","), 1);
+            assert_ne!(edited, stream);
+            let home = from_canonical(edited.as_bytes(), &to, &keep);
+            let new = if case == run { "\"new\"" } else { "new" };
+            let wanted = source.replacen(line, &format!("{name}: {new}"), 1);
+            assert_same(&home, wanted.as_bytes(), &what);
+        }
+    }
+    // Turns have such members, too.
+    let source = String::from_utf8(common::own(keyed)).expect("UTF-8");
+    let (model, null, new) = ("  model: co/gemini-2.5-pro\n", "  model: null\n", "  model: new\n");
+    let file = source.replacen(model, null, 1);
+    let stream = common::to_canonical(file.as_bytes(), &keep);
+    assert_same(&from_canonical(&stream, "connectonion@2", &keep), file.as_bytes(), "a turn");
+    let stream = String::from_utf8(stream).expect("UTF-8");
+    let edited = stream.replacen("\"kind\":\"turn\",", "\"kind\":\"turn\",\"model\":\"new\",", 1);
+    let home = from_canonical(edited.as_bytes(), "connectonion@2", &keep);
+    assert_same(&home, source.replacen(model, new, 1).as_bytes(), "an edited turn");
+}

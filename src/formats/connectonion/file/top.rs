@@ -4,7 +4,7 @@ use super::super::{EXPANSION, NAME};
 use super::turn::{self, Table};
 use crate::diagnostic::{Code, Fate, Log};
 use crate::json::{Json, text as json};
-use crate::mapping::{Extra, Object, without};
+use crate::mapping::{Extra, Object, odd};
 use crate::position::Position;
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::json::{Nodes, Scalars, emit};
@@ -228,12 +228,8 @@ impl Shape {
                 Field::Totals => inside(Field::Totals, name),
                 _ => node.json(*field).cloned(),
             };
-            // A value that no field takes, such as a `null`, keeps its place.
-            let value = value.or_else(|| {
-                let value = inside(Field::Extra, name)?;
-                rest = rest.as_ref().and_then(|rest| without(rest, name));
-                Some(value)
-            });
+            let odd = odd(&mut rest, name, field.shape(), value.is_some());
+            let value = value.or(odd);
             value.into_iter().for_each(|value| object.member(name, value.as_bytes()));
         }
         rest.into_iter().for_each(|rest| object.members_of(&rest));

@@ -2,7 +2,7 @@
 
 use super::super::time;
 use crate::json::{Cursor, Fault, Json, text};
-use crate::mapping::{Extra, Finder, Object, Row, Source, object, row};
+use crate::mapping::{Extra, Finder, Object, Row, Source, object, odd, row};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use crate::times;
 use bytes::Bytes;
@@ -225,6 +225,7 @@ impl Table {
         let has_meta = self.rows.iter().any(|row| row.field == Field::Meta);
         let meta = has_meta.then(|| measures(node)).flatten();
         let measured = |field| MEASURES.iter().any(|(_, measure)| *measure == field);
+        let mut rest = node.json(Field::Extra).cloned();
         for row in self.rows {
             match row.field {
                 Field::Messages => {
@@ -238,11 +239,17 @@ impl Table {
                 Field::Eval if !check => {}
                 field => {
                     let holder = if EVAL.contains(&field) { eval } else { node };
-                    object.rows(std::slice::from_ref(row), holder);
+                    let value = holder.get(field);
+                    match (value, odd(&mut rest, row.key, field.shape(), value.is_some())) {
+                        (Some(value), _) => object.row(row, value),
+                        (None, odd) => {
+                            odd.iter().for_each(|odd| object.member(row.key, odd.as_bytes()));
+                        }
+                    }
                 }
             }
         }
-        object.extra(node);
+        object.extra_members(rest.as_ref());
         object.close();
         record.kind == Kind::Turn
     }

@@ -1,8 +1,8 @@
 //! The lines before the messages.
 
 use crate::json::{Cursor, Json, text};
-use crate::mapping::{Extra, Object};
-use crate::record::{Field, Kind, Node, Record};
+use crate::mapping::{Extra, Object, odd};
+use crate::record::{Field, Kind, Node, Record, Shape};
 use crate::yaml::Text;
 use crate::yaml::json::Scalars;
 use std::collections::HashSet;
@@ -201,20 +201,26 @@ impl Header {
 /// Writes the header's lines as ConnectOnion does. A prompt of several lines stands under `|`
 /// only if it came so, for a parser loses some of them; else it is one JSON string.
 pub fn write(node: &Node, own: bool, out: &mut Vec<u8>) {
+    let mut rest = node.json(Field::Extra).cloned();
     for (key, target) in LINES {
-        match target {
-            Target::Text(field) => {
-                if let Some(value) = node.json(*field).filter(|value| !value.is_null()) {
-                    text_line(key, value, own, out);
-                }
-            }
+        let (shape, value) = match target {
+            Target::Text(field) => (field.shape(), node.json(*field).cloned()),
             Target::Total => {
-                let total = node.json(Field::Totals).and_then(|totals| totals.member(key));
-                total.into_iter().for_each(|total| value_line(key, total.as_bytes(), out));
+                let totals = node.json(Field::Totals);
+                (Shape::Number, totals.and_then(|totals| totals.member(key)))
             }
+        };
+        let value = value.filter(|value| !value.is_null());
+        let odd = odd(&mut rest, key, shape, value.is_some());
+        match (value.or(odd), target) {
+            (Some(text), Target::Text(_)) if text.as_bytes().starts_with(b"\"") => {
+                text_line(key, &text, own, out);
+            }
+            (Some(other), _) => value_line(key, other.as_bytes(), out),
+            (None, _) => {}
         }
     }
-    for (key, value) in node.json(Field::Extra).into_iter().flat_map(Json::members) {
+    for (key, value) in rest.iter().flat_map(Json::members) {
         value_line(&text::decode(key).unwrap_or_default(), value, out);
     }
 }
