@@ -362,3 +362,89 @@ fn a_state_of_codelia_without_its_runs_says_that_what_they_carried_is_gone() {
     let (code, said) = dir.exit(&["convert", "-t", "pi", "--out-dir", "out", "home"]);
     assert!(code == 0 && !said.contains("CY0624"), "{said}");
 }
+
+#[test]
+fn what_people_put_behind_the_residue_of_a_run_is_no_damage() {
+    let edits: [fn(&str) -> String; 5] = [
+        |text| format!("{text}\n"),
+        |text| format!("{text}\n  \n\n"),
+        |text| format!("{text}# a note"),
+        |text| text.replace("\nx_copyist:\n", "\n\n# a note\nx_copyist:\n\n # another\n"),
+        |text| text.replace('\n', "\r\n"),
+    ];
+    for edit in edits {
+        let (dir, file) = converted(SOURCE, "connectonion@3");
+        let text = edit(&String::from_utf8(read(&file)).expect("UTF-8"));
+        std::fs::write(&file, &text).expect("a file");
+        for args in [
+            &["validate", "there.yaml"][..],
+            &["convert", "-t", "pi@3", "-o", "back.jsonl", "there.yaml"],
+            &["repair", "-o", "same.yaml", "there.yaml"],
+            &["convert", "-t", "canonical", "--ignore-residue", "-o", "c.jsonl", "there.yaml"],
+        ] {
+            let (code, said) = dir.exit(args);
+            assert!(code == 0, "{args:?}: {said}\n{text}");
+        }
+        assert_eq!(read(&dir.path("back.jsonl")), own(SOURCE), "{text}");
+        if text.ends_with('\n') {
+            assert_eq!(read(&dir.path("same.yaml")), text.as_bytes());
+        }
+    }
+}
+
+/// What is damaged in a converted run, and which lines of the source's do not come home whole: those
+/// of the message that is gone, and of no other.
+#[test]
+fn residue_of_a_run_outlives_its_repair() {
+    let damages: [(&str, &str, usize); 8] = [
+        ("\n  ]\n", "\n", 0),
+        ("\n  ]\nx_copyist:\n", "\n  ]x_copyist:\n", 0),
+        ("\nx_copyist:\n", "\nx_cop\0yist:\n", 0),
+        ("\nx_copyist:\n", "\n", 0),
+        ("\nmessages: |\n", "\nmes\0sages: |\n", 0),
+        ("\n  [\n", "\n", 0),
+        ("\n  ]\n", "\n\0\0\0\n  ]\n# note\n", 0),
+        ("{\"role\": \"assistant\"", "{\"role\": \0\"assistant\"", 1),
+    ];
+    for (old, new, gone) in damages {
+        let (dir, file) = converted(SOURCE, "connectonion@3");
+        let text = String::from_utf8(read(&file)).expect("UTF-8");
+        let damaged = text.replacen(old, new, 1);
+        assert_ne!(text, damaged);
+        std::fs::write(&file, &damaged).expect("a file");
+        let (code, said) = dir.exit(&["repair", "-o", "mended.yaml", "there.yaml"]);
+        assert_eq!(code, 0, "{old:?}: {said}");
+        let mended = String::from_utf8(read(&dir.path("mended.yaml"))).expect("UTF-8");
+        let residue = text.find("x_copyist:\n").map(|at| &text[at..]).expect("residue");
+        assert!(mended.ends_with(residue), "{old:?}: {mended}");
+        for (args, name) in [
+            (&["convert", "-t", "pi@3", "-o", "a.jsonl", "mended.yaml"][..], "a.jsonl"),
+            (&["convert", "--repair", "-t", "pi@3", "-o", "b.jsonl", "there.yaml"], "b.jsonl"),
+        ] {
+            let (code, said) = dir.exit(args);
+            assert!(code == 0 && !said.contains("CY0624"), "{old:?}: {said}");
+            let home = String::from_utf8(read(&dir.path(name))).expect("UTF-8");
+            let source = String::from_utf8(own(SOURCE)).expect("UTF-8");
+            let lost = source.lines().filter(|line| !home.lines().any(|own| own == *line)).count();
+            // What followed the one that is gone follows another.
+            assert!(lost <= 3 * gone, "{old:?}: {said}\n{home}");
+        }
+    }
+}
+
+#[test]
+fn a_run_with_residue_is_made_resumable() {
+    let (dir, file) = converted(SOURCE, "connectonion@3");
+    let text = String::from_utf8(read(&file)).expect("UTF-8");
+    let (list, residue) = text.split_once("\n  ]\n").expect("a list");
+    let call = ",\n    {\"role\": \"assistant\", \"tool_calls\": [{\"id\": \"call_z\", \"type\": \
+                \"function\", \"function\": {\"name\": \"look\", \"arguments\": \"{}\"}}]}\n  ]\n";
+    std::fs::write(&file, [list, call, residue].concat()).expect("a file");
+    let (code, said) = dir.exit(&["repair", "--resumable", "-o", "mended.yaml", "there.yaml"]);
+    assert!(code == 0 && !said.contains("CY0837"), "{said}");
+    let mended = String::from_utf8(read(&dir.path("mended.yaml"))).expect("UTF-8");
+    assert!(
+        mended.contains("\"tool_call_id\": \"call_z\"") && mended.ends_with(residue),
+        "{mended}"
+    );
+}

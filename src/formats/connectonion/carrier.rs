@@ -9,9 +9,10 @@ use super::ending::Ending;
 use crate::error::{Error, Result};
 use crate::format::{Carrier, Load, Took, chunks, take_extra};
 use crate::ids::hash;
-use crate::json::Json;
+use crate::json::{Cursor, Json};
 use crate::mapping::Extra;
 use crate::record::{Field, Kind, Node, Record};
+use bytes::Bytes;
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// The way of it.
@@ -40,6 +41,20 @@ fn take(record: &mut Record) -> Took {
         Some(b'[') => Took { chunks: chunks(&carried), marked: counted, whole },
         _ => Took { marked: true, whole, ..Took::default() },
     }
+}
+
+/// The chunk that a line of the list holds.
+pub fn chunk_of(line: &Bytes) -> Option<Json> {
+    let item = line.strip_prefix(b"- ")?;
+    let item = line.slice_ref(item.trim_ascii());
+    let mut cursor = Cursor::new(&item);
+    let whole = cursor.skip_value().is_ok() && cursor.end().is_ok() && item.starts_with(b"\"");
+    whole.then(|| Json::checked(item.clone()))
+}
+
+/// Whether a line is the one that names the list.
+pub fn is_name(line: &[u8]) -> bool {
+    line.trim_ascii_end().strip_suffix(b":") == Some(KEY.as_bytes())
 }
 
 fn put(from: &mut dyn Read, load: Load<'_>, to: &mut dyn Write) -> Result<()> {

@@ -91,7 +91,8 @@ fn remark(notice: &Node) -> Option<String> {
 
 /// Whether a text is nothing but comments and white space, whoever reads it: PyYAML ends a line at
 /// characters that others take for a part of it.
-fn is_remark(text: &str) -> bool {
+#[must_use]
+pub fn is_remark(text: &str) -> bool {
     let printed = |c: char| !(c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}'));
     let blank = |line: &str| line.is_empty() || line.starts_with('#');
     let is_remark =

@@ -1,8 +1,8 @@
 //! What a walk over a run must know of what stands further on: whether lines of messages are a
 //! list that lost the line before it, or a part of a prompt that shows some.
 
-use super::super::carrier::KEY;
-use super::super::run::{CLOSE, MESSAGES, member_of};
+use super::super::carrier::is_name;
+use super::super::run::{CLOSE, MESSAGES, is_remark, member_of};
 use super::blocks::{Clean, Found, Line};
 use crate::error::Result;
 use crate::format::Cx;
@@ -26,7 +26,6 @@ impl Ahead {
     pub fn of(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Self> {
         let mut ahead = Self::default();
         let mut lines = Clean::over(part, cx)?;
-        let mut carried = false;
         while let Some(found) = lines.next()? {
             let Found::Line((line, terminated)) = found else { continue };
             let bytes = joined(&line);
@@ -34,8 +33,8 @@ impl Ahead {
             if text == MESSAGES || (terminated && member_of(&text).is_some()) {
                 ahead.last = line.first().map(|(at, _)| at.byte);
             }
-            carried = text.strip_suffix(':') == Some(KEY) || (carried && text.starts_with("- "));
-            if !carried && !text.is_empty() {
+            let carried = is_name(&bytes) || text.starts_with("- \"");
+            if !carried && !is_remark(&bytes) {
                 ahead.closed = text == CLOSE;
             }
         }

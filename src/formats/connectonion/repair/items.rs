@@ -1,6 +1,7 @@
 //! What a run file consists of, line by line.
 
-use super::super::run::{CLOSE, MESSAGES, OPEN, PROMPT, member_of, parse};
+use super::super::carrier::{chunk_of, is_name};
+use super::super::run::{CLOSE, MESSAGES, OPEN, PROMPT, is_remark, member_of, parse};
 use super::ahead::{Ahead, divided, joined};
 use super::blocks::{Clean, Found};
 use super::check::is_complete;
@@ -22,6 +23,8 @@ pub enum Item {
     Frame(Vec<u8>, Position),
     /// A message, and what was done to it.
     Message(Vec<u8>, Position, Option<Code>),
+    /// A line behind the messages that stays there: of residue, or a comment.
+    Behind(Vec<u8>, Position),
     /// What is none of these.
     Aside(Vec<u8>, Position, Code),
 }
@@ -80,6 +83,7 @@ pub fn each(
                 let name = (bare == PROMPT).then(|| "system_prompt".to_owned());
                 header(name, whole, at, show)?;
             }
+            (Some(Stage::Behind), _) if bare != CLOSE => show(Item::Behind(whole, at))?,
             (Some(_), _) => show(Item::Frame(whole, at))?,
             (None, Stage::Messages) => messages(&line, wish, show)?,
             (None, _) if bare.trim().is_empty() => show(Item::Frame(whole, at))?,
@@ -117,8 +121,22 @@ fn stage_of(line: &str, stage: Stage, terminated: bool) -> Option<Stage> {
         CLOSE if stage == Stage::Messages => Some(Stage::Behind),
         PROMPT => Some(Stage::Prompt),
         _ if stage == Stage::Prompt && line.starts_with("  ") => Some(Stage::Prompt),
+        _ if is_behind(line, stage) => Some(Stage::Behind),
         // A number without an end may have gone on.
         _ => member_of(line).filter(|_| terminated || line.ends_with('"')).map(|_| Stage::Header),
+    }
+}
+
+/// Whether a line stands behind the messages, though the line that closes their list may be lost.
+fn is_behind(line: &str, stage: Stage) -> bool {
+    let carried =
+        || is_name(line.as_bytes()) || chunk_of(&Bytes::copy_from_slice(line.as_bytes())).is_some();
+    match stage {
+        // What was no UTF-8 is nothing that a reader takes there.
+        _ if line.contains(char::REPLACEMENT_CHARACTER) => false,
+        Stage::Header | Stage::Prompt => false,
+        Stage::Messages => carried(),
+        Stage::Behind => carried() || (line.contains('#') && is_remark(line.as_bytes())),
     }
 }
 

@@ -1,20 +1,21 @@
 //! Run files, line by line: a header line and a message are whole or go.
 
+mod takes;
+
+use super::super::carrier::{KEY, is_name};
 use super::super::run::{CLOSE, INDENT, MESSAGES, OPEN, is_known};
 use super::ahead::Ahead;
 use super::items::{Item, each};
-use super::resume::Resume;
 use super::{NOTES, State, as_it_is, is_told, say, say_aside, say_put};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Bench, Cx, Reach, Repaired, Wish};
-use crate::ids::fingerprint;
-use crate::json::{Json, text, without_nan};
+use crate::json::{Json, text};
 use crate::lines::BOM;
 use crate::position::Position;
 use crate::repair::nothing_back;
-use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
+use takes::{Place, Sources, Takes};
 
 /// Repairs a run.
 ///
@@ -27,8 +28,7 @@ pub fn repair(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) ->
         return as_it_is(bench, state, wish, cx);
     }
     let ahead = Ahead::of(bench.parts().main()?, cx)?;
-    let (resumable, unlisted) = (wish.resumable, state.unlisted);
-    let mut takes = Takes { resumable, unlisted, ..Takes::default() };
+    let mut takes = Takes::new(wish, state);
     each(bench.parts().main()?, &ahead, wish, cx, &mut |item| takes.item(&item))?;
     takes.decide();
     // A run in another layout has lines that say nothing here.
@@ -41,20 +41,18 @@ pub fn repair(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) ->
     // Once for what is to be set aside, which needs its place before anything is written.
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let mut dry = Writing::new(None, &takes, wish, &quiet)?;
-    each(bench.parts().main()?, &ahead, wish, cx, &mut |item| dry.item(item))?;
-    let removes = dry.finish()?;
+    let sources = takes.sources(bench)?;
+    let removes = Writing::new(None, &takes, wish, &quiet)?.walk(sources, &ahead)?;
     if !is_told(&log) && !state.marked {
         return as_it_is(bench, state, wish, cx);
     }
     bench.begin(removes || state.marked)?;
-    let source = bench.parts().main()?;
+    let sources = takes.sources(bench)?;
     let mut writing = Writing::new(Some(bench), &takes, wish, cx)?;
     if state.marked {
         writing.aside(BOM, Position { line: 1, ..Position::default() }, Code::MarkRemoved)?;
     }
-    each(source, &ahead, wish, cx, &mut |item| writing.item(item))?;
-    writing.finish()?;
+    writing.walk(sources, &ahead)?;
     let records = takes.messages() + 1;
     let of = |messages| Reach { entries: messages + 1, messages };
     let rescued = if state.reads { 0 } else { records };
@@ -70,129 +68,6 @@ const END: &str = "]}";
 /// The lines around the messages.
 const FRAME: [&str; 3] = [MESSAGES, OPEN, CLOSE];
 
-/// One writing of the file; a second writer begins it anew.
-#[derive(Debug, Default)]
-struct Take {
-    names: Vec<String>,
-    messages: u64,
-    /// Its lines, by which a copy is told from other text.
-    lines: HashSet<u64>,
-    /// Whether a line of its header was not UTF-8.
-    patched: bool,
-    /// Messages that were not whole, by their number, and what was done.
-    done: BTreeMap<u64, Code>,
-    /// What a model's interface would refuse.
-    talk: Resume,
-    /// How lines end.
-    crlf: bool,
-}
-
-/// All writings of a file.
-#[derive(Debug, Default)]
-struct Takes {
-    all: Vec<Take>,
-    /// Whether messages came since the last line of a header.
-    behind: bool,
-    /// The one that stays.
-    best: usize,
-    /// Whether anything is none of a run's lines.
-    strange: bool,
-    /// Whether lines of messages make no list.
-    unlisted: bool,
-    /// Whether a model's interface must take the messages.
-    resumable: bool,
-}
-
-impl Takes {
-    fn item(&mut self, item: &Item) -> Result<()> {
-        if self.starts(item) {
-            self.all.push(Take::default());
-        }
-        let Some(take) = self.all.last_mut() else { return Ok(()) };
-        match item {
-            Item::Header(name, line, _, code) => {
-                take.names.extend(name.clone());
-                take.lines.insert(hash(line));
-                take.patched |= code.is_some();
-                take.crlf |= line.ends_with(b"\r\n");
-            }
-            Item::Message(message, _, code) => {
-                take.messages += 1;
-                take.lines.insert(hash(message));
-                take.done.extend(code.map(|code| (take.messages, code)));
-                if self.resumable {
-                    let plain = without_nan(message).unwrap_or_else(|| message.clone());
-                    take.talk.look(&Json::checked(plain.into()));
-                }
-            }
-            Item::Aside(..) => self.strange = true,
-            Item::Frame(..) => {}
-        }
-        Ok(())
-    }
-
-    /// Whether another writing begins here.
-    fn starts(&mut self, item: &Item) -> bool {
-        let header = matches!(item, Item::Header(..));
-        let starts = self.all.is_empty() || (header && self.behind);
-        match item {
-            Item::Header(..) => self.behind = false,
-            Item::Message(..) | Item::Frame(..) => self.behind = true,
-            Item::Aside(..) => {}
-        }
-        starts
-    }
-
-    fn decide(&mut self) {
-        let best = self.all.iter().enumerate().max_by_key(|(place, take)| (take.messages, *place));
-        self.best = best.map_or(0, |(place, _)| place);
-        self.all.iter_mut().for_each(|take| take.talk.close());
-    }
-
-    fn best(&self) -> Option<&Take> {
-        self.all.get(self.best)
-    }
-
-    /// Whether a model's interface would refuse anything.
-    fn mends(&self) -> bool {
-        self.best().is_some_and(|take| take.talk.changes())
-    }
-
-    /// Whether so many messages are all that there is to the file.
-    fn are_all(&self, messages: u64) -> bool {
-        self.all.len() == 1 && !self.strange && self.messages() == messages
-    }
-
-    fn messages(&self) -> u64 {
-        self.best().map_or(0, |take| take.messages)
-    }
-
-    /// How many messages there are in the end.
-    fn left(&self) -> u64 {
-        let talk = self.best().map(|take| &take.talk);
-        let (put, gone) = talk.map_or((0, 0), |talk| (talk.all().count() as u64, talk.gone()));
-        (self.messages() + put).saturating_sub(gone)
-    }
-
-    fn headers(&self) -> usize {
-        self.all.iter().map(|take| take.names.len()).sum()
-    }
-
-    /// Why a line goes that is not one of those that stay.
-    fn code_of(&self, line: &[u8]) -> Code {
-        let same = self.best().is_some_and(|take| take.lines.contains(&hash(line)));
-        if same { Code::DuplicateRemoved } else { Code::StraySetAside }
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.best().is_some_and(|take| take.names.iter().any(|own| own == name))
-    }
-}
-
-fn hash(line: &[u8]) -> u64 {
-    fingerprint(line.trim_ascii_end())
-}
-
 /// The second walk.
 struct Writing<'a> {
     /// `None` where it is only to be found out what would be done.
@@ -203,9 +78,8 @@ struct Writing<'a> {
     takes: &'a Takes,
     wish: &'a Wish,
     cx: &'a Cx<'a>,
-    /// Which writing of the file this is, and whether messages came in it.
-    take: Option<usize>,
-    behind: bool,
+    /// Which writing of the file this is.
+    place: Place,
     /// Names of members that were written.
     names: Vec<String>,
     /// Whether the lines of a prompt follow that stay.
@@ -237,8 +111,7 @@ impl<'a> Writing<'a> {
             takes,
             wish,
             cx,
-            take: None,
-            behind: false,
+            place: Place::default(),
             names: Vec::new(),
             prompt: false,
             begun: false,
@@ -261,28 +134,20 @@ impl<'a> Writing<'a> {
     }
 
     fn item(&mut self, item: Item) -> Result<()> {
-        let header = matches!(item, Item::Header(..));
-        if self.take.is_none() || (header && self.behind) {
-            self.take = Some(self.take.map_or(0, |take| take + 1));
-        }
-        let best = self.take == Some(self.takes.best);
+        let best = self.place.of(&item) == self.takes.best;
         match item {
             Item::Header(name, line, at, code) => {
-                self.behind = false;
                 if code.is_some() && !best {
                     // It stands in the quarantine already.
                     return Ok(());
                 }
                 self.header(name, &line, at, best)
             }
-            Item::Frame(line, at) => {
-                self.behind = true;
-                self.frame(&line, at, best)
-            }
-            Item::Message(message, at, code) => {
-                self.behind = true;
-                self.message(message, at, code, best)
-            }
+            Item::Frame(line, at) => self.frame(&line, at, best),
+            Item::Message(message, at, code) => self.message(message, at, code, best),
+            // It is written when the list is closed.
+            Item::Behind(..) if best => Ok(()),
+            Item::Behind(line, at) => self.aside(&line, at, self.takes.code_of(&line)),
             Item::Aside(bytes, at, code) => self.aside(&bytes, at, code),
         }
     }
@@ -443,8 +308,47 @@ impl<'a> Writing<'a> {
         self.put(&line)
     }
 
-    /// Writes what is left; says whether anything was set aside.
-    fn finish(mut self) -> Result<bool> {
+    /// Walks over the file, and once more for what stands behind its list; says whether anything was
+    /// set aside.
+    fn walk(mut self, sources: Sources, ahead: &Ahead) -> Result<bool> {
+        let (source, again) = sources;
+        each(source, ahead, self.wish, self.cx, &mut |item| self.item(item))?;
+        self.close()?;
+        let (mut place, mut named) = (Place::default(), false);
+        if let Some(again) = again {
+            each(again, ahead, self.wish, self.cx, &mut |item| match (place.of(&item), item) {
+                (take, Item::Behind(line, at)) if take == self.takes.best => {
+                    self.behind(&line, at, &mut named)
+                }
+                _ => Ok(()),
+            })?;
+        }
+        self.out.flush().map_err(|error| Error::io("cannot write", error))?;
+        Ok(self.removes)
+    }
+
+    /// Writes a line that stands behind the list. Residue has a name once.
+    fn behind(&mut self, line: &[u8], at: Position, named: &mut bool) -> Result<()> {
+        let names = is_name(line);
+        if names && *named {
+            return self.aside(line, at, Code::DuplicateRemoved);
+        }
+        if !names && line.starts_with(b"-") && !*named {
+            self.put(&[KEY.as_bytes(), b":", self.end()].concat())?;
+            say_put(Code::MemberRestored, KEY, self.cx);
+            *named = true;
+        }
+        *named |= names;
+        self.put(line)?;
+        if !line.ends_with(b"\n") {
+            say(Code::LineEnded, at, self.cx);
+            self.put(self.end())?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left of the list.
+    fn close(&mut self) -> Result<()> {
         self.begin()?;
         if let Some(last) = self.held.take() {
             self.put(&[INDENT.as_bytes(), &last, self.end()].concat())?;
@@ -455,7 +359,6 @@ impl<'a> Writing<'a> {
         } else if self.takes.unlisted {
             say_put(Code::ListClosed, "each message has its comma and its place", self.cx);
         }
-        self.out.flush().map_err(|error| Error::io("cannot write", error))?;
-        Ok(self.removes)
+        Ok(())
     }
 }

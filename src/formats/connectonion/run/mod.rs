@@ -11,7 +11,7 @@
 //! | `timestamp` | `updated`: it is written at the end of a turn |
 //! | `tokens`, `cost`, `duration_ms` | `totals` |
 //! | any other line `key: value` | `extra` |
-//! | white space behind a line of the list, blank lines in it and behind it | `notice` of a comment |
+//! | white space behind a line of the list, blank lines in it and behind it, comments behind it | `notice` of a comment |
 //! | a list that the file ends in | `notice` of a comment, `torn` |
 //! | a turn of the summary beside it, or an earlier run of one in its `history` | `turn` |
 //!
@@ -23,7 +23,7 @@ mod joined;
 mod read;
 mod write;
 
-use super::message;
+use super::{file, message};
 use crate::json::{Fault, without_nan};
 use crate::record::Record;
 use bytes::Bytes;
@@ -44,6 +44,16 @@ const TORN: &str = "torn";
 pub const INDENT: &str = "    ";
 /// How the line of a message begins.
 const SAID: &str = "    {\"role\": ";
+
+/// Whether a line behind the list is blank or a comment. What is indented as the list is, is a part
+/// of it.
+#[must_use]
+pub fn is_remark(line: &[u8]) -> bool {
+    let text = std::str::from_utf8(line).map(|line| line.trim_end_matches(['\r', '\n']));
+    text.is_ok_and(|text| {
+        (!text.starts_with("  ") || text.trim().is_empty()) && file::is_remark(text)
+    })
+}
 
 /// Reads a message. Numbers that only Python's JSON knows are read as `null`; says whether there
 /// were any.

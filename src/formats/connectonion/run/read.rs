@@ -1,15 +1,15 @@
 //! Reading a run, line by line.
 
-use super::super::carrier::KEY;
+use super::super::carrier::{KEY, chunk_of, is_name};
 use super::super::chain::Chain;
 use super::super::{NAME, REMARK, message};
 use super::edited;
 use super::header::{self, Header};
-use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, parse};
+use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, is_remark, parse};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader, no_header};
-use crate::json::{Cursor, Json};
+use crate::json::Json;
 use crate::lines::{Line, Lines, utf8};
 use crate::mapping::Spacing;
 use crate::position::{Located, Position};
@@ -193,8 +193,15 @@ impl Records<'_> {
                 self.list(self.comma != Some(true), at);
                 return Ok(self.gap(false, &space, at));
             }
-            Stage::Before | Stage::Messages | Stage::Closed if bare.is_empty() => {
+            Stage::Before | Stage::Messages if bare.is_empty() => {
                 return Ok(self.gap(true, &space, at));
+            }
+            Stage::Closed | Stage::Carried if bare.is_empty() || is_remark(&bytes) => {
+                if !bare.is_empty() {
+                    let found = Diagnostic::new(Code::YamlComment, Code::YamlComment.title());
+                    self.cx.report(found.at(at));
+                }
+                return Ok(self.gap(true, &bytes, at));
             }
             Stage::Messages => {
                 let message = self.message(&line, &bytes, bare.len())?;
@@ -207,11 +214,11 @@ impl Records<'_> {
                 }
                 return Ok(Some(message));
             }
-            Stage::Closed if text == format!("{KEY}:").as_bytes() => self.stage = Stage::Carried,
-            Stage::Carried if carried(&bytes).is_some() => {
+            Stage::Closed if is_name(text) => self.stage = Stage::Carried,
+            Stage::Carried if let Some(chunk) = chunk_of(&bytes) => {
                 let mut record = Record::new(Kind::Notice);
                 record.node.set(Field::Subtype, Json::string(KEY));
-                carried(&bytes).into_iter().for_each(|chunk| record.node.set(Field::Data, chunk));
+                record.node.set(Field::Data, chunk);
                 return Ok(Some(Located { value: record, at }));
             }
             _ => {
@@ -239,7 +246,7 @@ impl Records<'_> {
         }
     }
 
-    /// White space behind a line, or a line of it: JSON has a place for it, and it comes back.
+    /// White space behind a line, or a line of it or of a comment: it has a place, and comes back.
     fn gap(&self, own_line: bool, space: &[u8], at: Position) -> Option<Located<Record>> {
         let eol = if self.crlf { "\r\n" } else { "\n" };
         let before = if own_line { eol } else { "" };
@@ -345,15 +352,6 @@ fn is_cut_residue(line: &Line<'_>) -> bool {
     let begins = format!("{KEY}:").as_bytes().starts_with(line.bytes);
     !line.terminated
         && (begins || b"- \"".starts_with(line.bytes) || line.bytes.starts_with(b"- \""))
-}
-
-/// The chunk of residue that an item of the list is.
-fn carried(line: &Bytes) -> Option<Json> {
-    let item = line.strip_prefix(b"- ")?;
-    let item = line.slice_ref(item.trim_ascii());
-    let mut cursor = Cursor::new(&item);
-    let whole = cursor.skip_value().is_ok() && cursor.end().is_ok() && item.starts_with(b"\"");
-    whole.then(|| Json::checked(item.clone()))
 }
 
 /// The header and the messages as JSON.

@@ -1,7 +1,7 @@
 //! Writing a run as ConnectOnion does.
 
 use super::super::{NAME, REMARK, cannot_write, encoding_of, message, timed};
-use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, header, parse};
+use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, header, is_remark, parse};
 use crate::diagnostic::{Code, Diagnostic, Fate};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -288,10 +288,15 @@ impl Run<'_> {
     }
 }
 
-/// The white space that a notice stands for, if it does.
+/// The white space that a notice stands for, if it does, or the comments behind the list.
 fn gap(notice: &Node) -> Option<String> {
     let said = notice.text(Field::Data).filter(|_| notice.is(Field::Subtype, REMARK));
-    said.filter(|said| said.bytes().all(|b| b.is_ascii_whitespace()))
+    let behind = notice.is(Field::Layout, "behind");
+    let remark = |line: &str| is_remark(line.as_bytes());
+    said.filter(|said| {
+        said.bytes().all(|b| b.is_ascii_whitespace())
+            || (behind && said.starts_with(['\r', '\n']) && said.split('\n').all(remark))
+    })
 }
 
 /// A line of JSON without the characters that YAML cannot hold, or takes for line breaks: they

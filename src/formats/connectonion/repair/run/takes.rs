@@ -1,0 +1,180 @@
+//! The writings of a run file: a second writer begins it anew.
+
+use super::super::State;
+use super::super::items::Item;
+use super::super::resume::Resume;
+use crate::diagnostic::Code;
+use crate::error::Result;
+use crate::format::{Bench, Wish};
+use crate::ids::fingerprint;
+use crate::json::{Json, without_nan};
+use std::collections::{BTreeMap, HashSet};
+use std::io::Read;
+
+/// One writing of the file.
+#[derive(Debug, Default)]
+pub struct Take {
+    names: Vec<String>,
+    messages: u64,
+    /// Its lines, by which a copy is told from other text.
+    lines: HashSet<u64>,
+    /// Whether a line of its header was not UTF-8.
+    pub patched: bool,
+    /// Messages that were not whole, by their number, and what was done.
+    pub done: BTreeMap<u64, Code>,
+    /// What a model's interface would refuse.
+    pub talk: Resume,
+    /// How lines end.
+    pub crlf: bool,
+    /// Whether lines stand behind its messages that stay there.
+    behind: bool,
+}
+
+/// Which writing of the file a walk is in.
+#[derive(Debug, Default)]
+pub struct Place {
+    take: Option<usize>,
+    /// Whether anything came since the last line of a header.
+    behind: bool,
+}
+
+impl Place {
+    /// The number of the writing that the next item belongs to: a header behind anything else begins
+    /// another.
+    pub fn of(&mut self, item: &Item) -> usize {
+        let header = matches!(item, Item::Header(..));
+        let take = match self.take {
+            Some(take) => take + usize::from(header && self.behind),
+            None => 0,
+        };
+        self.take = Some(take);
+        self.behind = !header && (self.behind || !matches!(item, Item::Aside(..)));
+        take
+    }
+}
+
+/// The file, and once more where something stands behind its messages.
+pub type Sources = (Box<dyn Read>, Option<Box<dyn Read>>);
+
+/// All writings of a file.
+#[derive(Debug, Default)]
+pub struct Takes {
+    all: Vec<Take>,
+    place: Place,
+    /// The one that stays.
+    pub best: usize,
+    /// Whether anything is none of a run's lines.
+    strange: bool,
+    /// Whether lines of messages make no list.
+    pub unlisted: bool,
+    /// Whether a model's interface must take the messages.
+    resumable: bool,
+}
+
+impl Takes {
+    /// None so far.
+    #[must_use]
+    pub fn new(wish: &Wish, state: &State) -> Self {
+        let (resumable, unlisted) = (wish.resumable, state.unlisted);
+        Self { resumable, unlisted, ..Self::default() }
+    }
+
+    /// Takes an item of the first walk in.
+    ///
+    /// # Errors
+    /// None; a walk asks for a result.
+    pub fn item(&mut self, item: &Item) -> Result<()> {
+        if self.place.of(item) >= self.all.len() {
+            self.all.push(Take::default());
+        }
+        let Some(take) = self.all.last_mut() else { return Ok(()) };
+        match item {
+            Item::Header(name, line, _, code) => {
+                take.names.extend(name.clone());
+                take.lines.insert(hash(line));
+                take.patched |= code.is_some();
+                take.crlf |= line.ends_with(b"\r\n");
+            }
+            Item::Message(message, _, code) => {
+                take.messages += 1;
+                take.lines.insert(hash(message));
+                take.done.extend(code.map(|code| (take.messages, code)));
+                if self.resumable {
+                    let plain = without_nan(message).unwrap_or_else(|| message.clone());
+                    take.talk.look(&Json::checked(plain.into()));
+                }
+            }
+            Item::Behind(line, _) => {
+                take.behind = true;
+                take.lines.insert(hash(line));
+            }
+            Item::Aside(..) => self.strange = true,
+            Item::Frame(..) => {}
+        }
+        Ok(())
+    }
+
+    /// Decides which writing stays: of those with the most messages the last.
+    pub fn decide(&mut self) {
+        let best = self.all.iter().enumerate().max_by_key(|(place, take)| (take.messages, *place));
+        self.best = best.map_or(0, |(place, _)| place);
+        self.all.iter_mut().for_each(|take| take.talk.close());
+    }
+
+    /// Opens the file for a walk that writes.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn sources(&self, bench: &mut dyn Bench) -> Result<Sources> {
+        let behind = self.best().is_some_and(|take| take.behind);
+        let again = behind.then(|| bench.parts().main()).transpose()?;
+        Ok((bench.parts().main()?, again))
+    }
+
+    /// The one that stays.
+    pub fn best(&self) -> Option<&Take> {
+        self.all.get(self.best)
+    }
+
+    /// Whether a model's interface would refuse anything.
+    pub fn mends(&self) -> bool {
+        self.best().is_some_and(|take| take.talk.changes())
+    }
+
+    /// Whether so many messages are all that there is to the file.
+    pub fn are_all(&self, messages: u64) -> bool {
+        self.all.len() == 1 && !self.strange && self.messages() == messages
+    }
+
+    /// How many messages the one that stays has.
+    pub fn messages(&self) -> u64 {
+        self.best().map_or(0, |take| take.messages)
+    }
+
+    /// How many messages there are in the end.
+    pub fn left(&self) -> u64 {
+        let talk = self.best().map(|take| &take.talk);
+        let (put, gone) = talk.map_or((0, 0), |talk| (talk.all().count() as u64, talk.gone()));
+        (self.messages() + put).saturating_sub(gone)
+    }
+
+    /// How many lines of a header there are.
+    pub fn headers(&self) -> usize {
+        self.all.iter().map(|take| take.names.len()).sum()
+    }
+
+    /// Why a line goes that is not one of those that stay.
+    pub fn code_of(&self, line: &[u8]) -> Code {
+        let same = self.best().is_some_and(|take| take.lines.contains(&hash(line)));
+        if same { Code::DuplicateRemoved } else { Code::StraySetAside }
+    }
+
+    /// Whether the one that stays has a member of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.best().is_some_and(|take| take.names.iter().any(|own| own == name))
+    }
+}
+
+fn hash(line: &[u8]) -> u64 {
+    fingerprint(line.trim_ascii_end())
+}
