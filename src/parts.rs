@@ -144,14 +144,15 @@ pub trait Sink {
         false
     }
 
-    /// Takes the place of a part below the folder of all sessions; false if another output of the
-    /// same run has it.
+    /// Takes the place of a part below the folder of all sessions: of the names that `nth` gives for
+    /// 1, 2 and so on, each of which follows from the first, the first that no other output of the
+    /// same run has. Gives its number.
     ///
     /// # Errors
     /// If it leads elsewhere, or is that of an input.
-    fn takes(&mut self, name: &str) -> Result<bool> {
-        let _ = name;
-        Ok(true)
+    fn take(&mut self, nth: &dyn Fn(u64) -> String) -> Result<u64> {
+        let _ = nth;
+        Ok(1)
     }
 
     /// Whether parts are put where those that are read stand, so that what is not created stays.

@@ -80,14 +80,10 @@ pub fn native(
     let asked = asked.as_deref();
     let at = |nth| named(&Named { session: &session, asked, stem: &stem, version, nth });
     let first = at(1);
-    for nth in 1.. {
-        let path = match at(nth) {
-            path if nth > 1 && path == first => format!("{path}-{nth}"),
-            path => path,
-        };
-        if stage.takes(&format!("{path}{ending}"))? {
-            return Ok(Some((path, ending)));
-        }
-    }
-    Ok(None)
+    let path = |nth| match at(nth) {
+        path if nth > 1 && path == first => format!("{path}-{nth}"),
+        path => path,
+    };
+    let nth = stage.take(&|nth| path(nth) + ending)?;
+    Ok(Some((path(nth), ending)))
 }

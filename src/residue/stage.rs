@@ -78,12 +78,12 @@ impl<'s> Stage<'s> {
         Ok((carrier.part)(&heads(&self.parts)?).is_some())
     }
 
-    /// Takes the place of a part for the output; false if another one has it.
+    /// Takes the place of a part for the output, under the first of these names that is free.
     ///
     /// # Errors
-    /// As [`Sink::takes`].
-    pub fn takes(&mut self, name: &str) -> Result<bool> {
-        self.sink.takes(name)
+    /// As [`Sink::take`].
+    pub fn take(&mut self, nth: &dyn Fn(u64) -> String) -> Result<u64> {
+        self.sink.take(nth)
     }
 
     /// Lends room outside of memory.

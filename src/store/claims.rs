@@ -39,6 +39,9 @@ pub struct Claims {
 #[derive(Debug, Default)]
 struct Taken {
     places: HashMap<OsString, Owner>,
+    /// Of names with a number, how many are taken, by the first. Many sessions may want one name, and
+    /// to try all numbers for each would be the square of the work.
+    numbers: HashMap<PathBuf, u64>,
     /// Hashes of what files get that sessions share.
     shared: HashMap<PathBuf, blake3::Hash>,
 }
@@ -123,6 +126,20 @@ impl Claims {
     pub fn take(&self, path: &Path, owner: Owner) -> bool {
         let place = self.place(path).into_os_string();
         *self.taken().places.entry(place).or_insert(owner) == owner
+    }
+
+    /// The first number that may be free for a name. A place once taken stays so.
+    pub fn untaken(&self, first: &Path) -> u64 {
+        let first = self.place(first);
+        self.taken().numbers.get(&first).map_or(1, |taken| taken + 1)
+    }
+
+    /// Says that the places of a name are taken up to this number.
+    pub fn taken_up_to(&self, first: &Path, number: u64) {
+        let first = self.place(first);
+        let mut taken = self.taken();
+        let known = taken.numbers.entry(first).or_default();
+        *known = number.max(*known);
     }
 
     /// Whether a file that sessions share gets these contents: those of the first that has it.

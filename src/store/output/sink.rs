@@ -89,21 +89,23 @@ impl Sink for Output {
         Ok(())
     }
 
-    fn takes(&mut self, name: &str) -> Result<bool> {
-        let Some(target) = self.part(name)? else { return Ok(true) };
-        if self.owns(&target) {
-            return Ok(true);
-        }
+    fn take(&mut self, nth: &dyn Fn(u64) -> String) -> Result<u64> {
+        let Some(first) = self.part(&nth(1))? else { return Ok(1) };
         self.claims.wait(self.destination.turn());
-        if Stands::at(&target) != Stands::Nothing {
-            self.claims.check(&target)?;
+        let mut n = self.claims.untaken(&first);
+        while let Some(target) = self.part(&nth(n))? {
+            if Stands::at(&target) != Stands::Nothing {
+                self.claims.check(&target)?;
+            }
+            if self.claims.take(&target, self.owner) {
+                break;
+            }
+            n += 1;
         }
-        let takes = self.claims.take(&target, self.owner);
-        if takes {
-            // What else it writes is named by this.
-            self.claims.pass(self.destination.turn());
-        }
-        Ok(takes)
+        self.claims.taken_up_to(&first, n);
+        // What else it writes is named by this.
+        self.claims.pass(self.destination.turn());
+        Ok(n)
     }
 
     fn is_native(&self) -> bool {
