@@ -24,6 +24,8 @@ use std::time::SystemTime;
 pub struct Input {
     /// The main part first.
     parts: Vec<Part>,
+    /// Where each of them stands there, by name: a session may have thousands.
+    places: HashMap<String, usize>,
     /// What tells more of the session, and what that calls it.
     index: Option<(String, PathBuf)>,
     /// Where the session stands among others.
@@ -112,7 +114,10 @@ impl Input {
 
     fn of(parts: Vec<Part>) -> Self {
         let (tally, followed) = (Tally::default(), HashMap::new());
-        Self { parts, index: None, among: None, tally, followed }
+        // Of two with one name the first is meant.
+        let places =
+            parts.iter().enumerate().rev().map(|(at, part)| (part.name.clone(), at)).collect();
+        Self { parts, places, index: None, among: None, tally, followed }
     }
 
     /// The same; compressed files that are damaged are read as far as they can be unpacked.
@@ -203,12 +208,16 @@ impl Input {
         match self.part(name) {
             // Where a compressed one was torn is known still.
             Ok(old) => *old = Part { tear: old.tear.take(), reach: old.reach.clone(), ..part },
-            Err(_) => self.parts.push(part),
+            Err(_) => {
+                self.places.insert(part.name.clone(), self.parts.len());
+                self.parts.push(part);
+            }
         }
     }
 
     fn part(&mut self, name: &str) -> Result<&mut Part> {
-        self.parts.iter_mut().find(|part| part.name == name).ok_or_else(not_there)
+        let place = self.places.get(name).copied();
+        place.and_then(|place| self.parts.get_mut(place)).ok_or_else(not_there)
     }
 }
 
@@ -352,12 +361,12 @@ impl Parts for Input {
     }
 
     fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
-        let packed = |part: &&mut Part| matches!(&part.source, Source::File(path, ..) if Packing::of_file(path).is_some());
-        if let Some(part) = self.parts.iter_mut().find(|part| part.name == name).filter(packed) {
-            // There is no place in it to go to.
-            part.spool(&self.tally)?;
-        }
+        let tally = self.tally.clone();
         let part = self.part(name)?;
+        if matches!(&part.source, Source::File(path, ..) if Packing::of_file(path).is_some()) {
+            // There is no place in it to go to.
+            part.spool(&tally)?;
+        }
         part.opened();
         let mut file = match &part.source {
             Source::File(path, ..) => opened(path)?,
