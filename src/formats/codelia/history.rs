@@ -10,8 +10,8 @@
 //! already show its own answer and more. What a request shows first is a record there, and the
 //! response that comes later refers to it.
 //!
-//! Of each message on the path 48 bytes are kept, and a hash for each other value of 256 bytes or
-//! more: never contents.
+//! Of each message on the path 48 bytes are kept, of those of the run the places by their hashes,
+//! too, and a hash for each other value of 256 bytes or more: never contents.
 
 use super::message;
 use crate::error::Result;
@@ -19,7 +19,7 @@ use crate::ids::{Id, Maker, fingerprint};
 use crate::json::{Json, text};
 use crate::mapping::Source;
 use crate::record::{Field, Node, Record};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Values that are at least as long are written once.
 const LONG: usize = 256;
@@ -36,14 +36,45 @@ pub struct Step {
     id: Id,
 }
 
+/// Where messages stand on the path, by what they are: the first of each.
+#[derive(Debug, Default)]
+struct Places {
+    /// By their spellings, and their simplest spellings. What is spelled as another one's simplest
+    /// spelling has the same one, so that the two need not be told from each other.
+    said: HashMap<u128, usize>,
+    /// By what they say.
+    gists: HashMap<u64, usize>,
+}
+
+impl Places {
+    fn add(&mut self, step: &Step, place: usize) {
+        self.said.entry(step.exact).or_insert(place);
+        self.said.entry(step.sense).or_insert(place);
+        self.gists.entry(step.gist).or_insert(place);
+    }
+
+    /// Takes out what has left the path with all that stood behind it.
+    fn remove(&mut self, step: &Step, place: usize) {
+        for hash in [step.exact, step.sense] {
+            if self.said.get(&hash) == Some(&place) {
+                self.said.remove(&hash);
+            }
+        }
+        if self.gists.get(&step.gist) == Some(&place) {
+            self.gists.remove(&step.gist);
+        }
+    }
+}
+
 /// The history of a session.
 #[derive(Debug)]
 pub struct History {
     maker: Maker,
     made: u64,
     path: Vec<Step>,
-    /// Where the messages of this run begin on the path.
+    /// Where the messages of this run begin on the path, and where each of them stands.
     run: usize,
+    places: Places,
     /// From where on messages that a request showed first wait for their response.
     unclaimed: usize,
     /// The prompt and the tools of the run.
@@ -123,6 +154,7 @@ impl History {
             made: 0,
             path: Vec::new(),
             run: 0,
+            places: Places::default(),
             unclaimed: 0,
             prompt: None,
             tools: None,
@@ -148,6 +180,10 @@ impl History {
         self.made += 1;
         let id = self.maker.id(self.made);
         let parent = self.path.last().map_or(Json::constant("null"), |step| id_json(step.id));
+        let place = self.path.len();
+        if place >= self.run {
+            self.places.add(&known, place);
+        }
         self.path.push(Step { id, ..known });
         record.node.set(Field::Id, id_json(id));
         record.node.set(Field::IdMade, Json::constant("true"));
@@ -189,12 +225,19 @@ impl History {
                 _ => break,
             }
         }
-        self.path.truncate(known);
+        self.cut(known);
         for message in list.get(known..).unwrap_or_default() {
             let text = message.as_bytes();
             let record = self.push(spelled(message), text, digest(text));
             new.push(record);
         }
+    }
+
+    /// What stands from a place on leaves the path.
+    fn cut(&mut self, place: usize) -> Vec<Step> {
+        let gone = self.path.split_off(place);
+        gone.iter().zip(place..).for_each(|(step, place)| self.places.remove(step, place));
+        gone
     }
 
     fn says(&self, step: &Step, message: &Json) -> bool {
@@ -215,6 +258,7 @@ impl History {
             self.follow(before, &mut new);
         }
         self.run = self.path.len();
+        self.places = Places::default();
         new
     }
 
@@ -270,7 +314,7 @@ impl History {
             list.at += 1;
             return;
         }
-        list.left.extend(self.path.drain(list.at..).map(|step| step.exact));
+        list.left.extend(self.cut(list.at).iter().map(|step| step.exact));
         match &record.node {
             node if node.is(Field::Role, "user") => list.answer = None,
             node if node.is(Field::Role, "assistant") && !list.left.contains(&exact) => {
@@ -287,7 +331,7 @@ impl History {
     /// What a list was is gone from the path where it showed something else; gives what is new, and
     /// references to all.
     fn end(&mut self, mut list: Showing) -> (Vec<Record>, Json) {
-        list.left.extend(self.path.drain(list.at..).map(|step| step.exact));
+        list.left.extend(self.cut(list.at).iter().map(|step| step.exact));
         if !list.left.is_empty() || self.unclaimed == list.begin {
             self.unclaimed = list.answer.unwrap_or(self.path.len());
         }
@@ -319,12 +363,12 @@ impl History {
     #[must_use]
     pub fn answer(&self, record: &Record, spelling: &[u8]) -> Answer {
         let (exact, gist) = (digest(spelling), gist_of(record));
-        let run = self.path.get(self.run..).unwrap_or_default();
         let sense = sense_of(record, spelling, exact);
-        let same = run.iter().find(|step| step.exact == exact || step.sense == sense);
+        let places = [exact, sense].into_iter().filter_map(|hash| self.places.said.get(&hash));
+        let same = places.min().and_then(|place| self.path.get(*place));
         match same {
             Some(step) => Answer::Said(id_json(step.id), step.exact == exact),
-            None if run.iter().any(|step| step.gist == gist) => Answer::Otherwise,
+            None if self.places.gists.contains_key(&gist) => Answer::Otherwise,
             None => Answer::New(Step { exact, sense, gist, id: Id::default() }),
         }
     }
