@@ -140,7 +140,7 @@ struct Showing {
     new: Vec<Record>,
     items: Items,
     /// What left the path.
-    left: Vec<u128>,
+    left: HashSet<u128>,
     /// Where an answer begins that is not claimed yet.
     answer: Option<usize>,
 }
