@@ -3,7 +3,10 @@
 //! Items that stand once in each list are looked for first, and as many of them as stand in one
 //! order divide the lists (the way of patience diff); what is between them is done likewise, and
 //! then by the histogram diff. That alone is as good, but takes the square of the time where many
-//! items far apart differ.
+//! items far apart differ. So where nothing stands once, long lists are divided at what stands as
+//! often in both, the first to the first and so on, or else at all that stands in both, if most of a
+//! list stands in order then. Otherwise they are left to Myers' diff, which gives up on the best
+//! answer where that takes too long.
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
@@ -19,6 +22,9 @@ pub struct Hunk {
 
 /// So often lists are divided: what stands twice in a list may stand once in a part of it.
 const LEVELS: usize = 8;
+
+/// Lists with more items together are long. Up to there the histogram takes no time to speak of.
+const LONG: usize = 20_000;
 
 /// Where two lists differ, in order. What stands between two hunks, before the first and after the
 /// last is the same in both.
@@ -53,7 +59,7 @@ impl Part<'_> {
         }
         let anchors = if levels == 0 { Vec::new() } else { part.anchors() };
         if anchors.is_empty() {
-            return part.histogram(hunks);
+            return part.compare(hunks);
         }
         let mut from = (0, 0);
         for (at_a, at_b) in anchors {
@@ -76,26 +82,31 @@ impl Part<'_> {
         self.part(start..self.a.len() - end, start..self.b.len() - end)
     }
 
-    /// The most items that stand once in each part and in one order in both, by their places.
-    fn anchors(&self) -> Vec<(usize, usize)> {
-        let (a, b) = (once(self.a), once(self.b));
-        let mut left = b.iter().peekable();
-        let mut both: Vec<_> = a
-            .iter()
-            .filter_map(|(item, at)| {
-                while left.next_if(|(other, _)| other < item).is_some() {}
-                left.next_if(|(other, _)| other == item).map(|(_, at_b)| (*at, *at_b))
-            })
-            .collect();
-        both.sort_unstable();
-        rising(&both)
+    fn is_long(&self) -> bool {
+        self.a.len() + self.b.len() > LONG
     }
 
-    fn histogram(&self, hunks: &mut Vec<Hunk>) {
+    /// The most items that stand once in each part and in one order in both, by their places; in
+    /// long parts, if there are none, those that stand more often.
+    fn anchors(&self) -> Vec<(usize, usize)> {
+        let (a, b) = (sorted(self.a), sorted(self.b));
+        let once = rising(&pairs(&a, &b, |a, b| (a, b) == (1, 1)));
+        if !once.is_empty() || !self.is_long() {
+            return once;
+        }
+        // One more or less of an item may pair all that follow it wrongly: then few stand in order.
+        let most = self.a.len().min(self.b.len()) / 2;
+        let ways: [fn(usize, usize) -> bool; 2] = [|a, b| a == b, |_, _| true];
+        let mut often = ways.iter().map(|fits| rising(&pairs(&a, &b, *fits)));
+        often.find(|found| found.len() > most).unwrap_or_default()
+    }
+
+    fn compare(&self, hunks: &mut Vec<Hunk>) {
+        let algorithm = if self.is_long() { Algorithm::Myers } else { Algorithm::Histogram };
         let mut input = InternedInput::default();
         input.update_before(self.a.iter().copied());
         input.update_after(self.b.iter().copied());
-        for hunk in Diff::compute(Algorithm::Histogram, &input).hunks() {
+        for hunk in Diff::compute(algorithm, &input).hunks() {
             let range = |range: Range<u32>| range.start as usize..range.end as usize;
             self.add(range(hunk.before), range(hunk.after), hunks);
         }
@@ -110,12 +121,33 @@ impl Part<'_> {
     }
 }
 
-/// What stands once in a list, sorted, and where.
-fn once(list: &[u64]) -> Vec<(u64, usize)> {
+/// What stands in a list, sorted, and where.
+fn sorted(list: &[u64]) -> Vec<(u64, usize)> {
     let mut items: Vec<_> = list.iter().copied().zip(0..).collect();
     items.sort_unstable();
+    items
+}
+
+/// The places of each item that stands in both of two sorted lists, as often as `fits`: the first in
+/// one and the first in the other, and so on. They are in order.
+fn pairs(
+    a: &[(u64, usize)],
+    b: &[(u64, usize)],
+    fits: fn(usize, usize) -> bool,
+) -> Vec<(usize, usize)> {
     let same = |one: &(u64, usize), other: &(u64, usize)| one.0 == other.0;
-    items.chunk_by(same).filter_map(|chunk| <[_; 1]>::try_from(chunk).ok()).flatten().collect()
+    let item = |chunk: &[(u64, usize)]| chunk.first().map(|(item, _)| *item);
+    let mut others = b.chunk_by(same).peekable();
+    let mut pairs = Vec::new();
+    for own in a.chunk_by(same) {
+        while others.next_if(|other| item(other) < item(own)).is_some() {}
+        let other = others.next_if(|other| item(other) == item(own));
+        if let Some(other) = other.filter(|other| fits(own.len(), other.len())) {
+            pairs.extend(own.iter().zip(other).map(|((_, a), (_, b))| (*a, *b)));
+        }
+    }
+    pairs.sort_unstable();
+    pairs
 }
 
 /// The longest choice of pairs, sorted by their first places, whose second places rise, too.
@@ -194,5 +226,23 @@ mod tests {
         let list: Vec<u64> = (0..400_000).collect();
         let swapped: Vec<u64> = list.chunks(2).flat_map(|pair| [pair[1], pair[0]]).collect();
         assert_eq!(common(&list, &swapped).len(), list.len() / 2);
+    }
+
+    #[test]
+    fn long_lists_where_nothing_stands_once_take_no_time() {
+        let list: Vec<u64> = (0..100_000).collect();
+        let often = |times: usize| -> Vec<u64> {
+            list.iter().flat_map(|item| std::iter::repeat_n(*item, times)).collect()
+        };
+        assert_eq!(common(&list, &often(2)), list);
+        assert_eq!(common(&often(3), &often(2)), often(2));
+        let backwards: Vec<u64> = often(2).into_iter().rev().collect();
+        assert!(!common(&often(2), &backwards).is_empty());
+        let changed: Vec<u64> = often(2)
+            .into_iter()
+            .zip(0..)
+            .map(|(item, at)| item + u64::from(at % 8 == 0) * 1_000_000)
+            .collect();
+        assert_eq!(common(&often(2), &changed).len(), 175_000);
     }
 }
