@@ -6,7 +6,7 @@
 use crate::diagnostic::Code;
 use crate::json::Json;
 use crate::repair::OUTCOME_UNKNOWN;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Watches the messages of a conversation go by; numbers count from 0.
 #[derive(Debug, Default)]
@@ -17,6 +17,9 @@ pub struct Resume {
     after: u64,
     /// Results that are put in, by the number of the message that they stand behind.
     put: BTreeMap<u64, Vec<Put>>,
+    /// Which of those have no result yet, by their calls, in order: the message that they stand
+    /// behind, and the place among those.
+    waiting: HashMap<Json, VecDeque<(u64, usize)>>,
     /// Messages that go, by their numbers.
     removed: BTreeMap<u64, Code>,
     /// Answers at the end that say nothing.
@@ -102,8 +105,9 @@ impl Resume {
             return;
         }
         // A result that comes too late is put in where it belongs.
-        let mut waiting = self.put.values_mut().flatten().filter(|put| put.late.is_none());
-        if let Some(put) = waiting.find(|put| Some(&put.call) == id.as_ref()) {
+        let waiting = id.and_then(|id| self.waiting.get_mut(&id)?.pop_front());
+        let put = waiting.and_then(|(behind, place)| self.put.get_mut(&behind)?.get_mut(place));
+        if let Some(put) = put {
             put.late = Some(message.clone());
         }
         self.removed.insert(number, Code::OrphanResult);
@@ -112,8 +116,11 @@ impl Resume {
     /// The next turn begins: no results come any more.
     pub fn turn(&mut self) {
         if !self.open.is_empty() {
-            let calls = self.open.drain(..).map(|call| Put { call, late: None });
-            self.put.entry(self.after).or_default().extend(calls);
+            let put = self.put.entry(self.after).or_default();
+            for call in self.open.drain(..) {
+                self.waiting.entry(call.clone()).or_default().push_back((self.after, put.len()));
+                put.push(Put { call, late: None });
+            }
         }
     }
 
@@ -190,5 +197,27 @@ fn says_nothing(message: &Json) -> bool {
             content.is_null()
                 || content.as_bytes().starts_with(b"[") && content.elements().next().is_none()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_late_results_take_no_time() {
+        let many = 100_000;
+        let mut resume = Resume::default();
+        let mut look = |message: String| resume.look(&Json::checked(message.into_bytes().into()));
+        for call in 0..many {
+            look(format!(r#"{{"role":"assistant","tool_calls":[{{"id":"{call}"}}]}}"#));
+        }
+        look(r#"{"role":"user"}"#.to_owned());
+        for call in (0..many).rev() {
+            look(format!(r#"{{"role":"tool","tool_call_id":"{call}"}}"#));
+        }
+        let late = |put: &Put| put.late.as_ref()?.member("tool_call_id");
+        assert!(resume.all().all(|put| late(put).as_ref() == Some(&put.call)));
+        assert_eq!((resume.all().count(), resume.gone()), (many, many as u64));
     }
 }
