@@ -97,11 +97,11 @@ fn add_text(text: &Json, list: &mut Vec<Node>) {
     if text.is_null() || text.as_bytes() == b"\"\"" {
         return;
     }
+    // What is taken out can grow.
     if let Some(last) = list.last_mut().filter(|last| last.is(Field::Type, block::TEXT))
-        && let Some(before) = last.json(Field::Text)
+        && let Some(Value::Json(before)) = last.take(Field::Text)
     {
-        let both = before.joined(text);
-        last.set(Field::Text, both);
+        last.set(Field::Text, before.joined(text));
         return;
     }
     list.push(block::text(text.clone()));

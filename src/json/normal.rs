@@ -1,20 +1,23 @@
 //! One spelling for values that mean the same.
 
 use super::{Json, Spelling, strings, text};
+use bytes::BytesMut;
 
 impl Json {
-    /// This string and another one as one, in their own spelling.
+    /// This string and another one as one, in their own spelling. What belongs to nobody else grows
+    /// where it is, so that of many pieces each is copied but once.
     ///
     /// ```
     /// use copyist::json::Json;
     /// assert_eq!(Json::string("a\n").joined(&Json::string("b")), Json::string("a\nb"));
     /// ```
     #[must_use]
-    pub fn joined(&self, behind: &Self) -> Self {
-        let mut out = self.as_bytes().to_vec();
-        out.pop();
+    pub fn joined(self, behind: &Self) -> Self {
+        let own = self.into_bytes().try_into_mut();
+        let mut out = own.unwrap_or_else(|shared| BytesMut::from(&*shared));
+        out.truncate(out.len().saturating_sub(1));
         out.extend_from_slice(behind.as_bytes().get(1..).unwrap_or_default());
-        Self::checked(out.into())
+        Self::checked(out.freeze())
     }
 
     /// The value without white space between its parts, its strings with as few escapes as can
@@ -116,6 +119,15 @@ fn string_normal(string: &[u8], out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_pieces_are_one_in_no_time() {
+        let piece = Json::string("what is said, in pieces");
+        let many = std::iter::repeat_n(piece.clone(), 200_000);
+        let whole = many.reduce(|a, b| a.joined(&b)).expect("pieces");
+        let said = piece.text().expect("a string").repeat(200_000);
+        assert!(whole == Json::string(&said) && piece == Json::string("what is said, in pieces"));
+    }
 
     #[test]
     fn escapes_that_are_needed_stay_and_others_go() {

@@ -72,6 +72,12 @@ impl Json {
         &self.0
     }
 
+    /// The buffer of the spelling.
+    #[must_use]
+    pub fn into_bytes(self) -> Bytes {
+        self.0
+    }
+
     /// The spelling as a shared buffer.
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
