@@ -17,7 +17,7 @@ pub const DEEPEST: usize = 24;
 /// Most lines have no more values.
 const USUAL: usize = 48;
 
-/// So many members are gone through one by one.
+/// So many values are gone through one by one.
 const FEW: usize = 16;
 
 /// Members of an object by the hashes of their names, those of one hash in their order.
@@ -36,6 +36,8 @@ pub struct Outline {
     /// are spelled, and by what they are.
     spelled: RefCell<HashMap<usize, Index>>,
     named: RefCell<HashMap<usize, Index>>,
+    /// What stands inside of values with more than a few, once the way to one of those is asked for.
+    inner: RefCell<HashMap<usize, Vec<usize>>>,
 }
 
 /// Where a value stands.
@@ -69,6 +71,7 @@ impl Outline {
             simple: OnceCell::new(),
             spelled: RefCell::default(),
             named: RefCell::default(),
+            inner: RefCell::default(),
             text,
         }
     }
@@ -191,9 +194,7 @@ impl Outline {
     pub fn way(&self, to: usize) -> String {
         let (mut way, mut at) = (String::new(), 0);
         while at < to {
-            let mut inside = self.inside(at).enumerate();
-            let step = inside.find(|(_, inside)| (*inside..self.after(*inside)).contains(&to));
-            let Some((number, inside)) = step else { break };
+            let Some((number, inside)) = self.step(at, to) else { break };
             way.push('/');
             if self.key(inside).is_empty() {
                 way.push_str(&number.to_string());
@@ -203,6 +204,21 @@ impl Outline {
             at = inside;
         }
         way
+    }
+
+    /// What stands inside of the value `at` and holds another one, and how many stand before it.
+    fn step(&self, at: usize, to: usize) -> Option<(usize, usize)> {
+        let holds = |(_, inside): &(usize, usize)| (*inside..self.after(*inside)).contains(&to);
+        let mut few = self.inside(at).enumerate();
+        if let Some(step) = few.by_ref().take(FEW).find(holds) {
+            return Some(step);
+        }
+        // As with members: from the beginning for each would be the square of the work.
+        few.next()?;
+        let mut known = self.inner.borrow_mut();
+        let inner = known.entry(at).or_insert_with(|| self.inside(at).collect());
+        let number = inner.partition_point(|inside| *inside <= to).checked_sub(1)?;
+        Some((number, *inner.get(number)?)).filter(holds)
     }
 }
 
@@ -285,6 +301,15 @@ mod tests {
         let ways: Vec<_> = (0..7).map(|at| outline.way(at)).collect();
         assert_eq!(ways, ["", "/a", "/a/0", "/a/1", "/a/1/b", "/a/2", "/c"]);
         assert!(!outline.is_tight(0) && outline.is_tight(1) && outline.is_tight(5));
+    }
+
+    #[test]
+    fn the_ways_to_many_values_take_no_time() {
+        let many = 100_000;
+        let outline = outline(&format!("[{}[0]]", "[0],".repeat(many)));
+        for at in 0..=many {
+            assert_eq!(outline.way(2 * at + 2), format!("/{at}/0"));
+        }
     }
 
     #[test]
