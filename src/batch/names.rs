@@ -3,7 +3,7 @@
 use super::inputs::{Job, stem};
 use crate::format::Format;
 use crate::store::{below, plain_name};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 pub struct Namer {
     /// Paths as they are spelled; there are many, and their pieces take their time.
     taken: HashSet<OsString>,
+    /// How many names were tried for a first one: many inputs may have the same name, and a name once
+    /// taken stays so.
+    tried: HashMap<(PathBuf, PathBuf), u64>,
 }
 
 /// What an output is called, relative to the output folder.
@@ -29,19 +32,23 @@ impl Namer {
     /// For so many inputs.
     #[must_use]
     pub fn of(inputs: usize) -> Self {
-        Self { taken: HashSet::with_capacity(inputs) }
+        Self { taken: HashSet::with_capacity(inputs), tried: HashMap::new() }
     }
 
     /// The name of an input's output, with the ending of `to` or else its own. A name that is taken
     /// gets `-2`, `-3`, and so on.
     pub fn name(&mut self, job: &Job, to: Option<&Format>) -> Name {
-        let mut n = 1;
+        let first = nth(job, to, 1);
+        if self.taken.insert(first.main.clone().into()) {
+            return first;
+        }
+        let tried = self.tried.entry((first.main, first.stem)).or_insert(1);
         loop {
-            let name = nth(job, to, n);
+            *tried += 1;
+            let name = nth(job, to, *tried);
             if self.taken.insert(name.main.clone().into()) {
                 return name;
             }
-            n += 1;
         }
     }
 
