@@ -478,6 +478,53 @@ fn a_session_that_nobody_touched_in_codelia_stands_where_it_stood() {
     assert_eq!(text, source, "{said}");
 }
 
+/// Writes the messages of Codelia's state anew, wherever it is stored.
+fn restate(dir: &Dir, spell: fn(&Value) -> String, change: impl Fn(&mut Vec<Value>)) {
+    for path in files(&dir.path("out")) {
+        let (name, text) = (path.display().to_string(), read(&path));
+        if name.contains("/state/") {
+            let mut state: Value = serde_json::from_slice(&text).expect("JSON");
+            change(state["messages"].as_array_mut().expect("messages"));
+            fs::write(&path, spell(&state) + "\n").expect("a file");
+        } else if name.contains("/messages/") {
+            let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+            let mut all = lines.map(|line| serde_json::from_slice(line).expect("JSON")).collect();
+            change(&mut all);
+            let lines: Vec<_> = all.iter().map(|message| spell(message) + "\n").collect();
+            fs::write(&path, lines.concat()).expect("a file");
+        }
+    }
+}
+
+#[test]
+fn a_state_in_another_spelling_is_not_edited() {
+    fn sorted(value: &Value) -> Value {
+        match value {
+            Value::Object(members) => {
+                let mut members: Vec<_> = members.iter().collect();
+                members.sort_by_key(|(name, _)| *name);
+                members.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect()
+            }
+            Value::Array(items) => items.iter().map(sorted).collect(),
+            _ => value.clone(),
+        }
+    }
+    fn spaced(value: &Value) -> String {
+        let text = serde_json::to_string_pretty(value).expect("JSON");
+        text.lines().map(|line| line.trim_start().to_owned() + " ").collect()
+    }
+    let source = pi(&json!([{"type": "text", "text": "The quay"}]));
+    for to in ["codelia@1", "codelia@2"] {
+        for spell in [|value: &Value| sorted(value).to_string(), spaced] {
+            let dir = away(&source, to);
+            restate(&dir, spell, |_| {});
+            let (text, said) = home(&dir, "pi@3", "out/s");
+            assert_eq!(text, source, "{to}: {said}");
+            assert!(!said.contains("was edited"), "{to}: {said}");
+        }
+    }
+}
+
 /// A run that was cancelled before a tool answered: the runtime keeps the answer without its call.
 fn is_cancelled(dir: &Dir) {
     goes_on(dir, false, true);

@@ -111,13 +111,17 @@ fn is_system(message: &Json) -> bool {
     role.is_some_and(|role| text::is(role.as_bytes(), "system"))
 }
 
-/// The hash of a message's simplest spelling. One that the writer gives back has that, unless its
-/// texts are spelled in another way than they need be.
+/// The hash of a message's simplest spelling, as the writer would give it. One that the writer gives
+/// back has that, unless its texts are spelled in another way than they need be.
 fn sense_of(record: &Record, text: &[u8], exact: u128) -> u128 {
     if record.node.get(Field::Raw).is_none() && text::is_simple(text) {
         return exact;
     }
-    digest(&Json::checked(bytes::Bytes::copy_from_slice(text)).normal())
+    let mut again = Vec::with_capacity(text.len());
+    if !message::write(record, true, &mut again) {
+        again = text.to_vec();
+    }
+    digest(&Json::checked(again.into()).normal())
 }
 
 fn gist_of(record: &Record) -> u64 {
@@ -133,6 +137,8 @@ fn id_json(id: Id) -> Json {
 struct Showing {
     /// Whether what says the same in another way is another message.
     exactly: bool,
+    /// Whether what is only spelled in another way is told by its value.
+    spelled: bool,
     /// How long the path was before.
     begin: usize,
     /// How many of the path's messages were shown.
@@ -268,27 +274,28 @@ impl History {
     }
 
     /// A state holds these messages, and the session stands at the last of them: what differs in
-    /// more than its spelling leaves the path.
+    /// more than its spelling leaves the path. Where nobody asks for `spelling`, that is nothing.
     ///
     /// # Errors
     /// If one cannot be read.
     pub fn snapshot(
         &mut self,
         mut list: impl Iterator<Item = Result<Json>>,
+        spelling: bool,
     ) -> Result<(Vec<Record>, Json)> {
-        let mut shown = self.showing(true);
+        let mut shown = Showing { exactly: true, spelled: spelling, ..self.showing() };
         list.try_for_each(|message| message.map(|message| self.shown(&mut shown, &message)))?;
         Ok(self.end(shown))
     }
 
     fn show(&mut self, list: &[Json]) -> (Vec<Record>, Json) {
-        let mut shown = self.showing(false);
+        let mut shown = Showing { spelled: true, ..self.showing() };
         list.iter().for_each(|message| self.shown(&mut shown, message));
         self.end(shown)
     }
 
-    fn showing(&self, exactly: bool) -> Showing {
-        Showing { exactly, begin: self.path.len(), ..Showing::default() }
+    fn showing(&self) -> Showing {
+        Showing { begin: self.path.len(), ..Showing::default() }
     }
 
     fn shown(&mut self, list: &mut Showing, message: &Json) {
@@ -308,9 +315,11 @@ impl History {
             true => step.sense == sense_of(&record, message.as_bytes(), exact),
             false => step.gist == gist_of(&record),
         };
-        if on_path.is_some_and(is_same) {
-            let item = self.value(message);
-            list.items.add(&item);
+        if let Some(step) = on_path.filter(|step| is_same(*step)) {
+            match list.spelled {
+                true => list.items.add(&self.value(message)),
+                false => list.items.step(step.id),
+            }
             list.at += 1;
             return;
         }

@@ -301,7 +301,7 @@ impl Records<'_> {
         at: Position,
     ) -> Result<()> {
         let Some(history) = &mut self.history else { return Ok(()) };
-        let (new, references) = history.snapshot(messages)?;
+        let (new, references) = history.snapshot(messages, self.cx.options.spelling)?;
         snapshot.node.set(Field::Messages, references);
         for message in new {
             self.message(message, at);
