@@ -496,6 +496,121 @@ fn restate(dir: &Dir, spell: fn(&Value) -> String, change: impl Fn(&mut Vec<Valu
     }
 }
 
+/// Which lines of a session came home otherwise; what rides along in one is nothing of it.
+fn otherwise<'t>(source: &str, text: &'t str) -> Vec<(usize, &'t str)> {
+    let lines = source.lines().zip(text.lines()).enumerate();
+    let is_same = |(old, new): (&str, &str)| new.starts_with(old.trim_end_matches('}'));
+    lines.filter(|(_, pair)| !is_same(*pair)).map(|(n, (_, new))| (n, new)).collect()
+}
+
+/// What is done to a state, the line at home that it changes, and words there.
+type Restated = (fn(&mut Vec<Value>), usize, &'static str);
+
+const TRIMMED: &str = "[tool output trimmed; ref=c1]";
+
+const RESTATED: &[Restated] = &[
+    // What the runtime does with old outputs.
+    (
+        |messages| {
+            messages[2]["content"] = json!(TRIMMED);
+            messages[2]["trimmed"] = json!(true);
+        },
+        3,
+        TRIMMED,
+    ),
+    (|messages| messages[3]["content"] = json!("Ten boats."), 4, "Ten boats."),
+    (|messages| messages[5]["content"] = json!("Full."), 6, "Full."),
+];
+
+#[test]
+fn what_codelia_resumes_from_is_what_was_said() {
+    let source = pi(&json!([{"type": "text", "text": "The quay"}]));
+    for (to, (change, line, words)) in
+        ["codelia@1", "codelia@2"].into_iter().flat_map(|to| RESTATED.iter().map(move |r| (to, r)))
+    {
+        let dir = away(&source, to);
+        restate(&dir, Value::to_string, change);
+        let (text, said) = home(&dir, "pi@3", "out/s");
+        let [(place, edited)] = otherwise(&source, &text)[..] else { panic!("{to}: {text}") };
+        assert_eq!((place, text.lines().count()), (*line, 7), "{to}: {text}");
+        assert!(edited.contains(words), "{to}: {edited}");
+        assert_eq!(said.matches("was edited").count(), 1, "{to}: {said}");
+    }
+}
+
+#[test]
+fn what_codelia_resumed_from_is_what_was_said_before() {
+    let source = pi(&json!([{"type": "text", "text": "The quay"}]));
+    for (change, line, words) in RESTATED {
+        for request in [true, false] {
+            let dir = away(&source, "codelia@1");
+            restate(&dir, Value::to_string, change);
+            goes_on(&dir, request, true);
+            let (text, said) = home(&dir, "pi@3", "out/s");
+            let [(place, edited)] = otherwise(&source, &text)[..] else { panic!("{text}") };
+            assert_eq!((place, text.lines().count()), (*line, 9), "{said}: {text}");
+            assert!(edited.contains(words) && text.contains("No more."), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_message_that_codelia_edits_and_goes_on_from_is_edited_in_every_format() {
+    for (case, to) in [
+        ("connectonion/v2/harbour", "connectonion@2"),
+        ("connectonion/v3/tides", "connectonion@3"),
+        ("agent-orchestrator/v2/orchard", "agent-orchestrator@2"),
+    ] {
+        for goes in [false, true] {
+            let dir = Dir::new();
+            dir.copy(case, "in");
+            let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "out", "in"]);
+            assert_eq!(code, 0, "{said}");
+            let stem = fs::read_dir(dir.path("out")).expect("a folder").next().expect("a session");
+            fs::rename(stem.expect("an entry").path(), dir.path("out/s")).expect("a folder");
+            restate(&dir, Value::to_string, |messages| {
+                let mut tools = messages.iter_mut().filter(|message| message["role"] == "tool");
+                tools.next().expect("a result")["content"] = json!(TRIMMED);
+            });
+            if goes {
+                goes_on(&dir, true, true);
+            }
+            let (text, said) = home(&dir, to, "out/s");
+            assert!(text.contains(TRIMMED), "{to}: {text}");
+            assert!(said.contains("message of role tool was edited"), "{to}: {said}");
+            assert_eq!(text.contains("No more."), goes, "{to}: {text}");
+        }
+    }
+}
+
+/// A run that was broken off amid a call, which the runtime leaves out of what it resumes from.
+#[test]
+fn a_call_that_nobody_answered_goes_when_codelia_drops_it() {
+    let source = pi(&json!([{"type": "text", "text": "The quay"}]));
+    let source: String = source.split_inclusive('\n').take(3).collect();
+    let source = source.replace(
+        "[{\"type\":\"toolCall\"",
+        "[{\"type\":\"text\",\"text\":\"I look.\"},{\"type\":\"toolCall\"",
+    );
+    for to in ["codelia@1", "codelia@2"] {
+        for goes in [false, true] {
+            let dir = away(&source, to);
+            restate(&dir, Value::to_string, |messages| {
+                for message in messages {
+                    drop(message.as_object_mut().expect("an object").remove("tool_calls"));
+                }
+            });
+            if goes && to == "codelia@1" {
+                goes_on(&dir, true, true);
+            }
+            let (text, said) = home(&dir, "pi@3", "out/s");
+            let [(2, edited)] = otherwise(&source, &text)[..] else { panic!("{to}: {text}") };
+            assert!(edited.contains("I look.") && !edited.contains("toolCall"), "{to}: {edited}");
+            assert!(said.contains("message of role assistant was edited"), "{to}: {said}");
+        }
+    }
+}
+
 #[test]
 fn a_state_in_another_spelling_is_not_edited() {
     fn sorted(value: &Value) -> Value {

@@ -358,7 +358,7 @@ fn number(node: &mut Node, before: Option<(u64, u64)>) {
 }
 
 /// References to messages that have other identifiers now.
-fn renamed(list: &Json, names: &HashMap<Json, Json>) -> Json {
+pub fn renamed(list: &Json, names: &HashMap<Json, Json>) -> Json {
     if list.as_bytes().first() != Some(&b'[') {
         return names.get(list).unwrap_or(list).clone();
     }

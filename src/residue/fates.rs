@@ -26,7 +26,7 @@ pub enum Fate {
 #[derive(Clone, Copy, Debug)]
 pub struct Name {
     pub tag: Tag,
-    print: u64,
+    pub print: u64,
     /// A hash of its identifier, where the file has one for each entry; 0 where not.
     id: u64,
 }
@@ -226,7 +226,7 @@ const LOOKED_AT: usize = 1 << 20;
 
 /// Which messages are which, by their roles and in one order: with a result that stands before its
 /// call nothing of the session would be used. As many as can be, and the first ones that can.
-fn in_order(old: &[(u32, Name)], new: &[u32], now: &[Name]) -> Option<BTreeMap<usize, u32>> {
+pub fn in_order(old: &[(u32, Name)], new: &[u32], now: &[Name]) -> Option<BTreeMap<usize, u32>> {
     let old = old.iter().enumerate().map(|(place, (_, name))| (place, name.tag));
     let old: Vec<_> = old.filter(|(_, tag)| tag.is_message()).collect();
     let new = new.iter().filter_map(|at| Some((*at, now.get(*at as usize)?.tag)));

@@ -28,6 +28,21 @@ const PLACE: &[Field] = &[
 /// What a format says in members of its own, which mean nothing in another one.
 const OWN: &[Field] = &[Field::Extra, Field::Layout, Field::Subtype];
 
+/// What a record says, without its place.
+pub fn words_of(mut record: Record) -> Record {
+    PLACE.iter().for_each(|field| drop(record.node.take(*field)));
+    record
+}
+
+/// What a record says, in the place of another one.
+pub fn placed(said: Record, place: &Record) -> Record {
+    let mut placed = words_of(said);
+    for (field, value) in place.node.iter().filter(|(field, _)| PLACE.contains(field)) {
+        placed.node.set(field, value.clone());
+    }
+    placed
+}
+
 /// A message as `home` has one that comes from another format, or as the messages that it takes
 /// there, behind the one with the call that it answers: its writer knows what its own software wants
 /// of one. Empty where it becomes anything else.

@@ -78,21 +78,28 @@ pub fn behind(
             count += 1;
         }
     }
+    tell(count, entry(tree), cx);
+    tell(aside, ("message of a sub-agent", "messages are of sub-agents, which"), cx);
+    Ok(())
+}
+
+/// What an entry is that a file leaves out of the conversation, one with branches of its own or without:
+/// for the report, and in words.
+pub fn entry(tree: bool) -> (&'static str, &'static str) {
     let beside = match tree {
         true => "entries stand on branches that were left, which",
         false => "entries are left out of the session's state; they",
     };
-    for (count, path, what) in [
-        (count, "entry off the active branch", beside),
-        (aside, "message of a sub-agent", "messages are of sub-agents, which"),
-    ] {
-        (0..count).for_each(|_| cx.log.count(diagnostic::Fate::Dropped, path));
-        if count > 0 {
-            let message = format!("{count} {what} have no place at home");
-            cx.report(Diagnostic::new(Code::Dropped, message));
-        }
+    ("entry off the active branch", beside)
+}
+
+/// Tells how many are lost.
+pub fn tell(count: usize, (path, what): (&str, &str), cx: &Cx<'_>) {
+    (0..count).for_each(|_| cx.log.count(diagnostic::Fate::Dropped, path));
+    if count > 0 {
+        let message = format!("{count} {what} have no place at home");
+        cx.report(Diagnostic::new(Code::Dropped, message));
     }
-    Ok(())
 }
 
 impl Entries {

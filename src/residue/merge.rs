@@ -1,6 +1,7 @@
 //! A file that carries residue as the session that it was made of.
 
 use super::align::are_shown_alike;
+use super::anew::Anew;
 use super::back::{Back, Done};
 use super::condensed;
 use super::differing::differing;
@@ -18,8 +19,8 @@ use crate::error::{Error, Result};
 use crate::format::{Carrier, Cx, Format, MARK, Options, Parts, Sink, Spool, Took};
 use crate::formats::{Spec, canonical};
 use crate::position::{Located, Position};
-use crate::record::{Field, Record};
-use std::collections::BTreeMap;
+use crate::record::{Field, Kind, Record};
+use std::collections::{BTreeMap, HashSet};
 use std::io::{Read, Write};
 
 /// What a file says with its residue, as a canonical stream.
@@ -177,15 +178,28 @@ pub struct Now {
     pub places: Vec<Position>,
     /// Messages in place of which a model is told something else.
     pub instead: BTreeMap<u32, Record>,
+    /// Those that say anew what others did, and tell nothing of their own.
+    pub again: HashSet<u32>,
 }
 
 impl Now {
+    fn on(shelf: Shelf) -> Self {
+        Self {
+            shelf,
+            names: Vec::new(),
+            places: Vec::new(),
+            instead: BTreeMap::new(),
+            again: HashSet::new(),
+        }
+    }
+
     /// A record as it is told to a model.
     ///
     /// # Errors
     /// If it cannot be read back.
     pub fn record(&mut self, number: u32) -> Result<Record> {
         match self.instead.get(&number) {
+            _ if self.again.contains(&number) => Ok(Record::new(Kind::Opaque)),
             Some(record) => Ok(record.clone()),
             None => canonical::record(&self.shelf.line(number)?),
         }
@@ -209,8 +223,8 @@ fn shelved(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Shelved> {
-    let (shelf, mut chunks) = (Shelf::new(sink.spool()?), sink.spool()?);
-    let mut now = Now { shelf, names: Vec::new(), places: Vec::new(), instead: BTreeMap::new() };
+    let mut now = Now::on(Shelf::new(sink.spool()?));
+    let mut chunks = sink.spool()?;
     let (mut carries, mut marked) = (false, false);
     for item in (from.read)(parts, cx)? {
         let mut located = item?;
@@ -262,13 +276,15 @@ fn now(
 fn told(now: &mut Now, chunks: Chunks, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Option<Merged>> {
     let mut items = Items::of(chunks);
     let names = names(&mut items)?;
+    let mut items = items.rewind()?;
+    let home = home(&mut items)?;
+    let anew = Anew::of(&names, now, home)?;
     renumbered(&names, now)?;
     let (mut fates, mut added) = aligned(&names, &now.names);
+    anew.leave_out(now, (&mut fates, &mut added), cx);
     let mut items = items.rewind()?;
     let turns = turns(&mut items)?;
     match_turns(&turns, now, (&mut fates, &mut added))?;
-    let mut items = items.rewind()?;
-    let home = home(&mut items)?;
     let unsaved = unsaved::taken(now, &mut added, home, cx)?;
     let kin = Kin::of(now, &added)?;
     let branches = kin.abroad.is_some_and(|abroad| abroad.version().tree);

@@ -13,6 +13,7 @@
 //! it, so nothing may hide in it.
 
 mod align;
+mod anew;
 mod asked;
 mod back;
 mod blocks;

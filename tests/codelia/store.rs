@@ -669,10 +669,10 @@ fn a_session_without_runs_has_the_time_and_the_folder_of_its_state() {
     }
 }
 
-/// What a session says stands in its runs and in its state, and who edits one of them is told where
-/// the other begins to say something else; an edit in both comes home.
+/// What a session says stands in its runs and in its state. The state is what it goes on from, so an
+/// edit of that comes home; one of a run counts for nothing, and that is told.
 #[test]
-fn an_edit_in_a_run_or_in_the_state_alone_is_told_with_what_the_other_says() {
+fn an_edit_of_the_state_comes_home_and_one_of_a_run_is_told_as_lost() {
     let dir = Dir::new();
     dir.copy("pi/v3/migrated", "s.jsonl");
     let there = ["convert", "-t", "codelia", "--layout", "native", "--out-dir", "home", "s.jsonl"];
@@ -689,15 +689,19 @@ fn an_edit_in_a_run_or_in_the_state_alone_is_told_with_what_the_other_says() {
         dir.exit(&["convert", "-t", "pi@3", "--out-dir", &back, to])
     };
     let is_state = |name: &Path| name.parent().is_some_and(|folder| folder.ends_with("state"));
-    let told = |is: &str, would: &str| {
-        format!("message 7 of its context is `…{is}`, and would be `…{would}`")
+    let source = String::from_utf8(read(&dir.path("s.jsonl"))).expect("UTF-8");
+    let back = |of: &str| {
+        let bytes = contents(&dir.path(of)).into_values().next().expect("a file");
+        String::from_utf8(bytes).expect("UTF-8")
     };
-    let (zenith, nadir) = (" What about the zenith?", " What about the nadir?");
-    let (code, said) = edited(&is_state, "state");
-    assert!(code == 1 && said.contains(&told(nadir, zenith)), "{said}");
-    assert!(said.contains("--ignore-residue"), "{said}");
+    let lost = "left out of the session's state";
+    for (which, to) in [(&is_state as &dyn Fn(&Path) -> bool, "state"), (&|_| true, "both")] {
+        let (code, said) = edited(which, to);
+        assert!(code == 0 && said.contains("message of role user was edited"), "{said}");
+        assert!(!said.contains(lost), "{said}");
+        assert_eq!(back(&format!("{to}-back")), source.replace(old, new));
+    }
     let (code, said) = edited(&|name| !is_state(name), "run");
-    assert!(code == 1 && said.contains(&told(zenith, nadir)), "{said}");
-    let (code, said) = edited(&|_| true, "both");
-    assert!(code == 0 && !said.contains("CY0621"), "{said}");
+    assert!(code == 0 && said.contains(lost), "{said}");
+    assert_eq!(back("run-back"), source);
 }
