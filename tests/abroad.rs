@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Dir, files, read, testdata};
+use common::{Dir, files, own, read, testdata};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -629,13 +629,16 @@ fn a_state_in_another_spelling_is_not_edited() {
         text.lines().map(|line| line.trim_start().to_owned() + " ").collect()
     }
     let source = pi(&json!([{"type": "text", "text": "The quay"}]));
-    for to in ["codelia@1", "codelia@2"] {
-        for spell in [|value: &Value| sorted(value).to_string(), spaced] {
-            let dir = away(&source, to);
-            restate(&dir, spell, |_| {});
-            let (text, said) = home(&dir, "pi@3", "out/s");
-            assert_eq!(text, source, "{to}: {said}");
-            assert!(!said.contains("was edited"), "{to}: {said}");
+    let tides = String::from_utf8(own("connectonion/v3/tides")).expect("UTF-8");
+    for (source, back) in [(&source, "pi@3"), (&tides, "connectonion@3")] {
+        for to in ["codelia@1", "codelia@2"] {
+            for spell in [|value: &Value| sorted(value).to_string(), spaced] {
+                let dir = away(source, to);
+                restate(&dir, spell, |_| {});
+                let (text, said) = home(&dir, back, "out/s");
+                assert_eq!(&text, source, "{to}: {said}");
+                assert!(!said.contains("was edited"), "{to}: {said}");
+            }
         }
     }
 }

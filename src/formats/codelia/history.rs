@@ -117,11 +117,16 @@ fn sense_of(record: &Record, text: &[u8], exact: u128) -> u128 {
     if record.node.get(Field::Raw).is_none() && text::is_simple(text) {
         return exact;
     }
+    digest(simplest(record, text).as_bytes())
+}
+
+/// A message in its simplest spelling, as the writer would give it.
+fn simplest(record: &Record, text: &[u8]) -> Json {
     let mut again = Vec::with_capacity(text.len());
     if !message::write(record, true, &mut again) {
         again = text.to_vec();
     }
-    digest(&Json::checked(again.into()).normal())
+    Json::checked(Json::checked(again.into()).normal().into())
 }
 
 fn gist_of(record: &Record) -> u64 {
@@ -300,7 +305,10 @@ impl History {
 
     fn shown(&mut self, list: &mut Showing, message: &Json) {
         if is_system(message) {
-            let item = self.value(message);
+            let item = match list.spelled {
+                true => self.value(message),
+                false => self.value(&simplest(&spelled(message), message.as_bytes())),
+            };
             return list.items.add(&item);
         }
         let exact = digest(message.as_bytes());
