@@ -224,7 +224,8 @@ fn a_file_with_a_damaged_beginning_is_still_one_of_its_session() {
     let run = "home/sessions/2026/02/03/8f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl";
     let (state, log) =
         (format!("sessions/state/{ID}.json"), format!("sessions/messages/{ID}.jsonl"));
-    let damages: [fn(&[u8]) -> Vec<u8>; 5] = [
+    type Damage = fn(&[u8]) -> Vec<u8>;
+    let damages: [Damage; 5] = [
         |text| [b"{\"type\":\"hea\n", text].concat(),
         |text| [b"<<<<<<< HEAD\n", text].concat(),
         |text| [&[0; 64], &b"\n"[..], text].concat(),
