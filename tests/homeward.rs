@@ -1563,7 +1563,8 @@ fn a_run_that_is_gone_is_told_as_one() {
 
 #[test]
 fn a_remark_in_a_file_is_no_line_of_a_log_at_home() {
-    let changes: [(&str, fn(&str) -> String, i32); 3] = [
+    type Change = fn(&str) -> String;
+    let changes: [(&str, Change, i32); 3] = [
         ("a blank line", |text| format!("{text}\n"), 0),
         ("a remark at the end", |text| format!("{text}# hello\n"), 1),
         ("one within", |text| text.replacen("\nmessages:", "\n# hello\nmessages:", 1), 1),
