@@ -23,7 +23,7 @@ pub use twice::Twice;
 pub use waiting::Waiting;
 pub use walk::Walk;
 
-use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::diagnostic::{Code, Diagnostic, Log, Severity};
 use crate::error::{Error, Result};
 use crate::format::{Bench, Cx, Format, Options, Parts, Repaired, Sink, Wish};
 use crate::position::Position;
@@ -106,7 +106,11 @@ pub fn run_counting(
         let lent = Lent { before: &draft, sink, quarantine: &mut quarantine };
         let mut again = Again { source: parts, draft: &draft };
         let (next, more) = match pass(format, &mut again, lent, &wish, &inner) {
-            Ok((_, more)) if !more.changed && !quarantine.turned() => break,
+            // What no repair mends in the end is as wrong as what none mends in an input.
+            Ok((_, more)) if !more.changed && !quarantine.turned() => {
+                tell(log, |code| code.severity() == Severity::Error, &again.names(), cx);
+                break;
+            }
             Ok(made) if number <= PASSES => made,
             Err(error) if error.code() == Code::Io => return Err(error),
             made => {
@@ -115,7 +119,8 @@ pub fn run_counting(
                 break;
             }
         };
-        tell(log, &again.names(), cx);
+        let news = |code: Code| code.is_fix() || cx.log.count_of(code) == 0;
+        tell(log, news, &again.names(), cx);
         let Repaired { entries, messages, .. } = more;
         (draft, done) = (next, Repaired { entries, messages, ..done });
     }
@@ -152,10 +157,9 @@ fn pass<'a>(
     Ok((work.draft, done))
 }
 
-/// Tells of what another repair found. Its places are not those of the input.
-fn tell(log: Log, names: &[String], cx: &Cx<'_>) {
+/// Tells of what another repair found that is news. Its places are not those of the input.
+fn tell(log: Log, news: impl Fn(Code) -> bool, names: &[String], cx: &Cx<'_>) {
     let found = log.into_findings();
-    let news = |code: Code| code.is_fix() || cx.log.count_of(code) == 0;
     let news: Vec<_> = found.counts.into_keys().filter(|code| news(*code)).collect();
     for found in found.diagnostics.into_iter().filter(|found| news.contains(&found.code)) {
         let place = found.at.map(|at| {
@@ -276,6 +280,31 @@ mod tests {
         let (left, aside, told) = eaten("0123456789");
         assert_eq!((left.as_str(), aside.len(), told), ("89", PASSES as usize, 1));
         assert!(!aside[0].contains("pass") && aside[7].contains("\"pass\":8,"), "{aside:?}");
+    }
+
+    /// Takes everything off, and finds no session in what it made.
+    fn spoils(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+        let mut text = Vec::new();
+        let read = bench.parts().main()?.read_to_end(&mut text);
+        read.map_err(|error| Error::io("cannot read", error))?;
+        if text.len() > 1 {
+            return eats(bench, wish, cx);
+        }
+        bench.keep("")?;
+        cx.report(Diagnostic::new(Code::YamlSyntax, "no YAML").at(Position::default()));
+        Ok(Repaired::default())
+    }
+
+    #[test]
+    fn what_cannot_be_read_in_the_end_is_told() {
+        for (text, told) in [("0", 1), ("012", 1)] {
+            let format = Format { repair: spoils, ..pi::FORMAT };
+            let (options, log, mut out) = (Options::default(), Log::default(), Buffer::default());
+            let cx = Cx { options: &options, log: &log };
+            run(&format, &mut Bytes::new(text), &mut out, &Wish::default(), &cx)
+                .expect("an outcome");
+            assert_eq!(log.count_of(Code::YamlSyntax), told, "{text}");
+        }
     }
 
     #[test]
