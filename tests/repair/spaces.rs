@@ -62,6 +62,19 @@ fn a_message_whose_first_line_stands_a_space_off_is_whole() {
 }
 
 #[test]
+fn a_member_of_a_message_that_stands_a_space_off_is_put_back() {
+    for name in ["content: ", "tool_calls:", "tool_call_id: "] {
+        for (at, line) in WHOLE.match_indices(&format!("    {name}")) {
+            for space in ["     ", "   "] {
+                let mut source = WHOLE.to_owned();
+                source.replace_range(at..at + 4, space);
+                assert_eq!(mended(&source), WHOLE, "{line} at {at}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_message_that_melted_into_the_one_before_it_is_none_of_its_words() {
     for (at, _) in WHOLE.match_indices("  - role: ") {
         let end = at + WHOLE[at..].find('\n').expect("a line") + 1;

@@ -1,6 +1,7 @@
 //! What is whole in a block.
 
-use super::blocks::{Kind, member};
+use super::blocks::Kind;
+use super::place::straightened;
 use super::spell;
 use crate::json::{Json, without_nan};
 use crate::yaml::json::{Nodes, Scalars};
@@ -15,11 +16,25 @@ pub struct Checked {
     pub kept: Vec<Range<usize>>,
     /// What they say, if anything stays.
     pub says: Option<Json>,
+    /// The block with its lines at their places, if it is whole so.
+    pub straight: Option<Vec<u8>>,
 }
 
 impl Checked {
-    fn whole(bytes: &[u8], says: Json) -> Self {
-        Self { kept: vec![Range { start: 0, end: bytes.len() }], says: Some(says) }
+    fn whole(bytes: &[u8], says: Option<Json>) -> Self {
+        Self::of(vec![Range { start: 0, end: bytes.len() }], says)
+    }
+
+    /// What stays where it is.
+    #[must_use]
+    pub fn of(kept: Vec<Range<usize>>, says: Option<Json>) -> Self {
+        Self { kept, says, straight: None }
+    }
+
+    /// Whether all of so many bytes stay.
+    #[must_use]
+    pub fn is_all(&self, length: usize) -> bool {
+        matches!(self.kept.as_slice(), [one] if one.len() == length)
     }
 }
 
@@ -97,22 +112,45 @@ pub fn is_complete(message: &Json) -> bool {
 /// What is known from elsewhere of a text that nothing shows the end of.
 pub type Known<'k> = &'k dyn Fn(&str) -> bool;
 
-/// Checks a block. `last` says that nothing follows it, and `cut` that not even a line ending does:
-/// a text without quotes may then have gone on, unless it is `known`.
-pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>) -> Checked {
+/// What is known of what stands around a block.
+#[derive(Clone, Copy)]
+pub struct Around<'k> {
+    /// Whether nothing follows it.
+    pub last: bool,
+    /// Whether not even a line ending does: a text without quotes may then have gone on, unless it is
+    /// known.
+    pub cut: bool,
+    /// Texts that are.
+    pub known: Known<'k>,
+    /// How far messages are indented, if that is known.
+    pub place: Option<usize>,
+}
+
+/// Checks a block.
+pub fn check(kind: &Kind, bytes: &[u8], around: Around<'_>) -> Checked {
+    let Around { last, cut, known, place } = around;
     // The space before a member of the top goes.
     if matches!(kind, Kind::Top(_)) && spaces(bytes) > 0 {
         let (space, bytes) = bytes.split_at(spaces(bytes));
-        let Checked { kept, says } = check(kind, bytes, last, cut, known);
+        let found = check(kind, bytes, around);
         let moved = |kept: Range<usize>| kept.start + space.len()..kept.end + space.len();
-        return Checked { kept: kept.into_iter().map(moved).collect(), says };
+        return Checked::of(found.kept.into_iter().map(moved).collect(), found.says);
     }
     if let Some(opening) = opening(kind, bytes) {
         return opening;
     }
+    let straight = place.and_then(|place| straightened(kind, bytes, place));
+    let beside = |straight: &Vec<u8>| spaces(straight) != spaces(bytes) || parse(bytes).is_none();
+    if let Some(straight) = straight.filter(beside) {
+        let found = check(kind, &straight, around);
+        if !found.is_all(straight.len()) {
+            return Checked::default();
+        }
+        return Checked { straight: Some(straight), ..Checked::whole(bytes, found.says) };
+    }
     let begun = if cut { before_begun(kind, bytes) } else { None };
     if let Some(before) = begun.or_else(|| before_bare(kind, bytes).filter(|_| last)) {
-        let checked = check(kind, before, last, false, known);
+        let checked = check(kind, before, Around { cut: false, ..around });
         if !checked.kept.is_empty() {
             return checked;
         }
@@ -124,12 +162,13 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
         Kind::Top(_) | Kind::Key(_) => is_object(says),
         Kind::Before | Kind::Between => false,
     };
-    let whole = parse(bytes).filter(|_| !(is_off(kind, bytes) || cut && is_torn(bytes, known)));
+    let whole =
+        parse(bytes).filter(|_| !(is_headless(kind, bytes) || cut && is_torn(bytes, known)));
     if let Some(says) = whole.filter(|says| complete(says)) {
-        return Checked::whole(bytes, says);
+        return Checked::whole(bytes, Some(says));
     }
     if kind == &Kind::Before && says_nothing(bytes) {
-        return Checked::whole(bytes, Json::constant("{}"));
+        return Checked::whole(bytes, Some(Json::constant("{}")));
     }
     let mut kept = Vec::new();
     for entry in
@@ -145,7 +184,7 @@ pub fn check(kind: &Kind, bytes: &[u8], last: bool, cut: bool, known: Known<'_>)
     let says = parse(&written(kind, bytes, &kept));
     let whole = |says: &Json| is_object(says) && (kind != &Kind::Message || is_complete(says));
     match says.filter(whole) {
-        Some(says) if !kept.is_empty() => Checked { kept, says: Some(says) },
+        Some(says) if !kept.is_empty() => Checked::of(kept, Some(says)),
         _ => Checked::default(),
     }
 }
@@ -190,25 +229,12 @@ fn before_bare<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
 #[must_use]
 pub fn members_indent(kind: &Kind, bytes: &[u8]) -> usize {
     let item = matches!(kind, Kind::Turn | Kind::Message);
-    if kind == &Kind::Message
-        && let Some(indent) = askew(bytes)
-    {
-        return indent;
-    }
     spaces(bytes) + if item && begins_with_dash(bytes) { 2 } else { 0 }
 }
 
-/// How far the members of a message are indented, if its first line stands a space beside them.
-fn askew(bytes: &[u8]) -> Option<usize> {
-    let first = spaces(bytes) + 2;
-    let line = bytes.split(|b| *b == b'\n').nth(1).filter(|_| begins_with_dash(bytes))?;
-    let indent = spaces(line);
-    let text = String::from_utf8_lossy(line.get(indent..).unwrap_or_default());
-    let beside = indent >= 2 && indent.abs_diff(first) == 1;
-    (beside && member(text.trim_end()).is_some()).then_some(indent)
-}
-
-fn begins_with_dash(bytes: &[u8]) -> bool {
+/// Whether the first line has the dash of an item.
+#[must_use]
+pub fn begins_with_dash(bytes: &[u8]) -> bool {
     bytes.get(spaces(bytes)) == Some(&b'-')
 }
 
@@ -218,13 +244,9 @@ pub fn is_headless(kind: &Kind, bytes: &[u8]) -> bool {
     matches!(kind, Kind::Turn | Kind::Message) && !begins_with_dash(bytes)
 }
 
-/// Whether the line with which an item began is lost, or stands beside the others.
+/// How far a line is indented.
 #[must_use]
-pub fn is_off(kind: &Kind, bytes: &[u8]) -> bool {
-    is_headless(kind, bytes) || kind == &Kind::Message && askew(bytes).is_some()
-}
-
-fn spaces(line: &[u8]) -> usize {
+pub fn spaces(line: &[u8]) -> usize {
     line.iter().take_while(|b| **b == b' ').count()
 }
 
@@ -266,7 +288,7 @@ fn opening(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
     }
     let end = if remarks { bytes.len() } else { first.len() };
     let says = Json::checked(format!("{{\"{name}\":null}}").into());
-    Some(Checked { kept: vec![Range { start: 0, end }], says: Some(says) })
+    Some(Checked::of(vec![Range { start: 0, end }], Some(says)))
 }
 
 /// Whether the key of a turn has a list, or nothing yet.
@@ -415,14 +437,8 @@ pub fn relisted(mut turn: Vec<u8>, list: &[u8]) -> Vec<u8> {
 #[must_use]
 pub fn written(kind: &Kind, bytes: &[u8], kept: &[Range<usize>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() + 1);
-    let askew = if kind == &Kind::Message { askew(bytes) } else { None };
     for range in kept {
         let start = out.len();
-        if let Some(indent) = askew.filter(|_| range.start == 0) {
-            out.extend(std::iter::repeat_n(b' ', indent - 2));
-            out.extend_from_slice(bytes.get(spaces(bytes)..range.end).unwrap_or_default());
-            continue;
-        }
         out.extend_from_slice(bytes.get(range.clone()).unwrap_or_default());
         let item = begins_with_dash(bytes) && range.start > 0 || is_headless(kind, bytes);
         if start == 0

@@ -2,7 +2,7 @@
 
 use super::super::file::{Lists, Shape};
 use super::blocks::Kind;
-use super::check::{Checked, is_askew, members_indent, opens_messages};
+use super::check::{Checked, is_askew, opens_messages};
 use super::resume::{self, Resume};
 use super::spell::is_notes;
 use crate::json::{Json, salvage, text};
@@ -91,8 +91,8 @@ pub struct Facts {
     pub turns: Vec<Turn>,
     /// Messages of turns in their order.
     pub keys: Vec<Key>,
-    /// How far messages are indented.
-    pub indent: usize,
+    /// How far messages are indented, if there are any.
+    pub place: Option<usize>,
     /// Texts that are known to be whole: identifiers of calls, questions.
     known: HashSet<String>,
     /// Records that are whole.
@@ -124,16 +124,17 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Nothing yet. Behind the block with the number `end`, counted from 1, all go.
+    /// Nothing yet, but how far messages are indented. Behind the block with the number `end`, counted
+    /// from 1, all go.
     #[must_use]
-    pub fn new(shape: &'static Shape, resumable: bool, end: u64) -> Self {
+    pub fn new(shape: &'static Shape, resumable: bool, place: Option<usize>, end: u64) -> Self {
         Self {
             shape,
             end,
             sections: Vec::new(),
             turns: Vec::new(),
             keys: Vec::new(),
-            indent: 2,
+            place,
             known: HashSet::new(),
             records: 0,
             messages: 0,
@@ -172,7 +173,7 @@ impl Facts {
 
     /// Takes a block in.
     pub fn block(&mut self, kind: &Kind, bytes: &[u8], last: bool, checked: &Checked) {
-        let whole = matches!(checked.kept.as_slice(), [one] if one.len() == bytes.len());
+        let whole = checked.is_all(bytes.len()) && checked.straight.is_none();
         // All that is left of a turn may be there, but for the line that it began with.
         let left: usize = checked.kept.iter().map(ExactSizeIterator::len).sum();
         let all = left == bytes.len();
@@ -211,7 +212,6 @@ impl Facts {
                 self.keys.push(Key { lost: !whole, ..key });
             }
             Kind::Message => {
-                self.indent = members_indent(kind, bytes).saturating_sub(2);
                 // A line that is lost may have been the key.
                 if self.keys.last().is_none_or(|key| key.section != section) {
                     self.damaged = true;
@@ -357,6 +357,12 @@ impl Facts {
     #[must_use]
     pub fn mends(&self) -> bool {
         self.talk.changes() || self.turns.iter().any(|turn| turn.mends)
+    }
+
+    /// How far messages that are put in are indented.
+    #[must_use]
+    pub fn indent(&self) -> usize {
+        self.place.unwrap_or(2)
     }
 
     /// What is put in between messages, and what goes.

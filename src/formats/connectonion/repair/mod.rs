@@ -13,6 +13,7 @@ mod check;
 mod facts;
 mod items;
 mod melted;
+mod place;
 mod resume;
 mod run;
 mod spell;

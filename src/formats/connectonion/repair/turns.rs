@@ -215,7 +215,7 @@ impl<'a> Writing<'a> {
         match block.kind {
             Kind::Turn => self.behind_turn(&block),
             Kind::Key(_) => self.behind_key(!check::opens_messages(&block.bytes)),
-            Kind::Message => self.behind_message(&block),
+            Kind::Message => self.behind_message(&block, &found),
             _ => Ok(()),
         }
     }
@@ -307,7 +307,8 @@ impl<'a> Writing<'a> {
 
     /// Writes what stays of a block, and sets the rest of it aside.
     fn stay(&mut self, block: &Block, found: &Checked) -> Result<()> {
-        let text = written(&block.kind, &block.bytes, &found.kept);
+        let straight = found.straight.as_deref().map(|text| self.encoded(text).into_owned());
+        let text = straight.unwrap_or_else(|| written(&block.kind, &block.bytes, &found.kept));
         let (text, code) = self.relisted(block, found, text);
         if let Some(code) = code {
             // What was begun behind it goes with the rest.

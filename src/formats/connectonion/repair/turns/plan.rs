@@ -2,8 +2,9 @@
 
 use super::super::super::file::{Lists, Shape};
 use super::super::blocks::{Block, Blocks, Kind, Piece};
-use super::super::check::{Checked, check, is_bare, is_complete};
+use super::super::check::{Around, Checked, check, is_bare, is_complete};
 use super::super::facts::Facts;
+use super::super::place::Place;
 use super::super::{State, is_told};
 use super::Writing;
 use crate::diagnostic::{Code, Log};
@@ -30,13 +31,21 @@ pub fn look(
     wish: &Wish,
     cx: &Cx<'_>,
 ) -> Result<Facts> {
-    let facts = Facts::new(shape, wish.resumable, u64::MAX);
+    let mut place = Place::default();
+    each(bench.parts().main()?, cx, &mut |piece, _| {
+        if let Piece::Block(Block { kind: Kind::Message, bytes, .. }) = piece {
+            place.look(&bytes);
+        }
+        Ok(())
+    })?;
+    let place = place.most();
+    let facts = Facts::new(shape, wish.resumable, place, u64::MAX);
     let (facts, Blocked { end, all }) = survey(bench, facts, foreign, cx)?;
     if end == all {
         return Ok(facts);
     }
     // What stands before all that goes is the end then, and has to be whole as such.
-    let facts = Facts::new(shape, wish.resumable, end);
+    let facts = Facts::new(shape, wish.resumable, place, end);
     survey(bench, facts, foreign, cx).map(|(facts, _)| facts)
 }
 
@@ -198,7 +207,8 @@ pub fn checked(
     facts: &Facts,
 ) -> (Checked, Option<Vec<u8>>) {
     let known = |text: &str| facts.is_known(text);
-    let check = |text: &[u8]| check(&block.kind, text, last, !block.terminated, &known);
+    let around = Around { last, cut: !block.terminated, known: &known, place: facts.place };
+    let check = |text: &[u8]| check(&block.kind, text, around);
     let bytes = block.bytes.as_slice();
     let (text, bad) = foreign.map_or_else(
         || {
@@ -209,12 +219,13 @@ pub fn checked(
         |encoding| encoding.decode_without_bom_handling(bytes),
     );
     let plain = if bad { Cow::Owned(unreadable(&text)) } else { Cow::Borrowed(text.as_bytes()) };
-    let whole = |found: &Checked| matches!(found.kept.as_slice(), [one] if one.len() == text.len());
+    let whole = |found: &Checked| found.is_all(text.len());
     let decoded = bad.then(|| check(text.as_bytes())).filter(whole);
     let (found, lossy) = match decoded {
         Some(decoded) => {
             let kept = vec![Range { start: 0, end: bytes.len() }];
-            (Checked { kept, says: decoded.says }, Some(text.as_bytes().to_vec()))
+            let straight = decoded.straight.unwrap_or_else(|| text.as_bytes().to_vec());
+            (Checked::of(kept, decoded.says), Some(straight))
         }
         None if !bad && foreign.is_none() => (check(bytes), None),
         None => (in_source(check(&plain), &plain, bytes), None),
@@ -244,7 +255,7 @@ fn in_source(found: Checked, text: &[u8], source: &[u8]) -> Checked {
     let range = |kept: &Range<usize>| Some(place(kept.start)?..place(kept.end)?);
     let kept = found.kept.iter().map(range).collect::<Option<Vec<_>>>();
     match kept.filter(|_| lines.len() == own.len()) {
-        Some(kept) => Checked { kept, says: found.says },
+        Some(kept) => Checked { kept, ..found },
         None => Checked::default(),
     }
 }

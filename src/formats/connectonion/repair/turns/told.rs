@@ -1,7 +1,7 @@
 //! Messages that only turns tell of, and the keys that they stand under.
 
 use super::super::blocks::Block;
-use super::super::check::is_off;
+use super::super::check::{Checked, is_headless};
 use super::super::resume::joined;
 use super::super::{say, say_put, spell};
 use super::Writing;
@@ -75,14 +75,18 @@ impl Writing<'_> {
         self.notes.add(code, what);
         self.put += 1;
         self.items += 1;
-        self.add(&spell::said(role, &said, self.facts.indent))?;
+        self.add(&spell::said(role, &said, self.facts.indent()))?;
         Ok(true)
     }
 
     /// Behind a message: the results that are put in.
-    pub(super) fn behind_message(&mut self, block: &Block) -> Result<()> {
+    pub(super) fn behind_message(&mut self, block: &Block, found: &Checked) -> Result<()> {
         let at = block.at();
-        if is_off(&block.kind, &block.bytes) {
+        if found.straight.is_some() {
+            let what = format!("the place of a message behind turn {}", self.written.max(1));
+            say_put(Code::MemberRestored, &what, self.cx);
+            self.notes.add(Code::MemberRestored, what);
+        } else if is_headless(&block.kind, &block.bytes) {
             let what = format!("the beginning of a message behind turn {}", self.written.max(1));
             say_put(Code::MemberRestored, &what, self.cx);
             self.notes.add(Code::MemberRestored, what);
@@ -96,7 +100,7 @@ impl Writing<'_> {
             say(code, at, self.cx);
             self.notes.add(code, format!("turn {}: {}", self.written, result.what()));
             (self.put, self.items) = (self.put + 1, self.items + 1);
-            self.add(&spell::message(&result.message(), facts.indent))?;
+            self.add(&spell::message(&result.message(), facts.indent()))?;
         }
         Ok(())
     }
