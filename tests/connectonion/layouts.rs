@@ -130,6 +130,58 @@ fn files_of_other_programs_in_braces_are_passed_over() {
     }
 }
 
+/// Turns of version 1, 2 and of a summary, whose first lines are damaged.
+#[test]
+fn a_file_whose_beginning_is_damaged_is_known_by_its_turns() {
+    let turn = |rest: &str| {
+        format!("- input: Ask.\n  model: m\n  tokens: 1\n  cost: 0\n  tools_called: []\n{rest}")
+    };
+    let dated = "  messages: '[{\"role\": \"user\", \"content\": \"Ask.\"}]'\n  result: Say.\n";
+    let of = |rest: &str| turn(rest).replacen("- input: Ask.", "- cost: 0\n  input: Ask.", 1);
+    let turns = [
+        (1, of(dated)),
+        (2, turn("  result: Say.\n  turn: 1\n")),
+        (3, turn("  run: 1\n  output: Say.\n  meta: '{}'\n  history: []\n")),
+    ];
+    let heads = [
+        "oame: a\nturns:\n",
+        "name: a\n turns:\n",
+        "turns:\n",
+        "name: a\n",
+        "\0\0\0\nturns:\n",
+        "",
+    ];
+    for (version, turns) in turns {
+        for head in heads {
+            let source = format!("{head}{turns}");
+            let told = sniffed("a.yaml", &source);
+            assert_eq!(told, Some((FORMAT, version, Confidence::Strong)), "{source}");
+        }
+        // The beginning of a longer file that begins with what a run may begin with.
+        let source = format!("timestamp: '2026-01-01 10:00:00'\nturns:\n{turns}");
+        let head = Head { name: "a.yaml", bytes: source.as_bytes(), whole: false, encoding: None };
+        let told = detect(&head).map(|(_, sniffed)| sniffed.version);
+        assert_eq!(told, Some(version), "{source}");
+        // A page that shows them is none.
+        assert!(
+            sniffed("a.md", &format!("A page:\n\n{turns}"))
+                .is_none_or(|(.., it)| it == Confidence::Buried)
+        );
+    }
+}
+
+#[test]
+fn lists_of_other_programs_are_passed_over() {
+    for text in [
+        "tests:\n- input: Ask.\n  model: m\n  output: Say.\n  tokens: 1\n  cost: 0\n",
+        "on: push\njobs:\n  build:\n    steps:\n    - name: a\n      run: make\n    - uses: b\n",
+        "services:\n  web:\n    image: a\n    environment:\n    - input: x\n      result: y\n",
+        "- input: a\n  result: b\n  tools_called: []\n",
+    ] {
+        assert_eq!(sniffed("a.yaml", text), None, "{text}");
+    }
+}
+
 /// Repair knows the agent's layout only, and says so where the reader gets something of another.
 #[test]
 fn a_cut_file_in_another_layout_is_not_said_to_be_empty() {

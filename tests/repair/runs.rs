@@ -43,6 +43,19 @@ fn damages(source: &[u8], at: usize) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
+fn a_run_whose_first_page_is_lost_keeps_its_messages() {
+    let whole = run("\"You help.\"");
+    let torn = whole.find(MESSAGES[0]).expect("a message") + 20;
+    for source in [whole[torn..].to_owned(), format!("\0\0\0{}", &whole[torn..])] {
+        let done =
+            holds(&FORMAT, source.as_bytes(), &Wish::default(), "run_1.yaml").expect("a run");
+        let out = String::from_utf8_lossy(&done.out);
+        assert!(MESSAGES[1..].iter().all(|message| out.contains(message)), "{out}");
+        assert!(!out.contains(MESSAGES[0]), "{out}");
+    }
+}
+
+#[test]
 fn damage_around_the_line_that_names_the_messages_costs_no_message() {
     for source in runs() {
         let named = source.find("\nmessages: |").expect("messages") + 1;
@@ -153,7 +166,7 @@ fn a_comment_before_the_list_is_set_aside_and_told() {
 fn a_version_that_is_named_says_what_a_file_is_that_does_not_tell() {
     let [source, _] = runs();
     let (_, list) = source.split_once("messages: |\n").expect("messages");
-    let damaged = format!("\u{fffd}\n{list}");
+    let damaged = format!("\u{fffd}\nmess\n{list}");
     assert!(recognise(damaged.as_bytes()).is_none());
     let options = Options { version: Some(3), ..Options::default() };
     let (log, mut out) = (Log::default(), Buffer::default());

@@ -246,7 +246,10 @@ fn made(head: &str, whole: bool) -> Option<(Confidence, Made)> {
         None if run::is_edited(head) || run::is_unnamed(head) || run::is_headless(head, whole) => {
             Some((Confidence::Strong, Made::Run))
         }
-        None => Some((Confidence::Strong, laid_anew(head)?)),
+        None => {
+            let damaged = file::shape_of_turns(head).map(Made::File);
+            Some((Confidence::Strong, damaged.or_else(|| laid_anew(head))?))
+        }
     }
 }
 

@@ -49,7 +49,7 @@ mod write;
 pub use dated::open as open_dated_writer;
 pub use outline::outline;
 pub use read::{open, pieces};
-pub use sniff::{is_known, shape};
+pub use sniff::{is_known, shape, shape_of_turns};
 pub use top::{AUTHORED, DATED, INDEX, KEYED, Lists, Shape, put};
 pub use turn::{earlier_runs, said};
 pub use write::open as open_writer;

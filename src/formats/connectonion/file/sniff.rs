@@ -2,6 +2,7 @@
 
 use super::top::{AUTHORED, DATED, INDEX, KEYED, Shape};
 use crate::yaml::read::{Events, Limits, What};
+use std::collections::HashSet;
 
 /// Members of which every release wrote one before the turns, besides the name and the time of the
 /// beginning, which files of other programs have, too.
@@ -63,6 +64,37 @@ pub fn shape(head: &str) -> Option<&'static Shape> {
     }
     let dated = (begins("timestamp") && !begins("created")) || has_lists(head);
     Some(if dated { &DATED } else { &KEYED })
+}
+
+/// Members that software writes into each turn.
+const SISTERS: [&str; 8] =
+    ["model", "duration_ms", "tokens", "cost", "evaluation", "turn", "meta", "history"];
+
+/// What the file is made of whose beginning is damaged, by its turns: they have many members that no
+/// files of other programs have together.
+#[must_use]
+pub fn shape_of_turns(head: &str) -> Option<&'static Shape> {
+    let (mut names, mut own) = (HashSet::new(), None);
+    for line in head.lines() {
+        let bare = line.trim_start_matches(' ');
+        let inner = bare.strip_prefix("- ").unwrap_or(bare);
+        let indent = line.len() - inner.len();
+        let Some((name, _)) = inner.split_once(':') else { continue };
+        // Sorted by their names, members of a turn begin with its cost.
+        if inner.len() < bare.len() && ["input", "cost"].contains(&name) {
+            own = Some(indent);
+        }
+        names.extend((own == Some(indent)).then_some(name));
+    }
+    let has = |name: &&str| names.contains(*name);
+    let answered = has(&"result") || has(&"output");
+    let known = has(&"input") && answered && has(&"tools_called");
+    let shape = match () {
+        () if has(&"messages") => &DATED,
+        () if ["run", "meta", "history"].iter().any(has) => &INDEX,
+        () => &KEYED,
+    };
+    (known && SISTERS.iter().filter(|name| has(name)).count() > 1).then_some(shape)
 }
 
 /// Whether turns have messages themselves.

@@ -30,11 +30,12 @@ enum Target {
 
 /// Whether the beginning of a file is that of a run as the real software lays it out. A long prompt
 /// may hide where the messages begin, if that is not the `whole` file; a file that was cut may have
-/// none.
+/// none. Only files of turns have those, and one that lost its first line may begin with the time.
 #[must_use]
 pub fn is_run(head: &str, whole: bool) -> bool {
     let known = |line: &str| LINES.iter().any(|(key, _)| value_of(line, key).is_some());
     head.lines().next().is_some_and(known)
+        && !head.lines().any(|line| line == "turns:")
         && (!whole || head.lines().any(|line| line == super::MESSAGES) || is_cut(head))
 }
 
@@ -68,15 +69,17 @@ pub fn is_unnamed(head: &str) -> bool {
 }
 
 /// Whether the beginning of a file are lines of messages and nothing else: a run that lost its
-/// header. Other programs write such lines, too, but not in files of YAML.
+/// header, and perhaps a part of its first message. Other programs write such lines, too, but not in
+/// files of YAML.
 #[must_use]
 pub fn is_headless(head: &str, whole: bool) -> bool {
-    let said = |line: &&str| line.starts_with(super::SAID);
-    let frame = |line: &&str| [super::OPEN, super::CLOSE, ""].contains(&line.trim_end());
-    let lines = head.lines().filter(|line| !line.contains('\0'));
+    let said = |line: &str| line.starts_with(super::SAID);
+    let known =
+        |line: &str| said(line) || [super::OPEN, super::CLOSE, ""].contains(&line.trim_end());
     let count = head.lines().count() - usize::from(!whole);
-    head.lines().any(|line| said(&line))
-        && lines.take(count).all(|line| said(&line) || frame(&line))
+    let mut lines = head.lines().filter(|line| !line.contains('\0')).take(count);
+    let torn = usize::from(!lines.next().is_some_and(known));
+    lines.all(known) && head.lines().filter(|line| said(line)).count() > torn
 }
 
 /// The line that the lines of a prompt follow.
