@@ -238,11 +238,13 @@ fn lines_are_there(left: &[u8], own: &[u8], new: &[u8], what: &str) {
     };
     let mut there: HashMap<String, usize> = HashMap::new();
     new.split(|b| *b == b'\n').for_each(|line| *there.entry(bare(line)).or_default() += 1);
-    // The line that names the messages may have lost its ending, or the one before it.
+    // The line that names a list may have lost its ending, or the one before it.
+    let names = ["messages: |", "messages:", "turns:"];
     let apart = |line: &[u8]| {
         let text = String::from_utf8_lossy(line).into_owned();
-        let named = there.contains_key(&bare(line)).then(|| text.clone());
-        named.unwrap_or_else(|| text.replace("messages: |", "\nmessages: |\n"))
+        let name = names.into_iter().find(|name| text.contains(name));
+        let name = name.filter(|_| !there.contains_key(&bare(line)));
+        name.map_or(text.clone(), |name| text.replace(name, &format!("\n{name}\n")))
     };
     let lines: Vec<_> = left.split(|b| *b == b'\n').map(apart).collect();
     let lines = lines.join("\n");

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod damage;
+mod frames;
 mod homes;
 mod judge;
 mod lists;

@@ -3,7 +3,7 @@
 
 use super::super::carrier::is_name;
 use super::super::run::{CLOSE, MESSAGES, is_remark, member_of};
-use super::blocks::{Clean, Found, Line};
+use super::clean::{Clean, Found, Line};
 use crate::error::Result;
 use crate::format::Cx;
 use crate::position::Position;

@@ -5,13 +5,15 @@
 //! are indented further.
 
 use super::super::file::is_known;
+use super::clean::{Clean, Found, Line};
+use super::line::{glued, is_document, is_message, is_turn, key, member};
 use super::melted::apart;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::format::Cx;
-use crate::lines::{BOM, Lines};
+use crate::lines::BOM;
 use crate::position::Position;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::io::Read;
 use std::ops::Range;
 
@@ -28,7 +30,7 @@ pub enum Kind {
     Message,
     /// What stands before the first member.
     Before,
-    /// The line between two documents, and what follows it before a member does.
+    /// What belongs to none of these, as what stands behind a line between documents.
     Between,
 }
 
@@ -109,131 +111,73 @@ impl Block {
     }
 }
 
-/// Where in the file lines are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What lines are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Section {
+    #[default]
     Other,
     Turns,
     Messages,
 }
 
-/// A line in pieces, for something else may have stood in it, each with its place; and whether the
-/// line ends.
-pub type Line = (Vec<(Position, Vec<u8>)>, bool);
-
-/// What a walk over lines gives.
-pub enum Found {
-    /// A line.
-    Line(Line),
-    /// What belongs to none.
-    Aside(Vec<u8>, Position, Code),
+/// Where in the file lines are.
+#[derive(Clone, Copy, Debug, Default)]
+struct List {
+    section: Section,
+    /// How far turns or messages are indented, once one was seen.
+    indent: Option<usize>,
+    /// Whether a turn was seen that begins with its dash.
+    dashed: bool,
 }
 
-/// Lines without what surely is none of theirs: the marks of a merge with one of its sides, and NUL
-/// bytes.
-pub struct Clean {
-    lines: Lines<Box<dyn Read>>,
-    /// The pieces of a line that is not ended yet.
-    begun: Vec<(Position, Vec<u8>)>,
-    /// The rest of a line that was begun, and whether it ends.
-    rest: Option<(Position, Vec<u8>, bool)>,
-    /// Whether the first side of a merge is open, and whether the second is.
-    merging: (bool, bool),
-}
-
-impl Clean {
-    /// Over a part.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    pub fn over(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Self> {
-        let mut lines = Lines::new(part, cx.options.max_line);
-        lines.skip_bom()?;
-        Ok(Self { lines, begun: Vec::new(), rest: None, merging: (false, false) })
+impl List {
+    fn of(section: Section) -> Self {
+        Self { section, ..Self::default() }
     }
 
-    /// The next line, or what is none, or `None` at the end.
-    ///
-    /// # Errors
-    /// If the part cannot be read.
-    pub fn next(&mut self) -> Result<Option<Found>> {
-        let Some((at, mut bytes, terminated)) = self.line()? else {
-            let begun = std::mem::take(&mut self.begun);
-            return Ok((!begun.is_empty()).then_some(Found::Line((begun, false))));
-        };
-        let aside = self.merged(&mut bytes, at);
-        if let Some(aside) = aside.or_else(|| self.nuls(&mut bytes, at, terminated)) {
-            return Ok(Some(aside));
-        }
-        let mut line = std::mem::take(&mut self.begun);
-        line.push((at, bytes));
-        Ok(Some(Found::Line((line, terminated))))
-    }
-
-    /// The next line, or the rest of one.
-    fn line(&mut self) -> Result<Option<(Position, Vec<u8>, bool)>> {
-        if let Some(rest) = self.rest.take() {
-            return Ok(Some(rest));
-        }
-        Ok(self.lines.next()?.map(|line| {
-            let end: &[u8] = if line.terminated { b"\n" } else { b"" };
-            (line.at, [line.bytes, end].concat(), line.terminated)
-        }))
-    }
-
-    /// Takes the marks of a merge out of a line: gives what goes, and leaves what stays.
-    fn merged(&mut self, line: &mut Vec<u8>, at: Position) -> Option<Found> {
-        let text = line.trim_ascii_end();
-        let aside = |bytes, at| Some(Found::Aside(bytes, at, Code::MergeRemoved));
-        if self.merging.1 {
-            if text.starts_with(b">>>>>>> ") {
-                self.merging = (false, false);
+    /// Whether a line can only be one of this list, whatever stood before it.
+    fn goes_on(self, bare: &str, indent: usize) -> bool {
+        match self.section {
+            Section::Other => false,
+            Section::Turns => is_turn(bare) && self.indent.unwrap_or(indent) == indent,
+            Section::Messages => {
+                (1..=3).contains(&indent) && (is_message(bare) || key(bare).is_some())
             }
-            return aside(std::mem::take(line), at);
         }
-        if text.starts_with(b"<<<<<<< ") {
-            self.merging = (true, false);
-            return aside(std::mem::take(line), at);
-        }
-        let kept = text.strip_suffix(b"=======").filter(|_| self.merging.0)?.len();
-        self.merging.1 = true;
-        let gone = line.split_off(kept);
-        if kept > 0 {
-            self.begun.push((at, std::mem::take(line)));
-        }
-        aside(gone, at.plus(kept))
     }
 
-    /// Takes a run of NUL bytes at the beginning of a line out of it, likewise. What stands before a
-    /// run in its line is torn.
-    fn nuls(&mut self, line: &mut Vec<u8>, at: Position, terminated: bool) -> Option<Found> {
-        let length = line.iter().take_while(|b| **b == 0).count();
-        if length == 0 || !self.begun.is_empty() {
-            return None;
+    /// Whether a line with this member of the top stands within this list, as the line behind it
+    /// shows.
+    fn holds(self, name: &str, bare: &str, indent: usize) -> bool {
+        let names = matches!(name, "turns" | "messages");
+        let inner =
+            names || bare.starts_with("- ") || member(bare).is_some() || key(bare).is_some();
+        let inner = inner && indent > 0;
+        match (self.section, name) {
+            (Section::Other, _) => false,
+            (Section::Turns, "turns") | (Section::Messages, "messages") => true,
+            (Section::Turns, _) => {
+                is_turn(bare) || inner && !(is_message(bare) || key(bare).is_some())
+            }
+            (Section::Messages, _) => inner && !is_turn(bare),
         }
-        let rest = line.split_off(length);
-        let mut run = std::mem::take(line);
-        if rest.trim_ascii().is_empty() {
-            run.extend_from_slice(&rest);
-        } else {
-            self.rest = Some((at.plus(length), rest, terminated));
-        }
-        Some(Found::Aside(run, at, Code::NulsRemoved))
     }
 }
 
 /// The walk over a file.
 pub struct Blocks {
     lines: Clean,
-    section: Section,
-    /// How far turns or messages are indented, once one was seen.
-    indent: Option<usize>,
-    /// Whether a turn was seen that begins with its dash.
-    dashed: bool,
-    /// Whether the line was seen that names the messages.
-    listed: bool,
+    list: List,
+    /// The list that a member of the top ended which may be none.
+    left: Option<List>,
+    /// Members of the top that were seen.
+    names: HashSet<String>,
     /// The block that is not ended yet.
     open: Option<Block>,
+    /// A member of the top that may have come into a list from elsewhere, with its name.
+    held: Option<(String, Line)>,
+    /// Whether the line before this one stands between documents.
+    parted: bool,
     /// What stood behind a lost line ending.
     rest: Option<Line>,
     /// Turns that stood in one, from the second on.
@@ -249,11 +193,12 @@ impl Blocks {
         let lines = Clean::over(part, cx)?;
         Ok(Self {
             lines,
-            section: Section::Other,
-            indent: None,
-            dashed: false,
-            listed: false,
+            list: List::default(),
+            left: None,
+            names: HashSet::new(),
             open: None,
+            held: None,
+            parted: false,
             rest: None,
             melted: VecDeque::new(),
         })
@@ -273,65 +218,122 @@ impl Blocks {
                 None => self.lines.next()?,
             };
             match found {
-                None => {
-                    let Some(block) = self.open.take() else { return Ok(None) };
-                    self.melted.extend(apart(block));
-                }
+                None => match self.held.take() {
+                    Some((_, held)) => self.take(held),
+                    None => {
+                        let Some(block) = self.open.take() else { return Ok(None) };
+                        self.melted.extend(apart(block));
+                    }
+                },
                 Some(Found::Aside(bytes, at, code)) => {
                     return Ok(Some(Piece::Aside(bytes, at, code)));
                 }
                 Some(Found::Line(line)) => {
-                    let lost = self.unnamed(&line);
-                    self.melted.extend(lost.into_iter().flat_map(apart));
-                    let (line, terminated) = self.divided(line);
-                    let ended = self.add(line, terminated);
-                    self.melted.extend(ended.into_iter().flat_map(apart));
+                    if let Some(stray) = self.line(line) {
+                        return Ok(Some(stray));
+                    }
                 }
             }
         }
     }
 
-    /// Opens the lists of messages of which the line that names them is lost, at a key with this
-    /// message behind it; gives what stands before the key. Lines of a text are not so close.
-    fn unnamed(&mut self, (line, _): &Line) -> Vec<Block> {
-        let said = line.first().is_some_and(|(_, line)| line.starts_with(b"  - role:"));
-        let free = said && !self.listed && self.section != Section::Messages;
+    /// Takes a line in, or gives one that is of no block: one between documents, or the name of a
+    /// list that stands within one.
+    fn line(&mut self, line: Line) -> Option<Piece> {
+        let text = text_of(&line);
+        let bare = text.trim_start_matches(' ');
+        if let Some((name, held)) = self.held.take() {
+            if self.list.holds(&name, bare, text.len() - bare.len()) {
+                self.rest = Some(line);
+                return stray(held);
+            }
+            self.take(held);
+        }
+        let later = line.0.first().is_some_and(|(at, _)| at.byte > BOM.len() as u64);
+        let alone = line.0.len() == 1;
+        if alone && later && is_document(&text) {
+            self.parted = true;
+            return stray(line);
+        }
+        match member(&text).filter(|_| alone && self.list.section != Section::Other) {
+            Some((name, rest)) if self.is_doubtful(name, rest) => {
+                self.held = Some((name.to_owned(), line));
+            }
+            _ => self.take(line),
+        }
+        None
+    }
+
+    /// Whether a member of the top may have come into a list from elsewhere: the name of a list, or a
+    /// member that was there before.
+    fn is_doubtful(&self, name: &str, rest: &str) -> bool {
+        let names = matches!(name, "turns" | "messages");
+        if rest.is_empty() { names } else { !names && self.names.contains(name) }
+    }
+
+    /// Takes a line of a block in.
+    fn take(&mut self, line: Line) {
+        let lost = self.unnamed(&text_of(&line));
+        self.melted.extend(lost.into_iter().flat_map(apart));
+        let (line, terminated) = self.divided(line);
+        let ended = self.add(line, terminated);
+        self.melted.extend(ended.into_iter().flat_map(apart));
+    }
+
+    /// Opens a list of which the line that names it is lost, at its first turn or at a key with this
+    /// message behind it; gives what stands before. Lines of a text are not so close.
+    fn unnamed(&mut self, line: &str) -> Vec<Block> {
+        let bare = line.trim_start_matches(' ');
+        let free = |name: &str| !self.names.contains(name);
+        if self.list.section == Section::Other
+            && free("turns")
+            && is_turn(bare)
+            && line.len() - bare.len() <= 2
+        {
+            return self.name("turns", Section::Turns);
+        }
+        let said = line.starts_with("  - role:");
+        let free = said && free("messages") && self.list.section != Section::Messages;
         let Some(open) = self.open.as_mut().filter(|_| free) else { return Vec::new() };
         let text = String::from_utf8_lossy(open.last_line()).into_owned();
         let number = text.strip_prefix("  ").and_then(|text| key(text.trim_end()));
         let Some((number, "")) = number.filter(|_| !open.is_of_text()) else { return Vec::new() };
         let key = open.split_off(open.bytes.len() - open.last_line().len());
-        let length = open.last_line().len();
-        let last = String::from_utf8_lossy(open.last_line()).into_owned();
-        let torn = !last.starts_with([' ', '#', '-']) && member(last.trim_end()).is_none();
-        let torn = torn.then(|| open.split_off(open.bytes.len() - length));
-        if matches!(&open.kind, Kind::Top(name) if !is_known(name)) && length == open.bytes.len() {
-            open.kind = Kind::Between;
-        }
-        let torn = torn.map(|torn| Block { kind: Kind::Between, ..torn });
-        let name = Kind::Top("messages".to_owned());
-        let bytes = b"messages:\n".to_vec();
-        let named = Block { kind: name, bytes, terminated: true, places: Vec::new() };
-        let before = self.open.replace(Block { kind: Kind::Key(number.to_owned()), ..key });
-        (self.section, self.indent, self.listed) = (Section::Messages, None, true);
+        let before = self.name("messages", Section::Messages);
+        self.open = Some(Block { kind: Kind::Key(number.to_owned()), ..key });
         before
-            .into_iter()
-            .chain(torn)
-            .chain([named])
-            .filter(|block| !block.bytes.is_empty())
-            .collect()
     }
 
-    /// A line, or what stands before the place where it lost a line ending: no turn begins on the line
-    /// that names them.
+    /// Ends the open block, which may end in what is left of a lost name, and begins the list that
+    /// had it.
+    fn name(&mut self, name: &str, section: Section) -> Vec<Block> {
+        let mut open = self.open.take();
+        let torn = open.as_mut().and_then(|open| {
+            let last = String::from_utf8_lossy(open.last_line()).into_owned();
+            let torn = !last.starts_with([' ', '#', '-']) && member(last.trim_end()).is_none();
+            let start = open.bytes.len() - open.last_line().len();
+            match &open.kind {
+                _ if torn => return Some(Block { kind: Kind::Between, ..open.split_off(start) }),
+                Kind::Top(name) if start == 0 && !is_known(name) => open.kind = Kind::Between,
+                _ => {}
+            }
+            None
+        });
+        self.list = List::of(section);
+        self.names.insert(name.to_owned());
+        let bytes = format!("{name}:\n").into_bytes();
+        let kind = Kind::Top(name.to_owned());
+        let named = Block { kind, bytes, terminated: true, places: Vec::new() };
+        let all = open.into_iter().chain(torn).chain([named]);
+        all.filter(|block| !block.bytes.is_empty()).collect()
+    }
+
+    /// A line, or what stands before the place where it lost a line ending: nothing else stands on
+    /// the line that names a list.
     fn divided(&mut self, (mut line, terminated): Line) -> Line {
-        let name = b"turns:";
-        let Some((at, bytes)) = line.first_mut() else { return (line, terminated) };
-        let turn = bytes.strip_prefix(name).map(<[u8]>::trim_ascii_start);
-        if !turn.is_some_and(|turn| turn.starts_with(b"- ")) {
-            return (line, terminated);
-        }
-        let behind = (at.plus(name.len()), bytes.split_off(name.len()));
+        let glued = line.first_mut().and_then(|(at, bytes)| Some((*at, glued(bytes)?, bytes)));
+        let Some((at, place, bytes)) = glued else { return (line, terminated) };
+        let behind = (at.plus(place), bytes.split_off(place));
         let rest = [behind].into_iter().chain(line.drain(1..)).collect();
         self.rest = Some((rest, terminated));
         (line, false)
@@ -339,15 +341,11 @@ impl Blocks {
 
     /// Takes a line in; gives the block that it ends.
     fn add(&mut self, line: Vec<(Position, Vec<u8>)>, terminated: bool) -> Option<Block> {
-        let bytes: Vec<u8> = line.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
-        let text = String::from_utf8_lossy(bytes.trim_ascii_end()).into_owned();
-        let later = line.first().is_some_and(|(at, _)| at.byte > BOM.len() as u64);
-        let kind = if later && is_document(&text) {
-            self.section = Section::Other;
-            Some(Kind::Between)
-        } else {
-            self.begins(&text)
-        };
+        let text = joined(&line);
+        let kind = self.begins(&text);
+        // Of a document of something else nothing belongs to the block before it.
+        let parted = std::mem::take(&mut self.parted) && !text.starts_with([' ', '#']);
+        let kind = kind.or_else(|| (parted && !text.is_empty()).then(|| self.between()));
         let empty = |kind| Block { kind, bytes: Vec::new(), terminated, places: Vec::new() };
         let ended = match (kind, &self.open) {
             (Some(kind), _) => self.open.replace(empty(kind)),
@@ -367,44 +365,59 @@ impl Blocks {
         let item = bare == "-" || bare.starts_with("- ");
         if !item && (indent == 0 || self.is_askew(bare, indent)) {
             let (name, rest) = member(bare)?;
-            (self.indent, self.dashed) = (None, false);
-            self.listed |= name == "messages";
-            self.section = match (name, rest) {
-                ("turns", "") => Section::Turns,
-                ("messages", "") => Section::Messages,
-                _ => Section::Other,
-            };
-            return Some(Kind::Top(name.to_owned()));
+            return Some(self.top(name, rest));
+        }
+        if let Some(left) = self.left.filter(|left| left.goes_on(bare, indent)) {
+            // What stands within a list is no member of the top.
+            (self.list, self.left) = (left, None);
+            self.open.iter_mut().for_each(|open| open.kind = Kind::Between);
         }
         // Nothing in an item stands further left than it, so one that does is none that was in one.
-        let own = self.indent.is_none_or(|own| indent <= own);
-        match self.section {
+        let own = self.list.indent.is_none_or(|own| indent <= own);
+        match self.list.section {
             Section::Turns if item && own => {
-                (self.indent, self.dashed) = (Some(indent), true);
+                (self.list.indent, self.list.dashed) = (Some(indent), true);
                 Some(Kind::Turn)
             }
-            Section::Turns if !item && !self.dashed => self.headless(bare, indent),
+            Section::Turns if !item && !self.list.dashed => self.headless(bare, indent),
             Section::Messages if item && own && indent > 0 => {
-                self.indent = Some(indent);
+                self.list.indent = Some(indent);
                 Some(Kind::Message)
             }
             // No member of a message stands so far to the left.
             Section::Messages if self.is_beside(bare, indent) => Some(Kind::Message),
             Section::Messages if (1..=3).contains(&indent) && !item => {
-                let (name, rest) = key(bare)?;
-                matches!(rest, "" | "[]" | "null").then(|| Kind::Key(name.to_owned()))
+                key(bare).map(|(name, _)| Kind::Key(name.to_owned()))
             }
             _ => None,
         }
     }
 
+    /// A member of the top begins.
+    fn top(&mut self, name: &str, rest: &str) -> Kind {
+        let list = List::of(match (name, rest) {
+            ("turns", "") => Section::Turns,
+            ("messages", "") => Section::Messages,
+            _ => Section::Other,
+        });
+        let again = !self.names.insert(name.to_owned());
+        let ended = self.list.section != Section::Other && list.section == Section::Other;
+        self.left = Some(self.list).filter(|_| ended && (again || !is_known(name)));
+        self.list = list;
+        Kind::Top(name.to_owned())
+    }
+
+    /// What is no session's begins.
+    fn between(&mut self) -> Kind {
+        (self.list, self.left) = (List::default(), None);
+        Kind::Between
+    }
+
     /// Whether this is a member of the top with a space before it: texts that go on stand further to
     /// the right. Turns have members of the same names.
     fn is_askew(&self, bare: &str, indent: usize) -> bool {
-        let Some((name, rest)) = member(bare).filter(|_| indent == 1 || self.open.is_none()) else {
-            return false;
-        };
-        match self.section {
+        let Some((name, rest)) = member(bare).filter(|_| indent == 1) else { return false };
+        match self.list.section {
             Section::Other => is_known(name),
             Section::Turns => name == "system_prompt" || (name, rest) == ("messages", ""),
             Section::Messages => false,
@@ -413,7 +426,7 @@ impl Blocks {
 
     /// Whether a message begins here whose first line stands a space too far to the right.
     fn is_beside(&self, bare: &str, indent: usize) -> bool {
-        self.indent.is_some_and(|own| indent == own + 1) && bare.starts_with("- role:")
+        self.list.indent.is_some_and(|own| indent == own + 1) && is_message(bare)
     }
 
     /// The first turn, if the line with its dash is lost and this line is a member of it. The rest of
@@ -421,31 +434,27 @@ impl Blocks {
     fn headless(&mut self, bare: &str, indent: usize) -> Option<Kind> {
         let turn =
             indent.checked_sub(2).filter(|_| key(bare).is_none() && member(bare).is_some())?;
-        if self.indent.is_some_and(|own| turn >= own) {
+        if self.list.indent.is_some_and(|own| turn >= own) {
             return None;
         }
-        self.indent = Some(turn);
+        self.list.indent = Some(turn);
         Some(Kind::Turn)
     }
 }
 
-/// The name of a member that begins with this line, and what follows it.
-pub fn member(line: &str) -> Option<(&str, &str)> {
-    let (name, rest) = line.split_once(':')?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let fits = !name.is_empty() && name.chars().all(plain);
-    (fits && (rest.is_empty() || rest.starts_with(' '))).then_some((name, rest.trim()))
+/// The text of a line without its ending.
+fn text_of((line, _): &Line) -> String {
+    joined(line)
 }
 
-/// The number of a turn whose messages follow.
-fn key(line: &str) -> Option<(&str, &str)> {
-    let (name, rest) = line.split_once(':')?;
-    let bare = name.trim_matches(['\'', '"']);
-    let fits = !bare.is_empty() && bare.bytes().all(|b| b.is_ascii_digit());
-    (fits && (rest.is_empty() || rest.starts_with(' '))).then_some((bare, rest.trim()))
+/// The same of its pieces.
+fn joined(line: &[(Position, Vec<u8>)]) -> String {
+    let bytes: Vec<u8> = line.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+    String::from_utf8_lossy(bytes.trim_ascii_end()).into_owned()
 }
 
-/// Whether a line begins another document, or ends one.
-fn is_document(line: &str) -> bool {
-    matches!(line, "---" | "...") || line.starts_with("--- ")
+/// A line that is of no block.
+fn stray((line, _): Line) -> Option<Piece> {
+    let (at, bytes) = line.into_iter().next()?;
+    Some(Piece::Aside(bytes, at, Code::StraySetAside))
 }

@@ -136,8 +136,8 @@ pub fn check(kind: &Kind, bytes: &[u8], around: Around<'_>) -> Checked {
         let moved = |kept: Range<usize>| kept.start + space.len()..kept.end + space.len();
         return Checked::of(found.kept.into_iter().map(moved).collect(), found.says);
     }
-    if let Some(opening) = opening(kind, bytes) {
-        return opening;
+    if let Some(found) = opening(kind, bytes).or_else(|| outside(kind, bytes)) {
+        return found;
     }
     let straight = place.and_then(|place| straightened(kind, bytes, place));
     let beside = |straight: &Vec<u8>| spaces(straight) != spaces(bytes) || parse(bytes).is_none();
@@ -166,9 +166,6 @@ pub fn check(kind: &Kind, bytes: &[u8], around: Around<'_>) -> Checked {
         parse(bytes).filter(|_| !(is_headless(kind, bytes) || cut && is_torn(bytes, known)));
     if let Some(says) = whole.filter(|says| complete(says)) {
         return Checked::whole(bytes, Some(says));
-    }
-    if kind == &Kind::Before && says_nothing(bytes) {
-        return Checked::whole(bytes, Some(Json::constant("{}")));
     }
     let mut kept = Vec::new();
     for entry in
@@ -289,6 +286,18 @@ fn opening(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
     let end = if remarks { bytes.len() } else { first.len() };
     let says = Json::checked(format!("{{\"{name}\":null}}").into());
     Some(Checked::of(vec![Range { start: 0, end }], Some(says)))
+}
+
+/// What is left of a block that is none of the file's members: remarks at its beginning.
+fn outside(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
+    match kind {
+        Kind::Before if says_nothing(bytes) => {
+            Some(Checked::whole(bytes, Some(Json::constant("{}"))))
+        }
+        Kind::Before | Kind::Between => Some(Checked::default()),
+        Kind::Key(_) if !is_key_of_list(bytes) => Some(Checked::default()),
+        _ => None,
+    }
 }
 
 /// Whether the key of a turn has a list, or nothing yet.

@@ -3,8 +3,8 @@
 use super::super::carrier::{chunk_of, is_name};
 use super::super::run::{CLOSE, MESSAGES, OPEN, PROMPT, is_remark, member_of, parse};
 use super::ahead::{Ahead, divided, joined};
-use super::blocks::{Clean, Found};
 use super::check::is_complete;
+use super::clean::{Clean, Found};
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::format::{Cx, Wish};

@@ -1,8 +1,9 @@
 //! Turns and messages that lost the line that they began with, and so stand in the one before them: a
 //! mapping with members that stand twice, of which the real loader takes the later ones.
 
-use super::blocks::{Block, Kind, member};
+use super::blocks::{Block, Kind};
 use super::check::members_indent;
+use super::line::member;
 use std::collections::HashSet;
 
 /// Members that a person writes, and may write once more.

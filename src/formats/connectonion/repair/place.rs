@@ -1,8 +1,9 @@
 //! Where the messages of a file stand, and lines of them that stand a space beside: in this layout
 //! nothing else stands there.
 
-use super::blocks::{Kind, member};
+use super::blocks::Kind;
 use super::check::{begins_with_dash, spaces};
+use super::line::member;
 use std::collections::BTreeMap;
 
 /// Members that a message has itself; what it calls has others.

@@ -228,12 +228,12 @@ impl<'a> Writing<'a> {
         self.close()?;
         self.open = stays.then(|| name.to_owned());
         self.begin()?;
+        if stays && block.is_put_in() {
+            self.noted(name, &block.bytes)?;
+            return Ok(true);
+        }
         match list_of(block, found).filter(|_| stays && self.behind()) {
             Some(List::Here) => self.written = u64::MAX,
-            Some(List::Bare) if block.is_put_in() => {
-                self.put_name(&block.bytes)?;
-                return Ok(true);
-            }
             Some(List::None) if !self.facts.missing().is_empty() => {
                 self.go(block, 0..block.bytes.len(), Code::TornRecord)?;
                 self.noted("messages", b"messages:\n")?;

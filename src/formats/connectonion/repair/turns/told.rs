@@ -138,13 +138,6 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Writes the line that names the messages.
-    pub(super) fn put_name(&mut self, line: &[u8]) -> Result<()> {
-        say_put(Code::MemberRestored, "messages", self.cx);
-        self.notes.add(Code::MemberRestored, "messages".to_owned());
-        self.add(line)
-    }
-
     /// Writes the key of messages that have none, or a wrong one.
     pub(super) fn put_key(&mut self) -> Result<()> {
         let number = self.number(1);

@@ -1,0 +1,58 @@
+//! What a line of a file of turns can be, by how it begins.
+
+/// The name of a member that begins with this line, and what follows it.
+#[must_use]
+pub fn member(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.split_once(':')?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let fits = !name.is_empty() && name.chars().all(plain);
+    (fits && (rest.is_empty() || rest.starts_with(' '))).then_some((name, rest.trim()))
+}
+
+/// The number of a turn whose messages follow.
+#[must_use]
+pub fn key(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.split_once(':')?;
+    let bare = name.trim_matches(['\'', '"']);
+    let fits = !bare.is_empty() && bare.bytes().all(|b| b.is_ascii_digit());
+    (fits && (rest.is_empty() || rest.starts_with(' '))).then_some((bare, rest.trim()))
+}
+
+/// Whether a line begins another document, or ends one.
+#[must_use]
+pub fn is_document(line: &str) -> bool {
+    matches!(line, "---" | "...") || line.starts_with("--- ")
+}
+
+/// Whether a turn begins here with the member that the software writes first, which is another where
+/// members are sorted.
+#[must_use]
+pub fn is_turn(bare: &str) -> bool {
+    bare.starts_with("- input:") || bare.starts_with("- cost:")
+}
+
+/// Whether a message begins here.
+#[must_use]
+pub fn is_message(bare: &str) -> bool {
+    bare.starts_with("- role:")
+}
+
+/// Where a line lost its ending before or behind the name of a list.
+#[must_use]
+pub fn glued(line: &[u8]) -> Option<usize> {
+    let text = std::str::from_utf8(line).ok()?.trim_end();
+    for name in ["turns:", "messages:"] {
+        if let Some(rest) = text.strip_prefix(name) {
+            let begins = rest.trim_start().starts_with("- ") || key(rest.trim_start()).is_some();
+            return begins.then_some(name.len());
+        }
+        // What is no text in quotes ends with no colon, and a text ends with its quotes.
+        let before = text.strip_suffix(name).filter(|before| {
+            before.ends_with(['\'', '"']) || !before.starts_with(' ') && member(before).is_some()
+        });
+        if let Some(before) = before {
+            return Some(before.len());
+        }
+    }
+    None
+}
