@@ -13,6 +13,7 @@
 //! Of each message on the path 48 bytes are kept, of those of the run the places by their hashes,
 //! too, and a hash for each other value of 256 bytes or more: never contents.
 
+use super::items::{Items, id_json};
 use super::message;
 use crate::error::Result;
 use crate::ids::{Id, Maker, fingerprint};
@@ -131,10 +132,6 @@ fn simplest(record: &Record, text: &[u8]) -> Json {
 
 fn gist_of(record: &Record) -> u64 {
     fingerprint(&message::gist(record))
-}
-
-fn id_json(id: Id) -> Json {
-    Json::string(&String::from_utf8_lossy(&id))
 }
 
 /// A list of messages while it is compared with the path.
@@ -456,57 +453,4 @@ pub enum Answer {
     Otherwise,
     /// It is not; what there is to know of it.
     New(Step),
-}
-
-/// A list of references: an identifier, two for a piece of the path, or a value.
-#[derive(Debug, Default)]
-struct Items {
-    out: Vec<u8>,
-    /// The first and the last message of the piece of the path that is not written yet.
-    piece: Option<(Id, Id)>,
-}
-
-impl Items {
-    fn separate(&mut self) {
-        self.out.push(if self.out.is_empty() { b'[' } else { b',' });
-    }
-
-    fn flush(&mut self) {
-        let Some((first, last)) = self.piece.take() else { return };
-        self.separate();
-        if first == last {
-            self.out.extend_from_slice(id_json(first).as_bytes());
-        } else {
-            let (first, last) = (id_json(first), id_json(last));
-            let piece = [b"[", first.as_bytes(), b",", last.as_bytes(), b"]"].concat();
-            self.out.extend_from_slice(&piece);
-        }
-    }
-
-    /// The next message of the path.
-    fn step(&mut self, id: Id) {
-        let first = self.piece.map_or(id, |(first, _)| first);
-        self.piece = Some((first, id));
-    }
-
-    fn add_id(&mut self, id: Id) {
-        self.flush();
-        self.step(id);
-        self.flush();
-    }
-
-    fn add(&mut self, item: &[u8]) {
-        self.flush();
-        self.separate();
-        self.out.extend_from_slice(item);
-    }
-
-    fn finish(mut self) -> Json {
-        self.flush();
-        if self.out.is_empty() {
-            return Json::constant("[]");
-        }
-        self.out.push(b']');
-        Json::checked(self.out.into())
-    }
 }

@@ -24,6 +24,7 @@ mod context;
 mod foreign;
 mod history;
 mod input;
+mod items;
 mod log;
 mod message;
 mod names;
