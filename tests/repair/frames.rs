@@ -94,6 +94,19 @@ fn a_member_of_the_top_within_a_list_costs_nothing() {
 }
 
 #[test]
+fn the_name_of_a_list_within_a_text_costs_nothing() {
+    let text = "    content: 'Say 1.\n\n\n      More.'\n";
+    let whole = WHOLE.replacen("    content: Say 1.\n", text, 1);
+    for line in ["turns:\n", "messages:\n"] {
+        for (end, _) in text.match_indices('\n').take(3) {
+            let more = format!("{}{line}{}", &text[..=end], &text[end + 1..]);
+            let source = whole.replacen(text, &more, 1);
+            assert_eq!(mended(source.as_bytes()), (whole.clone(), line.to_owned()), "{source}");
+        }
+    }
+}
+
+#[test]
 fn what_is_left_of_a_turn_at_the_left_ends_no_turns() {
     let source = WHOLE.replacen("  result: Say 1.\n", "sult: Say 1.\n", 1);
     let (out, aside) = mended(source.as_bytes());

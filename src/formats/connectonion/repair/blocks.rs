@@ -159,7 +159,8 @@ impl List {
             (Section::Turns, _) => {
                 is_turn(bare) || inner && !(is_message(bare) || key(bare).is_some())
             }
-            (Section::Messages, _) => inner && !is_turn(bare),
+            // Texts have blank lines, and nothing of the software's does before a list.
+            (Section::Messages, _) => bare.is_empty() || inner && !is_turn(bare),
         }
     }
 }
