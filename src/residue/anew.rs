@@ -36,7 +36,7 @@ impl Anew {
     /// # Errors
     /// If the records cannot be read back.
     pub fn of(names: &BTreeMap<u32, Name>, now: &mut Now, home: Option<Spec>) -> Result<Self> {
-        if now.names.is_empty() {
+        if !now.branches {
             return Ok(Self::default());
         }
         let session = now.record(0)?;

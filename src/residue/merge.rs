@@ -180,6 +180,8 @@ pub struct Now {
     pub instead: BTreeMap<u32, Record>,
     /// Those that say anew what others did, and tell nothing of their own.
     pub again: HashSet<u32>,
+    /// Whether a message follows another one than the one before it.
+    pub branches: bool,
 }
 
 impl Now {
@@ -190,6 +192,7 @@ impl Now {
             places: Vec::new(),
             instead: BTreeMap::new(),
             again: HashSet::new(),
+            branches: false,
         }
     }
 
@@ -225,7 +228,7 @@ fn shelved(
 ) -> Result<Shelved> {
     let mut now = Now::on(Shelf::new(sink.spool()?));
     let mut chunks = sink.spool()?;
-    let (mut carries, mut marked) = (false, false);
+    let (mut carries, mut marked, mut last) = (false, false, None);
     for item in (from.read)(parts, cx)? {
         let mut located = item?;
         let took: Took = (carrier.take)(&mut located.value);
@@ -240,6 +243,12 @@ fn shelved(
             // With what was taken from it a record is spelled otherwise.
             if !cx.options.spelling || took.marked || !took.chunks.is_empty() {
                 located.value.node.take(Field::Raw);
+            }
+            if located.value.is_node() && !located.value.is_aside() {
+                let node = &located.value.node;
+                let parent = node.json(Field::Parent).filter(|parent| !parent.is_null());
+                now.branches |= parent != last.as_ref();
+                last = node.json(Field::Id).cloned();
             }
             now.names.push(Name::of(&located.value, from.links()));
             now.places.push(located.at);
