@@ -2,6 +2,8 @@
 //! are known: every complete record comes back, none is invented without a mark, what is taken out
 //! stands in the quarantine, and once is enough.
 
+mod bad_input;
+mod bad_pairs;
 #[path = "../common/mod.rs"]
 mod common;
 mod damage;

@@ -1,0 +1,16 @@
+//! What each format is: its own files, its software as judge, the grammars below it.
+
+mod agent_orchestrator;
+mod ahead;
+mod codelia;
+#[path = "../common/mod.rs"]
+mod common;
+mod connectonion;
+mod corpus;
+mod golden;
+mod json;
+mod pi;
+mod scanner;
+mod schemas;
+mod styles;
+mod yaml;

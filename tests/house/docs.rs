@@ -1,0 +1,59 @@
+//! What the documentation shows is what the program does.
+
+use crate::common::{migrated, read};
+use copyist::diagnostic::Code;
+use copyist::format::Options;
+use copyist::formats::FORMATS;
+use std::path::Path;
+
+fn page(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    String::from_utf8(read(&path)).expect("UTF-8")
+}
+
+/// The contents of a page's code blocks of one language.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let open = format!("```{language}\n");
+    let after = page.split(&open).skip(1);
+    after.map(|text| text.split("```").next().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn the_readme_shows_a_real_before_and_after() {
+    let blocks = blocks(&page("README.md"), "json");
+    let [before, after] = blocks.as_slice() else { panic!("not two examples") };
+    let (done, _) = migrated(before.as_bytes(), "pi@3", &Options::default());
+    assert_eq!(String::from_utf8(done.expect("a session")).expect("UTF-8"), *after);
+}
+
+#[test]
+fn the_readme_lists_every_format_and_its_commands_parse() {
+    let readme = page("README.md");
+    for format in FORMATS {
+        for version in format.versions {
+            let row = format!("| `{}` |", format.at(version.number));
+            assert!(readme.contains(&row), "README.md has no row {row}");
+        }
+    }
+    for line in blocks(&readme, "sh").join("").lines().filter(|line| line.starts_with("copyist ")) {
+        let command = line.split_whitespace().nth(1).expect("a command");
+        let help = std::process::Command::new(env!("CARGO_BIN_EXE_copyist"))
+            .args([command, "--help"])
+            .output()
+            .expect("the program runs");
+        assert!(help.status.success(), "{line}");
+    }
+}
+
+#[test]
+fn every_code_is_explained() {
+    for code in Code::ALL {
+        let run = std::process::Command::new(env!("CARGO_BIN_EXE_copyist"))
+            .args(["explain", &code.name().to_lowercase()])
+            .output()
+            .expect("the program runs");
+        let text = String::from_utf8(run.stdout).expect("UTF-8");
+        assert!(run.status.success() && text.starts_with(code.name()), "{text}");
+        assert!(text.lines().count() >= 3, "{} has no explanation", code.name());
+    }
+}

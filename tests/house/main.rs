@@ -1,0 +1,8 @@
+//! The rules of the source tree, the documentation, the library, and the real pi as judge.
+
+mod architecture;
+#[path = "../common/mod.rs"]
+mod common;
+mod docs;
+mod library;
+mod oracle;

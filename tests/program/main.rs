@@ -1,0 +1,20 @@
+//! The command as it is run: arguments, exit codes, files on disk, signals.
+
+mod batch;
+mod cli;
+#[path = "../common/mod.rs"]
+mod common;
+mod context;
+mod foreign;
+mod interrupt;
+mod journal;
+mod kill;
+mod look;
+mod meanwhile;
+mod native;
+mod packed;
+mod pipes;
+mod report;
+mod resume;
+mod safety;
+mod sweep;

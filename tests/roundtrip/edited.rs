@@ -1,0 +1,357 @@
+//! ConnectOnion's files as people and other programs leave them: encodings of Windows, comments,
+//! numbers of Python, layouts that the real software does not write.
+
+use crate::common::{
+    self, Dir, assert_same, converted, corpus, from_canonical, options, own, read, recognise,
+};
+use copyist::context::Request;
+use copyist::diagnostic::{Code, Findings};
+use copyist::format::{Head, OnError, Options};
+use copyist::ids::Choice;
+use copyist::yaml::encoding::{self, encode};
+use serde_json::Value;
+
+fn keep() -> Options {
+    options(OnError::Keep, Choice::Derived)
+}
+
+fn version_of(bytes: &[u8]) -> String {
+    let (format, version) = recognise(bytes).expect("a known format");
+    format.at(version)
+}
+
+/// The stream, and what was said.
+fn stream(bytes: &[u8]) -> (String, Findings) {
+    let (format, version) = recognise(bytes).expect("a known format");
+    let (done, found) = converted(bytes, format, version, "canonical", &keep());
+    (String::from_utf8(done.expect("readable")).expect("UTF-8"), found)
+}
+
+/// There and back through the stream.
+fn again(bytes: &[u8]) -> Vec<u8> {
+    from_canonical(stream(bytes).0.as_bytes(), &version_of(bytes), &keep())
+}
+
+fn context(bytes: &[u8], request: &Request) -> Vec<Value> {
+    let (sent, _) = common::context(bytes, request, &keep());
+    common::as_javascript(&sent.expect("a context"))["messages"]
+        .as_array()
+        .expect("messages")
+        .clone()
+}
+
+fn in_encoding(text: &str, name: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode(text, encoding::named(name).expect("an encoding"), &mut out).expect("its characters");
+    out
+}
+
+#[test]
+fn files_in_the_encodings_of_windows_come_back_byte_for_byte() {
+    let harbour = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    let tides = String::from_utf8(own("connectonion/v3/tides")).expect("UTF-8");
+    let ascii = |text: &str| text.replace(|c: char| !c.is_ascii(), "?");
+    let accents = ascii(&harbour).replace("berths", "Liegeplätze").replace('\n', "\r\n");
+    let chinese = ascii(&harbour).replace("Which berths are free?", "哪些泊位是空的？");
+    for (text, name, guessed) in [
+        (accents, "cp1252", true),
+        (chinese, "gbk", true),
+        (format!("\u{feff}{harbour}"), "utf-16le", false),
+        (format!("\u{feff}{}", harbour.replace('\n', "\r\n")), "utf-16be", false),
+        (format!("\u{feff}{tides}"), "utf-16le", false),
+    ] {
+        let file = in_encoding(&text, name);
+        let (stream, found) = stream(&file);
+        assert_eq!(found.counts.contains_key(&Code::GuessedEncoding), guessed, "{name}");
+        assert!(stream.contains("\"encoding\":"), "{stream}");
+        assert_same(&again(&file), &file, name);
+        let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+        let all = Request::default();
+        assert_eq!(context(&file, &all), context(text.as_bytes(), &all), "{name}");
+    }
+    let Some(corpus) = corpus("files of Windows") else { return };
+    for name in ["b_gbk_windows", "b_cp1252_windows", "b_utf16", "c_utf16", "run_utf16", "b_bom"] {
+        let file = read(&corpus.join(format!("connectonion/mut/{name}.yaml")));
+        assert_same(&again(&file), &file, name);
+    }
+}
+
+#[test]
+fn an_encoding_can_be_named() {
+    let dir = Dir::new();
+    let tides = String::from_utf8(own("connectonion/v3/tides")).expect("UTF-8");
+    let (head, messages) = tides.split_once("messages: |\n").expect("messages");
+    let text = head.replace(|c: char| !c.is_ascii(), "?") + "messages: |\n" + messages;
+    let text = text.replace(|c: char| !c.is_ascii() && !('\u{a0}'..'\u{100}').contains(&c), "é");
+    dir.write("a.yaml", &in_encoding(&text, "cp1252"));
+    dir.write("b.yaml", &in_encoding(&text, "utf-16le"));
+    for (file, name) in [("a.yaml", "CP1252"), ("b.yaml", "utf-16le")] {
+        let stream = format!("{file}.jsonl");
+        let call = ["convert", "--encoding", name, "-t", "canonical", "-o", &stream, file];
+        assert_eq!(dir.exit(&call).0, 0, "{}", dir.exit(&call).1);
+        let out = format!("out-{file}");
+        assert_eq!(dir.exit(&["convert", "-t", "connectonion@3", "-o", &out, &stream]).0, 0);
+        assert_same(&read(&dir.path(&out)), &read(&dir.path(file)), name);
+    }
+    let (exit, said) = dir.exit(&["detect", "--encoding", "klingon", "a.yaml"]);
+    assert_eq!(exit, 2, "{said}");
+    assert!(said.contains("no encoding has this name"), "{said}");
+}
+
+#[test]
+fn a_character_that_the_encoding_lacks_is_an_error() {
+    let harbour = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    let file = in_encoding(&harbour.replace(|c: char| !c.is_ascii(), "é"), "cp1252");
+    let edited = stream(&file).0.replacen("Berths 4 and 11", "Berths ⑪", 2);
+    let (format, version) = recognise(edited.as_bytes()).expect("a known format");
+    let (done, _) = converted(edited.as_bytes(), format, version, "connectonion@2", &keep());
+    let error = done.expect_err("no place for it");
+    assert_eq!(error.code(), Code::NotInEncoding);
+    assert!(error.to_string().contains("U+246A"), "{error}");
+}
+
+#[test]
+fn comments_and_blank_lines_come_back_where_they_stood() {
+    let text = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    let all = text
+        .replacen("name:", "# the top\nname:", 1)
+        .replacen("created:", "# inside of the top\ncreated:", 1)
+        .replace("turns:\n", "# before the turns\n\nturns: # beside their key\n# the first\n")
+        .replace("\n- input: ", "\n\n# a turn\n- input: ")
+        .replace("\nsystem_prompt:", " # the last turn ends\n# a prompt\nsystem_prompt:")
+        .replace("\nmessages:\n", "\n# below the prompt\nmessages: # all of them\n  # first\n")
+        .replace("\n  2:\n", " # said\n\n  # between turns\n  2: # two\n  # one\n")
+        .replace("\n  - role: tool\n", "\n  # an answer\n  - role: tool # beside\n")
+        .replace("\n  3: []\n", "\n  3: [] # nothing\n  # more\n");
+    let all = format!("{}# the end\n\n# really\n", all.trim_end_matches(' '));
+    assert_eq!(all.matches('#').count(), text.matches('#').count() + 22 + 3 + 2, "{all}");
+    assert_same(&again(all.as_bytes()), all.as_bytes(), "with comments");
+    let crlf = all.replace('\n', "\r\n");
+    assert_same(&again(crlf.as_bytes()), crlf.as_bytes(), "with comments and CRLF");
+    let request = Request::default();
+    assert_eq!(context(all.as_bytes(), &request), context(text.as_bytes(), &request));
+
+    // Where a record is edited, comments around it stay, and what is dropped is said.
+    let edited = stream(all.as_bytes()).0.replacen("1 taken", "0 taken", 1);
+    let (format, version) = recognise(edited.as_bytes()).expect("a known format");
+    let (done, found) = converted(edited.as_bytes(), format, version, "connectonion@2", &keep());
+    let out = String::from_utf8(done.expect("writable")).expect("UTF-8");
+    assert!(found.counts.contains_key(&Code::RawRefused), "{:?}", found.counts);
+    assert!(out.contains("  # an answer\n  - role: tool\n"), "{out}");
+}
+
+/// Its comments, blank lines and indentation included.
+#[test]
+fn the_example_of_the_documentation_comes_back() {
+    let Some(corpus) = corpus("the example of the documentation") else { return };
+    let file = read(&corpus.join("connectonion/mut/seed000_doc_example.yaml"));
+    assert_same(&again(&file), &file, "the example of the documentation");
+}
+
+/// Lists below their keys, as formatters indent them and Python programs that ask PyYAML to.
+const INDENTED: &str = "\
+name: quay
+created: '2025-12-09 08:14:55'
+updated: '2025-12-09 08:14:55'
+total_cost: 0.0
+total_tokens: 0
+turns:
+  - input: moor
+    tools_called:
+      - tie(bow)
+      - tie(stern)
+    result: moored
+    turn: 1
+    timestamp: '2025-12-09 08:14:55'
+messages:
+  1:
+    - role: user
+      content: moor
+    - role: assistant
+      tool_calls:
+        - id: call_1
+          type: function
+          function:
+            name: tie
+            arguments: '{}'
+    - role: tool
+      content: ''
+      tool_call_id: call_1
+    - role: assistant
+      content: moored
+";
+
+#[test]
+fn indented_lists_need_no_spelling_of_their_own() {
+    for (style, text) in
+        [("indented", INDENTED.to_owned()), ("readable indented", INDENTED.replace('\'', "\""))]
+    {
+        let (stream, _) = stream(text.as_bytes());
+        assert!(stream.contains(&format!("\"file\":{{\"style\":\"{style}\"}}")), "{stream}");
+        assert!(!stream.contains("\"raw\":"), "{stream}");
+        assert_same(&again(text.as_bytes()), text.as_bytes(), style);
+    }
+}
+
+#[test]
+fn what_only_the_turns_tell_can_be_left_out() {
+    let harbour = own("connectonion/v2/harbour");
+    let all = context(&harbour, &Request::default());
+    let fewer = context(&harbour, &Request { no_restore: true, ..Request::default() });
+    assert!(fewer.len() < all.len(), "{} {}", fewer.len(), all.len());
+    assert!(fewer.iter().all(|message| all.contains(message)));
+    let dir = Dir::new();
+    dir.write("a.yaml", &harbour);
+    let (exit, said) = dir.said(&["context", "--no-restore", "a.yaml"]);
+    assert_eq!(exit, 0, "{said}");
+    assert_eq!(said.matches("\"role\":").count(), fewer.len(), "{said}");
+}
+
+#[test]
+fn numbers_that_only_python_knows_come_back() {
+    let tides = String::from_utf8(own("connectonion/v3/tides")).expect("UTF-8");
+    let number = ", \"score\": NaN, \"range\": [-Infinity, Infinity], \"said\": \"NaN\"}";
+    let at = tides.rfind('}').expect("a message");
+    let file = format!("{}{number}{}", &tides[..at], &tides[at + 1..]);
+    let (stream, found) = stream(file.as_bytes());
+    assert!(found.counts.contains_key(&Code::PythonNumber), "{:?}", found.counts);
+    for line in stream.lines() {
+        serde_json::from_str::<Value>(line).expect("JSON");
+    }
+    assert!(stream.contains("\"score\": null") || stream.contains("\"score\":null"), "{stream}");
+    assert_same(&again(file.as_bytes()), file.as_bytes(), "Python's numbers");
+}
+
+/// A run in the layouts that people and programs give it. All mean the same.
+#[test]
+fn a_run_in_another_layout_is_read_as_yaml() {
+    let json =
+        r#"[{"role": "user", "content": "1e3"}, {"role": "assistant", "content": "yes: no"}]"#;
+    let head = "agent: \"oo\"\nmodel: \"m\"\ntimestamp: \"2026-01-01 10:00:00\"\n";
+    let own = format!(
+        "{head}messages: |\n  [\n    {}\n  ]\n",
+        json[1..json.len() - 1].replace("}, {", "},\n    {")
+    );
+    let list = "- role: user\n  content: 1e3\n- role: assistant\n  content: 'yes: no'\n";
+    let pretty = json.replace("}, {", "\n  },\n  {\n").replace("[{", "[\n  {\n");
+    let pretty: Vec<String> = pretty.lines().map(|line| format!("  {line}\n")).collect();
+    let plain_head = head.replace('"', "");
+    for (layout, file) in [
+        ("a list", format!("{head}messages:\n{list}")),
+        ("a list first", format!("messages:\n{list}{head}")),
+        ("a header without quotes", format!("{plain_head}messages:\n{list}")),
+        ("flow", format!("{head}messages: {json}\n")),
+        ("single quotes", format!("{head}messages: '{json}'\n")),
+        ("double quotes", format!("{head}messages: {}\n", Value::from(json))),
+        ("one line in a block", format!("{head}messages: |-\n  {json}\n")),
+        ("pretty JSON in a block", format!("{head}messages: |\n{}", pretty.concat())),
+    ] {
+        let (format, version) = recognise(file.as_bytes()).unwrap_or_else(|| panic!("{layout}"));
+        assert_eq!((format.name, version), ("connectonion", 3), "{layout}");
+        let (stream, found) = stream(file.as_bytes());
+        assert!(found.counts.contains_key(&Code::RunLayout), "{layout}: {:?}", found.counts);
+        assert_eq!(found.counts.len(), 1, "{layout}: {:?}", found.counts);
+        let all = Request::default();
+        assert_eq!(context(file.as_bytes(), &all), context(own.as_bytes(), &all), "{layout}");
+        let out = from_canonical(stream.as_bytes(), "connectonion@3", &keep());
+        assert_eq!(String::from_utf8(out).expect("UTF-8"), own, "{layout}");
+        let (copy, _) = converted(file.as_bytes(), format, 3, "connectonion@3", &keep());
+        assert_same(&copy.expect("readable"), file.as_bytes(), layout);
+    }
+    let (_, found) = stream(own.as_bytes());
+    assert!(found.counts.is_empty(), "{:?}", found.counts);
+}
+
+#[test]
+fn other_yaml_with_messages_is_no_run() {
+    let action = "name: a\nruns:\n  using: node20\n";
+    for text in ["model: m\nmessages:\n- role: user\n", action, "a: b\n"] {
+        let head = Head { name: "a.yaml", bytes: text.as_bytes(), whole: true, encoding: None };
+        assert!(copyist::detect::detect(&head).is_none(), "{text}");
+    }
+}
+
+#[test]
+fn a_run_that_was_cut_before_its_messages_is_a_session() {
+    let tides = own("connectonion/v3/tides");
+    let end = tides.windows(9).position(|window| window == b"messages:").expect("messages");
+    let (stream, found) = stream(&tides[..end]);
+    // The other line says that there is no end.
+    assert_eq!(stream.lines().count(), 2, "{stream}");
+    assert!(!stream.contains("\"kind\":\"message\""), "{stream}");
+    assert!(found.counts.contains_key(&Code::CutShort), "{:?}", found.counts);
+}
+
+#[test]
+fn what_follows_a_message_that_is_none_in_pi_follows_what_that_follows() {
+    let harbour = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    let odd = harbour.replacen("  - role: tool\n", "  - role: tool\n    content: ''\n", 1);
+    let (format, version) = recognise(odd.as_bytes()).expect("a known format");
+    for to in ["pi@3", "pi@1"] {
+        let plain = Options { residue: false, ..keep() };
+        let target = converted(odd.as_bytes(), format, version, to, &plain).0.expect("readable");
+        let shown = context(&target, &Request::default());
+        assert_eq!(shown.len(), context(odd.as_bytes(), &Request::default()).len() - 1, "{to}");
+        assert!(shown[0].to_string().contains("Which berths are free?"), "{to}: {shown:?}");
+    }
+}
+
+/// A section of a file, so many spaces further to the right.
+fn deeper(text: &str, section: &str, by: usize) -> String {
+    let mut within = false;
+    let line = |line: &str| {
+        let top = !line.starts_with([' ', '-', '\n']);
+        let moves = within && !top && line != "\n";
+        within = if top { line == format!("{section}:\n") } else { within };
+        format!("{:width$}{line}", "", width = if moves { by } else { 0 })
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+#[test]
+fn lists_that_come_home_in_another_layout_are_told() {
+    for case in ["v1/quay", "v2/harbour", "v3/lamps"] {
+        let text = String::from_utf8(own(&format!("connectonion/{case}"))).expect("UTF-8");
+        let turns = [1, 2, 4].map(|by| deeper(&text, "turns", by));
+        let messages = [1, 2, 4].map(|by| deeper(&text, "messages", by));
+        let both = [2, 4].map(|by| deeper(&deeper(&text, "turns", by), "messages", by));
+        let mut told = 0;
+        for laid in turns.into_iter().chain(messages).chain(both) {
+            let (format, version) = recognise(laid.as_bytes()).expect("a known format");
+            let (stream, found) = stream(laid.as_bytes());
+            let back = from_canonical(stream.as_bytes(), &format.at(version), &keep());
+            let same = back == laid.as_bytes();
+            assert_eq!(same, !found.counts.contains_key(&Code::Relaid), "{case}: {laid}");
+            told += u32::from(!same);
+        }
+        assert!(told > 2, "{case}: {told}");
+    }
+}
+
+#[test]
+fn a_member_without_a_value_at_the_end_of_a_turn_comes_back_so() {
+    let text = String::from_utf8(own("connectonion/v1/quay")).expect("UTF-8");
+    let (_, first) = text.split_once("  tools_called:\n").expect("tools");
+    let tools = first.split_once("\n- ").expect("a turn").0;
+    for name in ["tools_called:", "tools_called:  # none", "tools_called : "] {
+        let source = text.replacen(&format!("tools_called:\n{tools}"), name, 1);
+        let (stream, found) = stream(source.as_bytes());
+        assert!(!found.counts.contains_key(&Code::Relaid), "{:?}", found.counts);
+        let back = from_canonical(stream.as_bytes(), "connectonion@1", &keep());
+        assert_eq!(String::from_utf8_lossy(&back), source);
+    }
+}
+
+/// Of line endings only one way is kept.
+#[test]
+fn a_line_that_ends_otherwise_before_the_top_goes_on_is_told() {
+    let text = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    for name in ["turns:", "system_prompt:", "messages:"] {
+        let source = text.replacen(&format!("\n{name}"), &format!("\r\n{name}"), 1);
+        assert_ne!(source, text);
+        let (stream, found) = stream(source.as_bytes());
+        let same = from_canonical(stream.as_bytes(), "connectonion@2", &keep());
+        let same = same == source.as_bytes();
+        assert_eq!(same, !found.counts.contains_key(&Code::Relaid), "{name}: {:?}", found.counts);
+    }
+}

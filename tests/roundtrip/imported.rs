@@ -1,0 +1,652 @@
+//! Streams that an importer wrote, which come from no format that copyist knows: what they say to a
+//! model is the same in every format, and they come home from each.
+
+use crate::common::{self, Dir, files};
+use copyist::context;
+use copyist::diagnostic::Log;
+use copyist::format::{Cx, Options};
+use copyist::formats::{FORMATS, canonical};
+use copyist::json::Json;
+use copyist::memory::{Buffer, Bytes};
+use copyist::position::{Located, Position};
+use copyist::record::{Field, Kind, Record};
+use serde_json::{Value, json};
+use std::fs;
+
+const TIME: &str = "2026-01-02T03:04:05.000Z";
+
+fn session() -> Value {
+    json!({"kind": "session", "id": "s1", "created": TIME, "cwd": "/x"})
+}
+
+/// A message that follows another one.
+fn said(id: &str, parent: &str, role: &str, text: &str) -> Value {
+    let parent = (!parent.is_empty()).then_some(parent);
+    json!({"kind": "message", "id": id, "parent": parent, "time": TIME, "role": role,
+        "content": [{"type": "text", "text": text}]})
+}
+
+/// The same with other members besides.
+fn with(mut record: Value, members: Value) -> Value {
+    let all = members.as_object().expect("an object").clone();
+    record.as_object_mut().expect("an object").extend(all);
+    record
+}
+
+fn call(id: &str, parent: &str) -> Value {
+    with(
+        said(id, parent, "assistant", ""),
+        json!({"content": [{"type": "tool_call", "id": "t1", "name": "w", "arguments": {}}]}),
+    )
+}
+
+fn result(id: &str, parent: &str) -> Value {
+    let result = json!({"type": "tool_result", "call": "t1",
+        "content": [{"type": "text", "text": "done"}]});
+    with(said(id, parent, "tool", ""), json!({"content": [result]}))
+}
+
+/// Every version of every format but the stream.
+fn targets() -> Vec<String> {
+    let others = FORMATS.iter().filter(|format| format.name != canonical::FORMAT.name);
+    others.flat_map(|f| f.versions.iter().map(|v| format!("{}@{}", f.name, v.number))).collect()
+}
+
+/// What a session says to a model, the system's own words apart: texts, and calls by their names.
+fn told(dir: &Dir, file: &str) -> Vec<String> {
+    let done = dir.run(&["context", "--as", "canonical", file]);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success(), "{file}: {said}");
+    let context: Value = serde_json::from_slice(&done.stdout).expect("a context");
+    let messages = context["messages"].as_array().expect("messages");
+    let told = messages.iter().filter(|message| message["role"] != "system").map(|message| {
+        let blocks = message["content"].as_array().expect("blocks").iter();
+        let words = blocks.map(|block| match block["type"].as_str() {
+            Some("text") => block["text"].as_str().expect("a text").to_owned(),
+            Some("tool_result") => block["content"][0]["text"].to_string(),
+            _ => block["name"].to_string(),
+        });
+        format!("{}: {}", message["role"].as_str().unwrap_or_default(), words.collect::<String>())
+    });
+    told.collect()
+}
+
+fn records(dir: &Dir, file: &std::path::Path) -> Vec<Value> {
+    let text = fs::read_to_string(dir.path(&file.display().to_string())).expect("UTF-8");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// Sends a stream to every format and home again: `says` is what a model hears of it there, too, and
+/// `home` what comes back.
+fn everywhere_and_home(what: &str, stream: &[Value], says: &[&str], home: &[Value]) {
+    let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+    for to in targets() {
+        let dir = Dir::new();
+        dir.write("s.copyist.jsonl", lines.as_bytes());
+        assert_eq!(told(&dir, "s.copyist.jsonl"), says, "{what}");
+        let there =
+            ["convert", "--fail-on", "loss", "-t", &to, "--out-dir", "away", "s.copyist.jsonl"];
+        let (code, words) = dir.exit(&there);
+        assert_eq!(code, 0, "{what} to {to}: {words}");
+        let (code, words) = dir.exit(&["validate", "away"]);
+        assert_eq!(code, 0, "{what} in {to}: {words}");
+        // What its own readers see there, without what rides along.
+        let shown =
+            ["convert", "--ignore-residue", "-t", "canonical", "--out-dir", "shown", "away"];
+        let (code, words) = dir.exit(&shown);
+        assert_eq!(code, 0, "{what} in {to}: {words}");
+        let shown = files(&dir.path("shown")).remove(0);
+        assert_eq!(told(&dir, &shown.display().to_string()), says, "{what} in {to}");
+        let back = ["convert", "--fail-on", "loss", "-t", "canonical", "--out-dir", "home", "away"];
+        let (code, words) = dir.exit(&back);
+        assert_eq!(code, 0, "{what} back from {to}: {words}");
+        let told_of = words.contains("warning[") || words.contains("error[");
+        assert!(!told_of, "{what} back from {to}: {words}");
+        let back = files(&dir.path("home")).remove(0);
+        assert_eq!(records(&dir, &back), home, "{what} back from {to}");
+    }
+}
+
+#[test]
+fn a_stream_without_a_known_source_says_the_same_everywhere_and_comes_home() {
+    let thought = json!({"type": "thinking", "thinking": "hm", "signature": "SIG"});
+    let answer = json!([thought, {"type": "text", "text": "yo"}]);
+    for source in [None, Some("chatgpt@1"), Some("pi@99")] {
+        let mut stream = vec![
+            session(),
+            said("a", "", "user", "hi"),
+            with(said("b", "a", "assistant", ""), json!({"content": answer})),
+        ];
+        if let Some(source) = source {
+            stream[0]["source"] = json!(source);
+        }
+        everywhere_and_home(
+            &format!("{source:?}"),
+            &stream,
+            &["user: hi", "assistant: yo"],
+            &stream,
+        );
+    }
+}
+
+#[test]
+fn a_stream_shows_its_own_records_as_its_context() {
+    let dir = Dir::new();
+    let stream = [
+        session(),
+        said("a", "", "user", "one"),
+        said("b", "a", "user", "two"),
+        json!({"kind": "compaction", "id": "k", "parent": "b", "summary": "short", "first_kept": "b"}),
+    ];
+    let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+    dir.write("s.copyist.jsonl", lines.as_bytes());
+    let done = dir.run(&["context", "s.copyist.jsonl"]);
+    let context: Value = serde_json::from_slice(&done.stdout).expect("a context");
+    assert_eq!(context, json!({"messages": [stream[3], stream[2]]}));
+}
+
+#[test]
+fn messages_without_identifiers_are_a_list() {
+    let bare = |role: &str, text: &str| {
+        let mut record = said("", "", role, text);
+        for field in ["id", "parent"] {
+            record.as_object_mut().expect("an object").remove(field);
+        }
+        record
+    };
+    let stream = [session(), bare("user", "Hello"), bare("assistant", "Hi"), bare("user", "Bye")];
+    let says = ["user: Hello", "assistant: Hi", "user: Bye"];
+    for source in [None, Some("chatgpt@1"), Some("connectonion@2")] {
+        let mut stream = stream.clone();
+        source.into_iter().for_each(|source| stream[0]["source"] = json!(source));
+        let dir = Dir::new();
+        let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+        dir.write("s.copyist.jsonl", lines.as_bytes());
+        assert_eq!(told(&dir, "s.copyist.jsonl"), says);
+        let (code, words) = dir.exit(&["validate", "s.copyist.jsonl"]);
+        assert_eq!((code, words.contains("CY0405")), (0, false), "{words}");
+    }
+    let home = with_made_ids(&stream);
+    everywhere_and_home("a list", &stream, &says, &home);
+}
+
+#[test]
+fn messages_without_parents_are_a_list() {
+    let mut stream = vec![session()];
+    for (id, role) in [("1", "user"), ("2", "assistant"), ("3", "user"), ("4", "assistant")] {
+        let mut message = said(id, "", role, &format!("says {id}"));
+        message.as_object_mut().expect("an object").remove("parent");
+        stream.push(message);
+    }
+    let mut home = stream.clone();
+    for (record, parent) in home[1..].iter_mut().zip([None, Some("1"), Some("2"), Some("3")]) {
+        record["parent"] = json!(parent);
+    }
+    let says = ["user: says 1", "assistant: says 2", "user: says 3", "assistant: says 4"];
+    everywhere_and_home("no parents", &stream, &says, &home);
+    // The first one follows none, whether it says so or not.
+    let first = [&stream[..2], &home[2..]].concat();
+    everywhere_and_home("a first one without parent", &first, &says, &home);
+
+    let dir = Dir::new();
+    let write = |name: &str, stream: &[Value]| {
+        let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+        dir.write(name, lines.as_bytes());
+    };
+    write("none.copyist.jsonl", &stream);
+    write("first.copyist.jsonl", &first);
+    assert_eq!(dir.exit(&["validate", "--fail-on", "warning", "none.copyist.jsonl"]).0, 0);
+    assert_eq!(dir.exit(&["validate", "--fail-on", "warning", "first.copyist.jsonl"]).0, 0);
+    assert_eq!(dir.exit(&["repair", "-n", "none.copyist.jsonl"]).0, 0);
+    let mixed = [&home[..3], &stream[3..]].concat();
+    write("mixed.copyist.jsonl", &mixed);
+    for command in [&["validate"][..], &["repair", "-n"], &["convert", "-n", "-t", "pi@3"]] {
+        let (_, words) = dir.exit(&[command, &["mixed.copyist.jsonl"]].concat());
+        assert!(words.contains("mixed.copyist.jsonl:4"), "{command:?}: {words}");
+        assert!(words.contains("CY0402"), "{command:?}: {words}");
+    }
+    assert_eq!(told(&dir, "mixed.copyist.jsonl"), says);
+}
+
+#[test]
+fn the_session_comes_first_and_is_one() {
+    let dir = Dir::new();
+    let write = |name: &str, stream: &[Value]| {
+        let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+        dir.write(name, lines.as_bytes());
+    };
+    let (one, two) = (said("a", "", "user", "hi"), said("b", "a", "assistant", "yo"));
+    write("last.copyist.jsonl", &[one.clone(), two.clone(), session()]);
+    write("none.copyist.jsonl", &[one.clone(), two.clone()]);
+    for name in ["last.copyist.jsonl", "none.copyist.jsonl"] {
+        for (command, fails) in [
+            (&["validate"][..], 3),
+            (&["repair", "-n"], 1),
+            (&["inspect"], 3),
+            (&["context"], 3),
+            (&["convert", "-n", "-t", "pi@3"], 3),
+        ] {
+            let (code, words) = dir.exit(&[command, &[name]].concat());
+            assert_eq!(code, fails, "{command:?} {name}: {words}");
+            assert!(words.contains("CY0501") && words.contains("session"), "{words}");
+        }
+    }
+    let other = with(session(), json!({"id": "s2"}));
+    write("joined.copyist.jsonl", &[session(), one.clone(), other, two.clone()]);
+    write("added.copyist.jsonl", &[session(), one, json!({"kind": "session", "name": "n"}), two]);
+    let (_, words) = dir.exit(&["convert", "-n", "-t", "pi@3", "joined.copyist.jsonl"]);
+    assert!(words.contains("CY0203") && words.contains(":3"), "{words}");
+    let (code, words) = dir.exit(&["validate", "--fail-on", "warning", "added.copyist.jsonl"]);
+    assert_eq!(code, 0, "{words}");
+}
+
+#[test]
+fn what_no_format_goes_without_is_put_in_there_and_is_none_at_home() {
+    let bare_call = json!([{"type": "tool_call", "id": "t1", "name": "w"}]);
+    let bare_result = json!([{"type": "tool_result", "call": "t1", "content": null}]);
+    let stream = [
+        session(),
+        said("a", "", "user", "do it"),
+        with(call("b", "a"), json!({"content": bare_call})),
+        with(result("c", "b"), json!({"content": bare_result})),
+        said("d", "c", "assistant", "done"),
+        with(said("e", "d", "user", ""), json!({"content": null})),
+    ];
+    let dir = Dir::new();
+    let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+    dir.write("s.copyist.jsonl", lines.as_bytes());
+    for to in targets() {
+        let (away, home) = (format!("away {to}"), format!("home {to}"));
+        let there = ["convert", "--fail-on", "loss", "-t", &to, "--out-dir", &away];
+        let (code, words) = dir.exit(&[&there[..], &["s.copyist.jsonl"]].concat());
+        assert_eq!(code, 0, "{to}: {words}");
+        let (code, words) = dir.exit(&["validate", &away]);
+        assert_eq!(code, 0, "{to}: {words}");
+        let back = ["convert", "--fail-on", "loss", "-t", "canonical", "--out-dir", &home, &away];
+        let (code, words) = dir.exit(&back);
+        assert_eq!((code, words.contains("warning[")), (0, false), "{to}: {words}");
+        let back = files(&dir.path(&home)).remove(0);
+        assert_eq!(records(&dir, &back), stream, "{to}");
+    }
+    let summary = json!({"kind": "compaction", "id": "c", "parent": "a", "summary": "all of it"});
+    let stream = [session(), said("a", "", "user", "hi"), summary, said("d", "c", "user", "on")];
+    let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+    dir.write("c.copyist.jsonl", lines.as_bytes());
+    for to in ["pi@2", "pi@3"] {
+        let there = ["convert", "--force", "-t", to, "-o", "c.jsonl", "c.copyist.jsonl"];
+        assert_eq!(dir.exit(&there).0, 0, "{to}");
+        let (code, words) = dir.exit(&["validate", "c.jsonl"]);
+        assert_eq!(code, 0, "{to}: {words}");
+    }
+}
+
+#[test]
+fn nothing_that_was_made_is_told_as_lost_and_the_last_change_stays() {
+    let dir = Dir::new();
+    let mut bare = said("", "", "user", "hi");
+    for field in ["id", "parent"] {
+        bare.as_object_mut().expect("an object").remove(field);
+    }
+    let head = with(session(), json!({"updated": "2026-02-01T00:00:00.000Z"}));
+    dir.write("s.copyist.jsonl", format!("{head}\n{bare}\n").as_bytes());
+    for to in targets() {
+        let there = ["convert", "--no-residue", "-t", &to, "--out-dir", &to, "s.copyist.jsonl"];
+        let (_, words) = dir.exit(&there);
+        assert!(!words.contains("message.id"), "{to}: {words}");
+    }
+    let file = String::from_utf8(common::read(&dir.path("connectonion@2/s.yaml"))).expect("UTF-8");
+    assert!(file.contains("updated: \"2026-02-01 00:00:00\""), "{file}");
+}
+
+#[test]
+fn a_document_is_said_in_words_where_an_interface_has_no_place_for_it() {
+    let document = json!({"type": "document", "media_type": "application/pdf", "data": "aGk="});
+    let content = json!([{"type": "text", "text": "read this"}, document]);
+    let dir = Dir::new();
+    let stream = [session(), with(said("a", "", "user", ""), json!({"content": content}))];
+    let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+    dir.write("s.copyist.jsonl", lines.as_bytes());
+    let done = dir.run(&["context", "--as", "openai", "s.copyist.jsonl"]);
+    let context: Value = serde_json::from_slice(&done.stdout).expect("a context");
+    let said = &context["messages"][0]["content"];
+    assert_eq!(said[0]["text"], "read this", "{context}");
+    assert!(said[1]["text"].as_str().is_some_and(|t| t.contains("application/pdf")), "{context}");
+}
+
+#[test]
+fn a_healthy_stream_without_identifiers_stays() {
+    let dir = Dir::new();
+    let plain = concat!(
+        "{\"kind\":\"session\",\"id\":\"s\"}\n",
+        "{\"kind\":\"message\",\"role\":\"user\",\"content\":\"q\"}\n",
+        "{\"kind\":\"message\",\"role\":\"assistant\",\"content\":\"a\"}\n",
+    );
+    dir.write("plain.copyist.jsonl", plain.as_bytes());
+    let (code, words) = dir.said(&["repair", "--in-place", "plain.copyist.jsonl"]);
+    assert_eq!(code, 0, "{words}");
+    assert!(words.contains("healthy") && !words.contains("CY0405"), "{words}");
+}
+
+/// The stream as it is read: with the identifiers that the reader makes.
+fn with_made_ids(stream: &[Value]) -> Vec<Value> {
+    let dir = Dir::new();
+    let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+    dir.write("s.copyist.jsonl", lines.as_bytes());
+    let (code, words) = dir.exit(&["convert", "-t", "pi@3", "-o", "s.jsonl", "s.copyist.jsonl"]);
+    assert_eq!(code, 0, "{words}");
+    let entries = records(&dir, std::path::Path::new("s.jsonl"));
+    let mut named = stream.to_vec();
+    for (record, entry) in named.iter_mut().zip(&entries).skip(1) {
+        if record["id"].is_null() {
+            record["id"] = entry["id"].clone();
+            record["id_made"] = json!(true);
+            record["parent"] = entry["parentId"].clone();
+        }
+    }
+    named
+}
+
+#[test]
+fn a_message_without_an_identifier_among_others_is_told_and_comes_home() {
+    let mut bare = said("", "", "assistant", "TWO");
+    for field in ["id", "parent"] {
+        bare.as_object_mut().expect("an object").remove(field);
+    }
+    let stream = [session(), said("a", "", "user", "ONE"), bare, said("c", "a", "user", "THREE")];
+    let dir = Dir::new();
+    let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+    dir.write("s.copyist.jsonl", lines.as_bytes());
+    let (_, words) = dir.exit(&["convert", "-t", "pi@3", "-o", "s.jsonl", "s.copyist.jsonl"]);
+    assert_eq!(words.matches("[CY0405]").count(), 1, "{words}");
+    assert!(words.contains("s.copyist.jsonl:3"), "{words}");
+    let home = with_made_ids(&stream);
+    assert_eq!(home[2]["parent"], "a");
+    everywhere_and_home("one without", &stream, &["user: ONE", "user: THREE"], &home);
+}
+
+#[test]
+fn what_is_kept_out_is_sent_nowhere_and_comes_home() {
+    let out = |record| with(record, json!({"excluded": true}));
+    let stream = [
+        session(),
+        said("a", "", "user", "q"),
+        out(said("b", "a", "user", "SECRET")),
+        out(said("b2", "b", "assistant", "HIDDEN")),
+        said("c", "b2", "assistant", "yes"),
+        out(said("d", "c", "user", "LAST")),
+    ];
+    everywhere_and_home("kept out", &stream, &["user: q", "assistant: yes"], &stream);
+}
+
+#[test]
+fn what_is_kept_out_of_a_session_of_any_format_is_sent_nowhere() {
+    // A session of runs is none without any.
+    for source in targets().into_iter().filter(|source| !source.starts_with("codelia")) {
+        let stream = [
+            with(session(), json!({"source": source, "agent": "x"})),
+            said("a", "", "user", "q"),
+            with(said("b", "a", "user", "SECRET"), json!({"excluded": true})),
+            said("c", "b", "assistant", "yes"),
+        ];
+        let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+        for to in targets() {
+            let dir = Dir::new();
+            dir.write("s.copyist.jsonl", lines.as_bytes());
+            let says = ["user: q", "assistant: yes"];
+            assert_eq!(told(&dir, "s.copyist.jsonl"), says, "{source}");
+            let (code, words) =
+                dir.exit(&["convert", "-t", &to, "--out-dir", "away", "s.copyist.jsonl"]);
+            assert_eq!(code, 0, "{source} to {to}: {words}");
+            let shown =
+                ["convert", "--ignore-residue", "-t", "canonical", "--out-dir", "shown", "away"];
+            dir.exit(&shown);
+            let shown = files(&dir.path("shown")).remove(0);
+            let shown = told(&dir, &shown.display().to_string());
+            assert_eq!(shown, says, "{source} in {to}: {words}");
+            let (_, words) = dir.exit(&["convert", "-t", "canonical", "--out-dir", "home", "away"]);
+            let back = files(&dir.path("home")).remove(0);
+            let back = records(&dir, &back);
+            let is_secret = |record: &&Value| record["content"].to_string().contains("SECRET");
+            let secret = back.iter().find(is_secret).unwrap_or_else(|| {
+                panic!("{source} back from {to}: {words}");
+            });
+            assert_eq!(secret["excluded"], true, "{source} back from {to}: {words}");
+        }
+    }
+}
+
+#[test]
+fn a_compaction_gives_its_summary_for_what_it_does_not_keep() {
+    let summary = "user: The conversation history before this point was compacted into the \
+                   following summary:\n\n<summary>\nSHORT\n</summary>";
+    let compaction = |kept: Value| {
+        let record = json!({"kind": "compaction", "id": "k", "parent": "d", "time": TIME,
+            "summary": "SHORT", "tokens_before": 9});
+        with(record, kept)
+    };
+    for (kept, says) in [
+        (json!({"first_kept": "c"}), &["user: q2", "assistant: r2"][..]),
+        (json!({"first_kept": "k"}), &[]),
+        (json!({}), &[]),
+        (json!({"kept": ["a", "b"]}), &["user: q1", "assistant: r1"]),
+        (json!({"kept": ["a", "d"]}), &["user: q1", "assistant: r2"]),
+        (json!({"kept": []}), &[]),
+    ] {
+        let stream = [
+            session(),
+            said("a", "", "user", "q1"),
+            said("b", "a", "assistant", "r1"),
+            said("c", "b", "user", "q2"),
+            said("d", "c", "assistant", "r2"),
+            compaction(kept.clone()),
+            said("e", "k", "user", "q3"),
+        ];
+        let says = [&[summary][..], says, &["user: q3"]].concat();
+        everywhere_and_home(&kept.to_string(), &stream, &says, &stream);
+    }
+}
+
+#[test]
+fn edits_summaries_of_branches_and_commands_are_sent_alike() {
+    let stream = [
+        session(),
+        said("a", "", "user", "q1"),
+        said("b", "a", "assistant", "old"),
+        said("c", "b", "user", "gone"),
+        json!({"kind": "context_edit", "id": "e", "parent": "c", "time": TIME, "target": "b",
+            "replacement": {"content": [{"type": "text", "text": "new"}]}}),
+        json!({"kind": "context_edit", "id": "f", "parent": "e", "time": TIME, "target": "c",
+            "replacement": null}),
+        json!({"kind": "branch_summary", "id": "g", "parent": "f", "time": TIME, "from": "c",
+            "summary": "tried"}),
+        with(said("h", "g", "custom", "note"), json!({"custom_type": "x", "display": true})),
+        with(said("i", "h", "assistant", "cut"), json!({"stop_reason": "aborted"})),
+        json!({"kind": "message", "id": "j", "parent": "i", "time": TIME, "role": "bash",
+            "bash": {"command": "ls", "output": "x", "exit_code": 0, "cancelled": false,
+            "truncated": false}}),
+        said("l", "j", "user", "q2"),
+    ];
+    let says = [
+        "user: q1",
+        "assistant: new",
+        "user: The following is a summary of a branch that this conversation came back from:\n\n\
+         <summary>\ntried</summary>",
+        "user: note",
+        "user: Ran `ls`\n```\nx\n```",
+        "user: q2",
+    ];
+    everywhere_and_home("kinds", &stream, &says, &stream);
+}
+
+#[test]
+fn what_sub_agents_say_is_no_part_of_the_conversation() {
+    let of = |record| with(record, json!({"parent_call": "t1"}));
+    let says = ["user: q", "assistant: \"w\"", "tool: \"done\"", "assistant: fin"];
+    let stream = |after: &str| {
+        [
+            session(),
+            said("a", "", "user", "q"),
+            call("b", "a"),
+            of(said("x", "b", "user", "SUBPROMPT")),
+            of(said("y", "x", "assistant", "SUBANSWER")),
+            result("c", after),
+            said("d", "c", "assistant", "fin"),
+        ]
+    };
+    for (what, after) in [("in line", "y"), ("beside", "b")] {
+        let stream = stream(after);
+        everywhere_and_home(what, &stream, &says, &stream);
+    }
+    let mut last = stream("b").to_vec();
+    last.swap(3, 6);
+    last.swap(4, 5);
+    last[3] = result("c", "b");
+    last[4] = said("d", "c", "assistant", "fin");
+    last[5] = of(said("x", "d", "user", "SUBPROMPT"));
+    last[6] = of(said("y", "x", "assistant", "SUBANSWER"));
+    everywhere_and_home("last", &last, &says, &last);
+}
+
+#[test]
+fn a_writer_of_a_tree_names_what_it_is_given_without_a_name() {
+    let (options, log) = (Options::default(), Log::default());
+    let cx = Cx { options: &options, log: &log };
+    let message = |role: &str, text: &str| {
+        let mut record = Record::new(Kind::Message);
+        record.node.set(Field::Role, Json::string(role));
+        record.node.set(Field::Content, Json::string(text));
+        record
+    };
+    let mut session = Record::new(Kind::Session);
+    session.node.set(Field::Id, Json::string("s"));
+    for format in FORMATS.iter().filter(|format| format.links()) {
+        for version in format.versions.iter() {
+            let mut out = Buffer::default();
+            let mut writer = (format.write)(&mut out, version, &cx).expect("a writer");
+            for value in [session.clone(), message("user", "one"), message("assistant", "two")] {
+                let at = Position::default();
+                writer.record(&Located { value, at }).expect("a record");
+            }
+            writer.finish().expect("written");
+            let mut parts = Bytes::new(out.main());
+            let sent = context::sent(format, &mut parts, &cx, &cx).expect("a context");
+            assert_eq!(sent.filter(Result::is_ok).count(), 2, "{}", format.at(version.number));
+        }
+    }
+}
+
+#[test]
+fn what_is_edited_and_added_abroad_comes_home() {
+    let stream = [
+        session(),
+        said("a", "", "user", "hi"),
+        with(said("x", "a", "user", "SECRET"), json!({"excluded": true})),
+        said("b", "x", "assistant", "yo"),
+    ];
+    let dir = Dir::new();
+    let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+    dir.write("s.copyist.jsonl", lines.as_bytes());
+    let (code, words) = dir.exit(&["convert", "-t", "pi@3", "-o", "s.jsonl", "s.copyist.jsonl"]);
+    assert_eq!(code, 0, "{words}");
+    let there = fs::read_to_string(dir.path("s.jsonl")).expect("UTF-8");
+    let more = json!({"type": "message", "id": "n", "parentId": "b", "timestamp": TIME,
+        "message": {"role": "user", "content": "more", "timestamp": 1}});
+    dir.write("s.jsonl", (there.replace("\"hi\"", "\"hello\"") + &format!("{more}\n")).as_bytes());
+    for via in ["canonical", "connectonion@2", "agent-orchestrator@2", "codelia@1"] {
+        let (code, words) = dir.exit(&["convert", "-t", via, "--out-dir", via, "s.jsonl"]);
+        assert_eq!(code, 0, "{via}: {words}");
+        let home = format!("home {via}");
+        let (code, words) = dir.exit(&["convert", "-t", "canonical", "--out-dir", &home, via]);
+        assert_eq!(code, 0, "{via}: {words}");
+        let home = files(&dir.path(&home)).remove(0);
+        let says = ["user: hello", "assistant: yo", "user: more"];
+        assert_eq!(told(&dir, &home.display().to_string()), says, "{via}: {words}");
+        let records = records(&dir, &home);
+        assert_eq!(records[0], stream[0], "{via}");
+        assert_eq!(records[2..4], stream[2..], "{via}");
+    }
+}
+
+#[test]
+fn a_list_of_arguments_and_a_session_that_stands_nowhere_come_home() {
+    let list = json!([{"type": "tool_call", "id": "t1", "name": "w", "arguments": ["x", 1.5]}]);
+    let odd_call = [
+        session(),
+        said("a", "", "user", "hi"),
+        with(call("b", "a"), json!({"content": list})),
+        result("c", "b"),
+        said("d", "c", "assistant", "so"),
+    ];
+    let says = ["user: hi", "assistant: \"w\"", "tool: \"done\"", "assistant: so"];
+    everywhere_and_home("a list of arguments", &odd_call, &says, &odd_call);
+
+    let nowhere = [
+        session(),
+        said("a", "", "user", "hi"),
+        said("b", "a", "assistant", "yo"),
+        json!({"kind": "session", "leaf": null}),
+    ];
+    let dir = Dir::new();
+    let lines: String = nowhere.iter().map(|record| format!("{record}\n")).collect();
+    dir.write("s.copyist.jsonl", lines.as_bytes());
+    for to in targets() {
+        let (away, home) = (format!("away {to}"), format!("home {to}"));
+        let there = ["convert", "--fail-on", "loss", "-t", &to, "--out-dir", &away];
+        assert_eq!(dir.exit(&[&there[..], &["s.copyist.jsonl"]].concat()).0, 0, "{to}");
+        let (code, words) = dir.exit(&["convert", "-t", "canonical", "--out-dir", &home, &away]);
+        assert_eq!((code, words.contains("CY0621")), (0, false), "{to}: {words}");
+        assert_eq!(records(&dir, &files(&dir.path(&home)).remove(0)), nowhere, "{to}");
+    }
+}
+
+#[test]
+fn what_will_not_come_home_is_told_when_it_is_written() {
+    let calls = json!([
+        {"type": "text", "text": "hi"},
+        {"type": "tool_call", "id": "t1", "name": "w", "arguments": {}},
+    ]);
+    let bare =
+        |role: &str, block: Value| with(said(role, "", role, ""), json!({"content": [block]}));
+    let follows = |record: Value, parent: &str| with(record, json!({"parent": parent}));
+    let streams = [
+        vec![
+            session(),
+            with(said("a", "", "user", ""), json!({"content": calls})),
+            said("b", "a", "assistant", "yo"),
+        ],
+        vec![
+            session(),
+            json!({"kind": "turn", "number": 1, "input": "hi", "result": "yo"}),
+            json!({"kind": "turn", "number": 2, "input": "on", "result": "ok"}),
+        ],
+        vec![
+            session(),
+            said("user", "", "user", "hi"),
+            follows(
+                bare("assistant", json!({"type": "tool_call", "name": "w", "arguments": {}})),
+                "user",
+            ),
+            follows(bare("tool", json!({"type": "tool_result", "content": "ok"})), "assistant"),
+        ],
+    ];
+    let mut told = 0;
+    for stream in streams {
+        for to in targets() {
+            let dir = Dir::new();
+            let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+            dir.write("s.copyist.jsonl", lines.as_bytes());
+            let there = ["convert", "-t", &to, "--out-dir", "away", "s.copyist.jsonl"];
+            let (code, said) = dir.exit(&there);
+            assert_eq!(code, 0, "{to}: {said}");
+            let (_, words) = dir.exit(&["convert", "-t", "canonical", "--out-dir", "home", "away"]);
+            let refused = words.contains("error[CY0621]");
+            assert_eq!(said.contains("warning[CY0628]"), refused, "{to}: {said}\n{words}");
+            let strict =
+                ["convert", "--force", "--fail-on", "loss", "-t", &to, "--out-dir", "away"];
+            let (code, _) = dir.exit(&[&strict[..], &["s.copyist.jsonl"]].concat());
+            assert!(code == 1 || !refused, "{to}");
+            told += u32::from(refused);
+        }
+    }
+    assert!(told > 5, "{told}");
+}

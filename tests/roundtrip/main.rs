@@ -1,0 +1,16 @@
+//! Sessions that go to another format and come back, edited there or not.
+
+mod abroad;
+mod amended;
+mod answers;
+#[path = "../common/mod.rs"]
+mod common;
+mod edited;
+mod homeward;
+mod imported;
+mod judged;
+mod parts;
+mod proof;
+mod residue;
+mod respelled;
+mod streams;

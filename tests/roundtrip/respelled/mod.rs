@@ -1,0 +1,189 @@
+//! Sessions that say the same in other words, or something else by a little: each comes home from
+//! every format as it was, or it is told that it does not.
+
+mod chance;
+mod json;
+mod text;
+
+use crate::common::{
+    converted, corpus, files, files_of, own_inputs, read, recognise, session, several,
+};
+use chance::Chance;
+use copyist::diagnostic::{Code, Findings, Severity};
+use copyist::format::{OnError, Options};
+use copyist::formats::FORMATS;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Codes that say of a file that it will not come back byte for byte, or did not.
+const TOLD: &[Code] = &[
+    Code::ByteOrderMark,
+    Code::NoFinalNewline,
+    Code::Relaid,
+    Code::RunLayout,
+    Code::YamlBeyondJson,
+    Code::NotHome,
+    Code::RawRefused,
+    Code::ListClosed,
+];
+
+/// Sessions that do not come home as they were from some formats, and why.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    ("first.meta.json", "agent-orchestrator", "metadata without a log get an empty one"),
+    ("sessions/messages/", "codelia@1", "a log of messages without a row in the database gets one"),
+    ("v2/log/in/", "codelia@1", "the same"),
+];
+
+fn keep() -> Options {
+    Options { on_error: OnError::Keep, ..Options::default() }
+}
+
+/// Whether anything says that not all of it comes back.
+fn is_told(found: &Findings) -> bool {
+    let told = |code: &Code| code.severity() == Severity::Error || TOLD.contains(code);
+    found.dropped() > 0 || found.counts.keys().any(told)
+}
+
+/// A session there and back; what is wrong with that.
+fn there_and_back(source: &[u8], to: &str) -> Option<String> {
+    let (format, version) = recognise(source)?;
+    let (there, told) = converted(source, format, version, to, &keep());
+    let there = there.ok().filter(|_| !is_told(&told))?;
+    let Some((seen, number)) = recognise(&there) else {
+        return Some("not recognised".to_owned());
+    };
+    let (back, told) = converted(&there, seen, number, &format.at(version), &keep());
+    let back = match back {
+        Ok(back) => back,
+        Err(error) => return Some(format!("refused: {error}")),
+    };
+    if contents(&back) == contents(source) {
+        return None;
+    }
+    let codes: Vec<_> = told.counts.keys().map(|code| code.name()).collect();
+    // What is refused at home alone was not told in time.
+    match told.counts.contains_key(&Code::ResidueRefused) {
+        true => Some(format!("refused: {codes:?}")),
+        false if is_told(&told) => None,
+        false => Some(format!("differs: {codes:?} {}", difference(&back, source))),
+    }
+}
+
+/// A session's files; of one alone without its name, which is that of its place in a home.
+fn contents(text: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut files = files_of(text);
+    if let [(name, _)] = files.as_mut_slice() {
+        name.clear();
+    }
+    files
+}
+
+fn difference(ours: &[u8], theirs: &[u8]) -> String {
+    let place = ours.iter().zip(theirs).take_while(|(a, b)| a == b).count();
+    let show = |text: &[u8]| {
+        let part = text.get(place.saturating_sub(40)..).unwrap_or_default();
+        String::from_utf8_lossy(&part[..part.len().min(100)]).into_owned()
+    };
+    format!("{:?} for {:?}", show(ours), show(theirs))
+}
+
+/// All formats and versions.
+fn targets() -> Vec<String> {
+    let versions = FORMATS
+        .iter()
+        .flat_map(|format| format.versions.iter().map(|version| format.at(version.number)));
+    versions.collect()
+}
+
+/// A session with one of its files changed.
+fn changed(source: &[u8], chance: &mut Chance) -> Option<(Vec<u8>, String)> {
+    let mut parts = files_of(source);
+    let some = chance.below(parts.len());
+    let text = std::str::from_utf8(&parts[some].1).ok().filter(|text| !text.is_empty())?;
+    let (text, what) = text::changed(text, chance);
+    parts[some].1 = text.into_bytes();
+    let changed = several(parts);
+    (changed != source).then_some((changed, what))
+}
+
+/// Changes these sessions in as many ways as there is time for, in an order that time does not
+/// change. Each is taken to some targets, in the end to all.
+fn all(inputs: &[PathBuf], rounds: u64, time: Duration) -> Vec<String> {
+    let begun = Instant::now();
+    let (targets, mut wrong, mut tried) = (targets(), Vec::new(), 0);
+    let sources: Vec<_> = inputs.iter().map(|path| (name(path), session(path))).collect();
+    'rounds: for round in 0..rounds {
+        for (name, source) in &sources {
+            if begun.elapsed() > time {
+                break 'rounds;
+            }
+            let mut chance = Chance::of(name, round);
+            let Some((changed, what)) = changed(source, &mut chance) else { continue };
+            for _ in 0..3 {
+                let to = &targets[chance.below(targets.len())];
+                let named = |(file, target, _): &&(&str, &str, &str)| {
+                    name.contains(file) && to.starts_with(target)
+                };
+                if EXCEPTIONS.iter().any(|named_one| named(&named_one)) {
+                    continue;
+                }
+                tried += 1;
+                if let Some(why) = there_and_back(&changed, to) {
+                    let file = kept(&format!("{round}-{}", wrong.len()), &changed);
+                    wrong.push(format!("{name}, {what}, to {to}: {why}\n  {file}"));
+                }
+            }
+        }
+    }
+    println!("{tried} ways there and back, {} of them wrong", wrong.len());
+    wrong
+}
+
+/// A name for an input that is the same on every machine.
+fn name(path: &Path) -> String {
+    let parts: Vec<_> = path.iter().rev().take(4).map(|part| part.to_string_lossy()).collect();
+    parts.into_iter().rev().collect::<Vec<_>>().join("/")
+}
+
+/// Keeps a session that did not come home, for a person to look at.
+fn kept(name: &str, text: &[u8]) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("respelled").join(name);
+    for (name, bytes) in files_of(text) {
+        let path = folder.join(format!("s{}", name.replace('/', "_")));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(&path, bytes).expect("a file");
+    }
+    folder.display().to_string()
+}
+
+fn inputs() -> Vec<PathBuf> {
+    let mut inputs = own_inputs();
+    if let Some(corpus) = corpus("respelled sessions of the corpus") {
+        inputs.extend(files(&corpus).into_iter().filter(|path| {
+            let small = path.metadata().is_ok_and(|file| file.len() < 100_000);
+            let other = ["/mut/", "/truth/", "/expected/", ".meta.json", ".db"];
+            let shown = path.to_string_lossy();
+            small && !other.iter().any(|part| shown.contains(part))
+        }));
+    }
+    inputs.retain(|path| recognise(&read(path)).is_some());
+    inputs.retain(|path| path.metadata().is_ok_and(|file| file.len() < 100_000));
+    inputs
+}
+
+fn check(rounds: u64, time: Duration) {
+    let wrong = all(&inputs(), rounds, time);
+    assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn what_is_respelled_comes_home_or_is_told_not_to() {
+    check(5, Duration::MAX);
+}
+
+#[test]
+#[ignore = "takes as long as COPYIST_SECONDS says, 300 where it says nothing"]
+fn much_of_it_comes_home() {
+    let seconds = std::env::var("COPYIST_SECONDS").ok().and_then(|n| n.parse().ok());
+    check(u64::MAX, Duration::from_secs(seconds.unwrap_or(300)));
+}

@@ -1,0 +1,548 @@
+//! Streams that were edited, on their way to the format that they come from.
+
+use crate::common::{Dir, files, own, read, testdata};
+use serde_json::{Value, json};
+use std::fs;
+
+/// A session of our own as a stream, record by record.
+struct Stream {
+    dir: Dir,
+    records: Vec<Value>,
+}
+
+impl Stream {
+    fn of(case: &str, name: &str) -> Self {
+        let dir = Dir::new();
+        dir.copy(case, name);
+        Self::in_folder(dir, name)
+    }
+
+    /// The stream that is kept beside a session of our own.
+    fn of_records(case: &str) -> Self {
+        let text = read(&testdata().join(case).join("canonical.jsonl"));
+        let text = String::from_utf8(text).expect("UTF-8");
+        let records = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        Self { dir: Dir::new(), records }
+    }
+
+    fn session(&mut self) -> &mut Value {
+        self.records.iter_mut().find(|record| record["kind"] == "session").expect("a session")
+    }
+
+    /// A session of Codelia's with two runs, and its state.
+    fn of_codelia() -> Self {
+        let dir = Dir::new();
+        let own =
+            |case: &str| files(&testdata().join("codelia/v1").join(case).join("in")).remove(0);
+        for (case, folder) in [("lamp", "sessions/2026/09/14"), ("state", "sessions/state")] {
+            let folder = dir.path("home").join(folder);
+            fs::create_dir_all(&folder).expect("a folder");
+            let file = own(case);
+            fs::copy(&file, folder.join(file.file_name().expect("a name"))).expect("a file");
+        }
+        Self::in_folder(dir, "home")
+    }
+
+    fn in_folder(dir: Dir, name: &str) -> Self {
+        let (code, said) = dir.exit(&["convert", "-t", "canonical", "--out-dir", "out", name]);
+        assert_eq!(code, 0, "{said}");
+        let text = String::from_utf8(read(&files(&dir.path("out"))[0])).expect("UTF-8");
+        let records = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        Self { dir, records }
+    }
+
+    /// The places of the messages of one role, in their order.
+    fn said_by(&self, role: &str) -> Vec<usize> {
+        let is = |record: &Value| record["kind"] == "message" && record["role"] == role;
+        (0..self.records.len()).filter(|at| is(&self.records[*at])).collect()
+    }
+
+    /// Takes records out; what followed them follows what they followed.
+    fn take_out(&mut self, is_out: impl Fn(&Value) -> bool) {
+        let (out, mut left): (Vec<_>, Vec<_>) = self.records.drain(..).partition(|r| is_out(r));
+        for record in &mut left {
+            while let Some(gone) =
+                out.iter().find(|gone| !gone["id"].is_null() && gone["id"] == record["parent"])
+            {
+                record["parent"] = gone["parent"].clone();
+            }
+        }
+        self.records = left;
+    }
+
+    /// Puts a question and its answer behind all messages.
+    fn ask(&mut self) {
+        let at = self.records.iter().rposition(|r| r["kind"] == "message").expect("a message");
+        let last = self.records[at]["id"].clone();
+        for (n, record) in [
+            json!({"kind": "message", "id": "ffff0001", "parent": last, "role": "user",
+                "content": "Any more?"}),
+            json!({"kind": "message", "id": "ffff0002", "parent": "ffff0001", "role": "assistant",
+                "content": "No more."}),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            self.records.insert(at + 1 + n, record);
+        }
+    }
+
+    /// Goes home to `folder`. Gives the exit code, and what was said.
+    fn home(&self, to: &str) -> (i32, String) {
+        let lines: String = self.records.iter().map(|record| format!("{record}\n")).collect();
+        self.dir.write("s.jsonl", lines.as_bytes());
+        self.dir.exit(&[
+            "convert",
+            "-v",
+            "--fail-on",
+            "loss",
+            "-t",
+            to,
+            "--out-dir",
+            "home-again",
+            "s.jsonl",
+        ])
+    }
+
+    /// Whether the session says at home what the stream says.
+    fn says_the_same(&self) {
+        let (code, said) =
+            self.dir.exit(&["convert", "-t", "canonical", "--out-dir", "again", "home-again"]);
+        assert_eq!(code, 0, "{said}");
+        let again = files(&self.dir.path("again")).remove(0);
+        let (here, there) = (context(&self.dir, "s.jsonl"), context(&self.dir, &again.display()));
+        assert!(!here.is_empty());
+        assert_eq!(here, there);
+    }
+}
+
+/// What a session says to a model, the system's own words apart.
+fn context(dir: &Dir, file: &(impl ToString + ?Sized)) -> Vec<Value> {
+    let done = dir.run(&["context", "--as", "canonical", &file.to_string()]);
+    let context: Value = serde_json::from_slice(&done.stdout).expect("a context");
+    let messages = context["messages"].as_array().expect("messages").clone();
+    let told = |message: &Value| json!([message["role"], message["content"]]);
+    messages.iter().filter(|message| message["role"] != "system").map(told).collect()
+}
+
+#[test]
+fn a_turn_that_is_taken_out_takes_no_others_along() {
+    for (case, home) in
+        [("connectonion/v2/harbour", "connectonion@2"), ("connectonion/v1/seed", "connectonion@1")]
+    {
+        for number in [1, 2] {
+            let mut stream = Stream::of(case, "in.yaml");
+            let turns =
+                |stream: &Stream| stream.records.iter().filter(|r| r["kind"] == "turn").count();
+            let before = turns(&stream);
+            stream.take_out(|record| {
+                record["turn"] == number || (record["kind"] == "turn" && record["number"] == number)
+            });
+            if turns(&stream) == before {
+                // Turns of version 1 have no number of their own.
+                let mut seen = 0;
+                stream.records.retain(|record| {
+                    seen += i32::from(record["kind"] == "turn");
+                    record["kind"] != "turn" || seen != number
+                });
+            }
+            let (code, said) = stream.home(home);
+            assert_eq!(code, 0, "{case} {number}: {said}");
+            stream.says_the_same();
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_is_edited_where_it_is_restored_is_edited_in_its_turn() {
+    let mut stream = Stream::of("connectonion/v2/harbour", "in.yaml");
+    let answer = stream
+        .said_by("assistant")
+        .into_iter()
+        .rev()
+        .find(|at| stream.records[*at]["content"] == "Then it goes out at 0900. 😀");
+    let answer = answer.expect("the last answer");
+    assert_eq!(stream.records[answer]["synthesized"], true);
+    stream.records[answer]["content"] = json!("Then it goes out at 1000.");
+    let (code, said) = stream.home("connectonion@2");
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("s.jsonl: note[CY0622]"), "{said}");
+    let home = String::from_utf8(read(&files(&stream.dir.path("home-again"))[0])).expect("UTF-8");
+    let source = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    assert_eq!(home, source.replace("at 0900. 😀", "at 1000."));
+}
+
+#[test]
+fn what_is_asked_in_a_stream_is_asked_at_home() {
+    for (case, home) in
+        [("connectonion/v2/harbour", "connectonion@2"), ("connectonion/v1/seed", "connectonion@1")]
+    {
+        let mut stream = Stream::of(case, "in.yaml");
+        stream.ask();
+        let (code, said) = stream.home(home);
+        assert_eq!(code, 0, "{case}: {said}");
+        stream.says_the_same();
+    }
+    let mut stream = Stream::of_codelia();
+    stream.ask();
+    let (code, said) = stream.home("codelia@1");
+    assert_eq!(code, 0, "{said}");
+    stream.says_the_same();
+    let states = files(&stream.dir.path("home-again/s/sessions/state"));
+    assert!(String::from_utf8_lossy(&read(&states[0])).contains("Any more?"));
+}
+
+#[test]
+fn a_question_that_is_taken_out_with_its_answer_is_gone_at_home() {
+    let mut stream = Stream::of_codelia();
+    let asked = *stream.said_by("user").last().expect("a question");
+    let last = stream.records[asked]["id"].clone();
+    let mut out = vec![last];
+    for record in &stream.records[asked + 1..] {
+        if record["kind"] == "message" {
+            out.push(record["id"].clone());
+        }
+    }
+    stream.take_out(|record| record["kind"] == "message" && out.contains(&record["id"]));
+    let (code, said) = stream.home("codelia@1");
+    assert_eq!(code, 0, "{said}");
+    stream.says_the_same();
+}
+
+#[test]
+fn a_stream_that_nobody_edited_goes_home_without_a_word() {
+    let mut stream = Stream::of("connectonion/v2/harbour", "in.yaml");
+    // A program may spell it otherwise.
+    stream.records[0]["extra"].take();
+    stream.records[0].as_object_mut().expect("a session").remove("extra");
+    let (code, said) = stream.home("connectonion@2");
+    assert_eq!(code, 0, "{said}");
+    assert!(!said.contains("[CY"), "{said}");
+    stream.says_the_same();
+}
+
+/// Takes the turn with this question out of a file of pi's.
+fn cut_turn(text: &str, number: usize) -> String {
+    let mut lines: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let asked: Vec<usize> =
+        (0..lines.len()).filter(|at| lines[*at]["message"]["role"] == "user").collect();
+    let (from, to) = (asked[number], asked[number + 1]);
+    lines[to]["parentId"] = lines[from]["parentId"].clone();
+    lines.drain(from..to);
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn no_stop_on_the_way_home_takes_back_what_was_deleted() {
+    for (case, home) in
+        [("connectonion/v2/harbour", "connectonion@2"), ("connectonion/v1/seed", "connectonion@1")]
+    {
+        for stop in ["canonical", "connectonion@3", "agent-orchestrator@2", "codelia@1"] {
+            let dir = Dir::new();
+            dir.copy(case, "in.yaml");
+            let there = ["convert", "-t", "pi@3", "-o", "away.jsonl", "in.yaml"];
+            assert_eq!(dir.exit(&there).0, 0);
+            let away = fs::read_to_string(dir.path("away.jsonl")).expect("UTF-8");
+            dir.write("away.jsonl", cut_turn(&away, 0).as_bytes());
+            let (_, said) = dir.exit(&["convert", "-t", stop, "--out-dir", "b", "away.jsonl"]);
+            assert!(!said.contains("unchanged"), "{stop}: {said}");
+            let (_, said) = dir.exit(&["convert", "-t", home, "--out-dir", "c", "b"]);
+            let (_, said_too) = dir.exit(&["convert", "-t", "canonical", "--out-dir", "d", "c"]);
+            let back = files(&dir.path("d")).remove(0);
+            let (here, there) = (context(&dir, "away.jsonl"), context(&dir, &back.display()));
+            assert_eq!(here, there, "{case} {stop}: {said}{said_too}");
+        }
+    }
+}
+
+#[test]
+fn a_message_that_is_taken_out_leaves_the_others_in_the_state() {
+    let whole = Stream::of_codelia();
+    let messages = whole.records.iter().filter(|record| record["kind"] == "message");
+    let ids: Vec<Value> = messages.map(|record| record["id"].clone()).collect();
+    for (id, to) in ids.iter().zip(["codelia@1", "codelia@2"].iter().cycle()) {
+        let mut stream = Stream::of_codelia();
+        stream.take_out(|record| record["id"] == *id);
+        let (code, said) = stream.home(to);
+        let told = said.contains("error[CY0627]");
+        assert_eq!(code, i32::from(told), "{id} {to}: {said}");
+        stream.says_the_same();
+        let home = stream.dir.path("home-again/s/sessions");
+        let runs = files(&home).into_iter().filter(|file| file.starts_with(home.join("2026")));
+        for line in runs.flat_map(|run| read(&run)).collect::<Vec<_>>().split(|b| *b == b'\n') {
+            let Ok(line) = serde_json::from_slice::<Value>(line) else { continue };
+            assert!(line["type"] == "header" || line["ts"].is_string(), "{id} {to}: {line}");
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_without_a_turn_of_its_own_leaves_the_other_turns_as_they_were() {
+    let mut stream = Stream::of("connectonion/v2/harbour", "in.yaml");
+    stream.ask();
+    let (code, said) = stream.home("connectonion@2");
+    assert_eq!(code, 0, "{said}");
+    assert!(!said.contains("CY0623"), "{said}");
+    let home = String::from_utf8(read(&files(&stream.dir.path("home-again"))[0])).expect("UTF-8");
+    let tops: Vec<&str> = home.lines().filter(|line| line.starts_with("x_copyist")).collect();
+    assert!(tops.len() <= 2, "{tops:?}");
+    let source = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
+    let asked = |text: &str| -> Vec<String> {
+        let tells = |line: &&str| line.starts_with("- input:") || line.starts_with("  result:");
+        text.lines().filter(tells).map(str::to_owned).collect()
+    };
+    let (was, is) = (asked(&source), asked(&home));
+    assert_eq!(is[..was.len()], was);
+}
+
+/// A stream that no file of a format was read as.
+fn written_by_hand(records: &[Value]) -> Dir {
+    let dir = Dir::new();
+    let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
+    dir.write("hand.jsonl", lines.as_bytes());
+    dir
+}
+
+#[test]
+fn a_tree_that_pi_would_hang_on_is_told() {
+    let said = |id: &str, parent: &str, role: &str| json!({"kind": "message", "id": id, "parent": parent, "role": role, "content": id});
+    let session = json!({"kind": "session", "id": "s", "source": "connectonion@2"});
+    let circle = [session.clone(), said("a", "b", "user"), said("b", "a", "assistant")];
+    let twice = [session, said("a", "", "user"), said("a", "a", "assistant")];
+    for (records, code) in [(&circle, "CY0404"), (&twice, "CY0401")] {
+        let dir = written_by_hand(records);
+        let (exit, told) = dir.exit(&["convert", "-t", "pi", "--out-dir", "out", "hand.jsonl"]);
+        assert_eq!(exit, 1, "{told}");
+        assert!(told.contains(code), "{told}");
+    }
+}
+
+#[test]
+fn a_leaf_that_is_not_there_is_told() {
+    let session = json!({"kind": "session", "id": "s", "source": "pi@3", "leaf": "nobody"});
+    let question = json!({"kind": "message", "id": "a", "parent": null, "role": "user",
+        "content": "Hello"});
+    let dir = written_by_hand(&[session, question]);
+    for command in [&["validate"][..], &["convert", "-t", "codelia", "--out-dir", "out"]] {
+        let (_, told) = dir.exit(&[command, &["hand.jsonl"]].concat());
+        assert!(told.contains("CY0403"), "{told}");
+    }
+}
+
+#[test]
+fn what_is_kept_as_no_record_does_not_become_one() {
+    let session = json!({"kind": "session", "id": "s", "source": "pi@3"});
+    let question = json!({"kind": "message", "id": "a", "parent": null, "role": "user",
+        "content": "Hello"});
+    let entry = json!({"type": "message", "id": "b", "parentId": "a",
+        "message": {"role": "user", "content": "Smuggled in"}});
+    for text in [format!("{entry}"), format!("torn\n{entry}")] {
+        let kept = json!({"kind": "opaque", "text": text});
+        let dir = written_by_hand(&[session.clone(), question.clone(), kept]);
+        let (exit, told) = dir.exit(&["convert", "-t", "pi", "-o", "out.jsonl", "hand.jsonl"]);
+        assert_eq!(exit, 0, "{told}");
+        assert_eq!(context(&dir, "out.jsonl").len(), 1);
+        let back = ["convert", "-q", "-t", "canonical", "-o", "back.jsonl", "out.jsonl"];
+        assert_eq!(dir.exit(&back).0, 0);
+        assert!(String::from_utf8_lossy(&read(&dir.path("back.jsonl"))).contains("Smuggled in"));
+    }
+}
+
+/// The sessions of our own that are kept as a list, and what they come from.
+const LISTS: &[(&str, &str)] = &[
+    ("codelia/v1/lamp", "codelia@1"),
+    ("codelia/v2/log", "codelia@2"),
+    ("connectonion/v1/seed", "connectonion@1"),
+    ("connectonion/v2/harbour", "connectonion@2"),
+    ("connectonion/v3/lamps", "connectonion@3"),
+    ("agent-orchestrator/v2/killed", "agent-orchestrator@2"),
+];
+
+#[test]
+fn what_stands_behind_the_leaf_that_a_stream_states_is_told() {
+    for (case, source) in LISTS {
+        let mut stream = Stream::of_records(case);
+        let last = stream.records.iter().rposition(|r| r["kind"] == "message").expect("a message");
+        let leaf = stream.records[last]["id"].clone();
+        stream.session()["leaf"] = leaf.clone();
+        stream.records.push(json!({"kind": "message", "id": "ffff0001", "parent": leaf,
+            "role": "user", "content": "Nobody is shown this."}));
+        let (exit, told) = stream.home(source);
+        assert_eq!(exit, 1, "{case}: {told}");
+        assert!(told.contains("message off the active branch (1 times)"), "{case}: {told}");
+        stream.says_the_same();
+    }
+}
+
+#[test]
+fn a_conversation_that_lost_its_beginning_is_told() {
+    for (case, source) in LISTS.iter().chain(&[("pi/v3/everything", "pi@3")]) {
+        for to in [source, "pi", "codelia", "connectonion@2", "agent-orchestrator"] {
+            let mut stream = Stream::of_records(case);
+            let said = stream.said_by("assistant");
+            let gone = stream.records.remove(said[0]);
+            assert!(stream.records.iter().any(|record| record["parent"] == gone["id"]), "{case}");
+            let (_, told) = stream.home(to);
+            assert_eq!(told.matches("CY0402").count(), 1, "{case} to {to}: {told}");
+        }
+    }
+}
+
+#[test]
+fn what_is_put_into_the_stream_of_a_tree_is_what_its_software_reads() {
+    let mut stream = Stream::of_records("pi/v3/everything");
+    let last = stream.records.iter().rposition(|r| r["kind"] == "message").expect("a message");
+    let leaf = stream.records[last]["id"].clone();
+    stream.records.truncate(last + 1);
+    for record in [
+        json!({"id": "ffff0001", "parent": leaf, "role": "user", "content": "Look."}),
+        json!({"id": "ffff0002", "parent": "ffff0001", "role": "assistant", "content":
+            [{"type": "tool_call", "id": "c1", "name": "bash", "arguments": {"command": "ls"}}]}),
+        json!({"id": "ffff0003", "parent": "ffff0002", "role": "tool", "content":
+            [{"type": "tool_result", "call": "c1", "content": "quay.txt"}]}),
+        json!({"id": "ffff0004", "parent": "ffff0003", "role": "assistant", "content": "One."}),
+    ] {
+        let mut new = json!({"kind": "message", "time": "2027-03-01T00:00:01.000Z"});
+        new.as_object_mut().expect("a record").extend(record.as_object().expect("one").clone());
+        stream.records.push(new);
+    }
+    assert_eq!(stream.home("pi").0, 0);
+    let file = files(&stream.dir.path("home-again")).remove(0);
+    let text = std::fs::read_to_string(&file).expect("UTF-8");
+    let new: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let [.., call, result, answer] = new.as_slice() else { panic!("{text}") };
+    assert_eq!(call["message"]["stopReason"], "toolUse");
+    assert_eq!(result["message"]["toolName"], "bash");
+    assert_eq!(answer["message"]["content"], json!([{"type": "text", "text": "One."}]));
+    assert_eq!(answer["message"]["usage"]["cost"]["total"], 0);
+    let (code, said) = stream.dir.exit(&["validate", "home-again"]);
+    assert_eq!(code, 0, "{said}");
+}
+
+#[test]
+fn what_a_line_has_no_place_for_rides_along_with_a_new_message() {
+    let mut stream = Stream::of_records("agent-orchestrator/v2/orchard");
+    let time = "2027-03-01T00:00:01.000Z";
+    stream.records.push(json!({"kind": "message", "role": "assistant", "content": "Done.",
+        "time": time}));
+    let (code, told) = stream.home("agent-orchestrator@2");
+    assert_eq!(code, 0, "{told}");
+    let again = ["convert", "-q", "-t", "canonical", "--out-dir", "again", "home-again"];
+    assert_eq!(stream.dir.exit(&again).0, 0);
+    let again = std::fs::read_to_string(&files(&stream.dir.path("again"))[0]).expect("UTF-8");
+    assert!(again.contains(time), "{again}");
+}
+
+#[test]
+fn an_entry_that_stands_twice_in_a_stream_of_a_tree_is_told() {
+    let mut stream = Stream::of_records("pi/v3/everything");
+    let at = stream.said_by("assistant")[0];
+    let twice = stream.records[at].clone();
+    stream.records.push(twice);
+    let (_, told) = stream.home("pi");
+    assert!(told.contains("CY0401"), "{told}");
+}
+
+#[test]
+fn what_was_edited_in_a_stream_comes_home_on_any_way() {
+    for (case, source) in LISTS {
+        for via in ["pi", "codelia", "connectonion@2", "agent-orchestrator"] {
+            let mut stream = Stream::of_records(case);
+            let is_text = |record: &Value| record["content"].is_string();
+            let said = stream.said_by("assistant").into_iter().rev();
+            let Some(at) = said.into_iter().find(|at| is_text(&stream.records[*at])) else {
+                continue;
+            };
+            stream.records[at]["content"] = json!("Said otherwise.");
+            let lines: String = stream.records.iter().map(|r| format!("{r}\n")).collect();
+            stream.dir.write("s.jsonl", lines.as_bytes());
+            let ways = [("s.jsonl", via, "there"), ("there", "canonical", "back")];
+            for (from, to, out) in ways.into_iter().chain([("back", *source, "home-again")]) {
+                let (_, told) = stream.dir.exit(&["convert", "-t", to, "--out-dir", out, from]);
+                assert!(!told.contains("CY0621"), "{case} over {via}: {told}");
+            }
+            stream.says_the_same();
+        }
+    }
+}
+
+/// A line of pi's tree behind the one before it.
+fn entry(number: usize, message: &Value) -> String {
+    let parent = if number == 0 { Value::Null } else { json!(format!("{:08x}", number - 1)) };
+    let entry = json!({"type": "message", "id": format!("{number:08x}"), "parentId": parent,
+        "timestamp": "2026-01-01T00:00:00.000Z", "message": message});
+    format!("{entry}\n")
+}
+
+/// A session of pi's in which these answers stand side by side, with the results of so many calls
+/// behind them.
+fn side_by_side(answers: &[Value], results: usize) -> String {
+    let answer = |content: &Value| {
+        json!({"role": "assistant", "content": content, "api": "a", "provider": "p", "model": "m",
+            "usage": {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2,
+                "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}},
+            "stopReason": "toolUse", "timestamp": 1})
+    };
+    let result = |call: usize| {
+        json!({"role": "toolResult", "toolCallId": format!("c{call}"), "toolName": "bash",
+            "content": [{"type": "text", "text": "ok"}], "isError": false, "timestamp": 1})
+    };
+    let mut messages = vec![json!({"role": "user", "content": "go", "timestamp": 1})];
+    messages.extend(answers.iter().map(answer));
+    messages.extend((0..results).map(result));
+    let header = json!({"type": "session", "version": 3, "cwd": "/w",
+        "id": "11111111-1111-4111-8111-111111111111", "timestamp": "2026-01-01T00:00:00.000Z"});
+    let entries = messages.iter().enumerate().map(|(number, message)| entry(number, message));
+    format!("{header}\n") + &entries.collect::<String>()
+}
+
+fn comes_home(session: &str, to: &str) {
+    let dir = Dir::new();
+    dir.write("s.jsonl", session.as_bytes());
+    let (code, said) = dir.exit(&["convert", "-t", to, "--out-dir", "away", "s.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    let (code, said) = dir.exit(&["convert", "-t", "pi", "--out-dir", "home", "away"]);
+    assert_eq!(code, 0, "{said}");
+    let home = String::from_utf8(read(&files(&dir.path("home"))[0])).expect("UTF-8");
+    let values = |text: &str| -> Vec<Value> {
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    assert!(values(&home) == values(session), "{to}");
+}
+
+fn call(number: usize, arguments: &Value) -> Value {
+    json!([{"type": "toolCall", "id": format!("c{number}"), "name": "bash", "arguments": arguments}])
+}
+
+/// With work that grows as the square, these took minutes.
+#[test]
+fn very_many_answers_and_members_cost_what_they_are() {
+    let answers: Vec<_> = (0..4000).map(|n| call(n, &json!({ "a": n }))).collect();
+    comes_home(&side_by_side(&answers, answers.len()), "connectonion@3");
+    let members: serde_json::Map<_, _> = (0..60_000).map(|n| (format!("k{n}"), json!(n))).collect();
+    comes_home(&side_by_side(&[call(0, &members.into())], 1), "agent-orchestrator@2");
+}
+
+#[test]
+fn a_stream_with_a_damaged_beginning_is_not_passed_over() {
+    let stream = read(&testdata().join("pi/v3/everything/canonical.jsonl"));
+    for front in [&b"{\"kind\":\"ses\n"[..], b"<<<<<<< HEAD\n", &[0; 100]] {
+        let dir = Dir::new();
+        dir.write("in/s.copyist.jsonl", &[front, &stream].concat());
+        let done = dir.run(&["validate", "in"]);
+        let said = String::from_utf8_lossy(&done.stdout);
+        assert!(!done.status.success() && !said.contains("skipped"), "{said}");
+    }
+}
+
+#[test]
+fn a_record_that_stands_before_a_session_in_its_file_stands_behind_it_in_the_stream() {
+    let dir = Dir::new();
+    let text = "name: x\nturns:\n  a: 1\nmessages:\n  1:\n  - role: user\n    content: hi\n";
+    dir.write("a.yaml", text.as_bytes());
+    dir.exit(&["convert", "-t", "canonical", "-o", "s.jsonl", "a.yaml"]);
+    let (code, said) = dir.exit(&["convert", "-t", "connectonion@2", "-o", "b.yaml", "s.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+}
