@@ -139,14 +139,15 @@ codes! {
     Dropped "CY0601" Warning "target cannot hold this" "The target format has no place for this record or field. It is left out and counted in the report; `--fail-on loss` makes it an error."
     NotInEncoding "CY0602" Error "encoding lacks a character" "The session goes back in the encoding that it came in, and a text that was edited holds a character that this encoding does not have. Without `encoding` in `session.file` the file is written in UTF-8."
     NotResumable "CY0611" Warning "session cannot be resumed" "A resume needs Claude Code's own transcript, which only Claude's session identifier leads to, and the source has none. `ao-status`, `ao-get-result` and `ao-list-sessions` work on what was written; `ao-resume` does not. `ao-new` starts a new session."
-    ResidueRefused "CY0621" Error "residue is not used" "The file carries what its format cannot express, so that nothing is lost on the way back. It is damaged, part of it is missing, or with it the session would say something else than what the file shows. The file is read without it; nothing of it is in the output."
-    ResidueEdited "CY0622" Note "record was edited" "The file was edited since it was converted. The edit counts, and what the file's format cannot express comes from the residue; what was told of the old text only, such as how many tokens it took, is left out."
-    ResidueDeleted "CY0623" Warning "record was deleted" "A record of the session that the file was converted from is no longer in it. It is left out."
-    ResidueGone "CY0624" Warning "residue was dropped" "The file was converted and carried what its format cannot express. It was written again without that, so only what the file shows is there."
-    ResidueAdded "CY0625" Note "record was added" "The file was continued since it was converted. What is new in it follows what came from the residue."
-    NoCarrier "CY0626" Error "output cannot carry residue" "The output has no line to which what the target cannot express could be added. `--no-residue` writes it without."
+    OriginRejected "CY0621" Error "origin is not used" "With the origin that stands beside the file, the session would say something else than the file says, or what was edited has no place in it. The file is read alone. `--ignore-origin` does that without a word."
+    OriginEdited "CY0622" Note "record was edited" "The file was edited since it was converted. The edit counts, and what the file's format cannot express comes from the origin; what belonged to the old text only, such as its tokens, is left out."
+    OriginDeleted "CY0623" Warning "record was deleted" "A record of the session that the file was converted from is no longer in it. It is left out."
+    OriginUnreadable "CY0624" Warning "origin cannot be used" "The origin beside the file is torn, damaged, of a newer release, or was written for a file of another format. The file is read alone."
+    OriginAdded "CY0625" Note "record was added" "The file was continued since it was converted. What is new follows what came from the origin."
+    OriginOfAnother "CY0626" Warning "origin is of another session" "The origin beside the file has another session's identifier, and none of its messages stands in the file. It is left where it is, and the file is read alone."
     NotAsTold "CY0627" Error "stream says what its format cannot" "The stream was edited, and written in the format that it comes from it would say something else to a model: a line, a summary or the state of a session still tells what was, or has no place for what is new. So what the stream says was written anew, as from elsewhere; what it holds beside that is left out and counted in the report."
-    NotHome "CY0628" Warning "session does not come home whole" "The session says something that its target's files do not show, such as a call of a tool among a user's words, turns whose messages are missing, or entries that name each other. What such a target cannot express rides along as ever, but is refused on the way home (CY0621), for nothing that nobody sees may say anything; so it counts as lost. Or it comes home, but not byte for byte. Keep the source, or mend it before it is converted."
+    OriginAlone "CY0628" Note "origin without its file" "The file that the origin brings back is not beside it any more. If it was removed on purpose, the origin can go, too; if it is lost, name the origin as an input: it is read as the session that it holds."
+    OwnVersion "CY0629" Note "session is restored in its own version" "No version was asked for, so the session is written in the version of its format that it had before it was converted. `-t FORMAT@VERSION` asks for another one."
     Exists "CY0701" Error "output exists" "Nothing was written. Use `--force` to write over it."
     SameFile "CY0702" Error "output is the input" "An output would be written over its own input, over another one, or over the journal of the run. `migrate` and `repair` change files where they are with `--in-place`, and keep backups."
     Changed "CY0703" Error "input changed while it was read" "Another program wrote to the file, or holds a lock on it. It was left alone; run again when the agent is closed."
@@ -297,9 +298,9 @@ impl Code {
             Self::LinkFound => Some("name it, or what it leads to, if it is meant"),
             Self::OutputName => Some("`--out-dir DIR` takes any number of files"),
             Self::OutputFolder => Some("`--out-dir DIR` writes into a folder"),
-            Self::ResidueRefused => Some(
-                "`--ignore-residue` takes the files as they show themselves; if they were edited, make \
-                 the edit wherever they repeat what it changes",
+            Self::OriginRejected => Some(
+                "make the edit wherever the file repeats what it changes, or read the file alone with \
+                 `--ignore-origin`",
             ),
             Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
             Self::TornRecord => Some("`--salvage` restores the members that are complete"),
@@ -407,8 +408,8 @@ pub enum Fate {
     Exact,
     /// It stands in the target in another form.
     Mapped,
-    /// It stands in the target's extension area.
-    Residue,
+    /// It stands in the origin beside the target.
+    Origin,
     /// The target computes it.
     Derived,
     /// The reader restored it.
@@ -424,7 +425,7 @@ impl Fate {
         match self {
             Self::Exact => "exact",
             Self::Mapped => "mapped",
-            Self::Residue => "residue",
+            Self::Origin => "origin",
             Self::Derived => "derived",
             Self::Synthesized => "synthesized",
             Self::Dropped => "dropped",

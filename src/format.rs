@@ -4,16 +4,11 @@ mod context;
 mod head;
 mod map;
 mod repair;
-mod residue;
 
 pub use context::{Context, Prompt};
 pub use head::{Confidence, Head, Sniffed};
 pub use map::Map;
 pub use repair::{Bench, Mend, Reach, Records, RepairFn, Repaired, Rescued, Wish};
-pub use residue::{
-    Beginning, COUNT, Carrier, Freight, Load, MARK, PutFn, RESIDUE, Took, chunks, lines_of, list,
-    spread, take_extra, take_noted, take_whole,
-};
 
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
@@ -22,7 +17,9 @@ use crate::ids;
 use crate::json::Json;
 use crate::lines::Line;
 use crate::members::{Found, Scan};
-pub use crate::parts::{Change, Out, Parts, Sink, Spool, no_room_for_parts};
+pub use crate::parts::{
+    Change, Opener, Out, Parts, ReadSeek, Same, Sink, Spool, no_room_for_parts,
+};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::encoding::Encoding;
@@ -97,8 +94,8 @@ pub struct Format {
     /// Whether an answer is one message, however many tools it calls. Where it is not, each call may
     /// be a message of its own.
     pub whole_answers: bool,
-    /// Where its files have room for what they cannot express; `None` where they express all.
-    pub carrier: Option<&'static Carrier>,
+    /// The part that the origin stands beside, where that is not the first.
+    pub main: Option<MainFn>,
 }
 
 /// One version of a format.
@@ -179,6 +176,8 @@ pub type HomeFn = fn(&dyn Fn(&str) -> Option<String>) -> Option<String>;
 /// Gives the path of a session's main part below the folder of all sessions, without its ending;
 /// `/` stands before and between its pieces, each of which must be a plain name.
 pub type NativeFn = fn(&Named<'_>) -> String;
+/// Which of a session's parts, by their names, is the one that its origin stands beside.
+pub type MainFn = fn(&[String]) -> Option<usize>;
 /// Looks at a line that is no blank one without knowing those before it, so any thread may, and
 /// notes in a fresh scan what it finds; false if the line is JSON but no object. A scan is large,
 /// so it is not handed from one to the next.
@@ -278,6 +277,13 @@ impl Format {
         self.home.is_some() && self.versions.iter().any(|version| version.tree)
     }
 
+    /// The name of the part that a session's origin stands beside.
+    #[must_use]
+    pub fn main_of<'n>(&self, parts: &'n [String]) -> &'n str {
+        let place = self.main.map_or(Some(0), |main| main(parts));
+        place.and_then(|place| parts.get(place)).map_or("", String::as_str)
+    }
+
     /// The name with a version, or without one where there is only one.
     #[must_use]
     pub fn at(&self, number: u32) -> String {
@@ -336,19 +342,16 @@ pub struct Options {
     pub ids: ids::Choice,
     /// Whether to migrate files of a version newer than any known.
     pub force_version: bool,
-    /// Whether what a target cannot express is put into its files as residue.
-    pub residue: bool,
+    /// Whether what a target cannot express is kept in an origin beside it.
+    pub origin: bool,
     /// Whether what was written is read again and compared with the session: what differs is
     /// [noted](crate::diagnostic::Log::differ).
     pub compare: bool,
-    /// Whether a session about which something is odd is taken home at once, to see whether it comes
-    /// there.
-    pub prove: bool,
     /// Whether a person may have put records into what is read, which get what their software takes
     /// for granted.
     pub complete: bool,
-    /// Whether the residue of files that are read is left alone.
-    pub ignore_residue: bool,
+    /// Whether the origins beside files that are read are left alone.
+    pub ignore_origin: bool,
     /// Whether records keep how their source spells them, where their format's own writer would
     /// spell them otherwise. In another format it means nothing.
     pub spelling: bool,
@@ -372,11 +375,10 @@ impl Default for Options {
             version: None,
             ids: ids::Choice::Derived,
             force_version: false,
-            residue: true,
+            origin: true,
             compare: false,
-            prove: true,
             complete: false,
-            ignore_residue: false,
+            ignore_origin: false,
             spelling: true,
             contents: true,
             map_paths: Vec::new(),

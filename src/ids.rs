@@ -5,11 +5,14 @@
 //! (pi draws random ids and never fills its table of used ones; two equal ids close a cycle in
 //! the tree, and pi then hangs on opening the file.)
 
+use serde::{Deserialize, Serialize};
+
 /// Eight lowercase hexadecimal digits.
 pub type Id = [u8; 8];
 
 /// How new identifiers are chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Choice {
     /// From the entry's ordinal and the session's id: the same input gives the same output.
     #[default]

@@ -3,12 +3,15 @@
 use crate::convert::say_losses;
 use crate::diagnostic::{Code, Fate};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Options, Parts, Sink};
+use crate::format::{Cx, Format, Parts, Sink};
 use crate::formats::Spec;
+use crate::formats::canonical;
 use crate::json::Json;
 use crate::migrate::Outcome;
+use crate::origin::{Header, Keep, Measured};
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
+use crate::stage::Like;
 
 /// A session that is to be part of another.
 pub struct Piece<'a> {
@@ -52,14 +55,17 @@ pub fn run(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
-    // What joins carries nothing, so it is not to be marked as what does.
-    let options = Options { residue: false, ..cx.options.clone() };
-    let writing = Cx { options: &options, log: cx.log };
-    let mut writer = (to.format.write)(sink, to.version(), &writing)?;
+    let source = canonical::FORMAT.name.to_owned();
+    let target = to.format.at(to.version().number);
+    let header = Header::new(source, target.clone(), cx.options.ids, Like::of(sink));
+    let stream = to.format.name == canonical::FORMAT.name;
+    let keeps = cx.options.origin && !stream;
+    let mut keep = if keeps { Keep::begin(sink, &header)? } else { None };
+    let mut sink = Measured::over(sink);
+    let mut writer = (to.format.write)(&mut sink, to.version(), cx)?;
     let mut done = Outcome { changed: true, ..Outcome::default() };
     let mut seam = Seam::default();
     // A writer gives its own files back as they were, and what stands twice in them stays so.
-    let target = to.format.at(to.version().number);
     for (place, piece) in (0..).zip(pieces) {
         cx.log.turn_to(place);
         for item in (piece.format.read)(piece.parts, cx)? {
@@ -71,6 +77,7 @@ pub fn run(
                 return Err(Error::request(Code::WrongVersion, message));
             }
             if seam.adapt(&mut located, cx) {
+                keep.as_mut().map_or(Ok(()), |keep| keep.take(&located.value))?;
                 writer.record(&located)?;
             }
         }
@@ -78,6 +85,10 @@ pub fn run(
     }
     cx.log.turn_to(0);
     writer.finish()?;
+    if let Some(keep) = keep {
+        keep.finish(to.format, &mut sink)?;
+        cx.log.carried();
+    }
     say_losses(to, cx);
     Ok(done)
 }

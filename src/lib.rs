@@ -44,7 +44,7 @@
 //! # Direction
 //!
 //! Modules import only what stands before them: `position`, `json`, `times`, `ids`, `hands`, `record`,
-//! `diagnostic`, `error`, `lines`, `members`, `yaml`, `mapping`, `parts`, `format`, `frame`, `memory`, `named`, `tree`,
+//! `diagnostic`, `error`, `lines`, `members`, `yaml`, `mapping`, `parts`, `format`, `frame`, `memory`, `stage`, `named`, `tree`,
 //! `sent`, `repair`, `formats`, `detect`,
 //! `session`, the operations, and then what touches the world: `store`, `batch`, `cli`.
 //! Everything before `store` takes bytes and gives records; it knows no paths, clock or terminal,
@@ -81,6 +81,7 @@ pub mod memory;
 pub mod named;
 pub mod repair;
 pub mod sent;
+pub mod stage;
 pub mod tree;
 
 pub mod formats;
@@ -89,7 +90,7 @@ pub mod detect;
 pub mod session;
 
 pub mod context;
-pub mod residue;
+pub mod origin;
 
 pub mod convert;
 pub mod diff;

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Change, Parts, Sink, Spool};
+use crate::format::{Change, Opener, Parts, Sink, Spool};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Write};
@@ -15,6 +15,7 @@ use tempfile::{NamedTempFile, TempDir};
 pub struct Bytes {
     parts: Vec<(String, bytes::Bytes)>,
     index: Option<(String, bytes::Bytes)>,
+    origin: Option<bytes::Bytes>,
 }
 
 impl Bytes {
@@ -27,6 +28,13 @@ impl Bytes {
     #[must_use]
     pub fn with(mut self, name: &str, contents: impl AsRef<[u8]>) -> Self {
         self.parts.push((name.to_owned(), bytes::Bytes::copy_from_slice(contents.as_ref())));
+        self
+    }
+
+    /// The same with the origin that stands beside it.
+    #[must_use]
+    pub fn with_origin(mut self, contents: impl AsRef<[u8]>) -> Self {
+        self.origin = Some(bytes::Bytes::copy_from_slice(contents.as_ref()));
         self
     }
 
@@ -74,6 +82,13 @@ impl Parts for Bytes {
         let open = |(name, contents)| (name, Box::new(Cursor::new(contents)) as Box<dyn Read>);
         Ok(self.index.clone().map(open))
     }
+
+    fn origin(&mut self) -> Result<Option<Opener>> {
+        let opener = |origin: bytes::Bytes| -> Opener {
+            Rc::new(move || Ok(Box::new(Cursor::new(origin.clone()))))
+        };
+        Ok(self.origin.clone().map(opener))
+    }
 }
 
 /// Parts in a folder, for what reads files by their paths.
@@ -94,8 +109,9 @@ impl AsRef<Path> for Copies {
 #[derive(Clone, Debug, Default)]
 pub struct Buffer {
     parts: BTreeMap<String, Part>,
-    /// The parts at the mark.
-    mark: Option<BTreeMap<String, Part>>,
+    origin: Option<Part>,
+    /// The parts and the origin at the mark.
+    mark: Option<(BTreeMap<String, Part>, Option<Part>)>,
 }
 
 /// One part, shared with whoever writes it.
@@ -125,6 +141,12 @@ impl Buffer {
         self.parts.get(name).map(|part| part.0.borrow().clone())
     }
 
+    /// The origin, if one was written.
+    #[must_use]
+    pub fn origin(&self) -> Option<Vec<u8>> {
+        self.origin.as_ref().map(|part| part.0.borrow().clone())
+    }
+
     /// The names of all parts, sorted: the main part's first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.keys().map(String::as_str)
@@ -135,7 +157,8 @@ impl Buffer {
     pub fn into_parts(self) -> Bytes {
         let parts = self.parts.into_iter();
         let parts = parts.map(|(name, part)| (name, part.0.take().into())).collect();
-        Bytes { parts, index: None }
+        let origin = self.origin.map(|part| part.0.take().into());
+        Bytes { parts, index: None, origin }
     }
 }
 
@@ -144,6 +167,12 @@ impl Sink for Buffer {
         let part = Part::default();
         self.parts.insert(name.to_owned(), part.clone());
         Ok(Box::new(part))
+    }
+
+    fn origin(&mut self) -> Result<Option<Box<dyn Write>>> {
+        let part = Part::default();
+        self.origin = Some(part.clone());
+        Ok(Some(Box::new(part)))
     }
 
     fn change(&mut self, name: &str, change: Change) -> Result<()> {
@@ -163,7 +192,7 @@ impl Sink for Buffer {
     }
 
     fn mark(&mut self) -> bool {
-        self.mark = Some(self.parts.clone());
+        self.mark = Some((self.parts.clone(), self.origin.clone()));
         true
     }
 
@@ -172,8 +201,8 @@ impl Sink for Buffer {
     }
 
     fn forget(&mut self) {
-        if let Some(parts) = self.mark.take() {
-            self.parts = parts;
+        if let Some((parts, origin)) = self.mark.take() {
+            (self.parts, self.origin) = (parts, origin);
         }
     }
 

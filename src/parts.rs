@@ -6,6 +6,7 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use std::io::{self, BufRead, Read, Seek, Write};
 use std::path::Path;
+use std::rc::Rc;
 
 /// The named parts of a session that is read. Most formats have one, the main part, whose name is
 /// empty; another's is what its path has behind the main part's path without its ending.
@@ -77,6 +78,15 @@ pub trait Parts {
         Ok(None)
     }
 
+    /// What opens the origin that stands beside the session, as often as it is needed; `None` if none
+    /// does.
+    ///
+    /// # Errors
+    /// If one stands there and cannot be opened.
+    fn origin(&mut self) -> Result<Option<Opener>> {
+        Ok(None)
+    }
+
     /// Opens the first part.
     ///
     /// # Errors
@@ -86,6 +96,17 @@ pub trait Parts {
         self.open(&name)
     }
 }
+
+/// Opens a file, each time from its beginning.
+pub type Opener = Rc<dyn Fn() -> Result<Box<dyn ReadSeek>>>;
+
+/// Whether a file that stands where an origin goes holds the same.
+pub type Same = Rc<dyn Fn(&mut dyn ReadSeek) -> bool>;
+
+/// A file that is read at any place.
+pub trait ReadSeek: Read + Seek {}
+
+impl<T: Read + Seek> ReadSeek for T {}
 
 /// The error for a session of several parts where there is room for the main one only.
 #[must_use]
@@ -130,6 +151,25 @@ pub trait Sink {
         let mut part = self.create(name)?;
         let written = part.write_all(contents).and_then(|()| part.flush());
         written.map(|()| true).map_err(|error| Error::io("cannot write", error))
+    }
+
+    /// Creates the file that brings the source back, which goes beside one of the parts; `None` where
+    /// no file can stand there. It takes its place before the parts do.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    fn origin(&mut self) -> Result<Option<Box<dyn Write>>> {
+        Ok(None)
+    }
+
+    /// Says beside which part the origin goes, once it is written. A file that stands there alone is
+    /// written over only if it is `same`.
+    ///
+    /// # Errors
+    /// If something else stands there.
+    fn place_origin(&mut self, part: &str, same: Same) -> Result<()> {
+        let _ = (part, same);
+        Ok(())
     }
 
     /// Changes a part that sessions share, in the end, when the session's own parts are written.

@@ -1,7 +1,7 @@
 //! What a run tells its journal, and what an earlier run told it.
 
 use super::found::{Said, files_of};
-use super::inputs::{Job, Origin};
+use super::inputs::{Job, JobSource};
 use super::report::{FileReport, Outcome};
 use crate::error::Result;
 use crate::store::{Entry, Fingerprint, Header, Journal, Name, Placed, State, hash, real};
@@ -104,8 +104,8 @@ impl Account {
             states.iter().map(|state| self.root.join(state.path.path())).collect()
         };
         let (read, made) = (known(&entry.files), known(&entry.outputs));
-        let now: HashSet<PathBuf> = match &job.origin {
-            Origin::File(path) => {
+        let now: HashSet<PathBuf> = match &job.source {
+            JobSource::File(path) => {
                 files_of(path, said, job.named).iter().map(|file| real(file)).collect()
             }
             _ => job.files().map(|file| real(file)).collect(),
@@ -206,8 +206,8 @@ fn is_failed(entry: &Entry) -> bool {
 }
 
 fn key(job: &Job) -> Option<Key> {
-    let session = match &job.origin {
-        Origin::Whole(whole) => Some(whole.among.session.clone()),
+    let session = match &job.source {
+        JobSource::Whole(whole) => Some(whole.among.session.clone()),
         _ => None,
     };
     Some((real(job.files().next()?), session))

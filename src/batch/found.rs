@@ -1,13 +1,13 @@
 //! What an input is, and which files it is made of.
 
-use super::inputs::{Origin, Whole, stem};
+use super::inputs::{JobSource, Whole, stem};
 use crate::detect::detect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{At, Confidence, Format, Head, Options, Sniffed};
 use crate::formats::{FORMATS, Spec};
 use crate::json::{Cursor, Spelling};
-use crate::store::{Input, Packing, plain_name};
+use crate::store::{Input, Packing, is_origin, plain_name};
 use crate::yaml::encoding::Encoding;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -57,10 +57,10 @@ impl<'j> Opened<'j> {
     ///
     /// # Errors
     /// If it cannot be read, or is named and no session.
-    pub fn new(origin: &'j Origin, said: Said, named: bool) -> Result<Option<Self>> {
+    pub fn new(origin: &'j JobSource, said: Said, named: bool) -> Result<Option<Self>> {
         let path = match origin {
-            Origin::File(path) => path,
-            Origin::Stdin => {
+            JobSource::File(path) => path,
+            JobSource::Stdin => {
                 let mut input = said.lent(Input::stdin());
                 let found = Found::of(&mut input, None, said, named)?;
                 return Ok(found.map(|found| Self {
@@ -71,12 +71,16 @@ impl<'j> Opened<'j> {
                     part_of: None,
                 }));
             }
-            Origin::Whole(whole) => return Self::whole(whole).map(Some),
+            JobSource::Whole(whole) => return Self::whole(whole).map(Some),
             // Each of its files is opened for itself.
-            Origin::Joined { .. } => return Ok(None),
+            JobSource::Joined { .. } => return Ok(None),
         };
         let file = Arc::clone(path);
-        let input = if named { Input::file(file) } else { Input::found(file) };
+        let input = match named {
+            true if is_origin(path) => Input::of_origin(path),
+            true => Input::file(file),
+            false => Input::found(file),
+        };
         let mut input = said.lent(input?);
         let found = Found::of(&mut input, Some(path), said, named);
         if let Some(opened) = Self::several(path, said, &found)? {
@@ -219,7 +223,7 @@ pub fn files_of(path: &Arc<Path>, said: Said, named: bool) -> Vec<Arc<Path>> {
     if FORMATS.iter().all(|format| beside(format, path).files.len() < 2) {
         return alone();
     }
-    let origin = Origin::File(Arc::clone(path));
+    let origin = JobSource::File(Arc::clone(path));
     let opened = Opened::new(&origin, said, named);
     opened.ok().flatten().map_or_else(alone, |opened| opened.files.into_owned())
 }

@@ -1,6 +1,6 @@
 //! Whole sessions, where software keeps one in several files of a folder that all sessions share.
 
-use super::inputs::{Job, Origin, Whole, stem};
+use super::inputs::{Job, JobSource, Whole, stem};
 use super::names::plain;
 use crate::format::{Format, Member};
 use crate::formats::FORMATS;
@@ -256,7 +256,7 @@ impl Sessions {
                         whole.among.copies = shared.copies.clone();
                     }
                     whole.files.sort();
-                    job.origin = Origin::Whole(whole);
+                    job.source = JobSource::Whole(whole);
                     jobs.push(job);
                 }
                 Slot::Session(_) => {}

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Where a session comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum JobSource {
     /// A file.
     File(Arc<Path>),
     /// Standard input.
@@ -48,7 +48,7 @@ pub enum Passed {
     Link,
     /// It is a pipe, a socket or a device.
     Special,
-    /// A run made it: an original that was kept, what was set aside, or a temporary file.
+    /// A run made it: an original that was kept, what was set aside, an origin, or a temporary file.
     Ours,
 }
 
@@ -56,7 +56,7 @@ pub enum Passed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// Where it comes from.
-    pub origin: Origin,
+    pub source: JobSource,
     /// Its place below an output folder, under its own name.
     pub relative: PathBuf,
     /// Whether the person named this very file; what is merely found may be no session at all.
@@ -69,34 +69,34 @@ impl Job {
     /// The name that people see.
     #[must_use]
     pub fn name(&self) -> Told {
-        match &self.origin {
-            Origin::File(path) => path.into(),
-            Origin::Stdin => "-".to_owned().into(),
-            Origin::Whole(whole) => {
+        match &self.source {
+            JobSource::File(path) => path.into(),
+            JobSource::Stdin => "-".to_owned().into(),
+            JobSource::Whole(whole) => {
                 let mut name = whole.among.home.as_os_str().to_owned();
                 name.push("#");
                 name.push(&whole.among.session);
                 PathBuf::from(name).into()
             }
-            Origin::Joined { agent, files } => format!("{agent} ({} files)", files.len()).into(),
+            JobSource::Joined { agent, files } => format!("{agent} ({} files)", files.len()).into(),
         }
     }
 
     /// The file's path, if it is one file.
     #[must_use]
     pub fn path(&self) -> Option<&Arc<Path>> {
-        match &self.origin {
-            Origin::File(path) => Some(path),
-            Origin::Stdin | Origin::Whole(_) | Origin::Joined { .. } => None,
+        match &self.source {
+            JobSource::File(path) => Some(path),
+            JobSource::Stdin | JobSource::Whole(_) | JobSource::Joined { .. } => None,
         }
     }
 
     /// All its files.
     pub fn files(&self) -> impl Iterator<Item = &Arc<Path>> {
-        let (parts, joined): (&[_], &[_]) = match &self.origin {
-            Origin::Whole(whole) => (&whole.files, &[]),
-            Origin::Joined { files, .. } => (&[], files),
-            Origin::File(_) | Origin::Stdin => (&[], &[]),
+        let (parts, joined): (&[_], &[_]) = match &self.source {
+            JobSource::Whole(whole) => (&whole.files, &[]),
+            JobSource::Joined { files, .. } => (&[], files),
+            JobSource::File(_) | JobSource::Stdin => (&[], &[]),
         };
         self.path().into_iter().chain(parts.iter().map(|(_, path)| path)).chain(joined)
     }
@@ -104,7 +104,7 @@ impl Job {
     /// How many bytes there are to read; `None` where only reading tells.
     #[must_use]
     pub fn size(&self) -> Option<u64> {
-        if self.origin == Origin::Stdin {
+        if self.source == JobSource::Stdin {
             return None;
         }
         let files = self.files().filter(|_| self.passed_over.is_none());
@@ -114,7 +114,7 @@ impl Job {
     /// A file that was found in a folder.
     #[must_use]
     pub fn found(path: impl Into<Arc<Path>>, relative: PathBuf) -> Self {
-        Self { origin: Origin::File(path.into()), relative, named: false, passed_over: None }
+        Self { source: JobSource::File(path.into()), relative, named: false, passed_over: None }
     }
 }
 

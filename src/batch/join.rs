@@ -1,7 +1,7 @@
 //! Sessions of one agent, to be written as one.
 
 use super::found::{Opened, Said, kept_of};
-use super::inputs::{Job, Origin};
+use super::inputs::{Job, JobSource};
 use super::names::plain;
 use crate::diagnostic::Log;
 use crate::format::{Cx, Options};
@@ -49,7 +49,7 @@ impl Agent {
         let files = self.jobs.iter().filter_map(|(_, job)| job.path()).map(Arc::clone).collect();
         let (_, first) = self.jobs.into_iter().next()?;
         let relative = first.relative.with_file_name(plain(&name));
-        Some(Job { origin: Origin::Joined { agent: name, files }, relative, ..first })
+        Some(Job { source: JobSource::Joined { agent: name, files }, relative, ..first })
     }
 }
 
@@ -57,7 +57,7 @@ impl Agent {
 fn header(job: &Job, from: Option<Spec>, options: &Options) -> Option<Node> {
     let path = job.path().filter(|_| job.passed_over.is_none())?;
     let said = Said::new(from, options);
-    let mut opened = Opened::new(&job.origin, said, false).ok()??;
+    let mut opened = Opened::new(&job.source, said, false).ok()??;
     if !job.named && kept_of(path, said).is_some() {
         return None;
     }

@@ -140,7 +140,7 @@ fn numbered(base: &OsStr, n: u64, rule: fn(&str) -> String) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::Origin;
+    use crate::batch::JobSource;
     use crate::formats::{canonical, pi};
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_name_taken_twice_gets_a_number() {
         let job = |path: &str| Job {
-            origin: Origin::File(Path::new(path).into()),
+            source: JobSource::File(Path::new(path).into()),
             relative: PathBuf::from(path),
             named: true,
             passed_over: None,

@@ -21,7 +21,7 @@ pub fn tell(report: &mut FileReport, task: &Task) {
             }
             code if !writes || !code.is_of_line() => continue,
             _ if skips => "left out".to_owned(),
-            _ if task.options.residue => "carried along".to_owned(),
+            _ if task.options.origin => "carried along".to_owned(),
             _ => continue,
         };
         found.message = format!("{}; {fate}", found.message);

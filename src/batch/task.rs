@@ -2,7 +2,7 @@
 
 use super::commit::Done;
 use super::found::{Found, Opened, Said, kept_of, missed, ruin};
-use super::inputs::{Job, Origin, Passed};
+use super::inputs::{Job, JobSource, Passed};
 use super::names::Name;
 use super::passed;
 use super::place::{Place, tell_parting};
@@ -17,7 +17,7 @@ use crate::format::{At, Cx, Options, Parts, Repaired, Sink, Target, Wish};
 use crate::formats::{Spec, lacks};
 use crate::store::{
     Backup, Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, check_no_pipe,
-    mend, plain_name,
+    is_alone, mend, plain_name,
 };
 use crate::{convert, inspect, join, migrate, validate};
 use jsonschema::Validator;
@@ -66,6 +66,8 @@ pub struct Task {
     pub place: Place,
     /// What may be written over.
     pub policy: Policy,
+    /// The origin of the one input, if it does not stand beside it.
+    pub origin: Option<PathBuf>,
     /// How inputs are repaired before anything else is done to them, if that is wanted.
     pub mending: Option<Mending>,
     /// The folders that are free of what killed runs left.
@@ -90,6 +92,7 @@ impl Task {
             options,
             place: Place::None,
             policy: Policy::default(),
+            origin: None,
             mending: None,
             swept: Swept::default(),
             claims: Arc::default(),
@@ -167,10 +170,10 @@ impl Task {
             self.pass_over(job, passed, cx, report);
             return looked(Outcome::Skipped);
         }
-        if let Origin::Joined { files, .. } = &job.origin {
+        if let JobSource::Joined { files, .. } = &job.source {
             return self.join(files, output, tally, cx, report);
         }
-        let Some(opened) = Opened::new(&job.origin, self.said(), job.named)? else {
+        let Some(opened) = Opened::new(&job.source, self.said(), job.named)? else {
             let Some(why) = job.path().map(|path| ruin(path, self.said())).transpose()?.flatten()
             else {
                 return looked(Outcome::Skipped);
@@ -194,7 +197,7 @@ impl Task {
             let message = format!("{} is a link, and is not followed", link.display());
             cx.report(Diagnostic::new(Code::LinkBeside, message));
         }
-        let input = input.counted(tally.clone());
+        let input = input.counted(tally.clone()).with_origin(found.format, self.origin.clone());
         if files.len() > 1 {
             report.parts = files.iter().map(Told::from).collect();
         }
@@ -254,6 +257,11 @@ impl Task {
     /// Says why an input is only counted. A link is told of where a session may be missing for it.
     fn pass_over(&self, job: &Job, passed: Passed, cx: &Cx<'_>, report: &mut FileReport) {
         report.skip = Skip::Passed(passed);
+        let alone = job.path().filter(|_| passed == Passed::Ours).filter(|path| is_alone(path));
+        if let Some(path) = alone {
+            let message = format!("{}: {}", Code::OriginAlone.title(), path.display());
+            cx.report(Diagnostic::new(Code::OriginAlone, message));
+        }
         let link = job.path().filter(|_| passed == Passed::Link);
         if let Some(what) = link.and_then(|link| missed(link, self.said())) {
             cx.report(Diagnostic::new(Code::LinkFound, format!("{what}, and is not followed")));
@@ -382,6 +390,7 @@ impl Task {
                 copy_main(input, output)?;
             }
             report.repair = Some(done);
+            convert::take_along(found.format, input, output, cx)?;
             let (records, changed) = (done.records, done.changed);
             return Ok(migrate::Outcome { from: version, records, changed, ..Default::default() });
         }
@@ -395,18 +404,20 @@ impl Task {
             report.repair = Some(done);
         }
         let done = match &self.action {
-            // Without what it carries a file is another one in every line.
-            Action::Migrate(_) if found.format.plane.is_some() && cx.options.residue => {
+            Action::Migrate(_) if found.format.plane.is_some() => {
                 let target = Target::Version(to.version().number);
-                input.main().and_then(|from| {
+                let done = input.main().and_then(|from| {
                     migrate::run_to(found.format, from, output.create_for_any("")?, target, cx)
+                });
+                done.and_then(|done| {
+                    convert::take_along(found.format, input, output, cx).map(|()| done)
                 })
             }
             _ => convert::run(found.format, version, to, input, output, cx),
         }?;
         // A whole session goes through its records, for its files are shared; it stays what it was.
         let options = cx.options;
-        let plain = options.residue && !options.ignore_residue && options.map_paths.is_empty();
+        let plain = options.map_paths.is_empty();
         let stays = matches!(self.action, Action::Migrate(_)) && to.version().number == version;
         let copied = plain && stays && found.format.plane.is_none();
         Ok(migrate::Outcome { changed: (done.changed && !copied) || mended, ..done })
@@ -439,7 +450,7 @@ impl Task {
         let (mut inputs, mut formats) = (Vec::new(), Vec::new());
         for (place, file) in (0..).zip(files) {
             cx.log.turn_to(place);
-            if let Some(opened) = Opened::new(&Origin::File(file.clone()), self.said(), true)? {
+            if let Some(opened) = Opened::new(&JobSource::File(file.clone()), self.said(), true)? {
                 report.format = Some(opened.found.name());
                 formats.push(opened.found.format);
                 inputs.push(opened.input.closed().counted(tally.clone()));

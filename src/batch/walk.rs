@@ -1,11 +1,11 @@
 //! From the paths that a person gave to the files that are meant.
 
 use super::filter::Filter;
-use super::inputs::{Job, Listed, Origin, Passed};
+use super::inputs::{Job, JobSource, Listed, Passed};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Error;
 use crate::repair::QUARANTINE;
-use crate::store::{BACKUP, TEMPORARY, below, folder_of, real_folder};
+use crate::store::{BACKUP, ORIGIN, TEMPORARY, below, folder_of, real_folder};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -32,7 +32,7 @@ pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
     for path in paths {
         if path == Path::new("-") {
             found.jobs.push(Job {
-                origin: Origin::Stdin,
+                source: JobSource::Stdin,
                 relative: "stdin".into(),
                 named: true,
                 passed_over: None,
@@ -51,8 +51,8 @@ pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
             found.append(walk.listed());
         } else {
             let relative = PathBuf::from(path.file_name().unwrap_or_default());
-            let origin = Origin::File(path.as_path().into());
-            found.jobs.push(Job { origin, relative, named: true, passed_over: None });
+            let source = JobSource::File(path.as_path().into());
+            found.jobs.push(Job { source, relative, named: true, passed_over: None });
         }
     }
     if paths.len() > 1 {
@@ -153,8 +153,8 @@ impl Walk<'_> {
             } else if !kind.is_dir() && self.takes(inside, *kind) {
                 let relative = below(self.root, inside);
                 let passed_over = self.passed_over(&entry);
-                let origin = Origin::File(entry.path.into());
-                files.jobs.push(Job { origin, relative, named: false, passed_over });
+                let source = JobSource::File(entry.path.into());
+                files.jobs.push(Job { source, relative, named: false, passed_over });
             }
         }
         pieces.push(Piece::Files(files));
@@ -206,14 +206,14 @@ fn output_inside(folder: &Path, output: &Path, filter: &Filter) -> Option<PathBu
     entered.then_some(inside)
 }
 
-/// Whether a file is one of our own: temporary, what repair set aside, or the original of one that was changed in place,
+/// Whether a file is one of our own: temporary, what repair set aside, an origin, or the original of one that was changed in place,
 /// whose name may end in a number.
 fn is_ours(name: &OsStr, backup: Option<&str>) -> bool {
     let name = name.as_encoded_bytes();
     let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let numberless = name.get(..name.len() - digits).unwrap_or_default();
     let plain = numberless.strip_suffix(b".").filter(|_| digits > 0).unwrap_or(name);
-    let ours = [Some(BACKUP), backup, Some(QUARANTINE)];
+    let ours = [Some(BACKUP), backup, Some(QUARANTINE), Some(ORIGIN)];
     name.starts_with(TEMPORARY.as_bytes())
         || ours.iter().flatten().any(|suffix| plain.ends_with(suffix.as_bytes()))
 }

@@ -112,21 +112,24 @@ pub struct Writing {
     pub journaling: Journaling,
 }
 
-/// What becomes of what a target cannot express.
+/// What brings the source of a converted session back.
 #[derive(Debug, Args)]
-pub struct Carrying {
-    /// Write plain files: what the target cannot express is not put into them, and reported as lost
+pub struct Keeping {
+    /// Write no `NAME.origin` beside the output: what the target cannot hold is lost, and reported
     #[arg(long)]
-    pub no_residue: bool,
-    /// Read files as they show themselves, without what they carry of another format
-    #[arg(long)]
-    pub ignore_residue: bool,
+    pub no_origin: bool,
+    /// Read the files alone, without the origins beside them
+    #[arg(long, conflicts_with = "origin")]
+    pub ignore_origin: bool,
+    /// Use this origin, which does not stand beside its file; for one input
+    #[arg(long, value_name = "FILE")]
+    pub origin: Option<PathBuf>,
 }
 
-impl Carrying {
+impl Keeping {
     /// The options with these.
     pub fn options(&self, options: Options) -> Options {
-        Options { residue: !self.no_residue, ignore_residue: self.ignore_residue, ..options }
+        Options { origin: !self.no_origin, ignore_origin: self.ignore_origin, ..options }
     }
 }
 

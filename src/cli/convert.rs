@@ -1,6 +1,6 @@
 //! `copyist convert`.
 
-use super::args::{Carrying, Reading, Telling, Writing, mending};
+use super::args::{Keeping, Reading, Telling, Writing, mending};
 use super::inputs::{Batch, Inputs};
 use super::{Stop, names};
 use crate::batch::{Action, Task};
@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 /// Write sessions in another format, or an older version of their own
 ///
-/// What the target cannot express is carried along in its files, where its own software passes over
-/// it, and comes back when the file is converted back.
+/// What the target cannot express is kept in `NAME.origin` beside it, and comes back when the file is
+/// converted back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The format to write: `canonical`, `pi`, `pi@1` …
@@ -38,7 +38,7 @@ pub struct Args {
     #[command(flatten)]
     writing: Writing,
     #[command(flatten)]
-    carrying: Carrying,
+    keeping: Keeping,
     #[command(flatten)]
     telling: Telling,
 }
@@ -72,12 +72,17 @@ impl Args {
             compare: self.telling.report.is_some(),
             ..self.reading.options(OnError::Keep)
         };
-        let options = self.carrying.options(options);
+        let options = self.keeping.options(options);
+        let origin = self.keeping.origin;
+        if origin.is_some() && inputs.several() {
+            return Err(Stop::usage("`--origin` takes one input"));
+        }
         let action = Action::Convert(self.to);
         let task = Task {
             mending: mending(self.repair, self.quarantine, &inputs)?,
             place,
             policy: self.writing.policy(),
+            origin,
             ..Task::looking(action, options, &self.reading.from)
         }
         .failing(self.reading.fail_on());

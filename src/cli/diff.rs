@@ -159,7 +159,7 @@ impl Opened {
         let mut report = FileReport::new(job.name());
         let said = Said { from: reading.from, encoding: reading.encoding, mends: false };
         let opened = || {
-            let opened = batch::Opened::new(&job.origin, said, true)?;
+            let opened = batch::Opened::new(&job.source, said, true)?;
             Ok(opened.map(|opened| (opened.found, opened.input)))
         };
         match opened() {

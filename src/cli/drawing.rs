@@ -1,6 +1,6 @@
 //! What there is in a session, drawn for a person.
 
-use super::show::{plural, printable, size};
+use super::show::{plural, printable};
 use crate::batch::FileReport;
 use crate::diagnostic::Severity;
 use crate::inspect::{Inspection, Item, Row};
@@ -71,9 +71,13 @@ fn facts(report: &FileReport, found: &Inspection, put: &mut dyn FnMut(&str, Stri
     put("tree", tree(found));
     let labels = found.labels.iter().map(|(id, label)| format!("{label} on {id}"));
     put("labels", labels.collect::<Vec<_>>().join(", "));
-    if let Some(residue) = found.residue {
-        let size = size(residue.bytes as f64);
-        put("residue", format!("{size} of the session that this one was converted from"));
+    if let Some(origin) = &found.origin {
+        let state = match origin.unchanged {
+            Some(true) => "unchanged since",
+            Some(false) => "changed since",
+            None => "the origin cannot be used",
+        };
+        put("origin", format!("converted from {}; {state}", origin.source));
     }
     put("damage", damage(report));
 }

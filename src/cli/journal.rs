@@ -148,8 +148,8 @@ fn settings(task: &Task, inputs: &Inputs, ids: Ids) -> String {
     }
     words.extend(inputs.join.then(|| "--join agent".to_owned()));
     words.extend(reading(task));
-    words.extend((!task.options.residue).then(|| "--no-residue".to_owned()));
-    words.extend(task.options.ignore_residue.then(|| "--ignore-residue".to_owned()));
+    words.extend((!task.options.origin).then(|| "--no-origin".to_owned()));
+    words.extend(task.options.ignore_origin.then(|| "--ignore-origin".to_owned()));
     let maps = task.options.map_paths.iter();
     words.extend(maps.map(|map| format!("--map-path {}={}", map.old, map.new)));
     words.push(match &task.place {

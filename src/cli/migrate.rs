@@ -1,6 +1,6 @@
 //! `copyist migrate`.
 
-use super::args::{Carrying, InPlace, Layout, Reading, Telling, Writing, mending};
+use super::args::{InPlace, Layout, Reading, Telling, Writing, mending};
 use super::inputs::Batch;
 use super::{Stop, names};
 use crate::batch::{Action, Task};
@@ -35,8 +35,6 @@ pub struct Args {
     #[command(flatten)]
     in_place: InPlace,
     #[command(flatten)]
-    carrying: Carrying,
-    #[command(flatten)]
     telling: Telling,
 }
 
@@ -60,7 +58,6 @@ impl Args {
             force_version: self.force_version,
             ..self.reading.options(OnError::Stop)
         };
-        let options = self.carrying.options(options);
         let action = Action::Migrate(self.to);
         let task = Task {
             mending: mending(self.repair, self.quarantine, &inputs)?,

@@ -280,7 +280,7 @@ fn newest_header(session: &mut Session<'_>) -> Result<Vec<u8>> {
     let format = session.format();
     let newest = format.versions.last().map_or(Target::Same, |v| Target::Version(v.number));
     // What is only shown has no way back that anything were to be noted for.
-    let options = Options { force_version: true, residue: false, ..session.options().clone() };
+    let options = Options { force_version: true, origin: false, ..session.options().clone() };
     let log = Log::default();
     let cx = Cx { options: &options, log: &log };
     let Some(kind) = format.plane else { return first_piece(session, &cx) };

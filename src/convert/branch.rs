@@ -38,25 +38,17 @@ pub struct Branch {
     /// What such a target does not get, as an edit of the context leaves it out, and what follows
     /// it there.
     omitted: Vec<(Json, Option<Json>)>,
-    /// Whether the source's own software fails on it.
-    fails: bool,
 }
 
 impl Branch {
     /// The branch of a session. `None` where the records come from a file of the very same
     /// version, or another linear one of the target's format: what that holds beside the
     /// conversation, this one holds, too. A tree gets all branches as they are, unless a compaction
-    /// names one by one what it keeps, or a first one that is not sent: then it gets a list. Also
-    /// gives whether entries do not hang together, or the source's own software could send nothing.
+    /// names one by one what it keeps, or a first one that is not sent: then it gets a list.
     ///
     /// # Errors
     /// If the session cannot be read.
-    pub fn of(
-        from: &Format,
-        to: Spec,
-        parts: &mut dyn Parts,
-        cx: &Cx<'_>,
-    ) -> Result<(Option<Self>, bool)> {
+    pub fn of(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<Self>> {
         parts.keep()?;
         // The last reading says what there is to say.
         let log = Log::default();
@@ -66,7 +58,7 @@ impl Branch {
         let mut survey = Survey::default();
         for (number, item) in (0..).zip(records(from, parts, &quiet)?) {
             if survey.record(number, item?, to).is_break() {
-                return Ok((None, false));
+                return Ok(None);
             }
         }
         let fits = to.version().tree && survey.fits_a_tree();
@@ -76,13 +68,11 @@ impl Branch {
         let stream =
             from.name == canonical::FORMAT.name && (home == Home::Elsewhere || to.version().tree);
         let leaf = survey.leaf.as_ref().filter(|_| stream);
-        let odd = tell_faults(&tree, leaf, stream && to.version().tree, cx) || survey.nameless;
+        tell_faults(&tree, leaf, stream && to.version().tree, cx);
         if fits || home == Home::There {
-            return Ok((None, odd));
+            return Ok(None);
         }
-        let branch = Self::chosen(&tree, survey, (from, parts), to, (cx, &quiet))?;
-        let fails = branch.as_ref().is_some_and(|branch| branch.fails);
-        Ok((branch, odd || fails))
+        Self::chosen(&tree, survey, (from, parts), to, (cx, &quiet))
     }
 
     /// The branch of a session that was looked through.
@@ -137,7 +127,6 @@ impl Branch {
             edits: false,
             listed: to.version().tree.then_some(Json::constant("null")),
             omitted: Vec::new(),
-            fails: false,
         }
     }
 
@@ -170,7 +159,6 @@ impl Branch {
 
     /// Begins with what the rules of the source say of the branch.
     fn begin(&mut self, look: Look, tree: &Tree) {
-        self.fails = look.fails;
         let Some((mut context, other)) = look.rules else { return };
         self.kinds = look.kinds;
         self.edits = look.edits && !other && !look.kinds.contains(&Kind::ContextEdit);
@@ -368,8 +356,6 @@ struct Survey {
     home: Home,
     /// The last entry, if it is a message without an identifier, and its number.
     last: Option<(u32, Located<Record>)>,
-    /// Whether an entry has no identifier, or an empty one.
-    nameless: bool,
     /// Whether a compaction names one by one what it keeps.
     listed: bool,
     /// What compactions call the first message that they keep, and messages that stand beside the
@@ -393,8 +379,6 @@ impl Survey {
         self.first_kept.extend(key(Field::FirstKept));
         self.aside.extend(key(Field::Id).filter(|_| located.value.is_aside()));
         if located.value.is_node() {
-            // pi takes an empty one for none.
-            self.nameless |= node.json(Field::Id).is_some_and(|id| id.as_bytes() == b"\"\"");
             self.shape.record(&located);
             self.look.iter_mut().for_each(|look| look.at(number, self.nodes, &located));
             self.nodes += 1;
@@ -410,7 +394,6 @@ impl Survey {
             self.leaf = leaf.or(self.leaf.take());
             self.look.get_or_insert_with(|| Look::new(located.value, to));
         } else if kind.is_named() {
-            self.nameless = true;
             self.last = (*kind == Kind::Message).then_some((number, located));
         }
         ControlFlow::Continue(())
@@ -419,8 +402,7 @@ impl Survey {
 
 /// Says why the target may not be what was meant: a conversation that begins elsewhere, or ends there
 /// by this leaf, or, of a tree that comes from no such, one that the target's software cannot read.
-/// Gives whether anything is wrong with the tree.
-fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &Cx<'_>) -> bool {
+fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &Cx<'_>) {
     let gone = |(leaf, _): &&(Json, Position)| !leaf.is_null() && tree.ordinal(leaf).is_none();
     if let Some((_, at)) = leaf.filter(gone) {
         let message = "the leaf of the session is not in the stream; the last entry is taken";
@@ -432,14 +414,7 @@ fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &C
         Code::DuplicateId | Code::Cycle => whole,
         _ => false,
     };
-    let mut faulty = false;
-    for found in tree.findings() {
-        faulty = true;
-        if counts(found.code) {
-            cx.report(found);
-        }
-    }
-    faulty
+    tree.findings().filter(|found| counts(found.code)).for_each(|found| cx.report(found));
 }
 
 /// A branch under the rules of its source, if the target has others.
@@ -452,8 +427,6 @@ struct Look {
     summed_up: u32,
     /// Whether anything edits the context.
     edits: bool,
-    /// Whether the source's software fails on it.
-    fails: bool,
 }
 
 impl Look {
@@ -461,7 +434,7 @@ impl Look {
         let rules = rules(&session, to).map(|(open, other)| (open(&session), other));
         let kinds =
             if rules.as_ref().is_some_and(|(_, other)| !other) { to.version().kinds } else { &[] };
-        Self { session, rules, kinds, summed_up: 0, edits: false, fails: false }
+        Self { session, rules, kinds, summed_up: 0, edits: false }
     }
 
     /// Looks at node `number` of all records, which stands at this position of the branch.
@@ -473,7 +446,7 @@ impl Look {
         if let Some((context, _)) = &mut self.rules
             && context.look(position, node).is_err()
         {
-            (self.rules, self.fails) = (None, true);
+            self.rules = None;
         }
     }
 }

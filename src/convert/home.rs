@@ -15,22 +15,33 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Options, Parts, Reader, Sink};
 use crate::formats::{Spec, canonical, records};
 use crate::migrate::Outcome;
+use crate::origin::{Source, rejected, rejected_for, says_the_same};
 use crate::record::{Field, Kind, Record};
-use crate::residue::{Merged, Source, Stage, Staged, refused, refused_for, says_the_same};
+use crate::stage::{Stage, Staged};
 use crate::tree::Shape;
 use crate::yaml::encoding::{self, Encoding};
 pub use stream::stream;
 
+/// A session that was edited in another format.
+pub struct Edited {
+    /// Its stream.
+    pub stream: Box<dyn Parts>,
+    /// The file's own records.
+    pub shown: Staged,
+    /// What there is to report of the edits, if they are used.
+    pub said: Log,
+}
+
 /// Takes a session further, or home, that was away from `home` and may have been edited there. If
 /// what is written does not say what the file shows, that is written as it shows itself, without the
-/// residue.
+/// origin.
 ///
 /// # Errors
 /// If reading or writing fails.
 pub fn edited(
     home: Spec,
     to: Spec,
-    mut merged: Merged,
+    mut merged: Edited,
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
@@ -46,10 +57,10 @@ pub fn edited(
         let inner = Cx { options: cx.options, log: &log };
         let is_last = way.format.name == to.format.name;
         let mut stage = if is_last { Stage::tentative(sink) } else { Stage::trial(sink) };
-        let Some(done) = says_there(way, &mut merged.parts, &mut stage, &inner)? else {
+        let Some(done) = says_there(way, &mut *merged.stream, &mut stage, &inner)? else {
             let why =
                 "what was edited or added has no place in the session that the file comes from";
-            cx.report(refused_for(refused(why), merged.said));
+            cx.report(rejected_for(rejected(why), merged.said));
             drop(stage);
             return plainly(&canonical::FORMAT, 1, to, &mut merged.shown, sink, cx);
         };
@@ -60,7 +71,7 @@ pub fn edited(
         }
     }
     cx.log.take_over(merged.said);
-    plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx)
+    plainly(&canonical::FORMAT, 1, to, &mut *merged.stream, sink, cx)
 }
 
 /// Puts what was written in its place.
@@ -71,7 +82,7 @@ fn finish(to: Spec, mut stage: Stage<'_>, cx: &Cx<'_>) -> Result<()> {
     }
     let named = to.format.native.filter(|_| stage.is_native());
     let name = native(to, named, &mut stage, cx)?;
-    stage.finish(None, name)
+    stage.finish(name)
 }
 
 /// Writes a stream in a format. `None` if it does not say there what it says.
@@ -127,8 +138,8 @@ fn tell_left(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) ->
     let home = source(&canonical::FORMAT, 1, parts, cx)?;
     let abroad =
         Spec::parse(&home.unwrap_or_default()).is_ok_and(|h| h.format.name != to.format.name);
-    if abroad && cx.options.residue && to.format.carrier.is_some() {
-        // There they ride along.
+    if abroad && cx.options.origin {
+        // They are in the origin.
         return Ok(());
     }
     let there = beside(&canonical::FORMAT, parts, cx)?.len();

@@ -1,22 +1,21 @@
 //! Conversion: between formats as records, within one format as bytes where that is possible.
 
-mod again;
 mod branch;
 mod copy;
 mod forks;
 mod home;
 mod native;
-mod proof;
 mod relocate;
 mod work;
 
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::Result;
-use crate::format::{Cx, Format, NativeFn, Options, Parts, Reader, Sink, Target};
-use crate::formats::{FORMATS, Spec, canonical, records};
+use crate::format::{Cx, Format, Map, NativeFn, Options, Parts, Reader, Sink, Target};
+use crate::formats::{FORMATS, Spec, canonical};
 use crate::migrate::{self, Outcome};
+use crate::origin::{self, Header, Origin, Restored, Trace};
 use crate::record::{Field, Kind};
-use crate::residue::{Stage, merge, strip};
+use crate::stage::{Like, Stage};
 use copy::copy;
 use native::{Native, native};
 use work::Work;
@@ -24,10 +23,11 @@ use work::Work;
 /// Converts one session. `version` is the version that the input is of.
 ///
 /// Within one format, towards the same or a newer version, this is a copy or a migration, which
-/// leaves the bytes alone that need not change. Everything else goes through the records. What the
-/// target cannot hold is counted in the log, and said once for each kind of field. A linear target
-/// gets the branch that the session stands on; one of another format gets what the source's own
-/// software would send to a model, such as summaries in place of what they sum up.
+/// leaves the bytes alone that need not change. Everything else goes through the records. An origin
+/// beside the input brings its source back first; what the target cannot hold goes into an origin of
+/// its own, and is counted in the log where there can be none. A linear target gets the branch that
+/// the session stands on; one of another format gets what the source's own software would send to a
+/// model, such as summaries in place of what they sum up.
 ///
 /// # Errors
 /// If the input is damaged beyond what the options allow, or reading or writing fails. What `sink`
@@ -41,56 +41,84 @@ pub fn run(
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
     if copies(from, version, to) {
-        let stripped = if cx.options.residue { None } else { strip(from, parts, sink, cx)? };
-        return match stripped {
-            Some(mut own) => {
-                let done = plainly(&canonical::FORMAT, 1, to, &mut own, sink, cx)?;
-                Ok(Outcome { from: version, ..done })
-            }
-            None => plainly(from, version, to, parts, sink, cx),
-        };
+        return plainly(from, version, to, parts, sink, cx);
     }
-    let Some(mut merged) = merge(from, parts, sink, cx)? else {
-        let home = source(from, version, parts, cx)?.filter(|_| is_stream(from));
-        return match home.and_then(|home| Spec::parse(&home).ok()) {
-            // A line of a tree is one record, so that nothing else could say what that said.
-            Some(home) if home.format.name == to.format.name && !to.version().tree => {
-                let to = Spec { version: to.version.or(home.version), ..to };
-                home::stream(version, to, parts, sink, cx)
-            }
-            _ => {
-                let options = Options { complete: is_stream(from), ..cx.options.clone() };
-                plainly(from, version, to, parts, sink, &Cx { options: &options, log: cx.log })
-            }
-        };
-    };
-    let home = source(&canonical::FORMAT, 1, &mut merged.parts, cx)?;
-    let home = home.and_then(|home| Spec::parse(&home).ok());
-    let done = match home {
-        Some(home) if merged.changed || home.format.name == to.format.name => {
-            home::edited(home, to, merged, sink, cx)?
+    let restored =
+        if is_stream(from) { None } else { origin::restore(from, parts, sink, again, cx)? };
+    if let Some(restored) = restored {
+        let done = restore(restored, to, sink, cx)?;
+        // The source is another session than the file, whatever it is written as.
+        return Ok(Outcome { from: version, changed: true, ..done });
+    }
+    let home = source(from, version, parts, cx)?.filter(|_| is_stream(from));
+    match home.and_then(|home| Spec::parse(&home).ok()) {
+        // A line of a tree is one record, so that nothing else could say what that said.
+        Some(home) if home.format.name == to.format.name && !to.version().tree => {
+            let to = Spec { version: to.version.or(home.version), ..to };
+            home::stream(version, to, parts, sink, cx)
         }
         _ => {
-            cx.log.take_over(merged.said);
-            plainly(&canonical::FORMAT, 1, to, &mut merged.parts, sink, cx)?
+            let options = Options { complete: is_stream(from), ..cx.options.clone() };
+            plainly(from, version, to, parts, sink, &Cx { options: &options, log: cx.log })
         }
-    };
-    // Without what it carries a file is another one, whatever it is written as.
-    Ok(Outcome { from: version, changed: true, ..done })
+    }
 }
 
 fn is_stream(format: &Format) -> bool {
     format.name == canonical::FORMAT.name
 }
 
-/// Whether the target is what the source is, so that residue stays where it is, or is just left out.
-/// Without a version the newest is meant, unless the format keeps that which a session has.
+/// Whether the target is what the source is. Without a version the newest is meant, unless the format
+/// keeps that which a session has.
 fn copies(from: &Format, version: u32, to: Spec) -> bool {
     let kept = to.version.is_none() && to.format.usual.is_some();
     from.name == to.format.name && (kept || to.version().number == version)
 }
 
-/// The same for a session without residue.
+/// Writes the stream of an origin as its file was written.
+fn again(origin: &mut Origin, target: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Trace> {
+    let Header { ids, map_paths, .. } = origin.header.clone();
+    let options = Options { ids, map_paths: maps(&map_paths), ..cx.options.clone() };
+    let cx = Cx { options: &options, log: cx.log };
+    Work::of(&canonical::FORMAT, target, origin, &cx)?.traced(origin, sink)
+}
+
+fn maps(paths: &[(String, String)]) -> Vec<Map> {
+    paths.iter().map(|(old, new)| Map::new(old, new)).collect()
+}
+
+/// Writes a session that was brought back.
+fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Outcome> {
+    let Restored { mut stream, shown, said, header } = restored;
+    let mut paths = maps(&header.map_paths);
+    paths.extend(cx.options.map_paths.iter().cloned());
+    let options = Options { map_paths: paths, ..cx.options.clone() };
+    let moving = Cx { options: &options, log: cx.log };
+    let home = Spec::parse(&header.source).ok();
+    let to = match home {
+        Some(home) if to.version.is_none() && home.format.name == to.format.name => {
+            if home.version().number != to.version().number {
+                let version = home.format.at(home.version().number);
+                let message = format!("written as {version}, as which the session began");
+                cx.report(Diagnostic::new(Code::OwnVersion, message));
+            }
+            home
+        }
+        _ => to,
+    };
+    match (home, shown) {
+        (Some(home), Some(shown)) => {
+            let merged = home::Edited { stream, shown, said };
+            home::edited(home, to, merged, sink, &moving)
+        }
+        _ => {
+            cx.log.take_over(said);
+            plainly(&canonical::FORMAT, 1, to, &mut *stream, sink, &moving)
+        }
+    }
+}
+
+/// Converts a session as it stands in its files.
 fn plainly(
     from: &'static Format,
     version: u32,
@@ -135,34 +163,78 @@ fn written_as(
         let input = parts.main()?;
         let target = Target::Version(target);
         if !sink.is_native() {
-            return migrate::run_to(from, input, sink.create_for_any("")?, target, cx);
+            let done = migrate::run_to(from, input, sink.create_for_any("")?, target, cx)?;
+            return take_along(from, parts, sink, cx).map(|()| done);
         }
         let mut stage = Stage::before(sink);
         let done = migrate::run(from, input, &mut stage.create("")?, target, cx)?;
+        take_along(from, parts, &mut stage, cx)?;
         let name = native(to, named, &mut stage, cx)?;
-        return stage.finish(None, name).map(|()| done);
+        return stage.finish(name).map(|()| done);
     }
     if same && version == target && !shares(from, parts) && !moves {
         if !sink.is_native() {
-            return copy(from, version, parts, sink, cx);
+            let done = copy(from, version, parts, sink, cx)?;
+            return take_along(from, parts, sink, cx).map(|()| done);
         }
         let mut stage = Stage::before(sink);
         let done = copy(from, version, parts, &mut stage, cx)?;
+        take_along(from, parts, &mut stage, cx)?;
         let name = native(to, named, &mut stage, cx)?;
-        return stage.finish(None, name).map(|()| done);
+        return stage.finish(name).map(|()| done);
     }
-    let carrier = to.format.carrier.filter(|_| cx.options.residue);
     let home = source.as_deref() == Some(&to.format.at(target));
-    let mut work = Work::of(from, to, parts, cx)?;
-    let records = match (carrier, named) {
+    let header = header(source.as_deref(), to, sink, cx);
+    let work = Work::of(from, to, parts, cx)?;
+    let records = match () {
         // Sessions that its software names take their places one after the other, at the end.
-        _ if cx.options.compare || sink.is_native() => work.staged(carrier, named, parts, sink)?,
-        (None, None) => work.records(parts, sink)?,
-        (Some(carrier), _) if home => work.home(carrier, named, parts, sink)?,
-        _ => work.staged(carrier, named, parts, sink)?,
+        () if cx.options.compare || sink.is_native() => {
+            work.staged(named, parts, sink, header.as_ref())?
+        }
+        () if home => work.write_home(parts, sink)?,
+        () => work.write(parts, sink, header.as_ref())?,
     };
+    if same && version == target {
+        take_along(from, parts, sink, cx)?;
+    }
     say_losses(to, cx);
     Ok(Outcome { from: version, changed: true, records, ..Outcome::default() })
+}
+
+/// Copies the origin of a session that stays of its format.
+///
+/// # Errors
+/// If it cannot be read or written.
+pub fn take_along(
+    format: &Format,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<()> {
+    if !cx.options.origin || sink.is_in_place() {
+        return Ok(());
+    }
+    let names = parts.names();
+    let main = format.main_of(&names).to_owned();
+    origin::copy(parts, sink, &main)
+}
+
+/// The header of the origin of a session that goes elsewhere; `None` for one that the target holds
+/// whole.
+fn header(source: Option<&str>, to: Spec, sink: &dyn Sink, cx: &Cx<'_>) -> Option<Header> {
+    let home = source.and_then(|source| Spec::parse(source).ok());
+    let is_home = home.is_some_and(|home| {
+        home.format.name == to.format.name && home.version().number == to.version().number
+    });
+    if !cx.options.origin || is_home || is_stream(to.format) {
+        return None;
+    }
+    let source = source.unwrap_or(canonical::FORMAT.name).to_owned();
+    let target = to.format.at(to.version().number);
+    let mut header = Header::new(source, target, cx.options.ids, Like::of(sink));
+    let pair = |map: &Map| (map.old.clone(), map.new.clone());
+    header.map_paths = cx.options.map_paths.iter().map(pair).collect();
+    Some(header)
 }
 
 /// Whether a part is one that other sessions share, so that only what is of this one may go on.
@@ -195,7 +267,8 @@ fn source(
     Ok(session.and_then(|session| session.node.text(Field::Source)))
 }
 
-/// The version that a session came from, where its format keeps that if none is asked for.
+/// The version that a session came from, where its format keeps that if none is asked for, or the
+/// session goes back to its format.
 fn as_it_came(to: Spec, source: Option<&str>) -> Spec {
     if to.version.is_some() || to.format.usual.is_none() {
         return to;
@@ -205,25 +278,19 @@ fn as_it_came(to: Spec, source: Option<&str>) -> Spec {
     Spec { version: same.and_then(|source| source.version), ..to }
 }
 
-/// The records of a session, with the paths that a person wants.
-fn read<'a>(
-    from: &Format,
-    parts: &'a mut dyn Parts,
-    native: Option<Native>,
-    cx: &'a Cx<'a>,
-) -> Result<Reader<'a>> {
-    let reader = records(from, parts, cx)?;
+/// The records of a session, with the paths that the user wants.
+fn moved<'a>(reader: Reader<'a>, native: Option<Native>, cx: &'a Cx<'a>) -> Reader<'a> {
     let maps = cx.options.map_paths.as_slice();
     if maps.is_empty() {
-        return Ok(reader);
+        return reader;
     }
     // A stream may be of any of them.
     let names = FORMATS.iter().flat_map(|format| format.folders).copied();
     let moves = relocate::Moves { maps, names: names.collect(), native };
-    Ok(Box::new(reader.map(move |mut item| {
+    Box::new(reader.map(move |mut item| {
         item.iter_mut().for_each(|located| moves.record(&mut located.value));
         item
-    })))
+    }))
 }
 
 /// Says what `to` had no place for, once for each kind of field.

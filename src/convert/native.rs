@@ -6,7 +6,7 @@ use crate::format::{Cx, Named, NativeFn, Sink};
 use crate::formats::Spec;
 use crate::json::Json;
 use crate::record::{Field, Node, block};
-use crate::residue::Stage;
+use crate::stage::Stage;
 
 /// How the software of a version names its files.
 #[derive(Clone, Copy)]

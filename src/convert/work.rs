@@ -1,22 +1,23 @@
 //! The way of one session through its records.
 
-use super::again::makes_it_again;
 use super::branch::Branch;
 use super::forks::forks;
+use super::moved;
 use super::native::{Native, native};
-use super::proof::{Home, come_home};
-use super::read;
-use crate::diagnostic::{Code, Diagnostic, Differences, Fate, Log};
+use crate::diagnostic::{Differences, Fate, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
-use crate::format::{Carrier, Cx, Format, NativeFn, Options, Parts, Sink, Writer};
+use crate::format::{Cx, Format, NativeFn, Options, Parts, Reader, Sink, Writer};
 use crate::formats::{Spec, canonical, records};
+use crate::origin::{Header, Keep, Measured, Trace};
 use crate::position::Located;
 use crate::record::{Answers, Field, Kind, Record, Value, block};
-use crate::residue::{Chunks, Noted, Stage, Trace, is_heard, note};
+use crate::stage::Stage;
+use std::cell::RefCell;
 use std::collections::HashSet;
+use std::rc::Rc;
 
-/// So many records before a session wait until it is known where they come from.
+/// Maximum number of records before a session that wait until it is known where they come from.
 const LEAD: usize = 1000;
 
 /// One session on its way.
@@ -24,19 +25,18 @@ pub struct Work<'a> {
     from: &'static Format,
     to: Spec,
     branch: Option<Branch>,
-    /// Whether its entries do not hang together, or its own software could send nothing of it.
-    odd: bool,
     /// What the writer was given, where that will be asked.
     trace: Option<Trace>,
     /// Answers on their way into another format.
     answers: Option<Answers>,
     forks: HashSet<u64>,
-    /// Whether a message lacks what every one of its kind has, or something is not understood.
-    incomplete: bool,
     /// What the session was read from at first.
     source: Option<String>,
     cx: &'a Cx<'a>,
 }
+
+/// An origin that takes records as they are read.
+type Keeping = Rc<RefCell<Keep>>;
 
 impl<'a> Work<'a> {
     /// A session that has not been read yet.
@@ -52,45 +52,110 @@ impl<'a> Work<'a> {
         // Only streams can say what a tree has no way to say.
         let stream = canonical::FORMAT.name;
         let whole = to.version().tree && (from.name != stream || to.format.name == stream);
-        let (branch, odd) = if whole { (None, false) } else { Branch::of(from, to, parts, cx)? };
+        let branch = if whole { None } else { Branch::of(from, to, parts, cx)? };
         let forks = forks(from, to, parts, cx)?;
-        Ok(Self {
-            from,
-            to,
-            branch,
-            odd,
-            trace: None,
-            answers: None,
-            forks,
-            incomplete: false,
-            source: None,
-            cx,
-        })
+        Ok(Self { from, to, branch, trace: None, answers: None, forks, source: None, cx })
+    }
+
+    /// Writes the records, and an origin if there is a `header` for one.
+    ///
+    /// # Errors
+    /// As [`records`](Self::records).
+    pub fn write(
+        mut self,
+        parts: &mut dyn Parts,
+        sink: &mut dyn Sink,
+        header: Option<&Header>,
+    ) -> Result<u64> {
+        let keep = header.map(|header| Keep::begin(sink, header)).transpose()?.flatten();
+        let Some(keep) = keep else { return self.records(parts, sink, None) };
+        let keep = Rc::new(RefCell::new(keep));
+        let mut measured = Measured::over(sink);
+        let count = self.records(parts, &mut measured, Some(Rc::clone(&keep)))?;
+        if let Some(keep) = Rc::into_inner(keep) {
+            keep.into_inner().finish(self.to.format, &mut measured)?;
+            self.cx.log.carried();
+        }
+        Ok(count)
+    }
+
+    /// Writes the records in the format that they came from. Mostly they stand in that format's order,
+    /// so that the writer need not wait for the last; otherwise they are written once more.
+    ///
+    /// # Errors
+    /// As [`records`](Self::records).
+    pub fn write_home(mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<u64> {
+        parts.keep()?;
+        if !sink.mark() {
+            return self.records(parts, sink, None);
+        }
+        let count = self.records(parts, sink, None)?;
+        if !self.cx.log.gave_up() {
+            return Ok(count);
+        }
+        sink.forget();
+        let (from, to, log) = (self.from, self.to, Log::default());
+        let quiet = Cx { options: self.cx.options, log: &log };
+        Work::of(from, to, parts, &quiet)?.records(parts, sink, None)
+    }
+
+    /// Writes the records to a stage, from where they go to places that are known only then.
+    ///
+    /// # Errors
+    /// As [`records`](Self::records).
+    pub fn staged(
+        self,
+        named: Option<NativeFn>,
+        parts: &mut dyn Parts,
+        sink: &mut dyn Sink,
+        header: Option<&Header>,
+    ) -> Result<u64> {
+        parts.keep()?;
+        let mut stage = Stage::before(sink);
+        let (from, to, cx) = (self.from, self.to, self.cx);
+        let count = self.write(parts, &mut stage, header)?;
+        if cx.options.compare {
+            compare((from, parts), (to, &mut stage), cx)?;
+        }
+        let native = native(to, named, &mut stage, cx)?;
+        stage.finish(native).map(|()| count)
+    }
+
+    /// Writes the records, and gives what of the output tells which record.
+    ///
+    /// # Errors
+    /// As [`records`](Self::records).
+    pub fn traced(mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<Trace> {
+        self.trace = Some(Trace::default());
+        self.records(parts, sink, None)?;
+        Ok(self.trace.unwrap_or_default())
     }
 
     /// Writes the records.
     ///
     /// # Errors
     /// If the input is damaged beyond what the options allow, or reading or writing fails.
-    pub fn records(&mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<u64> {
+    fn records(
+        &mut self,
+        parts: &mut dyn Parts,
+        sink: &mut dyn Sink,
+        keep: Option<Keeping>,
+    ) -> Result<u64> {
         let (to, cx) = (self.to, self.cx);
         let native = Native::of(to, sink.is_native());
         let options = Options { asked: self.asked(parts)?, ..cx.options.clone() };
         let writing = Cx { options: &options, log: cx.log };
         let mut writer = (to.format.write)(sink, to.version(), &writing)?;
         let (mut count, mut lead) = (0, Some(Vec::new()));
-        let mut next = 0..;
         // How the source spells its lines means nothing in another format.
         let abroad = ![self.from.name, to.format.name].contains(&canonical::FORMAT.name)
             && self.from.name != to.format.name;
-        let options = Options { spelling: !abroad, ..cx.options.clone() };
+        let options = Options { spelling: !abroad || keep.is_some(), ..cx.options.clone() };
         let reading = Cx { options: &options, log: cx.log };
-        for item in read(self.from, parts, native, &reading)? {
+        let kept = keep.map(|keep| move |reader| kept(reader, keep, abroad));
+        for (number, item) in (0..).zip(read(self.from, parts, native, kept, &reading)?) {
             let mut located = item?;
-            let number = next.next().unwrap_or_default();
             count += u64::from(!located.value.is_blank());
-            let Record { kind, node } = &located.value;
-            self.incomplete |= abroad && (*kind == Kind::Opaque || block::lacks(node));
             let began = located.value.kind == Kind::Session;
             if began {
                 self.session(&mut located.value);
@@ -130,8 +195,8 @@ impl<'a> Work<'a> {
         Ok(count)
     }
 
-    /// What a person asked first, if the session goes to another format without an identifier of
-    /// its own.
+    /// What the user asked first, if the session goes to another format without an identifier of its
+    /// own.
     fn asked(&self, parts: &mut dyn Parts) -> Result<Option<String>> {
         // A stream holds a session without one.
         if [self.from.name, canonical::FORMAT.name].contains(&self.to.format.name) {
@@ -185,188 +250,62 @@ impl<'a> Work<'a> {
             file.fields().for_each(|field| self.cx.log.count(Fate::Dropped, &lost(field)));
         }
     }
+}
 
-    /// Writes the records in the format and version that they came from. Mostly nothing is left out
-    /// there, and they stand in that format's order, so that the output needs no stage; otherwise
-    /// they are written once more.
-    ///
-    /// # Errors
-    /// As [`records`](Self::records).
-    pub fn home(
-        &mut self,
-        carrier: &'static Carrier,
-        named: Option<NativeFn>,
-        parts: &mut dyn Parts,
-        sink: &mut dyn Sink,
-    ) -> Result<u64> {
-        parts.keep()?;
-        let is_whole = |log: &Log| log.dropped().is_empty() && !log.gave_up();
-        let direct = named.is_none() && sink.mark();
-        let count = if direct {
-            let count = self.records(parts, sink)?;
-            if is_whole(self.cx.log) {
-                return Ok(count);
-            }
-            sink.forget();
-            count
-        } else {
-            let mut stage = Stage::before(sink);
-            let count = self.records(parts, &mut stage)?;
-            if is_whole(self.cx.log) {
-                let native = native(self.to, named, &mut stage, self.cx)?;
-                return stage.finish(None, native).map(|()| count);
-            }
-            count
-        };
-        let log = Log::default();
-        let cx = Cx { options: self.cx.options, log: &log };
-        Work::of(self.from, self.to, parts, &cx)?.staged(Some(carrier), named, parts, sink)?;
-        if is_whole(&log) {
-            self.cx.log.carried();
-        }
-        Ok(count)
-    }
+/// The records of a session; `kept` takes each as it is read, and `native` says how folders of
+/// projects are named.
+fn read<'a>(
+    from: &Format,
+    parts: &'a mut dyn Parts,
+    native: Option<Native>,
+    kept: Option<impl FnOnce(Reader<'a>) -> Reader<'a>>,
+    cx: &'a Cx<'a>,
+) -> Result<Reader<'a>> {
+    let reader = (from.read)(parts, cx)?;
+    let reader = match kept {
+        Some(kept) => kept(reader),
+        None => reader,
+    };
+    let reader = crate::formats::named(from, reader, cx);
+    Ok(moved(reader, native, cx))
+}
 
-    /// Writes the records to a stage, and puts into the output what it does not tell of them.
-    ///
-    /// # Errors
-    /// As [`records`](Self::records).
-    pub fn staged(
-        &mut self,
-        carrier: Option<&'static Carrier>,
-        named: Option<NativeFn>,
-        parts: &mut dyn Parts,
-        sink: &mut dyn Sink,
-    ) -> Result<u64> {
-        parts.keep()?;
-        let mut stage = Stage::before(sink);
-        self.trace = carrier.map(|_| Trace::default());
-        let count = self.records(parts, &mut stage)?;
-        if self.cx.options.compare {
-            self.compare(parts, &mut stage)?;
+/// Records that an origin takes as they are read. Their spelling means nothing to another format.
+fn kept(reader: Reader<'_>, keep: Keeping, abroad: bool) -> Reader<'_> {
+    Box::new(reader.map(move |item| {
+        let mut located = item?;
+        keep.borrow_mut().take(&located.value)?;
+        if abroad {
+            located.value.node.take(Field::Raw);
         }
-        let native = native(self.to, named, &mut stage, self.cx)?;
-        let (Some(carrier), Some(trace)) = (carrier, self.trace.take()) else {
-            return stage.finish(None, native).map(|()| count);
-        };
-        if !stage.carries(carrier)? {
-            return stage.finish(None, native).map(|()| count);
-        }
-        if self.comes_back(parts, &stage)? {
-            self.cx.log.carried();
-            return stage.finish(None, native).map(|()| count);
-        }
-        let log = Log::default();
-        let quiet = Cx { options: self.cx.options, log: &log };
-        let layout = Native::of(self.to, stage.is_native());
-        let source = read(self.from, parts, layout, &quiet)?;
-        let from = (self.source.as_deref(), self.cx.log.dropped().is_empty());
-        let noted = note(source, from, &trace, (self.to, carrier), &mut stage, &quiet)?;
-        // Only who asks for the spelling learns that not all of it can be kept.
-        let relaid = log.into_findings().diagnostics.into_iter().find(|d| d.code == Code::Relaid);
-        relaid.into_iter().for_each(|found| self.cx.report(found));
-        let (load, home) = match noted {
-            None => (None, true),
-            Some(Noted { count, chunks, plain }) => {
-                let odd = self.cx.options.prove && (!plain || self.is_odd());
-                let load = (carrier, count, chunks);
-                let (load, home) =
-                    if odd { self.proven(parts, &mut stage, load)? } else { (load, true) };
-                (Some(load), home)
-            }
-        };
-        stage.finish(load, native)?;
-        if home {
-            self.cx.log.carried();
-        }
-        Ok(count)
-    }
+        Ok(located)
+    }))
+}
 
-    /// Whether the target is what the session came from.
-    fn is_home(&self, home: Spec) -> bool {
-        home.format.at(home.version().number) == self.to.format.at(self.to.version().number)
-    }
-
-    /// Whether something about the session may keep it from coming home.
-    fn is_odd(&self) -> bool {
-        // That nothing resumes it is said of most.
-        self.incomplete
-            || self.from.name == self.to.format.name
-            || self.cx.log.warns(&[Code::NotResumable])
-            || self.odd
-            || self.source.as_deref().is_none_or(|source| Spec::parse(source).is_err())
-    }
-
-    /// Takes a session home for a trial, and says so if it does not come there. Gives whether it
-    /// counts as carried, and what it carries again.
-    fn proven(
-        &self,
-        parts: &mut dyn Parts,
-        stage: &mut Stage<'_>,
-        load: (&'static Carrier, u64, Chunks),
-    ) -> Result<((&'static Carrier, u64, Chunks), bool)> {
-        let (carrier, count, _) = load;
-        let (mut there, chunks) = stage.carrying(load)?;
-        let source = self.source.as_deref().and_then(|source| Spec::parse(source).ok());
-        let home = match source {
-            // On its way home it has come there.
-            Some(home) if self.is_home(home) => Home::Came,
-            Some(home) => {
-                come_home((self.from, parts), home, (self.to, &mut there), stage, self.cx)?
-            }
-            None if is_heard((self.from, parts), (self.to.format, &mut there), self.cx)? => {
-                Home::Came
-            }
-            None => Home::Refused,
-        };
-        let target = self.to.format.at(self.to.version().number);
-        let message = match home {
-            Home::Came => return Ok(((carrier, count, chunks), true)),
-            Home::Differs => format!("it comes home from {target}, but not byte for byte"),
-            Home::Refused => format!("{target} shows something else than what the session says"),
-        };
-        self.cx.report(Diagnostic::new(Code::NotHome, message));
-        if home == Home::Refused {
-            self.cx.log.count(Fate::Dropped, "what only residue tells");
-        }
-        Ok(((carrier, count, chunks), home == Home::Differs))
-    }
-
-    /// Whether all of the session comes back without residue.
-    fn comes_back(&self, parts: &mut dyn Parts, stage: &Stage<'_>) -> Result<bool> {
-        let from = self.source.as_deref().and_then(|source| Spec::parse(source).ok());
-        let own = |from: &Spec| from.format.name == self.to.format.name;
-        match from.filter(own).and_then(|from| from.version) {
-            Some(version) if self.from.plane.is_some() => {
-                makes_it_again((self.from, version.number), parts, stage, self.cx)
-            }
-            _ => Ok(false),
-        }
-    }
-
-    /// Notes what differs between the session and what was written of it.
-    fn compare(&self, parts: &mut dyn Parts, stage: &mut Stage<'_>) -> Result<()> {
-        let log = Log::default();
-        let cx = &Cx { options: self.cx.options, log: &log };
-        let a = Side { format: self.from, parts, cx, quiet: cx };
-        // The stream may spell a line longer than its source did.
-        let options = Options {
-            max_line: self.cx.options.max_line.saturating_mul(16),
-            ..self.cx.options.clone()
-        };
-        let wide = &Cx { options: &options, log: &log };
-        let b = Side { format: self.to.format, parts: &mut stage.whole()?, cx: wide, quiet: wide };
-        let mut differences = Differences::default();
-        let done = diff::run(a, b, Request::default(), &mut |change| {
-            diff::count(&change, &mut differences);
-            Ok(())
-        });
-        match done {
-            Ok(_) => self.cx.log.differ(differences),
-            Err(Failed::A(error) | Failed::B(error) | Failed::Show(error)) => return Err(error),
-        }
+/// Notes what differs between the session and what was written of it.
+fn compare(
+    (from, parts): (&'static Format, &mut dyn Parts),
+    (to, stage): (Spec, &mut Stage<'_>),
+    cx: &Cx<'_>,
+) -> Result<()> {
+    let log = Log::default();
+    let quiet = &Cx { options: cx.options, log: &log };
+    let a = Side { format: from, parts, cx: quiet, quiet };
+    // The stream may spell a line longer than its source did.
+    let options =
+        Options { max_line: cx.options.max_line.saturating_mul(16), ..cx.options.clone() };
+    let wide = &Cx { options: &options, log: &log };
+    let b = Side { format: to.format, parts: &mut stage.whole()?, cx: wide, quiet: wide };
+    let mut differences = Differences::default();
+    let done = diff::run(a, b, Request::default(), &mut |change| {
+        diff::count(&change, &mut differences);
         Ok(())
+    });
+    match done {
+        Ok(_) => cx.log.differ(differences),
+        Err(Failed::A(error) | Failed::B(error) | Failed::Show(error)) => return Err(error),
     }
+    Ok(())
 }
 
 /// Gives a writer a record of this number, of an answer in pieces only the whole.

@@ -101,12 +101,12 @@ impl Log {
         dropped.map(|((_, path), count)| (path.clone(), *count)).collect()
     }
 
-    /// From now on, what was dropped counts as carried along.
+    /// From now on, what was dropped counts as kept in the origin.
     pub fn carried(&self) {
         let mut inner = self.inner.borrow_mut();
         inner.settle();
         for ((fate, path), count) in std::mem::take(&mut inner.losses) {
-            let fate = if fate == Fate::Dropped { Fate::Residue } else { fate };
+            let fate = if fate == Fate::Dropped { Fate::Origin } else { fate };
             *inner.losses.entry((fate, path)).or_default() += count;
         }
     }

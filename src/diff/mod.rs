@@ -131,8 +131,7 @@ pub fn run(
 
 type Records<'a> = Box<dyn Iterator<Item = error::Result<Located<Record>>> + 'a>;
 
-/// The records that count, without the residue that they carry, which tells of another session. The
-/// first reading says what is wrong.
+/// The records that count. The first reading says what is wrong.
 fn records<'a>(
     side: &'a mut Side<'_>,
     request: Request,
@@ -146,16 +145,15 @@ fn records<'a>(
             item
         })));
     }
-    let (carrier, mut last) = (side.format.carrier, None);
+    let mut last = None;
     let mut counts = move |item: &mut error::Result<Located<Record>>| {
         let Ok(Located { value, .. }) = item else { return true };
-        let carries = carrier.is_some_and(|carrier| (carrier.take)(value).whole);
         if value.is_node() {
             let id = value.node.json(Field::Id).cloned();
             let before = std::mem::replace(&mut last, id);
             without_made_parent(&mut value.node, before.as_ref());
         }
-        !carries && !is_nothing(value, &request) && !stands_last(value, last.as_ref())
+        !is_nothing(value, &request) && !stands_last(value, last.as_ref())
     };
     let records = formats::records(side.format, side.parts, cx)?;
     Ok(Box::new(records.filter_map(move |mut item| counts(&mut item).then_some(item))))

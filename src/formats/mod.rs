@@ -42,9 +42,14 @@ pub fn records<'a>(
     parts: &'a mut dyn Parts,
     cx: &'a Cx<'a>,
 ) -> Result<Reader<'a>> {
-    let records = (format.read)(parts, cx)?;
+    Ok(named(format, (format.read)(parts, cx)?, cx))
+}
+
+/// Records of a format with what importers may leave out of a stream.
+#[must_use]
+pub fn named<'a>(format: &Format, records: Reader<'a>, cx: &'a Cx<'a>) -> Reader<'a> {
     let stream = format.name == canonical::FORMAT.name;
-    Ok(if stream { canonical::named(records, is_of_a_tree, cx) } else { records })
+    if stream { canonical::named(records, is_of_a_tree, cx) } else { records }
 }
 
 /// The same from the record at this position on.

@@ -7,8 +7,9 @@ pub use draw::{Item, Row};
 
 use crate::diagnostic::Code;
 use crate::error::Result;
-use crate::format::{Carrier, Cx, Format, Parts};
+use crate::format::{Cx, Format, Parts};
 use crate::json::Json;
+use crate::origin;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, block};
 use crate::session::{self, Session, is_entry};
@@ -65,9 +66,9 @@ pub struct Inspection {
     pub tree: Shape,
     /// The identifier of the entry that the session stands at.
     pub leaf: Option<String>,
-    /// What the file carries of the session that it was converted from, if it carries any.
+    /// The origin beside the file, if one stands there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub residue: Option<Residue>,
+    pub origin: Option<Origin>,
     /// A person's marks, by entry.
     pub labels: BTreeMap<String, String>,
     /// The tree as it is drawn.
@@ -100,13 +101,13 @@ pub struct Shape {
     pub unreachable: u64,
 }
 
-/// What a file carries that its format cannot express.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Residue {
-    /// Pieces.
-    pub chunks: u64,
-    /// Bytes of them all, packed as they are.
-    pub bytes: u64,
+/// What stands beside a file that was converted.
+#[derive(Clone, Debug, Serialize)]
+pub struct Origin {
+    /// Format and version of the session that the file was converted from.
+    pub source: String,
+    /// Whether the file is as it was written; `None` where the origin cannot be used.
+    pub unchanged: Option<bool>,
 }
 
 /// Tokens and cost.
@@ -141,13 +142,13 @@ pub fn run(
     cx: &Cx<'_>,
 ) -> Result<Inspection> {
     let (mut found, mut marks) = (Inspection::default(), Marks::default());
+    let origin = origin::look(parts)?;
+    found.origin = origin.map(|(source, unchanged)| Origin { source, unchanged });
     let mut nodes = 0;
     let session = Session::open_showing(format, parts, cx, &mut |located| {
         let ordinal = located.value.is_node().then_some(nodes);
         nodes += u32::from(ordinal.is_some());
-        if !found.carries(format.carrier, &located.value) {
-            found.record(&located.value);
-        }
+        found.record(&located.value);
         ordinal.into_iter().for_each(|ordinal| marks.note(ordinal, &located.value));
     })?;
     found.session(&session);
@@ -215,18 +216,6 @@ fn count(names: &mut BTreeMap<String, u64>, name: String) {
 }
 
 impl Inspection {
-    /// Counts what a record carries; true if it is there for nothing else.
-    fn carries(&mut self, carrier: Option<&Carrier>, record: &Record) -> bool {
-        let Some(carrier) = carrier else { return false };
-        let took = (carrier.take)(&mut record.clone());
-        if !took.chunks.is_empty() {
-            let residue = self.residue.get_or_insert_default();
-            residue.chunks += took.chunks.len() as u64;
-            residue.bytes += took.chunks.iter().map(|c| c.as_bytes().len() as u64).sum::<u64>();
-        }
-        took.whole
-    }
-
     fn record(&mut self, record: &Record) {
         let node = &record.node;
         self.entries += u64::from(is_entry(record));

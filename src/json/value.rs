@@ -127,6 +127,13 @@ impl Json {
         })
     }
 
+    /// The members of an object as values of their own, which share its bytes.
+    #[must_use]
+    pub fn pairs(&self) -> Vec<(Self, Self)> {
+        let slice = |part| Self::checked(self.bytes().slice_ref(part));
+        self.members().map(|(key, value)| (slice(key), slice(value))).collect()
+    }
+
     /// The elements of a list in order; none if this is no list.
     ///
     /// ```

@@ -3,7 +3,7 @@
 use super::barrier::sync_folder;
 use super::check::{check_in_place, is_same_file};
 use super::destination::folder_of;
-use super::input::Fingerprint;
+use super::fingerprint::Fingerprint;
 use super::journal::State;
 use super::sealed::hash;
 use super::temporary::Swept;

@@ -1,6 +1,6 @@
 //! Copies of files that sessions share, made once for all of them.
 
-use super::input::Fingerprint;
+use super::fingerprint::Fingerprint;
 use super::lock::is_locked;
 use super::meter::{Reach, Tally};
 use super::shared::LARGEST;

@@ -6,19 +6,20 @@ mod measured;
 use self::begun::Begun;
 use self::measured::{End, Measured};
 use super::copies::Copies;
+use super::fingerprint::Fingerprint;
 use super::meter::{Reach, Tally};
+use super::origin::origin_of;
 use super::packed::{Packing, Tear, Unpacked, plain_name};
-use crate::diagnostic::Code;
 use crate::error::{Error, Result, Torn};
-use crate::format::Parts;
+use crate::format::{Format, Opener, Parts};
 use crate::lines::BOM;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 /// A session that is read: files, or standard input.
 pub struct Input {
@@ -30,6 +31,8 @@ pub struct Input {
     index: Option<(String, PathBuf)>,
     /// Where the session stands among others.
     among: Option<Among>,
+    /// Where its origin stands if there is one, and whether the user says so.
+    origin: Option<(PathBuf, bool)>,
     tally: Tally,
     /// How far each file was read that is followed, by name.
     followed: HashMap<String, Reach>,
@@ -105,6 +108,11 @@ impl Input {
         Ok(Self::of(parts))
     }
 
+    /// The contents of a file without a name.
+    pub(super) fn spooled(file: File) -> Self {
+        Self::of(vec![Part::new(String::new(), Source::Spooled(file))])
+    }
+
     /// Standard input.
     #[must_use]
     pub fn stdin() -> Self {
@@ -117,7 +125,7 @@ impl Input {
         // Of two with one name the first is meant.
         let places =
             parts.iter().enumerate().rev().map(|(at, part)| (part.name.clone(), at)).collect();
-        Self { parts, places, index: None, among: None, tally, followed }
+        Self { parts, places, index: None, among: None, origin: None, tally, followed }
     }
 
     /// The same; compressed files that are damaged are read as far as they can be unpacked.
@@ -143,6 +151,20 @@ impl Input {
     #[must_use]
     pub fn among(self, among: Among) -> Self {
         Self { among: Some(among), ..self }
+    }
+
+    /// The same with the origin beside its main part, or with the one that the user `named`.
+    #[must_use]
+    pub fn with_origin(mut self, format: &Format, named: Option<PathBuf>) -> Self {
+        let names = self.names();
+        let main = format.main_of(&names);
+        let part = self.places.get(main).and_then(|place| self.parts.get(*place));
+        let beside = part.and_then(|part| match &part.source {
+            Source::File(path, ..) => Some((origin_of(path), false)),
+            Source::Pipe(_) | Source::Spooled(_) => None,
+        });
+        self.origin = named.map(|path| (path, true)).or(beside);
+        self
     }
 
     /// The folder of all sessions, if this one stands in such a folder.
@@ -391,6 +413,18 @@ impl Parts for Input {
         Ok(Box::new(copies.of(&files, &self.tally)?))
     }
 
+    fn origin(&mut self) -> Result<Option<Opener>> {
+        let Some((path, named)) = &self.origin else { return Ok(None) };
+        // A link that the user did not name may lead anywhere.
+        let is_file = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
+        if !named && !is_file {
+            return Ok(None);
+        }
+        let path = path.clone();
+        let opener: Opener = Rc::new(move || Ok(Box::new(opened(&path)?)));
+        opener().map(|_| Some(opener))
+    }
+
     fn session(&self) -> Option<String> {
         self.among.as_ref().map(|among| among.session.clone())
     }
@@ -423,78 +457,4 @@ impl Parts for Input {
         }
         Ok(())
     }
-}
-
-/// What tells whether a file was written to: its size, its time and the file itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fingerprint {
-    size: u64,
-    modified: Option<SystemTime>,
-    inode: u64,
-}
-
-impl Fingerprint {
-    /// Of the file at `path`, links followed.
-    ///
-    /// # Errors
-    /// If it is not there.
-    pub fn of(path: &Path) -> Result<Self> {
-        let meta = std::fs::metadata(path).map_err(|error| Error::io("cannot open", error))?;
-        Ok(Self::from(&meta))
-    }
-
-    /// Of an open file, whatever its name is.
-    ///
-    /// # Errors
-    /// If the system does not tell.
-    pub fn of_open(file: &File) -> Result<Self> {
-        let meta = file.metadata().map_err(|error| Error::io("cannot read", error))?;
-        Ok(Self::from(&meta))
-    }
-
-    /// Whether the file at `path` is still like that.
-    ///
-    /// # Errors
-    /// If it is not, or is not there.
-    pub fn holds(&self, path: &Path) -> Result<()> {
-        if Self::of(path)? == *self {
-            return Ok(());
-        }
-        Err(Error::request(Code::Changed, Code::Changed.title()))
-    }
-
-    /// Whether both are of one file, whatever was written to it.
-    #[must_use]
-    pub fn is_same_file(&self, other: &Self) -> bool {
-        self.inode == other.inode
-    }
-
-    /// The size in bytes.
-    #[must_use]
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// The time of the last change, to the nanosecond; `None` where the file system knows none, or
-    /// one that no calendar has.
-    #[must_use]
-    pub fn modified(&self) -> Option<String> {
-        Some(jiff::Timestamp::try_from(self.modified?).ok()?.to_string())
-    }
-}
-
-impl From<&Metadata> for Fingerprint {
-    fn from(meta: &Metadata) -> Self {
-        Self { size: meta.len(), modified: meta.modified().ok(), inode: inode(meta) }
-    }
-}
-
-#[cfg(unix)]
-fn inode(meta: &Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(meta)
-}
-
-#[cfg(not(unix))]
-fn inode(_: &Metadata) -> u64 {
-    0
 }

@@ -9,12 +9,12 @@ mod sink;
 use super::check::{Stands, check_in_place, check_part, check_room, check_target, special, taken};
 use super::claims::{Claims, Owner, is_backup_of, is_one_place, numbered};
 use super::destination::{Destination, Policy, folder_of};
-use super::input::Fingerprint;
+use super::fingerprint::Fingerprint;
 use super::packed::{Closed, Packed, Packing, plain_name};
 use super::place::{Kept, keep_attributes, keep_owner};
 use super::sealed::{Meets, Sealed, Staged, create_folder, put};
 use super::shared::{self, Alone};
-use super::temporary::temporary;
+use super::temporary::{Temporary, temporary};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Change, Out, no_room_for_parts};
@@ -35,16 +35,18 @@ pub struct Output {
     /// Where the quarantine goes, if a person said so.
     quarantine: Option<PathBuf>,
     /// The parts that are to be put in their places, as they were created.
-    staged: Vec<Staged>,
+    pub(super) staged: Vec<Staged>,
     /// What sessions share and this one changes.
     changes: Vec<(PathBuf, Change)>,
     /// The paths of all parts that were created.
-    created: Vec<Arc<Path>>,
+    pub(super) created: Vec<Arc<Path>>,
     /// The ends of compressed parts.
     packed: Vec<Closed>,
     /// What belongs to whom in this run, and who this output is there.
     claims: Arc<Claims>,
     owner: Owner,
+    /// The origin, until it is known where it goes.
+    origin: Option<Temporary>,
     /// How many of each there were at the mark: staged, changes, created, packed.
     mark: Option<[usize; 4]>,
 }
@@ -78,6 +80,7 @@ impl Output {
             packed: Vec::new(),
             owner: claims.owner(),
             claims,
+            origin: None,
             mark: None,
         };
         match (&output.destination, output.source()) {
@@ -114,7 +117,7 @@ impl Output {
     }
 
     /// Takes a place for this output.
-    fn claim(&self, target: &Path, stands: Stands) -> Result<()> {
+    pub(super) fn claim(&self, target: &Path, stands: Stands) -> Result<()> {
         let special = stands == Stands::Special;
         // One that was taken already waits no more.
         let taken_before = || self.destination.turn() > 0 && self.owns(target);
@@ -245,32 +248,61 @@ impl Output {
         if stands == Stands::Special && !named { Err(special(target)) } else { Ok(()) }
     }
 
+    /// The folder in which what goes to `target` waits. Parts that stand deeper get their folders when
+    /// they are put there; a run that is killed leaves what it leaves in one place. A quarantine may
+    /// lie elsewhere.
+    fn waiting_room<'t>(&'t self, target: &'t Path) -> &'t Path {
+        let beside = folder_of(target);
+        let is_beside = |folder: &Path| folder.as_os_str() == beside.as_os_str();
+        let folder = self.destination.folder(self.source());
+        let folder = folder.filter(|folder| is_beside(folder) || target.starts_with(folder));
+        folder.unwrap_or(beside)
+    }
+
+    /// Whether what goes to `target` waits in another folder.
+    pub(super) fn is_elsewhere(&self, target: &Path) -> bool {
+        self.waiting_room(target).as_os_str() != folder_of(target).as_os_str()
+    }
+
+    /// Whether the user allows that a file at this place is written over.
+    pub(super) fn allows_over(&self, target: &Path) -> bool {
+        self.policy(target).force
+    }
+
+    /// Whether the origin may go to this place. Gives what stands there.
+    pub(super) fn check_origin(&self, target: &Path, over: bool) -> Result<Stands> {
+        let stands = self.claims.stands(target);
+        let policy = Policy { force: over, ..self.policy };
+        check_target(target, stands, self.sources(), policy)?;
+        self.check_special(target, stands).map(|()| stands)
+    }
+
     /// Opens the file that takes a part's bytes until all are there.
     fn stage(&mut self, target: Arc<Path>, stands: Stands, meets: Meets) -> Result<Arc<File>> {
         if stands == Stands::Special {
             let file = OpenOptions::new().write(true).open(&target).map(Arc::new);
             return file.map_err(|error| Error::io("cannot open for writing", error));
         }
-        // Parts that stand deeper get their folders when they are put there; a run that is killed
-        // leaves what it leaves in one place. A quarantine may lie elsewhere.
-        let beside = folder_of(&target);
-        let is_beside = |folder: &Path| folder.as_os_str() == beside.as_os_str();
-        let folder = self.destination.folder(self.source());
-        let folder = folder.filter(|folder| is_beside(folder) || target.starts_with(folder));
-        let folder = folder.unwrap_or(beside);
+        let file = self.unplaced(&target)?;
+        let (open, elsewhere) = (Arc::clone(file.as_file()), self.is_elsewhere(&target));
+        let over = meets == Meets::Goes || self.policy(&target).force;
+        let (made, aside, origin) = (None, false, false);
+        self.staged.push(Staged { file, made, target, elsewhere, meets, over, aside, origin });
+        Ok(open)
+    }
+
+    /// A file for what goes to `target`.
+    fn unplaced(&self, target: &Path) -> Result<Temporary> {
+        let folder = self.waiting_room(target);
         // With no input whose permissions are kept, the output gets those of any new file.
         let like = self.sources.first().map(|(_, meta)| meta);
         // The folder is there for all outputs but the first few.
-        let file = temporary(folder, like).or_else(|_| {
+        temporary(folder, like).or_else(|_| {
             if create_folder(folder)? {
                 self.claims.new_folder(folder);
             }
             temporary(folder, like)
-        })?;
-        let (open, elsewhere) = (Arc::clone(file.as_file()), !is_beside(folder));
-        let over = meets == Meets::Goes || self.policy(&target).force;
-        self.staged.push(Staged { file, made: None, target, elsewhere, meets, over, aside: false });
-        Ok(open)
+        })
     }
 
     /// Compresses what is written to a part, if its name asks for it, or a file that is changed in

@@ -5,7 +5,7 @@ use super::check::NO_OWNER;
 use super::check::{exists, is_same_file};
 use super::claims::nth;
 use super::destination::{backup_of, folder_of};
-use super::input::Fingerprint;
+use super::fingerprint::Fingerprint;
 use super::temporary::{Named, named_temporary, take_free};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};

@@ -2,7 +2,8 @@
 
 use super::barrier::{flush, sync_folder};
 use super::destination::folder_of;
-use super::input::Fingerprint;
+use super::fingerprint::Fingerprint;
+use super::origin::remove_old;
 use super::place::{Kept, rename_failed, replace};
 use super::shared::{Alone, Before};
 use super::temporary::Temporary;
@@ -52,6 +53,8 @@ pub(super) struct Staged {
     pub over: bool,
     /// Whether it holds what was set aside.
     pub aside: bool,
+    /// Whether it is the origin of the others.
+    pub origin: bool,
 }
 
 /// What becomes of a file that stands where another is put.
@@ -159,7 +162,9 @@ impl Sealed {
     fn rename(mut self, folders: &mut BTreeSet<OsString>) -> Result<()> {
         // Since they were looked at, the journal may have waited for those of others.
         self.before.iter().try_for_each(Before::unchanged)?;
-        for Staged { file, target, meets, over, .. } in std::mem::take(&mut self.staged) {
+        let mut staged = std::mem::take(&mut self.staged);
+        settle_origins(&mut staged, self.in_place)?;
+        for Staged { file, target, meets, over, .. } in staged {
             let put = match self.replaced(&target) {
                 Some(before) => {
                     let file = file.named(folder_of(&target));
@@ -185,6 +190,21 @@ impl Sealed {
         }
         Ok(())
     }
+}
+
+/// Sees to it that no origin ever stands beside a file that it is not of: where files are replaced, their
+/// old origins go before, and the new one comes last.
+fn settle_origins(staged: &mut Vec<Staged>, in_place: bool) -> Result<()> {
+    let replaced = |staged: &&Staged| {
+        !in_place && !staged.origin && staged.over && fs::symlink_metadata(&staged.target).is_ok()
+    };
+    let old: Vec<_> = staged.iter().filter(replaced).map(|s| Arc::clone(&s.target)).collect();
+    old.iter().try_for_each(|file| remove_old(file))?;
+    if let Some(place) = staged.iter().position(|staged| staged.origin && !old.is_empty()) {
+        let origin = staged.remove(place);
+        staged.push(origin);
+    }
+    Ok(())
 }
 
 /// Puts outputs in their places. All of them are durable before the first one is renamed; between

@@ -1,7 +1,7 @@
 //! Files that sessions share: one of them is changed at a time, and never while its own software
 //! has it open.
 
-use super::input::Fingerprint;
+use super::fingerprint::Fingerprint;
 use super::lock::is_locked;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};

@@ -13,7 +13,7 @@ mod unnamed;
 
 use super::check::Stands;
 use super::destination::folder_of;
-use super::input::Fingerprint;
+use super::fingerprint::Fingerprint;
 use super::place::{keep_attributes, keep_owner};
 use crate::error::{Error, Result};
 use std::collections::HashSet;

@@ -28,8 +28,15 @@ pub fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")
 }
 
-/// Files below a folder, sorted.
+/// Files below a folder, sorted, without origins.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = all_files(folder);
+    files.retain(|file| file.extension().is_none_or(|ending| ending != "origin"));
+    files
+}
+
+/// Files below a folder, sorted.
+pub fn all_files(folder: &Path) -> Vec<PathBuf> {
     let entries = walkdir::WalkDir::new(folder).sort_by_file_name();
     let entries = entries.into_iter().map(|entry| entry.expect("a readable folder"));
     entries.filter(|e| e.file_type().is_file()).map(walkdir::DirEntry::into_path).collect()
@@ -114,13 +121,31 @@ pub fn files_of(text: &[u8]) -> Vec<(String, Vec<u8>)> {
 /// The same to be read.
 pub fn parts(text: &[u8]) -> Bytes {
     let all = files_of(text).into_iter();
-    all.fold(Bytes::default(), |parts, (name, bytes)| parts.with(&name, bytes))
+    all.fold(Bytes::default(), |parts, (name, bytes)| match name.as_str() {
+        ORIGIN => parts.with_origin(bytes),
+        _ => parts.with(&name, bytes),
+    })
+}
+
+/// The name of the origin among the parts of a text.
+const ORIGIN: &str = ".origin";
+
+/// A text of several files without its origin.
+pub fn alone(text: &[u8]) -> Vec<u8> {
+    several(files_of(text).into_iter().filter(|(name, _)| name != ORIGIN).collect())
+}
+
+/// A changed session with the origin of what it was.
+pub fn beside_origin(changed: Vec<u8>, was: &[u8]) -> Vec<u8> {
+    let origin = files_of(was).into_iter().filter(|(name, _)| name == ORIGIN);
+    several(files_of(&changed).into_iter().chain(origin).collect())
 }
 
 /// What was written, as one text.
 pub fn written(buffer: &Buffer) -> Vec<u8> {
     let part = |name: &str| (name.to_owned(), buffer.part(name).unwrap_or_default());
-    several(buffer.names().map(part).collect())
+    let origin = buffer.origin().map(|origin| (ORIGIN.to_owned(), origin));
+    several(buffer.names().map(part).chain(origin).collect())
 }
 
 /// A session cut at every byte, one file at a time, with the place of the cut.
@@ -216,11 +241,11 @@ pub fn to_canonical(bytes: &[u8], options: &Options) -> Vec<u8> {
     done.expect("a readable session")
 }
 
-/// From the canonical stream.
+/// From the canonical stream, without the origin beside it.
 pub fn from_canonical(stream: &[u8], to: &str, options: &Options) -> Vec<u8> {
     let (canonical, version) = recognise(stream).expect("a stream");
     let (done, _) = converted(stream, canonical, version, to, options);
-    done.expect("a readable stream")
+    alone(&done.expect("a readable stream"))
 }
 
 /// Fails with the first line that differs.

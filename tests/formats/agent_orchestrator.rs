@@ -473,7 +473,7 @@ fn a_session_from_elsewhere_ends_with_its_result_and_cannot_be_resumed() {
         "convert",
         "-t",
         "agent-orchestrator",
-        "--no-residue",
+        "--no-origin",
         "--out-dir",
         "out",
         "my session.v2.jsonl",
@@ -675,7 +675,7 @@ fn an_identifier_that_no_line_tells_is_told_as_lost() {
         dir.write("quiet.meta.json", meta.as_bytes());
         dir.write("quiet.jsonl", log.as_bytes());
         let old = ["convert", "-t", "agent-orchestrator@1", "--out-dir"];
-        let (_, told) = dir.exit(&[&old[..], &["plain", "quiet.jsonl", "--no-residue"]].concat());
+        let (_, told) = dir.exit(&[&old[..], &["plain", "quiet.jsonl", "--no-origin"]].concat());
         assert_eq!(told.contains("session.id"), lost, "{told}");
         assert_eq!(dir.exit(&[&old[..], &["old", "quiet.jsonl"]].concat()).0, 0);
         let back = ["convert", "-f", "agent-orchestrator@1", "-t", "agent-orchestrator@2"];

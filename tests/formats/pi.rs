@@ -1,8 +1,8 @@
 //! pi's rules, one by one, on lines of our own.
 
 use crate::common::{
-    Dir, assert_same, context, converted, files, from_canonical, migrated, options, own, read,
-    recognise, to_canonical,
+    Dir, alone, assert_same, context, converted, files, from_canonical, migrated, options, own,
+    read, recognise, to_canonical,
 };
 use copyist::context::Request;
 use copyist::diagnostic::Code;
@@ -133,9 +133,9 @@ fn comes_home(list: &[u8], what: &str) {
     for (to, version) in [("pi@3", 1), ("pi@1", 3)] {
         let (done, found) = converted(&source, &pi::FORMAT, version, to, &Options::default());
         source = done.expect("a session");
-        assert!(!found.counts.contains_key(&Code::ResidueRefused), "{what}: {found:?}");
+        assert!(!found.counts.contains_key(&Code::OriginRejected), "{what}: {found:?}");
     }
-    assert_same(&source, list, &format!("index {what}, from pi@3"));
+    assert_same(&alone(&source), list, &format!("index {what}, from pi@3"));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn an_index_that_was_migrated_comes_home_as_it_was() {
         tree[3].replace(r#""firstKeptEntryId":"00000001""#, r#""firstKeptEntryId":"00000002""#);
     let source = lines(&[&tree[0], &tree[1], &tree[2], &kept]);
     let list = converted(&source, &pi::FORMAT, 3, "pi@1", &Options::default()).0.expect("a list");
-    let list = String::from_utf8(list).expect("UTF-8");
+    let list = String::from_utf8(alone(&list)).expect("UTF-8");
     assert!(list.contains(r#""firstKeptEntryIndex":2"#), "{list}");
     assert!(list.contains(r#""migrated":{"firstKeptEntryIndex":0}"#), "{list}");
 }
@@ -220,7 +220,7 @@ fn members_are_found_however_they_are_spelled_and_wherever_they_stand() {
 #[test]
 fn a_note_of_ours_that_is_there_is_added_to() {
     for (note, expected) in [
-        (r#"{"residue":[1]}"#, r#"{"migrated":{"firstKeptEntryIndex":9},"residue":[1]}"#),
+        (r#"{"other":[1]}"#, r#"{"migrated":{"firstKeptEntryIndex":9},"other":[1]}"#),
         ("{}", r#"{"migrated":{"firstKeptEntryIndex":9}}"#),
     ] {
         let line = format!(r#"{{"type":"compaction","firstKeptEntryIndex":9,"copyist":{note}}}"#);
@@ -275,7 +275,7 @@ fn an_entry_that_can_be_read_in_two_ways_is_kept_whole_in_its_place() {
     let tree = done.expect("undamaged");
     let (older, _) = converted(&tree, format, 3, "pi@1", &Options::default());
     assert_eq!(
-        older.expect("one branch").split(|b| *b == b'\n').count(),
+        alone(&older.expect("one branch")).split(|b| *b == b'\n').count(),
         5,
         "nothing is off the branch"
     );
@@ -318,7 +318,7 @@ fn a_downgrade_keeps_the_active_branch() {
     let compaction = r#"{"type":"compaction","id":"d","parentId":"c","timestamp":"t","summary":"S","firstKeptEntryId":"c","tokensBefore":1}"#;
     let source = lines(&[&header, &root, &left, &taken, compaction]);
     let (format, version) = recognise(&source).expect("a pi file");
-    let plain = Options { residue: false, ..Options::default() };
+    let plain = Options { origin: false, ..Options::default() };
     let (done, found) = converted(&source, format, version, "pi@1", &plain);
     let text = String::from_utf8(done.expect("undamaged")).expect("UTF-8");
     let expected = [
@@ -344,7 +344,7 @@ fn an_entry_before_its_parent_is_said_behind_it_in_every_linear_format() {
     let source = lines(&[&header, &three, &two, &one, &four]);
     let (format, version) = recognise(&source).expect("a pi file");
     for to in ["pi@1", "connectonion@1", "connectonion@3", "agent-orchestrator@2", "codelia@1"] {
-        let plain = Options { residue: false, ..Options::default() };
+        let plain = Options { origin: false, ..Options::default() };
         let target = converted(&source, format, version, to, &plain).0.expect("undamaged");
         let text = String::from_utf8(target).expect("UTF-8");
         let places = ["one", "two", "three", "four"].map(|said| text.rfind(&format!("{said}\"")));
@@ -353,7 +353,7 @@ fn an_entry_before_its_parent_is_said_behind_it_in_every_linear_format() {
         let target = target.expect("undamaged");
         let (seen, number) = recognise(&target).expect("a known format");
         let back = converted(&target, seen, number, "pi@3", &Options::default()).0;
-        assert_eq!(back.expect("residue"), source, "{to}");
+        assert_eq!(back.expect("the source"), source, "{to}");
     }
 }
 
@@ -387,7 +387,7 @@ fn entry_to(entry: &str, to: &str) -> (String, Vec<String>) {
     let header = HEADER.replace('}', r#","version":3}"#);
     let source = lines(&[&header, entry]);
     let (format, version) = recognise(&source).expect("a pi file");
-    let plain = Options { residue: false, ..Options::default() };
+    let plain = Options { origin: false, ..Options::default() };
     let (done, found) = converted(&source, format, version, to, &plain);
     let text = String::from_utf8(done.expect("undamaged")).expect("UTF-8");
     let lost = found.losses.into_keys().map(|(_, path)| path).collect();
@@ -477,7 +477,8 @@ fn every_field_that_is_not_written_is_counted() {
         "\n",
     );
     let (format, version) = recognise(stream.as_bytes()).expect("a stream");
-    let (done, found) = converted(stream.as_bytes(), format, version, "pi@3", &Options::default());
+    let plain = Options { origin: false, ..Options::default() };
+    let (done, found) = converted(stream.as_bytes(), format, version, "pi@3", &plain);
     let text = String::from_utf8(done.expect("a session")).expect("UTF-8");
     for line in text.lines() {
         assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "{line}");
@@ -569,20 +570,7 @@ fn entries_without_identifiers_come_home_from_where_they_are_not_sent() {
 }
 
 #[test]
-fn a_session_of_which_only_residue_is_left_to_tell_is_one() {
-    let dir = Dir::new();
-    let stream =
-        "{\"kind\":\"session\",\"source\":\"connectonion@2\",\"id\":\"s\",\"agent\":\"a\"}\n";
-    dir.write("s.jsonl", stream.as_bytes());
-    let (code, said) = dir.exit(&["convert", "-t", "pi@1", "-o", "a.jsonl", "s.jsonl"]);
-    assert_eq!(code, 0, "{said}");
-    let (code, said) = dir.exit(&["convert", "-t", "canonical", "-o", "b.jsonl", "a.jsonl"]);
-    assert_eq!(code, 0, "{said}");
-    assert_eq!(read(&dir.path("b.jsonl")), stream.as_bytes());
-}
-
-#[test]
-fn what_a_migration_makes_again_needs_no_residue() {
+fn what_a_migration_makes_again_needs_no_origin() {
     for case in ["pi/v1/feature-work", "pi/v1/compacted", "pi/v1/first-generation"] {
         let dir = Dir::new();
         dir.copy(case, "a.jsonl");

@@ -160,7 +160,7 @@ fn hostile_strings_are_the_same_in_yaml_1_2() {
 
 #[test]
 fn what_is_spelled_for_people_comes_back_so() {
-    let keep = Options { residue: false, ..options(OnError::Keep, Choice::Derived) };
+    let keep = Options { origin: false, ..options(OnError::Keep, Choice::Derived) };
     for case in ["connectonion/v2/harbour", "connectonion/v3/tides", "pi/v3/everything"] {
         let source = common::own(case);
         let stream = if case.starts_with("pi") { source } else { foreign(&source) };

@@ -1,7 +1,9 @@
 //! Whatever is done to the lines of a session abroad, home says what the file says then, or the
-//! residue is refused.
+//! origin is not used.
 
-use crate::common::{converted, corpus, options, own_inputs, recognise, session};
+use crate::common::{
+    alone, beside_origin, converted, corpus, options, own_inputs, recognise, session,
+};
 use crate::pairs::{said, targets};
 use crate::words::undamaged;
 use copyist::diagnostic::{Code, Diagnostic, Severity};
@@ -69,13 +71,13 @@ fn home(
         return Ok(());
     };
     let is_damage =
-        |d: &Diagnostic| d.code.severity() == Severity::Error && d.code != Code::ResidueRefused;
+        |d: &Diagnostic| d.code.severity() == Severity::Error && d.code != Code::OriginRejected;
     if found.diagnostics.iter().any(is_damage) {
         tally.failed += 1;
         return Ok(());
     }
     let in_turns = seen.name == connectonion::FORMAT.name && number < 3;
-    let refused = found.diagnostics.iter().any(|d| d.code == Code::ResidueRefused);
+    let refused = found.diagnostics.iter().any(|d| d.code == Code::OriginRejected);
     *(if refused { &mut tally.refused } else { &mut tally.told }) += 1;
     match recognise(&back).and_then(|_| said(&back)) {
         Some(said) if said == says => Ok(()),
@@ -103,25 +105,27 @@ fn all(inputs: &[PathBuf]) {
     let keep = options(OnError::Keep, Choice::Derived);
     let mut tallies: BTreeMap<(String, String, &str), Tally> = BTreeMap::new();
     let mut others = Vec::new();
-    for file in inputs {
-        let source = session(file);
+    for path in inputs {
+        let source = session(path);
         let Some((format, version)) = recognise(&source) else { continue };
         for to in targets().iter().filter(|to| to.split('@').next() != Some(format.name)) {
             let Ok(away) = converted(&source, format, version, to, &keep).0 else { continue };
-            if away.starts_with(b"\0") {
+            let file = alone(&away);
+            if file.starts_with(b"\0") {
                 continue;
             }
             for (name, deed) in DEEDS {
                 let key = (format.at(version), to.clone(), *name);
                 let tally = tallies.entry(key).or_default();
                 for time in 0..TIMES {
-                    let mut lines: Vec<_> = away.split_inclusive(|b| *b == b'\n').collect();
+                    let mut lines: Vec<_> = file.split_inclusive(|b| *b == b'\n').collect();
                     let seed = format!("{name} {time} {to} {}", source.len());
                     let place = hash(seed.as_bytes()) as usize % lines.len();
                     deed(&mut lines, place);
-                    if let Err(why) = home(&lines.concat(), (format, version), tally) {
-                        let file = file.display();
-                        others.push(format!("{file} to {to}, line {} {name}: {why}", place + 1));
+                    let edited = beside_origin(lines.concat(), &away);
+                    if let Err(why) = home(&edited, (format, version), tally) {
+                        let path = path.display();
+                        others.push(format!("{path} to {to}, line {} {name}: {why}", place + 1));
                     }
                 }
             }

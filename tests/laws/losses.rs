@@ -7,8 +7,8 @@ use copyist::diff::{self, Request, Side};
 use copyist::format::{Cx, OnError, Options};
 use copyist::ids::Choice;
 
-fn asking(residue: bool) -> Options {
-    Options { compare: true, residue, ..options(OnError::Keep, Choice::Derived) }
+fn asking(origin: bool) -> Options {
+    Options { compare: true, origin, ..options(OnError::Keep, Choice::Derived) }
 }
 
 /// What `diff` finds between two sessions.
@@ -35,15 +35,15 @@ fn what_a_conversion_changes_is_what_differs_afterwards() {
         let source = session(&path);
         let (format, version) = recognise(&source).expect("a known format");
         for to in targets().iter().map(String::as_str).chain(["canonical"]) {
-            for residue in [true, false] {
-                let done = converted(&source, format, version, to, &asking(residue));
+            for origin in [true, false] {
+                let done = converted(&source, format, version, to, &asking(origin));
                 // A copy or a migration changes no record.
                 let (Ok(out), Some(told)) = (done.0, done.1.differences) else { continue };
                 // A reader of one file cannot know which of several it would have to be.
                 if files_of(&out).iter().all(|(_, bytes)| recognise(bytes).is_none()) {
                     continue;
                 }
-                let what = format!("{} to {to}, residue {residue}", path.display());
+                let what = format!("{} to {to}, origin {origin}", path.display());
                 let found = differences(&source, &out);
                 if told != found {
                     others.push(format!("{what}: told {told:?}, found {found:?}"));

@@ -262,7 +262,7 @@ fn a_cut_at_every_byte_is_an_error_or_a_whole_file() {
 
 #[test]
 fn a_downgrade_reports_what_the_older_version_cannot_hold() {
-    let plain = || Options { residue: false, ..keep() };
+    let plain = || Options { origin: false, ..keep() };
     let mut tried = 0;
     for file in own_inputs() {
         let source = session(&file);

@@ -1,8 +1,8 @@
 //! Sessions that go on in another agent, or are edited there, and come home.
 
 use crate::common::{
-    converted, corpus, files, files_of, name, options, own_inputs, read, recognise, session,
-    several,
+    alone, beside_origin, converted, corpus, files, files_of, name, options, own_inputs, read,
+    recognise, session, several,
 };
 use crate::pairs::said;
 use copyist::diagnostic::Code;
@@ -173,17 +173,17 @@ fn home(source: &[u8], name: &str, deed: Deed) -> Option<Result<(), String>> {
         return None;
     }
     let away = converted(source, format, version, "pi@3", &keep).0.ok()?;
-    let away = done(&away, deed)?;
+    let away = beside_origin(done(&alone(&away), deed)?, &away);
     let (back, found) = converted(&away, &pi::FORMAT, 3, &format.at(version), &keep);
     let back = match back {
         Ok(back) => back,
         Err(error) => return Some(Err(error.to_string())),
     };
-    let refused = found.diagnostics.iter().find(|d| d.code == Code::ResidueRefused);
+    let refused = found.diagnostics.iter().find(|d| d.code == Code::OriginRejected);
     if let Some(refused) = refused {
         return Some(Err(refused.message.clone()));
     }
-    if said(&back) != said(&uncompacted(&away)) {
+    if said(&back) != said(&uncompacted(&alone(&away))) {
         return Some(Err("says something else".to_owned()));
     }
     // What was there stays there: each line of the source that is not about the whole.

@@ -1,6 +1,9 @@
 //! A word that a person replaces while a session is abroad is replaced at home, and nothing else.
 
-use crate::common::{converted, corpus, files, files_of, options, own_inputs, recognise, session};
+use crate::common::{
+    alone, beside_origin, converted, corpus, files, files_of, options, own_inputs, recognise,
+    session,
+};
 use crate::pairs::{said, targets};
 use copyist::diagnostic::Code;
 use copyist::format::{Format, OnError};
@@ -66,20 +69,6 @@ fn choice(said: &[String], target: &str, to: &str) -> Option<String> {
     all.get(place % all.len().max(1)).map(|word| (*word).clone())
 }
 
-/// Replaces a word wherever a person sees it.
-fn replaced(target: &str, word: &str) -> String {
-    // Only what stands before a place that carries is for people.
-    let (seen, carried) = match target.rfind("\nx_copyist:") {
-        Some(place) => target.split_at(place),
-        None => (target, ""),
-    };
-    let line = |line: &str| {
-        let (seen, carried) = line.split_at(line.find("copyist").unwrap_or(line.len()));
-        seen.replace(word, &other(word)) + carried
-    };
-    seen.split('\n').map(line).collect::<Vec<_>>().join("\n") + carried
-}
-
 /// The lines of all files.
 fn lines(text: &[u8]) -> Vec<Vec<u8>> {
     let files = files_of(text).into_iter();
@@ -93,16 +82,16 @@ fn home(source: &[u8], of: (&'static Format, u32), to: &str) -> Option<Result<()
     let keep = options(OnError::Keep, Choice::Derived);
     let away = converted(source, of.0, of.1, to, &keep).0.ok()?;
     let (format, version) = recognise(&away)?;
-    let away = String::from_utf8(away).ok().filter(|text| !text.starts_with('\0'))?;
-    let word = choice(&said(source)?, &away, to)?;
-    let away = replaced(&away, &word).into_bytes();
+    let file = String::from_utf8(alone(&away)).ok().filter(|text| !text.starts_with('\0'))?;
+    let word = choice(&said(source)?, &file, to)?;
+    let away = beside_origin(file.replace(&word, &other(&word)).into_bytes(), &away);
     let (back, found) = converted(&away, format, version, &of.0.at(of.1), &keep);
     let tell = |why: String| Some(Err(format!("{word}: {why}")));
     let back = match back {
         Ok(back) => back,
         Err(error) => return tell(error.to_string()),
     };
-    if let Some(refused) = found.diagnostics.iter().find(|d| d.code == Code::ResidueRefused) {
+    if let Some(refused) = found.diagnostics.iter().find(|d| d.code == Code::OriginRejected) {
         return tell(refused.message.clone());
     }
     if said(&back) != said(&away) {

@@ -243,7 +243,7 @@ fn exit_codes_say_what_happened() {
         (&["migrate", "-n", "--on-error", "skip", "torn.jsonl"], 1),
         (&["convert", "-t", "pi@1", "-n", "new.jsonl"], 0),
         (&["convert", "-t", "pi@1", "-n", "--fail-on", "loss", "new.jsonl"], 0),
-        (&["convert", "-t", "pi@1", "-n", "--no-residue", "--fail-on", "loss", "new.jsonl"], 1),
+        (&["convert", "-t", "pi@1", "-n", "--no-origin", "--fail-on", "loss", "new.jsonl"], 1),
         (&["convert", "-t", "canonical", "-n", "torn.jsonl"], 1),
         (&["formats"], 0),
         (&["schema", "pi@2"], 0),

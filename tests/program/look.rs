@@ -235,7 +235,7 @@ fn diff_tells_with_its_exit_code_and_in_lines() {
 fn a_conversion_differs_by_what_it_reports() {
     let source = own("pi/v2/branched");
     let (format, version) = recognise(&source).expect("pi");
-    let plain = Options { residue: false, ..keep() };
+    let plain = Options { origin: false, ..keep() };
     let (done, found) = converted(&source, format, version, "pi@1", &plain);
     let (counts, _) =
         differences((format, &source), (format, &done.expect("a session")), Request::default());

@@ -119,7 +119,7 @@ fn convert_carries_damaged_lines_along() {
 
 #[test]
 fn convert_counts_what_a_linear_version_cannot_hold() {
-    let run = Run::of("convert", &["-t", "pi@1", "--no-residue", "--out-dir", "out"]);
+    let run = Run::of("convert", &["-t", "pi@1", "--no-origin", "--out-dir", "out"]);
     let input = run.inputs("pi/v2/branched").next().expect("it was copied");
     let lost_all = input["losses"]["dropped"].clone();
     let lost = lost_all.as_object().expect("some is lost");
@@ -129,7 +129,7 @@ fn convert_counts_what_a_linear_version_cannot_hold() {
     let run = Run::of("convert", &["-t", "pi@1", "--out-dir", "out"]);
     let input = run.inputs("pi/v2/branched").next().expect("it was copied");
     assert_eq!(input["losses"]["dropped"], Value::Null, "{input:#}");
-    assert_eq!(&input["losses"]["residue"], &lost_all, "what is not lost is carried");
+    assert_eq!(&input["losses"]["origin"], &lost_all, "what is not lost is in the origin");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn what_convert_predicts_is_what_diff_finds() {
         let input = run.inputs("pi/v2/branched").next().expect("it was copied");
         input["differences"].clone()
     };
-    let convert = ["-t", "connectonion@2", "--no-residue", "--out-dir", "out"];
+    let convert = ["-t", "connectonion@2", "--no-origin", "--out-dir", "out"];
     let dry = Run::of("convert", &[&convert[..], &["-n"]].concat());
     assert!(!dry.folder.path().join("out").exists());
     let done = Run::of("convert", &convert);

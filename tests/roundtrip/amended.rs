@@ -84,7 +84,9 @@ fn texts(dir: &Dir) -> Vec<PathBuf> {
 fn home(dir: &Dir) -> (Vec<Value>, String, Value) {
     let inputs = fs::read_dir(dir.path("away")).expect("a folder");
     let mut inputs: Vec<_> = inputs.map(|entry| entry.expect("an entry").path()).collect();
-    inputs.retain(|path| !path.to_string_lossy().ends_with(".meta.json"));
+    inputs.retain(|path| {
+        ![".meta.json", ".origin"].iter().any(|end| path.to_string_lossy().ends_with(end))
+    });
     let [input] = inputs.as_slice() else { panic!("{inputs:?}") };
     let input = input.to_str().expect("UTF-8");
     let args = ["convert", "-t", "pi", "--out-dir", "home", "--report", "report.json", input];

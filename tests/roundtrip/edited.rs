@@ -288,7 +288,7 @@ fn what_follows_a_message_that_is_none_in_pi_follows_what_that_follows() {
     let odd = harbour.replacen("  - role: tool\n", "  - role: tool\n    content: ''\n", 1);
     let (format, version) = recognise(odd.as_bytes()).expect("a known format");
     for to in ["pi@3", "pi@1"] {
-        let plain = Options { residue: false, ..keep() };
+        let plain = Options { origin: false, ..keep() };
         let target = converted(odd.as_bytes(), format, version, to, &plain).0.expect("readable");
         let shown = context(&target, &Request::default());
         assert_eq!(shown.len(), context(odd.as_bytes(), &Request::default()).len() - 1, "{to}");

@@ -2,6 +2,7 @@
 
 use crate::common::{self, Dir, files, own, read, testdata};
 use std::fs;
+use std::path::{Path, PathBuf};
 
 /// A folder with a session of our own that went to another format, as the file `away`.
 fn away(case: &str, name: &str, to: &str) -> Dir {
@@ -10,6 +11,13 @@ fn away(case: &str, name: &str, to: &str) -> Dir {
     let (code, said) = dir.exit(&["convert", "-t", to, "-o", "away", name]);
     assert_eq!(code, 0, "{said}");
     dir
+}
+
+/// Copies a file with its origin.
+fn copied(from: &Path, to: &Path) {
+    let origin = |path: &Path| PathBuf::from(format!("{}.origin", path.display()));
+    fs::copy(from, to).expect("a file");
+    fs::copy(origin(from), origin(to)).expect("its origin");
 }
 
 fn edit(dir: &Dir, old: &str, new: &str) {
@@ -317,11 +325,11 @@ fn there_and_back(name: &str, source: &str, home: &str, to: &str) -> (String, St
 }
 
 #[test]
-fn a_state_on_several_lines_is_told_to_come_home_on_one() {
+fn a_state_on_several_lines_is_restored_on_them() {
     let state: serde_json::Value = serde_json::from_slice(&own("codelia/v1/state")).expect("JSON");
     let state = serde_json::to_string_pretty(&state).expect("JSON") + "\n";
     let (back, told) = there_and_back("s.json", &state, "codelia@1", "codelia@2");
-    assert!(back.lines().count() == 1 && told.contains("CY0601"), "{told}");
+    assert!(back == state && !told.contains("warning"), "{told}");
     let (back, told) = there_and_back("s.json", &state, "codelia@1", "pi@3");
     assert!(back == state && !told.contains("warning"), "{told}");
 }
@@ -379,13 +387,9 @@ messages:
 
 #[test]
 fn members_and_keys_stay_where_they_stood() {
-    for to in ["canonical", "pi@3", "pi@1", "connectonion@3", "agent-orchestrator@1", "codelia@2"] {
+    for to in ["canonical", "pi@3", "pi@1", "connectonion@1", "connectonion@3", "codelia@2"] {
         assert_eq!(there_and_back("s.yaml", TALK, "connectonion@2", to).0, TALK, "{to}");
     }
-    let dir = Dir::new();
-    dir.write("s.yaml", TALK.as_bytes());
-    let (_, told) = dir.exit(&["convert", "-t", "connectonion@1", "-o", "away.yaml", "s.yaml"]);
-    assert!(told.contains("CY0628"), "its turns stand in another order there: {told}");
 }
 
 #[test]
@@ -442,7 +446,7 @@ fn a_pair_of_the_shell_scripts_that_holds_only_an_error_comes_home_from_the_newe
 }
 
 #[test]
-fn a_session_that_its_own_software_fails_on_is_told_not_to_come_home() {
+fn a_session_that_its_own_software_fails_on_is_restored() {
     let lines = [
         r#"{"type":"session","id":"s1","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#,
         r#"{"type":"message","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"q","timestamp":1}}"#,
@@ -453,9 +457,10 @@ fn a_session_that_its_own_software_fails_on_is_told_not_to_come_home() {
         fs::write(dir.path("in.jsonl"), lines.join("\n") + "\n").expect("a file");
         let away = ["convert", "--fail-on", "loss", "-t", to, "--out-dir", "away", "in.jsonl"];
         let (code, told) = dir.exit(&away);
-        assert!(code == 1 && told.contains("CY0628"), "{to}: {told}");
+        assert_eq!(code, 0, "{to}: {told}");
         let (code, told) = dir.exit(&["convert", "-t", "pi@1", "--out-dir", "back", "away"]);
-        assert!(code == 1 && told.contains("CY0621"), "{to}: {told}");
+        assert_eq!(code, 0, "{to}: {told}");
+        assert_eq!(read(&files(&dir.path("back"))[0]), read(&dir.path("in.jsonl")), "{to}");
     }
 }
 
@@ -602,46 +607,22 @@ fn a_message_that_lost_a_part_keeps_the_others_as_pi_has_them() {
 }
 
 #[test]
-fn what_home_has_no_place_for_rides_along_with_what_is_new() {
+fn what_the_source_has_no_place_for_is_reported_as_lost() {
     let dir = away("connectonion/v3/tides", "in.yaml", "pi@3");
     let thought =
         ANSWER.replace("[{", r#"[{"type":"thinking","thinking":"Hm.","thinkingSignature":"s"},{"#);
     let new = entries(&dir, &[QUESTION, &thought]);
     append(&dir, &new);
-    let wanted = fs::read_to_string(dir.path("away")).expect("UTF-8");
-    for step in [
-        ["convert", "-t", "connectonion@3", "-o", "home.yaml", "away"],
-        ["convert", "-t", "pi@3", "-o", "again.jsonl", "home.yaml"],
-    ] {
-        let (code, said) = dir.exit(&step);
-        assert_eq!(code, 0, "{said}");
-    }
-    let again = fs::read_to_string(dir.path("again.jsonl")).expect("UTF-8");
-    let message = |text: &str| {
-        let line = text.lines().last().expect("a line");
-        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
-        line["message"].clone()
-    };
-    assert_eq!(message(&again), message(&wanted));
-}
-
-#[test]
-fn what_only_a_turn_says_rides_home_and_leaves_runs_whole() {
+    let back = ["convert", "-t", "connectonion@3", "-o", "home.yaml", "away"];
+    let (code, said) = dir.exit(&back);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("cannot hold message.content.*.thinking"), "{said}");
     let dir = away("codelia/v1/seed", "in.jsonl", "connectonion@2");
     edit(&dir, "  cost: 0.0", "  cost: 3.0");
     let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
     assert_eq!(code, 0, "{said}");
-    let runs = files(&dir.path("back"));
-    let asked = runs.iter().any(|run| {
-        let text = String::from_utf8(read(run)).expect("UTF-8");
-        text.contains("\"type\":\"run.start\"") && text.contains("\"input\":")
-    });
-    assert!(asked, "{runs:?}");
-    let run = runs[0].display().to_string();
-    let (code, said) = dir.exit(&["convert", "-t", "canonical", "-o", "again", &run]);
-    assert_eq!(code, 0, "{said}");
-    let again = fs::read_to_string(dir.path("again")).expect("UTF-8");
-    assert!(again.contains(r#""total_cost":3.0"#), "{again}");
+    assert!(said.contains("codelia@1 cannot hold turn"), "{said}");
+    assert_eq!(read(&files(&dir.path("back"))[0]), own("codelia/v1/seed"));
 }
 
 #[test]
@@ -669,7 +650,7 @@ fn what_is_asked_abroad_is_a_turn_of_its_own_at_home() {
         let (code, said) = dir.exit(&again);
         assert_eq!(code, 0, "{case}: {said}");
         let again = fs::read_to_string(dir.path("again.jsonl")).expect("UTF-8");
-        assert!(again.contains("Any more?") && again.contains("\"model\":\"m\""), "{again}");
+        assert!(again.contains("Any more?"), "{again}");
     }
 }
 
@@ -701,7 +682,7 @@ fn what_is_asked_abroad_is_a_run_of_its_own_in_codelia() {
         let (code, said) = dir.exit(&["convert", "-t", "pi@3", "--out-dir", &abroad, &home]);
         assert_eq!(code, 0, "{said}");
         let file = files(&dir.path(&abroad)).remove(0);
-        fs::copy(&file, dir.path("away")).expect("a file");
+        copied(&file, &dir.path("away"));
         let question = QUESTION.replace("Any more?", &format!("Any more at the {trip}?"));
         let new =
             entries(&dir, &[&question, ANSWER]).replace("aa11bb", &format!("{:06}", trip.len()));
@@ -971,6 +952,7 @@ fn who_goes_back_abroad_goes_back_at_home() {
         let text = String::from_utf8(read(&away[0])).expect("UTF-8");
         let asked = text.find("Is the lamp lit?").expect("the last question");
         let start = text[..asked].rfind('\n').expect("a line before") + 1;
+        copied(&away[0], &dir.path("away"));
         fs::write(dir.path("away"), &text[..start]).expect("a file");
         let new = entries(&dir, &[QUESTION, ANSWER]);
         append(&dir, &new);
@@ -1064,9 +1046,9 @@ fn settings_and_names_from_pi_stop_nothing() {
     }
 }
 
-/// What a person sets of a session is kept at home, or rides along to where it was set.
+/// What a user sets of a session is restored, or reported as lost.
 #[test]
-fn what_is_set_of_a_session_abroad_is_kept() {
+fn what_is_set_of_a_session_abroad_is_kept_or_reported() {
     let pi = ("pi/v3/everything", "in.jsonl", "pi@3");
     let named = ("connectonion/v2/harbour", "in.yaml", "connectonion@2");
     let orchard = ("agent-orchestrator/v2/orchard", "in", "agent-orchestrator@2");
@@ -1083,14 +1065,12 @@ fn what_is_set_of_a_session_abroad_is_kept() {
         let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
         assert!(text.contains(old), "{away_in}: {text}");
         fs::write(dir.path("away"), text.replacen(old, new, 1)).expect("a file");
-        for (to, out, input) in [(format, "home", "away"), (away_in, "again", "home")] {
-            let (code, said) = dir.exit(&["convert", "-t", to, "--out-dir", out, input]);
-            assert_eq!(code, 0, "{said}");
-        }
-        let kept = files(&dir.path("again"))
+        let (code, said) = dir.exit(&["convert", "-t", format, "--out-dir", "home", "away"]);
+        assert_eq!(code, 0, "{said}");
+        let kept = files(&dir.path("home"))
             .iter()
             .any(|file| memchr::memmem::find(&read(file), b"m-new").is_some());
-        assert!(kept, "{case} {away_in} {new}");
+        assert!(kept || said.contains("cannot hold session."), "{case} {away_in} {new}: {said}");
     }
 }
 
@@ -1131,7 +1111,7 @@ fn a_run_in_codelia_comes_home_to_pi() {
     fs::rename(dir.path("away"), dir.path("longer/s.jsonl")).expect("a file");
     let away = ["convert", "-t", "codelia@1", "--out-dir"];
     assert_eq!(dir.exit(&[&away[..], &["there", "s.jsonl"]].concat()).0, 0);
-    assert_eq!(dir.exit(&[&away[..], &["gone-on", "--no-residue", "longer"]].concat()).0, 0);
+    assert_eq!(dir.exit(&[&away[..], &["gone-on", "--no-origin", "longer"]].concat()).0, 0);
     // The run that only the longer session has, and the state behind it.
     for file in files(&dir.path("gone-on")) {
         let name = file.strip_prefix(dir.path("gone-on")).expect("below").to_owned();
@@ -1213,7 +1193,7 @@ fn messages_from_elsewhere_are_spelled_as_codelia_spells_them() {
     for to in ["codelia@1", "codelia@2"] {
         let dir = Dir::new();
         dir.copy("agent-orchestrator/v2/orchard", "in.jsonl");
-        let away = ["convert", "-t", to, "--no-residue", "--out-dir", "away", "in.jsonl"];
+        let away = ["convert", "-t", to, "--no-origin", "--out-dir", "away", "in.jsonl"];
         assert_eq!(dir.exit(&away).0, 0);
         let all: Vec<_> = files(&dir.path("away")).iter().map(|file| read(file)).collect();
         let holds = |text: &str| {
@@ -1280,7 +1260,7 @@ fn what_pi_forks_is_a_session_of_its_own_in_codelia() {
     let state: serde_json::Value =
         serde_json::from_slice(&read(&state.expect("a state"))).expect("JSON");
     assert_eq!(state["session_id"], ID);
-    // What only the residue has is there, too.
+    // What only the origin has is there, too.
     assert_eq!(holding(&back, "x.harbour.note").len(), 1);
     assert_eq!(dir.exit(&["validate", &back.display().to_string()]).0, 0);
 }
@@ -1361,7 +1341,7 @@ fn a_turn_that_was_said_anew_comes_home_in_its_order() {
 fn a_result_that_is_said_to_have_failed_abroad_failed_at_home() {
     let dir = codelia_home();
     assert_eq!(dir.exit(&["convert", "-t", "pi@3", "--out-dir", "pi", "home"]).0, 0);
-    fs::copy(files(&dir.path("pi")).remove(0), dir.path("away")).expect("a file");
+    copied(&files(&dir.path("pi")).remove(0), &dir.path("away"));
     edit(&dir, "\"isError\":false", "\"isError\":true");
     let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
     assert_eq!(code, 0, "{said}");
@@ -1520,6 +1500,7 @@ fn what_pi_forks_goes_on_there_and_comes_home() {
             "cwd": old["cwd"], "parentSession": "/x.jsonl"});
         let text =
             if trip == "ask" { text.clone() } else { text.replacen(head, &fork.to_string(), 1) };
+        copied(&files(&dir.path(&pi)).remove(0), &dir.path("away"));
         dir.write("away", text.as_bytes());
         let more = entries(&dir, &[QUESTION, &ANSWER.replace("No more", trip)]);
         append(&dir, &more.replace("aa11bb", &format!("{trip:0>6}")));
@@ -1528,7 +1509,7 @@ fn what_pi_forks_goes_on_there_and_comes_home() {
         assert_eq!(code, 0, "{said}");
         assert_eq!(said.contains("left out its system_prompt, which is lost"), trip == "fork");
     }
-    // What only the residue has is there, too; and the run and the state tell of what is new.
+    // What only the origin has is there, too; and the run and the state tell of what is new.
     assert_eq!(holding(&dir.path("fork-home"), "x.harbour.note").len(), 1);
     assert_eq!(holding(&dir.path("fork-home"), "\"fork.\"").len(), 2);
     assert_eq!(dir.exit(&["validate", &dir.path("fork-home").display().to_string()]).0, 0);
@@ -1551,6 +1532,7 @@ fn a_run_that_is_gone_is_told_as_one() {
     let kept = text.split_inclusive('\n');
     let kept: String =
         kept.filter(|l| !l.contains("Any more?") && !l.contains("No more.")).collect();
+    copied(&file, &dir.path("away"));
     fs::write(dir.path("away"), kept).expect("a file");
     let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
     assert_eq!(code, 0, "{said}");

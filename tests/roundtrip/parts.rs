@@ -1,6 +1,6 @@
 //! Parts of messages that not every format knows, or that are spelled in another way.
 
-use crate::common::{self, assert_same, converted, options, own, recognise, several};
+use crate::common::{self, alone, assert_same, converted, options, own, recognise, several};
 use copyist::diagnostic::{Fate, Findings};
 use copyist::format::{OnError, Options};
 use copyist::ids::Choice;
@@ -48,9 +48,9 @@ fn sources(part: &str) -> Vec<Vec<u8>> {
     vec![run.replace(asked, &said).into_bytes()]
 }
 
-fn to(source: &[u8], target: &str, residue: bool) -> (Vec<u8>, Findings) {
+fn to(source: &[u8], target: &str, origin: bool) -> (Vec<u8>, Findings) {
     let (format, version) = recognise(source).expect("a known format");
-    let options = Options { residue, ..options(OnError::Stop, Choice::Derived) };
+    let options = Options { origin, ..options(OnError::Stop, Choice::Derived) };
     let (done, findings) = converted(source, format, version, target, &options);
     (done.unwrap_or_else(|error| panic!("{target}: {error}")), findings)
 }
@@ -77,8 +77,8 @@ fn an_image_is_one_however_it_is_spelled() {
     let image = r#"{"type":"image","data":"aGVsbG8=","mimeType":"image/png"}"#;
     for part in [SPELLED, GIVEN].concat() {
         for source in sources(part) {
-            for residue in [true, false] {
-                let out = String::from_utf8(to(&source, "pi@3", residue).0).expect("UTF-8");
+            for origin in [true, false] {
+                let out = String::from_utf8(alone(&to(&source, "pi@3", origin).0)).expect("UTF-8");
                 assert!(out.contains(image), "{part}: {out}");
             }
             let out = String::from_utf8(to(&source, "codelia@1", false).0).expect("UTF-8");
@@ -136,7 +136,7 @@ fn arguments_are_an_object_where_that_is_wanted() {
             [("pi@3", "arguments"), ("pi@1", "arguments"), ("agent-orchestrator@2", "input")]
         {
             let (away, findings) = to(&source, target, true);
-            let tight = String::from_utf8(away.clone()).expect("UTF-8").replace(": ", ":");
+            let tight = String::from_utf8(alone(&away)).expect("UTF-8").replace(": ", ":");
             assert!(tight.contains(&format!("\"{key}\":{wanted}")), "{target}: {given}: {tight}");
             let told = findings.losses.keys().any(|(_, path)| path.ends_with("arguments"));
             assert_eq!(told, strange, "{target}: {given}: {:?}", findings.losses);

@@ -9,17 +9,19 @@ use super::{
 };
 use crate::context;
 use crate::convert::branch::off_branch;
+use crate::convert::work::Work;
 use crate::convert::{plainly, say_losses, written};
 use crate::diagnostic::{Code, Diagnostic, Fate, Log};
 use crate::error::Result;
-use crate::format::{Cx, Format, Options, Parts, Reader, Sink};
+use crate::format::{Cx, Options, Parts, Reader, Sink};
 use crate::formats::{FORMATS, Spec, canonical, records};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::migrate::Outcome;
+use crate::origin::{Merged, between};
 use crate::position::Located;
 use crate::record::{Field, Kind, Record};
-use crate::residue::{Merged, Stage, Staged, between};
+use crate::stage::{Stage, Staged};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Writes a stream in the format that it comes from.
@@ -90,7 +92,7 @@ fn mended(
     let via = through(to);
     let mut founded = founded(to, parts, sink, cx)?;
     let (mut shown, again) = retold(to, via, &mut founded, parts, sink, cx)?;
-    if let Some(Merged { parts: mut again, said, .. }) = again
+    if let Some((Merged { stream: mut again, .. }, said)) = again
         && let Some(done) = told(to, &mut again, said, sink, cx)?
     {
         return Ok(done);
@@ -111,7 +113,7 @@ fn mended(
 /// do have no place among them. It carries nothing, for it is read as it shows itself.
 fn founded(to: Spec, parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Staged> {
     let log = Log::default();
-    let options = Options { residue: false, compare: false, ..cx.options.clone() };
+    let options = Options { origin: false, compare: false, ..cx.options.clone() };
     let quiet = Cx { options: &options, log: &log };
     let mut tell = false;
     for item in (canonical::FORMAT.read)(parts, &quiet)? {
@@ -294,10 +296,10 @@ fn number(record: &Record, field: Field) -> Option<u64> {
 /// The format in which a session of this one is looked at otherwise: one that holds all branches, if
 /// there is another.
 fn through(to: Spec) -> Spec {
-    let others = || FORMATS.iter().filter(|format| format.name != to.format.name);
-    let carries = |format: &&&'static Format| format.carrier.is_some();
-    let tree = others().filter(carries).find(|format| format.links());
-    let format = tree.or_else(|| others().find(carries));
+    let stream = canonical::FORMAT.name;
+    let others =
+        || FORMATS.iter().filter(|format| ![to.format.name, stream].contains(&format.name));
+    let format = others().find(|format| format.links()).or_else(|| others().next());
     Spec { format: format.copied().unwrap_or(&canonical::FORMAT), version: None }
 }
 
@@ -310,22 +312,50 @@ fn retold(
     parts: &mut dyn Parts,
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
-) -> Result<(Staged, Option<Merged>)> {
+) -> Result<(Staged, Option<(Merged, Log)>)> {
     let log = Log::default();
-    let plain = Options { residue: false, compare: false, ..cx.options.clone() };
+    let plain = Options { origin: false, compare: false, ..cx.options.clone() };
     // What was written has its new paths.
     let encoding = encoding_of(parts, cx)?;
-    let full = Options { residue: true, map_paths: Vec::new(), encoding, ..plain.clone() };
-    let mut show = |options: &Options, (format, version), parts: &mut dyn Parts| {
+    let own = Options { map_paths: Vec::new(), encoding, ..plain.clone() };
+    let mut shown = {
         let mut stage = Stage::trial(sink);
-        plainly(format, version, via, parts, &mut stage, &Cx { options, log: &log })?;
-        stage.whole()
+        let cx = Cx { options: &plain, log: &log };
+        plainly(&canonical::FORMAT, 1, via, parts, &mut stage, &cx)?;
+        stage.whole()?
     };
-    let mut shown = show(&plain, (&canonical::FORMAT, 1), parts)?;
-    let again = show(&full, (to.format, to.version().number), made)
-        .and_then(|mut was| between(via.format, &mut was, &mut shown, sink, cx));
+    let said = Log::default();
+    let again = edits(to, via, made, &mut shown, sink, (&own, &said));
     match again {
         Err(error) if is_no_fault_of_the_session(&error) => Err(error),
-        again => Ok((shown, again.unwrap_or(None))),
+        again => Ok((shown, again.unwrap_or(None).map(|merged| (merged, said)))),
     }
+}
+
+/// What a format made of a stream, with what `shown` says otherwise than a third format shows of it.
+fn edits(
+    to: Spec,
+    via: Spec,
+    made: &mut Staged,
+    shown: &mut Staged,
+    sink: &mut dyn Sink,
+    (options, said): (&Options, &Log),
+) -> Result<Option<Merged>> {
+    let log = Log::default();
+    let cx = Cx { options, log: &log };
+    let stream = Spec { format: &canonical::FORMAT, version: None };
+    let mut origin = {
+        let mut stage = Stage::trial(sink);
+        plainly(to.format, to.version().number, stream, made, &mut stage, &cx)?;
+        stage.whole()?
+    };
+    let work = Work::of(&canonical::FORMAT, via, &mut origin, &cx)?;
+    let (mut base, trace) = {
+        let mut stage = Stage::trial(sink);
+        let trace = work.traced(&mut origin, &mut stage)?;
+        (stage.whole()?, trace)
+    };
+    let telling = Cx { options, log: said };
+    let home = Some(to);
+    between(via.format, (&mut origin, home), (&mut base, &trace), shown, sink, &telling)
 }

@@ -11,7 +11,6 @@
 //! makes it; so are metadata without a log, which a run leaves that has just begun.
 
 mod block;
-mod carrier;
 mod context;
 mod health;
 mod line;
@@ -85,7 +84,7 @@ pub static FORMAT: Format = Format {
     native: Some(native),
     one_run: None,
     whole_answers: false,
-    carrier: Some(&carrier::CARRIER),
+    main: None,
 };
 
 const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Result, Kind::Opaque];

@@ -64,7 +64,7 @@ pub static FORMAT: Format = Format {
     native: None,
     one_run: None,
     whole_answers: false,
-    carrier: None,
+    main: None,
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {

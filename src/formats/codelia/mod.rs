@@ -19,7 +19,6 @@
 //! for a message by value, and `{"same":…}` for one that another reference gives with this `label`.
 
 mod answers;
-mod carrier;
 mod context;
 mod foreign;
 mod history;
@@ -112,7 +111,7 @@ pub static FORMAT: Format = Format {
     native: None,
     one_run: Some("run"),
     whole_answers: false,
-    carrier: Some(&carrier::CARRIER),
+    main: Some(names::main),
 };
 
 const KINDS: &[Kind] = &[

@@ -60,6 +60,17 @@ pub fn log_part(session: &str) -> String {
     format!("/sessions/messages/{}.jsonl", plain(session))
 }
 
+/// The part that a session's origin stands beside: its state or its log of messages, else its first
+/// run.
+#[must_use]
+pub fn main(parts: &[String]) -> Option<usize> {
+    let stored = |part: &String| {
+        ["/sessions/state/", "/sessions/messages/"].iter().any(|folder| part.starts_with(folder))
+    };
+    let own = |part: &String| ![DATABASE, DATABASE_LOG].contains(&part.as_str());
+    parts.iter().position(stored).or_else(|| parts.iter().position(own))
+}
+
 /// The part that all sessions share: a row for each.
 pub const DATABASE: &str = "/sessions/state.db";
 

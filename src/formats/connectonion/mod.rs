@@ -3,7 +3,6 @@
 //! Three generations of YAML. Which members become what is said where they are read: messages in
 //! `message.rs`, turns and the top of a file in `file/`, the header of a run in `run/`.
 
-mod carrier;
 mod chain;
 mod context;
 mod ending;
@@ -99,7 +98,7 @@ pub static FORMAT: Format = Format {
     native: Some(native),
     one_run: None,
     whole_answers: true,
-    carrier: Some(&carrier::CARRIER),
+    main: None,
 };
 
 /// `sessions/<name>`, with the time in version 1, or `evals/<slug of what was asked>/run_<n>`: below

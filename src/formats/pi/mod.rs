@@ -20,7 +20,6 @@
 //!
 //! Lines that are blank, or damaged and kept, are `opaque` records with their `text`.
 
-mod carrier;
 mod context;
 mod foreign;
 mod kept;
@@ -104,7 +103,7 @@ pub static FORMAT: Format = Format {
     native: Some(native),
     one_run: None,
     whole_answers: true,
-    carrier: Some(&carrier::CARRIER),
+    main: None,
 };
 
 const TREE_KINDS: &[Kind] = &[
@@ -196,7 +195,7 @@ const SNIFFED: usize = 16;
 
 /// Whether a line of type `session` has what every release of pi gave its headers. Logs of other
 /// programs have lines of that type, too; one that tells nothing else may be anybody's, unless it
-/// carries residue.
+/// carries a note of ours.
 fn is_header(scan: &Scan, line: &[u8]) -> bool {
     let told = scan.version.is_some() || scan.note.is_some();
     told || scan.members <= 2 || holds(line, "\"cwd\"")

@@ -70,17 +70,6 @@ fn whole(line: &Bytes) -> Result<Parsed, Fault> {
     Ok(Parsed { record: mapping::whole(line, None)?, kept: None })
 }
 
-/// Whether an entry could be read in two ways, so that it is kept whole.
-#[must_use]
-pub fn is_whole(line: &[u8]) -> bool {
-    let line = Bytes::copy_from_slice(line);
-    let mut source = Source::new(&line);
-    let wire = source.peek_text("type").ok().flatten();
-    let mut entry = Entry::of_type(wire.as_deref(), TREE);
-    entry.contents = false;
-    entry.members(&mut source).is_err() || source.ambiguous
-}
-
 /// Keeps an entry whole that could be read in two ways, in its place in the tree.
 fn ambiguous(
     line: &Bytes,

@@ -188,7 +188,7 @@ impl Migration<'_> {
             let index = self.index.map(|index| index.to_string());
             older::entry(new, (self.to, self.from), index.as_ref().map(String::as_bytes))
         };
-        if back.as_deref() == Some(old) || !self.cx.options.residue {
+        if back.as_deref() == Some(old) || !self.cx.options.origin {
             return;
         }
         let places = self.edits.places(scan.close, scan.members == 0);

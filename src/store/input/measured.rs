@@ -1,6 +1,6 @@
 //! A regular file whose end is known before it is read.
 
-use super::Fingerprint;
+use crate::store::Fingerprint;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};

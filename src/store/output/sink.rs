@@ -3,10 +3,11 @@
 use super::{IN_MEMORY, Output};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Change, Out, Sink, Spool};
+use crate::format::{Change, Out, Same, Sink, Spool};
 use crate::repair::QUARANTINE;
 use crate::store::check::{Stands, is_same_file};
 use crate::store::destination::Destination;
+use crate::store::origin::origin_of;
 use crate::store::sealed::Meets;
 use crate::store::shared;
 use crate::store::spool::Buffered;
@@ -77,6 +78,41 @@ impl Sink for Output {
         written.map(|()| true).map_err(|error| Error::io("cannot write", error))
     }
 
+    fn origin(&mut self) -> Result<Option<Box<dyn Write>>> {
+        let one = matches!(&self.destination, Destination::File(_) | Destination::Files { .. });
+        if !(one || self.is_native()) || self.stands == Stands::Special {
+            // Where nothing is written nobody knows that there is no place for it.
+            let nowhere = self.destination == Destination::Nowhere;
+            return Ok(nowhere.then(|| Box::new(io::sink()) as Box<dyn Write>));
+        }
+        if self.policy.dry {
+            return Ok(Some(Box::new(io::sink())));
+        }
+        let place = match &self.destination {
+            Destination::Native { folder, .. } => folder.join("origin"),
+            _ => self.target().unwrap_or(Path::new("")).to_owned(),
+        };
+        let file = self.unplaced(&place)?;
+        let open = Arc::clone(file.as_file());
+        self.origin = Some(file);
+        Ok(Some(Box::new(open)))
+    }
+
+    fn place_origin(&mut self, part: &str, same: Same) -> Result<()> {
+        let beside = match part {
+            "" => self.target().map(Path::to_owned),
+            _ => self.part(part)?,
+        };
+        match (beside, self.origin.take()) {
+            (Some(beside), Some(file)) => self.put_origin(file, &beside, &same),
+            (Some(beside), None) if self.policy.dry => {
+                self.created.push(origin_of(&beside).into());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn change(&mut self, name: &str, change: Change) -> Result<()> {
         if let Some(target) = self.part(name)?.filter(|_| !self.policy.dry) {
             let same = |source: &Path| is_same_file(source, &target);
@@ -142,6 +178,7 @@ impl Sink for Output {
 
     fn forget(&mut self) {
         let Some([staged, changes, created, packed]) = self.mark.take() else { return };
+        self.origin = None;
         self.staged.truncate(staged);
         self.changes.truncate(changes);
         self.created.truncate(created);

@@ -1,7 +1,7 @@
 //! Whole homes, with the database, the logs of messages and the stored outputs.
 
 use super::{HOMES, check};
-use crate::common::{Dir, assert_same, corpus, files, name, own, read};
+use crate::common::{Dir, all_files, assert_same, corpus, files, name, own, read};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -131,8 +131,8 @@ const ID: &str = "b1d0a7e4-6c55-4d0b-9a57-5a8f8e0c9d22";
 fn home() -> Dir {
     let dir = Dir::new();
     dir.write(&format!("old/sessions/state/{ID}.json"), &own("codelia/v1/state"));
-    let to = ["convert", "-t", "codelia@2", "--layout", "native", "--out-dir", "home", "old"];
-    let (code, said) = dir.exit(&to);
+    let to = ["convert", "--no-origin", "-t", "codelia@2", "--layout", "native"];
+    let (code, said) = dir.exit(&[&to[..], &["--out-dir", "home", "old"]].concat());
     assert_eq!(code, 0, "{said}");
     dir
 }
@@ -579,8 +579,8 @@ fn a_state_that_was_left_behind_and_a_damaged_log_come_back() {
     }
     // What the log says counts where there is room for one state.
     dir.write(&log, text.as_bytes());
-    let one = ["convert", "-t", "codelia@1", "--layout", "native", "--out-dir", "one", "home"];
-    let (code, said) = dir.exit(&one);
+    let one = ["convert", "--no-origin", "-t", "codelia@1", "--layout", "native"];
+    let (code, said) = dir.exit(&[&one[..], &["--out-dir", "one", "home"]].concat());
     assert!(code == 0 && said.contains("CY0601"), "{said}");
     let one = String::from_utf8(read(&dir.path(&format!("one/sessions/state/{ID}.json"))))
         .expect("UTF-8");
@@ -678,13 +678,17 @@ fn an_edit_of_the_state_comes_home_and_one_of_a_run_is_told_as_lost() {
     dir.copy("pi/v3/migrated", "s.jsonl");
     let there = ["convert", "-t", "codelia", "--layout", "native", "--out-dir", "home", "s.jsonl"];
     assert_eq!(dir.exit(&there).0, 0);
-    let files = contents(&dir.path("home"));
+    let home = dir.path("home");
+    let below = |file: PathBuf| (file.strip_prefix(&home).expect("below").to_owned(), read(&file));
+    let files: BTreeMap<_, _> = all_files(&home).into_iter().map(below).collect();
     let (old, new) = (" What about the zenith?", " What about the nadir?");
     let edited = |which: &dyn Fn(&Path) -> bool, to: &str| {
         for (name, bytes) in &files {
-            let text = String::from_utf8(bytes.clone()).expect("UTF-8");
-            let text = if which(name) { text.replace(old, new) } else { text };
-            dir.write(&format!("{to}/{}", name.display()), text.as_bytes());
+            let text = match String::from_utf8(bytes.clone()) {
+                Ok(text) if which(name) => text.replace(old, new).into_bytes(),
+                _ => bytes.clone(),
+            };
+            dir.write(&format!("{to}/{}", name.display()), &text);
         }
         let back = format!("{to}-back");
         dir.exit(&["convert", "-t", "pi@3", "--out-dir", &back, to])

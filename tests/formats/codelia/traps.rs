@@ -6,7 +6,7 @@ use crate::common::{
     to_canonical,
 };
 use copyist::diagnostic::Code;
-use copyist::format::OnError;
+use copyist::format::{OnError, Options};
 use copyist::formats::codelia::FORMAT;
 use copyist::ids::Choice;
 
@@ -284,7 +284,8 @@ fn a_state_whose_numbers_no_column_keeps_is_told() {
     ] {
         let state = source.replacen(old, new, 1);
         assert_ne!(state, source);
-        let (there, told) = converted(state.as_bytes(), &FORMAT, 1, "codelia@2", &keep);
+        let plain = Options { origin: false, ..keep.clone() };
+        let (there, told) = converted(state.as_bytes(), &FORMAT, 1, "codelia@2", &plain);
         assert!(there.is_ok() && told.dropped() > 0, "{new}: {:?}", told.counts);
     }
     comes_home(source.as_bytes(), "codelia@2", "as the runtime spells it");

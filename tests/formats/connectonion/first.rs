@@ -120,9 +120,8 @@ fn a_list_may_begin_in_any_way() {
         let back = from_canonical(stream.as_bytes(), "connectonion@1", &keep());
         assert_same(&back, text.as_bytes(), case);
         for to in ["connectonion@1", "connectonion@2", "connectonion@3"] {
-            let (done, _) =
-                converted(stream.as_bytes(), &copyist::formats::canonical::FORMAT, 1, to, &keep());
-            let out = String::from_utf8(done.expect("written")).expect("UTF-8");
+            let out = from_canonical(stream.as_bytes(), to, &keep());
+            let out = String::from_utf8(out).expect("UTF-8");
             assert_eq!(said(&out), *context, "{case} to {to}:\n{out}");
         }
     }
@@ -176,7 +175,7 @@ fn an_edit_of_a_message_reaches_every_list_that_repeats_it() {
 
 #[test]
 fn other_sessions_get_its_shape() {
-    let plain = || Options { residue: false, ..keep() };
+    let plain = || Options { origin: false, ..keep() };
     for case in ["pi/v1/feature-work", "connectonion/v2/harbour", "connectonion/v3/tides"] {
         let source = own(case);
         let (format, from) = recognise(&source).expect("a known format");
@@ -207,7 +206,8 @@ fn other_sessions_get_its_shape() {
 fn what_a_turn_tells_comes_to_version_2() {
     let source = own("connectonion/v1/seed");
     let (format, from) = recognise(&source).expect("a known format");
-    let (done, found) = converted(&source, format, from, "connectonion@2", &keep());
+    let plain = Options { origin: false, ..keep() };
+    let (done, found) = converted(&source, format, from, "connectonion@2", &plain);
     let out = String::from_utf8(done.expect("written")).expect("UTF-8");
     for kept in
         ["tokens: 2345", "model: gemini-2.5-pro", "total_cost: 0.03", "expect_result: \"yes\""]

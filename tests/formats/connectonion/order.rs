@@ -80,7 +80,7 @@ fn what_is_no_comment_does_not_get_into_a_file() {
         let dir = Dir::new();
         let lines = [HEAD, &turn(1), &notice].join("\n");
         dir.write("s.jsonl", format!("{lines}\n").as_bytes());
-        let args = ["convert", "-t", "connectonion@2", "--no-residue", "-o", "s.yaml", "s.jsonl"];
+        let args = ["convert", "-t", "connectonion@2", "--no-origin", "-o", "s.yaml", "s.jsonl"];
         let (code, said) = dir.exit(&args);
         assert_eq!(code, 0, "{said}");
         assert!(said.contains("cannot hold notice"), "{said}");
@@ -103,9 +103,9 @@ fn sorted(text: &[u8]) -> Vec<u8> {
     members.concat().into_bytes()
 }
 
-fn to(source: &[u8], target: &str, residue: bool) -> (Vec<u8>, Findings) {
+fn to(source: &[u8], target: &str, origin: bool) -> (Vec<u8>, Findings) {
     let (format, version) = recognise(source).expect("a known format");
-    let options = Options { residue, ..options(OnError::Stop, Choice::Derived) };
+    let options = Options { origin, ..options(OnError::Stop, Choice::Derived) };
     let (done, findings) = converted(source, format, version, target, &options);
     (done.unwrap_or_else(|error| panic!("{target}: {error}")), findings)
 }
@@ -140,7 +140,8 @@ fn a_session_comes_home_from_a_file_whose_members_were_sorted() {
     for case in ["connectonion/v3/tides", "connectonion/v1/quay", "pi/v3/everything"] {
         let source = own(case);
         let (format, version) = recognise(&source).expect("a known format");
-        let away = sorted(&to(&source, "connectonion@2", true).0);
+        let away = to(&source, "connectonion@2", true).0;
+        let away = common::beside_origin(sorted(&common::alone(&away)), &away);
         let (back, findings) = to(&away, &format.at(version), true);
         common::assert_same(&back, &source, case);
         assert!(findings.diagnostics.is_empty(), "{case}: {:?}", findings.diagnostics);
@@ -172,9 +173,9 @@ fn a_sorted_file_that_is_cut_gives_what_is_whole_once() {
 #[test]
 fn what_stands_behind_the_end_of_a_file_has_a_place_in_it() {
     let source = own("connectonion/v3/tides");
-    let mut away = to(&source, "connectonion@2", true).0;
-    away.extend_from_slice(b"\n# so be it\n");
-    let (_, findings) = to(&away, "connectonion@3", true);
+    let was = to(&source, "connectonion@2", true).0;
+    let away = [&common::alone(&was)[..], b"\n# so be it\n"].concat();
+    let (_, findings) = to(&common::beside_origin(away.clone(), &was), "connectonion@3", true);
     let places: Vec<_> = findings.diagnostics.iter().filter_map(|found| found.at).collect();
     assert!(!places.is_empty(), "{:?}", findings.diagnostics);
     assert!(places.iter().all(|at| at.byte <= away.len() as u64), "{places:?}");

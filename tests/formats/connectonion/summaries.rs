@@ -5,7 +5,7 @@ use crate::common::{
     self, assert_same, converted, from_canonical, options, own, recognise, to_canonical,
 };
 use copyist::diagnostic::{Code, Findings};
-use copyist::format::OnError;
+use copyist::format::{OnError, Options};
 use copyist::ids::Choice;
 
 /// The stream of a file, and what is said about it.
@@ -80,7 +80,7 @@ fn questions_and_answers_stand_for_the_conversation() {
     let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str()).collect();
     assert_eq!(roles, [Some("user"), Some("assistant"), Some("user"), Some("assistant")]);
     let (format, version) = recognise(lamps().as_bytes()).expect("a known format");
-    let options = options(OnError::Stop, Choice::Derived);
+    let options = Options { origin: false, ..options(OnError::Stop, Choice::Derived) };
     let (done, found) = converted(lamps().as_bytes(), format, version, "connectonion@2", &options);
     let text = String::from_utf8(done.expect("readable")).expect("UTF-8");
     for kept in ["name: which_lamps_are_lit", "expected: names both lamps", "tokens: 2511"] {

@@ -28,7 +28,6 @@ use crate::yaml::read::{Budget, Event, Events, Limits, What};
 use crate::yaml::write::Style;
 use bytes::Bytes;
 use early::Early;
-use end::Converted;
 use odd::not_a_session;
 pub use pieces::pieces;
 use remark::Before;
@@ -74,7 +73,6 @@ pub fn open<'a>(
         listed: None,
         nulled: false,
         early: Early::default(),
-        converted: Converted::default(),
         written: Vec::new(),
     }))
 }
@@ -146,8 +144,6 @@ struct Records<'a> {
     nulled: bool,
     /// What was passed over, and is read last.
     early: Early,
-    /// What tells a converted file.
-    converted: Converted,
     /// A record as JSON, as it is written.
     written: Vec<u8>,
 }
@@ -397,7 +393,6 @@ impl Records<'_> {
         }
         self.own_spelling(&mut record, gap);
         self.turns_seen += 1;
-        self.converted.look(&record.node);
         let told = (self.shape.lists == Lists::Elsewhere).then(|| Told::of(&record));
         self.push(record, at);
         if let Some(told) = told {

@@ -5,7 +5,7 @@
 //! such a file mostly come in its order: where that may prove wrong without harm, the messages go
 //! straight behind the turns.
 
-use super::super::{EXPANSION, NAME, REMARK, carrier, message, time, timed};
+use super::super::{EXPANSION, NAME, REMARK, message, time, timed};
 use super::assembly::{CHUNK, Frame, Out, Section, add_file, append, ended};
 use super::top::{Lists, Shape, put, superseded};
 use super::turn::{self, Summary};
@@ -432,12 +432,7 @@ impl File<'_> {
             self.sums.1 += summary.cost;
             self.written += 1;
             let mut json = Vec::new();
-            let mut turn = summary.record(self.written);
-            if self.cx.options.residue {
-                self.shape.turns.write(&turn, None, &mut json);
-                carrier::sign(&mut turn.node, &json);
-                json.clear();
-            }
+            let turn = summary.record(self.written);
             self.shape.turns.write(&turn, None, &mut json);
             put(&json, &mut self.turns.yaml);
         }

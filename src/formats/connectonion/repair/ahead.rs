@@ -1,7 +1,6 @@
 //! What a walk over a run must know of what stands further on: whether lines of messages are a
 //! list that lost the line before it, or a part of a prompt that shows some.
 
-use super::super::carrier::is_name;
 use super::super::run::{CLOSE, MESSAGES, is_remark, member_of};
 use super::clean::{Clean, Found, Line};
 use crate::error::Result;
@@ -14,7 +13,7 @@ use std::io::Read;
 pub struct Ahead {
     /// Where the last line begins that is one of a header, or names the messages.
     last: Option<u64>,
-    /// Whether the file ends with the bracket that closes a list, but for residue behind it.
+    /// Whether the file ends with the bracket that closes a list.
     closed: bool,
 }
 
@@ -33,8 +32,7 @@ impl Ahead {
             if text == MESSAGES || (terminated && member_of(&text).is_some()) {
                 ahead.last = line.first().map(|(at, _)| at.byte);
             }
-            let carried = is_name(&bytes) || text.starts_with("- \"");
-            if !carried && !is_remark(&bytes) {
+            if !is_remark(&bytes) {
                 ahead.closed = text == CLOSE;
             }
         }

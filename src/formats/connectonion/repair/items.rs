@@ -1,6 +1,5 @@
 //! What a run file consists of, line by line.
 
-use super::super::carrier::{chunk_of, is_name};
 use super::super::run::{CLOSE, MESSAGES, OPEN, PROMPT, is_remark, member_of, parse};
 use super::ahead::{Ahead, divided, joined};
 use super::check::is_complete;
@@ -23,7 +22,7 @@ pub enum Item {
     Frame(Vec<u8>, Position),
     /// A message, and what was done to it.
     Message(Vec<u8>, Position, Option<Code>),
-    /// A line behind the messages that stays there: of residue, or a comment.
+    /// A line behind the messages that stays there: a comment.
     Behind(Vec<u8>, Position),
     /// What is none of these.
     Aside(Vec<u8>, Position, Code),
@@ -129,14 +128,11 @@ fn stage_of(line: &str, stage: Stage, terminated: bool) -> Option<Stage> {
 
 /// Whether a line stands behind the messages, though the line that closes their list may be lost.
 fn is_behind(line: &str, stage: Stage) -> bool {
-    let carried =
-        || is_name(line.as_bytes()) || chunk_of(&Bytes::copy_from_slice(line.as_bytes())).is_some();
     match stage {
         // What was no UTF-8 is nothing that a reader takes there.
         _ if line.contains(char::REPLACEMENT_CHARACTER) => false,
-        Stage::Header | Stage::Prompt => false,
-        Stage::Messages => carried(),
-        Stage::Behind => carried() || (line.contains('#') && is_remark(line.as_bytes())),
+        Stage::Header | Stage::Prompt | Stage::Messages => false,
+        Stage::Behind => line.contains('#') && is_remark(line.as_bytes()),
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod takes;
 
-use super::super::carrier::{KEY, is_name};
 use super::super::run::{CLOSE, INDENT, MESSAGES, OPEN, is_known};
 use super::ahead::Ahead;
 use super::items::{Item, each};
@@ -314,12 +313,10 @@ impl<'a> Writing<'a> {
         let (source, again) = sources;
         each(source, ahead, self.wish, self.cx, &mut |item| self.item(item))?;
         self.close()?;
-        let (mut place, mut named) = (Place::default(), false);
+        let mut place = Place::default();
         if let Some(again) = again {
             each(again, ahead, self.wish, self.cx, &mut |item| match (place.of(&item), item) {
-                (take, Item::Behind(line, at)) if take == self.takes.best => {
-                    self.behind(&line, at, &mut named)
-                }
+                (take, Item::Behind(line, at)) if take == self.takes.best => self.behind(&line, at),
                 _ => Ok(()),
             })?;
         }
@@ -327,18 +324,8 @@ impl<'a> Writing<'a> {
         Ok(self.removes)
     }
 
-    /// Writes a line that stands behind the list. Residue has a name once.
-    fn behind(&mut self, line: &[u8], at: Position, named: &mut bool) -> Result<()> {
-        let names = is_name(line);
-        if names && *named {
-            return self.aside(line, at, Code::DuplicateRemoved);
-        }
-        if !names && line.starts_with(b"-") && !*named {
-            self.put(&[KEY.as_bytes(), b":", self.end()].concat())?;
-            say_put(Code::MemberRestored, KEY, self.cx);
-            *named = true;
-        }
-        *named |= names;
+    /// Writes a line that stands behind the list.
+    fn behind(&mut self, line: &[u8], at: Position) -> Result<()> {
         self.put(line)?;
         if !line.ends_with(b"\n") {
             say(Code::LineEnded, at, self.cx);

@@ -1,6 +1,5 @@
 //! Reading a run, line by line.
 
-use super::super::carrier::{KEY, chunk_of, is_name};
 use super::super::chain::Chain;
 use super::super::{NAME, REMARK, message};
 use super::edited;
@@ -73,8 +72,6 @@ enum Stage {
     Messages,
     /// Behind the bracket that closes it.
     Closed,
-    /// In the list of what the file carries.
-    Carried,
     Done,
 }
 
@@ -186,22 +183,20 @@ impl Records<'_> {
         match self.stage {
             Stage::Before if bare == OPEN.as_bytes() => {
                 self.stage = Stage::Messages;
-                return Ok(self.gap(false, &space, at));
+                Ok(self.gap(false, &space, at))
             }
             Stage::Messages if bare == CLOSE.as_bytes() => {
                 self.stage = Stage::Closed;
                 self.list(self.comma != Some(true), at);
-                return Ok(self.gap(false, &space, at));
+                Ok(self.gap(false, &space, at))
             }
-            Stage::Before | Stage::Messages if bare.is_empty() => {
-                return Ok(self.gap(true, &space, at));
-            }
-            Stage::Closed | Stage::Carried if bare.is_empty() || is_remark(&bytes) => {
+            Stage::Before | Stage::Messages if bare.is_empty() => Ok(self.gap(true, &space, at)),
+            Stage::Closed if bare.is_empty() || is_remark(&bytes) => {
                 if !bare.is_empty() {
                     let found = Diagnostic::new(Code::YamlComment, Code::YamlComment.title());
                     self.cx.report(found.at(at));
                 }
-                return Ok(self.gap(true, &bytes, at));
+                Ok(self.gap(true, &bytes, at))
             }
             Stage::Messages => {
                 let message = self.message(&line, &bytes, bare.len())?;
@@ -212,31 +207,18 @@ impl Records<'_> {
                     self.comma = Some(bare.ends_with(b","));
                     self.space = self.gap(false, &space, at);
                 }
-                return Ok(Some(message));
-            }
-            Stage::Closed if is_name(text) => self.stage = Stage::Carried,
-            Stage::Carried if let Some(chunk) = chunk_of(&bytes) => {
-                let mut record = Record::new(Kind::Notice);
-                record.node.set(Field::Subtype, Json::string(KEY));
-                record.node.set(Field::Data, chunk);
-                return Ok(Some(Located { value: record, at }));
+                Ok(Some(message))
             }
             _ => {
-                let (code, message) = match self.stage {
-                    Stage::Closed | Stage::Carried if is_cut_residue(&line) => {
-                        (Code::CutShort, "`x_copyist`, which the file ends with, is cut off")
-                    }
-                    _ => (Code::Syntax, "a line that belongs to no message"),
-                };
-                let found = Diagnostic::new(code, message).at(at).showing(&bytes, 0);
+                let message = "a line that belongs to no message";
+                let found = Diagnostic::new(Code::Syntax, message).at(at).showing(&bytes, 0);
                 let mut line = self.kept(Error::damaged(found), &bytes, at)?;
-                if matches!(self.stage, Stage::Closed | Stage::Carried) {
+                if matches!(self.stage, Stage::Closed) {
                     line.value.node.set(Field::Layout, Json::constant("\"behind\""));
                 }
-                return Ok(Some(line));
+                Ok(Some(line))
             }
         }
-        Ok(None)
     }
 
     /// Tells of lines that are read one by one, but make no list.
@@ -316,7 +298,7 @@ impl Records<'_> {
     }
 
     fn end(&mut self) -> Result<Option<Located<Record>>> {
-        let closed = matches!(self.stage, Stage::Closed | Stage::Carried);
+        let closed = matches!(self.stage, Stage::Closed);
         self.stage = Stage::Done;
         // A line that was cut short has said so itself.
         if !closed {
@@ -345,13 +327,6 @@ impl Records<'_> {
 fn crlf(header: &str, frame: &str) -> bool {
     let mut lines = header.split_inclusive('\n').chain(frame.split_inclusive('\n')).peekable();
     lines.peek().is_some() && lines.all(|line| line.ends_with("\r\n"))
-}
-
-/// Whether a line behind the messages is the beginning of one that carries residue.
-fn is_cut_residue(line: &Line<'_>) -> bool {
-    let begins = format!("{KEY}:").as_bytes().starts_with(line.bytes);
-    !line.terminated
-        && (begins || b"- \"".starts_with(line.bytes) || line.bytes.starts_with(b"- \""))
 }
 
 /// The header and the messages as JSON.

@@ -169,10 +169,7 @@ impl Records<'_> {
         let found = match self.is_said() {
             true => stage == Stage::Turns && self.read_messages().unwrap_or_default(),
             // What is wrong with it was found when it was passed.
-            false => {
-                self.say_cut();
-                self.read_passed(false).unwrap_or_default()
-            }
+            false => self.read_passed(false).unwrap_or_default(),
         };
         if !found {
             self.stage = Stage::Done;

@@ -1,34 +1,15 @@
 //! What is known of a file only at its end.
 
-use super::super::super::carrier::KEY;
 use super::super::super::second_document;
 use super::super::top::Lists;
 use super::remark::Before;
 use super::{Records, Stage};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::read::{Event, What};
-use std::io::Read;
-
-/// What tells a converted file from one that its own software wrote.
-#[derive(Default)]
-pub(super) struct Converted {
-    /// Whether the last turn has the mark of one.
-    signed: bool,
-    /// Whether its answer is not in `messages`.
-    pub unanswered: bool,
-}
-
-impl Converted {
-    /// Looks at a turn.
-    pub fn look(&mut self, turn: &Node) {
-        let extra = turn.json(Field::Extra);
-        self.signed = extra.is_some_and(|extra| extra.member(KEY).is_some());
-    }
-}
 
 impl Records<'_> {
     /// Says once that the encoding is a guess.
@@ -79,45 +60,9 @@ impl Records<'_> {
             Lists::Within | Lists::Elsewhere => self.cut()?,
         }
         self.behind()?;
-        self.residue_is_cut()?;
         self.file();
         self.stage = Stage::Done;
         Ok(())
-    }
-
-    /// Says of a converted file that cannot be read further whether it was cut.
-    pub(super) fn say_cut(&mut self) {
-        if self.converted.signed && self.ends_in_a_line().unwrap_or_default() {
-            let message = format!(
-                "`{KEY}`, which a converted file ends with, is not there whole: it was cut"
-            );
-            self.cx.report(Diagnostic::new(Code::YamlCutShort, message).at(self.nodes.end));
-        }
-    }
-
-    /// Whether the last line of the part is not ended.
-    fn ends_in_a_line(&mut self) -> Result<bool> {
-        let (mut part, mut last) = (self.parts.main()?, b'\n');
-        let mut buffer = vec![0; 64 << 10];
-        loop {
-            let read = part.read(&mut buffer).map_err(|error| Error::io("cannot read", error))?;
-            let Some(end) = read.checked_sub(1).and_then(|end| buffer.get(end)) else {
-                return Ok(last != b'\n');
-            };
-            last = *end;
-        }
-    }
-
-    /// Says where a converted file was cut before what it ends with. Its messages hold all answers,
-    /// which sets it apart from one that its own software wrote again.
-    fn residue_is_cut(&self) -> Result<()> {
-        let cut = self.converted.unanswered || !self.shadow.is_ended();
-        if !self.converted.signed || !cut || self.names.contains(KEY) {
-            return Ok(());
-        }
-        let message = format!("`{KEY}`, which a converted file ends with, is missing: it was cut");
-        let error = Diagnostic::new(Code::YamlCutShort, message).at(self.nodes.end);
-        self.cx.tolerate(Error::damaged(error)).map(drop)
     }
 
     /// Reads what stands behind the mapping.

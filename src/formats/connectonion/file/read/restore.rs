@@ -62,11 +62,8 @@ impl Records<'_> {
         if !turn.begun {
             self.restore_question(turn, self.nodes.end)?;
         }
-        self.converted.unanswered = false;
         if !turn.answered {
             let told = self.told(turn)?.result;
-            self.converted.unanswered =
-                told.as_ref().is_some_and(|told| told.as_bytes() != b"\"\"");
             self.restore("assistant", told, turn, self.nodes.end);
         }
         Ok(())

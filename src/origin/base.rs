@@ -1,0 +1,182 @@
+//! The base: what today's writer makes of the origin's stream in the file's format, read again.
+//!
+//! What differs between the base and the file was done to the file since it was written.
+
+use super::matching::align::{Atom, Tag, atoms, pairs};
+use super::matching::outcomes::Name;
+use super::matching::shared_answers::{Share, Shares};
+use super::record_store::RecordStore;
+use crate::error::Result;
+use crate::format::{Cx, Format, Parts, Reader};
+use crate::formats::canonical;
+use crate::position::Located;
+use crate::record::{Field, Kind, Record};
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
+/// What was written of a session, as far as its records can be found in it again.
+#[derive(Default)]
+pub struct Trace {
+    atoms: Vec<Atom>,
+    /// The last answer, and pieces of one with the piece before each.
+    answer: u32,
+    pieces: Vec<(u32, u32)>,
+}
+
+impl Trace {
+    /// The writer was given this record, in place of that one of the source; `more` is one that
+    /// became part of the answer before it.
+    pub fn passed(&mut self, number: u32, record: &Record, more: bool) {
+        if more {
+            self.pieces.push((self.answer, number));
+        }
+        if Tag::of(record).is_answer() {
+            self.answer = number;
+        }
+        atoms(record, number, &mut self.atoms);
+    }
+}
+
+/// The records of the base, and which of them tell what of the source.
+pub struct Base {
+    store: RecordStore,
+    /// By what each is known.
+    pub names: Vec<Name>,
+    /// Numbers of records of the source, and of those of the base that tell them, sorted.
+    pairs: Vec<(u32, u32)>,
+    shares: Shares,
+}
+
+impl Base {
+    /// Reads the base and matches it with the source, by the `trace` of its writing.
+    ///
+    /// # Errors
+    /// If it cannot be read, or there is no room.
+    pub fn of(
+        format: &Format,
+        parts: &mut dyn Parts,
+        trace: &Trace,
+        mut store: RecordStore,
+        cx: &Cx<'_>,
+    ) -> Result<Self> {
+        let (mut names, mut told) = (Vec::new(), Vec::new());
+        for (number, item) in (0..).zip((format.read)(parts, cx)?) {
+            let mut record = item?.value;
+            record.node.take(Field::Raw);
+            atoms(&record, number, &mut told);
+            names.push(Name::of(&record, format.links()));
+            store.add(&record)?;
+        }
+        let mut pairs = pairs(&trace.atoms, &told);
+        let shares = Shares::of(&mut pairs, &trace.pieces, &trace.atoms, &told);
+        Ok(Self { store, names, pairs, shares })
+    }
+
+    /// A record of the base.
+    ///
+    /// # Errors
+    /// If it cannot be read back.
+    pub fn record(&mut self, number: u32) -> Result<Record> {
+        canonical::record(&self.store.line(number)?)
+    }
+
+    /// What a record of the base is.
+    pub fn tag(&self, number: u32) -> Option<Tag> {
+        self.names.get(number as usize).map(|name| name.tag)
+    }
+
+    /// The numbers of the records that tell nothing of the source.
+    fn derived(&self) -> IntoIter<u32> {
+        let mut claimed = vec![false; self.names.len()];
+        for (_, base) in &self.pairs {
+            claimed.get_mut(*base as usize).into_iter().for_each(|claimed| *claimed = true);
+        }
+        let free = (0..).zip(claimed).filter(|(_, claimed)| !claimed).map(|(number, _)| number);
+        free.collect::<Vec<_>>().into_iter()
+    }
+
+    /// The next item of a walk over the records that only the base has, and then the source.
+    ///
+    /// # Errors
+    /// If a record cannot be read.
+    pub fn next(&mut self, items: &mut Items<'_>) -> Result<Option<Item>> {
+        if let Some(number) = items.derived.next() {
+            return Ok(Some(Item { source: None, bases: vec![number], share: None }));
+        }
+        let Some(item) = items.source.next() else { return Ok(None) };
+        let Located { value: record, .. } = item?;
+        let number = items.number;
+        items.number += 1;
+        let mut bases = Vec::new();
+        while let Some((_, base)) = items.pairs.next_if(|(record, _)| *record == number) {
+            bases.push(base);
+        }
+        let share = match bases.as_slice() {
+            [base] => self.shares.take(number, *base, || self.store.line(*base))?,
+            _ => None,
+        };
+        Ok(Some(Item { source: Some(record), bases, share }))
+    }
+
+    /// Begins such a walk.
+    pub fn items<'s>(&self, source: Reader<'s>) -> Items<'s> {
+        let pairs = self.pairs.clone().into_iter().peekable();
+        Items { derived: self.derived(), source, number: 0, pairs }
+    }
+}
+
+/// A walk over the records that only the base has, and then the source.
+pub struct Items<'s> {
+    derived: IntoIter<u32>,
+    source: Reader<'s>,
+    number: u32,
+    pairs: Peekable<IntoIter<(u32, u32)>>,
+}
+
+/// A record of the source, with the records of the base that tell it; or one that only the base has.
+pub struct Item {
+    /// The record; `None` for what the target's writer computed.
+    pub source: Option<Record>,
+    /// The numbers of the base's records.
+    pub bases: Vec<u32>,
+    /// The blocks that it tells of an answer which others tell, too.
+    pub share: Option<Share>,
+}
+
+/// What a user sets of a session, so that it counts even where its source has no such thing.
+const SET: &[Field] = &[
+    Field::Id,
+    Field::Name,
+    Field::Cwd,
+    Field::ParentSession,
+    Field::Agent,
+    Field::Provider,
+    Field::Model,
+    Field::ThinkingLevel,
+    Field::SystemPrompt,
+    Field::Totals,
+];
+
+/// Whether a record of this kind is a session's, and the field one that a user sets.
+pub fn is_set(kind: Kind, field: Field) -> bool {
+    kind == Kind::Session && SET.contains(&field)
+}
+
+/// Fields that no user edits in a file, or that are compared in another way.
+pub const NOT_EDITED: &[Field] = &[
+    Field::Content,
+    Field::Extra,
+    Field::Id,
+    Field::IdMade,
+    Field::Parent,
+    Field::Source,
+    Field::File,
+    Field::Layout,
+    Field::Group,
+    Field::Raw,
+    Field::RawBytes,
+    Field::Eol,
+    Field::Leaf,
+    Field::Turn,
+    Field::Synthesized,
+];

@@ -1,0 +1,136 @@
+//! What stands abroad beside the conversation, where home is no tree: branches that were left, for
+//! who goes on from an earlier entry has gone back to it; what sub-agents say; and what is not in the
+//! state that a session goes on from.
+
+use crate::diagnostic::{self, Code, Diagnostic};
+use crate::error::Result;
+use crate::format::Cx;
+use crate::json::Json;
+use crate::origin::matching::outcomes::Fate;
+use crate::origin::restore::Now;
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind};
+use crate::tree::{Path, Shape, Tree};
+use std::collections::HashSet;
+
+/// The entries of a file that is a tree.
+struct Entries {
+    tree: Tree,
+    /// Which entry each record is, if it is one.
+    ordinals: Vec<Option<u32>>,
+    /// Where the session stands, if the file says so.
+    leaf: Option<Json>,
+    /// Whether each record is of a sub-agent.
+    aside: Vec<bool>,
+}
+
+/// Whether what is new in a file stands on several ways: a run that was cancelled tells of calls that
+/// the session's state leaves out.
+///
+/// # Errors
+/// If the records cannot be read back.
+pub fn forks(now: &mut Now, added: &[u32]) -> Result<bool> {
+    let mut parents = HashSet::new();
+    for number in added.iter().copied() {
+        let record = now.record(number)?;
+        if record.is_node()
+            && !record.is_aside()
+            && let Some(parent) = record.node.json(Field::Parent)
+            && !parents.insert(parent.clone())
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Takes what was said on branches that were left for deleted, and what is new there for nothing;
+/// `tree` says whether the file has branches of its own.
+///
+/// # Errors
+/// If the records cannot be read back.
+pub fn behind(
+    now: &mut Now,
+    (fates, added): (&mut [Fate], &mut Vec<u32>),
+    tree: bool,
+    cx: &Cx<'_>,
+) -> Result<()> {
+    let entries = Entries::of(now)?;
+    let Some(stands) = entries.tree.path(entries.leaf.as_ref()) else { return Ok(()) };
+    let Some(stood) = entries.stood(now, fates)? else { return Ok(()) };
+    let left = |number: u32, before: Option<&Path>| {
+        let at = entries.ordinals.get(number as usize).copied().flatten();
+        at.is_some_and(|at| !stands.contains(at) && before.is_none_or(|path| path.contains(at)))
+    };
+    let (mut count, mut aside) = (0, 0);
+    added.retain(|number| {
+        let gone = left(*number, None);
+        let of_another = entries.aside.get(*number as usize) == Some(&true);
+        let counted = if of_another { &mut aside } else { &mut count };
+        *counted += usize::from(gone);
+        !gone
+    });
+    for fate in fates.iter_mut() {
+        if let Fate::Same(number) | Fate::Edited(number) = *fate
+            && left(number, Some(&stood))
+        {
+            *fate = Fate::Deleted;
+            count += 1;
+        }
+    }
+    tell(count, entry(tree), cx);
+    tell(aside, ("message of a sub-agent", "messages are of sub-agents, which"), cx);
+    Ok(())
+}
+
+/// What an entry is that a file leaves out of the conversation, one with branches of its own or without:
+/// for the report, and in words.
+pub fn entry(tree: bool) -> (&'static str, &'static str) {
+    let beside = match tree {
+        true => "entries stand on branches that were left, which",
+        false => "entries are left out of the session's state; they",
+    };
+    ("entry off the active branch", beside)
+}
+
+/// Tells how many are lost.
+pub fn tell(count: usize, (path, what): (&str, &str), cx: &Cx<'_>) {
+    (0..count).for_each(|_| cx.log.count(diagnostic::Fate::Dropped, path));
+    if count > 0 {
+        let message = format!("{count} {what} have no place at home");
+        cx.report(Diagnostic::new(Code::Dropped, message));
+    }
+}
+
+impl Entries {
+    fn of(now: &mut Now) -> Result<Self> {
+        let (mut shape, mut nodes, mut leaf) = (Shape::default(), 0, None);
+        let mut ordinals = Vec::with_capacity(now.names.len());
+        let mut aside = Vec::with_capacity(now.names.len());
+        for number in 0..now.names.len() as u32 {
+            let value = now.record(number)?;
+            if value.kind == Kind::Session {
+                leaf = value.node.json(Field::Leaf).cloned().or(leaf);
+            }
+            aside.push(value.node.get(Field::ParentCall).is_some());
+            ordinals.push(value.is_node().then_some(nodes));
+            if value.is_node() {
+                shape.record(&Located { value, at: Position::default() });
+                nodes += 1;
+            }
+        }
+        Ok(Self { tree: shape.finish(), ordinals, leaf, aside })
+    }
+
+    /// The way to the last entry that the file had when it was made.
+    fn stood(&self, now: &mut Now, fates: &[Fate]) -> Result<Option<Path>> {
+        let left = fates.iter().filter_map(|fate| match fate {
+            Fate::Same(number) | Fate::Edited(number) => Some(*number),
+            Fate::Deleted => None,
+        });
+        let is_entry = |number: &u32| matches!(self.ordinals.get(*number as usize), Some(Some(_)));
+        let Some(last) = left.filter(is_entry).max() else { return Ok(None) };
+        let record = now.record(last)?;
+        Ok(record.node.json(Field::Id).and_then(|id| self.tree.path(Some(id))))
+    }
+}

@@ -1,0 +1,292 @@
+//! What a file's software summed up, where it writes that as messages in the place of all others: a
+//! summary, and behind it once more what it keeps. At home that is a compaction behind what was
+//! said, and what it keeps stands there already.
+
+use crate::error::Result;
+use crate::format::Context;
+use crate::formats::Spec;
+use crate::ids::hash;
+use crate::json::Json;
+use crate::origin::matching::align::shown;
+use crate::origin::matching::outcomes::Fate;
+use crate::origin::restore::Now;
+use crate::record::{Field, Kind, Node, Record, Value, block};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// A node in whose place nothing is told.
+#[must_use]
+pub fn passed(record: &Record) -> Record {
+    let mut passed = Record::new(Kind::Extension);
+    for field in [Field::Id, Field::Parent, Field::Time] {
+        record.node.json(field).into_iter().for_each(|v| passed.node.set(field, v.clone()));
+    }
+    passed
+}
+
+/// What was summed up abroad.
+#[derive(Default)]
+pub struct Summed {
+    /// What a model was told in the place of records of the file, had nothing been summed up.
+    pub said: BTreeMap<u32, Record>,
+    /// By what the file calls the first message that a compaction keeps: what the source calls it.
+    kept: HashMap<Json, Option<Json>>,
+    /// What the source calls compactions that are new.
+    new: HashSet<Json>,
+}
+
+impl Summed {
+    /// Whether it must be known what of the source each message of the file is.
+    pub fn asks(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
+    /// These messages of the file are this one of the source.
+    pub fn place(&mut self, shown: &[Json], id: &Json) {
+        for name in shown {
+            self.kept.get_mut(name).into_iter().for_each(|known| *known = Some(id.clone()));
+        }
+    }
+
+    /// Gives a new compaction what the source calls the first message that it keeps.
+    pub fn take(&mut self, compaction: &mut Record) {
+        let id = compaction.node.json(Field::Id).cloned();
+        let first = compaction.node.json(Field::FirstKept);
+        let kept = first.and_then(|first| self.kept.get(first)?.clone());
+        // One that keeps nothing of what was said names itself: some files have to name something.
+        let kept = kept.or(id.clone());
+        kept.into_iter().for_each(|kept| compaction.node.set(Field::FirstKept, kept));
+        self.new.extend(id);
+    }
+
+    /// Whether any is at home.
+    pub fn is_told(&self) -> bool {
+        !self.new.is_empty()
+    }
+
+    /// What a record of the source tells, had nothing been summed up, if it is a new compaction.
+    pub fn passed(&self, record: &Record) -> Option<Record> {
+        let id = record.node.json(Field::Id).filter(|_| record.kind == Kind::Compaction)?;
+        self.new.contains(id).then(|| passed(record))
+    }
+}
+
+/// Takes summaries that are new in a file of `abroad`, with what they keep, for compactions.
+///
+/// # Errors
+/// If the records cannot be read back.
+pub fn said(
+    now: &mut Now,
+    (fates, added): (&mut [Fate], &mut Vec<u32>),
+    abroad: Option<Spec>,
+    home: Option<Spec>,
+) -> Result<Summed> {
+    let mut summed = Summed::default();
+    let native = home.map(|spec| spec.format.name) == abroad.map(|spec| spec.format.name);
+    let Some(open) = abroad.and_then(|spec| spec.format.context).filter(|_| !native) else {
+        return Ok(summed);
+    };
+    let rules = open(&now.record(0)?);
+    let mut found = false;
+    for number in added.iter() {
+        found = found || rules.summary(&now.record(*number)?).is_some();
+    }
+    if !found {
+        return Ok(summed);
+    }
+    let mut walk = Walk { new: added.iter().copied().collect(), ..Walk::default() };
+    for number in 0..now.names.len() as u32 {
+        walk.answers(&now.record(number)?);
+    }
+    for number in 0..now.names.len() as u32 {
+        let record = now.record(number)?;
+        walk.record(number, &record, rules.as_ref());
+    }
+    walk.close();
+    for (copy, original) in &walk.copies {
+        let new = added.iter().position(|number| number == original);
+        let taken =
+            fates.iter_mut().find(|f| matches!(f, Fate::Same(n) | Fate::Edited(n) if n == copy));
+        if let (Some(place), Some(fate)) = (new, taken) {
+            *fate = Fate::Same(*original);
+            added.remove(place);
+        }
+    }
+    added.retain(|number| walk.made.contains_key(number) || !walk.passed.contains_key(number));
+    for (number, (mut compaction, kept)) in walk.made {
+        if let Some(kept) = kept {
+            let kept = now.record(kept)?.node.json(Field::Id).cloned();
+            summed.kept.extend(kept.clone().map(|kept| (kept, None)));
+            kept.into_iter().for_each(|kept| compaction.node.set(Field::FirstKept, kept));
+        }
+        now.instead.insert(number, compaction);
+    }
+    summed.said = walk.passed;
+    Ok(summed)
+}
+
+/// The way through a file's records.
+#[derive(Default)]
+struct Walk {
+    /// Which records are new.
+    new: HashSet<u32>,
+    /// By the hashes of their identifiers: messages that a model answered, and which are no copies.
+    answers: HashSet<u64>,
+    /// The messages on the path, but those that sum up and their copies.
+    path: Vec<Step>,
+    /// By the hashes of their identifiers: which messages copies are of.
+    alias: HashMap<u64, u64>,
+    /// The last node.
+    tip: Option<Json>,
+    /// How many tokens the last answer took with all before it.
+    tokens: Option<Json>,
+    open: Option<Summary>,
+    /// Compactions, and the number of the first message that each keeps.
+    made: BTreeMap<u32, (Record, Option<u32>)>,
+    /// What tells nothing where nothing is summed up.
+    passed: BTreeMap<u32, Record>,
+    /// The numbers of copies and of their originals.
+    copies: Vec<(u32, u32)>,
+}
+
+/// A message on the path, its identifier and its words by their hashes.
+struct Step {
+    number: u32,
+    id: u64,
+    words: u64,
+    asks: bool,
+}
+
+/// A summary that may go on.
+struct Summary {
+    /// The number of its last message.
+    number: u32,
+    record: Record,
+    /// Which message of the path is kept next, once it is known which was first.
+    next: Option<usize>,
+    first: Option<u32>,
+}
+
+impl Walk {
+    /// Looks at a record before all are taken: a request may show an answer before that is told.
+    fn answers(&mut self, record: &Record) {
+        let list = record.node.json(Field::Messages).filter(|_| record.kind == Kind::Response);
+        let ids = list.iter().flat_map(|list| list.elements());
+        self.answers.extend(ids.map(|id| hash(id.as_bytes())));
+    }
+
+    fn record(&mut self, number: u32, record: &Record, rules: &dyn Context) {
+        if record.kind == Kind::Response {
+            let total = record.node.node(Field::Usage).and_then(|usage| usage.json(Field::Total));
+            self.tokens = total.cloned().or(self.tokens.take());
+        }
+        if !record.is_node() {
+            return;
+        }
+        let summary = rules.summary(record).filter(|_| self.new.contains(&number));
+        let before = self.tip.clone();
+        self.tip = record.node.json(Field::Id).cloned();
+        match summary {
+            Some(text) if self.open.is_some() || !self.path.is_empty() => {
+                self.sum_up(number, record, &text, before);
+            }
+            _ if record.kind == Kind::Message && !self.keeps(number, record) => {
+                self.close();
+                self.step(number, record);
+            }
+            _ => {}
+        }
+    }
+
+    /// A summary, or more of one.
+    fn sum_up(&mut self, number: u32, record: &Record, text: &Json, before: Option<Json>) {
+        let mut own = record.clone();
+        let mut text = text.clone();
+        match self.open.take_if(|open| open.next.is_none()) {
+            Some(open) => {
+                let told = open.record.node.json(Field::Summary).cloned().unwrap_or_default();
+                text = told.joined(&Json::constant("\"\\n\\n\"")).joined(&text);
+            }
+            None => {
+                self.close();
+                before.into_iter().for_each(|before| own.node.set(Field::Parent, before));
+            }
+        }
+        // What goes on behind it goes on from what was said before.
+        if let Some(last) = self.path.last() {
+            self.alias.insert(name(&record.node, Field::Id), last.id);
+        }
+        let passed = passed(&own);
+        let mut compaction = Record { kind: Kind::Compaction, node: passed.node.clone() };
+        compaction.node.set(Field::Summary, text);
+        let tokens = self.tokens.clone().unwrap_or(Json::constant("0"));
+        compaction.node.set(Field::TokensBefore, tokens);
+        self.passed.insert(number, passed);
+        self.open = Some(Summary { number, record: compaction, next: None, first: None });
+    }
+
+    /// Whether a message is one that the open summary keeps: the words of a turn, from its question
+    /// on.
+    fn keeps(&mut self, number: u32, record: &Record) -> bool {
+        let answers = self.answers.contains(&name(&record.node, Field::Id));
+        let Some(open) = self.open.as_mut().filter(|_| !answers) else { return false };
+        let words = words(&record.node);
+        let asks = record.node.is(Field::Role, "user");
+        // An answer that calls tools is not kept, or without its calls.
+        let place = match open.next {
+            None => self.path.iter().rposition(|step| step.asks && asks && step.words == words),
+            Some(next) => {
+                let mut rest = self.path.iter().enumerate().skip(next);
+                rest.find(|(_, step)| step.words == words && step.asks == asks).map(|(n, _)| n)
+            }
+        };
+        let Some((place, step)) = place.and_then(|place| Some((place, self.path.get(place)?)))
+        else {
+            return false;
+        };
+        open.first.get_or_insert(step.number);
+        open.next = Some(place + 1);
+        self.copies.push((number, step.number));
+        self.alias.insert(name(&record.node, Field::Id), step.id);
+        self.passed.insert(number, passed(record));
+        true
+    }
+
+    /// A message that nothing is summed up in goes on from another one.
+    fn step(&mut self, number: u32, record: &Record) {
+        let parent = name(&record.node, Field::Parent);
+        let parent = self.alias.get(&parent).copied().unwrap_or(parent);
+        let above = self.path.iter().rposition(|step| step.id == parent);
+        self.path.truncate(above.map_or(0, |above| above + 1));
+        let words = words(&record.node);
+        if words != hash(b"") && !record.node.is(Field::Role, "tool") {
+            let (id, asks) = (name(&record.node, Field::Id), record.node.is(Field::Role, "user"));
+            self.path.push(Step { number, id, words, asks });
+        } else if let Some(last) = self.path.last() {
+            // What it called and was told is not kept; who goes on from there goes on from here.
+            self.alias.insert(name(&record.node, Field::Id), last.id);
+        }
+    }
+
+    /// What the open summary keeps is known.
+    fn close(&mut self) {
+        if let Some(open) = self.open.take() {
+            self.made.insert(open.number, (open.record, open.first));
+        }
+    }
+}
+
+fn name(node: &Node, field: Field) -> u64 {
+    node.json(field).map_or(0, |id| hash(id.as_bytes()))
+}
+
+/// What a message says without its calls, its thoughts and what tools gave, as one hash.
+fn words(message: &Node) -> u64 {
+    const KEPT_OUT: &[&str] = &[block::TOOL_CALL, block::TOOL_RESULT, block::THINKING];
+    let mut message = message.clone();
+    if let Some(Value::Nodes(blocks)) = message.get_mut(Field::Content) {
+        blocks.retain(|block| !KEPT_OUT.iter().any(|kind| block.is(Field::Type, kind)));
+    }
+    let mut own = Node::default();
+    message.get(Field::Content).into_iter().for_each(|v| own.set(Field::Content, v.clone()));
+    hash(&shown(&own))
+}

@@ -1,0 +1,72 @@
+//! What a model is told instead of messages, where home has no edits of the context: there the
+//! message itself is edited, or deleted.
+
+use crate::diagnostic::{self, Code, Diagnostic};
+use crate::error::Result;
+use crate::format::Cx;
+use crate::formats::Spec;
+use crate::origin::matching::outcomes::Fate;
+use crate::origin::restore::Now;
+use crate::record::{Field, Kind, Node, block};
+use std::collections::HashMap;
+
+/// Takes new edits of the context for edits of what they speak of, if home has no such thing.
+///
+/// # Errors
+/// If the records cannot be read back.
+pub fn said(
+    now: &mut Now,
+    (fates, added): (&mut [Fate], &mut Vec<u32>),
+    home: Option<Spec>,
+    cx: &Cx<'_>,
+) -> Result<()> {
+    if home.is_none_or(|home| home.version().kinds.contains(&Kind::ContextEdit)) {
+        return Ok(());
+    }
+    let mut edits: HashMap<String, Option<Node>> = HashMap::new();
+    let mut others = Vec::new();
+    for number in added.iter().copied() {
+        let record = now.record(number)?;
+        match record.node.text(Field::Target).filter(|_| record.kind == Kind::ContextEdit) {
+            // The last one counts.
+            Some(target) => {
+                drop(edits.insert(target, record.node.node(Field::Replacement).cloned()));
+            }
+            None => others.push(number),
+        }
+    }
+    if edits.is_empty() {
+        return Ok(());
+    }
+    *added = others;
+    let mut gone = Vec::new();
+    for number in 0..now.names.len() as u32 {
+        let mut record = now.record(number)?;
+        let id = record.node.text(Field::Id).filter(|_| record.kind == Kind::Message);
+        match id.and_then(|id| edits.get(&id)) {
+            Some(Some(replacement)) => {
+                block::replace(&mut record.node, replacement);
+                now.instead.insert(number, record);
+            }
+            Some(None) => gone.push(number),
+            None => {}
+        }
+    }
+    for fate in fates.iter_mut() {
+        match *fate {
+            Fate::Same(number) if now.instead.contains_key(&number) => *fate = Fate::Edited(number),
+            Fate::Same(number) | Fate::Edited(number) if gone.contains(&number) => {
+                *fate = Fate::Deleted;
+            }
+            _ => {}
+        }
+    }
+    let count = added.len();
+    added.retain(|number| !gone.contains(number));
+    for _ in added.len()..count {
+        cx.log.count(diagnostic::Fate::Dropped, "message that is left out of the context");
+        let message = "a message that is left out of the context has no place at home";
+        cx.report(Diagnostic::new(Code::Dropped, message));
+    }
+    Ok(())
+}

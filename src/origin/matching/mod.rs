@@ -1,0 +1,11 @@
+//! What in the file is what in the source: by way of the base, whose records are matched with both.
+
+pub mod align;
+pub mod branches;
+pub mod compactions;
+pub mod context_edits;
+pub mod outcomes;
+pub mod parent_links;
+pub mod rewritten_history;
+pub mod shared_answers;
+pub mod unsaved_run;

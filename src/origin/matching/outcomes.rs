@@ -1,0 +1,220 @@
+//! What became of the records that a file had when it was made.
+
+use crate::error::Result;
+use crate::ids::hash;
+use crate::json::Json;
+use crate::origin::base::{Base, NOT_EDITED};
+use crate::origin::matching::align::{Tag, matched};
+use crate::origin::record_hash;
+use crate::origin::restore::Now;
+use crate::record::{Field, Record};
+use std::collections::{BTreeMap, HashSet};
+
+/// What became of a record that the file had when it was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is this one, as it was.
+    Same(u32),
+    /// It is probably this one, edited.
+    Edited(u32),
+    /// It is gone.
+    Deleted,
+}
+
+/// By what a record of the file is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Name {
+    pub tag: Tag,
+    pub print: u64,
+    /// A hash of its identifier, where the file has one for each entry; 0 where not.
+    id: u64,
+}
+
+impl Name {
+    /// That of a record, of a file whose entries have identifiers or not.
+    pub fn of(record: &Record, named: bool) -> Self {
+        let id = record.node.json(Field::Id).filter(|_| named && record.is_node());
+        let own = id.filter(|_| record.node.get(Field::IdMade).is_none());
+        let id = own.map_or(0, |id| hash(id.as_bytes()));
+        Self { tag: Tag::of(record), print: record_hash::of(record), id }
+    }
+
+    /// Whether a record with this name may be the one of that name, edited.
+    fn may_be(&self, other: &Self, ids: bool) -> bool {
+        self.tag == other.tag && !(ids && self.id != 0 && other.id != 0 && self.id != other.id)
+    }
+}
+
+/// By so much the number of a turn may be another one.
+const SHIFT: i32 = 16;
+
+/// Takes messages of turns that were numbered anew for what they were: only the number is another one.
+pub fn renumbered(names: &[Name], now: &mut Now) -> Result<()> {
+    let known: HashSet<u64> = names.iter().map(|name| name.print).collect();
+    let mut last = 0.0;
+    for number in 0..now.names.len() as u32 {
+        let name = now.names.get(number as usize).filter(|name| name.tag.is_message());
+        if name.is_none_or(|name| known.contains(&name.print)) {
+            continue;
+        }
+        let mut record = now.record(number)?;
+        let Some(turn) = record.node.json(Field::Turn).and_then(Json::float) else { continue };
+        let shifts = (1..=SHIFT).flat_map(|shift| [f64::from(shift), f64::from(-shift)]);
+        for shift in std::iter::once(last).chain(shifts).filter(|shift| turn + shift >= 0.0) {
+            record.node.set(Field::Turn, Json::number((turn + shift) as u64));
+            let print = record_hash::of(&record);
+            if known.contains(&print) {
+                now.names.get_mut(number as usize).into_iter().for_each(|name| name.print = print);
+                last = shift;
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Of turns that are fewer or more than there were, those that say the most of what one said are
+/// that one edited: their places tell nothing then.
+///
+/// # Errors
+/// If the records cannot be read back.
+pub fn match_turns(
+    base: &mut Base,
+    now: &mut Now,
+    (fates, added): (&mut [Fate], &mut Vec<u32>),
+) -> Result<()> {
+    let turns: Vec<u32> =
+        (0..).zip(&base.names).filter(|(_, name)| name.tag == Tag('T')).map(|(n, _)| n).collect();
+    let is_turn =
+        |number: &u32| now.names.get(*number as usize).map(|name| name.tag) == Some(Tag('T'));
+    let mut new: Vec<u32> = added.iter().copied().filter(is_turn).collect();
+    let mut old = Vec::new();
+    for number in &turns {
+        match fates.get(*number as usize) {
+            Some(Fate::Edited(edited)) => {
+                new.push(*edited);
+                old.push(*number);
+            }
+            Some(Fate::Deleted) => old.push(*number),
+            _ => {}
+        }
+    }
+    if new.len() == old.len() || new.is_empty() || old.is_empty() {
+        return Ok(());
+    }
+    new.sort_unstable();
+    added.retain(|number| !new.contains(number));
+    let mut set =
+        |number: u32, fate| fates.get_mut(number as usize).into_iter().for_each(|f| *f = fate);
+    old.iter().for_each(|number| set(*number, Fate::Deleted));
+    let was = old.iter().map(|number| base.record(*number)).collect::<Result<Vec<_>>>()?;
+    let mut from = 0;
+    for (place, number) in new.iter().enumerate() {
+        let record = now.record(*number)?;
+        // What is left of the new ones wants places, too.
+        let to = (old.len() + place + 1).saturating_sub(new.len()).max(from + 1);
+        let choice = old.iter().zip(&was).enumerate().take(to).skip(from);
+        let best = choice.rev().max_by_key(|(_, (_, was))| alike(was, &record));
+        match best {
+            Some((at, (was, _))) => {
+                set(*was, Fate::Edited(*number));
+                from = at + 1;
+            }
+            None => added.push(*number),
+        }
+    }
+    added.sort_unstable();
+    Ok(())
+}
+
+/// How much of what a turn said another one says: its question and its result tell more than what
+/// it took.
+fn alike(was: &Record, turn: &Record) -> usize {
+    let same = was.node.iter().map(|(field, value)| {
+        let apart = field == Field::Number || NOT_EDITED.contains(&field);
+        let same = !apart && turn.node.get(field).is_some_and(|own| own == value);
+        let weight = if matches!(field, Field::Input | Field::Result) { 8 } else { 1 };
+        if same { weight } else { 0 }
+    });
+    same.sum()
+}
+
+/// What became of each record, and which of the file's are new.
+pub fn aligned(names: &[Name], now: &[Name]) -> (Vec<Fate>, Vec<u32>) {
+    let mut fates = vec![Fate::Deleted; names.len()];
+    let mut set = |number: usize, fate| fates.get_mut(number).into_iter().for_each(|f| *f = fate);
+    let (mut added, mut apart, mut ids) = (Vec::new(), Vec::new(), false);
+    let before: Vec<u64> = names.iter().map(|name| name.print).collect();
+    let after: Vec<u64> = now.iter().map(|name| name.print).collect();
+    matched(&before, &after, &mut |same, a, b| {
+        if !same {
+            return apart.push((a, b));
+        }
+        for ((number, was), at) in a.clone().zip(names.get(a).unwrap_or_default()).zip(b) {
+            set(number, Fate::Same(at as u32));
+            ids |= was.id != 0 && now.get(at).is_some_and(|is| is.id == was.id);
+        }
+    });
+    for (a, b) in apart {
+        let mut new: Vec<u32> = b.map(|at| at as u32).collect();
+        let old: Vec<_> = a.clone().zip(names.get(a).unwrap_or_default().iter().copied()).collect();
+        let paired = if ids { None } else { in_order(&old, &new, now) };
+        for (place, (number, was)) in old.iter().enumerate() {
+            let is = |at: &u32| now.get(*at as usize).is_some_and(|is| is.may_be(was, ids));
+            let found = match paired.as_ref().filter(|_| was.tag.is_message()) {
+                Some(paired) => paired.get(&place).and_then(|at| new.iter().position(|n| n == at)),
+                None => new.iter().position(is),
+            };
+            if let Some(place) = found {
+                set(*number, Fate::Edited(new.remove(place)));
+            }
+        }
+        added.extend(new);
+    }
+    (fates, added)
+}
+
+/// So many pairs of messages are looked at to find which are edited; of more each is the next one of
+/// its role.
+const LOOKED_AT: usize = 1 << 20;
+
+/// Which messages are which, by their roles and in one order: with a result that stands before its
+/// call nothing of the session would be used. As many as can be, and the first ones that can.
+pub fn in_order<N>(old: &[(N, Name)], new: &[u32], now: &[Name]) -> Option<BTreeMap<usize, u32>> {
+    let old = old.iter().enumerate().map(|(place, (_, name))| (place, name.tag));
+    let old: Vec<_> = old.filter(|(_, tag)| tag.is_message()).collect();
+    let new = new.iter().filter_map(|at| Some((*at, now.get(*at as usize)?.tag)));
+    let new: Vec<_> = new.filter(|(_, tag)| tag.is_message()).collect();
+    let width = new.len() + 1;
+    if (old.len() + 1).checked_mul(width).is_none_or(|pairs| pairs > LOOKED_AT) {
+        return None;
+    }
+    // How many can be paired from each place of both lists on, the last places first.
+    let mut most = vec![vec![0u32; width]];
+    for (_, tag) in old.iter().rev() {
+        let below = most.last()?;
+        let mut row = vec![0; width];
+        for (at, (_, other)) in new.iter().enumerate().rev() {
+            let paired = below.get(at + 1).filter(|_| tag == other).map_or(0, |n| n + 1);
+            let best = paired.max(*below.get(at)?).max(*row.get(at + 1)?);
+            row.get_mut(at).into_iter().for_each(|n| *n = best);
+        }
+        most.push(row);
+    }
+    most.reverse();
+    let (mut pairs, mut at) = (BTreeMap::new(), 0);
+    for ((place, tag), rows) in old.iter().zip(most.windows(2)) {
+        let [row, below] = rows else { break };
+        let wanted = *row.get(at)?;
+        let left = (at..new.len()).take_while(|at| row.get(*at) == Some(&wanted));
+        let pairing = |at: &usize| {
+            new.get(*at).is_some_and(|(_, other)| other == tag)
+                && below.get(at + 1).is_some_and(|n| n + 1 == wanted)
+        };
+        if let Some(found) = left.filter(|_| wanted > 0).find(pairing) {
+            pairs.insert(*place, new.get(found)?.0);
+            at = found + 1;
+        }
+    }
+    Some(pairs)
+}

@@ -1,0 +1,68 @@
+//! What a file tells behind the place where its session stands, where neither the file nor home has
+//! branches: a run that the session's state does not hold yet is what was said next. In its own format
+//! a state may lack what its runs tell.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::Result;
+use crate::format::Cx;
+use crate::formats::Spec;
+use crate::json::Json;
+use crate::origin::restore::Now;
+use crate::record::{Field, Kind, Record};
+use std::collections::BTreeMap;
+
+/// Takes what goes on behind that place for a part of the conversation. Gives the record that says
+/// where the session stands, as if it did not.
+///
+/// # Errors
+/// If the records cannot be read back.
+pub fn taken(
+    now: &mut Now,
+    added: &mut Vec<u32>,
+    home: Option<Spec>,
+    cx: &Cx<'_>,
+) -> Result<BTreeMap<u32, Record>> {
+    let mut said = BTreeMap::new();
+    if added.is_empty() || home.is_none_or(|home| home.version().tree) {
+        return Ok(said);
+    }
+    let source = now.record(0)?.node.text(Field::Source);
+    let abroad = source.and_then(|source| Spec::parse(&source).ok());
+    let other = |abroad: Spec| home.is_some_and(|home| home.format.name != abroad.format.name);
+    if abroad.is_none_or(|abroad| !other(abroad) || abroad.version().tree) {
+        return Ok(said);
+    }
+    let mut stands = None;
+    for number in added.iter().copied() {
+        let record = now.record(number)?;
+        let leaf = record.node.json(Field::Leaf).filter(|_| record.kind == Kind::Session).cloned();
+        stands = leaf.map(|leaf| (number, leaf, record)).or(stands);
+    }
+    let Some((number, leaf, mut record)) = stands else { return Ok(said) };
+    if goes_on(now, added, &leaf)? {
+        added.retain(|other| *other != number);
+        record.node.take(Field::Leaf);
+        said.insert(number, record);
+        let message = "the session's state does not hold its last run yet, which goes home with it";
+        cx.report(Diagnostic::new(Code::OriginAdded, message));
+    }
+    Ok(said)
+}
+
+/// Whether all that stands behind an entry is new, and each entry follows the one before.
+fn goes_on(now: &mut Now, added: &[u32], leaf: &Json) -> Result<bool> {
+    let (mut last, mut more) = (None, false);
+    for number in 0..now.names.len() as u32 {
+        let record = now.record(number)?;
+        let Some(id) = record.node.json(Field::Id).filter(|_| record.is_node()) else { continue };
+        if last.is_some() {
+            let follows = record.node.json(Field::Parent) == last.as_ref();
+            if !follows || added.binary_search(&number).is_err() {
+                return Ok(false);
+            }
+            more = true;
+        }
+        last = Some(id.clone()).filter(|id| last.is_some() || id == leaf);
+    }
+    Ok(more)
+}

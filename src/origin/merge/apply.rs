@@ -1,0 +1,240 @@
+//! Records of the source that the file shows, as they were or edited, and what the target computed
+//! of them.
+
+use super::Back;
+use super::message_edits::{Agreed, Answer, agree, edited as edited_value, edits, unknown};
+use super::native_form::{at_home, call_of, mend, whole};
+use super::wording::heard;
+use crate::diagnostic::{self, Code};
+use crate::error::Result;
+use crate::origin::matching::align::Tag;
+use crate::origin::matching::outcomes::Fate;
+use crate::origin::matching::shared_answers::{Part, Share};
+use crate::record::{Field, Kind, Node, Record, Value};
+
+impl Back<'_> {
+    /// A record that the target computed: nothing of the source, unless it was edited.
+    pub(super) fn derived(&mut self, base: u32, fate: Fate) -> Result<()> {
+        let number = match fate {
+            Fate::Same(number) => return self.pass(number),
+            Fate::Edited(number) => number,
+            Fate::Deleted => {
+                if self.base.tag(base) == Some(Tag('T')) {
+                    self.again(Code::OriginDeleted, "a turn was deleted".to_owned());
+                }
+                return Ok(());
+            }
+        };
+        let (was, now) = (self.base.record(base)?, self.now.record(number)?);
+        let edits = edits(&was, &now, None);
+        // What a state says beside its messages its software writes anew.
+        if now.kind != Kind::Snapshot {
+            self.edit_extra(Some(&was), &now, &mut Record::new(now.kind), number);
+        }
+        self.unplaced(&was, &now, number);
+        if edits.is_empty() {
+            return Ok(());
+        }
+        let mut record = Record::new(now.kind);
+        for field in [Field::Number, Field::Turn, Field::Role, Field::Content].iter().chain(&edits)
+        {
+            now.node.get(*field).into_iter().for_each(|v| record.node.set(*field, v.clone()));
+        }
+        if now.kind == Kind::Turn {
+            let turn = self.turn(&now, number);
+            self.turned.take(turn, &was, &mut record);
+            // A turn shows its calls in short; the messages hold them.
+            record.node.take(Field::ToolsCalled);
+        }
+        self.edited(&now, number, &edits);
+        let told = record.node.fields().any(|field| !matches!(field, Field::Number | Field::Turn));
+        if told {
+            self.news.insert(number, Some(record));
+        }
+        self.changed = true;
+        Ok(())
+    }
+
+    /// What [`bases`](Self::bases) gives, with an answer that others share as the item's part of it.
+    fn shown_by(
+        &mut self,
+        share: Option<&Share>,
+        fates: &[Fate],
+    ) -> Result<(Vec<Record>, bool, u32, Option<Part>)> {
+        // There may be very many parts of one answer. A turn that was edited may change what it says.
+        if let (Some(share), [fate @ (Fate::Same(number) | Fate::Edited(number))]) = (share, fates)
+            && let Some((base, part)) = self.parted.held(*number, share)
+            && self.turned.is_empty()
+        {
+            return Ok((vec![base], matches!(fate, Fate::Edited(_)), *number, Some(part)));
+        }
+        let (mut bases, edited, last) = self.bases(fates)?;
+        let part = match (share, bases.as_mut_slice()) {
+            (Some(share), [base]) => Some(self.parted.part(last, share, base)),
+            _ => None,
+        };
+        Ok((bases, edited, last, part))
+    }
+
+    /// Says what a person set of a run or its outcome that the target computed without.
+    fn unplaced(&self, was: &Record, now: &Record, number: u32) {
+        if !matches!(now.kind, Kind::Run | Kind::Result) {
+            return;
+        }
+        for field in unknown(was, now) {
+            let (kind, name) = (now.kind.name(), field.name());
+            self.drop(&format!("{kind}.{name}"));
+            let message = format!("`{name}` of the {kind} has no place at home");
+            self.say(Code::Dropped, &message, Some(number));
+        }
+    }
+
+    /// What the target computed is nothing of the source, but a new entry may follow it.
+    fn pass(&mut self, number: u32) -> Result<()> {
+        if self.kin.tree {
+            self.kin.pass(&self.now.record(number)?);
+        }
+        Ok(())
+    }
+
+    /// A record of the source that the file shows.
+    pub(super) fn told(
+        &mut self,
+        mut source: Record,
+        (of, share): (&[u32], Option<&Share>),
+        fates: &[Fate],
+    ) -> Result<()> {
+        let (bases, mut edited, last, part) = self.shown_by(share, fates)?;
+        self.flush(last)?;
+        self.show(&bases, last);
+        if part == Some(Part::Gone) {
+            return self.deleted(&source);
+        }
+        if self.kin.tree && !source.is_node() {
+            bases.iter().for_each(|base| self.kin.pass(base));
+        }
+        let first = fates.iter().position(|fate| *fate != Fate::Deleted).unwrap_or(0);
+        let (Some(base), Some(was), true) = (bases.get(first), of.get(first), edited) else {
+            return self.put(source, true);
+        };
+        let was = self.base.record(*was)?;
+        if part == Some(Part::Same) {
+            edited = !edits(&was, base, None).is_empty();
+        }
+        if !edited {
+            return self.put(source, true);
+        }
+        let mut edits = edits(&was, base, Some(&source.node));
+        if source.kind == Kind::Session && is_forked(&edits, base) {
+            edits.retain(|field| base.node.get(*field).is_some());
+            self.left_out(&mut source.node, (&was.node, &base.node), last);
+        }
+        if source.kind == Kind::Session && edits.contains(&Field::Id) {
+            let id = |node: &Node| node.json(Field::Id).cloned();
+            self.renamed = id(&source.node).zip(id(&base.node));
+        }
+        for field in &edits {
+            match base.node.get(*field) {
+                Some(value) if source.kind.admits(*field) => {
+                    let value = edited_value(source.node.get(*field), was.node.get(*field), value);
+                    source.node.set(*field, value);
+                }
+                _ => drop(source.node.take(*field)),
+            }
+        }
+        for field in [Field::Usage, Field::Raw, Field::RawBytes] {
+            source.node.take(field);
+        }
+        let held = self.agree(&mut source, &bases, last);
+        self.mend(&mut source, held.as_deref());
+        let all = of.iter().map(|number| self.base.record(*number)).collect::<Result<Vec<_>>>()?;
+        self.answer = Answer::of(&all, &bases);
+        self.edit_extra(Some(&was), base, &mut source, last);
+        self.edited(&source, last, &edits);
+        self.changed = true;
+        self.put(source, true)
+    }
+
+    /// Sees to it that a record says what the file's records say. Gives its blocks that stayed the
+    /// source's, if it got others.
+    fn agree(&self, source: &mut Record, bases: &[Record], number: u32) -> Option<Vec<Node>> {
+        if self.home.is_some_and(|home| heard(source, bases, home)) {
+            return None;
+        }
+        let Agreed { unsigned, command, held } = agree(source, bases);
+        (0..unsigned).for_each(|_| self.drop("message.content.*.signature"));
+        if unsigned > 0 {
+            let message = "a signature signs words that were edited, and is left out";
+            self.say(Code::Dropped, message, Some(number));
+        }
+        if let Some(Value::Node(command)) = command {
+            let fields: Vec<_> = command.fields().map(Field::name).collect();
+            fields.iter().for_each(|name| self.drop(&format!("message.bash.{name}")));
+            let message = format!(
+                "the words of a command were edited so that it is none any more; its {} are lost",
+                fields.join(", ")
+            );
+            self.say(Code::Dropped, &message, Some(number));
+        }
+        held
+    }
+
+    fn drop(&self, path: &str) {
+        self.cx.log.count(diagnostic::Fate::Dropped, path);
+    }
+
+    /// Leaves out of the session what its head told before it was forked, and does not any more.
+    fn left_out(&mut self, session: &mut Node, (was, head): (&Node, &Node), number: u32) {
+        let gone = |field: &Field| was.get(*field).is_some() && head.get(*field).is_none();
+        for field in session.fields().filter(gone).collect::<Vec<_>>() {
+            session.take(field);
+            let name = field.name();
+            if field == Field::SystemPrompt {
+                self.cut.lose_prompt();
+            }
+            self.cx.log.count(diagnostic::Fate::Dropped, &format!("session.{name}"));
+            let message = format!("whoever forked the session left out its {name}, which is lost");
+            self.say(Code::Dropped, &message, Some(number));
+        }
+    }
+
+    /// What is told next is what the file shows by these records, up to number `last`.
+    fn show(&mut self, bases: &[Record], last: u32) {
+        self.shown = (Vec::new(), None);
+        if self.kin.tree || self.kin.stands() || self.summed.asks() {
+            let names = bases.iter().filter_map(|base| base.node.json(Field::Id).cloned());
+            // What is new before an answer is new before the first part of it.
+            let first = bases.first().filter(|_| self.last != Some(last));
+            let before = first.and_then(|base| self.kin.new_before(base));
+            self.shown = (names.collect(), before.cloned());
+        }
+        self.last = Some(last);
+    }
+
+    /// Sees to it that the source's software finds in an edited message what it looks for.
+    /// `held` is what it said before, if that is not what it says now.
+    fn mend(&self, source: &mut Record, held: Option<&[Node]>) {
+        if !self.retold.tells(source) {
+            source.node.take(Field::Synthesized);
+        }
+        let home = self.home.filter(|_| source.kind == Kind::Message);
+        let call = call_of(&source.node, &self.called);
+        let made = home.map(|home| at_home(home, call, source)).unwrap_or_default();
+        if let Some(made) = whole(made) {
+            mend(source, &made, held);
+        }
+    }
+
+    fn edited(&self, record: &Record, number: u32, edits: &[Field]) {
+        let names: Vec<_> = edits.iter().map(|field| field.name()).collect();
+        let what = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+        let message = format!("{} was edited{what}", record.told());
+        self.say(Code::OriginEdited, &message, Some(number));
+    }
+}
+
+/// Whether the head of a session was written anew, for one that goes on from it: what its software
+/// has no place for there nobody took away.
+fn is_forked(edits: &[Field], session: &Record) -> bool {
+    edits.contains(&Field::Id) && session.node.get(Field::ParentSession).is_some()
+}

@@ -1,0 +1,247 @@
+//! The blocks of a message that was edited, one by one: one that is as it was stays as the source
+//! has it, one that changed takes what the file says and keeps what only the source tells of it.
+
+use crate::json::Json;
+use crate::mapping::Object;
+use crate::origin::matching::align::shown_blocks;
+use crate::record::{Field, Node, Value, block};
+
+/// What a message says that was edited.
+#[derive(Default)]
+pub struct Met {
+    /// Its blocks.
+    pub blocks: Vec<Node>,
+    /// Those of them that are the source's, edited or not.
+    pub held: Vec<Node>,
+    /// How many signatures are gone: a provider takes none for words that it does not sign.
+    pub unsigned: usize,
+}
+
+impl Met {
+    /// Adds a block of the source.
+    fn hold(&mut self, block: Node) {
+        self.held.push(block.clone());
+        self.blocks.push(block);
+    }
+}
+
+/// The source's blocks as those of the file say them now.
+pub fn met(own: &[Node], file: &[Node]) -> Met {
+    let mut pairs = Pairs::of(own, file);
+    pairs.pair(&|own, file| !own.print.is_empty() && own.print == file.print);
+    pairs.pair(&|own, file| {
+        [Field::Id, Field::Call]
+            .iter()
+            .any(|field| own.node.json(*field).is_some_and(|id| file.node.json(*field) == Some(id)))
+    });
+    pairs.join();
+    pairs.pair(&is_alike);
+    pairs.met()
+}
+
+/// The blocks of a message or of an answer of a tool, however they are kept.
+pub fn of(content: Option<&Value>) -> Vec<Node> {
+    match content {
+        Some(Value::Nodes(blocks)) => blocks.clone(),
+        Some(Value::Json(text)) if !text.is_null() => vec![block::text(text.clone())],
+        _ => Vec::new(),
+    }
+}
+
+/// Blocks in the form of the content whose place they take: a text that stays one text is one.
+pub fn like(old: &Value, blocks: Vec<Node>) -> Value {
+    let text = match (old, blocks.as_slice()) {
+        (Value::Json(_), [block]) if block.is(Field::Type, block::TEXT) => {
+            block.json(Field::Text).filter(|_| block.fields().count() == 2).cloned()
+        }
+        _ => None,
+    };
+    text.map_or(Value::Nodes(blocks), Value::Json)
+}
+
+/// A block, and what it says.
+struct Block<'b> {
+    node: &'b Node,
+    print: Vec<u8>,
+    /// Whether it stands for one of the other side.
+    paired: bool,
+}
+
+impl<'b> Block<'b> {
+    fn of(node: &'b Node) -> Self {
+        let mut print = node.json(Field::Thinking).map(Json::normal).unwrap_or_default();
+        let mut alone = Node::default();
+        alone.set(Field::Content, vec![node.clone()]);
+        shown_blocks(&alone).into_iter().for_each(|shown| print.extend(shown));
+        Self { node, print, paired: false }
+    }
+
+    fn is(&self, kind: &str) -> bool {
+        self.node.is(Field::Type, kind)
+    }
+}
+
+/// Whether one block may be the other one, edited: a call that shares neither its name nor its
+/// arguments with another one is another call.
+fn is_alike(own: &Block<'_>, file: &Block<'_>) -> bool {
+    let one_type = own.node.json(Field::Type) == file.node.json(Field::Type);
+    let arguments = |block: &Block<'_>| block::arguments(block.node).0.normal();
+    one_type
+        && (!own.is(block::TOOL_CALL)
+            || own.node.json(Field::Name) == file.node.json(Field::Name)
+            || arguments(own) == arguments(file))
+}
+
+/// Which blocks of the source are which of the file.
+struct Pairs<'b> {
+    own: Vec<Block<'b>>,
+    file: Vec<Block<'b>>,
+    /// For each block of the source the file's.
+    by: Vec<Option<usize>>,
+    /// Whether it stays as it is: the file has no place for it, or says it in one with others.
+    kept: Vec<bool>,
+}
+
+impl<'b> Pairs<'b> {
+    fn of(own: &'b [Node], file: &'b [Node]) -> Self {
+        let own: Vec<_> = own.iter().map(Block::of).collect();
+        let file: Vec<_> = file.iter().map(Block::of).collect();
+        // A file that shows thoughts shows all.
+        let thinks = file.iter().any(|block| block.is(block::THINKING));
+        let unsaid = |b: &Block<'_>| b.print.is_empty() || (b.is(block::THINKING) && !thinks);
+        let kept = own.iter().map(unsaid).collect();
+        Self { by: vec![None; own.len()], own, file, kept }
+    }
+
+    /// Pairs those that are alike and free, in their order.
+    fn pair(&mut self, alike: &dyn Fn(&Block<'_>, &Block<'_>) -> bool) {
+        let blocks = self.own.iter_mut().zip(&mut self.by).zip(&self.kept);
+        for ((own, by), _) in blocks.filter(|((own, _), kept)| !own.paired && !**kept) {
+            let found = self.file.iter().position(|file| !file.paired && alike(own, file));
+            if let Some(file) = found.and_then(|place| self.file.get_mut(place)) {
+                (own.paired, file.paired, *by) = (true, true, found);
+            }
+        }
+    }
+
+    /// Texts that a file has as one say the same as they did, if that one does.
+    fn join(&mut self) {
+        let is_free = |block: &Block<'_>| !block.paired && block.is(block::TEXT);
+        let places = |list: &[Block<'_>]| -> Vec<usize> {
+            list.iter().enumerate().filter(|(_, b)| is_free(b)).map(|(n, _)| n).collect()
+        };
+        let (several, one) = (places(&self.own), places(&self.file));
+        let ([first, _, ..], [one]) = (several.as_slice(), one.as_slice()) else { return };
+        let texts: Vec<_> =
+            self.own.iter().filter(|b| is_free(b)).map(|b| b.node.clone()).collect();
+        let joined = block::all_text(&texts).map(|text| text.normal());
+        let Some(file) = self.file.get_mut(*one) else { return };
+        if joined != file.node.json(Field::Text).map(Json::normal) {
+            return;
+        }
+        file.paired = true;
+        self.by.get_mut(*first).into_iter().for_each(|by| *by = Some(*one));
+        for place in several {
+            self.own.get_mut(place).into_iter().for_each(|own| own.paired = true);
+            self.kept.get_mut(place).into_iter().for_each(|kept| *kept = true);
+        }
+    }
+
+    fn met(&self) -> Met {
+        let (mut met, mut begun) = (Met::default(), false);
+        for ((own, by), kept) in self.own.iter().zip(&self.by).zip(&self.kept) {
+            if by.is_some() && !begun {
+                begun = true;
+                self.put_new(0, &mut met.blocks);
+            }
+            match by.and_then(|by| self.file.get(by)) {
+                Some(file) if !*kept && own.print != file.print => {
+                    let mended = mended(own.node, file.node, &mut met.unsigned);
+                    met.hold(mended);
+                }
+                None if !*kept => met.unsigned += usize::from(self.is_swallowed(own)),
+                _ => met.hold(own.node.clone()),
+            }
+            by.iter().for_each(|by| self.put_new(by + 1, &mut met.blocks));
+        }
+        if !begun {
+            self.put_new(0, &mut met.blocks);
+        }
+        met
+    }
+
+    /// Whether a signed text may have become a part of the one that the file has in its place.
+    fn is_swallowed(&self, own: &Block<'_>) -> bool {
+        let edited = |((own, by), kept): ((&Block<'_>, &Option<usize>), &bool)| {
+            let file = by.and_then(|by| self.file.get(by));
+            own.is(block::TEXT) && !kept && file.is_some_and(|file| file.print != own.print)
+        };
+        let signed = own.is(block::TEXT) && own.node.get(Field::Signature).is_some();
+        signed && self.own.iter().zip(&self.by).zip(&self.kept).any(edited)
+    }
+
+    /// Puts what is new in the file from this place on.
+    fn put_new(&self, from: usize, blocks: &mut Vec<Node>) {
+        let new = self.file.iter().skip(from).take_while(|block| !block.paired);
+        blocks.extend(new.filter(|b| !b.print.is_empty()).map(|b| b.node.clone()));
+    }
+}
+
+/// A block with what the file says in its place.
+fn mended(own: &Node, file: &Node, unsigned: &mut usize) -> Node {
+    let mut node = own.clone();
+    let same_call = block::arguments(own).0.normal() == block::arguments(file).0.normal();
+    for (field, value) in file.iter() {
+        match (field, value, own.get(field)) {
+            (Field::Arguments, ..) if same_call => {}
+            (Field::Arguments, Value::Json(new), Some(Value::Json(held))) => {
+                node.set(Field::Arguments, in_form_of(held, new));
+            }
+            (Field::Content, value, Some(held)) => {
+                let inner = met(&of(Some(held)), &of(Some(value)));
+                *unsigned += inner.unsigned;
+                node.set(Field::Content, like(held, inner.blocks));
+            }
+            (Field::Extra, Value::Json(new), Some(Value::Json(held))) => {
+                node.set(Field::Extra, together(held, new));
+            }
+            _ => node.set(field, value.clone()),
+        }
+    }
+    if own.is(Field::Type, block::THINKING) && file.get(Field::Signature).is_none() {
+        *unsigned += usize::from(node.take(Field::Signature).is_some());
+    }
+    node
+}
+
+/// Arguments as a text where the source has a text, spelled as Python or JavaScript would if that
+/// was; and as a value where the source has a value.
+fn in_form_of(held: &Json, new: &Json) -> Json {
+    let is_text = |json: &Json| json.as_bytes().first() == Some(&b'"');
+    match (is_text(held), is_text(new)) {
+        (true, false) => {
+            let (old, text) = (held.parsed().unwrap_or_default(), held.text().unwrap_or_default());
+            let spelled = match text.as_bytes() {
+                text if text == old.python() => new.python(),
+                text if text == old.normal() => new.normal(),
+                _ => new.as_bytes().to_vec(),
+            };
+            Json::string(&String::from_utf8_lossy(&spelled))
+        }
+        (false, true) => new.parsed().unwrap_or_else(|| new.clone()),
+        _ => new.clone(),
+    }
+}
+
+/// The members of both objects, the second one's where both have one.
+fn together(held: &Json, new: &Json) -> Json {
+    let mut out = Vec::new();
+    let mut object = Object::open(&mut out);
+    let named = new.pairs();
+    let left = held.pairs().into_iter().filter(|(key, _)| named.iter().all(|(k, _)| k != key));
+    for (key, value) in left.chain(named.iter().cloned()) {
+        object.spelled(key.as_bytes(), value.as_bytes());
+    }
+    object.close();
+    Json::checked(out.into())
+}

@@ -1,0 +1,347 @@
+//! What goes with messages that were deleted: turns of which nothing is left, and what stands
+//! behind the last message that is.
+
+use crate::json::Json;
+use crate::origin::matching::align::Tag;
+use crate::origin::matching::outcomes::Fate;
+use crate::origin::merge::restored_texts::{self, Turn, nth};
+use crate::record::{Field, Kind, Node, Record};
+use std::collections::{HashMap, HashSet};
+
+/// Which messages of the source are left.
+#[derive(Default)]
+pub struct Cut {
+    /// How many items were looked at, and how many were taken after that.
+    seen: usize,
+    taken: usize,
+    /// The last item of a message that is left, and whether some behind it are gone.
+    last: usize,
+    shorter: bool,
+    /// What messages that are gone were called, and from the first of them on what each message
+    /// follows.
+    gone: HashSet<Json>,
+    parents: HashMap<Json, Json>,
+    outputs: Outputs,
+    /// How many messages of each turn are left, and how many are gone; and how many turns were
+    /// taken.
+    turns: HashMap<Turn, [u64; 2]>,
+    told: u64,
+    /// Whether the session's prompt is gone, and whether the run that is taken has one of its own.
+    unprompted: bool,
+    own_prompt: bool,
+    /// The numbers of turns that are gone.
+    numbers: Vec<f64>,
+    /// Whether what stands behind the last message that is left has begun to go.
+    begun: bool,
+    /// Whether any message of the prompt that is looked at is left, and whether any is gone; and which
+    /// items tell how prompts ended of which nothing is left.
+    prompt: [bool; 2],
+    ended: HashSet<usize>,
+    /// What is left of each run, in their order; and how many runs were taken.
+    said: Vec<Said>,
+    begun_runs: usize,
+    /// The last run that is left, and those that are gone.
+    run: Option<Json>,
+    runs: HashSet<Json>,
+    /// Whether the header of the run that is taken is gone.
+    headless: bool,
+}
+
+/// What is left of a run.
+#[derive(Default)]
+struct Said {
+    /// What its question is called, and whether that is gone.
+    question: Option<Json>,
+    asked: bool,
+    /// Whether any message that the file showed is left.
+    left: bool,
+}
+
+/// How many outputs of tools there are.
+#[derive(Default)]
+struct Outputs {
+    /// That the source tells of.
+    told: usize,
+    /// Whose messages were the last, and are gone.
+    gone: usize,
+    /// That were taken.
+    taken: usize,
+}
+
+impl Cut {
+    /// Looks at an item before all are taken: what it gives, what of the file's records speaks of
+    /// it, and what became of that.
+    pub fn look(&mut self, source: &Record, tag: Option<Tag>, fates: &[Fate]) {
+        self.seen += 1;
+        let kind = source.kind;
+        self.outputs.told += usize::from(kind == Kind::ToolOutput);
+        // Detached from the line that it is a slice of.
+        let own = |field| {
+            let value: Option<&Json> = source.node.json(field);
+            value.map(|value| Json::checked(value.as_bytes().to_vec().into()))
+        };
+        let (id, parent) = (own(Field::Id), own(Field::Parent));
+        let gone = !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Deleted);
+        if gone || !self.gone.is_empty() {
+            self.parents.extend(id.clone().zip(parent));
+        }
+        if kind == Kind::Run && source.node.is(Field::Layout, "header") {
+            self.said.push(Said::default());
+        }
+        if let (Some(run), true) = (self.said.last_mut(), kind == Kind::Run) {
+            let asked = own(Field::Messages).and_then(|list| list.elements().next());
+            run.question = asked.or(run.question.take());
+        }
+        if kind == Kind::Result && std::mem::take(&mut self.prompt) == [false, true] {
+            self.ended.insert(self.seen);
+        }
+        self.gone.extend(id.clone().filter(|_| gone));
+        if fates.is_empty() || kind != Kind::Message {
+            return;
+        }
+        self.prompt = [self.prompt[0] || !gone, self.prompt[1] || gone];
+        let turn = source.node.json(Field::Turn).and_then(Json::float);
+        if let Some(turn) = turn {
+            let counts = self.turns.entry(turn.to_bits()).or_default();
+            counts[usize::from(gone)] += 1;
+        }
+        if let Some(run) = self.said.last_mut() {
+            run.left |= !gone;
+            run.asked |= gone && id.is_some() && run.question == id;
+        }
+        self.shorter = gone;
+        let output = usize::from(tag == Some(Tag('t')));
+        self.outputs.gone = if gone { self.outputs.gone + output } else { 0 };
+        if !gone {
+            self.last = self.seen;
+        }
+    }
+
+    /// The next item is taken.
+    pub fn next(&mut self) {
+        self.taken += 1;
+    }
+
+    /// The session's prompt is gone: what refers to it refers to nothing.
+    pub fn lose_prompt(&mut self) {
+        self.unprompted = true;
+    }
+
+    /// This record is put next.
+    pub fn pass(&mut self, record: &Record) {
+        if record.kind == Kind::Run && record.node.is(Field::Layout, "header") {
+            self.own_prompt = record.node.get(Field::SystemPrompt).is_some();
+        }
+    }
+
+    /// A message is gone.
+    pub fn lose(&mut self) {
+        self.begun |= self.is_behind();
+    }
+
+    fn is_behind(&self) -> bool {
+        self.shorter && self.taken > self.last
+    }
+
+    /// Whether a record that the file does not show goes with what is gone: of a tree no entry, for
+    /// what stands behind another one may be of another branch.
+    pub fn takes(&mut self, record: &Record, tree: bool) -> bool {
+        let header = record.kind == Kind::Run && record.node.is(Field::Layout, "header");
+        self.begun_runs += usize::from(header);
+        let begins = header || record.kind == Kind::Response || self.asks_what_is_gone(record);
+        self.begun |= begins && self.is_behind();
+        let goes = match record.kind {
+            Kind::Turn => {
+                self.told += 1;
+                let turn = restored_texts::number(record, Field::Number).unwrap_or(nth(self.told));
+                let counts = self.turns.get(&turn);
+                let goes = counts.is_some_and(|[left, gone]| *left == 0 && *gone > 0);
+                self.numbers.extend(Some(f64::from_bits(turn)).filter(|_| goes));
+                return goes;
+            }
+            Kind::ToolOutput => {
+                self.outputs.taken += 1;
+                let last = self.outputs.taken + self.outputs.gone > self.outputs.told;
+                last || self.is_of_a_gone_run() || self.is_of_what_is_gone(record)
+            }
+            Kind::Session | Kind::Snapshot => false,
+            // A label, or an edit of the context, of what is gone means nothing any more.
+            Kind::Label | Kind::ContextEdit => {
+                let target = record.node.json(Field::Target);
+                target.is_some_and(|target| self.gone.contains(target))
+            }
+            Kind::Result if self.ended.contains(&self.taken) => !tree,
+            Kind::Opaque => self.is_of_a_gone_run() && !tree,
+            _ => (self.begun || self.is_of_a_gone_run()) && !(tree && record.is_node()),
+        };
+        if let Some(id) = record.node.json(Field::Id).filter(|_| goes && record.is_node()) {
+            self.gone.insert(id.clone());
+        }
+        self.headless = if header { goes } else { self.headless };
+        if let Some(run) = record.node.json(Field::Run).filter(|_| header) {
+            match goes {
+                true => drop(self.runs.insert(run.clone())),
+                false => self.run = Some(run.clone()),
+            }
+        }
+        goes
+    }
+
+    /// What a record that goes is told as: a run has several records, and is one.
+    pub fn told(&self, record: &Record) -> Option<&'static str> {
+        let header = record.node.is(Field::Layout, "header");
+        match record.kind {
+            Kind::Run if header => Some("run"),
+            Kind::Run if self.headless => None,
+            Kind::Run => Some("part of a run"),
+            kind => Some(kind.name()),
+        }
+    }
+
+    /// Whether a run begins with questions that are all gone.
+    fn asks_what_is_gone(&self, record: &Record) -> bool {
+        record.kind == Kind::Run && self.is_of_what_is_gone(record)
+    }
+
+    /// Whether a record is about messages that are all gone.
+    fn is_of_what_is_gone(&self, record: &Record) -> bool {
+        let list = record.node.json(Field::Messages);
+        list.is_some_and(|list| list.elements().all(|id| self.gone.contains(&id)))
+    }
+
+    /// Whether the question of the run that is taken is gone, and nothing of it is left that the file
+    /// showed: its other records tell of nothing else.
+    fn is_of_a_gone_run(&self) -> bool {
+        let run = self.begun_runs.checked_sub(1).and_then(|run| self.said.get(run));
+        run.is_some_and(|run| run.asked && !run.left)
+    }
+
+    /// Takes out of a record what refers to what is gone. `above` gives the nearest message above
+    /// one that is left.
+    pub fn mend(&self, record: &mut Record, above: &dyn Fn(&Json) -> Json) {
+        self.renumber(record);
+        let refers = [
+            Kind::Run,
+            Kind::Request,
+            Kind::Response,
+            Kind::ToolOutput,
+            Kind::Snapshot,
+            Kind::Compaction,
+        ];
+        let whole = self.gone.is_empty() && !self.unprompted;
+        if whole || !refers.contains(&record.kind) {
+            return;
+        }
+        let node = &mut record.node;
+        if record.kind == Kind::Compaction {
+            return self.keep_next(node);
+        }
+        let list = node.json(Field::Messages).filter(|list| list.as_bytes().starts_with(b"["));
+        if let Some(list) = list.map(|list| (list.clone(), self.left(list, above)))
+            && list.0 != list.1
+        {
+            node.set(Field::Messages, list.1);
+            unspelled(node);
+        }
+        let run = node.json(Field::Run).filter(|run| self.runs.contains(run));
+        if let Some(last) = self.run.as_ref().filter(|_| run.is_some()) {
+            node.set(Field::Run, last.clone());
+            unspelled(node);
+        }
+    }
+
+    /// Takes out of what tells of the session as it is at its end the reference to a prompt that is
+    /// gone: the last run may be a new one.
+    pub fn unprompt(&self, record: &mut Record) {
+        let list = record.node.json(Field::Messages).filter(|_| record.kind == Kind::Snapshot);
+        let Some(list) = list.filter(|list| list.as_bytes().starts_with(b"[")).cloned() else {
+            return;
+        };
+        let mut items = list.elements().peekable();
+        if items.next_if(|item| self.is_lost_prompt(item)).is_some() {
+            let left: Vec<_> = items.collect();
+            let left: Vec<_> = left.iter().map(Json::as_bytes).collect();
+            let left = Json::checked([b"[", left.join(&b","[..]).as_slice(), b"]"].concat().into());
+            record.node.set(Field::Messages, left);
+            unspelled(&mut record.node);
+        }
+    }
+
+    /// Whether a reference is to the session's prompt, which is gone.
+    fn is_lost_prompt(&self, item: &Json) -> bool {
+        self.unprompted && !self.own_prompt && item.member("prompt").is_some()
+    }
+
+    /// Counts turns without those that are gone.
+    fn renumber(&self, record: &mut Record) {
+        let field = if record.kind == Kind::Turn { Field::Number } else { Field::Turn };
+        let Some(number) = record.node.json(field).and_then(Json::float) else { return };
+        let before = self.numbers.iter().filter(|gone| **gone < number).count();
+        if before > 0 {
+            let now = (number - before as f64).max(0.0);
+            record.node.set(field, Json::number(now as u64));
+            unspelled(&mut record.node);
+        }
+    }
+
+    /// A compaction of which the first message that it keeps is gone keeps what is left from the next
+    /// one on, or nothing but itself.
+    fn keep_next(&self, node: &mut Node) {
+        let Some(first) = node.json(Field::FirstKept).filter(|first| self.gone.contains(*first))
+        else {
+            return;
+        };
+        let Some(own) = node.json(Field::Id) else { return };
+        let next = self.parents.get(own).and_then(|last| self.left_below(first, last));
+        let next = next.unwrap_or_else(|| own.clone());
+        node.set(Field::FirstKept, next);
+        unspelled(node);
+    }
+
+    /// The first message that is left of the path from one that is gone to this one.
+    fn left_below(&self, first: &Json, last: &Json) -> Option<Json> {
+        let (mut found, mut at) = (None, last);
+        // No way up is longer, unless the origin leads in a circle.
+        for _ in 0..self.parents.len() {
+            if at == first {
+                break;
+            }
+            found = Some(at).filter(|at| !self.gone.contains(*at)).or(found);
+            at = self.parents.get(at)?;
+        }
+        found.cloned()
+    }
+
+    /// References to messages, each an identifier or the two ends of a path.
+    fn left(&self, list: &Json, above: &dyn Fn(&Json) -> Json) -> Json {
+        let mut items = Vec::new();
+        for item in list.elements() {
+            let ends: Vec<_> = match item.as_bytes().first() {
+                Some(b'[') => item.elements().collect(),
+                _ => Vec::new(),
+            };
+            match ends.as_slice() {
+                [first, last] => {
+                    let first = match self.gone.contains(first) {
+                        true => self.left_below(first, last),
+                        false => Some(first.clone()),
+                    };
+                    let Some(first) = first else { continue };
+                    let last = above(last);
+                    items.push(match first == last {
+                        true => first.as_bytes().to_vec(),
+                        false => [b"[", first.as_bytes(), b",", last.as_bytes(), b"]"].concat(),
+                    });
+                }
+                _ if self.gone.contains(&item) => {}
+                _ if self.is_lost_prompt(&item) => {}
+                _ => items.push(item.as_bytes().to_vec()),
+            }
+        }
+        Json::checked([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into())
+    }
+}
+
+fn unspelled(node: &mut Node) {
+    [Field::Raw, Field::RawBytes].iter().for_each(|field| drop(node.take(*field)));
+}

@@ -1,0 +1,290 @@
+//! What messages say, and how they come to say something else.
+
+use super::block_edits;
+use crate::json::Json;
+use crate::mapping::Object;
+use crate::origin::base::{NOT_EDITED, is_set};
+use crate::origin::matching::align::shown_blocks;
+use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::times;
+
+/// What an edit does to a message that says something else than the file.
+#[derive(Default)]
+pub struct Agreed {
+    /// How many signatures it lost, whose words are not those that they sign any more.
+    pub unsigned: usize,
+    /// The command that it was, if it is words now.
+    pub command: Option<Value>,
+    /// Its blocks that are the source's, edited or not, if there are others, too.
+    pub held: Option<Vec<Node>>,
+}
+
+/// Sees to it that a message says what the file's messages say.
+pub fn agree(source: &mut Record, bases: &[Record]) -> Agreed {
+    let mut agreed = Agreed::default();
+    if source.kind != Kind::Message || bases.iter().any(|base| base.kind == Kind::Compaction) {
+        return agreed;
+    }
+    let told = bases.iter().filter(|base| base.kind == Kind::Message);
+    let file: Vec<_> =
+        told.flat_map(|base| block_edits::of(base.node.get(Field::Content))).collect();
+    let own = block_edits::of(source.node.get(Field::Content));
+    let thinks = file.iter().any(|block| block.is(Field::Type, block::THINKING));
+    let says = |blocks: &[Node]| (said(blocks), if thinks { thoughts(blocks) } else { Vec::new() });
+    if says(&own) == says(&file) {
+        fail(source, &file);
+        return agreed;
+    }
+    let met = block_edits::met(&own, &file);
+    agreed.unsigned = met.unsigned;
+    let content = if says(&met.blocks) == says(&file) {
+        agreed.held = Some(met.held).filter(|held| held.len() < met.blocks.len());
+        let old = source.node.get(Field::Content);
+        old.map_or(Value::Nodes(met.blocks.clone()), |old| block_edits::like(old, met.blocks))
+    } else {
+        agreed.held = Some(Vec::new());
+        Value::Nodes(file.clone())
+    };
+    source.node.set(Field::Content, content);
+    fail(source, &file);
+    // Words that are not in the shape of a command have no way back into one.
+    agreed.command = source.node.take(Field::Bash);
+    if agreed.command.is_some() {
+        let role = bases.iter().find_map(|base| base.node.json(Field::Role).cloned());
+        role.into_iter().for_each(|role| source.node.set(Field::Role, role));
+    }
+    agreed
+}
+
+/// Marks results as failed, or not, as the file's are: what did not fail is not marked everywhere, so
+/// there may be no mark to refer to. Where the file has none its format may have no place for it.
+fn fail(source: &mut Record, file: &[Node]) {
+    let Some(Value::Nodes(blocks)) = source.node.get_mut(Field::Content) else { return };
+    for block in blocks {
+        let Some(call) = block.json(Field::Call) else { continue };
+        let now = file.iter().find(|now| now.json(Field::Call) == Some(call));
+        let mark = now.and_then(|now| now.json(Field::IsError)).filter(|mark| !mark.is_null());
+        let differs =
+            now.is_some_and(|now| now.is_true(Field::IsError) != block.is_true(Field::IsError));
+        mark.filter(|_| differs).into_iter().for_each(|m| block.set(Field::IsError, m.clone()));
+    }
+}
+
+/// The thoughts among blocks.
+fn thoughts(blocks: &[Node]) -> Vec<Vec<u8>> {
+    blocks.iter().filter_map(|block| block.json(Field::Thinking)).map(Json::normal).collect()
+}
+
+/// What blocks say in any format.
+fn said(blocks: &[Node]) -> Vec<Vec<u8>> {
+    let mut node = Node::default();
+    node.set(Field::Content, blocks.to_vec());
+    shown_blocks(&node)
+}
+
+/// Gives a message another text.
+pub fn say(node: &mut Node, text: &Json) {
+    let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else {
+        return node.set(Field::Content, text.clone());
+    };
+    let is_text = |block: &Node| block.is(Field::Type, block::TEXT);
+    if let Some(first) = blocks.iter().position(is_text) {
+        let mut place = 0;
+        blocks.retain(|block| {
+            place += 1;
+            place <= first + 1 || !is_text(block)
+        });
+        if let Some(block) = blocks.get_mut(first) {
+            block.set(Field::Text, text.clone());
+        }
+    }
+}
+
+/// A value of the file, a time as the source spelled the one that it takes the place of.
+pub fn respelled(value: &Value, old: Option<&Value>) -> Value {
+    let (Value::Json(new), Some(Value::Json(old))) = (value, old) else { return value.clone() };
+    let spaced = |time: &Json| time.as_bytes().get(11) == Some(&b' ');
+    match (times::read(new), times::read(old)) {
+        (Some(time), Some(_)) if spaced(new) && !spaced(old) => {
+            Value::Json(Json::string(&times::with_millis(time)))
+        }
+        (Some(time), Some(_)) if !spaced(new) && spaced(old) => {
+            Value::Json(Json::string(&times::in_seconds(time)))
+        }
+        _ => value.clone(),
+    }
+}
+
+/// An answer, or what a tool gave, that was edited, where what follows may repeat what it was.
+pub struct Answer {
+    now: Record,
+    was: Record,
+}
+
+impl Answer {
+    /// Of what the base told in one record and the file tells in one.
+    pub fn of(was: &[Record], now: &[Record]) -> Option<Self> {
+        let ([was], [now]) = (was, now) else { return None };
+        let is_one = ["assistant", "tool"].iter().any(|role| now.node.is(Field::Role, role));
+        let answer = || Self { now: now.clone(), was: was.clone() };
+        (now.kind == Kind::Message && is_one).then(answer)
+    }
+
+    /// What holds its text: the message, or the first result in it.
+    fn holder(message: &mut Node) -> Option<&mut Node> {
+        if !message.is(Field::Role, "tool") {
+            return Some(message);
+        }
+        let Some(Value::Nodes(blocks)) = message.get_mut(Field::Content) else { return None };
+        blocks.iter_mut().find(|block| block.is(Field::Type, block::TOOL_RESULT))
+    }
+
+    /// What it says in the place of this text, if that is what it said.
+    fn instead(&self, old: &Json) -> Option<Json> {
+        let said = |record: &Record| block::said(Self::holder(&mut record.node.clone())?);
+        let (was, now) = (said(&self.was)?, said(&self.now)?);
+        (now != *old && was.normal() == old.normal()).then_some(now)
+    }
+
+    /// Gives the outcome of a run, or what an interface was shown, what the answer says now, if it
+    /// repeats what that said.
+    pub fn repeat(&self, record: &mut Record) {
+        let mut edits = Vec::new();
+        for field in [Field::Result, Field::Final] {
+            let own = record.node.json(field).filter(|_| record.kind != Kind::Event);
+            edits.extend(own.and_then(|old| Some((field, self.instead(old)?))));
+        }
+        let data = record.node.json(Field::Data).filter(|_| record.kind == Kind::Event);
+        edits.extend(data.and_then(|data| Some((Field::Data, self.shown(data)?))));
+        for (field, new) in edits {
+            record.node.set(field, new);
+            [Field::Raw, Field::RawBytes].iter().for_each(|f| drop(record.node.take(*f)));
+        }
+    }
+
+    /// An object of which one member is what it said, with what it says.
+    fn shown(&self, data: &Json) -> Option<Json> {
+        let members = data.pairs();
+        let mut texts = members.iter().enumerate().filter(|(_, (_, value))| is_text(value));
+        let (place, new) = texts.find_map(|(n, (_, value))| Some((n, self.instead(value)?)))?;
+        let mut out = Vec::new();
+        let mut object = Object::open(&mut out);
+        for (n, (key, value)) in members.iter().enumerate() {
+            let value = if n == place { &new } else { value };
+            object.spelled(key.as_bytes(), value.as_bytes());
+        }
+        object.close();
+        Some(Json::checked(out.into()))
+    }
+}
+
+fn is_text(value: &Json) -> bool {
+    value.as_bytes().first() == Some(&b'"')
+}
+
+/// Whether a new record says nothing of the session: a blank line, or how the file ends.
+pub fn is_nothing(record: &mut Record) -> bool {
+    match record.kind {
+        Kind::Session => {
+            [Field::File, Field::Leaf, Field::Source]
+                .iter()
+                .for_each(|f| drop(record.node.take(*f)));
+            record.node.is_empty()
+        }
+        Kind::Opaque => record.node.text(Field::Text).is_some_and(|text| text.trim().is_empty()),
+        Kind::Notice => record.node.text(Field::Data).is_some_and(|text| text.trim().is_empty()),
+        _ => false,
+    }
+}
+
+/// The extra members of a record that the file has otherwise than the base: the source gets those
+/// that it has, too. Gives the names of the others.
+pub fn edit_extra(was: Option<&Node>, now: &Node, source: &mut Node) -> Vec<String> {
+    let of = |node: &Node| node.json(Field::Extra).map(Json::pairs).unwrap_or_default();
+    let known = was.map(of).unwrap_or_default();
+    let held = of(source);
+    let same = |list: &[(Json, Json)], name: &Json, value: &Json| {
+        list.iter().any(|(other, own)| other == name && own.normal() == value.normal())
+    };
+    let new = of(now).into_iter().filter(|(name, value)| !same(&known, name, value));
+    let (edits, strangers): (Vec<_>, Vec<_>) = new
+        .filter(|(name, value)| !same(&held, name, value))
+        .partition(|(name, _)| held.iter().any(|(other, _)| other == name));
+    if !edits.is_empty() {
+        let mut out = Vec::new();
+        let mut object = Object::open(&mut out);
+        for (name, value) in &held {
+            let new = edits.iter().find(|(other, _)| other == name).map(|(_, new)| new);
+            object.spelled(name.as_bytes(), new.unwrap_or(value).as_bytes());
+        }
+        object.close();
+        source.set(Field::Extra, Json::checked(out.into()));
+    }
+    strangers.into_iter().filter_map(|(name, _)| name.text()).collect()
+}
+
+/// The fields that a user changed: those that the file has otherwise than the base, and of a session
+/// those that are new.
+pub fn edits(was: &Record, now: &Record, source: Option<&Node>) -> Vec<Field> {
+    let counts = |field: &Field| !NOT_EDITED.contains(field) || is_set(now.kind, *field);
+    // Sums that the file had when it was made its own software computes again.
+    let own = |field: &Field| {
+        source.is_none_or(|source| *field != Field::Totals || source.get(*field).is_some())
+    };
+    let known = was.node.fields().filter(counts).filter(own);
+    // What only another part of the file told is gone with that, and was not taken away.
+    let gone = |field: &Field| *field == Field::Time && now.node.get(*field).is_none();
+    let differs = |field: &Field| !is_same(was.node.get(*field), now.node.get(*field));
+    let mut edits: Vec<_> = known.filter(|field| differs(field) && !gone(field)).collect();
+    let is_new = |field: &Field| {
+        is_set(now.kind, *field)
+            && was.node.get(*field).is_none()
+            && source.is_some_and(|source| source.get(*field).is_none())
+    };
+    edits.extend(now.node.fields().filter(is_new));
+    edits
+}
+
+/// Whether two values say the same, however they are spelled.
+fn is_same(a: Option<&Value>, b: Option<&Value>) -> bool {
+    match (a, b) {
+        (Some(Value::Json(a)), Some(Value::Json(b))) => a == b || a.normal() == b.normal(),
+        (Some(Value::Node(a)), Some(Value::Node(b))) => {
+            a.fields().chain(b.fields()).all(|field| is_same(a.get(field), b.get(field)))
+        }
+        (Some(Value::Nodes(a)), Some(Value::Nodes(b))) => {
+            let same = |(a, b): (&Node, &Node)| {
+                a.fields().chain(b.fields()).all(|field| is_same(a.get(field), b.get(field)))
+            };
+            a.len() == b.len() && a.iter().zip(b).all(same)
+        }
+        (a, b) => a.is_none() && b.is_none(),
+    }
+}
+
+/// A value of the source with what differs between base and file: of an object or a group each member
+/// for itself.
+pub fn edited(source: Option<&Value>, was: Option<&Value>, now: &Value) -> Value {
+    match (source, was, now) {
+        (Some(Value::Node(source)), was, Value::Node(now)) => {
+            let was = match was {
+                Some(Value::Node(was)) => was.clone(),
+                _ => Node::default(),
+            };
+            let mut node = source.clone();
+            for (field, value) in now.iter().filter(|(f, v)| !is_same(was.get(*f), Some(*v))) {
+                node.set(field, edited(source.get(field), was.get(field), value));
+            }
+            let gone = was.fields().filter(|field| now.get(*field).is_none());
+            gone.for_each(|field| drop(node.take(field)));
+            node.into()
+        }
+        (source, _, now) => respelled(now, source),
+    }
+}
+
+/// The fields that a record of the target's own has now and had not.
+pub fn unknown(was: &Record, now: &Record) -> Vec<Field> {
+    let is_new = |field: &Field| !NOT_EDITED.contains(field) && was.node.get(*field).is_none();
+    now.node.fields().filter(is_new).collect()
+}

@@ -1,0 +1,403 @@
+//! Merges a file with its origin: record by record, the file's edits win.
+
+mod apply;
+pub mod block_edits;
+mod deletions;
+mod edited_turns;
+mod message_edits;
+mod models;
+pub mod native_form;
+mod new_records;
+pub mod new_turns;
+mod repeated_answers;
+mod restored_texts;
+mod trailing_state;
+mod wording;
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::Result;
+use crate::format::{Cx, Parts};
+use crate::formats::{Spec, canonical};
+use crate::json::Json;
+use crate::origin::base::{Base, Item};
+use crate::origin::matching::align::Tag;
+use crate::origin::matching::compactions::Summed;
+use crate::origin::matching::outcomes::Fate;
+use crate::origin::matching::parent_links::Kin;
+use crate::origin::matching::shared_answers::Parted;
+use crate::origin::merge::deletions::Cut;
+use crate::origin::merge::edited_turns::{Repeated, Turned};
+use crate::origin::merge::message_edits::{Answer, agree};
+use crate::origin::merge::native_form::pass;
+use crate::origin::merge::new_turns::Asked;
+use crate::origin::merge::trailing_state::Tail;
+use crate::origin::record_store::RecordStore;
+use crate::origin::restore::Now;
+use crate::record::{Answers, Called, Field, Kind, Record};
+use models::Models;
+use repeated_answers::Repeats;
+use restored_texts::{Retold, Turn, nth};
+use std::collections::{BTreeMap, HashMap};
+
+/// Makes the records of the source.
+pub struct Back<'n> {
+    now: &'n mut Now,
+    base: &'n mut Base,
+    fates: Vec<Fate>,
+    /// Records of the file that are new, in their order, and what was edited of derived ones.
+    news: BTreeMap<u32, Option<Record>>,
+    shelf: RecordStore,
+    cx: &'n Cx<'n>,
+    changed: bool,
+    /// The parents of nodes that were deleted.
+    moved: HashMap<Json, Option<Json>>,
+    /// The last node that the file shows.
+    tip: Option<Json>,
+    /// The last node of the source, or what is new behind it: there a session stands that does not say
+    /// where it does.
+    end: Option<Json>,
+    says_leaf: bool,
+    /// The last time that was told.
+    time: Option<Json>,
+    /// What was summed up abroad, and records of the file that are read as edited where another record
+    /// was edited.
+    summed: Summed,
+    /// Nodes that followed the first follow the second, which is new.
+    bent: Option<(Option<Json>, Json)>,
+    turned: Turned,
+    repeated: Repeated,
+    retold: Retold,
+    repeats: Repeats,
+    /// The last answer that was edited.
+    answer: Option<Answer>,
+    called: Called,
+    asked: Asked,
+    tail: Tail,
+    cut: Cut,
+    kin: Kin,
+    parted: Parted,
+    models: Models,
+    whole: Option<Answers>,
+    /// The last record of the file that was told of.
+    last: Option<u32>,
+    /// What the file calls what is put next, and what is new before that.
+    shown: (Vec<Json>, Option<Json>),
+    /// What the session comes from.
+    home: Option<Spec>,
+    /// What is said once, and how often it happened.
+    often: Vec<(Code, String, u64)>,
+    /// What the session was called, and what it is called now.
+    renamed: Option<(Json, Json)>,
+}
+
+/// All records of the source.
+pub struct Done {
+    /// The records.
+    pub store: RecordStore,
+    /// Whether anything was edited, deleted or added.
+    pub changed: bool,
+    /// What was summed up, and what some of the file's records say by that or by an edit of others.
+    pub summed: Summed,
+}
+
+impl<'n> Back<'n> {
+    /// Before the first item.
+    pub fn new(
+        (now, base): (&'n mut Now, &'n mut Base),
+        kin: Kin,
+        (fates, added): (Vec<Fate>, Vec<u32>),
+        summed: Summed,
+        shelf: RecordStore,
+        cx: &'n Cx<'n>,
+    ) -> Self {
+        let changed = !added.is_empty();
+        let news = added.into_iter().map(|number| (number, None)).collect();
+        Self {
+            now,
+            base,
+            fates,
+            news,
+            shelf,
+            cx,
+            changed,
+            moved: HashMap::new(),
+            tip: None,
+            end: None,
+            says_leaf: false,
+            time: None,
+            summed,
+            bent: None,
+            turned: Turned::default(),
+            repeated: Repeated::default(),
+            retold: Retold::default(),
+            repeats: Repeats::default(),
+            answer: None,
+            called: Called::default(),
+            asked: Asked::default(),
+            kin,
+            parted: Parted::default(),
+            models: Models::default(),
+            whole: None,
+            last: None,
+            shown: (Vec::new(), None),
+            tail: Tail::default(),
+            cut: Cut::default(),
+            home: None,
+            renamed: None,
+            often: Vec::new(),
+        }
+    }
+
+    /// Takes all items of the source.
+    ///
+    /// # Errors
+    /// If a record cannot be read, or there is no room.
+    pub fn all(mut self, stream: &mut dyn Parts, quiet: &Cx<'_>) -> Result<Done> {
+        let mut items = self.base.items((canonical::FORMAT.read)(stream, quiet)?);
+        while let Some(item) = self.base.next(&mut items)? {
+            self.look(&item)?;
+        }
+        drop(items);
+        let mut items = self.base.items((canonical::FORMAT.read)(stream, quiet)?);
+        while let Some(item) = self.base.next(&mut items)? {
+            self.item(item)?;
+        }
+        drop(items);
+        self.finish()
+    }
+
+    /// Looks at an item before all are taken: an edit of what a turn tells is one of the turn, which
+    /// stands before it.
+    fn look(&mut self, item: &Item) -> Result<()> {
+        let Some(source) = &item.source else { return Ok(()) };
+        let is_turn = source.kind == Kind::Turn;
+        let restored = source.is_restored();
+        if source.kind == Kind::Message {
+            self.look_at_words(&item.bases, source, restored)?;
+        }
+        let fates = self.fates(&item.bases);
+        let tag = item.bases.first().and_then(|first| self.base.tag(*first));
+        self.cut.look(source, tag, &fates);
+        if let (Some(share), [Fate::Edited(number)]) = (&item.share, fates.as_slice()) {
+            self.parted.look(*number, share);
+        }
+        let gone = !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Deleted);
+        // A question that its turn tells, too, would be restored from there.
+        let asked = tag == Some(Tag('u'));
+        if gone && (asked || restored) {
+            let turn = source.node.json(Field::Turn);
+            let turn = turn.filter(|_| asked || tag == Some(Tag('a')));
+            turn.into_iter().for_each(|turn| self.retold.erase(turn, asked));
+            return Ok(());
+        }
+        if !(is_turn || restored) {
+            return Ok(());
+        }
+        if let (Some(Tag('T')), Some(Fate::Edited(number)), Some(base)) =
+            (tag, fates.first(), item.bases.first())
+        {
+            let (was, now) = (self.base.record(*base)?, self.now.record(*number)?);
+            let turn = self.turn(&now, *number);
+            let said = self.repeated.of(turn, self.now)?;
+            self.turned.look(turn, &was, &now, &said);
+        }
+        let (bases, edited, _) = self.bases(&fates)?;
+        if is_turn {
+            self.retold.look(Some(source));
+        } else if edited {
+            let mut source = source.clone();
+            agree(&mut source, &bases);
+            self.retold.edited(&source);
+        }
+        Ok(())
+    }
+
+    fn fates(&self, bases: &[u32]) -> Vec<Fate> {
+        let fate = |number: &u32| self.fates.get(*number as usize).copied();
+        bases.iter().map(|number| fate(number).unwrap_or(Fate::Deleted)).collect()
+    }
+
+    /// The file's records that an item speaks of, whether one of them is not what it was, and the
+    /// last one's number.
+    fn bases(&mut self, fates: &[Fate]) -> Result<(Vec<Record>, bool, u32)> {
+        let mut bases = Vec::new();
+        let (mut edited, mut last) = (fates.contains(&Fate::Deleted), 0);
+        for fate in fates {
+            let (Fate::Same(number) | Fate::Edited(number)) = *fate else {
+                bases.push(Record::new(Kind::Opaque));
+                continue;
+            };
+            let mut base = self.now.record(number)?;
+            let own = matches!(fate, Fate::Edited(_));
+            edited |= own;
+            if self.turned.edit(&mut base, own) {
+                edited = true;
+                self.summed.said.insert(number, base.clone());
+            }
+            bases.push(base);
+            last = number;
+        }
+        Ok((bases, edited, last))
+    }
+
+    /// Takes the next item.
+    fn item(&mut self, item: Item) -> Result<()> {
+        let fates = self.fates(&item.bases);
+        let Item { source, bases, share } = item;
+        let Some(source) = source else {
+            let fate = fates.first().copied().unwrap_or(Fate::Deleted);
+            return bases.first().map_or(Ok(()), |base| self.derived(*base, fate));
+        };
+        self.cut.next();
+        if fates.is_empty() {
+            let tree = self.home.is_none_or(|home| home.format.links());
+            if !self.cut.takes(&source, tree) {
+                return self.put(source, false);
+            }
+            self.move_up(source.node.json(Field::Id).cloned(), source.node.json(Field::Parent));
+            self.changed = true;
+            return self.cut.told(&source).map_or(Ok(()), |what| self.lost(what));
+        }
+        if fates.iter().all(|fate| *fate == Fate::Deleted) {
+            return self.deleted(&source);
+        }
+        self.told(source, (&bases, share.as_ref()), &fates)
+    }
+
+    /// What is left when all items are done.
+    fn finish(mut self) -> Result<Done> {
+        self.flush(u32::MAX)?;
+        if let Some(leaf) = self.kin.leaf().filter(|leaf| self.tip.as_ref() != Some(*leaf)) {
+            self.tail.stands_at(leaf);
+            self.say(Code::OriginAdded, "the session stands before what is new last", None);
+        }
+        self.stand();
+        self.say_often();
+        let mut tail = self.tail.end(&self.asked, self.time.as_ref());
+        tail.iter_mut().for_each(|record| self.cut.unprompt(record));
+        let mut left = self.asked.left();
+        left.extend(self.turned.left());
+        tail.iter().chain(&left).try_for_each(|record| self.shelf.add(record))?;
+        Ok(Done { store: self.shelf, changed: self.changed, summed: self.summed })
+    }
+
+    /// Sees to it that a session whose last node is gone stands at what is left above that, and not on
+    /// another branch that stands last now.
+    fn stand(&mut self) {
+        let says = self.says_leaf || self.kin.stands();
+        let tree = self.home.is_some_and(|home| home.version().tree);
+        let gone = self.end.as_ref().filter(|end| tree && !says && self.moved.contains_key(*end));
+        if let Some(left) = gone.map(|end| self.left_above(end)).filter(|left| !left.is_null()) {
+            self.tail.stands_at(&left);
+        }
+    }
+
+    /// The number of a turn of the file, or else which one it is.
+    fn turn(&self, turn: &Record, number: u32) -> Turn {
+        let place = || {
+            let turns = self.now.names.iter().take(number as usize + 1);
+            nth(turns.filter(|name| name.tag == Tag('T')).count() as u64)
+        };
+        restored_texts::number(turn, Field::Number).unwrap_or_else(place)
+    }
+
+    fn deleted(&mut self, source: &Record) -> Result<()> {
+        self.move_up(source.node.json(Field::Id).cloned(), source.node.json(Field::Parent));
+        self.cut.lose();
+        self.lost(source.kind.name())
+    }
+
+    /// What follows a node that is gone follows what it did.
+    fn move_up(&mut self, id: Option<Json>, parent: Option<&Json>) {
+        if let Some(id) = id {
+            self.end = Some(id.clone());
+            self.moved.insert(id, parent.filter(|parent| !parent.is_null()).cloned());
+        }
+    }
+
+    fn lost(&mut self, kind: &str) -> Result<()> {
+        self.again(Code::OriginDeleted, format!("a {kind} was deleted"));
+        self.changed = true;
+        Ok(())
+    }
+
+    /// Puts a record of the source; `shown` is one that the file shows.
+    fn put(&mut self, mut record: Record, shown: bool) -> Result<()> {
+        self.time = record.node.json(Field::Time).or(self.time.as_ref()).cloned();
+        if let Some((old, new)) = &self.renamed
+            && record.node.json(Field::Session) == Some(old)
+        {
+            record.node.set(Field::Session, new.clone());
+        }
+        if let (Kind::Session, None) = (record.kind, self.home) {
+            let source = record.node.text(Field::Source);
+            self.home = source.and_then(|source| Spec::parse(&source).ok());
+            self.look_ahead(&mut record.node)?;
+            let created = record.node.json(Field::Created).filter(|_| self.time.is_none());
+            self.time = created.cloned().or(self.time.take());
+        }
+        match record.kind {
+            Kind::Result | Kind::Run | Kind::Event => {
+                self.answer.iter().for_each(|answer| answer.repeat(&mut record));
+            }
+            Kind::Turn => {
+                self.changed |= self.retold.retell(&mut record);
+                let turn = self.retold.now(&record);
+                self.changed |= turn.is_some_and(|turn| self.repeats.retell(turn, &mut record));
+            }
+            Kind::Message => pass(&record.node, &mut self.called),
+            _ => {}
+        }
+        if record.is_node() {
+            self.end = record.node.json(Field::Id).or(self.end.as_ref()).cloned();
+            let parent = record.node.json(Field::Parent);
+            let mut parent = parent.map(|parent| self.left_above(parent));
+            if shown
+                && let Some((from, to)) = &self.bent
+                && parent.as_ref().filter(|id| !id.is_null()) == from.as_ref()
+            {
+                parent = Some(to.clone());
+                self.bent = None;
+            }
+            let (names, new) = std::mem::take(&mut self.shown);
+            let parent = new.filter(|_| shown).or(parent);
+            parent.into_iter().for_each(|parent| record.node.set(Field::Parent, parent));
+            if shown {
+                record.node.json(Field::Id).into_iter().for_each(|id| {
+                    self.kin.place(&names, id);
+                    self.summed.place(&names, id);
+                });
+                self.tip = record.node.json(Field::Id).cloned();
+                self.tail.shown();
+            }
+        }
+        self.cut.pass(&record);
+        self.cut.mend(&mut record, &|id| self.left_above(id));
+        if let Some(leaf) = record.node.json(Field::Leaf).filter(|_| record.kind == Kind::Session) {
+            self.says_leaf = true;
+            let leaf = self.left_above(leaf);
+            record.node.set(Field::Leaf, leaf);
+        }
+        self.asked.told(&record);
+        self.models.told(&record);
+        let ready = self.tail.take(record);
+        ready.iter().try_for_each(|record| self.shelf.add(record))
+    }
+
+    /// This node of the source, or the nearest one above it that was not deleted.
+    fn left_above(&self, id: &Json) -> Json {
+        let mut id = id.clone();
+        // No way up is longer, unless the origin leads in a circle.
+        for _ in 0..self.moved.len() {
+            let Some(above) = self.moved.get(&id) else { break };
+            id = above.clone().unwrap_or(Json::constant("null"));
+        }
+        id
+    }
+
+    fn say(&self, code: Code, message: &str, number: Option<u32>) {
+        let place = number.and_then(|number| self.now.places.get(number as usize).copied());
+        let found = Diagnostic::new(code, message);
+        self.cx.report(place.into_iter().fold(found, |found, place| found.at(place)));
+    }
+}

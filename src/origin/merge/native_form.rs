@@ -1,0 +1,205 @@
+//! What was edited or added abroad, in the forms of the format that the session comes from.
+
+use super::block_edits;
+use crate::diagnostic::Log;
+use crate::format::{Cx, Options};
+use crate::formats::Spec;
+use crate::json::Json;
+use crate::memory::Buffer;
+use crate::origin::matching::align::shown_blocks;
+use crate::position::{Located, Position};
+use crate::record::{Called, Field, Kind, Node, Record, Value, block};
+
+/// What says where a record stands, not what it says.
+const PLACE: &[Field] = &[
+    Field::Id,
+    Field::IdMade,
+    Field::Parent,
+    Field::Turn,
+    Field::Group,
+    Field::Time,
+    Field::Eol,
+    Field::Raw,
+    Field::RawBytes,
+    Field::Synthesized,
+    Field::Derived,
+];
+
+/// What a format says in members of its own, which mean nothing in another one.
+const OWN: &[Field] = &[Field::Extra, Field::Layout, Field::Subtype];
+
+/// What a record says, without its place.
+pub fn words_of(mut record: Record) -> Record {
+    PLACE.iter().for_each(|field| drop(record.node.take(*field)));
+    record
+}
+
+/// What a record says, in the place of another one.
+pub fn placed(said: Record, place: &Record) -> Record {
+    let mut placed = words_of(said);
+    for (field, value) in place.node.iter().filter(|(field, _)| PLACE.contains(field)) {
+        placed.node.set(field, value.clone());
+    }
+    placed
+}
+
+/// A message as `home` has one that comes from another format, or as the messages that it takes
+/// there, behind the one with the call that it answers: its writer knows what its own software wants
+/// of one. Empty where it becomes anything else.
+pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Vec<Record> {
+    let before = usize::from(call.is_some());
+    let mut session = Record::new(Kind::Session);
+    session.node.set(Field::Id, Json::constant("\"s\""));
+    let messages = call.into_iter().chain([message.clone()]);
+    let read = read_back(home, session, messages).unwrap_or_default();
+    let messages = read.into_iter().filter(|r| r.kind == Kind::Message && !r.is_restored());
+    let mut made: Vec<_> = messages.skip(before).collect();
+    let role = message.node.json(Field::Role);
+    let alike = made.iter().all(|made| made.node.json(Field::Role) == role);
+    if !alike || texts(made.iter()) != texts([message].into_iter()) {
+        return Vec::new();
+    }
+    let single = made.len() == 1;
+    for (number, made) in made.iter_mut().enumerate() {
+        PLACE.iter().for_each(|field| drop(made.node.take(*field)));
+        // Of a message that becomes several the first one says what it took.
+        let counts = |field| number == 0 || PLACE.contains(&field);
+        let own = message.node.iter().filter(|(field, _)| !OWN.contains(field) && counts(*field));
+        for (field, value) in own {
+            // What the format has no place for its writer carries, or says that it cannot.
+            let poorer = field == Field::Content && single && is_poorer(made, message);
+            if poorer && let (Value::Nodes(own), Some(there)) = (value, made.node.nodes(field)) {
+                let formed = formed(own, there, Some(&[]));
+                made.node.set(field, formed);
+            } else if poorer || made.node.get(field).is_none() {
+                made.node.set(field, value.clone());
+            }
+        }
+    }
+    made
+}
+
+/// Writes messages into this session of `home`, and reads what is in it.
+pub fn read_back(
+    home: Spec,
+    session: Record,
+    messages: impl IntoIterator<Item = Record>,
+) -> Option<Vec<Record>> {
+    let (options, log) = (Options { origin: false, ..Options::default() }, Log::default());
+    let cx = Cx { options: &options, log: &log };
+    let mut buffer = Buffer::default();
+    {
+        let mut writer = (home.format.write)(&mut buffer, home.version(), &cx).ok()?;
+        let mut put =
+            |value| writer.record(&Located { value, at: Position::default() }).map_err(drop);
+        put(session).ok()?;
+        messages.into_iter().try_for_each(put).ok()?;
+        writer.finish().ok()?;
+    }
+    let mut parts = buffer.into_parts();
+    let records = (home.format.read)(&mut parts, &cx).ok()?.map_while(Result::ok);
+    Some(records.map(|at| at.value).collect())
+}
+
+/// What messages say, as one.
+fn texts<'r>(messages: impl Iterator<Item = &'r Record>) -> Vec<Vec<u8>> {
+    messages.flat_map(|message| shown_blocks(&message.node)).collect()
+}
+
+/// Whether a message lacks blocks that another one has.
+fn is_poorer(made: &Record, message: &Record) -> bool {
+    let count = |record: &Record| match record.node.get(Field::Content) {
+        Some(Value::Nodes(blocks)) => blocks.len(),
+        Some(Value::Json(text)) => usize::from(!text.is_null()),
+        _ => 0,
+    };
+    count(made) < count(message)
+}
+
+/// Messages that `home` makes of one, as one again: a message that is there has one place.
+pub fn whole(made: Vec<Record>) -> Option<Record> {
+    let several = made.len() > 1;
+    let blocks: Vec<_> =
+        made.iter().flat_map(|made| block_edits::of(made.node.get(Field::Content))).collect();
+    let mut first = made.into_iter().next()?;
+    if several {
+        first.node.set(Field::Content, blocks);
+    }
+    Some(first)
+}
+
+/// What of an edited message is not the source's any more, as `home` has it: what it says, if that
+/// came from the file, how many tokens that took, which nobody knows, and what its software looks for
+/// in every message. Blocks that it `held` before stay as they are; all, where there is no such list.
+pub fn mend(message: &mut Record, made: &Record, held: Option<&[Node]>) {
+    let poorer = is_poorer(made, message);
+    for (field, value) in made.node.iter() {
+        match (field, value, message.node.get(field)) {
+            (Field::Content, Value::Nodes(made), Some(Value::Nodes(own)))
+                if made.len() <= own.len() =>
+            {
+                let formed = formed(own, made, held);
+                message.node.set(field, formed);
+            }
+            (Field::Content, ..) if held.is_some() && !poorer => {
+                message.node.set(field, value.clone());
+            }
+            (_, _, None) if !OWN.contains(&field) => message.node.set(field, value.clone()),
+            _ => {}
+        }
+    }
+}
+
+/// The blocks of a message with those that `home` made of them in their places, but for those that
+/// are its own already and those that it has no place for.
+fn formed(own: &[Node], made: &[Node], held: Option<&[Node]>) -> Vec<Node> {
+    let form = |(place, block): (usize, &Node)| {
+        let alike = |other: &&Node| other.json(Field::Type) == block.json(Field::Type);
+        let all = own.iter().filter(alike).count() == made.iter().filter(alike).count();
+        let nth = own.iter().take(place).filter(alike).count();
+        let mut formed = block.clone();
+        let Some(made) = made.iter().filter(alike).nth(nth).filter(|_| all) else { return formed };
+        if held.is_some_and(|held| !held.contains(block)) {
+            return made.clone();
+        }
+        // Arguments of another kind than home has came from the file.
+        let kind = |block: &Node| block.json(Field::Arguments)?.as_bytes().first().copied();
+        if kind(block) != kind(made) {
+            let arguments = made.get(Field::Arguments).into_iter();
+            arguments.for_each(|arguments| formed.set(Field::Arguments, arguments.clone()));
+        }
+        // So did a text in the place of parts.
+        let text = block.json(Field::Content).filter(|_| made.nodes(Field::Content).is_some());
+        let parts = made.get(Field::Content).filter(|_| text.is_some());
+        parts.into_iter().for_each(|parts| formed.set(Field::Content, parts.clone()));
+        formed
+    };
+    own.iter().enumerate().map(form).collect()
+}
+
+/// Notes what a message calls and what it answers.
+pub fn pass(message: &Node, called: &mut Called) {
+    called.note(message);
+    for block in message.nodes(Field::Content).unwrap_or_default() {
+        block.json(Field::Call).into_iter().for_each(|call| drop(called.answered(call)));
+    }
+}
+
+/// A message with the call that this one answers, if that is open.
+pub fn call_of(message: &Node, called: &Called) -> Option<Record> {
+    let mut blocks = message.nodes(Field::Content)?.iter();
+    let (call, name) = blocks.find_map(|block| {
+        let call = block.json(Field::Call)?;
+        Some((call.clone(), called.name(call)?.clone()))
+    })?;
+    let mut block = Node::default();
+    block.set(Field::Type, Json::string(block::TOOL_CALL));
+    block.set(Field::Id, call);
+    block.set(Field::Name, name);
+    block.set(Field::Arguments, Json::constant("{}"));
+    let mut record = Record::new(Kind::Message);
+    record.node.set(Field::Id, Json::constant("\"c\""));
+    record.node.set(Field::Role, Json::constant("\"assistant\""));
+    record.node.set(Field::Content, vec![block]);
+    Some(record)
+}

@@ -1,0 +1,313 @@
+//! What is new in a file, put into the session that it comes from.
+
+use super::Back;
+use crate::diagnostic::{Code, Fate};
+use crate::error::Result;
+use crate::formats::Spec;
+use crate::ids::hash;
+use crate::json::Json;
+use crate::origin::matching::compactions::passed;
+use crate::origin::merge::message_edits::{edit_extra, is_nothing, respelled};
+use crate::origin::merge::native_form::{at_home, call_of, pass};
+use crate::origin::merge::new_turns::is_question;
+use crate::origin::merge::restored_texts::{self, Turn};
+use crate::position::{Located, Position};
+use crate::record::{Answers, Field, Kind, Node, Record};
+use crate::times;
+use std::collections::HashSet;
+
+/// Gives a session that says when it went on last the time of what is new. What a person laid out
+/// stays as it is, with what is not read of it.
+fn update(session: &mut Node, last: &Json) {
+    let laid_out = [Field::Raw, Field::RawBytes].iter().any(|field| session.get(*field).is_some());
+    let Some(old) = session.json(Field::Updated).filter(|_| !laid_out).cloned() else { return };
+    if times::read(&old).is_some_and(|old| times::read(last).is_some_and(|last| last > old)) {
+        let new = respelled(&last.clone().into(), Some(&old.into()));
+        session.set(Field::Updated, new);
+    }
+}
+
+/// Where something goes that the source does not have.
+#[derive(PartialEq)]
+enum Place {
+    /// Among what the source's format says.
+    Home,
+    /// Into its origin: how a run of another agent went.
+    Residue,
+    /// Nowhere, as it sums up what stands at home in full.
+    Abroad,
+    /// Nowhere: from a line that is no entry the real pi shows nothing, and a log holds what its own
+    /// program says.
+    Nowhere,
+}
+
+impl Back<'_> {
+    /// Puts what is new before record `end` of the file.
+    pub(super) fn flush(&mut self, end: u32) -> Result<()> {
+        while let Some(entry) = self.news.first_entry().filter(|entry| *entry.key() < end) {
+            let (number, known) = entry.remove_entry();
+            let fresh = known.is_none();
+            let mut record = match known {
+                Some(record) => record,
+                None => self.now.record(number)?,
+            };
+            if is_nothing(&mut record) {
+                continue;
+            }
+            let place = self.place_of(&record);
+            if fresh {
+                if !matches!(place, Place::Residue | Place::Nowhere) {
+                    let message = format!("{} is new", record.told());
+                    self.say(Code::OriginAdded, &message, Some(number));
+                }
+                // The source's software restores nothing of it.
+                [Field::Synthesized, Field::Derived]
+                    .iter()
+                    .for_each(|f| drop(record.node.take(*f)));
+            }
+            match place {
+                Place::Abroad => {
+                    self.leave(&record, number);
+                    continue;
+                }
+                // What the file's own software computes is computed again.
+                Place::Residue if !fresh => continue,
+                Place::Nowhere => {
+                    self.cx.log.count(Fate::Dropped, record.kind.name());
+                    let told =
+                        format!("{} has no place in the session's own format", record.told());
+                    self.again(Code::Dropped, told);
+                    continue;
+                }
+                Place::Residue | Place::Home => {}
+            }
+            if fresh && record.kind == Kind::Turn {
+                let turn = self.turn(&record, number);
+                self.asked.keep(turn, record);
+                self.changed = true;
+                continue;
+            }
+            match self.plain(record) {
+                Ok(record) => self.take_whole(record, number)?,
+                Err(what) => {
+                    self.cx.log.count(Fate::Dropped, "message that is not sent");
+                    let message = format!("{what} is not sent, and has no place at home");
+                    self.say(Code::Dropped, &message, Some(number));
+                }
+            }
+        }
+        let last = self.whole.as_mut().and_then(Answers::finish);
+        last.map_or(Ok(()), |last| self.take_in(last))?;
+        self.settle()
+    }
+
+    /// Takes in what is new, answers in one piece where the source's format has them so.
+    fn take_whole(&mut self, value: Record, number: u32) -> Result<()> {
+        let at = Position { record: number.into(), ..Position::default() };
+        let (home, same) = (self.home, self.is_native());
+        let whole = self.whole.get_or_insert_with(|| {
+            let joins = home.is_some_and(|home| home.format.whole_answers);
+            let responses = home.is_none_or(|h| h.version().kinds.contains(&Kind::Response));
+            Answers::new(joins && !same, responses || same, HashSet::new())
+        });
+        let ready = whole.take(Located { value, at });
+        ready.into_iter().flatten().try_for_each(|ready| self.take_in(ready))
+    }
+
+    /// Notes something that is said once for all times that it happens.
+    pub(super) fn again(&mut self, code: Code, what: String) {
+        match self.often.iter_mut().find(|(known, said, _)| *known == code && *said == what) {
+            Some((.., times)) => *times += 1,
+            None => self.often.push((code, what, 1)),
+        }
+    }
+
+    /// Edits the extra members of a record, and reports those that have no place in the source.
+    pub(super) fn edit_extra(
+        &self,
+        was: Option<&Record>,
+        now: &Record,
+        source: &mut Record,
+        number: u32,
+    ) {
+        for name in edit_extra(was.map(|was| &was.node), &now.node, &mut source.node) {
+            let kind = now.kind.name();
+            self.cx.log.count(Fate::Dropped, &format!("{kind}.extra.{name}"));
+            let message = format!("`{name}` of the {kind} has no place at home");
+            self.say(Code::Dropped, &message, Some(number));
+        }
+    }
+
+    /// Says that.
+    pub(super) fn say_often(&self) {
+        for (code, what, times) in &self.often {
+            let times = if *times > 1 { format!(" ({times} times)") } else { String::new() };
+            self.say(*code, &format!("{what}{times}"), None);
+        }
+    }
+
+    /// Where something of the file goes that the source does not have.
+    fn place_of(&self, record: &Record) -> Place {
+        let Some(home) = self.home else { return Place::Home };
+        let held = home.version().kinds.contains(&record.kind);
+        if record.kind == Kind::Compaction && !held {
+            return Place::Abroad;
+        }
+        let own = record.is_node() || matches!(record.kind, Kind::Session | Kind::Turn);
+        match home.format.links() && !own {
+            true if held => Place::Nowhere,
+            true => Place::Residue,
+            // A remark about the lines of a file means nothing among those of another format.
+            false if record.kind == Kind::Notice && !self.is_native() => Place::Nowhere,
+            false => Place::Home,
+        }
+    }
+
+    /// Leaves a record out that sums up what the session's own format goes on telling in full, and
+    /// reads the file as one in which all is said that stands in it.
+    fn leave(&mut self, record: &Record, number: u32) {
+        self.cx.log.count(Fate::Dropped, record.kind.name());
+        let message = "a compaction has no place at home, where all that it sums up stands";
+        self.say(Code::Dropped, message, Some(number));
+        self.kin.pass(record);
+        self.summed.said.insert(number, passed(record));
+        self.changed = true;
+    }
+
+    /// Whether the file is of home's own format.
+    fn is_native(&self) -> bool {
+        let name = |spec: Option<Spec>| spec.map(|spec| spec.format.name);
+        name(self.home) == name(self.kin.abroad)
+    }
+
+    /// A new record as formats other than the file's know it; what it was, if it is nothing there.
+    fn plain(&mut self, record: Record) -> std::result::Result<Record, String> {
+        if self.is_native() {
+            return Ok(record);
+        }
+        let what = record.told();
+        self.kin.plain(record).ok_or(what)
+    }
+
+    /// Takes in what is new.
+    fn take_in(&mut self, Located { value: mut record, at }: Located<Record>) -> Result<()> {
+        let number = at.record as u32;
+        let before = self.time.clone();
+        let is_said = record.kind == Kind::Message;
+        let mut turn = None;
+        if is_said && !self.asked.native {
+            turn = restored_texts::number(&record, Field::Turn);
+            record.node.take(Field::Turn);
+        }
+        if record.is_node() {
+            self.date(&mut record.node, turn);
+        }
+        let call = call_of(&record.node, &self.called);
+        let home = self.home.filter(|_| is_said);
+        if home.is_some_and(|home| home.version().kinds.contains(&Kind::ModelChange)) {
+            self.models.complete(&mut record.node);
+        }
+        let made = home.map(|home| at_home(home, call, &record)).unwrap_or_default();
+        pass(&record.node, &mut self.called);
+        let before_it = self.kin.before(&record).cloned();
+        let branches = before_it.is_some() && before_it != self.tip;
+        if branches || (is_said && self.asked.ends_before(&record)) {
+            self.settle()?;
+        }
+        if branches {
+            self.tail.shown();
+            self.tip = before_it;
+        }
+        let mut all = if made.is_empty() { vec![record.clone()] } else { made };
+        for (place, record) in all.iter_mut().enumerate() {
+            self.identify(record, number, place)?;
+            if record.kind == Kind::Compaction && !self.asked.native {
+                self.summed.take(record);
+            }
+        }
+        self.tip.iter().for_each(|id| self.kin.add(&record, id));
+        let name = record.node.json(Field::Id).cloned();
+        self.tip
+            .iter()
+            .zip(&name)
+            .for_each(|(id, name)| self.summed.place(std::slice::from_ref(name), id));
+        self.changed = true;
+        if is_said {
+            self.asked.add(turn, record, all, before);
+            return Ok(());
+        }
+        for record in all {
+            let alone = self.asked.behind(record);
+            alone.iter().try_for_each(|record| self.shelf.add(record))?;
+        }
+        Ok(())
+    }
+
+    /// Puts the new messages that are open, and what the source's format says around them.
+    fn settle(&mut self) -> Result<()> {
+        let all = self.asked.settle(self.home);
+        all.iter().for_each(|record| self.cut.pass(record));
+        all.iter().try_for_each(|record| self.shelf.add(record))
+    }
+
+    /// Gives what is made of new record `number` its place behind what the file shows.
+    fn identify(&mut self, record: &mut Record, number: u32, place: usize) -> Result<()> {
+        if !record.is_node() {
+            return Ok(());
+        }
+        let mut line = self.now.store.line(number)?.to_vec();
+        line.extend(std::iter::repeat_n(b' ', place));
+        let own = record.node.json(Field::Id).filter(|_| self.asked.native).cloned();
+        let id = own.unwrap_or_else(|| Json::string(&format!("{:08x}", hash(&line) >> 32)));
+        // In its own format the state tells of what is new, too.
+        if !self.asked.native {
+            self.tail.said(record.kind, &id);
+        }
+        self.end = Some(id.clone());
+        let before = self.tip.replace(id.clone());
+        let parent = before.clone().unwrap_or(Json::constant("null"));
+        if !self.kin.tree {
+            self.bent = Some((self.bent.take().map_or(before, |(from, _)| from), id.clone()));
+        }
+        record.node.take(Field::IdMade);
+        record.node.set(Field::Id, id);
+        record.node.set(Field::Parent, parent);
+        Ok(())
+    }
+
+    /// Sees to it that a record has a time of its own, behind the one before: that of its turn,
+    /// if the file tells of that.
+    pub(super) fn date(&mut self, node: &mut Node, turn: Option<Turn>) {
+        if node.json(Field::Time).is_none() {
+            let last = self.time.as_ref().and_then(times::read);
+            let own = self.asked.time_of(turn).and_then(times::read);
+            let next = last.map(times::after);
+            let next = own.filter(|own| next.is_none_or(|next| *own > next)).or(next);
+            let next = next.map(|next| Json::string(&times::with_millis(next)));
+            let next = next.or_else(|| self.time.clone());
+            next.into_iter().for_each(|next| node.set(Field::Time, next));
+        }
+        self.time = node.json(Field::Time).or(self.time.as_ref()).cloned();
+    }
+
+    /// Looks at what is new before the first of it is put. A question from abroad has no place in a
+    /// file of one run, but in a session of several; and a file of the source's own format says
+    /// around a question what that does.
+    pub(super) fn look_ahead(&mut self, session: &mut Node) -> Result<()> {
+        let Some(home) = self.home else { return Ok(()) };
+        let same = self.kin.abroad.is_some_and(|abroad| abroad.format.name == home.format.name);
+        let mut last = None;
+        for number in self.news.keys() {
+            let record = self.now.record(*number)?;
+            self.asked.native |= same && record.kind == Kind::Run;
+            let one = home.format.one_run.is_some_and(|one| session.is(Field::Layout, one));
+            if one && is_question(&record) {
+                session.take(Field::Layout);
+            }
+            let said = record.node.json(Field::Time).filter(|_| record.kind == Kind::Message);
+            last = said.cloned().or(last);
+        }
+        last.iter().for_each(|last| update(session, last));
+        Ok(())
+    }
+}

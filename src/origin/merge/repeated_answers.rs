@@ -1,0 +1,159 @@
+//! Questions and answers that turns of the source repeat, and that were edited where messages say
+//! them: the turn says what the message does.
+
+use super::Back;
+use crate::error::Result;
+use crate::json::Json;
+use crate::origin::matching::outcomes::Fate;
+use crate::origin::merge::restored_texts::{Turn, number};
+use crate::record::{Field, Record, block};
+use std::collections::HashMap;
+
+/// What messages say now that turns may repeat.
+#[derive(Default)]
+pub struct Repeats {
+    edits: HashMap<Turn, Vec<Edit>>,
+    /// The last answer before the next question, if that was edited or is gone.
+    answer: Option<(Turn, Edit)>,
+    /// What tells the turn of the last message: its number, or a record of the file.
+    last: (Option<Turn>, Option<u32>),
+}
+
+/// What a message says now.
+struct Edit {
+    field: Field,
+    text: Json,
+    /// What the message said; `None` for one that says nothing any more: then no message says what the
+    /// turn repeats.
+    known: Option<Record>,
+}
+
+impl Edit {
+    /// Whether it said this.
+    fn was(&self, old: &Json) -> bool {
+        let said = self.known.as_ref().map(|was| block::said(&was.node));
+        said.is_none_or(|said| said.is_some_and(|said| said.normal() == old.normal()))
+    }
+}
+
+impl Repeats {
+    fn add(&mut self, (turn, edit): (Turn, Edit)) {
+        self.edits.entry(turn).or_default().push(edit);
+    }
+
+    /// No answer follows.
+    fn settle(&mut self) {
+        self.answer.take().into_iter().for_each(|edit| self.add(edit));
+    }
+
+    /// Gives a turn what the messages say now that it repeats. Says whether it repeats any.
+    pub fn retell(&mut self, number: Turn, turn: &mut Record) -> bool {
+        self.settle();
+        let mut differs = false;
+        for edit in self.edits.get(&number).into_iter().flatten() {
+            let old = turn.node.json(edit.field).filter(|old| is_text(old) && **old != edit.text);
+            if old.is_some_and(|old| edit.was(old)) {
+                turn.node.set(edit.field, edit.text.clone());
+                differs = true;
+            }
+        }
+        if differs {
+            [Field::Raw, Field::RawBytes].iter().for_each(|field| drop(turn.node.take(*field)));
+        }
+        differs
+    }
+}
+
+fn is_text(text: &Json) -> bool {
+    text.as_bytes().first() == Some(&b'"')
+}
+
+impl Back<'_> {
+    /// Looks at a question or an answer that its turn may repeat.
+    pub(super) fn look_at_words(
+        &mut self,
+        bases: &[u32],
+        source: &Record,
+        restored: bool,
+    ) -> Result<()> {
+        let Some(first) = bases.first().copied() else { return Ok(()) };
+        let Some(tag) = self.base.tag(first) else { return Ok(()) };
+        let fates = self.fates(bases);
+        let number = source.node.json(Field::Turn).and_then(Json::float);
+        let there = fates.iter().find_map(|fate| match fate {
+            Fate::Same(number) | Fate::Edited(number) => Some(*number),
+            Fate::Deleted => None,
+        });
+        let before = self.repeats.last;
+        match (number.map(f64::to_bits), there) {
+            (None, None) => {}
+            (turn, there) => self.repeats.last = (turn, there.or(before.1)),
+        }
+        let (is_question, is_answer) = (tag.0 == 'u', tag.is_answer());
+        if is_question {
+            self.repeats.settle();
+        } else if is_answer {
+            self.repeats.answer = None;
+        }
+        let edited = fates.iter().find(|fate| !matches!(fate, Fate::Same(_)));
+        let (Some(fate), true) = (edited, is_answer || (is_question && !restored)) else {
+            return Ok(());
+        };
+        let Some(turn) = self.turn_of_words()? else { return Ok(()) };
+        let now = match (*fate, fates.len()) {
+            (Fate::Edited(number), 1) => Some(self.now.record(number)?),
+            _ => None,
+        };
+        let said = |record: &Record| block::said(&record.node).filter(is_text);
+        let own = now.as_ref().and_then(said);
+        if is_question {
+            if let Some(text) = own {
+                let known = Some(self.base.record(first)?);
+                self.repeats.add((turn, Edit { field: Field::Input, text, known }));
+            }
+            return Ok(());
+        }
+        // What only the turn tells it is told by others.
+        if restored && own.is_some() {
+            return Ok(());
+        }
+        let deleted = matches!(fate, Fate::Deleted) && fates.len() == 1;
+        let known = if own.is_some() || deleted { Some(self.base.record(first)?) } else { None };
+        let gone = known.is_none() && there.is_some() && fates.len() > 1;
+        let text = match there.or(before.1).filter(|_| !gone) {
+            Some(from) => self.said_behind(from)?.or(own),
+            None => own,
+        };
+        // Who deletes an answer does not want to read it in its turn.
+        let text = text.or_else(|| deleted.then_some(Json::constant("\"\"")));
+        let edit = text.map(|text| (turn, Edit { field: Field::Result, text, known }));
+        self.repeats.answer = edit;
+        Ok(())
+    }
+
+    /// The turn of the message that was looked at last.
+    fn turn_of_words(&mut self) -> Result<Option<Turn>> {
+        match self.repeats.last {
+            (Some(turn), _) => Ok(Some(turn)),
+            (None, Some(there)) => Ok(number(&self.now.record(there)?, Field::Turn)),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The text of the last new answer behind record `from` of the file, before the next question.
+    fn said_behind(&mut self, from: u32) -> Result<Option<Json>> {
+        let mut said = None;
+        for number in from + 1..self.now.names.len() as u32 {
+            let tag = self.now.names.get(number as usize).map(|name| name.tag);
+            if tag.is_some_and(|tag| tag.0 == 'u') {
+                break;
+            }
+            if tag.is_some_and(|tag| tag.is_answer()) && self.news.contains_key(&number) {
+                let answer = self.now.record(number)?;
+                let text = Some(answer).filter(|answer| !answer.is_aside());
+                said = text.and_then(|answer| block::said(&answer.node)).filter(is_text).or(said);
+            }
+        }
+        Ok(said)
+    }
+}

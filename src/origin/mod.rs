@@ -1,0 +1,26 @@
+//! Origins: what brings the source of a converted session back.
+//!
+//! A conversion writes its target as the target's own software would, and the source's canonical
+//! stream, compressed, into a file of its own beside it (`file`). Converting the target back restores
+//! the source: verbatim where the target is as it was written. Where it was edited, the stream is
+//! written once more, as the base; base and file are matched record by record (`matching`), and what
+//! differs is an edit of the source (`merge`). In the end the session must say to a model what the file
+//! itself says (`guard`), or the origin is not used: it may come from anybody.
+//!
+//! The formats know nothing of this but which of their files an origin stands beside.
+
+mod base;
+mod file;
+mod guard;
+mod keep;
+mod matching;
+mod merge;
+mod record_hash;
+mod record_store;
+mod restore;
+
+pub use base::Trace;
+pub use file::{Header, Origin, Writing, copy, rejected, stream_of};
+pub use guard::{Source, is_heard, says_the_same};
+pub use keep::{Keep, Measured};
+pub use restore::{Merged, Restored, between, look, rejected_for, restore};

@@ -1,0 +1,29 @@
+//! Hashes by which records are matched: equal for two records that say the same.
+
+use crate::formats::canonical;
+use crate::ids::hash;
+use crate::record::{Field, Kind, Record};
+
+/// Fields that say how a file is spelled, or what a reader made up, and so show no edit.
+const APART: &[Field] = &[
+    Field::IdMade,
+    Field::Raw,
+    Field::RawBytes,
+    Field::Eol,
+    Field::File,
+    Field::Layout,
+    Field::Group,
+    Field::Source,
+    // Migration gives entries some; that of a session it leaves.
+    Field::Id,
+    Field::Parent,
+];
+
+/// The hash of what a record says, its spelling apart.
+pub fn of(record: &Record) -> u64 {
+    let own = |field| record.kind == Kind::Session && field == Field::Id;
+    let counts = |field| own(field) || !APART.contains(&field);
+    let mut text = Vec::with_capacity(1 << 10);
+    canonical::normal_line_of(record, &counts, &mut text);
+    hash(&text)
+}

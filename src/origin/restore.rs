@@ -1,0 +1,390 @@
+//! A file with its origin as the session that it was made of.
+
+use super::base::{Base, Trace};
+use super::file::{Digest, Header, Origin, digest_of, rejected};
+use super::guard;
+use super::keep::Digesting;
+use super::matching::compactions;
+use super::matching::outcomes::{Name, aligned, match_turns, renumbered};
+use super::matching::parent_links::Kin;
+use super::matching::rewritten_history::Anew;
+use super::matching::{branches, context_edits, unsaved_run};
+use super::merge::{Back, Done};
+use super::record_store::RecordStore;
+use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Format, Options, Parts, Sink};
+use crate::formats::{Spec, canonical};
+use crate::position::Position;
+use crate::record::{Field, Kind, Record};
+use crate::stage::{Stage, Staged};
+use std::collections::{BTreeMap, HashSet};
+
+/// What a file says with its origin.
+pub struct Restored {
+    /// The source's stream, with what was edited.
+    pub stream: Box<dyn Parts>,
+    /// The file's own records as a stream, where it was edited.
+    pub shown: Option<Staged>,
+    /// What there is to report of the edits, if they are used.
+    pub said: Log,
+    /// What shaped the file, for the version that it was made in.
+    pub header: Header,
+}
+
+/// Writes the stream of an origin in the format and version of its file, and traces what is written.
+pub type WriteFn = fn(&mut Origin, Spec, &mut dyn Sink, &Cx<'_>) -> Result<Trace>;
+
+/// Reads a session with the origin beside it; `None` if there is none, or none that can be used, which
+/// is reported. `write` makes the base.
+///
+/// # Errors
+/// If it cannot be read, or there is no room.
+pub fn restore(
+    from: &'static Format,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    write: WriteFn,
+    cx: &Cx<'_>,
+) -> Result<Option<Restored>> {
+    let Some(opener) = parts.origin()?.filter(|_| !cx.options.ignore_origin) else {
+        return Ok(None);
+    };
+    parts.keep()?;
+    let (digests, size) = digests(parts)?;
+    let unusable = |why: &str| {
+        cx.report(Diagnostic::new(
+            Code::OriginUnreadable,
+            format!("the origin is not used: {why}"),
+        ));
+        Ok(None)
+    };
+    let mut origin = match Origin::open(opener, size)? {
+        Ok(origin) => origin,
+        Err(why) => return unusable(why),
+    };
+    let header = origin.header.clone();
+    let Ok(target) = Spec::parse(&header.target) else {
+        return unusable("its target is not a format that this release knows");
+    };
+    if target.format.name != from.name {
+        return unusable(&format!("it was written for a file of {}", header.target));
+    }
+    let log = Log::default();
+    if !origin.trailer.shares && digests == sorted(origin.trailer.parts.clone()) {
+        if !tells_of((from, parts, &digests), (&mut origin, target), sink, write, cx)? {
+            let message = "the origin beside the file does not say what the file says";
+            cx.report(Diagnostic::new(Code::OriginRejected, message));
+            return Ok(None);
+        }
+        let stream: Box<dyn Parts> = Box::new(origin);
+        return Ok(Some(Restored { stream, shown: None, said: log, header }));
+    }
+    // What is reported of an origin that is rejected would bury that it is.
+    let inner = Cx { options: cx.options, log: &log };
+    let found = Log::default();
+    let done = changed(from, (parts, &found), (&mut origin, target), sink, write, &inner);
+    if matches!(done, Ok(Changed::Not | Changed::Merged(_))) {
+        // The file is not read again, so what is wrong with it is reported now.
+        found.into_findings().diagnostics.into_iter().for_each(|found| cx.report(found));
+    }
+    match done {
+        Ok(Changed::Not) => {
+            let stream: Box<dyn Parts> = Box::new(origin);
+            Ok(Some(Restored { stream, shown: None, said: log, header }))
+        }
+        Ok(Changed::Another) => {
+            let message = "the origin beside the file is of another session, and is not used";
+            cx.report(Diagnostic::new(Code::OriginOfAnother, message));
+            Ok(None)
+        }
+        Ok(Changed::Merged(Merged { stream, shown })) => {
+            let stream: Box<dyn Parts> = Box::new(stream);
+            Ok(Some(Restored { stream, shown: Some(shown), said: log, header }))
+        }
+        Err(error) if error.code() == Code::OriginRejected => {
+            cx.report(rejected_for(error, log));
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The source of the origin beside a session, and whether the session is as it was written; `None` in
+/// its place if the origin cannot be used. `None` where no origin stands beside the session.
+///
+/// # Errors
+/// If one of them cannot be read.
+pub fn look(parts: &mut dyn Parts) -> Result<Option<(String, Option<bool>)>> {
+    let Some(opener) = parts.origin()? else { return Ok(None) };
+    parts.keep()?;
+    let (digests, size) = digests(parts)?;
+    Ok(Some(match Origin::open(opener, size)? {
+        Ok(origin) => {
+            let same = digests == sorted(origin.trailer.parts.clone());
+            (origin.header.source, Some(same))
+        }
+        Err(_) => ("another session".to_owned(), None),
+    }))
+}
+
+/// Whether a file that is as it was written is what today's writer makes of the stream, or at least says
+/// the same to a model: an origin may come from anybody.
+fn tells_of(
+    (from, parts, digests): (&'static Format, &mut dyn Parts, &[Digest]),
+    (origin, target): (&mut Origin, Spec),
+    sink: &mut dyn Sink,
+    write: WriteFn,
+    cx: &Cx<'_>,
+) -> Result<bool> {
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let mut digesting = Digesting::like(sink, origin.header.place.clone());
+    let written = write(origin, target, &mut digesting, &quiet);
+    if written.is_ok() && sorted(digesting.digests()) == digests {
+        return Ok(true);
+    }
+    guard::is_heard((&canonical::FORMAT, origin), (from, parts), &quiet)
+}
+
+/// The digests of a session's parts, sorted, and their size.
+fn digests(parts: &mut dyn Parts) -> Result<(Vec<Digest>, u64)> {
+    let mut digests = Vec::new();
+    for name in parts.names() {
+        digests.push(digest_of(parts.open(&name)?)?);
+    }
+    let size = digests.iter().map(|digest| digest.length).sum();
+    Ok((sorted(digests), size))
+}
+
+fn sorted(mut digests: Vec<Digest>) -> Vec<Digest> {
+    digests.sort_by(|a, b| a.blake3.cmp(&b.blake3));
+    digests
+}
+
+/// A diagnostic for an origin that is rejected, with the first thing that was done to the file.
+pub fn rejected_for(rejected: Error, said: Log) -> Diagnostic {
+    const DONE: &[Code] = &[Code::OriginEdited, Code::OriginDeleted, Code::OriginAdded];
+    let found = rejected.into_diagnostic();
+    let done = said.into_findings().diagnostics.into_iter();
+    let first = done.filter(|found| DONE.contains(&found.code)).min_by_key(|found| found.at);
+    let Some(first) = first else { return found };
+    let message = format!("{} ({})", found.message, first.message);
+    Diagnostic { message, at: first.at, ..found }
+}
+
+/// What became of a file since it was written.
+enum Changed {
+    /// Nothing but its spelling.
+    Not,
+    /// It is another session.
+    Another,
+    /// It was edited.
+    Merged(Merged),
+}
+
+/// A file merged with its origin.
+pub struct Merged {
+    /// The source's stream, with what was edited.
+    pub stream: Staged,
+    /// The file's own records.
+    pub shown: Staged,
+}
+
+/// Merges a file that is not as it was written with its origin.
+fn changed(
+    from: &'static Format,
+    (parts, found): (&mut dyn Parts, &Log),
+    (origin, target): (&mut Origin, Spec),
+    sink: &mut dyn Sink,
+    write: WriteFn,
+    cx: &Cx<'_>,
+) -> Result<Changed> {
+    let (options, log) = (cx.options.unspelled(), Log::default());
+    let quiet = Cx { options: &options, log: &log };
+    let (mut written, trace) = {
+        let mut stage = Stage::like(sink, origin.header.place.clone());
+        let trace = write(origin, target, &mut stage, &quiet)?;
+        (stage.whole()?, trace)
+    };
+    let store = RecordStore::new(sink.spool()?);
+    let mut base = Base::of(target.format, &mut written, &trace, store, &quiet)?;
+    let reading = Cx { options: &options, log: found };
+    let mut now = Now::of(from, parts, RecordStore::new(sink.spool()?), &reading)?;
+    if base.names.iter().map(|name| name.print).eq(now.names.iter().map(|name| name.print)) {
+        return Ok(Changed::Not);
+    }
+    if !is_of_one_session(&mut base, &mut now)? {
+        return Ok(Changed::Another);
+    }
+    let home = Spec::parse(&origin.header.source).ok();
+    let merged = merged(&mut base, &mut now, (home, origin), sink, cx)?;
+    Ok(merged.map_or(Changed::Not, Changed::Merged))
+}
+
+/// Whether a file and the base are of one session: by its identifier, or by a message.
+fn is_of_one_session(base: &mut Base, now: &mut Now) -> Result<bool> {
+    let id = |record: &Record| record.node.json(Field::Id).filter(|id| !id.is_null()).cloned();
+    if let (false, false) = (base.names.is_empty(), now.names.is_empty()) {
+        let (was, is) = (base.record(0)?, now.record(0)?);
+        if id(&was).is_some_and(|was| id(&is).is_some_and(|is| is == was)) {
+            return Ok(true);
+        }
+    }
+    let messages = |names: &[Name]| -> HashSet<u64> {
+        names.iter().filter(|name| name.tag.is_message()).map(|name| name.print).collect()
+    };
+    Ok(!messages(&base.names).is_disjoint(&messages(&now.names)))
+}
+
+/// Takes a file for the one edited since that `base` is of the stream `origin`; both are of one format.
+/// `None` if it says nothing else.
+///
+/// # Errors
+/// If one of them cannot be read, or the origin does not fit what the file says.
+pub fn between(
+    format: &'static Format,
+    (origin, home): (&mut dyn Parts, Option<Spec>),
+    (base, trace): (&mut dyn Parts, &Trace),
+    file: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Option<Merged>> {
+    let (options, log) = (cx.options.unspelled(), Log::default());
+    let quiet = Cx { options: &options, log: &log };
+    let mut base = Base::of(format, base, trace, RecordStore::new(sink.spool()?), &quiet)?;
+    let mut now = Now::of(format, file, RecordStore::new(sink.spool()?), &quiet)?;
+    now.places.clear();
+    merged(&mut base, &mut now, (home, origin), sink, cx)
+}
+
+/// The records of a file as it is now.
+pub struct Now {
+    /// The records.
+    pub store: RecordStore,
+    /// By what each is known.
+    pub names: Vec<Name>,
+    /// Where each stands, if anybody can look there.
+    pub places: Vec<Position>,
+    /// Messages in place of which a model is told something else.
+    pub instead: BTreeMap<u32, Record>,
+    /// Those that say anew what others did, and tell nothing of their own.
+    pub again: HashSet<u32>,
+    /// Whether a message follows another one than the one before it.
+    pub branches: bool,
+}
+
+impl Now {
+    fn on(store: RecordStore) -> Self {
+        Self {
+            store,
+            names: Vec::new(),
+            places: Vec::new(),
+            instead: BTreeMap::new(),
+            again: HashSet::new(),
+            branches: false,
+        }
+    }
+
+    /// A record as it is told to a model.
+    ///
+    /// # Errors
+    /// If it cannot be read back.
+    pub fn record(&mut self, number: u32) -> Result<Record> {
+        match self.instead.get(&number) {
+            _ if self.again.contains(&number) => Ok(Record::new(Kind::Opaque)),
+            Some(record) => Ok(record.clone()),
+            None => canonical::record(&self.store.line(number)?),
+        }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn of(format: &Format, parts: &mut dyn Parts, store: RecordStore, cx: &Cx<'_>) -> Result<Self> {
+        let (mut now, mut last) = (Self::on(store), None);
+        for item in (format.read)(parts, cx)? {
+            let mut located = item?;
+            located.value.node.take(Field::Raw);
+            if located.value.is_node() && !located.value.is_aside() {
+                let node = &located.value.node;
+                let parent = node.json(Field::Parent).filter(|parent| !parent.is_null());
+                now.branches |= parent != last.as_ref();
+                last = node.json(Field::Id).cloned();
+            }
+            now.names.push(Name::of(&located.value, format.links()));
+            now.places.push(located.at);
+            now.store.add(&located.value)?;
+        }
+        Ok(now)
+    }
+}
+
+/// Merges the records of a file with the source's, by way of the base; `None` if it says nothing else.
+fn merged(
+    base: &mut Base,
+    now: &mut Now,
+    (home, origin): (Option<Spec>, &mut dyn Parts),
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Option<Merged>> {
+    let home = home.filter(|home| home.format.name != canonical::FORMAT.name);
+    let anew = Anew::of(&base.names, now, home)?;
+    renumbered(&base.names, now)?;
+    let (mut fates, mut added) = aligned(&base.names, &now.names);
+    anew.leave_out(now, (&mut fates, &mut added), cx);
+    match_turns(base, now, (&mut fates, &mut added))?;
+    let unsaved = unsaved_run::taken(now, &mut added, home, cx)?;
+    let kin = Kin::of(now, &added)?;
+    let branching = kin.abroad.is_some_and(|abroad| abroad.version().tree);
+    let linear = home.is_some_and(|home| !home.version().tree);
+    let forks = !branching && branches::forks(now, &added)?;
+    if forks || (kin.tree || kin.stands()) && linear {
+        branches::behind(now, (&mut fates, &mut added), branching, cx)?;
+    }
+    context_edits::said(now, (&mut fates, &mut added), home, cx)?;
+    let mut summed = compactions::said(now, (&mut fates, &mut added), kin.abroad, home)?;
+    summed.said.extend(unsaved);
+    let store = RecordStore::new(sink.spool()?);
+    let back = Back::new((&mut *now, base), kin, (fates, added), summed, store, cx);
+    let (log, options) = (Log::default(), Options::default());
+    let quiet = Cx { options: &options, log: &log };
+    let Done { store: mut stream, changed, summed } = back.all(&mut *origin, &quiet)?;
+    if !changed {
+        return Ok(None);
+    }
+    let merged = stream.parts()?;
+    let mut shown = match summed.said.is_empty() {
+        true => now.store.parts()?,
+        false => replaced(&mut now.store, RecordStore::new(sink.spool()?), &|number, _| {
+            summed.said.get(&number).cloned()
+        })?,
+    };
+    let mut says = match summed.is_told() {
+        false => stream.parts()?,
+        true => replaced(&mut stream, RecordStore::new(sink.spool()?), &|_, record| {
+            summed.passed(record)
+        })?,
+    };
+    let format = &canonical::FORMAT;
+    if !guard::is_heard((format, &mut says), (format, &mut shown), cx)? {
+        let why = "with it the session would say something else than the file";
+        let differs = guard::differing((format, &mut says), (format, &mut shown), cx);
+        return Err(rejected(&differs.map_or(why.to_owned(), |it| format!("{why}: {it}"))));
+    }
+    Ok(Some(Merged { stream: merged, shown: now.store.parts()? }))
+}
+
+/// Records with others in the place of some.
+fn replaced(
+    store: &mut RecordStore,
+    mut to: RecordStore,
+    instead: &dyn Fn(u32, &Record) -> Option<Record>,
+) -> Result<Staged> {
+    for number in 0..store.count() {
+        let record = canonical::record(&store.line(number)?)?;
+        to.add(&instead(number, &record).unwrap_or(record))?;
+    }
+    to.parts()
+}

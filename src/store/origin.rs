@@ -1,0 +1,110 @@
+//! Where the origin of a session stands: beside its main part.
+
+use super::input::Input;
+use super::output::Output;
+use super::packed::plain_name;
+use super::sealed::{Meets, Staged};
+use super::temporary::Temporary;
+use crate::error::{Error, Result};
+use crate::format::{Opener, Same};
+use crate::origin::{Origin, rejected};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// What the name of an origin has behind that of its file.
+pub const ORIGIN: &str = ".origin";
+
+/// The place of the origin of a file, whether that is compressed or not.
+#[must_use]
+pub fn origin_of(file: &Path) -> PathBuf {
+    let name = file.file_name().unwrap_or_default();
+    match name.to_str() {
+        Some(name) => file.with_file_name(format!("{}{ORIGIN}", plain_name(name))),
+        None => {
+            let mut name = name.to_owned();
+            name.push(ORIGIN);
+            file.with_file_name(name)
+        }
+    }
+}
+
+/// The file whose origin this is, if it is there.
+#[must_use]
+pub fn file_of(origin: &Path) -> Option<PathBuf> {
+    let name = origin.file_name()?.to_str()?.strip_suffix(ORIGIN)?;
+    let names =
+        ["", ".gz", ".zst"].map(|packing| origin.with_file_name(format!("{name}{packing}")));
+    names.into_iter().find(|path| fs::symlink_metadata(path).is_ok())
+}
+
+/// Whether a file is called as origins are.
+#[must_use]
+pub fn is_origin(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(ORIGIN.as_bytes()))
+}
+
+/// Whether an origin stands alone: its file is gone.
+#[must_use]
+pub fn is_alone(path: &Path) -> bool {
+    is_origin(path) && file_of(path).is_none()
+}
+
+impl Input {
+    /// The session that an origin holds, as its stream.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is torn or damaged.
+    pub fn of_origin(path: &Path) -> Result<Self> {
+        let failed = |error| Error::io("cannot unpack the origin", error);
+        let file = path.to_owned();
+        let opener: Opener = Rc::new(move || {
+            let file = File::open(&file).map_err(|error| Error::io("cannot open", error))?;
+            Ok(Box::new(file))
+        });
+        let origin = match Origin::open(opener, 0)? {
+            Ok(origin) => origin,
+            Err(why) => return Err(rejected(why)),
+        };
+        let mut stream = tempfile::tempfile().map_err(failed)?;
+        io::copy(&mut origin.stream()?, &mut stream).map_err(failed)?;
+        Ok(Self::spooled(stream))
+    }
+}
+
+impl Output {
+    /// Gives the origin its place, before all parts. An origin that stands there without its file is
+    /// written over only if it is the same.
+    pub(super) fn put_origin(&mut self, file: Temporary, beside: &Path, same: &Same) -> Result<()> {
+        let target = origin_of(beside);
+        let lone = file_of(&target).is_none();
+        let again = || File::open(&target).is_ok_and(|mut file| same(&mut file));
+        let over = self.allows_over(&target) || !lone || again();
+        let stands = self.check_origin(&target, over)?;
+        self.claim(&target, stands)?;
+        let staged = Staged {
+            file,
+            made: None,
+            target: target.into(),
+            elsewhere: self.is_elsewhere(beside),
+            meets: Meets::Stop,
+            over,
+            aside: false,
+            origin: true,
+        };
+        self.created.push(staged.target.clone());
+        self.staged.insert(0, staged);
+        Ok(())
+    }
+}
+
+/// Removes the origin of a file that another one takes the place of: it is not the new one's.
+pub(super) fn remove_old(file: &Path) -> Result<()> {
+    match fs::remove_file(origin_of(file)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io("cannot remove the old origin", error))
+        }
+        _ => Ok(()),
+    }
+}
