@@ -148,6 +148,7 @@ codes! {
     NotAsTold "CY0627" Error "stream says what its format cannot" "The stream was edited, and written in the format that it comes from it would say something else to a model: a line, a summary or the state of a session still tells what was, or has no place for what is new. So what the stream says was written anew, as from elsewhere; what it holds beside that is left out and counted in the report."
     OriginAlone "CY0628" Note "origin without its file" "The file that the origin brings back is not beside it any more. If it was removed on purpose, the origin can go, too; if it is lost, name the origin as an input: it is read as the session that it holds."
     OwnVersion "CY0629" Note "session is restored in its own version" "No version was asked for, so the session is written in the version of its format that it had before it was converted. `-t FORMAT@VERSION` asks for another one."
+    RecordRestored "CY0630" Warning "record came back from the origin" "The file was damaged where this record stood, and the origin beside the file still has it. A record that is missing where nothing is damaged counts as deleted by a person."
     Exists "CY0701" Error "output exists" "Nothing was written. Use `--force` to write over it."
     SameFile "CY0702" Error "output is the input" "An output would be written over its own input, over another one, or over the journal of the run. `migrate` and `repair` change files where they are with `--in-place`, and keep backups."
     Changed "CY0703" Error "input changed while it was read" "Another program wrote to the file, or holds a lock on it. It was left alone; run again when the agent is closed."
@@ -255,7 +256,7 @@ impl Code {
     pub fn is_fix(self) -> bool {
         (Self::TornRecord..=Self::SurrogateReplaced).contains(&self)
             || (Self::BlankRemoved..=Self::HistoryRestored).contains(&self)
-            || self == Self::ArchiveRead
+            || [Self::ArchiveRead, Self::RecordRestored].contains(&self)
     }
 
     /// Whether `copyist repair` is what helps, of which nobody need be told who runs it.

@@ -1,10 +1,13 @@
-//! A repair that tells how much of the session is sent to a model.
+//! A repair that tells how much of the session is sent to a model, and what goes before it.
 
+use super::found::Found;
 use crate::context;
+use crate::convert;
 use crate::diagnostic::Log;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts, Repaired, Sink, Wish};
 use crate::repair;
+use crate::store::{Input, Output, mend};
 
 /// Repairs a session, whose messages before and after are those that `context` would print.
 ///
@@ -22,4 +25,35 @@ pub fn repaired(
         context::count(format, parts, &Cx { options: &options, log: &log }).unwrap_or_default()
     };
     repair::run_counting(format, on, wish, Some(&counting), cx)
+}
+
+/// Gives a damaged input back what it lost, if the origin beside it still has that. Gives the names of
+/// the parts that are read anew for it.
+///
+/// # Errors
+/// If reading or writing fails.
+pub fn bring_back(
+    found: &Found,
+    input: &mut Input,
+    output: &mut Output,
+    cx: &Cx<'_>,
+) -> Result<Vec<String>> {
+    let (_, names) = mend(input, output, |parts, sink| {
+        convert::bring_back(found.format, found.sniffed.version, parts, sink, cx)
+    })?;
+    Ok(names)
+}
+
+/// The main part.
+pub const MAIN: &[String] = &[String::new()];
+
+/// Copies parts as they are.
+///
+/// # Errors
+/// If reading or writing fails.
+pub fn copy(input: &mut Input, output: &mut Output, names: &[String]) -> Result<()> {
+    names.iter().try_for_each(|name| {
+        let copied = std::io::copy(&mut input.open(name)?, &mut output.create(name)?);
+        copied.map(drop).map_err(|error| Error::io("cannot write", error))
+    })
 }

@@ -7,7 +7,7 @@ use super::names::Name;
 use super::passed;
 use super::place::{Place, tell_parting};
 use super::refused::{no_step, not_in_place, other_format};
-use super::repaired::repaired;
+use super::repaired::{MAIN, bring_back, copy, repaired};
 use super::report::{FailOn, FileReport, Outcome, Skip};
 use super::told::Told;
 use crate::context::{self, Request};
@@ -383,11 +383,14 @@ impl Task {
         };
         if let Some(mending) = repairs {
             let wish = wish_of(mending, files);
+            let restored = bring_back(found, input, output, cx)?;
+            let back = !restored.is_empty();
             let healed = repaired(found.format, (input, output), &wish, cx)?;
             let done = self.with_tear(healed, input, cx)?;
+            let done = Repaired { changed: done.changed || back, ..done };
             if done.changed && !healed.changed && output.is_in_place() {
                 // What repair found nothing wrong with it left to the file.
-                copy_main(input, output)?;
+                copy(input, output, if back { &restored } else { MAIN })?;
             }
             report.repair = Some(done);
             convert::take_along(found.format, input, output, cx)?;
@@ -396,12 +399,13 @@ impl Task {
         }
         if let Some(mending) = &self.mending {
             let wish = wish_of(mending, files);
-            let done = mend(input, output, |parts, sink| {
+            mended = !bring_back(found, input, output, cx)?.is_empty();
+            let (done, _) = mend(input, output, |parts, sink| {
                 repaired(found.format, (parts, sink), &wish, cx)
             })?;
             let done = self.with_tear(done, input, cx)?;
-            mended = done.changed;
-            report.repair = Some(done);
+            mended |= done.changed;
+            report.repair = Some(Repaired { changed: mended, ..done });
         }
         let done = match &self.action {
             Action::Migrate(_) if found.format.plane.is_some() => {
@@ -466,12 +470,6 @@ impl Task {
         report.wrote(&output);
         Ok((Outcome::Converted, output.seal(false)?))
     }
-}
-
-/// Writes the main part as it is read.
-fn copy_main(input: &mut Input, output: &mut Output) -> Result<()> {
-    let copied = std::io::copy(&mut input.main()?, &mut output.create("")?);
-    copied.map(drop).map_err(|error| Error::io("cannot write", error))
 }
 
 /// What a person wants of a session, with what its file's place tells.

@@ -201,6 +201,26 @@ fn written_as(
     Ok(Outcome { from: version, changed: true, records, ..Outcome::default() })
 }
 
+/// Writes a damaged session anew if it lost records that the origin beside it still has; says whether
+/// it did. What is wrong with it beside that stays for repair.
+///
+/// # Errors
+/// If reading or writing fails.
+pub fn bring_back(
+    from: &'static Format,
+    version: u32,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<bool> {
+    let Some(mut whole) = origin::unlost(from, parts, sink, again, cx)? else { return Ok(false) };
+    let log = Log::default();
+    let options = Options { origin: false, ..cx.options.clone() };
+    let to = Spec { format: from, version: from.version(version) };
+    plainly(&canonical::FORMAT, 1, to, &mut whole, sink, &Cx { options: &options, log: &log })?;
+    Ok(true)
+}
+
 /// Copies the origin of a session that stays of its format.
 ///
 /// # Errors

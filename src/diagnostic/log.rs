@@ -1,6 +1,7 @@
 //! What was said about one session, put together.
 
 use super::{Code, Diagnostic, Differences, Fate, Severity};
+use crate::position::Position;
 use crate::record::Field;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -78,6 +79,14 @@ impl Log {
     #[must_use]
     pub fn count_of(&self, code: Code) -> u64 {
         self.inner.borrow().counts.get(&code).copied().unwrap_or(0)
+    }
+
+    /// The places of what was reported with one of these codes.
+    #[must_use]
+    pub fn places(&self, of: impl Fn(Code) -> bool) -> Vec<Position> {
+        let inner = self.inner.borrow();
+        let found = inner.diagnostics.iter().filter(|found| of(found.code));
+        found.filter_map(|found| found.at).collect()
     }
 
     /// Whether anything was found that is worse than a note, apart from these.

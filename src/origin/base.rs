@@ -11,6 +11,7 @@ use crate::format::{Cx, Format, Parts, Reader};
 use crate::formats::canonical;
 use crate::position::Located;
 use crate::record::{Field, Kind, Record};
+use std::collections::HashSet;
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
@@ -42,6 +43,8 @@ pub struct Base {
     store: RecordStore,
     /// By what each is known.
     pub names: Vec<Name>,
+    /// Those that the reader put in: they stand nowhere in the file.
+    pub put_in: HashSet<u32>,
     /// Numbers of records of the source, and of those of the base that tell them, sorted.
     pairs: Vec<(u32, u32)>,
     shares: Shares,
@@ -59,17 +62,22 @@ impl Base {
         mut store: RecordStore,
         cx: &Cx<'_>,
     ) -> Result<Self> {
-        let (mut names, mut told) = (Vec::new(), Vec::new());
+        let (mut names, mut told, mut put_in) = (Vec::new(), Vec::new(), HashSet::new());
         for (number, item) in (0..).zip((format.read)(parts, cx)?) {
             let mut record = item?.value;
-            record.node.take(Field::Raw);
+            if !cx.options.spelling {
+                record.node.take(Field::Raw);
+            }
             atoms(&record, number, &mut told);
+            if record.is_restored() {
+                put_in.insert(number);
+            }
             names.push(Name::of(&record, format.links()));
             store.add(&record)?;
         }
         let mut pairs = pairs(&trace.atoms, &told);
         let shares = Shares::of(&mut pairs, &trace.pieces, &trace.atoms, &told);
-        Ok(Self { store, names, pairs, shares })
+        Ok(Self { store, names, put_in, pairs, shares })
     }
 
     /// A record of the base.

@@ -10,6 +10,7 @@
 //! The formats know nothing of this but which of their files an origin stands beside.
 
 mod base;
+mod damage;
 mod file;
 mod guard;
 mod keep;
@@ -20,6 +21,7 @@ mod record_store;
 mod restore;
 
 pub use base::Trace;
+pub use damage::unlost;
 pub use file::{Header, Origin, Writing, copy, rejected, stream_of};
 pub use guard::{Source, is_heard, says_the_same};
 pub use keep::{Keep, Measured};

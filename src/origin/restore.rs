@@ -1,9 +1,11 @@
 //! A file with its origin as the session that it was made of.
 
 use super::base::{Base, Trace};
+use super::damage::{Damage, healed};
 use super::file::{Digest, Header, Origin, digest_of, rejected};
 use super::guard;
 use super::keep::Digesting;
+use super::matching::align::Tag;
 use super::matching::compactions;
 use super::matching::outcomes::{Name, aligned, match_turns, renumbered};
 use super::matching::parent_links::Kin;
@@ -13,7 +15,7 @@ use super::merge::{Back, Done};
 use super::record_store::RecordStore;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Options, Parts, Sink};
+use crate::format::{Cx, Format, Options, Parts, Reader, Sink};
 use crate::formats::{Spec, canonical};
 use crate::position::Position;
 use crate::record::{Field, Kind, Record};
@@ -47,31 +49,10 @@ pub fn restore(
     write: WriteFn,
     cx: &Cx<'_>,
 ) -> Result<Option<Restored>> {
-    let Some(opener) = parts.origin()?.filter(|_| !cx.options.ignore_origin) else {
-        return Ok(None);
-    };
-    parts.keep()?;
-    let (digests, size) = digests(parts)?;
-    let unusable = |why: &str| {
-        cx.report(Diagnostic::new(
-            Code::OriginUnreadable,
-            format!("the origin is not used: {why}"),
-        ));
-        Ok(None)
-    };
-    let mut origin = match Origin::open(opener, size)? {
-        Ok(origin) => origin,
-        Err(why) => return unusable(why),
-    };
+    let Some((mut origin, target, digests)) = opened(from, parts, cx)? else { return Ok(None) };
     let header = origin.header.clone();
-    let Ok(target) = Spec::parse(&header.target) else {
-        return unusable("its target is not a format that this release knows");
-    };
-    if target.format.name != from.name {
-        return unusable(&format!("it was written for a file of {}", header.target));
-    }
     let log = Log::default();
-    if !origin.trailer.shares && digests == sorted(origin.trailer.parts.clone()) {
+    if is_of(&origin, &digests) {
         if !tells_of((from, parts, &digests), (&mut origin, target), sink, write, cx)? {
             let message = "the origin beside the file does not say what the file says";
             cx.report(Diagnostic::new(Code::OriginRejected, message));
@@ -108,6 +89,42 @@ pub fn restore(
         }
         Err(error) => Err(error),
     }
+}
+
+/// Opens the origin beside a session, with the version that its file was written in and the digests of
+/// the session's parts; `None` if there is none, or none that can be used, which is reported.
+///
+/// # Errors
+/// If one of them cannot be read.
+pub fn opened(
+    from: &Format,
+    parts: &mut dyn Parts,
+    cx: &Cx<'_>,
+) -> Result<Option<(Origin, Spec, Vec<Digest>)>> {
+    let Some(opener) = parts.origin()?.filter(|_| !cx.options.ignore_origin) else {
+        return Ok(None);
+    };
+    parts.keep()?;
+    let (digests, size) = digests(parts)?;
+    let unusable = |why: &str| {
+        let message = format!("the origin is not used: {why}");
+        cx.report(Diagnostic::new(Code::OriginUnreadable, message));
+        Ok(None)
+    };
+    let origin = match Origin::open(opener, size)? {
+        Ok(origin) => origin,
+        Err(why) => return unusable(why),
+    };
+    match Spec::parse(&origin.header.target) {
+        Ok(target) if target.format.name == from.name => Ok(Some((origin, target, digests))),
+        Ok(_) => unusable(&format!("it was written for a file of {}", origin.header.target)),
+        Err(_) => unusable("its target is not a format that this release knows"),
+    }
+}
+
+/// Whether a file is as it was written, by the digests of its parts.
+pub fn is_of(origin: &Origin, digests: &[Digest]) -> bool {
+    !origin.trailer.shares && digests == sorted(origin.trailer.parts.clone())
 }
 
 /// The source of the origin beside a session, and whether the session is as it was written; `None` in
@@ -202,13 +219,7 @@ fn changed(
 ) -> Result<Changed> {
     let (options, log) = (cx.options.unspelled(), Log::default());
     let quiet = Cx { options: &options, log: &log };
-    let (mut written, trace) = {
-        let mut stage = Stage::like(sink, origin.header.place.clone());
-        let trace = write(origin, target, &mut stage, &quiet)?;
-        (stage.whole()?, trace)
-    };
-    let store = RecordStore::new(sink.spool()?);
-    let mut base = Base::of(target.format, &mut written, &trace, store, &quiet)?;
+    let mut base = base_of((&mut *origin, target), sink, write, &quiet)?;
     let reading = Cx { options: &options, log: found };
     let mut now = Now::of(from, parts, RecordStore::new(sink.spool()?), &reading)?;
     if base.names.iter().map(|name| name.print).eq(now.names.iter().map(|name| name.print)) {
@@ -217,13 +228,37 @@ fn changed(
     if !is_of_one_session(&mut base, &mut now)? {
         return Ok(Changed::Another);
     }
+    let damage = Damage::found(found);
+    if damage.is_any() {
+        let stores = [RecordStore::new(sink.spool()?), RecordStore::new(sink.spool()?)];
+        now = healed((&mut base, &mut now), &damage, from, stores, cx)?.unwrap_or(now);
+    }
     let home = Spec::parse(&origin.header.source).ok();
     let merged = merged(&mut base, &mut now, (home, origin), sink, cx)?;
     Ok(merged.map_or(Changed::Not, Changed::Merged))
 }
 
+/// Writes the base of an origin, and reads it.
+///
+/// # Errors
+/// If it cannot be written or read.
+pub fn base_of(
+    (origin, target): (&mut Origin, Spec),
+    sink: &mut dyn Sink,
+    write: WriteFn,
+    cx: &Cx<'_>,
+) -> Result<Base> {
+    let (mut written, trace) = {
+        let mut stage = Stage::like(sink, origin.header.place.clone());
+        let trace = write(origin, target, &mut stage, cx)?;
+        (stage.whole()?, trace)
+    };
+    let store = RecordStore::new(sink.spool()?);
+    Base::of(target.format, &mut written, &trace, store, cx)
+}
+
 /// Whether a file and the base are of one session: by its identifier, or by a message.
-fn is_of_one_session(base: &mut Base, now: &mut Now) -> Result<bool> {
+pub fn is_of_one_session(base: &mut Base, now: &mut Now) -> Result<bool> {
     let id = |record: &Record| record.node.json(Field::Id).filter(|id| !id.is_null()).cloned();
     if let (false, false) = (base.names.is_empty(), now.names.is_empty()) {
         let (was, is) = (base.record(0)?, now.record(0)?);
@@ -231,8 +266,10 @@ fn is_of_one_session(base: &mut Base, now: &mut Now) -> Result<bool> {
             return Ok(true);
         }
     }
+    // Turns say what was asked.
+    let says = |tag: Tag| tag.is_message() || tag == Tag('T');
     let messages = |names: &[Name]| -> HashSet<u64> {
-        names.iter().filter(|name| name.tag.is_message()).map(|name| name.print).collect()
+        names.iter().filter(|name| says(name.tag)).map(|name| name.print).collect()
     };
     Ok(!messages(&base.names).is_disjoint(&messages(&now.names)))
 }
@@ -270,6 +307,8 @@ pub struct Now {
     pub instead: BTreeMap<u32, Record>,
     /// Those that say anew what others did, and tell nothing of their own.
     pub again: HashSet<u32>,
+    /// Those that the reader put in: they stand nowhere in the file.
+    pub put_in: HashSet<u32>,
     /// Whether a message follows another one than the one before it.
     pub branches: bool,
 }
@@ -282,6 +321,7 @@ impl Now {
             places: Vec::new(),
             instead: BTreeMap::new(),
             again: HashSet::new(),
+            put_in: HashSet::new(),
             branches: false,
         }
     }
@@ -302,18 +342,36 @@ impl Now {
     ///
     /// # Errors
     /// If it cannot be read.
-    fn of(format: &Format, parts: &mut dyn Parts, store: RecordStore, cx: &Cx<'_>) -> Result<Self> {
+    pub fn of(
+        format: &Format,
+        parts: &mut dyn Parts,
+        store: RecordStore,
+        cx: &Cx<'_>,
+    ) -> Result<Self> {
+        Self::read((format.read)(parts, cx)?, format.links(), store, cx)
+    }
+
+    /// Takes the records of a reader; of a format whose entries have links or not.
+    ///
+    /// # Errors
+    /// If one cannot be read.
+    pub fn read(reader: Reader<'_>, links: bool, store: RecordStore, cx: &Cx<'_>) -> Result<Self> {
         let (mut now, mut last) = (Self::on(store), None);
-        for item in (format.read)(parts, cx)? {
+        for item in reader {
             let mut located = item?;
-            located.value.node.take(Field::Raw);
+            if !cx.options.spelling {
+                located.value.node.take(Field::Raw);
+            }
             if located.value.is_node() && !located.value.is_aside() {
                 let node = &located.value.node;
                 let parent = node.json(Field::Parent).filter(|parent| !parent.is_null());
                 now.branches |= parent != last.as_ref();
                 last = node.json(Field::Id).cloned();
             }
-            now.names.push(Name::of(&located.value, format.links()));
+            if located.value.is_restored() {
+                now.put_in.insert(now.names.len() as u32);
+            }
+            now.names.push(Name::of(&located.value, links));
             now.places.push(located.at);
             now.store.add(&located.value)?;
         }

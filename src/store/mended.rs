@@ -10,7 +10,8 @@ use std::fs::File;
 use std::io::Write;
 
 /// Lets `work` repair the input; what it writes is what is read of it from then on. What is set
-/// aside goes where the output has a place for it.
+/// aside goes where the output has a place for it. Gives the names of the parts that were written,
+/// too.
 ///
 /// # Errors
 /// Those of `work`, and if there is no room.
@@ -18,12 +19,13 @@ pub fn mend<T>(
     input: &mut Input,
     output: &mut Output,
     work: impl FnOnce(&mut dyn Parts, &mut dyn Sink) -> Result<T>,
-) -> Result<T> {
+) -> Result<(T, Vec<String>)> {
     let mut waiting = Waiting { output, parts: Vec::new() };
     let done = work(input, &mut waiting)?;
     let parts = waiting.parts;
+    let names = parts.iter().map(|(name, _)| name.clone()).collect();
     parts.into_iter().for_each(|(name, file)| input.put(&name, file));
-    Ok(done)
+    Ok((done, names))
 }
 
 struct Waiting<'a> {

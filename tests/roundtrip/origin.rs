@@ -392,6 +392,12 @@ fn damage_is_not_deletion() {
             (&["convert", "-t", "pi@3", "-o", "c.jsonl", "there.yaml"], "c.jsonl"),
         ] {
             let (code, said) = dir.exit(args);
+            // Some damage leaves no message that is read without repair.
+            let unread = code == 3 || said.contains("CY0626");
+            if unread && !args.contains(&"--repair") {
+                assert!(said.contains("copyist repair"), "{old:?}: {said}");
+                continue;
+            }
             assert!(code <= 1, "{old:?}: {said}");
             let home = String::from_utf8(read(&dir.path(name))).expect("UTF-8");
             let source = String::from_utf8(own(SOURCE)).expect("UTF-8");

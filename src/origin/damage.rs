@@ -1,0 +1,228 @@
+//! Damage is no deletion: what a damaged file lost comes back from its origin.
+//!
+//! Records that only the base has are gone from the file. Between two records that are as they were,
+//! where the reader reports damage, they were lost; everywhere else a person deleted them.
+
+use super::base::Base;
+use super::matching::align::Tag;
+use super::matching::outcomes::{Fate, aligned};
+use super::record_store::RecordStore;
+use super::restore::{Now, WriteFn, base_of, is_of, is_of_one_session, opened};
+use crate::diagnostic::{Code, Diagnostic, Log, Severity};
+use crate::error::Result;
+use crate::format::{Cx, Format, OnError, Options, Parts, Sink, Wish};
+use crate::formats::canonical;
+use crate::json::Json;
+use crate::position::Position;
+use crate::record::Field;
+use crate::repair;
+use crate::stage::{Stage, Staged};
+use std::collections::BTreeSet;
+
+/// Where a file is damaged.
+pub enum Damage {
+    /// At these places.
+    At(Vec<Position>),
+    /// Nobody knows where: what could be read of it was repaired first.
+    Anywhere,
+}
+
+impl Damage {
+    /// What a reader reported of it.
+    pub fn found(log: &Log) -> Self {
+        Self::At(log.places(|code| code.severity() == Severity::Error))
+    }
+
+    /// The same, with what repair did, and what is a sign for one who has the file repaired.
+    fn repaired(log: &Log) -> Self {
+        let is_fix = |code: Code| code.is_fix() && code != Code::LineEnded;
+        let is_sign = |code: Code| is_fix(code) || code == Code::NoFinalNewline;
+        Self::At(log.places(|code| code.severity() == Severity::Error || is_sign(code)))
+    }
+
+    /// Whether there is any.
+    pub fn is_any(&self) -> bool {
+        !matches!(self, Self::At(places) if places.is_empty())
+    }
+
+    /// The numbers of the records in which it is; -1 for what stands before all of them.
+    fn records(&self, now: &Now) -> BTreeSet<i64> {
+        let Self::At(damaged) = self else { return (-1..now.places.len() as i64).collect() };
+        let mut order: Vec<_> = (0..)
+            .zip(now.places.iter().zip(&now.names))
+            .map(|(n, (at, name))| (*at, n, name.tag))
+            .collect();
+        // Some formats tell of all turns before the first message.
+        order.sort_unstable_by_key(|(at, number, _)| (at.part, at.byte, *number));
+        let mut within = BTreeSet::new();
+        for at in damaged {
+            let end =
+                order.partition_point(|(place, ..)| (place.part, place.line) <= (at.part, at.line));
+            let last = |(_, number, tag): &(Position, i64, Tag)| {
+                tag.is_message() && !now.put_in.contains(&(*number as u32))
+            };
+            // Behind the last message there may be what is left of the next one, and what a reader
+            // says of the whole file in the end.
+            let before = order.get(..end).unwrap_or_default();
+            let from = before.iter().rposition(last).unwrap_or(0);
+            within.extend(before.iter().skip(from).map(|(_, number, _)| *number));
+            within.extend(before.is_empty().then_some(-1));
+        }
+        within
+    }
+}
+
+/// A record of a file that is whole again.
+#[derive(Clone, Copy)]
+enum Step {
+    /// The file's own.
+    File(u32),
+    /// One that came back.
+    Base(u32),
+}
+
+/// What became of the records that stand in the file that was written, by those that stand in the
+/// file now: what a reader puts in stands in neither.
+fn fates(base: &Base, now: &Now) -> Vec<Fate> {
+    let own: Vec<u32> =
+        (0..now.names.len() as u32).filter(|number| !now.put_in.contains(number)).collect();
+    let names: Vec<_> =
+        own.iter().filter_map(|number| now.names.get(*number as usize)).copied().collect();
+    let (fates, _) = aligned(&base.names, &names);
+    let number = |place: u32| own.get(place as usize).copied().unwrap_or_default();
+    let fates = fates.into_iter().map(|fate| match fate {
+        Fate::Same(place) => Fate::Same(number(place)),
+        Fate::Edited(place) => Fate::Edited(number(place)),
+        Fate::Deleted => Fate::Deleted,
+    });
+    fates.collect()
+}
+
+/// The records of the file with those that were lost; `None` if none were.
+fn steps(base: &Base, now: &Now, damage: &Damage) -> Option<Vec<Step>> {
+    let (fates, damaged) = (fates(base, now), damage.records(now));
+    let is_damaged = |number: u32| damaged.contains(&i64::from(number));
+    let end = (fates.len(), now.names.len() as u32);
+    let same = (0..).zip(&fates).filter_map(|(place, fate)| match fate {
+        Fate::Same(number) => Some((place, *number)),
+        _ => None,
+    });
+    let (mut steps, mut lost, mut from, mut next) = (Vec::new(), false, 0, 0);
+    for (to, number) in same.chain([end]) {
+        let was_damaged = (i64::from(next) - 1..i64::from(number)).any(|n| damaged.contains(&n));
+        let is_gone = |place: usize| match fates.get(place) {
+            _ if !was_damaged || base.put_in.contains(&(place as u32)) => false,
+            Some(Fate::Deleted) => true,
+            Some(Fate::Edited(number)) => is_damaged(*number),
+            _ => false,
+        };
+        let any = (from..to).any(is_gone);
+        lost |= any;
+        // What is left of a damaged record is no new one.
+        let stays = |number: &u32| !any || !is_damaged(*number) && !now.put_in.contains(number);
+        for place in from..to {
+            if is_gone(place) {
+                steps.push(Step::Base(place as u32));
+            } else if let Some(Fate::Edited(edited)) = fates.get(place) {
+                steps.extend((next..edited + 1).filter(stays).map(Step::File));
+                next = next.max(edited + 1);
+            }
+        }
+        steps.extend((next..number).filter(stays).map(Step::File));
+        steps.extend((number < end.1).then_some(Step::File(number)));
+        (from, next) = (to + 1, next.max(number + 1));
+    }
+    lost.then_some(steps)
+}
+
+/// The file with the records that it lost, each of which is reported; `None` if it lost none.
+///
+/// # Errors
+/// If a record cannot be read back, or there is no room.
+pub fn healed(
+    (base, now): (&mut Base, &mut Now),
+    damage: &Damage,
+    format: &Format,
+    [store, other]: [RecordStore; 2],
+    cx: &Cx<'_>,
+) -> Result<Option<Now>> {
+    let Some(steps) = steps(base, now, damage) else { return Ok(None) };
+    let (mut lines, mut places, mut last) = (store, Vec::new(), None::<Json>);
+    let mut place = now.places.first().copied().unwrap_or_default();
+    for step in steps {
+        let mut record = match step {
+            Step::File(number) => {
+                place = now.places.get(number as usize).copied().unwrap_or(place);
+                canonical::record(&now.store.line(number)?)?
+            }
+            Step::Base(number) => {
+                let record = base.record(number)?;
+                let message = format!("{} was lost, and comes back from the origin", record.told());
+                cx.report(Diagnostic::new(Code::RecordRestored, message).at(place));
+                record
+            }
+        };
+        places.push(place);
+        if record.is_node() && record.node.get(Field::Id).is_some() {
+            // A list has its order alone.
+            if !format.links() && record.node.get(Field::Parent).is_some() {
+                record.node.set(Field::Parent, last.unwrap_or_else(|| Json::constant("null")));
+            }
+            last = record.node.json(Field::Id).cloned();
+        }
+        lines.add(&record)?;
+    }
+    let mut parts = lines.parts()?;
+    let records = (canonical::FORMAT.read)(&mut parts, cx)?;
+    let whole = Now::read(records, format.links(), other, cx)?;
+    Ok(Some(Now { places, ..whole }))
+}
+
+/// A damaged session with what it lost, written as the files that it was; `None` if it has no origin
+/// that can be used, or lost nothing. What is wrong with it beside that is left to repair.
+///
+/// # Errors
+/// If something cannot be read or written.
+pub fn unlost(
+    from: &'static Format,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    write: WriteFn,
+    cx: &Cx<'_>,
+) -> Result<Option<Staged>> {
+    let quietly = Log::default();
+    let options = Options { on_error: OnError::Keep, ..cx.options.clone() };
+    let quiet = Cx { options: &options, log: &quietly };
+    let Some((mut origin, target, digests)) = opened(from, parts, &quiet)? else { return Ok(None) };
+    if is_of(&origin, &digests) {
+        return Ok(None);
+    }
+    let mut base = base_of((&mut origin, target), sink, write, &quiet)?;
+    let found = Log::default();
+    let finding = Cx { options: &options, log: &found };
+    let store = RecordStore::new(sink.spool()?);
+    let read = Now::of(from, parts, store, &finding);
+    // What repair would do tells where damage is that a reader passes over.
+    let mut stage = Stage::trial(sink);
+    let Ok(done) = repair::run(from, parts, &mut stage, &Wish::default(), &finding) else {
+        return Ok(None);
+    };
+    if !done.changed {
+        return Ok(None);
+    }
+    let mut mended = stage.whole()?;
+    drop(stage);
+    let (mut now, damage) = match read {
+        Ok(now) => (now, Damage::repaired(&found)),
+        Err(_) => {
+            let store = RecordStore::new(sink.spool()?);
+            (Now::of(from, &mut mended, store, &quiet)?, Damage::Anywhere)
+        }
+    };
+    if !is_of_one_session(&mut base, &mut now)? {
+        return Ok(None);
+    }
+    let stores = [RecordStore::new(sink.spool()?), RecordStore::new(sink.spool()?)];
+    let healed = healed((&mut base, &mut now), &damage, from, stores, cx)?;
+    healed.map(|mut healed| healed.store.parts()).transpose()
+}
