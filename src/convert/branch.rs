@@ -1,21 +1,22 @@
 //! What of a session a linear target gets: the branch that it stands on, as the source's own
 //! software would send it to a model.
 
+use super::survey::{Home, Look, Survey, tell_faults};
 use crate::context::{as_message, is_plain};
-use crate::diagnostic::{Code, Diagnostic, Fate, Log};
+use crate::diagnostic::{Fate, Log};
 use crate::error::Result;
-use crate::format::{Context, ContextFn, Cx, Format, Options, Parts};
+use crate::format::{Context, Cx, Format, Options, Parts};
 use crate::formats::{Spec, canonical, records};
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
-use crate::tree::{InOrder, Path, Shape, Tree, key_of};
-use std::collections::HashSet;
-use std::ops::ControlFlow;
+use crate::tree::{InOrder, Path, Shape, Tree};
 
 /// The nodes on the way from the root to the leaf.
 pub struct Branch {
     path: Path,
+    /// What was seen so far of a session that is taken for one straight way.
+    ahead: Option<Ahead>,
     /// The number of the record that the session stands at, if that has no identifier: such an entry
     /// of a tree follows nothing, and nothing follows it.
     alone: Option<u32>,
@@ -98,7 +99,7 @@ impl Branch {
             let mut alone = Look::new(seen.session.clone(), to);
             alone.at(number, 0, &last);
             branch.alone = Some(number);
-            branch.begin(alone, tree);
+            branch.begin(alone, &|id| tree.ordinal(id));
             return Ok(Some(branch));
         }
         if let Some(found) = branch.path.cycle() {
@@ -110,13 +111,56 @@ impl Branch {
         if let (Some(seen), false) = (&look, straight) {
             look = Some(branch.look(Look::new(seen.session.clone(), to), from, parts, quiet)?);
         }
-        look.into_iter().for_each(|look| branch.begin(look, tree));
+        look.into_iter().for_each(|look| branch.begin(look, &|id| tree.ordinal(id)));
         Ok(Some(branch))
+    }
+
+    /// The branch of a session of which nothing is known but this first record, taken for one straight
+    /// way that no compaction or edit cuts short. Whether it [is](Self::is_straight) is seen as the
+    /// records come, so mostly one reading is enough.
+    pub fn ahead(session: &Record, to: Spec) -> Self {
+        let mut branch = Self::along(Path::default(), to);
+        branch.ahead = Some(Ahead::default());
+        branch.begin(Look::new(session.clone(), to), &|_| None);
+        branch
+    }
+
+    /// Whether the session may still be one straight way, with this record.
+    pub fn goes_on(&mut self, located: &Located<Record>) -> bool {
+        let Some(ahead) = &mut self.ahead else { return true };
+        let Record { kind, node } = &located.value;
+        if *kind == Kind::Session {
+            return node.json(Field::Leaf).is_none();
+        }
+        if !located.value.is_node() {
+            return !kind.is_named();
+        }
+        let (parent, id) = (node.json(Field::Parent), node.json(Field::Id));
+        let follows = parent.filter(|parent| !parent.is_null()) == ahead.last.as_ref();
+        let cuts = [Kind::Compaction, Kind::ContextEdit].contains(kind);
+        ahead.last = id.cloned();
+        ahead.shape.record(located);
+        let context = self.context.as_mut();
+        let looked = context.map(|context| context.look(self.nodes, located));
+        follows && !cuts && looked.is_none_or(|looked| looked.is_ok())
+    }
+
+    /// Whether it was one, now that all of it was seen.
+    pub fn is_straight(&mut self) -> bool {
+        let Some(ahead) = self.ahead.take() else { return true };
+        let path = ahead.shape.finish().path(None);
+        path.is_some_and(|path| (0..self.nodes).all(|node| path.position(node) == Some(node)))
+    }
+
+    /// The place of a node on the way.
+    fn position(&self, node: u32) -> Option<u32> {
+        if self.ahead.is_some() { Some(node) } else { self.path.position(node) }
     }
 
     fn along(path: Path, to: Spec) -> Self {
         Self {
             path,
+            ahead: None,
             alone: None,
             context: None,
             before: Vec::new(),
@@ -158,12 +202,12 @@ impl Branch {
     }
 
     /// Begins with what the rules of the source say of the branch.
-    fn begin(&mut self, look: Look, tree: &Tree) {
+    fn begin(&mut self, look: Look, ordinal: &dyn Fn(&Json) -> Option<u32>) {
         let Some((mut context, other)) = look.rules else { return };
         self.kinds = look.kinds;
         self.edits = look.edits && !other && !look.kinds.contains(&Kind::ContextEdit);
         self.summed_up = look.summed_up;
-        let place = |id: &Json| self.path.position(tree.ordinal(id)?);
+        let place = |id: &Json| self.path.position(ordinal(id)?);
         for record in context.begin(&place).into_iter().filter(|_| other) {
             let sent = context.sent(&record).filter(|node| !node.is(Field::Role, "system"));
             let value = sent.map(|node| match &self.listed {
@@ -193,7 +237,7 @@ impl Branch {
     /// Takes the next node of the file, record `number`; one that is not on the way is counted.
     pub fn take(&mut self, number: u32, located: Located<Record>, log: &Log) {
         self.nodes += 1;
-        match self.path.position(self.nodes - 1) {
+        match self.position(self.nodes - 1) {
             Some(position) => self.order.add(position, (number, located)),
             None => off_branch(located.value.kind, log),
         }
@@ -310,6 +354,14 @@ impl Branch {
     }
 }
 
+/// What was seen of a session that is taken for one straight way.
+#[derive(Default)]
+struct Ahead {
+    shape: Shape,
+    /// The identifier of the last node.
+    last: Option<Json>,
+}
+
 /// Counts a node that stands on no way to the leaf.
 pub fn off_branch(kind: Kind, log: &Log) {
     dropped(kind, "off the active branch", log);
@@ -318,142 +370,4 @@ pub fn off_branch(kind: Kind, log: &Log) {
 /// Counts a node that the target does not get.
 fn dropped(kind: Kind, why: &str, log: &Log) {
     log.count(Fate::Dropped, &format!("{} {why}", kind.name()));
-}
-
-/// Where a session comes from, as a target sees it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Home {
-    /// Another format, or none.
-    #[default]
-    Elsewhere,
-    /// Another version of the target's format.
-    Near,
-    /// The target itself, or another linear version of its format: it has a place for all of it.
-    There,
-}
-
-impl Home {
-    fn of(session: &Node, to: Spec) -> Self {
-        let source = Spec::of(session);
-        let linear = source.version.is_some_and(|version| !version.tree);
-        let same = source.version.is_some_and(|version| version.number == to.version().number);
-        match source.format.name == to.format.name {
-            true if linear || same => Self::There,
-            true => Self::Near,
-            false => Self::Elsewhere,
-        }
-    }
-}
-
-/// What the first walk over a session finds.
-#[derive(Default)]
-struct Survey {
-    shape: Shape,
-    nodes: u32,
-    /// What the rules of the source saw, if all nodes are on the way.
-    look: Option<Look>,
-    leaf: Option<(Json, Position)>,
-    home: Home,
-    /// The last entry, if it is a message without an identifier, and its number.
-    last: Option<(u32, Located<Record>)>,
-    /// Whether a compaction names one by one what it keeps.
-    listed: bool,
-    /// What compactions call the first message that they keep, and messages that stand beside the
-    /// conversation in a tree, by hashes.
-    first_kept: HashSet<u64>,
-    aside: HashSet<u64>,
-}
-
-impl Survey {
-    /// Whether a tree can say what compactions keep: by the first entry, which must be one that leads
-    /// to them there.
-    fn fits_a_tree(&self) -> bool {
-        !self.listed && self.first_kept.is_disjoint(&self.aside)
-    }
-
-    /// Takes a record; breaks off where the target has a place for all that the source has.
-    fn record(&mut self, number: u32, located: Located<Record>, to: Spec) -> ControlFlow<()> {
-        let Record { kind, node } = &located.value;
-        self.listed |= node.json(Field::Kept).is_some();
-        let key = |field| node.json(field).map(|id| key_of(id.as_bytes()));
-        self.first_kept.extend(key(Field::FirstKept));
-        self.aside.extend(key(Field::Id).filter(|_| located.value.is_aside()));
-        if located.value.is_node() {
-            self.shape.record(&located);
-            self.look.iter_mut().for_each(|look| look.at(number, self.nodes, &located));
-            self.nodes += 1;
-            self.last = None;
-        } else if *kind == Kind::Session {
-            self.home = Home::of(node, to);
-            match (self.home, to.version().tree) {
-                (Home::There, true) => return ControlFlow::Continue(()),
-                (Home::There, false) => return ControlFlow::Break(()),
-                _ => {}
-            }
-            let leaf = node.json(Field::Leaf).map(|leaf| (leaf.clone(), located.at));
-            self.leaf = leaf.or(self.leaf.take());
-            self.look.get_or_insert_with(|| Look::new(located.value, to));
-        } else if kind.is_named() {
-            self.last = (*kind == Kind::Message).then_some((number, located));
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-/// Says why the target may not be what was meant: a conversation that begins elsewhere, or ends there
-/// by this leaf, or, of a tree that comes from no such, one that the target's software cannot read.
-fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &Cx<'_>) {
-    let gone = |(leaf, _): &&(Json, Position)| !leaf.is_null() && tree.ordinal(leaf).is_none();
-    if let Some((_, at)) = leaf.filter(gone) {
-        let message = "the leaf of the session is not in the stream; the last entry is taken";
-        cx.report(Diagnostic::new(Code::MissingTarget, message).at(*at));
-    }
-    // Another target gets one branch, and who follows that says what is wrong with it.
-    let counts = |code| match code {
-        Code::MissingParent => true,
-        Code::DuplicateId | Code::Cycle => whole,
-        _ => false,
-    };
-    tree.findings().filter(|found| counts(found.code)).for_each(|found| cx.report(found));
-}
-
-/// A branch under the rules of its source, if the target has others.
-struct Look {
-    session: Record,
-    /// The rules, and whether the source is of another format. `None` where its software could build
-    /// no context; all that is said is written then.
-    rules: Option<(Box<dyn Context>, bool)>,
-    kinds: &'static [Kind],
-    summed_up: u32,
-    /// Whether anything edits the context.
-    edits: bool,
-}
-
-impl Look {
-    fn new(session: Record, to: Spec) -> Self {
-        let rules = rules(&session, to).map(|(open, other)| (open(&session), other));
-        let kinds =
-            if rules.as_ref().is_some_and(|(_, other)| !other) { to.version().kinds } else { &[] };
-        Self { session, rules, kinds, summed_up: 0, edits: false }
-    }
-
-    /// Looks at node `number` of all records, which stands at this position of the branch.
-    fn at(&mut self, number: u32, position: u32, node: &Located<Record>) {
-        if node.value.kind == Kind::Compaction {
-            self.summed_up = number;
-        }
-        self.edits |= node.value.kind == Kind::ContextEdit;
-        if let Some((context, _)) = &mut self.rules
-            && context.look(position, node).is_err()
-        {
-            self.rules = None;
-        }
-    }
-}
-
-/// The rules of a session's source, and whether that is another format than the target's.
-fn rules(session: &Record, to: Spec) -> Option<(ContextFn, bool)> {
-    let source = Spec::of(&session.node).format;
-    let other = source.name != to.format.name;
-    Some((source.context?, other))
 }

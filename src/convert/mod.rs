@@ -6,6 +6,7 @@ mod forks;
 mod home;
 mod native;
 mod relocate;
+mod survey;
 mod work;
 
 use crate::diagnostic::{Code, Diagnostic, Log};
@@ -185,14 +186,14 @@ fn written_as(
     }
     let home = source.as_deref() == Some(&to.format.at(target));
     let header = header(source.as_deref(), to, sink, cx);
-    let work = Work::of(from, to, parts, cx)?;
+    let ways = (from, to);
     let records = match () {
         // Sessions that its software names take their places one after the other, at the end.
         () if cx.options.compare || sink.is_native() => {
-            work.staged(named, parts, sink, header.as_ref())?
+            Work::staged(ways, named, parts, sink, header.as_ref(), cx)?
         }
-        () if home => work.write_home(parts, sink)?,
-        () => work.write(parts, sink, header.as_ref())?,
+        () if home => Work::of(from, to, parts, cx)?.write_home(parts, sink)?,
+        () => Work::write(ways, parts, sink, header.as_ref(), cx)?,
     };
     if same && version == target {
         take_along(from, parts, sink, cx)?;

@@ -25,6 +25,8 @@ pub struct Work<'a> {
     from: &'static Format,
     to: Spec,
     branch: Option<Branch>,
+    /// Whether the session is taken for one straight way until it turns out to be none.
+    ahead: bool,
     /// What the writer was given, where that will be asked.
     trace: Option<Trace>,
     /// Answers on their way into another format.
@@ -39,7 +41,14 @@ pub struct Work<'a> {
 type Keeping = Rc<RefCell<Keep>>;
 
 impl<'a> Work<'a> {
-    /// A session that has not been read yet.
+    /// A session that is taken for one straight way.
+    fn straight(from: &'static Format, to: Spec, cx: &'a Cx<'a>) -> Self {
+        let forks = HashSet::new();
+        let (branch, trace, answers, source) = (None, None, None, None);
+        Self { from, to, branch, ahead: true, trace, answers, forks, source, cx }
+    }
+
+    /// A session whose branches are looked at first.
     ///
     /// # Errors
     /// If its branches cannot be read.
@@ -54,29 +63,57 @@ impl<'a> Work<'a> {
         let whole = to.version().tree && (from.name != stream || to.format.name == stream);
         let branch = if whole { None } else { Branch::of(from, to, parts, cx)? };
         let forks = forks(from, to, parts, cx)?;
-        Ok(Self { from, to, branch, trace: None, answers: None, forks, source: None, cx })
+        Ok(Self { branch, ahead: false, forks, ..Self::straight(from, to, cx) })
     }
 
-    /// Writes the records, and an origin if there is a `header` for one.
+    /// Writes the records, and an origin if there is a `header` for one. Mostly a session is one straight
+    /// way to its last entry, so that one reading is enough; where it turns out to be none, what was
+    /// written is forgotten, and all branches are looked at first.
     ///
     /// # Errors
-    /// As [`records`](Self::records).
+    /// As [`records`](Self::records), and if the branches cannot be read.
     pub fn write(
-        mut self,
+        (from, to): (&'static Format, Spec),
         parts: &mut dyn Parts,
         sink: &mut dyn Sink,
         header: Option<&Header>,
+        cx: &Cx<'_>,
     ) -> Result<u64> {
         let keep = header.map(|header| Keep::begin(sink, header)).transpose()?.flatten();
-        let Some(keep) = keep else { return self.records(parts, sink, None) };
-        let keep = Rc::new(RefCell::new(keep));
+        let keep = keep.map(|keep| Rc::new(RefCell::new(keep)));
+        let Some(kept) = keep.clone() else {
+            return Self::plain((from, to), parts, sink, keep, cx);
+        };
         let mut measured = Measured::over(sink);
-        let count = self.records(parts, &mut measured, Some(Rc::clone(&keep)))?;
-        if let Some(keep) = Rc::into_inner(keep) {
-            keep.into_inner().finish(self.to.format, &mut measured)?;
-            self.cx.log.carried();
+        let count = Self::plain((from, to), parts, &mut measured, keep, cx)?;
+        if let Some(keep) = Rc::into_inner(kept) {
+            keep.into_inner().finish(to.format, &mut measured)?;
+            cx.log.carried();
         }
         Ok(count)
+    }
+
+    fn plain(
+        (from, to): (&'static Format, Spec),
+        parts: &mut dyn Parts,
+        sink: &mut dyn Sink,
+        keep: Option<Keeping>,
+        cx: &Cx<'_>,
+    ) -> Result<u64> {
+        let stream = canonical::FORMAT.name;
+        let may = !to.version().tree && ![stream, to.format.name].contains(&from.name);
+        if may && sink.mark() {
+            parts.keep()?;
+            let log = Log::default();
+            let inner = Cx { options: cx.options, log: &log };
+            let done = Work::straight(from, to, &inner).records(parts, sink, keep.clone());
+            if !matches!(done, Ok(None)) {
+                cx.log.take_over(log);
+                return done.map(Option::unwrap_or_default);
+            }
+            sink.forget();
+        }
+        Work::of(from, to, parts, cx)?.all(parts, sink, keep)
     }
 
     /// Writes the records in the format that they came from. Mostly they stand in that format's order,
@@ -87,16 +124,16 @@ impl<'a> Work<'a> {
     pub fn write_home(mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<u64> {
         parts.keep()?;
         if !sink.mark() {
-            return self.records(parts, sink, None);
+            return self.all(parts, sink, None);
         }
-        let count = self.records(parts, sink, None)?;
+        let count = self.all(parts, sink, None)?;
         if !self.cx.log.gave_up() {
             return Ok(count);
         }
         sink.forget();
         let (from, to, log) = (self.from, self.to, Log::default());
         let quiet = Cx { options: self.cx.options, log: &log };
-        Work::of(from, to, parts, &quiet)?.records(parts, sink, None)
+        Work::of(from, to, parts, &quiet)?.all(parts, sink, None)
     }
 
     /// Writes the records to a stage, from where they go to places that are known only then.
@@ -104,16 +141,16 @@ impl<'a> Work<'a> {
     /// # Errors
     /// As [`records`](Self::records).
     pub fn staged(
-        self,
+        (from, to): (&'static Format, Spec),
         named: Option<NativeFn>,
         parts: &mut dyn Parts,
         sink: &mut dyn Sink,
         header: Option<&Header>,
+        cx: &Cx<'_>,
     ) -> Result<u64> {
         parts.keep()?;
         let mut stage = Stage::before(sink);
-        let (from, to, cx) = (self.from, self.to, self.cx);
-        let count = self.write(parts, &mut stage, header)?;
+        let count = Self::write((from, to), parts, &mut stage, header, cx)?;
         if cx.options.compare {
             compare((from, parts), (to, &mut stage), cx)?;
         }
@@ -127,11 +164,24 @@ impl<'a> Work<'a> {
     /// As [`records`](Self::records).
     pub fn traced(mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<Trace> {
         self.trace = Some(Trace::default());
-        self.records(parts, sink, None)?;
+        self.all(parts, sink, None)?;
         Ok(self.trace.unwrap_or_default())
     }
 
-    /// Writes the records.
+    /// Writes the records of a session whose branches were looked at.
+    ///
+    /// # Errors
+    /// As [`records`](Self::records).
+    fn all(
+        &mut self,
+        parts: &mut dyn Parts,
+        sink: &mut dyn Sink,
+        keep: Option<Keeping>,
+    ) -> Result<u64> {
+        self.records(parts, sink, keep).map(Option::unwrap_or_default)
+    }
+
+    /// Writes the records; `None` as soon as what was taken for one straight way is none.
     ///
     /// # Errors
     /// If the input is damaged beyond what the options allow, or reading or writing fails.
@@ -140,7 +190,7 @@ impl<'a> Work<'a> {
         parts: &mut dyn Parts,
         sink: &mut dyn Sink,
         keep: Option<Keeping>,
-    ) -> Result<u64> {
+    ) -> Result<Option<u64>> {
         let (to, cx) = (self.to, self.cx);
         let native = Native::of(to, sink.is_native());
         let options = Options { asked: self.asked(parts)?, ..cx.options.clone() };
@@ -158,7 +208,13 @@ impl<'a> Work<'a> {
             count += u64::from(!located.value.is_blank());
             let began = located.value.kind == Kind::Session;
             if began {
+                if self.ahead && self.branch.is_none() {
+                    self.branch = Some(Branch::ahead(&located.value, to));
+                }
                 self.session(&mut located.value);
+            }
+            if self.ahead && !self.branch.as_mut().is_some_and(|branch| branch.goes_on(&located)) {
+                return Ok(None);
             }
             if let Some(waiting) = lead.as_mut().filter(|lead| !began && lead.len() < LEAD) {
                 waiting.push((number, located));
@@ -187,12 +243,15 @@ impl<'a> Work<'a> {
                 }
             }
         }
+        if self.ahead && !self.branch.as_mut().is_some_and(Branch::is_straight) {
+            return Ok(None);
+        }
         // Without a session the writer says what is missing.
         lead.into_iter().flatten().try_for_each(|(_, record)| writer.record(&record))?;
         let last = self.answers.as_mut().and_then(Answers::finish);
         last.iter().try_for_each(|record| writer.record(record))?;
         writer.finish()?;
-        Ok(count)
+        Ok(Some(count))
     }
 
     /// What the user asked first, if the session goes to another format without an identifier of its
@@ -272,6 +331,7 @@ fn read<'a>(
 
 /// Records that an origin takes as they are read. Their spelling means nothing to another format.
 fn kept(reader: Reader<'_>, keep: Keeping, abroad: bool) -> Reader<'_> {
+    keep.borrow_mut().begin_reading();
     Box::new(reader.map(move |item| {
         let mut located = item?;
         keep.borrow_mut().take(&located.value)?;

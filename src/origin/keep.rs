@@ -17,6 +17,9 @@ const PIECE: usize = 128 << 10;
 pub struct Keep {
     writing: Writing,
     lines: Vec<u8>,
+    /// How many records it has, and how many of them this reading gave.
+    records: u64,
+    given: u64,
 }
 
 impl Keep {
@@ -27,7 +30,12 @@ impl Keep {
     pub fn begin(sink: &mut dyn Sink, header: &Header) -> Result<Option<Self>> {
         let Some(file) = sink.origin()? else { return Ok(None) };
         let writing = Writing::new(file, header)?;
-        Ok(Some(Self { writing, lines: Vec::with_capacity(PIECE) }))
+        Ok(Some(Self { writing, lines: Vec::with_capacity(PIECE), records: 0, given: 0 }))
+    }
+
+    /// The session is read from its beginning, once more perhaps.
+    pub fn begin_reading(&mut self) {
+        self.given = 0;
     }
 
     /// Takes a record.
@@ -35,6 +43,11 @@ impl Keep {
     /// # Errors
     /// If it cannot be written.
     pub fn take(&mut self, record: &Record) -> Result<()> {
+        self.given += 1;
+        if self.given <= self.records {
+            return Ok(());
+        }
+        self.records = self.given;
         canonical::line(record, &mut self.lines);
         if self.lines.len() < PIECE {
             return Ok(());

@@ -178,7 +178,6 @@ impl Sink for Output {
 
     fn forget(&mut self) {
         let Some([staged, changes, created, packed]) = self.mark.take() else { return };
-        self.origin = None;
         self.staged.truncate(staged);
         self.changes.truncate(changes);
         self.created.truncate(created);

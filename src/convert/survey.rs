@@ -1,0 +1,150 @@
+//! What is found out about a session before it is written: its shape, and what the rules of its source
+//! say of it.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::format::{Context, ContextFn, Cx};
+use crate::formats::Spec;
+use crate::json::Json;
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Node, Record};
+use crate::tree::{Shape, Tree, key_of};
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+/// Where a session comes from, as a target sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Home {
+    /// Another format, or none.
+    #[default]
+    Elsewhere,
+    /// Another version of the target's format.
+    Near,
+    /// The target itself, or another linear version of its format: it has a place for all of it.
+    There,
+}
+
+impl Home {
+    fn of(session: &Node, to: Spec) -> Self {
+        let source = Spec::of(session);
+        let linear = source.version.is_some_and(|version| !version.tree);
+        let same = source.version.is_some_and(|version| version.number == to.version().number);
+        match source.format.name == to.format.name {
+            true if linear || same => Self::There,
+            true => Self::Near,
+            false => Self::Elsewhere,
+        }
+    }
+}
+
+/// What the first walk over a session finds.
+#[derive(Default)]
+pub struct Survey {
+    pub shape: Shape,
+    pub nodes: u32,
+    /// What the rules of the source saw, if all nodes are on the way.
+    pub look: Option<Look>,
+    pub leaf: Option<(Json, Position)>,
+    pub home: Home,
+    /// The last entry, if it is a message without an identifier, and its number.
+    pub last: Option<(u32, Located<Record>)>,
+    /// Whether a compaction names one by one what it keeps.
+    listed: bool,
+    /// What compactions call the first message that they keep, and messages that stand beside the
+    /// conversation in a tree, by hashes.
+    first_kept: HashSet<u64>,
+    aside: HashSet<u64>,
+}
+
+impl Survey {
+    /// Whether a tree can say what compactions keep: by the first entry, which must be one that leads
+    /// to them there.
+    pub fn fits_a_tree(&self) -> bool {
+        !self.listed && self.first_kept.is_disjoint(&self.aside)
+    }
+
+    /// Takes a record; breaks off where the target has a place for all that the source has.
+    pub fn record(&mut self, number: u32, located: Located<Record>, to: Spec) -> ControlFlow<()> {
+        let Record { kind, node } = &located.value;
+        self.listed |= node.json(Field::Kept).is_some();
+        let key = |field| node.json(field).map(|id| key_of(id.as_bytes()));
+        self.first_kept.extend(key(Field::FirstKept));
+        self.aside.extend(key(Field::Id).filter(|_| located.value.is_aside()));
+        if located.value.is_node() {
+            self.shape.record(&located);
+            self.look.iter_mut().for_each(|look| look.at(number, self.nodes, &located));
+            self.nodes += 1;
+            self.last = None;
+        } else if *kind == Kind::Session {
+            self.home = Home::of(node, to);
+            match (self.home, to.version().tree) {
+                (Home::There, true) => return ControlFlow::Continue(()),
+                (Home::There, false) => return ControlFlow::Break(()),
+                _ => {}
+            }
+            let leaf = node.json(Field::Leaf).map(|leaf| (leaf.clone(), located.at));
+            self.leaf = leaf.or(self.leaf.take());
+            self.look.get_or_insert_with(|| Look::new(located.value, to));
+        } else if kind.is_named() {
+            self.last = (*kind == Kind::Message).then_some((number, located));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Says why the target may not be what was meant: a conversation that begins elsewhere, or ends there
+/// by this leaf, or, of a tree that comes from no such, one that the target's software cannot read.
+pub fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &Cx<'_>) {
+    let gone = |(leaf, _): &&(Json, Position)| !leaf.is_null() && tree.ordinal(leaf).is_none();
+    if let Some((_, at)) = leaf.filter(gone) {
+        let message = "the leaf of the session is not in the stream; the last entry is taken";
+        cx.report(Diagnostic::new(Code::MissingTarget, message).at(*at));
+    }
+    // Another target gets one branch, and who follows that says what is wrong with it.
+    let counts = |code| match code {
+        Code::MissingParent => true,
+        Code::DuplicateId | Code::Cycle => whole,
+        _ => false,
+    };
+    tree.findings().filter(|found| counts(found.code)).for_each(|found| cx.report(found));
+}
+
+/// A branch under the rules of its source, if the target has others.
+pub struct Look {
+    pub session: Record,
+    /// The rules, and whether the source is of another format. `None` where its software could build
+    /// no context; all that is said is written then.
+    pub rules: Option<(Box<dyn Context>, bool)>,
+    pub kinds: &'static [Kind],
+    pub summed_up: u32,
+    /// Whether anything edits the context.
+    pub edits: bool,
+}
+
+impl Look {
+    pub fn new(session: Record, to: Spec) -> Self {
+        let rules = rules(&session, to).map(|(open, other)| (open(&session), other));
+        let kinds =
+            if rules.as_ref().is_some_and(|(_, other)| !other) { to.version().kinds } else { &[] };
+        Self { session, rules, kinds, summed_up: 0, edits: false }
+    }
+
+    /// Looks at node `number` of all records, which stands at this position of the branch.
+    pub fn at(&mut self, number: u32, position: u32, node: &Located<Record>) {
+        if node.value.kind == Kind::Compaction {
+            self.summed_up = number;
+        }
+        self.edits |= node.value.kind == Kind::ContextEdit;
+        if let Some((context, _)) = &mut self.rules
+            && context.look(position, node).is_err()
+        {
+            self.rules = None;
+        }
+    }
+}
+
+/// The rules of a session's source, and whether that is another format than the target's.
+fn rules(session: &Record, to: Spec) -> Option<(ContextFn, bool)> {
+    let source = Spec::of(&session.node).format;
+    let other = source.name != to.format.name;
+    Some((source.context?, other))
+}
