@@ -89,13 +89,6 @@ impl Log {
         found.filter_map(|found| found.at).collect()
     }
 
-    /// Whether anything was found that is worse than a note, apart from these.
-    #[must_use]
-    pub fn warns(&self, apart: &[Code]) -> bool {
-        let inner = self.inner.borrow();
-        inner.counts.keys().any(|code| code.severity() > Severity::Note && !apart.contains(code))
-    }
-
     /// Notes what differs between the session and what was written of it.
     pub fn differ(&self, differences: Differences) {
         self.inner.borrow_mut().differences = Some(differences);

@@ -45,16 +45,6 @@ impl Shape {
 }
 
 impl Shape {
-    /// Whether a value of this shape that is spelled so is one group or several, not plain JSON.
-    #[must_use]
-    pub fn is_group(self, spelling: &[u8]) -> bool {
-        match self {
-            Self::Node | Self::NodeOrNull => spelling.first() == Some(&b'{'),
-            Self::Content => spelling.first() == Some(&b'['),
-            _ => false,
-        }
-    }
-
     /// The shape in words, with its article.
     #[must_use]
     pub fn name(self) -> &'static str {
