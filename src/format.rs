@@ -67,9 +67,9 @@ pub struct Format {
     pub sniff: fn(&Head<'_>) -> Option<Sniffed>,
     /// Opens a session for reading.
     pub read: ReadFn,
-    /// Opens it at a record that an earlier reading gave, without what stands before it where
-    /// that can be done.
-    pub resume: ResumeFn,
+    /// Opens it at a record that an earlier reading gave, without what stands before it. `None` where
+    /// records can be understood only after those before them.
+    pub resume: Option<ResumeFn>,
     /// Opens a session for writing in a version of [`versions`](Self::versions).
     pub write: WriteFn,
     /// The byte plane: copying, and migration by [`steps`](Self::steps). `None` unless every
@@ -256,7 +256,82 @@ impl PartialEq for Format {
 
 impl Eq for Format {}
 
+/// What every row of the table says of its format.
+pub struct Required {
+    /// [`Format::name`].
+    pub name: &'static str,
+    /// [`Format::summary`].
+    pub summary: &'static str,
+    /// [`Format::source`].
+    pub source: &'static str,
+    /// [`Format::versions`].
+    pub versions: &'static [Version],
+    /// [`Format::extensions`].
+    pub extensions: &'static [&'static str],
+    /// [`Format::sniff`].
+    pub sniff: fn(&Head<'_>) -> Option<Sniffed>,
+    /// [`Format::read`].
+    pub read: ReadFn,
+    /// [`Format::write`].
+    pub write: WriteFn,
+    /// [`Format::repair`].
+    pub repair: RepairFn,
+}
+
 impl Format {
+    /// A row of a format that has nothing but this: a session is one file, whose name its outputs keep.
+    #[must_use]
+    pub const fn new(required: Required) -> Self {
+        let Required { name, summary, source, versions, extensions, sniff, read, write, repair } =
+            required;
+        Self {
+            name,
+            aliases: &[],
+            summary,
+            source,
+            versions,
+            usual: None,
+            extensions,
+            beside: &[],
+            member: None,
+            index: None,
+            roster: None,
+            folders: &[],
+            home: None,
+            stem: str::to_owned,
+            sniff,
+            read,
+            resume: None,
+            write,
+            plane: None,
+            pieces: None,
+            steps: &[],
+            context: None,
+            prompt: None,
+            repair,
+            native: None,
+            one_run: None,
+            whole_answers: false,
+            main: None,
+        }
+    }
+
+    /// Opens a session at a record that an earlier reading gave.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn resume<'a>(
+        &self,
+        parts: &'a mut dyn Parts,
+        from: Position,
+        cx: &'a Cx<'a>,
+    ) -> Result<Reader<'a>> {
+        match self.resume {
+            Some(resume) => resume(parts, from, cx),
+            None => Ok(skip_to((self.read)(parts, cx)?, from)),
+        }
+    }
+
     /// The row of a version.
     #[must_use]
     pub fn version(&self, number: u32) -> Option<&'static Version> {

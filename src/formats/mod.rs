@@ -63,11 +63,11 @@ pub fn resume<'a>(
     cx: &'a Cx<'a>,
 ) -> Result<Reader<'a>> {
     if format.name != canonical::FORMAT.name {
-        return (format.resume)(parts, from, cx);
+        return format.resume(parts, from, cx);
     }
     let first = (format.read)(parts, cx)?.next().transpose()?;
     if first.is_some_and(|first| is_of_a_tree(&first.value.node)) {
-        return (format.resume)(parts, from, cx);
+        return format.resume(parts, from, cx);
     }
     // An identifier that was left out follows from the entries before.
     Ok(skip_to(records(format, parts, cx)?, from))

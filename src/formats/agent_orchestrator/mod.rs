@@ -26,7 +26,9 @@ mod write;
 
 use crate::diagnostic::Log;
 use crate::error::Result;
-use crate::format::{Confidence, Cx, Format, Head, Named, Parts, Piece, Sniffed, Version, skip_to};
+use crate::format::{
+    Confidence, Cx, Format, Head, Named, Parts, Piece, Required, Sniffed, Version,
+};
 use crate::json::{Cursor, without_nan};
 use crate::lines::{BOM, Lines, utf8};
 use crate::named;
@@ -40,51 +42,38 @@ const NAME: &str = "agent-orchestrator";
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    name: NAME,
     aliases: &["ao"],
-    summary: "session pairs of claude-agent-orchestrator, and what `claude -p` prints (JSON Lines)",
-    source: "claude-agent-orchestrator, November 2025; claude-agent-sdk 0.1.0 to 0.2.187",
-    versions: &[
-        Version {
-            number: 1,
-            summary: "of the shell scripts: stream-json as `claude` prints it",
-            schema: include_str!("../../../schemas/agent-orchestrator/v1.schema.json"),
-            tree: false,
-            kinds: KINDS,
-        },
-        Version {
-            number: 2,
-            summary: "of the Python scripts: prompts and classes of Claude's SDK",
-            schema: include_str!("../../../schemas/agent-orchestrator/v2.schema.json"),
-            tree: false,
-            kinds: KINDS,
-        },
-    ],
-    usual: None,
-    extensions: &[".jsonl", meta::ENDING, meta::TEMPORARY],
     beside: &[".jsonl", meta::ENDING, meta::TEMPORARY],
-    member: None,
-    index: None,
-    roster: None,
-    folders: &[],
-    home: None,
     stem,
-    sniff,
-    read: read::open,
-    // Identifiers of messages follow from all messages before.
-    resume: |parts, from, cx| Ok(skip_to(read::open(parts, cx)?, from)),
-    write: write::open,
-    plane: None,
     pieces: Some(pieces),
-    // The newer scripts read the older log as if it had no end; nothing turns one into the other.
-    steps: &[],
     context: Some(context::open),
-    prompt: None,
-    repair: repair::repair,
     native: Some(native),
-    one_run: None,
-    whole_answers: false,
-    main: None,
+    ..Format::new(Required {
+        name: NAME,
+        summary: "session pairs of claude-agent-orchestrator, and what `claude -p` prints (JSON Lines)",
+        source: "claude-agent-orchestrator, November 2025; claude-agent-sdk 0.1.0 to 0.2.187",
+        versions: &[
+            Version {
+                number: 1,
+                summary: "of the shell scripts: stream-json as `claude` prints it",
+                schema: include_str!("../../../schemas/agent-orchestrator/v1.schema.json"),
+                tree: false,
+                kinds: KINDS,
+            },
+            Version {
+                number: 2,
+                summary: "of the Python scripts: prompts and classes of Claude's SDK",
+                schema: include_str!("../../../schemas/agent-orchestrator/v2.schema.json"),
+                tree: false,
+                kinds: KINDS,
+            },
+        ],
+        extensions: &[".jsonl", meta::ENDING, meta::TEMPORARY],
+        sniff,
+        read: read::open,
+        write: write::open,
+        repair: repair::repair,
+    })
 };
 
 const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Result, Kind::Opaque];

@@ -20,7 +20,7 @@ pub use write::{line, line_of, normal_line_of};
 
 use crate::error::Result;
 use crate::format::{
-    ByteLines, Confidence, Cx, Format, Head, Plane, Sniffed, Target, Version, no_header,
+    ByteLines, Confidence, Cx, Format, Head, Plane, Required, Sniffed, Target, Version, no_header,
 };
 use crate::lines::Line;
 use crate::mapping::Source;
@@ -31,40 +31,27 @@ use bytes::Bytes;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    name: "canonical",
     aliases: &["copyist"],
-    summary: "the stream of records that every format is read as (JSON Lines)",
-    source: "copyist's own design",
-    versions: &[Version {
-        number: 1,
-        summary: "every kind of record",
-        schema: include_str!("../../../schemas/canonical.schema.json"),
-        tree: true,
-        kinds: Kind::ALL,
-    }],
-    usual: None,
-    extensions: &[".copyist.jsonl"],
-    beside: &[],
-    member: None,
-    index: None,
-    roster: None,
-    folders: &[],
-    home: None,
-    stem: str::to_owned,
-    sniff,
-    read: read::open,
-    resume: read::resume,
-    write: write::open,
+    resume: Some(read::resume),
     plane: Some(ByteLines { check, many: None, open }),
-    pieces: None,
-    steps: &[],
     context: Some(context::open),
-    prompt: None,
-    repair: repair::repair,
-    native: None,
-    one_run: None,
-    whole_answers: false,
-    main: None,
+    ..Format::new(Required {
+        name: "canonical",
+        summary: "the stream of records that every format is read as (JSON Lines)",
+        source: "copyist's own design",
+        versions: &[Version {
+            number: 1,
+            summary: "every kind of record",
+            schema: include_str!("../../../schemas/canonical.schema.json"),
+            tree: true,
+            kinds: Kind::ALL,
+        }],
+        extensions: &[".copyist.jsonl"],
+        sniff,
+        read: read::open,
+        write: write::open,
+        repair: repair::repair,
+    })
 };
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {

@@ -42,7 +42,9 @@ mod write;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Parts, Piece, Reader, Sink, Version, Writer, no_session};
+use crate::format::{
+    Cx, Format, Parts, Piece, Reader, Required, Sink, Version, Writer, no_session,
+};
 use crate::frame::{Frame, Frames};
 use crate::json::Cursor;
 use crate::lines::utf8;
@@ -68,50 +70,44 @@ const FOLDERS: &[&str] = &[
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    name: NAME,
-    aliases: &[],
-    summary: "runs and session state of Codelia (JSON Lines)",
-    source: "codelia, 3fe5dc9 to release 0.1.80",
-    versions: &[
-        Version {
-            number: 1,
-            summary: "runs, and states in files of their own (February 2026)",
-            schema: include_str!("../../../schemas/codelia/v1.schema.json"),
-            tree: false,
-            kinds: KINDS,
-        },
-        Version {
-            number: 2,
-            summary: "runs, and states in a database with a log of messages each",
-            schema: include_str!("../../../schemas/codelia/v2.schema.json"),
-            tree: false,
-            kinds: KINDS,
-        },
-    ],
     // Both stores are read by every release; the older one needs no database.
     usual: Some(1),
-    extensions: &[".jsonl", ".json"],
-    beside: &[],
     member: Some(names::member),
-    index: None,
     roster: Some(read::roster),
     folders: FOLDERS,
     home: Some(names::home),
-    stem: str::to_owned,
-    sniff,
-    read,
-    resume,
-    write,
-    plane: None,
+    resume: Some(resume),
     pieces: Some(pieces),
-    steps: &[],
     context: Some(context::open),
     prompt: Some(prompt::open),
-    repair: repair::repair,
-    native: None,
     one_run: Some("run"),
-    whole_answers: false,
     main: Some(names::main),
+    ..Format::new(Required {
+        name: NAME,
+        summary: "runs and session state of Codelia (JSON Lines)",
+        source: "codelia, 3fe5dc9 to release 0.1.80",
+        versions: &[
+            Version {
+                number: 1,
+                summary: "runs, and states in files of their own (February 2026)",
+                schema: include_str!("../../../schemas/codelia/v1.schema.json"),
+                tree: false,
+                kinds: KINDS,
+            },
+            Version {
+                number: 2,
+                summary: "runs, and states in a database with a log of messages each",
+                schema: include_str!("../../../schemas/codelia/v2.schema.json"),
+                tree: false,
+                kinds: KINDS,
+            },
+        ],
+        extensions: &[".jsonl", ".json"],
+        sniff,
+        read,
+        write,
+        repair: repair::repair,
+    })
 };
 
 const KINDS: &[Kind] = &[

@@ -15,8 +15,8 @@ mod run;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{
-    Confidence, Cx, Format, Head, Named, Parts, Piece, Reader, Sink, Sniffed, Step, Version,
-    Writer, skip_to,
+    Confidence, Cx, Format, Head, Named, Parts, Piece, Reader, Required, Sink, Sniffed, Step,
+    Version, Writer,
 };
 use crate::json::Json;
 use crate::position::{Located, Position};
@@ -37,48 +37,8 @@ const EXPANSION: u64 = 8 << 20;
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    name: NAME,
     aliases: &["co"],
-    summary: "session files of ConnectOnion (YAML)",
-    source: "connectonion, its repository from 5691bd58 on, releases 0.5.0 to 1.9.2",
-    versions: &[
-        Version {
-            number: 1,
-            summary: "one file a process, each turn with all messages so far (before 0.5.0)",
-            schema: include_str!("../../../schemas/connectonion/v1.schema.json"),
-            tree: false,
-            kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],
-        },
-        Version {
-            number: 2,
-            summary: "one file an agent, turns first (0.5.0 to 0.6.0)",
-            schema: include_str!("../../../schemas/connectonion/v2.schema.json"),
-            tree: false,
-            kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],
-        },
-        Version {
-            number: 3,
-            summary: "run files, a conversation each, and summaries of them (from 0.6.1)",
-            schema: include_str!("../../../schemas/connectonion/v3.schema.json"),
-            tree: false,
-            kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],
-        },
-    ],
-    usual: None,
-    extensions: &[".yaml", ".yml"],
-    beside: &[],
-    member: None,
     index: Some(run::summary_of),
-    roster: None,
-    folders: &[],
-    home: None,
-    stem: str::to_owned,
-    sniff,
-    read,
-    // Identifiers of messages follow from all messages before.
-    resume: |parts, from, cx| Ok(skip_to(read(parts, cx)?, from)),
-    write,
-    plane: None,
     pieces: Some(pieces),
     steps: &[
         Step {
@@ -93,12 +53,41 @@ pub static FORMAT: Format = Format {
         },
     ],
     context: Some(context::open),
-    prompt: None,
-    repair: repair::repair,
     native: Some(native),
-    one_run: None,
     whole_answers: true,
-    main: None,
+    ..Format::new(Required {
+        name: NAME,
+        summary: "session files of ConnectOnion (YAML)",
+        source: "connectonion, its repository from 5691bd58 on, releases 0.5.0 to 1.9.2",
+        versions: &[
+            Version {
+                number: 1,
+                summary: "one file a process, each turn with all messages so far (before 0.5.0)",
+                schema: include_str!("../../../schemas/connectonion/v1.schema.json"),
+                tree: false,
+                kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],
+            },
+            Version {
+                number: 2,
+                summary: "one file an agent, turns first (0.5.0 to 0.6.0)",
+                schema: include_str!("../../../schemas/connectonion/v2.schema.json"),
+                tree: false,
+                kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],
+            },
+            Version {
+                number: 3,
+                summary: "run files, a conversation each, and summaries of them (from 0.6.1)",
+                schema: include_str!("../../../schemas/connectonion/v3.schema.json"),
+                tree: false,
+                kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],
+            },
+        ],
+        extensions: &[".yaml", ".yml"],
+        sniff,
+        read,
+        write,
+        repair: repair::repair,
+    })
 };
 
 /// `sessions/<name>`, with the time in version 1, or `evals/<slug of what was asked>/run_<n>`: below

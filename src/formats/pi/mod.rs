@@ -36,7 +36,7 @@ mod wire;
 mod write;
 mod writer;
 
-use crate::format::{Confidence, Format, Head, Named, Sniffed, Version};
+use crate::format::{Confidence, Format, Head, Named, Required, Sniffed, Version};
 use crate::json::text;
 use crate::members::Scan;
 use crate::record::{Field, Kind};
@@ -45,65 +45,56 @@ const NAME: &str = "pi";
 
 /// The row of the table.
 pub static FORMAT: Format = Format {
-    name: NAME,
     aliases: &["pi-mono"],
-    summary: "session files of the pi coding agent (JSON Lines)",
-    source: "pi-mono and its successor, releases 0.7.6 to 1.5.2",
-    versions: &[
-        Version {
-            number: 1,
-            summary: "a plain list of entries (to release 0.30)",
-            schema: include_str!("../../../schemas/pi/v1.schema.json"),
-            tree: false,
-            kinds: &[
-                Kind::Session,
-                Kind::Message,
-                Kind::ThinkingChange,
-                Kind::ModelChange,
-                Kind::Compaction,
-                Kind::Event,
-                Kind::Notice,
-                Kind::Opaque,
-            ],
-        },
-        Version {
-            number: 2,
-            summary: "a tree by id and parentId (0.31 to 0.34)",
-            schema: include_str!("../../../schemas/pi/v2.schema.json"),
-            tree: true,
-            kinds: TREE_KINDS,
-        },
-        Version {
-            number: 3,
-            summary: "the same tree, hookMessage renamed to custom (from 0.35)",
-            schema: include_str!("../../../schemas/pi/v3.schema.json"),
-            tree: true,
-            kinds: TREE_KINDS,
-        },
-    ],
-    usual: None,
-    extensions: &[".jsonl"],
-    beside: &[],
-    member: None,
-    index: None,
-    roster: None,
-    folders: &[],
     home: Some(home),
-    stem: str::to_owned,
-    sniff,
-    read: reader::open,
-    resume: reader::resume,
-    write: writer::open,
+    resume: Some(reader::resume),
     plane: Some(steps::BY_LINES),
-    pieces: None,
     steps: steps::STEPS,
     context: Some(context::open),
-    prompt: None,
-    repair: repair::repair,
     native: Some(native),
-    one_run: None,
     whole_answers: true,
-    main: None,
+    ..Format::new(Required {
+        name: NAME,
+        summary: "session files of the pi coding agent (JSON Lines)",
+        source: "pi-mono and its successor, releases 0.7.6 to 1.5.2",
+        versions: &[
+            Version {
+                number: 1,
+                summary: "a plain list of entries (to release 0.30)",
+                schema: include_str!("../../../schemas/pi/v1.schema.json"),
+                tree: false,
+                kinds: &[
+                    Kind::Session,
+                    Kind::Message,
+                    Kind::ThinkingChange,
+                    Kind::ModelChange,
+                    Kind::Compaction,
+                    Kind::Event,
+                    Kind::Notice,
+                    Kind::Opaque,
+                ],
+            },
+            Version {
+                number: 2,
+                summary: "a tree by id and parentId (0.31 to 0.34)",
+                schema: include_str!("../../../schemas/pi/v2.schema.json"),
+                tree: true,
+                kinds: TREE_KINDS,
+            },
+            Version {
+                number: 3,
+                summary: "the same tree, hookMessage renamed to custom (from 0.35)",
+                schema: include_str!("../../../schemas/pi/v3.schema.json"),
+                tree: true,
+                kinds: TREE_KINDS,
+            },
+        ],
+        extensions: &[".jsonl"],
+        sniff,
+        read: reader::open,
+        write: writer::open,
+        repair: repair::repair,
+    })
 };
 
 const TREE_KINDS: &[Kind] = &[
