@@ -1,6 +1,6 @@
 //! What the documentation shows is what the program does.
 
-use crate::common::{migrated, read};
+use crate::common::{Dir, migrated, own, read};
 use copyist::diagnostic::Code;
 use copyist::format::Options;
 use copyist::formats::FORMATS;
@@ -24,6 +24,42 @@ fn the_readme_shows_a_real_before_and_after() {
     let [before, after] = blocks.as_slice() else { panic!("not two examples") };
     let (done, _) = migrated(before.as_bytes(), "pi@3", &Options::default());
     assert_eq!(String::from_utf8(done.expect("a session")).expect("UTF-8"), *after);
+}
+
+/// The jobs of the README, run on a session of our own and its torn beginning.
+#[test]
+fn the_jobs_of_the_readme_print_what_it_says() {
+    let dir = Dir::new();
+    let session = own("pi/v1/feature-work");
+    dir.write("sessions/tides.jsonl", &session);
+    dir.write("torn.jsonl", &session[..6000]);
+    let mut jobs = 0;
+    for block in blocks(&page("README.md"), "console") {
+        let mut lines = block.lines().peekable();
+        while let Some(command) = lines.next() {
+            let args: Vec<&str> = command.split_whitespace().skip(2).collect();
+            let mut expected = String::new();
+            while let Some(line) = lines.next_if(|line| !line.starts_with("$ ")) {
+                expected += &format!("{line}\n");
+            }
+            let done = dir.run(&args);
+            let said = [done.stdout, done.stderr].concat();
+            assert_eq!(String::from_utf8_lossy(&said), expected, "{command}");
+            jobs += 1;
+        }
+    }
+    assert!(jobs >= 5, "{jobs}");
+}
+
+/// A reader who is tired stops at a wall of text.
+#[test]
+fn the_pages_for_users_are_short() {
+    assert!(page("README.md").lines().count() <= 150);
+    for name in ["README.md", "docs/guide.md", "docs/promises.md", "docs/origin.md"] {
+        for line in page(name).lines() {
+            assert!(line.chars().count() <= 700, "{name}: {line}");
+        }
+    }
 }
 
 #[test]
