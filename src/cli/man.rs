@@ -1,8 +1,8 @@
 //! `copyist man`.
 
 use super::show::printable;
-use super::{Cli, Stop, save};
-use clap::{Command, CommandFactory};
+use super::{Stop, program, save};
+use clap::Command;
 use clap_mangen::Man;
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ impl Args {
 
 /// The pages with their names, from what the help is made of.
 fn pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
-    let mut program = Cli::command().disable_help_subcommand(true);
+    let mut program = program().disable_help_subcommand(true);
     // Gives the commands their full names.
     program.build();
     let version = env!("CARGO_PKG_VERSION");

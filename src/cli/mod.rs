@@ -8,6 +8,7 @@ mod convert;
 mod detect;
 mod diff;
 mod drawing;
+mod examples;
 mod explain;
 mod formats;
 mod inputs;
@@ -120,9 +121,14 @@ fn save(path: &Path, text: &[u8], force: bool) -> Result<(), Stop> {
 
 /// What the program was called with.
 fn parsed() -> Cli {
-    let mut command = without_empty(Cli::command());
+    let mut command = without_empty(program());
     let matches = command.get_matches_mut();
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
+}
+
+/// All commands with their help.
+fn program() -> clap::Command {
+    examples::with_examples(Cli::command())
 }
 
 /// The command as if variables that are empty were not set.
