@@ -404,7 +404,7 @@ impl Window {
 
 /// What became of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Fate {
+pub enum FieldOutcome {
     /// It stands in the target as it stood.
     Exact,
     /// It stands in the target in another form.
@@ -419,7 +419,7 @@ pub enum Fate {
     Dropped,
 }
 
-impl Fate {
+impl FieldOutcome {
     /// The name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -10,7 +10,7 @@ pub use context::{Context, Prompt};
 pub use head::{Confidence, Head, Sniffed};
 pub use map::Map;
 pub use options::{Cx, OnError, Options};
-pub use repair::{Bench, Mend, Reach, Records, RepairFn, Repaired, Rescued, Wish};
+pub use repair::{Mend, Reach, Records, RepairFn, RepairIo, RepairOptions, Repaired, Rescued};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
 //! Several sessions as one: what an agent kept in a file for each time that it was started.
 
 use crate::convert::say_losses;
-use crate::diagnostic::{Code, Fate};
+use crate::diagnostic::{Code, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts, Sink};
 use crate::formats::Spec;
@@ -184,7 +184,10 @@ impl Seam {
         }
         let told = [Field::Source, Field::Agent, Field::File, Field::Raw, Field::Created];
         for field in record.node.fields().filter(|field| !told.contains(field)) {
-            cx.log.count(Fate::Dropped, &format!("session.{} of a later session", field.name()));
+            cx.log.count(
+                FieldOutcome::Dropped,
+                &format!("session.{} of a later session", field.name()),
+            );
         }
         *record = rest;
         !record.node.is_empty()

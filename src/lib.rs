@@ -43,9 +43,9 @@
 //!
 //! # Direction
 //!
-//! Modules import only what stands before them: `position`, `json`, `times`, `ids`, `hands`, `record`,
-//! `diagnostic`, `error`, `lines`, `members`, `yaml`, `mapping`, `parts`, `format`, `frame`, `memory`, `stage`, `named`, `tree`,
-//! `sent`, `repair`, `formats`, `detect`,
+//! Modules import only what stands before them: `position`, `json`, `times`, `ids`, `threads`, `record`,
+//! `diagnostic`, `error`, `lines`, `members`, `yaml`, `mapping`, `parts`, `format`, `framing`, `memory`, `stage`, `named`, `tree`,
+//! `context_rules`, `repair`, `formats`, `detect`,
 //! `session`, the operations, and then what touches the world: `store`, `batch`, `cli`.
 //! Everything before `store` takes bytes and gives records; it knows no paths, clock or terminal,
 //! and no threads but those that [`migrate`] borrows for a large input.
@@ -60,9 +60,9 @@ pub mod position;
 pub mod json;
 
 pub mod alignment;
-pub mod hands;
 pub mod ids;
 pub mod record;
+pub mod threads;
 pub mod times;
 
 pub mod diagnostic;
@@ -75,12 +75,12 @@ pub mod yaml;
 
 pub mod parts;
 
+pub mod context_rules;
 pub mod format;
-pub mod frame;
+pub mod framing;
 pub mod memory;
 pub mod named;
 pub mod repair;
-pub mod sent;
 pub mod stage;
 pub mod tree;
 

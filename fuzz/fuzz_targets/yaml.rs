@@ -4,7 +4,7 @@
 
 use copyist::yaml::Text;
 use copyist::yaml::encoding::{Decoder, Encoding};
-use copyist::yaml::read::{Event, Events, Limits, Spelling, What, restore_breaks};
+use copyist::yaml::read::{Event, Events, Limits, ScalarStyle, What, restore_breaks};
 use copyist::yaml::write::{Emitter, Style};
 use libfuzzer_sys::fuzz_target;
 
@@ -62,7 +62,7 @@ fn same(text: &Text<'_>) {
 
 fn is(what: What, text: &Text<'_>) -> bool {
     match what {
-        What::Scalar(found, Spelling::SingleQuoted, _) => restore_breaks(found) == *text,
+        What::Scalar(found, ScalarStyle::SingleQuoted, _) => restore_breaks(found) == *text,
         What::Scalar(found, ..) => found == *text,
         _ => false,
     }

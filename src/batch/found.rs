@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{At, Confidence, Format, Head, Options, Sniffed};
 use crate::formats::{FORMATS, Spec};
-use crate::json::{Cursor, Spelling};
+use crate::json::{Cursor, EscapeStyle};
 use crate::store::{Input, Packing, is_origin, plain_name};
 use crate::yaml::encoding::Encoding;
 use std::borrow::Cow;
@@ -206,7 +206,7 @@ fn is_spread(head: &Head<'_>) -> bool {
         return false;
     }
     let mut line = Vec::new();
-    Spelling::SCRIPT.spell(head.bytes.get(..cursor.at()).unwrap_or_default(), &mut line);
+    EscapeStyle::SCRIPT.spell(head.bytes.get(..cursor.at()).unwrap_or_default(), &mut line);
     let begin = Head { bytes: &line, whole: false, ..*head };
     detect(&begin).is_some_and(|(_, sniffed)| sniffed.confidence == Confidence::Certain)
 }

@@ -2,7 +2,7 @@
 
 use super::report::FileReport;
 use super::task::{Action, Task};
-use crate::diagnostic::Fate;
+use crate::diagnostic::FieldOutcome;
 use crate::format::OnError;
 
 /// Says of each damaged line of an input that gave an output whether it was left out or carried
@@ -32,6 +32,7 @@ pub fn tell(report: &mut FileReport, task: &Task) {
     let rests: u64 = counts().filter(|(code, _)| code.is_end()).map(|(_, n)| n).sum();
     let lost = [("damaged line", if skips { lines } else { 0 }), ("rest of a damaged file", rests)];
     for (what, count) in lost.into_iter().filter(|(_, count)| writes && *count > 0) {
-        *report.findings.losses.entry((Fate::Dropped, what.to_owned())).or_default() += count;
+        *report.findings.losses.entry((FieldOutcome::Dropped, what.to_owned())).or_default() +=
+            count;
     }
 }

@@ -5,7 +5,7 @@ use crate::context;
 use crate::convert;
 use crate::diagnostic::Log;
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, OnError, Options, Parts, Repaired, Sink, Wish};
+use crate::format::{Cx, Format, OnError, Options, Parts, RepairOptions, Repaired, Sink};
 use crate::repair;
 use crate::store::{Input, Output, mend};
 
@@ -16,7 +16,7 @@ use crate::store::{Input, Output, mend};
 pub fn repaired(
     format: &'static Format,
     on: (&mut dyn Parts, &mut dyn Sink),
-    wish: &Wish,
+    wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
     let options = Options { on_error: OnError::Keep, ..cx.options.unspelled() };
@@ -24,7 +24,7 @@ pub fn repaired(
         let log = Log::default();
         context::count(format, parts, &Cx { options: &options, log: &log }).unwrap_or_default()
     };
-    repair::run_counting(format, on, wish, Some(&counting), cx)
+    repair::run_counting(format, on, wanted, Some(&counting), cx)
 }
 
 /// Gives a damaged input back what it lost, if the origin beside it still has that. Gives the names of

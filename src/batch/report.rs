@@ -2,7 +2,7 @@
 
 use super::inputs::Passed;
 use super::told::Told;
-use crate::diagnostic::{Code, Diagnostic, Differences, Fate, Findings, Severity};
+use crate::diagnostic::{Code, Diagnostic, Differences, FieldOutcome, Findings, Severity};
 use crate::error::Error;
 use crate::format::{At, Repaired};
 use crate::inspect::Inspection;
@@ -321,7 +321,7 @@ struct FindingsShape<'a> {
 fn findings<S: Serializer>(found: &Findings, serializer: S) -> Result<S::Ok, S::Error> {
     let mut losses: BTreeMap<&'static str, BTreeMap<&str, u64>> = BTreeMap::new();
     for ((fate, path), count) in &found.losses {
-        losses.entry(Fate::name(*fate)).or_default().insert(path, *count);
+        losses.entry(FieldOutcome::name(*fate)).or_default().insert(path, *count);
     }
     let shape = FindingsShape {
         diagnostics: found.diagnostics.iter().map(Finding::from).collect(),

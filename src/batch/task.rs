@@ -13,7 +13,7 @@ use super::told::Told;
 use crate::context::{self, Request};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{At, Cx, Options, Parts, Repaired, Sink, Target, Wish};
+use crate::format::{At, Cx, Options, Parts, RepairOptions, Repaired, Sink, Target};
 use crate::formats::{Spec, lacks};
 use crate::store::{
     Backup, Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, check_no_pipe,
@@ -48,7 +48,7 @@ pub enum Action {
 #[derive(Clone, Debug, Default)]
 pub struct Mending {
     /// What a person wants of each.
-    pub wish: Wish,
+    pub wanted: RepairOptions,
     /// Where what is set aside goes, if the person said so.
     pub quarantine: Option<PathBuf>,
 }
@@ -382,10 +382,10 @@ impl Task {
             _ => None,
         };
         if let Some(mending) = repairs {
-            let wish = wish_of(mending, files);
+            let wanted = options_of(mending, files);
             let restored = bring_back(found, input, output, cx)?;
             let back = !restored.is_empty();
-            let healed = repaired(found.format, (input, output), &wish, cx)?;
+            let healed = repaired(found.format, (input, output), &wanted, cx)?;
             let done = self.with_tear(healed, input, cx)?;
             let done = Repaired { changed: done.changed || back, ..done };
             if done.changed && !healed.changed && output.is_in_place() {
@@ -398,10 +398,10 @@ impl Task {
             return Ok(migrate::Outcome { from: version, records, changed, ..Default::default() });
         }
         if let Some(mending) = &self.mending {
-            let wish = wish_of(mending, files);
+            let wanted = options_of(mending, files);
             mended = !bring_back(found, input, output, cx)?.is_empty();
             let (done, _) = mend(input, output, |parts, sink| {
-                repaired(found.format, (parts, sink), &wish, cx)
+                repaired(found.format, (parts, sink), &wanted, cx)
             })?;
             let done = self.with_tear(done, input, cx)?;
             mended |= done.changed;
@@ -473,16 +473,16 @@ impl Task {
 }
 
 /// What a person wants of a session, with what its file's place tells.
-fn wish_of(mending: &Mending, files: &[Arc<Path>]) -> Wish {
+fn options_of(mending: &Mending, files: &[Arc<Path>]) -> RepairOptions {
     let name = |path: Option<&Path>| {
         let name = path.and_then(Path::file_name).unwrap_or_default();
         plain_name(&name.to_string_lossy()).to_owned()
     };
     let path = files.first().and_then(|path| std::path::absolute(path).ok());
-    Wish {
+    RepairOptions {
         name: name(path.as_deref()),
         folder: name(path.as_deref().and_then(Path::parent)),
-        ..mending.wish.clone()
+        ..mending.wanted.clone()
     }
 }
 

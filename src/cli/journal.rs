@@ -140,11 +140,11 @@ fn settings(task: &Task, inputs: &Inputs, ids: Ids) -> String {
         _ => {}
     }
     if let (Action::Repair(mending), _) | (_, Some(mending)) = (&task.action, &task.mending) {
-        let wish = &mending.wish;
+        let wanted = &mending.wanted;
         words.extend(task.mending.is_some().then(|| "--repair".to_owned()));
-        words.extend(wish.resumable.then(|| "--resumable".to_owned()));
-        words.extend(wish.salvage.then(|| "--salvage".to_owned()));
-        words.extend(wish.relink.iter().map(|(id, parent)| format!("--relink {id}={parent}")));
+        words.extend(wanted.resumable.then(|| "--resumable".to_owned()));
+        words.extend(wanted.salvage.then(|| "--salvage".to_owned()));
+        words.extend(wanted.relink.iter().map(|(id, parent)| format!("--relink {id}={parent}")));
     }
     words.extend(inputs.join.then(|| "--join agent".to_owned()));
     words.extend(reading(task));

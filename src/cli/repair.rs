@@ -4,7 +4,7 @@ use super::Stop;
 use super::args::{InPlace, Reading, Telling, Writing, check_quarantine};
 use super::inputs::Batch;
 use crate::batch::{Action, Mending, Task};
-use crate::format::{OnError, Options, Wish};
+use crate::format::{OnError, Options, RepairOptions};
 use std::path::PathBuf;
 
 /// Get every record of damaged sessions back, and sessions that their software goes on with
@@ -65,13 +65,13 @@ impl Args {
             force_version: true,
             ..self.reading.options(OnError::Keep)
         };
-        let wish = Wish {
+        let wanted = RepairOptions {
             resumable: self.resumable,
             salvage: self.salvage,
             relink: self.relink,
-            ..Wish::default()
+            ..RepairOptions::default()
         };
-        let action = Action::Repair(Mending { wish, quarantine: self.quarantine });
+        let action = Action::Repair(Mending { wanted, quarantine: self.quarantine });
         let task = Task {
             place,
             policy: self.writing.policy(),

@@ -12,8 +12,8 @@ use crate::batch::{
 };
 use crate::diagnostic::{Code, Diagnostic, Findings};
 use crate::error::Error;
-use crate::hands::Hands;
 use crate::store::{Claims, WAITING, folder_of, real};
+use crate::threads::ThreadBudget;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -102,7 +102,7 @@ fn begun_workers(inputs: &Inputs, threads: usize) -> Result<Workers, Stop> {
 /// Gives a task the places of its run, and the threads that the person wants. Gives how many workers
 /// it needs: where names come from what is written, some wait for those before them.
 fn take(task: &mut Task, claims: Claims, threads: usize) -> usize {
-    task.options.hands = Hands::new(threads);
+    task.options.hands = ThreadBudget::new(threads);
     let native = matches!(task.place, Place::Native(_));
     let hands = task.options.hands.clone();
     task.claims = Arc::new(if native { claims.in_turn(threads, hands) } else { claims });

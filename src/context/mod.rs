@@ -190,7 +190,7 @@ struct Output<'o> {
 }
 
 impl Output<'_> {
-    /// Hands on what there is, if it is that much.
+    /// ThreadBudget on what there is, if it is that much.
     fn flush_if(&mut self, size: usize) -> Result<()> {
         let buffer = self.list.buffer();
         if buffer.len() >= size {

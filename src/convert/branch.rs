@@ -1,9 +1,9 @@
 //! What of a session a linear target gets: the branch that it stands on, as the source's own
 //! software would send it to a model.
 
-use super::survey::{Home, Look, Survey, tell_faults};
+use super::survey::{Look, SourceKind, Survey, tell_faults};
 use crate::context::{as_message, is_plain};
-use crate::diagnostic::{Fate, Log};
+use crate::diagnostic::{FieldOutcome, Log};
 use crate::error::Result;
 use crate::format::{Context, Cx, Format, Options, Parts};
 use crate::formats::{Spec, canonical, records};
@@ -66,11 +66,11 @@ impl Branch {
         let home = survey.home;
         let tree = std::mem::take(&mut survey.shape).finish();
         // A file of the target's own format had the same faults; a person may have edited a stream.
-        let stream =
-            from.name == canonical::FORMAT.name && (home == Home::Elsewhere || to.version().tree);
+        let stream = from.name == canonical::FORMAT.name
+            && (home == SourceKind::Elsewhere || to.version().tree);
         let leaf = survey.leaf.as_ref().filter(|_| stream);
         tell_faults(&tree, leaf, stream && to.version().tree, cx);
-        if fits || home == Home::There {
+        if fits || home == SourceKind::There {
             return Ok(None);
         }
         Self::chosen(&tree, survey, (from, parts), to, (cx, &quiet))
@@ -369,5 +369,5 @@ pub fn off_branch(kind: Kind, log: &Log) {
 
 /// Counts a node that the target does not get.
 fn dropped(kind: Kind, why: &str, log: &Log) {
-    log.count(Fate::Dropped, &format!("{} {why}", kind.name()));
+    log.count(FieldOutcome::Dropped, &format!("{} {why}", kind.name()));
 }

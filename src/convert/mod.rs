@@ -3,9 +3,9 @@
 mod branch;
 mod copy;
 mod forks;
-mod home;
 mod native;
 mod relocate;
+mod restored;
 mod survey;
 mod work;
 
@@ -56,7 +56,7 @@ pub fn run(
         // A line of a tree is one record, so that nothing else could say what that said.
         Some(home) if home.format.name == to.format.name && !to.version().tree => {
             let to = Spec { version: to.version.or(home.version), ..to };
-            home::stream(version, to, parts, sink, cx)
+            restored::stream(version, to, parts, sink, cx)
         }
         _ => {
             let options = Options { complete: is_stream(from), ..cx.options.clone() };
@@ -109,8 +109,8 @@ fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Re
     };
     match (home, shown) {
         (Some(home), Some(shown)) => {
-            let merged = home::Edited { stream, shown, said };
-            home::edited(home, to, merged, sink, &moving)
+            let merged = restored::Edited { stream, shown, said };
+            restored::write(home, to, merged, sink, &moving)
         }
         _ => {
             cx.log.take_over(said);
@@ -192,7 +192,7 @@ fn written_as(
         () if cx.options.compare || sink.is_native() => {
             Work::staged(ways, named, parts, sink, header.as_ref(), cx)?
         }
-        () if home => Work::of(from, to, parts, cx)?.write_home(parts, sink)?,
+        () if home => Work::of(from, to, parts, cx)?.write_in_source_format(parts, sink)?,
         () => Work::write(ways, parts, sink, header.as_ref(), cx)?,
     };
     if same && version == target {

@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 
 /// Where a session comes from, as a target sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Home {
+pub enum SourceKind {
     /// Another format, or none.
     #[default]
     Elsewhere,
@@ -23,7 +23,7 @@ pub enum Home {
     There,
 }
 
-impl Home {
+impl SourceKind {
     fn of(session: &Node, to: Spec) -> Self {
         let source = Spec::of(session);
         let linear = source.version.is_some_and(|version| !version.tree);
@@ -44,7 +44,7 @@ pub struct Survey {
     /// What the rules of the source saw, if all nodes are on the way.
     pub look: Option<Look>,
     pub leaf: Option<(Json, Position)>,
-    pub home: Home,
+    pub home: SourceKind,
     /// The last entry, if it is a message without an identifier, and its number.
     pub last: Option<(u32, Located<Record>)>,
     /// Whether a compaction names one by one what it keeps.
@@ -75,10 +75,10 @@ impl Survey {
             self.nodes += 1;
             self.last = None;
         } else if *kind == Kind::Session {
-            self.home = Home::of(node, to);
+            self.home = SourceKind::of(node, to);
             match (self.home, to.version().tree) {
-                (Home::There, true) => return ControlFlow::Continue(()),
-                (Home::There, false) => return ControlFlow::Break(()),
+                (SourceKind::There, true) => return ControlFlow::Continue(()),
+                (SourceKind::There, false) => return ControlFlow::Break(()),
                 _ => {}
             }
             let leaf = node.json(Field::Leaf).map(|leaf| (leaf.clone(), located.at));

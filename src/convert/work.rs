@@ -4,7 +4,7 @@ use super::branch::Branch;
 use super::forks::forks;
 use super::moved;
 use super::native::{Native, native};
-use crate::diagnostic::{Differences, Fate, Log};
+use crate::diagnostic::{Differences, FieldOutcome, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
 use crate::format::{Cx, Format, NativeFn, Options, Parts, Reader, Sink, Writer};
@@ -121,7 +121,11 @@ impl<'a> Work<'a> {
     ///
     /// # Errors
     /// As [`records`](Self::records).
-    pub fn write_home(mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<u64> {
+    pub fn write_in_source_format(
+        mut self,
+        parts: &mut dyn Parts,
+        sink: &mut dyn Sink,
+    ) -> Result<u64> {
         parts.keep()?;
         if !sink.mark() {
             return self.all(parts, sink, None);
@@ -285,7 +289,7 @@ impl<'a> Work<'a> {
             return lead;
         }
         let lost = |record: &Record| format!("{} before the session", record.kind.name());
-        lead.iter().for_each(|(_, at)| self.cx.log.count(Fate::Dropped, &lost(&at.value)));
+        lead.iter().for_each(|(_, at)| self.cx.log.count(FieldOutcome::Dropped, &lost(&at.value)));
         Vec::new()
     }
 
@@ -306,7 +310,7 @@ impl<'a> Work<'a> {
         self.answers.get_or_insert_with(|| Answers::new(joins, responses, forks));
         if let Some(Value::Node(file)) = record.node.take(Field::File) {
             let lost = |field: Field| format!("session.file.{}", field.name());
-            file.fields().for_each(|field| self.cx.log.count(Fate::Dropped, &lost(field)));
+            file.fields().for_each(|field| self.cx.log.count(FieldOutcome::Dropped, &lost(field)));
         }
     }
 }
@@ -377,7 +381,7 @@ fn give(
 ) -> Result<()> {
     let more = answers.as_ref().is_some_and(|answers| answers.goes_on(&record.value));
     if more {
-        log.count(Fate::Dropped, "seam between parts of an answer");
+        log.count(FieldOutcome::Dropped, "seam between parts of an answer");
     }
     trace.iter_mut().for_each(|trace| trace.passed(number, &record.value, more));
     match answers {

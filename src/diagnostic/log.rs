@@ -1,6 +1,6 @@
 //! What was said about one session, put together.
 
-use super::{Code, Diagnostic, Differences, Fate, Severity};
+use super::{Code, Diagnostic, Differences, FieldOutcome, Severity};
 use crate::position::Position;
 use crate::record::Field;
 use std::cell::{Cell, RefCell};
@@ -24,9 +24,9 @@ pub struct Findings {
     /// How many findings there were of each code, those not kept included.
     pub counts: BTreeMap<Code, u64>,
     /// How often each field met each fate.
-    pub losses: BTreeMap<(Fate, String), u64>,
+    pub losses: BTreeMap<(FieldOutcome, String), u64>,
     /// The same of fields of records, whose paths are not put together yet.
-    fields: Vec<((Field, Fate, &'static str), u64)>,
+    fields: Vec<((Field, FieldOutcome, &'static str), u64)>,
     /// What differs between the session and what was written of it, if that was asked for.
     pub differences: Option<Differences>,
 }
@@ -52,7 +52,7 @@ impl Log {
     }
 
     /// Counts a field that met `fate`.
-    pub fn count(&self, fate: Fate, path: &str) {
+    pub fn count(&self, fate: FieldOutcome, path: &str) {
         let mut inner = self.inner.borrow_mut();
         match inner.losses.get_mut(&(fate, path.to_owned())) {
             Some(n) => *n += 1,
@@ -62,7 +62,7 @@ impl Log {
 
     /// Counts a field of what has this path. Records have many such fields, so the whole path is put
     /// together once, in the end.
-    pub fn count_field(&self, fate: Fate, path: &'static str, field: Field) {
+    pub fn count_field(&self, fate: FieldOutcome, path: &'static str, field: Field) {
         let fields = &mut self.inner.borrow_mut().fields;
         match fields.iter_mut().find(|(known, _)| *known == (field, fate, path)) {
             Some((_, n)) => *n += 1,
@@ -99,7 +99,7 @@ impl Log {
     pub fn dropped(&self) -> Vec<(String, u64)> {
         let mut inner = self.inner.borrow_mut();
         inner.settle();
-        let dropped = inner.losses.iter().filter(|((fate, _), _)| *fate == Fate::Dropped);
+        let dropped = inner.losses.iter().filter(|((fate, _), _)| *fate == FieldOutcome::Dropped);
         dropped.map(|((_, path), count)| (path.clone(), *count)).collect()
     }
 
@@ -108,7 +108,7 @@ impl Log {
         let mut inner = self.inner.borrow_mut();
         inner.settle();
         for ((fate, path), count) in std::mem::take(&mut inner.losses) {
-            let fate = if fate == Fate::Dropped { Fate::Origin } else { fate };
+            let fate = if fate == FieldOutcome::Dropped { FieldOutcome::Origin } else { fate };
             *inner.losses.entry((fate, path)).or_default() += count;
         }
     }
@@ -185,6 +185,10 @@ impl Findings {
     /// How many fields were dropped.
     #[must_use]
     pub fn dropped(&self) -> u64 {
-        self.losses.iter().filter(|((fate, _), _)| *fate == Fate::Dropped).map(|(_, n)| n).sum()
+        self.losses
+            .iter()
+            .filter(|((fate, _), _)| *fate == FieldOutcome::Dropped)
+            .map(|(_, n)| n)
+            .sum()
     }
 }

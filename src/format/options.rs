@@ -3,11 +3,11 @@
 use super::Map;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::hands::Hands;
 use crate::ids;
 use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Node};
+use crate::threads::ThreadBudget;
 use crate::yaml::encoding::Encoding;
 
 /// What to do with damaged input.
@@ -57,7 +57,7 @@ pub struct Options {
     /// it tells sessions of one agent, folder and second apart.
     pub asked: Option<String>,
     /// The threads that work on a large input may borrow.
-    pub hands: Hands,
+    pub hands: ThreadBudget,
 }
 
 impl Default for Options {
@@ -77,7 +77,7 @@ impl Default for Options {
             contents: true,
             map_paths: Vec::new(),
             asked: None,
-            hands: Hands::default(),
+            hands: ThreadBudget::default(),
         }
     }
 }

@@ -8,11 +8,11 @@ use serde::Serialize;
 use std::io::Write;
 
 /// Repairs one session: looks at all of its parts, decides, then writes what becomes of them.
-pub type RepairFn = fn(&mut dyn Bench, &Wish, &Cx<'_>) -> Result<Repaired>;
+pub type RepairFn = fn(&mut dyn RepairIo, &RepairOptions, &Cx<'_>) -> Result<Repaired>;
 
 /// What the program lends for one repair: the parts of the session, and places for what they
 /// become.
-pub trait Bench {
+pub trait RepairIo {
     /// The session as it is; every part can be opened as often as needed.
     fn parts(&mut self) -> &mut dyn Parts;
 
@@ -107,7 +107,7 @@ pub struct Records {
 
 /// What a person asked for, and what is known of the session from outside of it.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
+pub struct RepairOptions {
     /// Whether the software must be able to go on with the session.
     pub resumable: bool,
     /// Whether the complete members of torn records are restored.

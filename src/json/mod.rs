@@ -10,7 +10,7 @@
 //! * [`text`] decodes and quotes strings.
 //! * [`strings`] passes over the inside of strings; most of the time goes there.
 //! * [`edit`] changes a few bytes of an object and leaves the rest alone.
-//! * [`Spelling`] spells a value as its producer would.
+//! * [`EscapeStyle`] spells a value as its producer would.
 
 mod cursor;
 pub mod edit;
@@ -31,6 +31,6 @@ pub use cursor::{Cursor, Walk};
 pub use fault::{Fault, Span, What};
 pub use flow::Flow;
 pub use salvage::salvage;
-pub use spelling::{Spelling, without_nan};
+pub use spelling::{EscapeStyle, without_nan};
 pub use tokens::Tokens;
 pub use value::Json;

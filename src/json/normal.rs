@@ -1,6 +1,6 @@
 //! One spelling for values that mean the same.
 
-use super::{Json, Spelling, strings, text};
+use super::{EscapeStyle, Json, strings, text};
 use bytes::BytesMut;
 
 impl Json {
@@ -79,7 +79,7 @@ impl Json {
     #[must_use]
     pub fn python(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.as_bytes().len() * 9 / 8);
-        Spelling::PYTHON.spell(self.as_bytes(), &mut out);
+        EscapeStyle::PYTHON.spell(self.as_bytes(), &mut out);
         out
     }
 }

@@ -6,16 +6,16 @@ use super::text::{decode_wtf8, is_simple, quote_wtf8};
 /// How a producer spells JSON. Numbers and the order of members are the value's own.
 ///
 /// ```
-/// use copyist::json::Spelling;
+/// use copyist::json::EscapeStyle;
 /// let mut out = Vec::new();
-/// Spelling::PYTHON.spell(r#"{"a":[1.50,"é\/"],"b":{}}"#.as_bytes(), &mut out);
+/// EscapeStyle::PYTHON.spell(r#"{"a":[1.50,"é\/"],"b":{}}"#.as_bytes(), &mut out);
 /// assert_eq!(out, br#"{"a": [1.50, "\u00e9/"], "b": {}}"#);
 /// out.clear();
-/// Spelling::PYTHON_FILE.spell(br#"{"a":[1],"b":{}}"#, &mut out);
+/// EscapeStyle::PYTHON_FILE.spell(br#"{"a":[1],"b":{}}"#, &mut out);
 /// assert_eq!(out, b"{\n  \"a\": [\n    1\n  ],\n  \"b\": {}\n}");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spelling {
+pub struct EscapeStyle {
     /// Whether characters beyond ASCII are escaped.
     ascii: bool,
     comma: &'static [u8],
@@ -24,7 +24,7 @@ pub struct Spelling {
     lines: bool,
 }
 
-impl Spelling {
+impl EscapeStyle {
     /// That of Python's `json.dump`.
     pub const PYTHON: Self = Self { ascii: true, comma: b", ", colon: b": ", lines: false };
     /// The same with `indent=2`.
@@ -212,7 +212,7 @@ pub fn without_nan(text: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn spelled(spelling: Spelling, text: &str) -> String {
+    fn spelled(spelling: EscapeStyle, text: &str) -> String {
         let mut out = Vec::new();
         spelling.spell(text.as_bytes(), &mut out);
         String::from_utf8(out).expect("UTF-8")
@@ -224,14 +224,14 @@ mod tests {
             "{ \"a\\/\u{7f}\" : \"é😀\u{2028}\\u00E9\\ud83d \\n\", \"b\":[ ] ,\"c\":-1.50e+3}";
         let python =
             r#"{"a/\u007f": "\u00e9\ud83d\ude00\u2028\u00e9\ud83d \n", "b": [], "c": -1.50e+3}"#;
-        assert_eq!(spelled(Spelling::PYTHON, text), python);
-        assert_eq!(spelled(Spelling::PYTHON, python), python);
+        assert_eq!(spelled(EscapeStyle::PYTHON, text), python);
+        assert_eq!(spelled(EscapeStyle::PYTHON, python), python);
     }
 
     #[test]
     fn javascript_s_spelling() {
         let python = r#"{"a": "\u00e9\ud83d\ude00\ud83d", "b": [1, {}]}"#;
-        assert_eq!(spelled(Spelling::SCRIPT, python), r#"{"a":"é😀\ud83d","b":[1,{}]}"#);
+        assert_eq!(spelled(EscapeStyle::SCRIPT, python), r#"{"a":"é😀\ud83d","b":[1,{}]}"#);
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 use crate::error::{Error, Result};
 use crate::format::{ByteLines, Out};
-use crate::hands::{Busy, Hands};
 use crate::lines::{Block, Line};
 use crate::members::{Found, Scan};
 use crate::position::Position;
+use crate::threads::{Busy, ThreadBudget};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -63,7 +63,7 @@ impl Checked {
 /// The blocks that were read and not yet dealt with, and the output that was not yet written.
 pub struct Ahead<'o> {
     kind: ByteLines,
-    hands: Hands,
+    hands: ThreadBudget,
     state: Mutex<State>,
     changed: Condvar,
     /// Where output goes, if any thread may write it.
@@ -163,7 +163,7 @@ impl<'o> Ahead<'o> {
     /// output back if only the calling thread may write it.
     pub fn new(
         kind: ByteLines,
-        hands: &Hands,
+        hands: &ThreadBudget,
         out: Out<'o>,
     ) -> (Self, Option<Box<dyn Write + 'o>>) {
         let (out, own) = match out {

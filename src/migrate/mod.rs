@@ -158,7 +158,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Hands on what can go.
+    /// ThreadBudget on what can go.
     fn hand_on(&mut self, ahead: &Ahead<'_>) -> Result<()> {
         // Whether a byte order mark stays in front is known only with the header.
         if self.out.len() >= CHUNK && self.plane.is_some() {

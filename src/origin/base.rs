@@ -3,7 +3,7 @@
 //! What differs between the base and the file was done to the file since it was written.
 
 use super::matching::align::{Atom, Tag, atoms, pairs};
-use super::matching::outcomes::Name;
+use super::matching::outcomes::RecordKey;
 use super::matching::shared_answers::{Share, Shares};
 use super::record_store::RecordStore;
 use crate::error::Result;
@@ -42,7 +42,7 @@ impl Trace {
 pub struct Base {
     store: RecordStore,
     /// By what each is known.
-    pub names: Vec<Name>,
+    pub names: Vec<RecordKey>,
     /// Those that the reader put in: they stand nowhere in the file.
     pub put_in: HashSet<u32>,
     /// Numbers of records of the source, and of those of the base that tell them, sorted.
@@ -72,7 +72,7 @@ impl Base {
             if record.is_restored() {
                 put_in.insert(number);
             }
-            names.push(Name::of(&record, format.links()));
+            names.push(RecordKey::of(&record, format.links()));
             store.add(&record)?;
         }
         let mut pairs = pairs(&trace.atoms, &told);

@@ -5,12 +5,12 @@
 
 use super::base::Base;
 use super::matching::align::Tag;
-use super::matching::outcomes::{Fate, aligned};
+use super::matching::outcomes::{Match, aligned};
 use super::record_store::RecordStore;
-use super::restore::{Now, WriteFn, base_of, is_of, is_of_one_session, opened};
+use super::restore::{FileRecords, WriteFn, base_of, is_of, is_of_one_session, opened};
 use crate::diagnostic::{Code, Diagnostic, Log, Severity};
 use crate::error::Result;
-use crate::format::{Cx, Format, OnError, Options, Parts, Sink, Wish};
+use crate::format::{Cx, Format, OnError, Options, Parts, RepairOptions, Sink};
 use crate::formats::canonical;
 use crate::json::Json;
 use crate::position::Position;
@@ -46,7 +46,7 @@ impl Damage {
     }
 
     /// The numbers of the records in which it is; -1 for what stands before all of them.
-    fn records(&self, now: &Now) -> BTreeSet<i64> {
+    fn records(&self, now: &FileRecords) -> BTreeSet<i64> {
         let Self::At(damaged) = self else { return (-1..now.places.len() as i64).collect() };
         let mut order: Vec<_> = (0..)
             .zip(now.places.iter().zip(&now.names))
@@ -83,37 +83,37 @@ enum Step {
 
 /// What became of the records that stand in the file that was written, by those that stand in the
 /// file now: what a reader puts in stands in neither.
-fn fates(base: &Base, now: &Now) -> Vec<Fate> {
+fn outcomes(base: &Base, now: &FileRecords) -> Vec<Match> {
     let own: Vec<u32> =
         (0..now.names.len() as u32).filter(|number| !now.put_in.contains(number)).collect();
     let names: Vec<_> =
         own.iter().filter_map(|number| now.names.get(*number as usize)).copied().collect();
-    let (fates, _) = aligned(&base.names, &names);
+    let (outcomes, _) = aligned(&base.names, &names);
     let number = |place: u32| own.get(place as usize).copied().unwrap_or_default();
-    let fates = fates.into_iter().map(|fate| match fate {
-        Fate::Same(place) => Fate::Same(number(place)),
-        Fate::Edited(place) => Fate::Edited(number(place)),
-        Fate::Deleted => Fate::Deleted,
+    let outcomes = outcomes.into_iter().map(|found| match found {
+        Match::Same(place) => Match::Same(number(place)),
+        Match::Edited(place) => Match::Edited(number(place)),
+        Match::Deleted => Match::Deleted,
     });
-    fates.collect()
+    outcomes.collect()
 }
 
 /// The records of the file with those that were lost; `None` if none were.
-fn steps(base: &Base, now: &Now, damage: &Damage) -> Option<Vec<Step>> {
-    let (fates, damaged) = (fates(base, now), damage.records(now));
+fn steps(base: &Base, now: &FileRecords, damage: &Damage) -> Option<Vec<Step>> {
+    let (outcomes, damaged) = (outcomes(base, now), damage.records(now));
     let is_damaged = |number: u32| damaged.contains(&i64::from(number));
-    let end = (fates.len(), now.names.len() as u32);
-    let same = (0..).zip(&fates).filter_map(|(place, fate)| match fate {
-        Fate::Same(number) => Some((place, *number)),
+    let end = (outcomes.len(), now.names.len() as u32);
+    let same = (0..).zip(&outcomes).filter_map(|(place, found)| match found {
+        Match::Same(number) => Some((place, *number)),
         _ => None,
     });
     let (mut steps, mut lost, mut from, mut next) = (Vec::new(), false, 0, 0);
     for (to, number) in same.chain([end]) {
         let was_damaged = (i64::from(next) - 1..i64::from(number)).any(|n| damaged.contains(&n));
-        let is_gone = |place: usize| match fates.get(place) {
+        let is_gone = |place: usize| match outcomes.get(place) {
             _ if !was_damaged || base.put_in.contains(&(place as u32)) => false,
-            Some(Fate::Deleted) => true,
-            Some(Fate::Edited(number)) => is_damaged(*number),
+            Some(Match::Deleted) => true,
+            Some(Match::Edited(number)) => is_damaged(*number),
             _ => false,
         };
         let any = (from..to).any(is_gone);
@@ -123,7 +123,7 @@ fn steps(base: &Base, now: &Now, damage: &Damage) -> Option<Vec<Step>> {
         for place in from..to {
             if is_gone(place) {
                 steps.push(Step::Base(place as u32));
-            } else if let Some(Fate::Edited(edited)) = fates.get(place) {
+            } else if let Some(Match::Edited(edited)) = outcomes.get(place) {
                 steps.extend((next..edited + 1).filter(stays).map(Step::File));
                 next = next.max(edited + 1);
             }
@@ -140,12 +140,12 @@ fn steps(base: &Base, now: &Now, damage: &Damage) -> Option<Vec<Step>> {
 /// # Errors
 /// If a record cannot be read back, or there is no room.
 pub fn healed(
-    (base, now): (&mut Base, &mut Now),
+    (base, now): (&mut Base, &mut FileRecords),
     damage: &Damage,
     format: &Format,
     [store, other]: [RecordStore; 2],
     cx: &Cx<'_>,
-) -> Result<Option<Now>> {
+) -> Result<Option<FileRecords>> {
     let Some(steps) = steps(base, now, damage) else { return Ok(None) };
     let (mut lines, mut places, mut last) = (store, Vec::new(), None::<Json>);
     let mut place = now.places.first().copied().unwrap_or_default();
@@ -174,8 +174,8 @@ pub fn healed(
     }
     let mut parts = lines.parts()?;
     let records = (canonical::FORMAT.read)(&mut parts, cx)?;
-    let whole = Now::read(records, format.links(), other, cx)?;
-    Ok(Some(Now { places, ..whole }))
+    let whole = FileRecords::read(records, format.links(), other, cx)?;
+    Ok(Some(FileRecords { places, ..whole }))
 }
 
 /// A damaged session with what it lost, written as the files that it was; `None` if it has no origin
@@ -201,10 +201,10 @@ pub fn unlost(
     let found = Log::default();
     let finding = Cx { options: &options, log: &found };
     let store = RecordStore::new(sink.spool()?);
-    let read = Now::of(from, parts, store, &finding);
+    let read = FileRecords::of(from, parts, store, &finding);
     // What repair would do tells where damage is that a reader passes over.
     let mut stage = Stage::trial(sink);
-    let Ok(done) = repair::run(from, parts, &mut stage, &Wish::default(), &finding) else {
+    let Ok(done) = repair::run(from, parts, &mut stage, &RepairOptions::default(), &finding) else {
         return Ok(None);
     };
     if !done.changed {
@@ -216,7 +216,7 @@ pub fn unlost(
         Ok(now) => (now, Damage::repaired(&found)),
         Err(_) => {
             let store = RecordStore::new(sink.spool()?);
-            (Now::of(from, &mut mended, store, &quiet)?, Damage::Anywhere)
+            (FileRecords::of(from, &mut mended, store, &quiet)?, Damage::Anywhere)
         }
     };
     if !is_of_one_session(&mut base, &mut now)? {

@@ -7,11 +7,11 @@ use super::guard;
 use super::keep::Digesting;
 use super::matching::align::Tag;
 use super::matching::compactions;
-use super::matching::outcomes::{Name, aligned, match_turns, renumbered};
-use super::matching::parent_links::Kin;
-use super::matching::rewritten_history::Anew;
+use super::matching::outcomes::{RecordKey, aligned, match_turns, renumbered};
+use super::matching::parent_links::ParentLinks;
+use super::matching::rewritten_history::RewrittenHistory;
 use super::matching::{branches, context_edits, unsaved_run};
-use super::merge::{Back, Done};
+use super::merge::{Done, Merger};
 use super::record_store::RecordStore;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
@@ -221,8 +221,8 @@ fn changed(
     let quiet = Cx { options: &options, log: &log };
     let mut base = base_of((&mut *origin, target), sink, write, &quiet)?;
     let reading = Cx { options: &options, log: found };
-    let mut now = Now::of(from, parts, RecordStore::new(sink.spool()?), &reading)?;
-    if base.names.iter().map(|name| name.print).eq(now.names.iter().map(|name| name.print)) {
+    let mut now = FileRecords::of(from, parts, RecordStore::new(sink.spool()?), &reading)?;
+    if base.names.iter().map(|name| name.hash).eq(now.names.iter().map(|name| name.hash)) {
         return Ok(Changed::Not);
     }
     if !is_of_one_session(&mut base, &mut now)? {
@@ -258,7 +258,7 @@ pub fn base_of(
 }
 
 /// Whether a file and the base are of one session: by its identifier, or by a message.
-pub fn is_of_one_session(base: &mut Base, now: &mut Now) -> Result<bool> {
+pub fn is_of_one_session(base: &mut Base, now: &mut FileRecords) -> Result<bool> {
     let id = |record: &Record| record.node.json(Field::Id).filter(|id| !id.is_null()).cloned();
     if let (false, false) = (base.names.is_empty(), now.names.is_empty()) {
         let (was, is) = (base.record(0)?, now.record(0)?);
@@ -268,8 +268,8 @@ pub fn is_of_one_session(base: &mut Base, now: &mut Now) -> Result<bool> {
     }
     // Turns say what was asked.
     let says = |tag: Tag| tag.is_message() || tag == Tag('T');
-    let messages = |names: &[Name]| -> HashSet<u64> {
-        names.iter().filter(|name| says(name.tag)).map(|name| name.print).collect()
+    let messages = |names: &[RecordKey]| -> HashSet<u64> {
+        names.iter().filter(|name| says(name.tag)).map(|name| name.hash).collect()
     };
     Ok(!messages(&base.names).is_disjoint(&messages(&now.names)))
 }
@@ -290,17 +290,17 @@ pub fn between(
     let (options, log) = (cx.options.unspelled(), Log::default());
     let quiet = Cx { options: &options, log: &log };
     let mut base = Base::of(format, base, trace, RecordStore::new(sink.spool()?), &quiet)?;
-    let mut now = Now::of(format, file, RecordStore::new(sink.spool()?), &quiet)?;
+    let mut now = FileRecords::of(format, file, RecordStore::new(sink.spool()?), &quiet)?;
     now.places.clear();
     merged(&mut base, &mut now, (home, origin), sink, cx)
 }
 
 /// The records of a file as it is now.
-pub struct Now {
+pub struct FileRecords {
     /// The records.
     pub store: RecordStore,
     /// By what each is known.
-    pub names: Vec<Name>,
+    pub names: Vec<RecordKey>,
     /// Where each stands, if anybody can look there.
     pub places: Vec<Position>,
     /// Messages in place of which a model is told something else.
@@ -313,7 +313,7 @@ pub struct Now {
     pub branches: bool,
 }
 
-impl Now {
+impl FileRecords {
     fn on(store: RecordStore) -> Self {
         Self {
             store,
@@ -371,7 +371,7 @@ impl Now {
             if located.value.is_restored() {
                 now.put_in.insert(now.names.len() as u32);
             }
-            now.names.push(Name::of(&located.value, links));
+            now.names.push(RecordKey::of(&located.value, links));
             now.places.push(located.at);
             now.store.add(&located.value)?;
         }
@@ -382,30 +382,30 @@ impl Now {
 /// Merges the records of a file with the source's, by way of the base; `None` if it says nothing else.
 fn merged(
     base: &mut Base,
-    now: &mut Now,
+    now: &mut FileRecords,
     (home, origin): (Option<Spec>, &mut dyn Parts),
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Option<Merged>> {
     let home = home.filter(|home| home.format.name != canonical::FORMAT.name);
-    let anew = Anew::of(&base.names, now, home)?;
+    let anew = RewrittenHistory::of(&base.names, now, home)?;
     renumbered(&base.names, now)?;
-    let (mut fates, mut added) = aligned(&base.names, &now.names);
-    anew.leave_out(now, (&mut fates, &mut added), cx);
-    match_turns(base, now, (&mut fates, &mut added))?;
+    let (mut outcomes, mut added) = aligned(&base.names, &now.names);
+    anew.leave_out(now, (&mut outcomes, &mut added), cx);
+    match_turns(base, now, (&mut outcomes, &mut added))?;
     let unsaved = unsaved_run::taken(now, &mut added, home, cx)?;
-    let kin = Kin::of(now, &added)?;
+    let kin = ParentLinks::of(now, &added)?;
     let branching = kin.abroad.is_some_and(|abroad| abroad.version().tree);
     let linear = home.is_some_and(|home| !home.version().tree);
     let forks = !branching && branches::forks(now, &added)?;
     if forks || (kin.tree || kin.stands()) && linear {
-        branches::behind(now, (&mut fates, &mut added), branching, cx)?;
+        branches::behind(now, (&mut outcomes, &mut added), branching, cx)?;
     }
-    context_edits::said(now, (&mut fates, &mut added), home, cx)?;
-    let mut summed = compactions::said(now, (&mut fates, &mut added), kin.abroad, home)?;
+    context_edits::said(now, (&mut outcomes, &mut added), home, cx)?;
+    let mut summed = compactions::said(now, (&mut outcomes, &mut added), kin.abroad, home)?;
     summed.said.extend(unsaved);
     let store = RecordStore::new(sink.spool()?);
-    let back = Back::new((&mut *now, base), kin, (fates, added), summed, store, cx);
+    let back = Merger::new((&mut *now, base), kin, (outcomes, added), summed, store, cx);
     let (log, options) = (Log::default(), Options::default());
     let quiet = Cx { options: &options, log: &log };
     let Done { store: mut stream, changed, summed } = back.all(&mut *origin, &quiet)?;

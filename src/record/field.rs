@@ -224,7 +224,7 @@ fields! {
     Extra "extra" Object "Source fields that the model has no place for, in order."
     Layout "layout" Text "Which of the source format's own layouts the record has."
     Eol "eol" Text "Line ending, where it is not that of the file."
-    Raw "raw" Text "Spelling of the record, where the format's writer would not give it back."
+    Raw "raw" Text "EscapeStyle of the record, where the format's writer would not give it back."
     RawBytes "raw64" Text "The same in base64, where it is not UTF-8."
 }
 

@@ -25,7 +25,7 @@ pub use walk::Walk;
 
 use crate::diagnostic::{Code, Diagnostic, Log, Severity};
 use crate::error::{Error, Result};
-use crate::format::{Bench, Cx, Format, Options, Parts, Repaired, Sink, Wish};
+use crate::format::{Cx, Format, Options, Parts, RepairIo, RepairOptions, Repaired, Sink};
 use crate::position::Position;
 use draft::{Again, Draft};
 use quarantine::Quarantine;
@@ -45,7 +45,7 @@ use std::io::Write;
 ///
 /// ```
 /// use copyist::diagnostic::Log;
-/// use copyist::format::{Cx, Options, Wish};
+/// use copyist::format::{Cx, Options, RepairOptions};
 /// use copyist::{formats::pi, memory::{Buffer, Bytes}, repair};
 /// let torn = concat!(
 ///     r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#, "\n",
@@ -54,7 +54,7 @@ use std::io::Write;
 /// );
 /// let (options, log) = (Options::default(), Log::default());
 /// let (cx, mut out) = (Cx { options: &options, log: &log }, Buffer::default());
-/// let done = repair::run(&pi::FORMAT, &mut Bytes::new(torn), &mut out, &Wish::default(), &cx)?;
+/// let done = repair::run(&pi::FORMAT, &mut Bytes::new(torn), &mut out, &RepairOptions::default(), &cx)?;
 /// assert_eq!((done.records, done.rescued, done.messages), (2, 1, 1));
 /// assert_eq!(out.main().iter().filter(|b| **b == b'\n').count(), 2);
 /// assert!(out.part(repair::QUARANTINE).is_some());
@@ -64,10 +64,10 @@ pub fn run(
     format: &Format,
     parts: &mut dyn Parts,
     sink: &mut dyn Sink,
-    wish: &Wish,
+    wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
-    run_counting(format, (parts, sink), wish, None, cx)
+    run_counting(format, (parts, sink), wanted, None, cx)
 }
 
 /// Counts the messages that the software would send of a session.
@@ -81,18 +81,18 @@ pub type Counting<'c> = &'c dyn Fn(&mut dyn Parts) -> u64;
 pub fn run_counting(
     format: &Format,
     (parts, sink): (&mut dyn Parts, &mut dyn Sink),
-    wish: &Wish,
+    wanted: &RepairOptions,
     counting: Option<Counting<'_>>,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
     parts.keep()?;
     if !format.links() {
-        wish.relink.iter().for_each(|(entry, parent)| cx.report(not_linked(entry, parent)));
+        wanted.relink.iter().for_each(|(entry, parent)| cx.report(not_linked(entry, parent)));
     }
     let (mut quarantine, before) = (Quarantine::default(), Draft::default());
     let lent = Lent { before: &before, sink, quarantine: &mut quarantine };
-    let (mut draft, mut done) = pass(format, parts, lent, wish, cx)?;
-    let wish = Wish { relink: Vec::new(), ..wish.clone() };
+    let (mut draft, mut done) = pass(format, parts, lent, wanted, cx)?;
+    let wanted = RepairOptions { relink: Vec::new(), ..wanted.clone() };
     // A record that was as long as may be has a note in it now.
     let max_line = cx.options.max_line.saturating_mul(2);
     let options = Options { max_line, ..cx.options.clone() };
@@ -105,7 +105,7 @@ pub fn run_counting(
         let inner = Cx { options: &options, log: &log };
         let lent = Lent { before: &draft, sink, quarantine: &mut quarantine };
         let mut again = Again { source: parts, draft: &draft };
-        let (next, more) = match pass(format, &mut again, lent, &wish, &inner) {
+        let (next, more) = match pass(format, &mut again, lent, &wanted, &inner) {
             // What no repair mends in the end is as wrong as what none mends in an input.
             Ok((_, more)) if !more.changed && !quarantine.turned() => {
                 tell(log, |code| code.severity() == Severity::Error, &again.names(), cx);
@@ -148,11 +148,11 @@ fn pass<'a>(
     format: &Format,
     parts: &'a mut dyn Parts,
     lent: Lent<'a>,
-    wish: &Wish,
+    wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<(Draft, Repaired)> {
     let mut work = Work { parts, lent, draft: Draft::default() };
-    let done = (format.repair)(&mut work, wish, cx)?;
+    let done = (format.repair)(&mut work, wanted, cx)?;
     work.lent.quarantine.flush()?;
     Ok((work.draft, done))
 }
@@ -210,7 +210,7 @@ struct Work<'a> {
     draft: Draft,
 }
 
-impl Bench for Work<'_> {
+impl RepairIo for Work<'_> {
     fn parts(&mut self) -> &mut dyn Parts {
         self.parts
     }
@@ -249,7 +249,7 @@ mod tests {
     use std::io::Read;
 
     /// Never content: takes the first byte off, and says so.
-    fn eats(bench: &mut dyn Bench, _: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+    fn eats(bench: &mut dyn RepairIo, _: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
         let mut text = Vec::new();
         let read = bench.parts().main()?.read_to_end(&mut text);
         read.map_err(|error| Error::io("cannot read", error))?;
@@ -267,7 +267,7 @@ mod tests {
         let format = Format { repair: eats, ..pi::FORMAT };
         let (options, log, mut out) = (Options::default(), Log::default(), Buffer::default());
         let cx = Cx { options: &options, log: &log };
-        let done = run(&format, &mut Bytes::new(text), &mut out, &Wish::default(), &cx);
+        let done = run(&format, &mut Bytes::new(text), &mut out, &RepairOptions::default(), &cx);
         let aside = String::from_utf8(out.part(QUARANTINE).expect("a quarantine")).expect("text");
         let aside: Vec<_> = aside.lines().map(str::to_owned).collect();
         assert_eq!(done.expect("an outcome").quarantined, aside.len() as u64);
@@ -283,12 +283,12 @@ mod tests {
     }
 
     /// Takes everything off, and finds no session in what it made.
-    fn spoils(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+    fn spoils(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
         let mut text = Vec::new();
         let read = bench.parts().main()?.read_to_end(&mut text);
         read.map_err(|error| Error::io("cannot read", error))?;
         if text.len() > 1 {
-            return eats(bench, wish, cx);
+            return eats(bench, wanted, cx);
         }
         bench.keep("")?;
         cx.report(Diagnostic::new(Code::YamlSyntax, "no YAML").at(Position::default()));
@@ -301,7 +301,7 @@ mod tests {
             let format = Format { repair: spoils, ..pi::FORMAT };
             let (options, log, mut out) = (Options::default(), Log::default(), Buffer::default());
             let cx = Cx { options: &options, log: &log };
-            run(&format, &mut Bytes::new(text), &mut out, &Wish::default(), &cx)
+            run(&format, &mut Bytes::new(text), &mut out, &RepairOptions::default(), &cx)
                 .expect("an outcome");
             assert_eq!(log.count_of(Code::YamlSyntax), told, "{text}");
         }

@@ -4,7 +4,7 @@
 use super::pieces::{Found, Part, Pieces};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Bench, Cx, Mend, Records, Wish};
+use crate::format::{Cx, Mend, Records, RepairIo, RepairOptions};
 use crate::position::Position;
 use std::io::Write;
 
@@ -23,15 +23,20 @@ pub struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// For a part by its name.
     #[must_use]
-    pub fn new(part: &str, kind: &'static Records, wish: &Wish, cx: &'a Cx<'a>) -> Self {
-        Self { part: part.to_owned(), pieces: Pieces::new(kind, wish.salvage, cx), cx, blank: None }
+    pub fn new(part: &str, kind: &'static Records, wanted: &RepairOptions, cx: &'a Cx<'a>) -> Self {
+        Self {
+            part: part.to_owned(),
+            pieces: Pieces::new(kind, wanted.salvage, cx),
+            cx,
+            blank: None,
+        }
     }
 
     /// Shows everything until the format has decided.
     ///
     /// # Errors
     /// If the part cannot be read.
-    pub fn look(&mut self, bench: &mut dyn Bench, mend: &mut dyn Mend) -> Result<()> {
+    pub fn look(&mut self, bench: &mut dyn RepairIo, mend: &mut dyn Mend) -> Result<()> {
         loop {
             let source = bench.parts().open(&self.part)?;
             self.blank = None;
@@ -70,7 +75,7 @@ impl<'a> Walk<'a> {
     ///
     /// # Errors
     /// If it cannot be read again or written.
-    pub fn write(mut self, bench: &mut dyn Bench, mend: &mut dyn Mend) -> Result<()> {
+    pub fn write(mut self, bench: &mut dyn RepairIo, mend: &mut dyn Mend) -> Result<()> {
         if !self.changes(mend) {
             return bench.keep(&self.part);
         }
@@ -116,7 +121,7 @@ fn look(mend: &mut dyn Mend, part: Part<'_>, blank: &mut Option<Position>) -> bo
 fn write(
     part: &str,
     piece: Part<'_>,
-    bench: &mut dyn Bench,
+    bench: &mut dyn RepairIo,
     mend: &mut dyn Mend,
     cut: Option<(Position, Code)>,
     out: &mut Out,
@@ -151,7 +156,7 @@ struct Out {
 }
 
 impl Out {
-    /// Hands on what is ready, if it is so much.
+    /// ThreadBudget on what is ready, if it is so much.
     fn pass(&mut self, much: usize) -> Result<()> {
         if self.bytes.len() < much {
             return Ok(());

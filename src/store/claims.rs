@@ -6,7 +6,7 @@ use super::destination::{below, folder_of};
 use super::turns::{Turn, Turns};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::hands::Hands;
+use crate::threads::ThreadBudget;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
@@ -63,7 +63,7 @@ impl Claims {
     /// The same for a run in which outputs take their places in the order of the inputs, with so
     /// many at work at a time.
     #[must_use]
-    pub fn in_turn(self, workers: usize, hands: Hands) -> Self {
+    pub fn in_turn(self, workers: usize, hands: ThreadBudget) -> Self {
         Self { turns: Some(Turns::new(workers, hands)), ..self }
     }
 

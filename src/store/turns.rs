@@ -4,7 +4,7 @@
 //! first. So each waits with its name for those before it. Nobody's work waits for that: who has
 //! come so far hands on its leave to work, and one of the workers that are there beside goes on.
 
-use crate::hands::Hands;
+use crate::threads::ThreadBudget;
 use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +16,7 @@ pub const WAITING: usize = 32;
 pub struct Turns {
     state: Mutex<State>,
     changed: Condvar,
-    hands: Hands,
+    hands: ThreadBudget,
 }
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub struct Turn<'t> {
 impl Turns {
     /// For so many at work at a time, whose `hands` are idle while they wait.
     #[must_use]
-    pub fn new(workers: usize, hands: Hands) -> Self {
+    pub fn new(workers: usize, hands: ThreadBudget) -> Self {
         let state =
             State { next: 0, passed: BTreeSet::new(), free: workers, wanting: BTreeSet::new() };
         Self { state: Mutex::new(state), changed: Condvar::new(), hands }
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn names_are_taken_in_order_and_only_so_many_work() {
         const WORKERS: usize = 2;
-        let turns = Turns::new(WORKERS, Hands::new(WORKERS));
+        let turns = Turns::new(WORKERS, ThreadBudget::new(WORKERS));
         let (order, working, ahead) =
             (Mutex::new(Vec::new()), AtomicUsize::new(0), AtomicUsize::new(0));
         let (turns, order, working, ahead) = (&turns, &order, &working, &ahead);

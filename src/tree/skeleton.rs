@@ -178,7 +178,7 @@ impl Skeleton {
     }
 
     /// Notes which parent an entry is to have.
-    pub fn wish(&mut self, id: u64, parent: u64) {
+    pub fn wanted(&mut self, id: u64, parent: u64) {
         self.wished.push((id, parent));
     }
 

@@ -1,6 +1,6 @@
 //! YAML nodes as JSON, and JSON as YAML.
 
-use super::read::{Budget, Event, Events, Spelling, What, restore_breaks};
+use super::read::{Budget, Event, Events, ScalarStyle, What, restore_breaks};
 use super::write::Emitter;
 use super::{Text, is_number};
 use crate::diagnostic::{Code, Diagnostic};
@@ -122,7 +122,7 @@ impl Nodes {
         match event.what {
             What::Scalar(text, spelling, node) => {
                 let text = match spelling {
-                    Spelling::SingleQuoted => restore_breaks(text),
+                    ScalarStyle::SingleQuoted => restore_breaks(text),
                     _ => text,
                 };
                 self.beyond_json |= node.tag.is_some() || node.anchor.is_some();
@@ -247,9 +247,9 @@ impl Open {
     }
 }
 
-fn scalar(text: &Text<'_>, spelling: Spelling, typed: bool, out: &mut Vec<u8>) {
+fn scalar(text: &Text<'_>, spelling: ScalarStyle, typed: bool, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
-    let plain = spelling == Spelling::Plain;
+    let plain = spelling == ScalarStyle::Plain;
     let word = match bytes {
         b"" | b"~" | b"null" | b"Null" | b"NULL" if plain => Some(&b"null"[..]),
         b"true" | b"True" | b"TRUE" | b"yes" | b"Yes" | b"YES" | b"on" | b"On" | b"ON" => {

@@ -4,8 +4,8 @@
 use copyist::diagnostic::Log;
 use copyist::format::{Cx, OnError, Options, Out, Target};
 use copyist::formats::pi;
-use copyist::hands::Hands;
 use copyist::migrate;
+use copyist::threads::ThreadBudget;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::sync::mpsc;
@@ -83,7 +83,7 @@ fn migrated(
     (threads, writes, room): (usize, Writes, usize),
     on_error: OnError,
 ) -> (String, Vec<u8>) {
-    let hands = Hands::new(threads);
+    let hands = ThreadBudget::new(threads);
     let options = Options { on_error, max_line: 1 << 20, hands, ..Options::default() };
     let log = Log::default();
     let cx = Cx { options: &options, log: &log };
@@ -143,7 +143,7 @@ fn an_output_that_panics_ends_the_work_with_an_error() {
             let text = text.clone();
             let (done, told) = mpsc::channel();
             std::thread::spawn(move || {
-                let options = Options { hands: Hands::new(threads), ..Options::default() };
+                let options = Options { hands: ThreadBudget::new(threads), ..Options::default() };
                 let log = Log::default();
                 let _own = options.hands.work();
                 let out = Out::Anywhere(Box::new(Fragile(room)));

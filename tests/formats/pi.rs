@@ -37,7 +37,7 @@ fn without_note(line: &str) -> String {
 
 #[test]
 fn versions_are_what_javascript_makes_of_them() {
-    // Spelling, version that it is migrated from, and what becomes of it on the way to 3.
+    // EscapeStyle, version that it is migrated from, and what becomes of it on the way to 3.
     let cases: &[(&str, Option<u32>, &str)] = &[
         ("", Some(1), r#","version":3}"#),
         (r#","version":null"#, Some(1), r#","version":3}"#),

@@ -247,13 +247,15 @@ fn told(module: &Path, lines: Vec<u8>) -> Vec<String> {
 
 /// A session as repair leaves it, and what it says of it.
 fn repaired(source: &[u8], name: &str) -> Option<(Vec<u8>, copyist::format::Repaired)> {
-    use copyist::format::{Cx, Options, Wish};
+    use copyist::format::{Cx, Options, RepairOptions};
     use copyist::memory::{Buffer, Bytes};
     let (options, log, mut out) = (Options::default(), Log::default(), Buffer::default());
     let cx = Cx { options: &options, log: &log };
-    let wish = Wish { name: name.to_owned(), resumable: true, ..Wish::default() };
+    let wanted =
+        RepairOptions { name: name.to_owned(), resumable: true, ..RepairOptions::default() };
     let format = &copyist::formats::pi::FORMAT;
-    let done = copyist::repair::run(format, &mut Bytes::new(source), &mut out, &wish, &cx).ok()?;
+    let done =
+        copyist::repair::run(format, &mut Bytes::new(source), &mut out, &wanted, &cx).ok()?;
     Some((out.main(), done))
 }
 

@@ -15,7 +15,7 @@ use common::{
     own_inputs, parts, read, recognise, session, testdata, to_canonical,
 };
 use copyist::convert;
-use copyist::diagnostic::{Code, Fate, Log};
+use copyist::diagnostic::{Code, FieldOutcome, Log};
 use copyist::error::Error;
 use copyist::format::{Cx, Format, OnError, Options, Parts, Target};
 use copyist::formats::{FORMATS, Spec, canonical};
@@ -282,12 +282,12 @@ fn a_downgrade_reports_what_the_older_version_cannot_hold() {
             let lost: u64 = found
                 .losses
                 .iter()
-                .filter(|((fate, path), _)| *fate == Fate::Dropped && records(path))
+                .filter(|((fate, path), _)| *fate == FieldOutcome::Dropped && records(path))
                 .map(|(_, n)| n)
                 .sum();
             assert_eq!(lines(&out) as u64 + lost, lines(&source) as u64, "{} to {to}", name(&file));
             if !older.tree {
-                assert!(found.losses.contains_key(&(Fate::Dropped, "message.id".into())));
+                assert!(found.losses.contains_key(&(FieldOutcome::Dropped, "message.id".into())));
             }
         }
     }

@@ -4,7 +4,7 @@
 use crate::common::testdata;
 use crate::judge::{Done, holds, invalid, set_aside};
 use copyist::diagnostic::Code;
-use copyist::format::Wish;
+use copyist::format::RepairOptions;
 use copyist::formats::connectonion::FORMAT;
 
 /// A file of one agent.
@@ -38,7 +38,7 @@ messages:
 ";
 
 fn done(source: &[u8]) -> Done {
-    holds(&FORMAT, source, &Wish::default(), "turns.yaml").expect("turns")
+    holds(&FORMAT, source, &RepairOptions::default(), "turns.yaml").expect("turns")
 }
 
 /// What becomes of a file but for the notes at its end, and what is set aside.

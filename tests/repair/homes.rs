@@ -3,7 +3,7 @@
 use crate::common::{Dir, corpus, files, files_of, name, own, read, several};
 use crate::judge::{holds, repaired, resumable, set_aside};
 use copyist::diagnostic::Code;
-use copyist::format::Wish;
+use copyist::format::RepairOptions;
 use copyist::formats::codelia::FORMAT;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -103,7 +103,8 @@ fn the_home_of_oddities_keeps_all_that_is_whole() {
 fn the_header_of_a_run_comes_before_blank_lines() {
     let run = own("codelia/v1/seed");
     let source = [&b"\n  \n"[..], &run].concat();
-    let done = holds(&FORMAT, &source, &Wish::default(), "blank lines first").expect("records");
+    let done =
+        holds(&FORMAT, &source, &RepairOptions::default(), "blank lines first").expect("records");
     assert_eq!(done.findings.counts.get(&Code::HeaderMoved), Some(&1));
     let (header, rest) = run.split_at(run.iter().position(|b| *b == b'\n').expect("a line") + 1);
     assert_eq!(done.out, [header, &b"\n  \n"[..], rest].concat());
@@ -147,8 +148,8 @@ fn a_torn_message_does_not_say_what_a_file_is() {
         (vec![result, other, message], false),
     ] {
         let source = lines.join("\n") + "\n";
-        for wish in [Wish::default(), resumable()] {
-            let done = holds(&FORMAT, source.as_bytes(), &wish, "torn").expect("records");
+        for wanted in [RepairOptions::default(), resumable()] {
+            let done = holds(&FORMAT, source.as_bytes(), &wanted, "torn").expect("records");
             let header = done.findings.counts.contains_key(&Code::HeaderRebuilt);
             assert_eq!(header, run, "{}", done.out.escape_ascii());
         }
@@ -159,7 +160,7 @@ fn a_torn_message_does_not_say_what_a_file_is() {
 fn a_log_of_nothing_but_results_without_calls_is_left_alone() {
     let source = "{\"role\":\"tool\",\"tool_call_id\":\"x\",\"content\":\"y\"}\n";
     assert!(repaired(&FORMAT, source.as_bytes(), &resumable()).is_none());
-    let done = repaired(&FORMAT, source.as_bytes(), &Wish::default()).expect("a message");
+    let done = repaired(&FORMAT, source.as_bytes(), &RepairOptions::default()).expect("a message");
     assert!(!done.report.changed);
 }
 
@@ -205,7 +206,7 @@ fn what_a_killed_run_proves_is_appended_to_what_the_agent_takes_up() {
         [r#"{"role":"user","content":"Before."}"#, r#"{"role":"assistant","content":"Yes."}"#];
     let output = r#"{"type":"tool.output","run_id":"r","ts":"2026-02-03T12:00:02.000Z","tool":"ls","tool_call_id":"b","result_raw":"x\ny"}"#;
     let source = killed(&before, &format!("{output}\n"));
-    let plain = holds(&FORMAT, &source, &Wish::default(), "killed").expect("a session");
+    let plain = holds(&FORMAT, &source, &RepairOptions::default(), "killed").expect("a session");
     assert!(!plain.report.changed && plain.findings.counts.contains_key(&Code::StateBehind));
     let done = holds(&FORMAT, &source, &resumable(), "killed").expect("a session");
     assert!(!done.findings.counts.contains_key(&Code::StateBehind));
@@ -281,13 +282,15 @@ fn lines(bytes: &[u8]) -> Vec<Value> {
 #[test]
 fn a_header_is_rebuilt_or_moved_to_the_front() {
     let source = format!("{START}\n{STATUS}\n");
-    let done = holds(&FORMAT, source.as_bytes(), &Wish::default(), "no header").expect("records");
+    let done =
+        holds(&FORMAT, source.as_bytes(), &RepairOptions::default(), "no header").expect("records");
     let header = &lines(&done.out)[0];
     assert_eq!((&header["run_id"], &header["session_id"]), (&"r".into(), &"s".into()));
     assert_eq!(header["started_at"], "2026-02-03T12:00:00.456Z");
     assert_eq!(header["copyist"]["repaired"][0]["code"], "CY0811");
     let source = format!("{START}\n{HEADER}\n{STATUS}\n{HEADER}\n{START}\n");
-    let done = holds(&FORMAT, source.as_bytes(), &Wish::default(), "late").expect("records");
+    let done =
+        holds(&FORMAT, source.as_bytes(), &RepairOptions::default(), "late").expect("records");
     assert_eq!(
         String::from_utf8(done.out).expect("UTF-8"),
         format!("{HEADER}\n{START}\n{STATUS}\n")
@@ -340,7 +343,8 @@ fn a_call_of_a_tool_gets_a_word_about_it_before_the_next_turn() {
 #[test]
 fn a_torn_state_keeps_every_whole_message() {
     let torn = r#"{"schema_version":1,"session_id":"s","updated_at":"t","messages":[{"role":"user","content":"a"},{"role":"user","con"#;
-    let done = holds(&FORMAT, torn.as_bytes(), &Wish::default(), "s.json").expect("a state");
+    let done =
+        holds(&FORMAT, torn.as_bytes(), &RepairOptions::default(), "s.json").expect("a state");
     let state = &lines(&done.out)[0];
     assert_eq!(state["messages"].as_array().map(Vec::len), Some(1));
     assert_eq!(state["copyist"]["repaired"][0]["code"], "CY0855");
@@ -358,7 +362,7 @@ fn what_is_no_utf_8_in_a_state_is_replaced_and_told() {
     let mut bytes = state.into_bytes();
     bytes[place] = 0xff;
     let codes = |bytes: &[u8]| {
-        let done = holds(&FORMAT, bytes, &Wish::default(), "s.json").expect("a state");
+        let done = holds(&FORMAT, bytes, &RepairOptions::default(), "s.json").expect("a state");
         let codes: Vec<_> = done.findings.counts.keys().copied().collect();
         (codes, done)
     };

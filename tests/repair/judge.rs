@@ -2,7 +2,7 @@
 
 use crate::common::{files_of, parts, recognise, several};
 use copyist::diagnostic::{Code, Findings, Log};
-use copyist::format::{Cx, Format, OnError, Options, Repaired, Wish};
+use copyist::format::{Cx, Format, OnError, Options, RepairOptions, Repaired};
 use copyist::json::Cursor;
 use copyist::json::text::from_base64;
 use copyist::memory::Buffer;
@@ -21,10 +21,10 @@ pub struct Done {
 }
 
 /// Repairs in memory; `None` if nothing is to be got back.
-pub fn repaired(format: &Format, source: &[u8], wish: &Wish) -> Option<Done> {
+pub fn repaired(format: &Format, source: &[u8], wanted: &RepairOptions) -> Option<Done> {
     let (options, log, mut out) = (Options::default(), Log::default(), Buffer::default());
     let cx = Cx { options: &options, log: &log };
-    let done = repair::run(format, &mut parts(source), &mut out, wish, &cx);
+    let done = repair::run(format, &mut parts(source), &mut out, wanted, &cx);
     let report = match done {
         Ok(report) => report,
         Err(error) => {
@@ -39,12 +39,12 @@ pub fn repaired(format: &Format, source: &[u8], wish: &Wish) -> Option<Done> {
     Some(Done { out, aside, report, findings: log.into_findings() })
 }
 
-pub fn resumable() -> Wish {
-    Wish { resumable: true, ..Wish::default() }
+pub fn resumable() -> RepairOptions {
+    RepairOptions { resumable: true, ..RepairOptions::default() }
 }
 
-pub fn salvaging() -> Wish {
-    Wish { salvage: true, ..Wish::default() }
+pub fn salvaging() -> RepairOptions {
+    RepairOptions { salvage: true, ..RepairOptions::default() }
 }
 
 /// One thing that was set aside.
@@ -130,9 +130,9 @@ fn is_document(name: &str, what: &str) -> bool {
 }
 
 /// Fails unless repair keeps its promises about these bytes.
-pub fn holds(format: &Format, source: &[u8], wish: &Wish, what: &str) -> Option<Done> {
+pub fn holds(format: &Format, source: &[u8], wanted: &RepairOptions, what: &str) -> Option<Done> {
     let before = files_of(source);
-    let Some(done) = repaired(format, source, wish) else {
+    let Some(done) = repaired(format, source, wanted) else {
         let whole = |line: &[u8]| serde_json::from_slice::<HashMap<String, Value>>(line).is_ok();
         let mut lines = before.iter().flat_map(|(_, bytes)| bytes.split(|b| *b == b'\n'));
         let lost = lines.any(whole) && !is_yaml(what);
@@ -165,8 +165,8 @@ pub fn holds(format: &Format, source: &[u8], wish: &Wish, what: &str) -> Option<
             none_is_invented(own, new, &what);
         }
     }
-    let what = &format!("{what}, resumable {}, salvage {}", wish.resumable, wish.salvage);
-    once_is_enough(format, &done, wish, what);
+    let what = &format!("{what}, resumable {}, salvage {}", wanted.resumable, wanted.salvage);
+    once_is_enough(format, &done, wanted, what);
     assert_eq!(done.report.changed, done.report.fixes > 0, "{what}: {:?}", done.findings.counts);
     Some(done)
 }
@@ -314,8 +314,8 @@ fn a_document_is_there(left: &[u8], own: &[u8], new: &[u8], what: &str) {
     assert!(marked || there, "{what}: {} is invented", new.escape_ascii());
 }
 
-fn once_is_enough(format: &Format, done: &Done, wish: &Wish, what: &str) {
-    let again = repaired(format, &done.out, wish).expect("records");
+fn once_is_enough(format: &Format, done: &Done, wanted: &RepairOptions, what: &str) {
+    let again = repaired(format, &done.out, wanted).expect("records");
     let said = &again.findings.diagnostics;
     let shown = String::from_utf8_lossy(&done.out);
     assert!(!again.report.changed, "{what}: not at once: {said:?}\n{shown}");

@@ -2,7 +2,7 @@
 
 use crate::judge::{Done, holds, salvaging};
 use copyist::diagnostic::Code;
-use copyist::format::Wish;
+use copyist::format::RepairOptions;
 use copyist::formats::pi;
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ fn text(lines: &[String]) -> Vec<u8> {
 /// What the first record is that the compaction of a repaired list keeps: what the message says.
 fn kept(source: &[u8]) -> (String, Done) {
     let what = source.escape_ascii().to_string();
-    let done = holds(&pi::FORMAT, source, &Wish::default(), &what).expect("records");
+    let done = holds(&pi::FORMAT, source, &RepairOptions::default(), &what).expect("records");
     let out = done.out.split(|b| *b == b'\n').filter(|line| !line.is_empty());
     let out: Vec<Value> = out.map(|line| serde_json::from_slice(line).expect("JSON")).collect();
     let compaction = out.iter().find(|entry| entry["type"] == "compaction").expect("one");

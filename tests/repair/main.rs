@@ -24,7 +24,7 @@ use common::{
     corpus, cuts, files, files_of, inputs_below, own_inputs, recognise, session, several, testdata,
 };
 use copyist::diagnostic::Code;
-use copyist::format::{Format, Wish};
+use copyist::format::{Format, RepairOptions};
 use copyist::repair::Twice;
 use damage::{Random, damage};
 use judge::{holds, invalid, repaired, resumable, salvaging};
@@ -68,7 +68,7 @@ fn a_file_cut_at_any_byte_gives_back_all_that_is_whole() {
     for (path, format, source) in inputs() {
         for (n, (end, torn)) in some_cuts(&source).into_iter().enumerate() {
             let what = format!("{} cut at {end}", path.display());
-            let done = holds(format, &torn, &Wish::default(), &what);
+            let done = holds(format, &torn, &RepairOptions::default(), &what);
             if n % 16 == 0 {
                 holds(format, &torn, &resumable(), &what);
                 holds(format, &torn, &salvaging(), &what);
@@ -98,8 +98,8 @@ fn any_damage_leaves_all_that_is_whole() {
                 what = format!("{what}, {}", damage(&mut parts[place].1, &mut random));
             }
             let damaged = several(parts);
-            for wish in [Wish::default(), resumable(), salvaging()] {
-                let Some(done) = holds(format, &damaged, &wish, &what) else { continue };
+            for wanted in [RepairOptions::default(), resumable(), salvaging()] {
+                let Some(done) = holds(format, &damaged, &wanted, &what) else { continue };
                 // What a flipped bit makes of a value is not for repair to know, nor what a line
                 // said that is lost.
                 let mut wrong =
@@ -159,7 +159,7 @@ fn what_is_not_damaged_stays_as_it_is() {
         {
             continue;
         }
-        let done = repaired(format, &source, &Wish::default()).expect("records");
+        let done = repaired(format, &source, &RepairOptions::default()).expect("records");
         assert!(!done.report.changed && done.aside.is_empty(), "{name}: {:?}", done.findings);
         assert!(done.out == source, "{name}");
         assert_eq!(done.report.messages_before, done.report.messages, "{name}");
@@ -181,6 +181,7 @@ fn a_record_of_no_known_kind_goes_at_once() {
     let known = r#"{"kind":"session","source":"pi@3"}"#;
     let source = format!("{known}\n{{\"kind\":\"messa\",\"content\":[]}}\n{{\"kind\":\"mess\n");
     let format = &copyist::formats::canonical::FORMAT;
-    let done = holds(format, source.as_bytes(), &Wish::default(), "unknown").expect("records");
+    let done =
+        holds(format, source.as_bytes(), &RepairOptions::default(), "unknown").expect("records");
     assert_eq!(done.out, format!("{known}\n").as_bytes());
 }

@@ -3,13 +3,13 @@
 use crate::common::testdata;
 use crate::judge::{holds, repaired};
 use copyist::diagnostic::Code;
-use copyist::format::Wish;
+use copyist::format::RepairOptions;
 use copyist::formats::connectonion::FORMAT;
 
 /// Repairs a file; the outcome needs no second repair.
 fn mended(source: &[u8]) -> String {
-    let once = repaired(&FORMAT, source, &Wish::default()).expect("a session");
-    let again = repaired(&FORMAT, &once.out, &Wish::default()).expect("a session");
+    let once = repaired(&FORMAT, source, &RepairOptions::default()).expect("a session");
+    let again = repaired(&FORMAT, &once.out, &RepairOptions::default()).expect("a session");
     assert!(!again.report.changed, "{}", once.out.escape_ascii());
     String::from_utf8(once.out).expect("UTF-8")
 }
@@ -83,7 +83,8 @@ fn a_first_message_without_its_first_line_costs_no_other_message() {
 fn a_turn_whose_first_message_lost_its_first_line_has_its_question_again() {
     let [_, whole] = of_two_turns(0);
     let source = whole.replace("  - role: user\n", "");
-    let done = holds(&FORMAT, source.as_bytes(), &Wish::default(), "turns.yaml").expect("turns");
+    let done =
+        holds(&FORMAT, source.as_bytes(), &RepairOptions::default(), "turns.yaml").expect("turns");
     let out = String::from_utf8_lossy(&done.out);
     for n in [1, 2] {
         let said = format!("  {n}:\n  - role: user\n    content: Ask {n}.\n");
@@ -218,7 +219,8 @@ fn a_later_turn_without_its_first_line_is_a_turn() {
             let torn: [&[u8]; 3] = [b"", b"\0\0\0\n", b"X 0.5\n"];
             for torn in torn {
                 let damaged = [&whole[..dash], torn, &whole[dash + line..]].concat();
-                let done = holds(&FORMAT, &damaged, &Wish::default(), path).expect("turns");
+                let done =
+                    holds(&FORMAT, &damaged, &RepairOptions::default(), path).expect("turns");
                 let mended = turns_of(&done.out);
                 let shown = String::from_utf8_lossy(&done.out);
                 assert_eq!(mended.len(), turns.len(), "{shown}");
@@ -240,7 +242,7 @@ fn a_member_that_a_person_wrote_once_more_stays_and_is_told() {
             "  result: Say 1.\n  expected: a\n  evaluation: b\n  expected: c\n  evaluation: d\n",
             1,
         );
-        let done = repaired(&FORMAT, source.as_bytes(), &Wish::default()).expect("turns");
+        let done = repaired(&FORMAT, source.as_bytes(), &RepairOptions::default()).expect("turns");
         assert_eq!(String::from_utf8_lossy(&done.out), source);
         assert!(done.findings.counts.contains_key(&Code::TwiceNamed), "{:?}", done.findings);
     }

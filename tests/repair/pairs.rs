@@ -3,7 +3,7 @@
 use crate::common::{Dir, corpus, files, name, read, testdata};
 use crate::judge::{repaired, resumable, set_aside};
 use copyist::diagnostic::Code;
-use copyist::format::Wish;
+use copyist::format::RepairOptions;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -194,11 +194,11 @@ fn blank_lines_that_come_to_stand_last_hide_no_outcome() {
     let lines: Vec<&[u8]> = text.split_inclusive(|b| *b == b'\n').collect();
     let copies = lines[lines.len() - 3..].concat();
     let source = [&text, &b"\n\n"[..], &copies].concat();
-    for wish in [Wish::default(), resumable()] {
-        let once = repaired(format, &source, &wish).expect("a session");
-        let plain = repaired(format, &text, &wish).expect("a session");
+    for wanted in [RepairOptions::default(), resumable()] {
+        let once = repaired(format, &source, &wanted).expect("a session");
+        let plain = repaired(format, &text, &wanted).expect("a session");
         assert_eq!(once.out.escape_ascii().to_string(), plain.out.escape_ascii().to_string());
-        let again = repaired(format, &once.out, &wish).expect("a session");
+        let again = repaired(format, &once.out, &wanted).expect("a session");
         assert!(!again.report.changed);
     }
 }

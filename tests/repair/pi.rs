@@ -4,13 +4,13 @@ use crate::common::{self, Dir, corpus, files, read};
 use crate::damage::Random;
 use crate::judge::{Done, resumable, salvaging, set_aside};
 use copyist::diagnostic::Code;
-use copyist::format::{Repaired, Wish};
+use copyist::format::{RepairOptions, Repaired};
 use copyist::formats::pi;
 use serde_json::Value;
 use std::path::Path;
 
-fn holds(source: &[u8], wish: &Wish, what: &str) -> Option<Done> {
-    crate::judge::holds(&pi::FORMAT, source, wish, what)
+fn holds(source: &[u8], wanted: &RepairOptions, what: &str) -> Option<Done> {
+    crate::judge::holds(&pi::FORMAT, source, wanted, what)
 }
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#;
@@ -63,7 +63,7 @@ fn a_record_that_another_was_written_into_is_joined() {
     let (a, b) = (user("a", "", "first"), user("b", "a", "second"));
     let (head, tail) = a.split_at(90);
     let source = format!("{HEADER}\n{head}{b}\n{tail}\n");
-    let done = holds(source.as_bytes(), &Wish::default(), "interleaved").expect("records");
+    let done = holds(source.as_bytes(), &RepairOptions::default(), "interleaved").expect("records");
     assert_eq!((done.report.records, done.report.rescued, done.report.fixes), (3, 2, 3));
     let out = lines(&done.out);
     assert_eq!((&out[1]["id"], &out[2]["id"]), (&"a".into(), &"b".into()));
@@ -75,7 +75,7 @@ fn a_whole_record_is_saved_from_between_a_torn_one_and_stray_text() {
     let (a, b, c) = (user("a", "", "one"), user("b", "a", "two"), user("c", "b", "three"));
     for behind in ["killed", "\0\0\0", "\"", "[1]"] {
         let source = format!("{HEADER}\n{a}\n{}{c}{behind}\n", &b[..70]);
-        let done = holds(source.as_bytes(), &Wish::default(), behind).expect("records");
+        let done = holds(source.as_bytes(), &RepairOptions::default(), behind).expect("records");
         assert_eq!(done.report.records, 3, "{behind}");
         assert_eq!(lines(&done.out)[2]["id"], "c", "{behind}");
         assert_eq!(set_aside(&done.aside).len(), 2, "{behind}");
@@ -83,7 +83,7 @@ fn a_whole_record_is_saved_from_between_a_torn_one_and_stray_text() {
     // An object that belongs to a torn record is none of its own.
     let nested = entry("n", "a", &format!(r#""message":{{"details":[{c},{b}"#));
     let source = format!("{HEADER}\n{a}\n{}\n", nested.trim_end_matches('}'));
-    let done = holds(source.as_bytes(), &Wish::default(), "nested").expect("records");
+    let done = holds(source.as_bytes(), &RepairOptions::default(), "nested").expect("records");
     assert_eq!(done.report.records, 2);
 }
 
@@ -93,7 +93,7 @@ fn a_torn_record_still_tells_whose_parent_it_was() {
     let branch = user("x", "", "another root");
     let source =
         format!("{HEADER}\n{}\n{torn}{branch}\n{}\n", user("a", "", "one"), user("c", "b", "two"));
-    let done = holds(source.as_bytes(), &Wish::default(), "torn").expect("records");
+    let done = holds(source.as_bytes(), &RepairOptions::default(), "torn").expect("records");
     assert_eq!(lines(&done.out)[3]["parentId"], "a");
     assert_eq!(lines(&done.out)[3]["copyist"]["repaired"][0]["parentId"], "b");
 }
@@ -129,7 +129,7 @@ fn a_header_behind_entries_says_what_they_are() {
     for lines in [[torn, bare, &b], [bare, torn, &b], [bare, HEADER, &b], [&b, &v1, bare]] {
         let source = lines.map(|line| format!("{line}\n")).concat();
         // Once is enough.
-        holds(source.as_bytes(), &Wish::default(), &source).expect("records");
+        holds(source.as_bytes(), &RepairOptions::default(), &source).expect("records");
     }
 }
 
@@ -144,8 +144,8 @@ fn a_person_links_entries_once_and_none_that_is_not_there() {
     ];
     let linked = |pair: (&str, &str)| {
         let relink = vec![(pair.0.to_owned(), pair.1.to_owned())];
-        let wish = Wish { relink, ..Wish::default() };
-        holds(&session(&entries), &wish, "linked").expect("records")
+        let wanted = RepairOptions { relink, ..RepairOptions::default() };
+        holds(&session(&entries), &wanted, "linked").expect("records")
     };
     // Also behind an entry that stands later.
     for parent in ["x", "z"] {
@@ -168,7 +168,7 @@ fn lost_parents_among_entries_out_of_order_take_no_time() {
     entries.extend((0..60_000).map(|n| user(&n.to_string(), &format!("lost {n}"), "more")));
     entries.push(user("z", "", "last"));
     let begun = std::time::Instant::now();
-    let done = crate::judge::repaired(&pi::FORMAT, &session(&entries), &Wish::default());
+    let done = crate::judge::repaired(&pi::FORMAT, &session(&entries), &RepairOptions::default());
     assert_eq!(done.expect("records").report.records, 60_003);
     assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
 }
@@ -335,8 +335,8 @@ fn trees_of_any_shape_are_mended_at_once() {
         };
         let entries: Vec<_> = (0..2 + random.below(6)).map(|id| entry(id, &mut random)).collect();
         let source = session(&entries);
-        for wish in [Wish::default(), resumable()] {
-            holds(&source, &wish, &format!("tree {n}"));
+        for wanted in [RepairOptions::default(), resumable()] {
+            holds(&source, &wanted, &format!("tree {n}"));
         }
     }
 }
@@ -345,7 +345,7 @@ fn trees_of_any_shape_are_mended_at_once() {
 fn an_entry_without_a_parent_does_not_follow_what_follows_it() {
     let nameless = user("c", "b", "three").replace(r#""parentId":"b","#, "");
     let entries = [user("a", "", "one"), user("b", "c", "two"), user("d", "b", "four"), nameless];
-    let done = holds(&session(&entries), &Wish::default(), "a circle").expect("records");
+    let done = holds(&session(&entries), &RepairOptions::default(), "a circle").expect("records");
     let parents: Vec<_> = lines(&done.out)[1..].iter().map(|e| e["parentId"].clone()).collect();
     assert_eq!(parents, [Value::Null, "c".into(), "b".into(), "a".into()]);
 }
@@ -378,7 +378,7 @@ fn no_probe_gives_less_than_the_real_pi_reads() {
     for input in files(&corpus.join("pi/probes")) {
         let name = common::name(&input).replace(".jsonl", "");
         let real = theirs(&corpus, &format!("probes__{name}"));
-        let Some(done) = holds(&read(&input), &Wish::default(), &name) else {
+        let Some(done) = holds(&read(&input), &RepairOptions::default(), &name) else {
             println!("| {name} | nothing to get back | | | | {real} | | |");
             assert_eq!(real, 0, "{name}");
             continue;
@@ -403,7 +403,11 @@ fn large_files_cut_anywhere_give_back_all_that_is_whole() {
         let mut random = Random(7);
         for _ in 0..places {
             let end = random.below(source.len());
-            holds(&source[..end], &Wish::default(), &format!("{} cut at {end}", input.display()));
+            holds(
+                &source[..end],
+                &RepairOptions::default(),
+                &format!("{} cut at {end}", input.display()),
+            );
         }
     }
 }
@@ -415,7 +419,7 @@ fn a_tree_whose_header_lost_its_version_gets_it_back() {
     let put = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     let repaired = |entries: &[String]| {
         let source = put(&[std::slice::from_ref(&bare), entries].concat());
-        holds(source.as_bytes(), &Wish::default(), &source).expect("records")
+        holds(source.as_bytes(), &RepairOptions::default(), &source).expect("records")
     };
     let done = repaired(&entries);
     let out = lines(&done.out);

@@ -3,7 +3,7 @@
 use crate::common::{from_canonical, parts, recognise, to_canonical};
 use crate::judge::{holds, repaired, set_aside};
 use copyist::diagnostic::{Code, Log};
-use copyist::format::{Cx, Options, Wish};
+use copyist::format::{Cx, Options, RepairOptions};
 use copyist::formats::connectonion::FORMAT;
 use copyist::memory::Buffer;
 
@@ -47,8 +47,8 @@ fn a_run_whose_first_page_is_lost_keeps_its_messages() {
     let whole = run("\"You help.\"");
     let torn = whole.find(MESSAGES[0]).expect("a message") + 20;
     for source in [whole[torn..].to_owned(), format!("\0\0\0{}", &whole[torn..])] {
-        let done =
-            holds(&FORMAT, source.as_bytes(), &Wish::default(), "run_1.yaml").expect("a run");
+        let done = holds(&FORMAT, source.as_bytes(), &RepairOptions::default(), "run_1.yaml")
+            .expect("a run");
         let out = String::from_utf8_lossy(&done.out);
         assert!(MESSAGES[1..].iter().all(|message| out.contains(message)), "{out}");
         assert!(!out.contains(MESSAGES[0]), "{out}");
@@ -66,7 +66,8 @@ fn damage_around_the_line_that_names_the_messages_costs_no_message() {
                     recognise(&damaged).unwrap_or_else(|| panic!("{}", shown()));
                 assert_eq!(format.at(version), "connectonion@3", "{}", shown());
                 let name = format!("run.yaml {}", shown());
-                let done = holds(&FORMAT, &damaged, &Wish::default(), &name).expect("a run");
+                let done =
+                    holds(&FORMAT, &damaged, &RepairOptions::default(), &name).expect("a run");
                 let out = String::from_utf8_lossy(&done.out);
                 let list =
                     out.rsplit_once(['[', '|']).unwrap_or_else(|| panic!("{}{out}", shown())).1;
@@ -96,12 +97,13 @@ fn messages_that_a_prompt_shows_stay_in_it() {
     let closed = prompt.find("  ]").expect("a list") + 3;
     let cuts = prompt.find("  [").expect("a list")..prompt.len();
     for cut in cuts.filter(|cut| !(closed..=closed + 3).contains(cut)) {
-        let done = repaired(&FORMAT, &source.as_bytes()[..cut], &Wish::default()).expect("a run");
+        let done =
+            repaired(&FORMAT, &source.as_bytes()[..cut], &RepairOptions::default()).expect("a run");
         assert_eq!(done.report.messages, 0, "{cut}: {}", String::from_utf8_lossy(&done.out));
     }
     // What names the messages stands behind a line that is torn in the prompt.
     let torn = source.replacen("system_prompt: |", "system_prompt |", 1);
-    let done = repaired(&FORMAT, torn.as_bytes(), &Wish::default()).expect("a run");
+    let done = repaired(&FORMAT, torn.as_bytes(), &RepairOptions::default()).expect("a run");
     let out = String::from_utf8_lossy(&done.out);
     assert!(!out.contains(SAID) && MESSAGES.iter().all(|message| out.contains(message)), "{out}");
 }
@@ -110,8 +112,11 @@ fn messages_that_a_prompt_shows_stay_in_it() {
 fn a_lost_line_ending_around_the_list_comes_back_and_is_told() {
     let [source, _] = runs();
     for (before, behind) in [("|\n  [", "|  ["), ("\nmessages", "messages")] {
-        let done =
-            repaired(&FORMAT, source.replacen(before, behind, 1).as_bytes(), &Wish::default());
+        let done = repaired(
+            &FORMAT,
+            source.replacen(before, behind, 1).as_bytes(),
+            &RepairOptions::default(),
+        );
         let done = done.expect("a run");
         assert_eq!(String::from_utf8_lossy(&done.out), source);
         assert!(done.aside.is_empty() && done.report.fixes == 1, "{:?}", done.findings);
@@ -124,7 +129,7 @@ fn a_byte_that_is_no_text_in_the_line_that_names_the_messages_is_set_aside() {
     let (before, behind) = source.split_once("messages: |\n").expect("messages");
     for line in [&b"mess\xffages: |\n"[..], b"messages: \xff|\n", b"\xff\xfe\xfd\n"] {
         let damaged = [before.as_bytes(), line, behind.as_bytes()].concat();
-        let done = repaired(&FORMAT, &damaged, &Wish::default()).expect("a run");
+        let done = repaired(&FORMAT, &damaged, &RepairOptions::default()).expect("a run");
         assert_eq!(String::from_utf8_lossy(&done.out), source);
         assert_eq!(set_aside(&done.aside)[0].bytes, line);
         assert_eq!(done.findings.counts.get(&Code::ListClosed), Some(&1));
@@ -141,7 +146,8 @@ fn a_blank_line_before_the_list_is_read_and_comes_back() {
                 let stream = to_canonical(source.as_bytes(), &options);
                 let back = from_canonical(&stream, "connectonion@3", &options);
                 assert_eq!(String::from_utf8_lossy(&back), source);
-                let done = repaired(&FORMAT, source.as_bytes(), &Wish::default()).expect("a run");
+                let done =
+                    repaired(&FORMAT, source.as_bytes(), &RepairOptions::default()).expect("a run");
                 assert_eq!(String::from_utf8_lossy(&done.out), source);
                 assert_eq!((done.report.changed, done.report.messages), (false, 3));
             }
@@ -155,7 +161,8 @@ fn a_comment_before_the_list_is_set_aside_and_told() {
         for comment in ["# mine\n", "  # mine\n", "      # mine\n"] {
             let damaged = source.replacen("messages: |\n", &format!("messages: |\n{comment}"), 1);
             let name = format!("run.yaml {comment}");
-            let done = holds(&FORMAT, damaged.as_bytes(), &Wish::default(), &name).expect("a run");
+            let done = holds(&FORMAT, damaged.as_bytes(), &RepairOptions::default(), &name)
+                .expect("a run");
             assert_eq!(String::from_utf8_lossy(&done.out), source);
             assert_eq!(set_aside(&done.aside)[0].bytes, comment.as_bytes());
         }
@@ -172,7 +179,8 @@ fn a_version_that_is_named_says_what_a_file_is_that_does_not_tell() {
     let (log, mut out) = (Log::default(), Buffer::default());
     let cx = Cx { options: &options, log: &log };
     let mut parts = parts(damaged.as_bytes());
-    copyist::repair::run(&FORMAT, &mut parts, &mut out, &Wish::default(), &cx).expect("a run");
+    copyist::repair::run(&FORMAT, &mut parts, &mut out, &RepairOptions::default(), &cx)
+        .expect("a run");
     let out = out.part("").expect("a run");
     assert_eq!(String::from_utf8_lossy(&out).split_once("messages: |\n").expect("a list").1, list);
 }
@@ -181,7 +189,7 @@ fn a_version_that_is_named_says_what_a_file_is_that_does_not_tell() {
 fn white_space_that_is_set_aside_is_no_duplicate() {
     let [source, _] = runs();
     let cut = source.find(MESSAGES[2]).expect("a message") - 2;
-    let done = holds(&FORMAT, &source.as_bytes()[..cut], &Wish::default(), "run.yaml cut");
+    let done = holds(&FORMAT, &source.as_bytes()[..cut], &RepairOptions::default(), "run.yaml cut");
     let done = done.expect("a run");
     assert_eq!(done.findings.counts.get(&Code::StraySetAside), Some(&1), "{:?}", done.findings);
     assert!(!done.findings.counts.contains_key(&Code::DuplicateRemoved), "{:?}", done.findings);
@@ -191,7 +199,7 @@ fn white_space_that_is_set_aside_is_no_duplicate() {
 fn a_message_that_damage_left_without_a_role_stays_and_is_told() {
     let [source, _] = runs();
     let damaged = source.replacen("\"role\": \"user\"", "\"rXle\": \"user\"", 1);
-    let done = repaired(&FORMAT, damaged.as_bytes(), &Wish::default()).expect("a run");
+    let done = repaired(&FORMAT, damaged.as_bytes(), &RepairOptions::default()).expect("a run");
     assert_eq!(String::from_utf8_lossy(&done.out), damaged);
     assert_eq!(done.findings.counts.get(&Code::OddMessage), Some(&1), "{:?}", done.findings);
 }
@@ -214,8 +222,8 @@ fn a_list_without_a_comma_or_an_indentation_is_told_and_written_anew() {
         let mut read = parts(damaged.as_bytes());
         assert_eq!((FORMAT.read)(&mut read, &cx).expect("a run").filter(Result::is_ok).count(), 4);
         assert_eq!(log.count_of(Code::ListUnread), 1, "{damaged}");
-        let done =
-            holds(&FORMAT, damaged.as_bytes(), &Wish::default(), "run.yaml comma").expect("a run");
+        let done = holds(&FORMAT, damaged.as_bytes(), &RepairOptions::default(), "run.yaml comma")
+            .expect("a run");
         assert_eq!(String::from_utf8_lossy(&done.out), source);
         assert!(done.report.changed && done.aside.is_empty(), "{damaged}");
         assert_eq!(done.findings.counts.get(&Code::ListClosed), Some(&1), "{damaged}");
@@ -227,8 +235,8 @@ fn of_two_commas_behind_a_message_one_goes() {
     let [source, _] = runs();
     for commas in [",,", ", ,,"] {
         let damaged = source.replacen("},\n", &format!("}}{commas}\n"), 1);
-        let done =
-            holds(&FORMAT, damaged.as_bytes(), &Wish::default(), "run.yaml comma").expect("a run");
+        let done = holds(&FORMAT, damaged.as_bytes(), &RepairOptions::default(), "run.yaml comma")
+            .expect("a run");
         assert_eq!(String::from_utf8_lossy(&done.out), source);
         assert_eq!(set_aside(&done.aside)[0].bytes, &commas.as_bytes()[1..]);
     }
@@ -247,7 +255,7 @@ fn lines_of_messages_are_a_run_that_lost_its_header() {
         };
         let (format, found) = copyist::detect::detect(&head).expect("a run");
         assert_eq!(format.at(found.version), "connectonion@3");
-        let done = repaired(&FORMAT, damaged.as_bytes(), &Wish::default()).expect("a run");
+        let done = repaired(&FORMAT, damaged.as_bytes(), &RepairOptions::default()).expect("a run");
         let out = String::from_utf8_lossy(&done.out);
         assert_eq!(out.split_once("  [\n").expect("a list").1, list, "{out}");
         assert!(done.aside.is_empty(), "{damaged}");
@@ -262,7 +270,8 @@ fn another_run_behind_a_run_is_no_copy_of_it() {
     let [source, _] = runs();
     let other = source.replace("Why?", "Who?").replace("So.\"", "I.\"").replace("20:16", "20:59");
     let two = format!("{source}{}", other.replacen(&format!("    {},\n", MESSAGES[0]), "", 1));
-    let done = holds(&FORMAT, two.as_bytes(), &Wish::default(), "run.yaml twice").expect("a run");
+    let done =
+        holds(&FORMAT, two.as_bytes(), &RepairOptions::default(), "run.yaml twice").expect("a run");
     for item in set_aside(&done.aside) {
         let before = source
             .lines()

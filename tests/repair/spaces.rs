@@ -2,7 +2,7 @@
 
 use crate::judge::{Done, holds, repaired, set_aside};
 use copyist::diagnostic::Code;
-use copyist::format::Wish;
+use copyist::format::RepairOptions;
 use copyist::formats::connectonion::FORMAT;
 
 /// A file of one agent with two turns, the first of which calls a tool.
@@ -41,7 +41,7 @@ messages:
 ";
 
 fn done(source: &str) -> Done {
-    holds(&FORMAT, source.as_bytes(), &Wish::default(), "turns.yaml").expect("turns")
+    holds(&FORMAT, source.as_bytes(), &RepairOptions::default(), "turns.yaml").expect("turns")
 }
 
 /// What becomes of a file but for the notes at its end.
@@ -85,7 +85,8 @@ fn a_message_that_melted_into_the_one_before_it_is_none_of_its_words() {
         for line in ["", "X\n", "    X\n", "     - role: assistant\n"] {
             let mut source = WHOLE.to_owned();
             source.replace_range(at..end, line);
-            let done = repaired(&FORMAT, source.as_bytes(), &Wish::default()).expect("turns");
+            let done =
+                repaired(&FORMAT, source.as_bytes(), &RepairOptions::default()).expect("turns");
             let out = String::from_utf8_lossy(&done.out);
             for other in ["user\n    content: Say", "assistant\n    content: Ask"] {
                 assert!(!out.contains(other), "{source}{out}");
@@ -146,7 +147,7 @@ fn a_space_before_a_member_of_the_top_is_set_aside() {
 #[test]
 fn what_repair_can_do_nothing_about_is_told() {
     let source = DATED.replacen("turns:", "mine: &a *b\nturns:", 1);
-    let done = repaired(&FORMAT, source.as_bytes(), &Wish::default()).expect("turns");
+    let done = repaired(&FORMAT, source.as_bytes(), &RepairOptions::default()).expect("turns");
     assert!(done.report.changed || !done.findings.diagnostics.is_empty(), "{source}");
 }
 
@@ -176,7 +177,8 @@ fn a_version_that_is_named_decides_what_a_damaged_file_becomes() {
     let (log, mut out) = (Log::default(), Buffer::default());
     let cx = Cx { options: &options, log: &log };
     let mut parts = crate::common::parts(source.as_bytes());
-    copyist::repair::run(&FORMAT, &mut parts, &mut out, &Wish::default(), &cx).expect("turns");
+    copyist::repair::run(&FORMAT, &mut parts, &mut out, &RepairOptions::default(), &cx)
+        .expect("turns");
     let out = out.part("").expect("turns");
     let out = String::from_utf8_lossy(&out);
     assert!(out.starts_with("name: chat\ntimestamp: ") && !out.contains("created"), "{out}");

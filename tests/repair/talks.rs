@@ -6,7 +6,7 @@ use crate::damage::Random;
 use crate::judge::{Done, holds, repaired, resumable, set_aside};
 use crate::yaml::loader;
 use copyist::diagnostic::Code;
-use copyist::format::Wish;
+use copyist::format::RepairOptions;
 use copyist::formats::connectonion::FORMAT;
 use copyist::repair::OUTCOME_UNKNOWN;
 use serde_json::{Value, json};
@@ -169,7 +169,8 @@ fn a_models_interface_takes_what_is_resumable() {
     for (what, before, after, gone) in conversations() {
         for (n, file) in (1..).zip(files(&before)) {
             let what = format!("f.yaml {n}, {what}");
-            let plain = repaired(&FORMAT, file.as_bytes(), &Wish::default()).expect("a session");
+            let plain =
+                repaired(&FORMAT, file.as_bytes(), &RepairOptions::default()).expect("a session");
             assert!(!plain.report.changed, "{what}");
             let done = holds(&FORMAT, file.as_bytes(), &resumable(), &what).expect("a session");
             let out = String::from_utf8_lossy(&done.out);

@@ -2,7 +2,7 @@
 
 use crate::common::{Dir, corpus, files, name, own, read};
 use crate::judge::{holds, repaired, resumable, salvaging, set_aside};
-use copyist::format::Wish;
+use copyist::format::RepairOptions;
 use copyist::formats::connectonion::FORMAT;
 use copyist::yaml::encoding;
 use serde_json::Value;
@@ -60,7 +60,8 @@ fn keyed(keys: &[u64]) -> String {
 #[test]
 fn what_the_software_reads_of_a_healthy_file_is_told() {
     let source = own("connectonion/v2/harbour");
-    let report = holds(&FORMAT, &source, &Wish::default(), "healthy").expect("turns").report;
+    let report =
+        holds(&FORMAT, &source, &RepairOptions::default(), "healthy").expect("turns").report;
     // Of its messages seven stand in the file; of four more only turns tell.
     assert_eq!((report.entries, report.messages), (16, 7));
     assert_eq!((report.entries_before, report.messages_before), (16, 7));
@@ -70,7 +71,8 @@ fn what_the_software_reads_of_a_healthy_file_is_told() {
 fn a_remark_that_no_reader_passes_over_is_set_aside() {
     let whole = own("connectonion/v3/lamps");
     let source = [&b"# by ha\0nd\n"[..], &whole].concat();
-    let done = holds(&FORMAT, &source, &Wish::default(), "NUL in a remark").expect("turns");
+    let done =
+        holds(&FORMAT, &source, &RepairOptions::default(), "NUL in a remark").expect("turns");
     assert_eq!(done.report.quarantined, 11);
     assert_eq!(done.out, whole);
 }
@@ -80,11 +82,13 @@ fn messages_under_the_key_of_another_turn_come_back() {
     let whole = keyed(&[1, 2, 3]);
     for keys in [[1, 1, 3], [1, 3, 3], [2, 2, 3]] {
         let source = keyed(&keys);
-        let done = repaired(&FORMAT, source.as_bytes(), &Wish::default()).expect("a session");
+        let done =
+            repaired(&FORMAT, source.as_bytes(), &RepairOptions::default()).expect("a session");
         let out = String::from_utf8(done.out).expect("UTF-8");
         assert!(out.starts_with(&whole), "{keys:?}: {out}");
         assert_eq!(set_aside(&done.aside).len(), 1, "{keys:?}");
-        let again = repaired(&FORMAT, out.as_bytes(), &Wish::default()).expect("a session");
+        let again =
+            repaired(&FORMAT, out.as_bytes(), &RepairOptions::default()).expect("a session");
         assert!(!again.report.changed, "{keys:?}");
     }
 }
@@ -95,9 +99,9 @@ fn a_message_glued_to_another_is_in_utf_8_at_once() {
     let head =
         format!("model: \"m\"\nmessages: |\n  [\n    {user}{{\"role\": \"user\", \"content\": \"a");
     let source = [head.as_bytes(), b"\xff", b"b\"}\n  ]\n"].concat();
-    let done = repaired(&FORMAT, &source, &Wish::default()).expect("a run");
+    let done = repaired(&FORMAT, &source, &RepairOptions::default()).expect("a run");
     assert!(String::from_utf8_lossy(&done.out).contains("CY0804"));
-    let again = repaired(&FORMAT, &done.out, &Wish::default()).expect("a run");
+    let again = repaired(&FORMAT, &done.out, &RepairOptions::default()).expect("a run");
     assert!(!again.report.changed && again.out == done.out);
 }
 
@@ -107,7 +111,7 @@ fn a_broken_file_of_many_turns_takes_no_time() {
     let whole = keyed(&keys);
     let torn = &whole[..whole.len() - 5];
     let begun = std::time::Instant::now();
-    let done = repaired(&FORMAT, torn.as_bytes(), &Wish::default()).expect("a session");
+    let done = repaired(&FORMAT, torn.as_bytes(), &RepairOptions::default()).expect("a session");
     assert!(done.report.changed && begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
 }
 
@@ -116,7 +120,7 @@ fn a_torn_text_with_many_lines_like_elements_takes_no_time() {
     let list: String = (0..20_000).map(|n| format!("\n\n      - item {n}")).collect();
     let torn = format!("{}  - role: user\n    content: 'a list{list}", keyed(&[1, 2]));
     let begun = std::time::Instant::now();
-    let done = repaired(&FORMAT, torn.as_bytes(), &Wish::default()).expect("a session");
+    let done = repaired(&FORMAT, torn.as_bytes(), &RepairOptions::default()).expect("a session");
     assert!(done.report.changed && begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
 }
 
@@ -127,19 +131,21 @@ fn lists_are_put_only_where_they_can_stand() {
     for text in texts.into_iter().chain(["{}\n", "[]\n", "[1]\n", "{} # none\n"]) {
         for head in ["timestamp: ''", "created: ''\nupdated: ''\ntotal_tokens: 0"] {
             let file = format!("name: a\n{head}\nturns:\n{turn}messages: {text}");
-            let once = repaired(&FORMAT, file.as_bytes(), &Wish::default()).expect("a session");
+            let once =
+                repaired(&FORMAT, file.as_bytes(), &RepairOptions::default()).expect("a session");
             let shown = String::from_utf8_lossy(&once.out).into_owned();
             let within = shown.contains(r#"[{"role": "user", "content": "hi"}]"#);
             let behind = shown.contains("\nmessages:\n  1:\n  - role: user\n    content: hi\n");
             assert!(within || behind, "{shown}");
             set_aside(&once.aside);
-            let twice = repaired(&FORMAT, &once.out, &Wish::default()).expect("a session");
+            let twice = repaired(&FORMAT, &once.out, &RepairOptions::default()).expect("a session");
             assert!(!twice.report.changed, "{shown}");
         }
     }
     for text in ["null\n", "{1: []}\n", "{1: [{role: user, content: hi}]}\n"] {
         let file = format!("name: a\ncreated: ''\nupdated: ''\nturns:\n{turn}messages: {text}");
-        let done = repaired(&FORMAT, file.as_bytes(), &Wish::default()).expect("a session");
+        let done =
+            repaired(&FORMAT, file.as_bytes(), &RepairOptions::default()).expect("a session");
         assert!(!done.report.changed, "{}", String::from_utf8_lossy(&done.out));
     }
 }
@@ -162,9 +168,9 @@ fn the_loader_reads_every_repaired_file_and_no_less_of_it() {
         let real = &expected[&file];
         let before = real["ok"].as_bool().unwrap_or(false).then(|| real["n_messages"].as_u64());
         let before = before.map(|count| count.unwrap_or(0) as usize);
-        let wish = Wish { name: file.clone(), ..Wish::default() };
+        let wanted = RepairOptions { name: file.clone(), ..RepairOptions::default() };
         let other = OTHER.iter().any(|other| file.contains(other));
-        let Some(done) = repaired(&FORMAT, &source, &wish) else {
+        let Some(done) = repaired(&FORMAT, &source, &wanted) else {
             println!("| {file} | nothing to get back | | | {before:?} | |");
             assert!(other, "{file}");
             continue;
@@ -184,7 +190,7 @@ fn the_loader_reads_every_repaired_file_and_no_less_of_it() {
                 String::from_utf8_lossy(&done.out)
             ));
         }
-        let again = repaired(&FORMAT, &done.out, &wish).expect("a session");
+        let again = repaired(&FORMAT, &done.out, &wanted).expect("a session");
         if again.report.changed || again.out != done.out {
             wrong.push(format!(
                 "{file}: not at once: {:?}\n{}",
@@ -201,9 +207,9 @@ fn the_loader_reads_every_repaired_file_and_no_less_of_it() {
 
 /// Repairs a file twice: the second time must change nothing.
 fn at_once(source: &[u8]) -> Vec<u8> {
-    let once = repaired(&FORMAT, source, &Wish::default()).expect("a session");
+    let once = repaired(&FORMAT, source, &RepairOptions::default()).expect("a session");
     set_aside(&once.aside);
-    let twice = repaired(&FORMAT, &once.out, &Wish::default()).expect("a session");
+    let twice = repaired(&FORMAT, &once.out, &RepairOptions::default()).expect("a session");
     let shown = || once.out.escape_ascii().to_string();
     assert!(!twice.report.changed && twice.out == once.out, "{}", shown());
     once.out
@@ -222,13 +228,13 @@ fn bad_bytes_are_set_aside_wherever_they_stand() {
         format!("{TURNS}turns:\n{turn}---\nturns:\n{turn}messages:\n  1: []\n  - role: user\n"),
         format!("name: a\ntimestamp: ''\nturns:\n{turn}  messages: '[]'\nmessages: {list}"),
     ];
-    let wishes = [Wish::default(), resumable(), salvaging()];
+    let wishes = [RepairOptions::default(), resumable(), salvaging()];
     for file in files {
         for bad in [&b"\xff"[..], &[0xd0; 60]] {
-            for (place, wish) in (0..file.len()).zip(wishes.iter().cycle()) {
+            for (place, wanted) in (0..file.len()).zip(wishes.iter().cycle()) {
                 let (head, tail) = file.as_bytes().split_at(place);
                 let what = format!("f.yaml with {} bad bytes at {place}", bad.len());
-                holds(&FORMAT, &[head, bad, &tail[1..]].concat(), wish, &what);
+                holds(&FORMAT, &[head, bad, &tail[1..]].concat(), wanted, &what);
             }
         }
     }
@@ -342,11 +348,12 @@ fn a_member_that_was_begun_costs_nothing_of_what_stands_before_it() {
             if before == 0 || !is_member(line) {
                 continue;
             }
-            let without = repaired(&FORMAT, &source[..before], &Wish::default());
+            let without = repaired(&FORMAT, &source[..before], &RepairOptions::default());
             let Some(without) = without.filter(|done| done.aside.is_empty()) else { continue };
             let there: Vec<_> = without.out.split(|b| *b == b'\n').collect();
             for cut in (before + 1..start - 1).step_by(3) {
-                let done = repaired(&FORMAT, &source[..cut], &Wish::default()).expect("a session");
+                let done = repaired(&FORMAT, &source[..cut], &RepairOptions::default())
+                    .expect("a session");
                 let now: Vec<_> = done.out.split(|b| *b == b'\n').collect();
                 for line in source[..before].split(|b| *b == b'\n') {
                     // A name alone says nothing.

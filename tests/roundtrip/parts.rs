@@ -1,7 +1,7 @@
 //! Parts of messages that not every format knows, or that are spelled in another way.
 
 use crate::common::{self, alone, assert_same, converted, options, own, recognise, several};
-use copyist::diagnostic::{Fate, Findings};
+use copyist::diagnostic::{FieldOutcome, Findings};
 use copyist::format::{OnError, Options};
 use copyist::ids::Choice;
 
@@ -103,8 +103,8 @@ fn a_part_that_the_target_does_not_know_is_told_in_words_and_as_lost() {
                 let tight = |text: &str| text.replace([' ', '\\'], "");
                 let shown = tight(&out).contains(&tight(part));
                 let mut fates = findings.losses.keys();
-                let lost =
-                    fates.any(|(fate, path)| *fate == Fate::Dropped && path.contains("opaque"));
+                let lost = fates
+                    .any(|(fate, path)| *fate == FieldOutcome::Dropped && path.contains("opaque"));
                 assert_eq!(
                     (shown, lost),
                     (known(target, part), !known(target, part)),

@@ -14,7 +14,7 @@
 use super::block::{self, Types};
 use super::object::Members;
 use super::wire::{self, PARENT, PROMPT};
-use crate::json::{Cursor, Fault, Json, Spelling, text};
+use crate::json::{Cursor, EscapeStyle, Fault, Json, text};
 use crate::lines::USUAL;
 use crate::mapping::{Extra, Object, Source};
 use crate::record::{Field, Kind, Node, Record, Value, block as blocks};
@@ -38,10 +38,10 @@ impl Shape {
 
     /// How its lines are spelled.
     #[must_use]
-    pub fn spelling(self) -> Spelling {
+    pub fn spelling(self) -> EscapeStyle {
         match self {
-            Self::Printed => Spelling::SCRIPT,
-            Self::Classes => Spelling::PYTHON,
+            Self::Printed => EscapeStyle::SCRIPT,
+            Self::Classes => EscapeStyle::PYTHON,
         }
     }
 }

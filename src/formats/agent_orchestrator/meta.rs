@@ -10,7 +10,7 @@
 
 use super::line::Shape;
 use super::wire::META;
-use crate::json::{Cursor, Fault, Spelling, text};
+use crate::json::{Cursor, EscapeStyle, Fault, text};
 use crate::mapping::{Extra, Object, Source};
 use crate::record::{Field, Node, Value};
 use bytes::Bytes;
@@ -57,7 +57,7 @@ pub fn read(text: &Bytes, shape: Shape) -> Result<Option<Node>, Fault> {
         return Ok(None);
     }
     let mut line = Vec::with_capacity(text.len());
-    Spelling::SCRIPT.spell(text, &mut line);
+    EscapeStyle::SCRIPT.spell(text, &mut line);
     let line = Bytes::from(line);
     let mut source = Source::new(&line);
     let (mut node, mut extra) = (Node::with_capacity(12), Extra::default());
@@ -92,8 +92,8 @@ pub fn write(node: &Node, shape: Shape, out: &mut Vec<u8>) {
     });
     object.close();
     let spelling = match shape {
-        Shape::Printed => Spelling::SCRIPT_FILE,
-        Shape::Classes => Spelling::PYTHON_FILE,
+        Shape::Printed => EscapeStyle::SCRIPT_FILE,
+        Shape::Classes => EscapeStyle::PYTHON_FILE,
     };
     spelling.spell(&text, out);
     out.push(b'\n');

@@ -6,7 +6,7 @@
 use super::block;
 use super::line::{self, Shape};
 use super::wire::PROMPT;
-use crate::diagnostic::{Fate, Log};
+use crate::diagnostic::{FieldOutcome, Log};
 use crate::json::Json;
 use crate::lines::empty;
 use crate::record::{Field, Kind, Node, Record, Value, block as blocks, is_broken};
@@ -73,14 +73,14 @@ impl Prompts {
                 turn.broken |= broken;
                 turn.text = None;
             }
-            log.count(Fate::Dropped, "message that is not sent");
+            log.count(FieldOutcome::Dropped, "message that is not sent");
             return;
         }
         match () {
             () if is("user") => self.user(node, log, put),
             () if is("assistant") => self.assistant(node, log, put),
             () if is("tool") => self.tool(node, log, put),
-            () => log.count(Fate::Dropped, &record.told()),
+            () => log.count(FieldOutcome::Dropped, &record.told()),
         }
     }
 
@@ -209,13 +209,13 @@ fn losses(node: &Node, said: &Node, besides: &[Field], log: &Log) {
     let made = node.is_true(Field::IdMade);
     let usage = node.node(Field::Usage).into_iter().flat_map(Node::fields);
     for field in usage.filter(|field| !TOKENS.contains(field)) {
-        log.count_field(Fate::Dropped, "message.usage", field);
+        log.count_field(FieldOutcome::Dropped, "message.usage", field);
     }
     for field in node.fields() {
         let held =
             ALWAYS.contains(&field) || besides.contains(&field) || (field == Field::Id && made);
         if !held && said.get(field).is_none() {
-            log.count_field(Fate::Dropped, "message", field);
+            log.count_field(FieldOutcome::Dropped, "message", field);
         }
     }
 }
@@ -228,7 +228,7 @@ fn adapted(content: Option<&Value>, log: &Log) -> Option<Value> {
 
 fn adapted_block(node: &Node, log: &Log) -> Node {
     if node.is(Field::Type, blocks::OPAQUE) {
-        log.count(Fate::Dropped, &format!("message.content.*.{}", blocks::OPAQUE));
+        log.count(FieldOutcome::Dropped, &format!("message.content.*.{}", blocks::OPAQUE));
         return blocks::stand_in(node);
     }
     let name = node.text(Field::Type).unwrap_or_default();
@@ -236,7 +236,7 @@ fn adapted_block(node: &Node, log: &Log) -> Node {
     for (field, value) in node.iter() {
         let output = field == Field::Output && node.get(Field::Content).is_none();
         if (field == Field::Extra || !block::holds(&name, field)) && !output {
-            log.count(Fate::Dropped, &format!("message.content.*.{name}.{}", field.name()));
+            log.count(FieldOutcome::Dropped, &format!("message.content.*.{name}.{}", field.name()));
         } else if field == Field::Content {
             adapted(Some(value), log).into_iter().for_each(|inner| block.set(field, inner));
         } else {
@@ -246,7 +246,7 @@ fn adapted_block(node: &Node, log: &Log) -> Node {
     if name == blocks::TOOL_CALL {
         let (arguments, strange) = blocks::arguments(node);
         if strange {
-            log.count(Fate::Dropped, &format!("message.content.*.{name}.arguments"));
+            log.count(FieldOutcome::Dropped, &format!("message.content.*.{name}.arguments"));
         }
         block.set(Field::Arguments, arguments);
     }

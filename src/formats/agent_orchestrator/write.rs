@@ -3,7 +3,7 @@
 use super::line::{self, Shape};
 use super::prompts::Prompts;
 use super::{NAME, is_name, meta, stem};
-use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::json::{Json, without_nan};
@@ -183,7 +183,7 @@ fn is_line(record: &Record) -> bool {
 
 impl Pair<'_> {
     fn lost(&self, path: &str) {
-        self.cx.log.count(Fate::Dropped, path);
+        self.cx.log.count(FieldOutcome::Dropped, path);
     }
 
     fn begin(&mut self, located: &Located<Record>) -> Result<()> {

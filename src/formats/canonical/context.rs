@@ -5,11 +5,11 @@
 //! edits apply; summaries of branches, commands and messages of extensions go as the words of a user.
 
 use super::write;
+use crate::context_rules::{self, Chosen};
 use crate::format::Context;
 use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
-use crate::sent::{self, Chosen};
 
 /// Begins a context.
 #[must_use]
@@ -59,6 +59,6 @@ impl Context for Stream {
 
     fn sent(&mut self, message: &Record) -> Option<Node> {
         let first = !std::mem::replace(&mut self.began, true);
-        sent::message(message, first)
+        context_rules::message(message, first)
     }
 }

@@ -5,7 +5,7 @@ use super::naming::Naming;
 use super::read::{headless, parse};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Bench, Cx, Mend, Reach, Records, Repaired, Rescued, Wish};
+use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
 use crate::lines::Line;
 use crate::position::{Located, Position};
 use crate::record::{Kind, Record};
@@ -29,9 +29,9 @@ fn record(line: &[u8]) -> Option<Record> {
 ///
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
-pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let mut mend = Stream::new(cx);
-    let mut walk = Walk::new("", &RECORDS, wish, cx);
+    let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut mend)?;
     let found = walk.found();
     if mend.after.entries == 0 {

@@ -10,10 +10,10 @@ use super::input;
 use super::message;
 use super::names::{EPOCH, is_uuid, made_run, run_part, uuid};
 use super::wire::{self, END, HEADER, START};
-use crate::diagnostic::{Code, Fate, Log};
+use crate::diagnostic::{Code, FieldOutcome, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Writer};
-use crate::frame::Pen;
+use crate::framing::Pen;
 use crate::json::Json;
 use crate::json::text::is_simple;
 use crate::lines::USUAL;
@@ -108,7 +108,7 @@ impl Writer for Runs<'_> {
             _ => {
                 let role = record.node.text(Field::Role).map(|role| format!(" of role {role}"));
                 let path = format!("{}{}", record.kind.name(), role.unwrap_or_default());
-                self.cx.log.count(Fate::Dropped, &path);
+                self.cx.log.count(FieldOutcome::Dropped, &path);
             }
         }
         Ok(())
@@ -134,7 +134,7 @@ impl Runs<'_> {
     }
 
     fn lost(&self, path: &str) {
-        self.cx.log.count(Fate::Dropped, path);
+        self.cx.log.count(FieldOutcome::Dropped, path);
     }
 
     /// Writes a message to the history, and gives it.
@@ -413,7 +413,7 @@ fn losses_of_session(session: &Node, id: &str, cx: &Cx<'_>) {
         let same = field == Field::Id && session.is(Field::Id, id);
         let dated = field == Field::Updated && session.json(Field::Created).is_none();
         if !same && !dated {
-            cx.log.count(Fate::Dropped, &format!("session.{}", field.name()));
+            cx.log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
         }
     }
 }
@@ -436,13 +436,13 @@ fn losses(record: &Record, log: &Log) {
     ];
     let node = &record.node;
     for field in node.fields().filter(|field| !HELD.contains(field)) {
-        log.count_field(Fate::Dropped, "message", field);
+        log.count_field(FieldOutcome::Dropped, "message", field);
     }
     if let Some(usage) = node.node(Field::Usage) {
         let held = [Field::InputTokens, Field::OutputTokens, Field::CacheRead, Field::CacheWrite];
         let other = |field: &Field| !held.contains(field) && *field != Field::Total;
         let lost = usage.fields().filter(other);
-        lost.for_each(|field| log.count_field(Fate::Dropped, "message.usage", field));
+        lost.for_each(|field| log.count_field(FieldOutcome::Dropped, "message.usage", field));
     }
     blocks(node, "message.content", log);
 }
@@ -462,7 +462,7 @@ fn blocks(node: &Node, path: &str, log: &Log) {
         };
         let path = || format!("{path}.*.{kind}");
         for field in block.fields().filter(|field| *field != Field::Type && !held.contains(field)) {
-            log.count(Fate::Dropped, &format!("{}.{}", path(), field.name()));
+            log.count(FieldOutcome::Dropped, &format!("{}.{}", path(), field.name()));
         }
         if block.nodes(Field::Content).is_some() {
             blocks(block, &format!("{}.content", path()), log);

@@ -4,10 +4,10 @@ use super::NAME;
 use super::history::{History, spelled};
 use super::resolve::spelling;
 use super::rows;
-use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, Sink, Writer, no_session};
-use crate::frame::{Frame, Frames, Pen};
+use crate::framing::{FramedLines, Framing, Pen};
 use crate::ids::Maker;
 use crate::json::{Cursor, Json};
 use crate::lines::utf8;
@@ -54,7 +54,7 @@ const LOOKED_AT: usize = 16;
 /// # Errors
 /// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let frames = Frames::over(parts.main()?, cx.options.max_line)?;
+    let frames = FramedLines::over(parts.main()?, cx.options.max_line)?;
     Ok(Box::new(Messages {
         frames,
         cx,
@@ -66,7 +66,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
 }
 
 struct Messages<'a> {
-    frames: Frames,
+    frames: FramedLines,
     cx: &'a Cx<'a>,
     /// `None` before the first line.
     history: Option<History>,
@@ -146,7 +146,7 @@ impl Messages<'_> {
     }
 }
 
-fn check(frame: &Frame) -> Result<Json> {
+fn check(frame: &Framing) -> Result<Json> {
     let line = frame.line();
     utf8(&line)?;
     let mut cursor = Cursor::new(line.bytes);
@@ -183,7 +183,7 @@ impl Survey {
 /// # Errors
 /// If it cannot be read.
 pub fn survey(part: Box<dyn Read>, limit: usize) -> Result<Option<Survey>> {
-    let (mut frames, mut found) = (Frames::over(part, limit)?, Survey::default());
+    let (mut frames, mut found) = (FramedLines::over(part, limit)?, Survey::default());
     loop {
         match frames.next() {
             Ok(None) => return Ok(Some(found).filter(|_| !frames.bom)),
@@ -202,7 +202,7 @@ pub fn survey(part: Box<dyn Read>, limit: usize) -> Result<Option<Survey>> {
 /// # Errors
 /// If it cannot be read.
 pub fn messages(part: Box<dyn Read>, limit: usize) -> Result<impl Iterator<Item = Result<Json>>> {
-    let mut frames = Frames::over(part, limit)?;
+    let mut frames = FramedLines::over(part, limit)?;
     Ok(std::iter::from_fn(move || frames.next().transpose().map(|frame| check(&frame?))))
 }
 
@@ -216,7 +216,7 @@ pub fn split(text: &Bytes, part: u32) -> (Vec<Json>, Vec<Error>) {
         byte += line.len() + 1;
         let blank = line.iter().all(u8::is_ascii_whitespace);
         let bytes = text.slice_ref(line.strip_suffix(b"\r").unwrap_or(line));
-        match check(&Frame { bytes, at, terminated: true, cr: false, blank }) {
+        match check(&Framing { bytes, at, terminated: true, cr: false, blank }) {
             _ if blank => {}
             Ok(message) => messages.push(message),
             Err(error) => errors.push(error),
@@ -269,7 +269,7 @@ impl Writer for Log<'_> {
             None if value.kind == Kind::Snapshot => {
                 self.lost(value, &[Field::Messages, Field::Raw])
             }
-            None => self.cx.log.count(Fate::Dropped, value.kind.name()),
+            None => self.cx.log.count(FieldOutcome::Dropped, value.kind.name()),
         }
         Ok(())
     }
@@ -287,7 +287,7 @@ impl Log<'_> {
     fn lost(&self, record: &Record, held: &[Field]) {
         for field in record.node.fields().filter(|field| !held.contains(field)) {
             let path = format!("{}.{}", record.kind.name(), field.name());
-            self.cx.log.count(Fate::Dropped, &path);
+            self.cx.log.count(FieldOutcome::Dropped, &path);
         }
     }
 }

@@ -45,7 +45,7 @@ use crate::error::{Error, Result};
 use crate::format::{
     Cx, Format, Parts, Piece, Reader, Required, Sink, Version, Writer, no_session,
 };
-use crate::frame::{Frame, Frames};
+use crate::framing::{FramedLines, Framing};
 use crate::json::Cursor;
 use crate::lines::utf8;
 use crate::position::{Located, Position};
@@ -161,7 +161,7 @@ fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
 
 /// The lines of a part that are whole JSON values.
 fn lines(part: Box<dyn Read>, cx: &Cx<'_>, show: Piece<'_>) -> Result<ControlFlow<()>> {
-    let mut frames = Frames::over(part, cx.options.max_line)?;
+    let mut frames = FramedLines::over(part, cx.options.max_line)?;
     loop {
         match frames.next() {
             Ok(None) => return Ok(ControlFlow::Continue(())),
@@ -178,7 +178,7 @@ fn lines(part: Box<dyn Read>, cx: &Cx<'_>, show: Piece<'_>) -> Result<ControlFlo
     }
 }
 
-fn is_whole(frame: &Frame) -> bool {
+fn is_whole(frame: &Framing) -> bool {
     let mut cursor = Cursor::new(&frame.bytes);
     !frame.blank
         && utf8(&frame.line()).is_ok()

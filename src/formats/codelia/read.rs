@@ -12,7 +12,7 @@ use super::{NAME, message};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header};
-use crate::frame::{Frame, Frames};
+use crate::framing::{FramedLines, Framing};
 use crate::ids::{Maker, hash};
 use crate::json::Json;
 use crate::lines::utf8;
@@ -56,7 +56,7 @@ struct Records<'a> {
     parts: &'a mut dyn Parts,
     cx: &'a Cx<'a>,
     /// The run that is read.
-    frames: Frames,
+    frames: FramedLines,
     part: u32,
     survey: Survey,
     /// What tools answered in parts, once that is asked for.
@@ -72,7 +72,7 @@ struct Records<'a> {
     history: Option<History>,
     run: Run,
     /// Lines that were looked at before their turn.
-    ahead: VecDeque<Result<Frame>>,
+    ahead: VecDeque<Result<Framing>>,
     ready: VecDeque<Located<Record>>,
     /// The last message that was given.
     last: Option<Json>,
@@ -139,7 +139,7 @@ impl<'a> Records<'a> {
         let first = runs.pop_front();
         let (survey, frames) = match &first {
             Some(first) => opened(parts, cx, first)?,
-            None => (Survey::default(), Frames::over(Box::new(std::io::empty()), 0)?),
+            None => (Survey::default(), FramedLines::over(Box::new(std::io::empty()), 0)?),
         };
         Ok(Self {
             parts,
@@ -164,9 +164,9 @@ impl<'a> Records<'a> {
 }
 
 /// A run, surveyed.
-fn opened(parts: &mut dyn Parts, cx: &Cx<'_>, place: &Place) -> Result<(Survey, Frames)> {
+fn opened(parts: &mut dyn Parts, cx: &Cx<'_>, place: &Place) -> Result<(Survey, FramedLines)> {
     let survey = Survey::of(&mut || parts.open(&place.name), cx.options.max_line)?;
-    let frames = Frames::over(parts.open(&place.name)?, cx.options.max_line)?;
+    let frames = FramedLines::over(parts.open(&place.name)?, cx.options.max_line)?;
     Ok((survey, frames.of_part(place.part)))
 }
 
@@ -199,7 +199,7 @@ impl Records<'_> {
         Ok(true)
     }
 
-    fn parse(&self, frame: &Frame) -> Result<Parsed> {
+    fn parse(&self, frame: &Framing) -> Result<Parsed> {
         let line = frame.line();
         if self.history.is_none() && frame.blank {
             return Err(no_header(&line, NOT_A_HEADER));
@@ -226,7 +226,7 @@ impl Records<'_> {
     }
 
     /// Whether the writer would give back this line.
-    fn is_as_written(&self, parsed: &Parsed, frame: &Frame) -> bool {
+    fn is_as_written(&self, parsed: &Parsed, frame: &Framing) -> bool {
         let node = &parsed.record.node;
         let Some(of) = parsed.of else {
             return node.json(Field::Data).is_some_and(|data| data.bytes() == &frame.bytes);
@@ -243,7 +243,7 @@ impl Records<'_> {
     }
 
     /// Makes records of a line.
-    fn line(&mut self, parsed: Parsed, frame: &Frame, at: Position) -> Result<()> {
+    fn line(&mut self, parsed: Parsed, frame: &Framing, at: Position) -> Result<()> {
         let Parsed { mut record, of, said } = parsed;
         let said = said.map(|span| Json::checked(frame.bytes.slice(span.start..span.end)));
         let Some(wire) = of.map(|of| of.wire) else {
@@ -280,7 +280,7 @@ impl Records<'_> {
         Ok(())
     }
 
-    fn put(&mut self, mut value: Record, at: Position, frame: &Frame) {
+    fn put(&mut self, mut value: Record, at: Position, frame: &Framing) {
         if value.kind == Kind::Opaque && value.node.json(Field::Data).is_some() {
             // Whoever looks for the end of the conversation must not take this for it.
             self.last = None;
@@ -294,7 +294,7 @@ impl Records<'_> {
         self.ready.push_back(Located { value, at });
     }
 
-    fn header(&mut self, mut run: Record, frame: &Frame, at: Position) {
+    fn header(&mut self, mut run: Record, frame: &Framing, at: Position) {
         let node = &mut run.node;
         let schema = node.json(Field::Extra).and_then(|extra| extra.member("schema_version"));
         if let Some(version) = schema {

@@ -104,7 +104,7 @@ impl Sources {
         Ok(Resolved { messages, missing })
     }
 
-    /// Hands on the messages that a list of references stands for, one by one. Says how many were
+    /// ThreadBudget on the messages that a list of references stands for, one by one. Says how many were
     /// not found.
     ///
     /// # Errors

@@ -7,12 +7,12 @@ use super::names::{EPOCH, is_uuid, uuid};
 use super::resolve::Sources;
 use super::slots::{self, Found, Slot};
 use super::wire::joined;
-use crate::diagnostic::{Code, Diagnostic, Fate, Log};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader, Sink, Writer, no_session};
-use crate::frame::Pen;
+use crate::framing::Pen;
 use crate::ids::Maker;
-use crate::json::{Cursor, Fault, Flow, Json, Spelling, text};
+use crate::json::{Cursor, EscapeStyle, Fault, Flow, Json, text};
 use crate::lines::{BOM, Line, utf8};
 use crate::mapping::{Object, Source, row};
 use crate::position::{Located, Position};
@@ -98,7 +98,7 @@ fn on_one_line(text: &Bytes) -> Bytes {
         return text.clone();
     }
     let mut line = Vec::with_capacity(text.len());
-    Spelling::SCRIPT.spell(text, &mut line);
+    EscapeStyle::SCRIPT.spell(text, &mut line);
     line.into()
 }
 
@@ -398,7 +398,7 @@ impl Writer for Snapshot<'_> {
             Kind::Snapshot if !self.done => self.snapshot(&value.node, *at),
             _ => {
                 if !self.sources.message(value, &mut || self.cx.raw_refused(*at))? {
-                    self.cx.log.count(Fate::Dropped, value.kind.name());
+                    self.cx.log.count(FieldOutcome::Dropped, value.kind.name());
                 } else if let Some(id) = value.node.json(Field::Id) {
                     let first = self.ends.take().map_or_else(|| id.clone(), |(first, _)| first);
                     self.ends = Some((first, id.clone()));

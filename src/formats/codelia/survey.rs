@@ -7,7 +7,7 @@
 use super::history::digest;
 use super::{message, wire};
 use crate::error::Result;
-use crate::frame::Frames;
+use crate::framing::FramedLines;
 use crate::json::Json;
 use crate::mapping::Source;
 use crate::record::{Field, Node, Record, block};
@@ -127,7 +127,7 @@ fn each(
     limit: usize,
     show: &mut dyn FnMut(&bytes::Bytes, u64) -> bool,
 ) -> Result<bool> {
-    let mut frames = Frames::over(part, limit)?;
+    let mut frames = FramedLines::over(part, limit)?;
     loop {
         match frames.next() {
             Ok(None) => return Ok(true),

@@ -8,10 +8,10 @@ use super::read::{SHARED, written};
 use super::resolve::{Headers, Sources};
 use super::survey::fill;
 use super::wire::{self, Type, joined};
-use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Writer, no_session};
-use crate::frame::Pen;
+use crate::framing::Pen;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
@@ -99,7 +99,7 @@ impl Writer for Run<'_> {
         }
         let is_line = matches!(record.kind, Kind::Opaque | Kind::Snapshot);
         if self.begun && !is_line && wire::type_of(record).is_none() {
-            self.cx.log.count(Fate::Dropped, record.kind.name());
+            self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
             return Ok(());
         }
         self.flush()?;
@@ -176,7 +176,7 @@ impl Run<'_> {
     /// Counts the fields of a session record that have no place.
     fn losses(&self, node: &Node, is_held: impl Fn(Field) -> bool) {
         for field in node.fields().filter(|field| !is_held(*field)) {
-            self.cx.log.count(Fate::Dropped, &format!("session.{}", field.name()));
+            self.cx.log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
         }
     }
 

@@ -11,7 +11,7 @@
 //! | any other member, `id` included | `extra`: the real software gives some `id`s twice |
 
 use super::media::{self, is_media};
-use crate::diagnostic::{Code, Diagnostic, Fate, Log};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::format::Cx;
 use crate::json::{Fault, Json, text};
 use crate::mapping::{BlockType, Extra, Object, Source, Spacing, row, whole, write_blocks};
@@ -364,13 +364,13 @@ fn write_arguments(arguments: &Json, out: &mut Vec<u8>) {
 
 /// Counts a record that stands for no message.
 pub fn lost(record: &Record, log: &Log) {
-    log.count(Fate::Dropped, &record.told());
+    log.count(FieldOutcome::Dropped, &record.told());
 }
 
 /// Counts what of a record is not in the message that [`write()`] made of it.
 pub fn losses(record: &Record, own: bool, log: &Log) {
     let kind = record.kind.name();
-    let count = |path: &str| log.count(Fate::Dropped, &format!("{kind}.{path}"));
+    let count = |path: &str| log.count(FieldOutcome::Dropped, &format!("{kind}.{path}"));
     let made = record.node.is_true(Field::IdMade);
     let is_made = |field| made && field == Field::Id;
     for field in record.node.fields().filter(|field| !holds(*field, own) && !is_made(*field)) {

@@ -1,12 +1,13 @@
 //! What pi sends to a model: the messages on the path to the leaf, after compactions and edits.
 //!
-//! Which messages that are is decided in `crate::sent`, by the rules of release 1.5.2. Earlier
+//! Which messages that are is decided in `crate::context_rules`, by the rules of release 1.5.2. Earlier
 //! releases differ in three ways only: they know no context edits, no system messages, and leave
 //! `content: null` as it is.
 
 use super::version::NEWEST;
 use super::wire::BLOCKS;
 use super::write;
+use crate::context_rules::{self, Chosen};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::Context;
@@ -14,7 +15,6 @@ use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, Row, blocks, row};
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block};
-use crate::sent::{self, Chosen};
 
 /// Begins a context.
 #[must_use]
@@ -103,12 +103,12 @@ impl Context for Building {
 
     fn sent(&mut self, message: &Record) -> Option<Node> {
         let first = !std::mem::replace(&mut self.began, true);
-        sent::message(message, first)
+        context_rules::message(message, first)
     }
 
     fn is_sent(&mut self, message: &Record) -> bool {
         self.began = true;
-        sent::is_sent(message)
+        context_rules::is_sent(message)
     }
 
     fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {

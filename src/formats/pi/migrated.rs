@@ -2,7 +2,7 @@
 
 use super::lineage::{Kept, Lineage};
 use super::{was, wire};
-use crate::diagnostic::{Fate, Log};
+use crate::diagnostic::{FieldOutcome, Log};
 use crate::json::Json;
 use crate::mapping::{Source, without};
 use crate::record::{Field, Kind, Record};
@@ -42,6 +42,6 @@ pub fn without_index(record: &Record, lineage: &Lineage, log: &Log) -> Option<Re
     let mut record = record.clone();
     record.node.take(Field::Extra);
     rest.into_iter().for_each(|rest| record.node.set(Field::Extra, rest));
-    log.count(Fate::Dropped, &format!("{}.extra.{index}", record.kind.name()));
+    log.count(FieldOutcome::Dropped, &format!("{}.extra.{index}", record.kind.name()));
     Some(record)
 }

@@ -7,7 +7,7 @@ use super::lineage::Lineage;
 use super::version::TREE;
 use super::wire::BLOCKS;
 use super::{FORMAT, NAME, kept, migrated, read, was, write};
-use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::ids::hash;
@@ -117,7 +117,7 @@ impl Writer for Entries<'_> {
             // What is no node there is no entry here.
             Kind::Opaque if foreign => self.leave_out(record),
             kind if !record.is_node() && (foreign || !self.version.kinds.contains(&kind)) => {
-                self.cx.log.count(Fate::Dropped, kind.name());
+                self.cx.log.count(FieldOutcome::Dropped, kind.name());
             }
             _ if kept::is_line(record) => self.kept_line(record),
             _ => self.entry(located)?,
@@ -199,7 +199,7 @@ impl Entries<'_> {
             let held = held && (own || field != Field::Extra);
             let held = held || (self.version.tree && field == Field::Leaf);
             if !held {
-                self.cx.log.count(Fate::Dropped, &format!("session.{}", field.name()));
+                self.cx.log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
             }
         }
         if first {
@@ -345,7 +345,7 @@ impl Entries<'_> {
 
     /// Leaves a record out that has no place.
     fn leave_out(&mut self, record: &Record) {
-        self.cx.log.count(Fate::Dropped, record.kind.name());
+        self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
         self.session.iter_mut().for_each(|session| session.foreign.left_out(&record.node));
         let id = record.node.json(Field::Id).filter(|_| self.version.number < TREE);
         id.into_iter().for_each(|id| self.pass(id));
@@ -356,7 +356,7 @@ impl Entries<'_> {
     fn adapted(&self, record: &Record) -> Record {
         let mut record = record.clone();
         let kind = record.kind.name();
-        let lost = |path: &str| self.cx.log.count(Fate::Dropped, &format!("{kind}.{path}"));
+        let lost = |path: &str| self.cx.log.count(FieldOutcome::Dropped, &format!("{kind}.{path}"));
         if record.kind != Kind::Opaque {
             foreign::adapt(&mut record.node, "", &lost);
         }
@@ -376,7 +376,7 @@ impl Entries<'_> {
     fn losses(&self, record: &Record, index: Option<u64>) {
         let node = &record.node;
         let count = |field: &str| {
-            self.cx.log.count(Fate::Dropped, &format!("{}.{field}", record.kind.name()));
+            self.cx.log.count(FieldOutcome::Dropped, &format!("{}.{field}", record.kind.name()));
         };
         for field in node.fields() {
             // That a parent goes with its identifier need not be said twice.

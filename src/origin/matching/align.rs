@@ -16,7 +16,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Atom {
     /// What is told.
-    print: u64,
+    hash: u64,
     /// The record's number.
     record: u32,
     /// What the record is.
@@ -25,8 +25,8 @@ pub struct Atom {
 
 impl Atom {
     /// What is told.
-    pub fn print(&self) -> u64 {
-        self.print
+    pub fn hash(&self) -> u64 {
+        self.hash
     }
 
     /// The answer that tells it, by its record's number.
@@ -90,7 +90,7 @@ const CLASSES: usize = 4;
 /// Adds what a record tells.
 pub fn atoms(record: &Record, number: u32, list: &mut Vec<Atom>) {
     let tag = Tag::of(record);
-    let mut add = |print| list.push(Atom { print, record: number, tag });
+    let mut add = |hash| list.push(Atom { hash, record: number, tag });
     match record.kind {
         Kind::Session => add(0),
         Kind::Turn => {
@@ -100,7 +100,7 @@ pub fn atoms(record: &Record, number: u32, list: &mut Vec<Atom>) {
         Kind::Message => {
             let before = record.node.nodes(Field::Content).unwrap_or_default();
             let thoughts = before.iter().filter_map(|block| block.json(Field::Thinking));
-            thoughts.for_each(|thought| add(print_of(tag, &thought.normal())));
+            thoughts.for_each(|thought| add(hash_of(tag, &thought.normal())));
             let seen = seen(&record.node);
             let said = plain(&seen, false);
             let blocks = said.as_ref().and_then(|node| node.nodes(Field::Content));
@@ -108,17 +108,17 @@ pub fn atoms(record: &Record, number: u32, list: &mut Vec<Atom>) {
             for block in blocks {
                 text.clear();
                 spell(block, &mut text);
-                add(print_of(tag, &text));
+                add(hash_of(tag, &text));
             }
             if blocks.is_empty() && before.is_empty() {
-                add(print_of(tag, b""));
+                add(hash_of(tag, b""));
             }
         }
-        _ => add(print_of(tag, &told(record))),
+        _ => add(hash_of(tag, &told(record))),
     }
 }
 
-fn print_of(tag: Tag, text: &[u8]) -> u64 {
+fn hash_of(tag: Tag, text: &[u8]) -> u64 {
     fingerprint(text) ^ u64::from(u32::from(tag.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
@@ -226,7 +226,7 @@ pub fn pairs(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {
             atoms.iter().copied().filter(|atom| atom.tag.class() == class).collect()
         };
         let (source, target) = (of(source), of(target));
-        let prints = |atoms: &[Atom]| -> Vec<u64> { atoms.iter().map(|a| a.print).collect() };
+        let prints = |atoms: &[Atom]| -> Vec<u64> { atoms.iter().map(|a| a.hash).collect() };
         matched(&prints(&source), &prints(&target), &mut |same, a, b| {
             let (a, b) = (source.get(a).unwrap_or_default(), target.get(b).unwrap_or_default());
             if same {

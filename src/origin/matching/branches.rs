@@ -6,8 +6,8 @@ use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::Result;
 use crate::format::Cx;
 use crate::json::Json;
-use crate::origin::matching::outcomes::Fate;
-use crate::origin::restore::Now;
+use crate::origin::matching::outcomes::Match;
+use crate::origin::restore::FileRecords;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind};
 use crate::tree::{Path, Shape, Tree};
@@ -29,7 +29,7 @@ struct Entries {
 ///
 /// # Errors
 /// If the records cannot be read back.
-pub fn forks(now: &mut Now, added: &[u32]) -> Result<bool> {
+pub fn forks(now: &mut FileRecords, added: &[u32]) -> Result<bool> {
     let mut parents = HashSet::new();
     for number in added.iter().copied() {
         let record = now.record(number)?;
@@ -50,14 +50,14 @@ pub fn forks(now: &mut Now, added: &[u32]) -> Result<bool> {
 /// # Errors
 /// If the records cannot be read back.
 pub fn behind(
-    now: &mut Now,
-    (fates, added): (&mut [Fate], &mut Vec<u32>),
+    now: &mut FileRecords,
+    (outcomes, added): (&mut [Match], &mut Vec<u32>),
     tree: bool,
     cx: &Cx<'_>,
 ) -> Result<()> {
     let entries = Entries::of(now)?;
     let Some(stands) = entries.tree.path(entries.leaf.as_ref()) else { return Ok(()) };
-    let Some(stood) = entries.stood(now, fates)? else { return Ok(()) };
+    let Some(stood) = entries.stood(now, outcomes)? else { return Ok(()) };
     let left = |number: u32, before: Option<&Path>| {
         let at = entries.ordinals.get(number as usize).copied().flatten();
         at.is_some_and(|at| !stands.contains(at) && before.is_none_or(|path| path.contains(at)))
@@ -70,11 +70,11 @@ pub fn behind(
         *counted += usize::from(gone);
         !gone
     });
-    for fate in fates.iter_mut() {
-        if let Fate::Same(number) | Fate::Edited(number) = *fate
+    for found in outcomes.iter_mut() {
+        if let Match::Same(number) | Match::Edited(number) = *found
             && left(number, Some(&stood))
         {
-            *fate = Fate::Deleted;
+            *found = Match::Deleted;
             count += 1;
         }
     }
@@ -95,7 +95,7 @@ pub fn entry(tree: bool) -> (&'static str, &'static str) {
 
 /// Tells how many are lost.
 pub fn tell(count: usize, (path, what): (&str, &str), cx: &Cx<'_>) {
-    (0..count).for_each(|_| cx.log.count(diagnostic::Fate::Dropped, path));
+    (0..count).for_each(|_| cx.log.count(diagnostic::FieldOutcome::Dropped, path));
     if count > 0 {
         let message = format!("{count} {what} have no place at home");
         cx.report(Diagnostic::new(Code::Dropped, message));
@@ -103,7 +103,7 @@ pub fn tell(count: usize, (path, what): (&str, &str), cx: &Cx<'_>) {
 }
 
 impl Entries {
-    fn of(now: &mut Now) -> Result<Self> {
+    fn of(now: &mut FileRecords) -> Result<Self> {
         let (mut shape, mut nodes, mut leaf) = (Shape::default(), 0, None);
         let mut ordinals = Vec::with_capacity(now.names.len());
         let mut aside = Vec::with_capacity(now.names.len());
@@ -123,10 +123,10 @@ impl Entries {
     }
 
     /// The way to the last entry that the file had when it was made.
-    fn stood(&self, now: &mut Now, fates: &[Fate]) -> Result<Option<Path>> {
-        let left = fates.iter().filter_map(|fate| match fate {
-            Fate::Same(number) | Fate::Edited(number) => Some(*number),
-            Fate::Deleted => None,
+    fn stood(&self, now: &mut FileRecords, outcomes: &[Match]) -> Result<Option<Path>> {
+        let left = outcomes.iter().filter_map(|found| match found {
+            Match::Same(number) | Match::Edited(number) => Some(*number),
+            Match::Deleted => None,
         });
         let is_entry = |number: &u32| matches!(self.ordinals.get(*number as usize), Some(Some(_)));
         let Some(last) = left.filter(is_entry).max() else { return Ok(None) };

@@ -8,8 +8,8 @@ use crate::formats::Spec;
 use crate::ids::hash;
 use crate::json::Json;
 use crate::origin::matching::align::shown;
-use crate::origin::matching::outcomes::Fate;
-use crate::origin::restore::Now;
+use crate::origin::matching::outcomes::Match;
+use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -75,8 +75,8 @@ impl Summed {
 /// # Errors
 /// If the records cannot be read back.
 pub fn said(
-    now: &mut Now,
-    (fates, added): (&mut [Fate], &mut Vec<u32>),
+    now: &mut FileRecords,
+    (outcomes, added): (&mut [Match], &mut Vec<u32>),
     abroad: Option<Spec>,
     home: Option<Spec>,
 ) -> Result<Summed> {
@@ -104,10 +104,11 @@ pub fn said(
     walk.close();
     for (copy, original) in &walk.copies {
         let new = added.iter().position(|number| number == original);
-        let taken =
-            fates.iter_mut().find(|f| matches!(f, Fate::Same(n) | Fate::Edited(n) if n == copy));
-        if let (Some(place), Some(fate)) = (new, taken) {
-            *fate = Fate::Same(*original);
+        let taken = outcomes
+            .iter_mut()
+            .find(|f| matches!(f, Match::Same(n) | Match::Edited(n) if n == copy));
+        if let (Some(place), Some(found)) = (new, taken) {
+            *found = Match::Same(*original);
             added.remove(place);
         }
     }

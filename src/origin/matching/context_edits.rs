@@ -5,8 +5,8 @@ use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::Result;
 use crate::format::Cx;
 use crate::formats::Spec;
-use crate::origin::matching::outcomes::Fate;
-use crate::origin::restore::Now;
+use crate::origin::matching::outcomes::Match;
+use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Node, block};
 use std::collections::HashMap;
 
@@ -15,8 +15,8 @@ use std::collections::HashMap;
 /// # Errors
 /// If the records cannot be read back.
 pub fn said(
-    now: &mut Now,
-    (fates, added): (&mut [Fate], &mut Vec<u32>),
+    now: &mut FileRecords,
+    (outcomes, added): (&mut [Match], &mut Vec<u32>),
     home: Option<Spec>,
     cx: &Cx<'_>,
 ) -> Result<()> {
@@ -52,11 +52,13 @@ pub fn said(
             None => {}
         }
     }
-    for fate in fates.iter_mut() {
-        match *fate {
-            Fate::Same(number) if now.instead.contains_key(&number) => *fate = Fate::Edited(number),
-            Fate::Same(number) | Fate::Edited(number) if gone.contains(&number) => {
-                *fate = Fate::Deleted;
+    for found in outcomes.iter_mut() {
+        match *found {
+            Match::Same(number) if now.instead.contains_key(&number) => {
+                *found = Match::Edited(number)
+            }
+            Match::Same(number) | Match::Edited(number) if gone.contains(&number) => {
+                *found = Match::Deleted;
             }
             _ => {}
         }
@@ -64,7 +66,7 @@ pub fn said(
     let count = added.len();
     added.retain(|number| !gone.contains(number));
     for _ in added.len()..count {
-        cx.log.count(diagnostic::Fate::Dropped, "message that is left out of the context");
+        cx.log.count(diagnostic::FieldOutcome::Dropped, "message that is left out of the context");
         let message = "a message that is left out of the context has no place at home";
         cx.report(Diagnostic::new(Code::Dropped, message));
     }

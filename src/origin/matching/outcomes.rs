@@ -6,13 +6,13 @@ use crate::json::Json;
 use crate::origin::base::{Base, NOT_EDITED};
 use crate::origin::matching::align::{Tag, matched};
 use crate::origin::record_hash;
-use crate::origin::restore::Now;
+use crate::origin::restore::FileRecords;
 use crate::record::{Field, Record};
 use std::collections::{BTreeMap, HashSet};
 
 /// What became of a record that the file had when it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Match {
     /// It is this one, as it was.
     Same(u32),
     /// It is probably this one, edited.
@@ -23,20 +23,20 @@ pub enum Fate {
 
 /// By what a record of the file is known.
 #[derive(Clone, Copy, Debug)]
-pub struct Name {
+pub struct RecordKey {
     pub tag: Tag,
-    pub print: u64,
+    pub hash: u64,
     /// A hash of its identifier, where the file has one for each entry; 0 where not.
     id: u64,
 }
 
-impl Name {
+impl RecordKey {
     /// That of a record, of a file whose entries have identifiers or not.
     pub fn of(record: &Record, named: bool) -> Self {
         let id = record.node.json(Field::Id).filter(|_| named && record.is_node());
         let own = id.filter(|_| record.node.get(Field::IdMade).is_none());
         let id = own.map_or(0, |id| hash(id.as_bytes()));
-        Self { tag: Tag::of(record), print: record_hash::of(record), id }
+        Self { tag: Tag::of(record), hash: record_hash::of(record), id }
     }
 
     /// Whether a record with this name may be the one of that name, edited.
@@ -49,12 +49,12 @@ impl Name {
 const SHIFT: i32 = 16;
 
 /// Takes messages of turns that were numbered anew for what they were: only the number is another one.
-pub fn renumbered(names: &[Name], now: &mut Now) -> Result<()> {
-    let known: HashSet<u64> = names.iter().map(|name| name.print).collect();
+pub fn renumbered(names: &[RecordKey], now: &mut FileRecords) -> Result<()> {
+    let known: HashSet<u64> = names.iter().map(|name| name.hash).collect();
     let mut last = 0.0;
     for number in 0..now.names.len() as u32 {
         let name = now.names.get(number as usize).filter(|name| name.tag.is_message());
-        if name.is_none_or(|name| known.contains(&name.print)) {
+        if name.is_none_or(|name| known.contains(&name.hash)) {
             continue;
         }
         let mut record = now.record(number)?;
@@ -62,9 +62,9 @@ pub fn renumbered(names: &[Name], now: &mut Now) -> Result<()> {
         let shifts = (1..=SHIFT).flat_map(|shift| [f64::from(shift), f64::from(-shift)]);
         for shift in std::iter::once(last).chain(shifts).filter(|shift| turn + shift >= 0.0) {
             record.node.set(Field::Turn, Json::number((turn + shift) as u64));
-            let print = record_hash::of(&record);
-            if known.contains(&print) {
-                now.names.get_mut(number as usize).into_iter().for_each(|name| name.print = print);
+            let hash = record_hash::of(&record);
+            if known.contains(&hash) {
+                now.names.get_mut(number as usize).into_iter().for_each(|name| name.hash = hash);
                 last = shift;
                 break;
             }
@@ -80,8 +80,8 @@ pub fn renumbered(names: &[Name], now: &mut Now) -> Result<()> {
 /// If the records cannot be read back.
 pub fn match_turns(
     base: &mut Base,
-    now: &mut Now,
-    (fates, added): (&mut [Fate], &mut Vec<u32>),
+    now: &mut FileRecords,
+    (outcomes, added): (&mut [Match], &mut Vec<u32>),
 ) -> Result<()> {
     let turns: Vec<u32> =
         (0..).zip(&base.names).filter(|(_, name)| name.tag == Tag('T')).map(|(n, _)| n).collect();
@@ -90,12 +90,12 @@ pub fn match_turns(
     let mut new: Vec<u32> = added.iter().copied().filter(is_turn).collect();
     let mut old = Vec::new();
     for number in &turns {
-        match fates.get(*number as usize) {
-            Some(Fate::Edited(edited)) => {
+        match outcomes.get(*number as usize) {
+            Some(Match::Edited(edited)) => {
                 new.push(*edited);
                 old.push(*number);
             }
-            Some(Fate::Deleted) => old.push(*number),
+            Some(Match::Deleted) => old.push(*number),
             _ => {}
         }
     }
@@ -105,8 +105,8 @@ pub fn match_turns(
     new.sort_unstable();
     added.retain(|number| !new.contains(number));
     let mut set =
-        |number: u32, fate| fates.get_mut(number as usize).into_iter().for_each(|f| *f = fate);
-    old.iter().for_each(|number| set(*number, Fate::Deleted));
+        |number: u32, found| outcomes.get_mut(number as usize).into_iter().for_each(|f| *f = found);
+    old.iter().for_each(|number| set(*number, Match::Deleted));
     let was = old.iter().map(|number| base.record(*number)).collect::<Result<Vec<_>>>()?;
     let mut from = 0;
     for (place, number) in new.iter().enumerate() {
@@ -117,7 +117,7 @@ pub fn match_turns(
         let best = choice.rev().max_by_key(|(_, (_, was))| alike(was, &record));
         match best {
             Some((at, (was, _))) => {
-                set(*was, Fate::Edited(*number));
+                set(*was, Match::Edited(*number));
                 from = at + 1;
             }
             None => added.push(*number),
@@ -140,18 +140,19 @@ fn alike(was: &Record, turn: &Record) -> usize {
 }
 
 /// What became of each record, and which of the file's are new.
-pub fn aligned(names: &[Name], now: &[Name]) -> (Vec<Fate>, Vec<u32>) {
-    let mut fates = vec![Fate::Deleted; names.len()];
-    let mut set = |number: usize, fate| fates.get_mut(number).into_iter().for_each(|f| *f = fate);
+pub fn aligned(names: &[RecordKey], now: &[RecordKey]) -> (Vec<Match>, Vec<u32>) {
+    let mut outcomes = vec![Match::Deleted; names.len()];
+    let mut set =
+        |number: usize, found| outcomes.get_mut(number).into_iter().for_each(|f| *f = found);
     let (mut added, mut apart, mut ids) = (Vec::new(), Vec::new(), false);
-    let before: Vec<u64> = names.iter().map(|name| name.print).collect();
-    let after: Vec<u64> = now.iter().map(|name| name.print).collect();
+    let before: Vec<u64> = names.iter().map(|name| name.hash).collect();
+    let after: Vec<u64> = now.iter().map(|name| name.hash).collect();
     matched(&before, &after, &mut |same, a, b| {
         if !same {
             return apart.push((a, b));
         }
         for ((number, was), at) in a.clone().zip(names.get(a).unwrap_or_default()).zip(b) {
-            set(number, Fate::Same(at as u32));
+            set(number, Match::Same(at as u32));
             ids |= was.id != 0 && now.get(at).is_some_and(|is| is.id == was.id);
         }
     });
@@ -166,12 +167,12 @@ pub fn aligned(names: &[Name], now: &[Name]) -> (Vec<Fate>, Vec<u32>) {
                 None => new.iter().position(is),
             };
             if let Some(place) = found {
-                set(*number, Fate::Edited(new.remove(place)));
+                set(*number, Match::Edited(new.remove(place)));
             }
         }
         added.extend(new);
     }
-    (fates, added)
+    (outcomes, added)
 }
 
 /// So many pairs of messages are looked at to find which are edited; of more each is the next one of
@@ -180,7 +181,11 @@ const LOOKED_AT: usize = 1 << 20;
 
 /// Which messages are which, by their roles and in one order: with a result that stands before its
 /// call nothing of the session would be used. As many as can be, and the first ones that can.
-pub fn in_order<N>(old: &[(N, Name)], new: &[u32], now: &[Name]) -> Option<BTreeMap<usize, u32>> {
+pub fn in_order<N>(
+    old: &[(N, RecordKey)],
+    new: &[u32],
+    now: &[RecordKey],
+) -> Option<BTreeMap<usize, u32>> {
     let old = old.iter().enumerate().map(|(place, (_, name))| (place, name.tag));
     let old: Vec<_> = old.filter(|(_, tag)| tag.is_message()).collect();
     let new = new.iter().filter_map(|at| Some((*at, now.get(*at as usize)?.tag)));

@@ -5,13 +5,13 @@ use crate::error::Result;
 use crate::format::Context;
 use crate::formats::Spec;
 use crate::json::Json;
-use crate::origin::restore::Now;
+use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Record};
 use std::collections::HashMap;
 
 /// The entries of a tree that new ones follow.
 #[derive(Default)]
-pub struct Kin {
+pub struct ParentLinks {
     /// What the file is.
     pub abroad: Option<Spec>,
     /// Whether the file is a tree.
@@ -29,12 +29,12 @@ pub struct Kin {
     stands: Option<(Json, Option<Json>)>,
 }
 
-impl Kin {
+impl ParentLinks {
     /// Of a file with these new records.
     ///
     /// # Errors
     /// If the records cannot be read back.
-    pub fn of(now: &mut Now, new: &[u32]) -> Result<Self> {
+    pub fn of(now: &mut FileRecords, new: &[u32]) -> Result<Self> {
         let mut kin = Self::default();
         if new.is_empty() || now.names.is_empty() {
             return Ok(kin);
@@ -132,7 +132,7 @@ impl Kin {
 }
 
 /// What the last entry of a file is called.
-fn last_node(now: &mut Now) -> Result<Option<Json>> {
+fn last_node(now: &mut FileRecords) -> Result<Option<Json>> {
     for number in (0..now.names.len() as u32).rev() {
         let record = now.record(number)?;
         if record.is_node() {

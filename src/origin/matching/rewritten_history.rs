@@ -12,30 +12,30 @@ use crate::ids::hash;
 use crate::json::Json;
 use crate::origin::matching::align::matched;
 use crate::origin::matching::branches;
-use crate::origin::matching::outcomes::{Fate, Name, in_order};
+use crate::origin::matching::outcomes::{Match, RecordKey, in_order};
 use crate::origin::merge::native_form::{placed, words_of};
 use crate::origin::merge::new_turns::renamed;
 use crate::origin::record_hash;
-use crate::origin::restore::Now;
+use crate::origin::restore::FileRecords;
 use crate::record::{Field, Record};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What another history has no place for.
 #[derive(Default)]
-pub struct Anew {
+pub struct RewrittenHistory {
     /// The numbers of messages that are not in it.
     gone: BTreeSet<u32>,
     /// How many messages are not in it that say what the file did not say when it was made.
     lost: usize,
 }
 
-impl Anew {
+impl RewrittenHistory {
     /// Takes what is said anew for what it was, if home is another format: in its own all of it has a
     /// place.
     ///
     /// # Errors
     /// If the records cannot be read back.
-    pub fn of(names: &[Name], now: &mut Now, home: Option<Spec>) -> Result<Self> {
+    pub fn of(names: &[RecordKey], now: &mut FileRecords, home: Option<Spec>) -> Result<Self> {
         if !now.branches {
             return Ok(Self::default());
         }
@@ -48,7 +48,7 @@ impl Anew {
             return Ok(Self::default());
         };
         let rules = abroad.format.context.map(|open| open(&session));
-        let known = names.iter().map(|name| name.print).collect();
+        let known = names.iter().map(|name| name.hash).collect();
         let mut walk = Walk { rules, known, ..Walk::default() };
         for number in 0..now.names.len() as u32 {
             let record = now.record(number)?;
@@ -64,19 +64,24 @@ impl Anew {
         let named = abroad.format.links();
         for (number, record) in &now.instead {
             let name = now.names.get_mut(*number as usize);
-            name.into_iter().for_each(|name| *name = Name::of(record, named));
+            name.into_iter().for_each(|name| *name = RecordKey::of(record, named));
         }
         Ok(walk.anew)
     }
 
     /// Leaves out what has no place in the other history. What is new of it nobody at home will know, and
     /// an edit of what it says otherwise counts for nothing.
-    pub fn leave_out(&self, now: &Now, (fates, added): (&mut [Fate], &mut Vec<u32>), cx: &Cx<'_>) {
+    pub fn leave_out(
+        &self,
+        now: &FileRecords,
+        (outcomes, added): (&mut [Match], &mut Vec<u32>),
+        cx: &Cx<'_>,
+    ) {
         branches::tell(self.lost, branches::entry(false), cx);
         added.retain(|number| !self.gone.contains(number) && !now.again.contains(number));
-        for fate in fates.iter_mut() {
-            if matches!(fate, Fate::Same(n) | Fate::Edited(n) if self.gone.contains(n)) {
-                *fate = Fate::Deleted;
+        for found in outcomes.iter_mut() {
+            if matches!(found, Match::Same(n) | Match::Edited(n) if self.gone.contains(n)) {
+                *found = Match::Deleted;
             }
         }
     }
@@ -94,7 +99,7 @@ struct Walk {
     open: Option<(usize, Vec<Step>)>,
     /// What the file calls messages that say others anew, and those.
     names: HashMap<Json, Json>,
-    anew: Anew,
+    anew: RewrittenHistory,
 }
 
 /// A message, its identifier by its hash.
@@ -108,7 +113,7 @@ struct Step {
 
 impl Walk {
     /// The next message.
-    fn step(&mut self, number: u32, record: &Record, now: &mut Now) -> Result<()> {
+    fn step(&mut self, number: u32, record: &Record, now: &mut FileRecords) -> Result<()> {
         let name = |id: &Json| hash(id.as_bytes());
         let parent = record.node.json(Field::Parent).filter(|parent| !parent.is_null());
         if parent.map(name) != self.path.last().map(|step| step.id) {
@@ -127,7 +132,7 @@ impl Walk {
 
     /// All is known that is said anew: what stood there takes its place. A summary stands for all that
     /// was said and is no other history, and one that the file had when it was made it keeps.
-    fn close(&mut self, now: &mut Now) -> Result<()> {
+    fn close(&mut self, now: &mut FileRecords) -> Result<()> {
         let Some((begin, left)) = self.open.take() else { return Ok(()) };
         let branch = self.path.get(begin..).unwrap_or_default().to_vec();
         let first = branch.first().map(|step| now.record(step.number)).transpose()?;
@@ -159,13 +164,13 @@ impl Walk {
     }
 
     /// Whether the file had a message when it was made.
-    fn knows(&self, now: &Now, step: &Step) -> bool {
+    fn knows(&self, now: &FileRecords, step: &Step) -> bool {
         let name = now.names.get(step.number as usize);
-        name.is_some_and(|name| self.known.contains(&name.print))
+        name.is_some_and(|name| self.known.contains(&name.hash))
     }
 
     /// Whatever speaks of messages that say others anew speaks of those.
-    fn rename(&self, now: &mut Now) -> Result<()> {
+    fn rename(&self, now: &mut FileRecords) -> Result<()> {
         for number in 0..now.names.len() as u32 {
             let mut record = now.record(number)?;
             let mut changed = false;
@@ -192,7 +197,11 @@ fn detached(id: &Json) -> Json {
 
 /// Which messages are which, by their places in both lists, and whether they say the same: else they
 /// are paired by their roles and in one order.
-fn pairs(now: &mut Now, left: &[Step], branch: &[Step]) -> Result<Vec<(usize, usize, bool)>> {
+fn pairs(
+    now: &mut FileRecords,
+    left: &[Step],
+    branch: &[Step],
+) -> Result<Vec<(usize, usize, bool)>> {
     let mut words = |steps: &[Step]| -> Result<Vec<u64>> {
         let each =
             steps.iter().map(|step| Ok(record_hash::of(&words_of(now.record(step.number)?))));

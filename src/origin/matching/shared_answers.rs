@@ -91,7 +91,7 @@ impl Shares {
         let shared: BTreeSet<u32> = shares.answers.values().flatten().copied().collect();
         for atom in source {
             if let Some(number) = atom.answer().filter(|number| shared.contains(number)) {
-                shares.told.entry(number).or_default().push(atom.print());
+                shares.told.entry(number).or_default().push(atom.hash());
             }
         }
         shares
@@ -129,16 +129,16 @@ impl Shares {
     fn owned(&self, numbers: &[u32], answer: &Blocks) -> HashMap<u32, Vec<usize>> {
         let mut left: HashMap<u64, VecDeque<(usize, usize)>> = HashMap::new();
         for (order, number) in numbers.iter().enumerate() {
-            for (at, print) in self.told.get(number).into_iter().flatten().enumerate() {
-                left.entry(*print).or_default().push_back((order, at));
+            for (at, hash) in self.told.get(number).into_iter().flatten().enumerate() {
+                left.entry(*hash).or_default().push_back((order, at));
             }
         }
         let (mut owner, mut places) = (numbers.first(), HashMap::<_, Vec<_>>::new());
         for (place, block) in answer.iter().enumerate() {
             let prints = prints_of(block, &answer.rest.node);
-            let told = prints.iter().filter_map(|print| Some((*left.get(print)?.front()?, print)));
-            if let Some(((order, _), print)) = told.min() {
-                left.get_mut(print).and_then(VecDeque::pop_front);
+            let told = prints.iter().filter_map(|hash| Some((*left.get(hash)?.front()?, hash)));
+            if let Some(((order, _), hash)) = told.min() {
+                left.get_mut(hash).and_then(VecDeque::pop_front);
                 owner = numbers.get(order);
             }
             owner.into_iter().for_each(|owner| places.entry(*owner).or_default().push(place));
@@ -193,7 +193,7 @@ fn prints_of(block: &Node, answer: &Node) -> Vec<u64> {
     alone.node.set(Field::Content, vec![block.clone()]);
     let mut list = Vec::new();
     atoms(&alone, 0, &mut list);
-    list.iter().map(Atom::print).collect()
+    list.iter().map(Atom::hash).collect()
 }
 
 /// By what a block is known again, however it is spelled.
@@ -276,7 +276,7 @@ impl Whole {
             Some(parts) => parts.get(own).cloned().unwrap_or_default(),
         };
         let left: Vec<_> = places.iter().filter_map(|place| self.now.get(*place)).collect();
-        let same = left.iter().copied().eq(own.iter().map(|(_, print)| print));
+        let same = left.iter().copied().eq(own.iter().map(|(_, hash)| hash));
         let part = match () {
             () if same => Part::Same,
             () if places.is_empty() => Part::Gone,
@@ -292,10 +292,10 @@ fn owners(parts: &[Share], now: &[u64]) -> Vec<usize> {
     let mut old: Vec<_> = parts
         .iter()
         .enumerate()
-        .flat_map(|(owner, part)| part.iter().map(move |(place, print)| (*place, *print, owner)))
+        .flat_map(|(owner, part)| part.iter().map(move |(place, hash)| (*place, *hash, owner)))
         .collect();
     old.sort_unstable();
-    let before: Vec<u64> = old.iter().map(|(_, print, _)| *print).collect();
+    let before: Vec<u64> = old.iter().map(|(_, hash, _)| *hash).collect();
     let mut owners = vec![0; now.len()];
     let mut last = 0;
     matched(&before, now, &mut |_, a, b| {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::format::Cx;
 use crate::formats::Spec;
 use crate::json::Json;
-use crate::origin::restore::Now;
+use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Record};
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// # Errors
 /// If the records cannot be read back.
 pub fn taken(
-    now: &mut Now,
+    now: &mut FileRecords,
     added: &mut Vec<u32>,
     home: Option<Spec>,
     cx: &Cx<'_>,
@@ -50,7 +50,7 @@ pub fn taken(
 }
 
 /// Whether all that stands behind an entry is new, and each entry follows the one before.
-fn goes_on(now: &mut Now, added: &[u32], leaf: &Json) -> Result<bool> {
+fn goes_on(now: &mut FileRecords, added: &[u32], leaf: &Json) -> Result<bool> {
     let (mut last, mut more) = (None, false);
     for number in 0..now.names.len() as u32 {
         let record = now.record(number)?;

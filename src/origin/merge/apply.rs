@@ -1,24 +1,24 @@
 //! Records of the source that the file shows, as they were or edited, and what the target computed
 //! of them.
 
-use super::Back;
+use super::Merger;
 use super::message_edits::{Agreed, Answer, agree, edited as edited_value, edits, unknown};
 use super::native_form::{at_home, call_of, mend, whole};
 use super::wording::heard;
 use crate::diagnostic::{self, Code};
 use crate::error::Result;
 use crate::origin::matching::align::Tag;
-use crate::origin::matching::outcomes::Fate;
+use crate::origin::matching::outcomes::Match;
 use crate::origin::matching::shared_answers::{Part, Share};
 use crate::record::{Field, Kind, Node, Record, Value};
 
-impl Back<'_> {
+impl Merger<'_> {
     /// A record that the target computed: nothing of the source, unless it was edited.
-    pub(super) fn derived(&mut self, base: u32, fate: Fate) -> Result<()> {
-        let number = match fate {
-            Fate::Same(number) => return self.pass(number),
-            Fate::Edited(number) => number,
-            Fate::Deleted => {
+    pub(super) fn derived(&mut self, base: u32, found: Match) -> Result<()> {
+        let number = match found {
+            Match::Same(number) => return self.pass(number),
+            Match::Edited(number) => number,
+            Match::Deleted => {
                 if self.base.tag(base) == Some(Tag('T')) {
                     self.again(Code::OriginDeleted, "a turn was deleted".to_owned());
                 }
@@ -59,16 +59,17 @@ impl Back<'_> {
     fn shown_by(
         &mut self,
         share: Option<&Share>,
-        fates: &[Fate],
+        outcomes: &[Match],
     ) -> Result<(Vec<Record>, bool, u32, Option<Part>)> {
         // There may be very many parts of one answer. A turn that was edited may change what it says.
-        if let (Some(share), [fate @ (Fate::Same(number) | Fate::Edited(number))]) = (share, fates)
+        if let (Some(share), [found @ (Match::Same(number) | Match::Edited(number))]) =
+            (share, outcomes)
             && let Some((base, part)) = self.parted.held(*number, share)
             && self.turned.is_empty()
         {
-            return Ok((vec![base], matches!(fate, Fate::Edited(_)), *number, Some(part)));
+            return Ok((vec![base], matches!(found, Match::Edited(_)), *number, Some(part)));
         }
-        let (mut bases, edited, last) = self.bases(fates)?;
+        let (mut bases, edited, last) = self.bases(outcomes)?;
         let part = match (share, bases.as_mut_slice()) {
             (Some(share), [base]) => Some(self.parted.part(last, share, base)),
             _ => None,
@@ -102,9 +103,9 @@ impl Back<'_> {
         &mut self,
         mut source: Record,
         (of, share): (&[u32], Option<&Share>),
-        fates: &[Fate],
+        outcomes: &[Match],
     ) -> Result<()> {
-        let (bases, mut edited, last, part) = self.shown_by(share, fates)?;
+        let (bases, mut edited, last, part) = self.shown_by(share, outcomes)?;
         self.flush(last)?;
         self.show(&bases, last);
         if part == Some(Part::Gone) {
@@ -113,7 +114,7 @@ impl Back<'_> {
         if self.kin.tree && !source.is_node() {
             bases.iter().for_each(|base| self.kin.pass(base));
         }
-        let first = fates.iter().position(|fate| *fate != Fate::Deleted).unwrap_or(0);
+        let first = outcomes.iter().position(|found| *found != Match::Deleted).unwrap_or(0);
         let (Some(base), Some(was), true) = (bases.get(first), of.get(first), edited) else {
             return self.put(source, true);
         };
@@ -180,7 +181,7 @@ impl Back<'_> {
     }
 
     fn drop(&self, path: &str) {
-        self.cx.log.count(diagnostic::Fate::Dropped, path);
+        self.cx.log.count(diagnostic::FieldOutcome::Dropped, path);
     }
 
     /// Leaves out of the session what its head told before it was forked, and does not any more.
@@ -192,7 +193,7 @@ impl Back<'_> {
             if field == Field::SystemPrompt {
                 self.cut.lose_prompt();
             }
-            self.cx.log.count(diagnostic::Fate::Dropped, &format!("session.{name}"));
+            self.cx.log.count(diagnostic::FieldOutcome::Dropped, &format!("session.{name}"));
             let message = format!("whoever forked the session left out its {name}, which is lost");
             self.say(Code::Dropped, &message, Some(number));
         }

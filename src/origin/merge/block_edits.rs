@@ -28,7 +28,7 @@ impl Met {
 /// The source's blocks as those of the file say them now.
 pub fn met(own: &[Node], file: &[Node]) -> Met {
     let mut pairs = Pairs::of(own, file);
-    pairs.pair(&|own, file| !own.print.is_empty() && own.print == file.print);
+    pairs.pair(&|own, file| !own.hash.is_empty() && own.hash == file.hash);
     pairs.pair(&|own, file| {
         [Field::Id, Field::Call]
             .iter()
@@ -62,18 +62,18 @@ pub fn like(old: &Value, blocks: Vec<Node>) -> Value {
 /// A block, and what it says.
 struct Block<'b> {
     node: &'b Node,
-    print: Vec<u8>,
+    hash: Vec<u8>,
     /// Whether it stands for one of the other side.
     paired: bool,
 }
 
 impl<'b> Block<'b> {
     fn of(node: &'b Node) -> Self {
-        let mut print = node.json(Field::Thinking).map(Json::normal).unwrap_or_default();
+        let mut hash = node.json(Field::Thinking).map(Json::normal).unwrap_or_default();
         let mut alone = Node::default();
         alone.set(Field::Content, vec![node.clone()]);
-        shown_blocks(&alone).into_iter().for_each(|shown| print.extend(shown));
-        Self { node, print, paired: false }
+        shown_blocks(&alone).into_iter().for_each(|shown| hash.extend(shown));
+        Self { node, hash, paired: false }
     }
 
     fn is(&self, kind: &str) -> bool {
@@ -108,7 +108,7 @@ impl<'b> Pairs<'b> {
         let file: Vec<_> = file.iter().map(Block::of).collect();
         // A file that shows thoughts shows all.
         let thinks = file.iter().any(|block| block.is(block::THINKING));
-        let unsaid = |b: &Block<'_>| b.print.is_empty() || (b.is(block::THINKING) && !thinks);
+        let unsaid = |b: &Block<'_>| b.hash.is_empty() || (b.is(block::THINKING) && !thinks);
         let kept = own.iter().map(unsaid).collect();
         Self { by: vec![None; own.len()], own, file, kept }
     }
@@ -155,7 +155,7 @@ impl<'b> Pairs<'b> {
                 self.put_new(0, &mut met.blocks);
             }
             match by.and_then(|by| self.file.get(by)) {
-                Some(file) if !*kept && own.print != file.print => {
+                Some(file) if !*kept && own.hash != file.hash => {
                     let mended = mended(own.node, file.node, &mut met.unsigned);
                     met.hold(mended);
                 }
@@ -174,7 +174,7 @@ impl<'b> Pairs<'b> {
     fn is_swallowed(&self, own: &Block<'_>) -> bool {
         let edited = |((own, by), kept): ((&Block<'_>, &Option<usize>), &bool)| {
             let file = by.and_then(|by| self.file.get(by));
-            own.is(block::TEXT) && !kept && file.is_some_and(|file| file.print != own.print)
+            own.is(block::TEXT) && !kept && file.is_some_and(|file| file.hash != own.hash)
         };
         let signed = own.is(block::TEXT) && own.node.get(Field::Signature).is_some();
         signed && self.own.iter().zip(&self.by).zip(&self.kept).any(edited)
@@ -183,7 +183,7 @@ impl<'b> Pairs<'b> {
     /// Puts what is new in the file from this place on.
     fn put_new(&self, from: usize, blocks: &mut Vec<Node>) {
         let new = self.file.iter().skip(from).take_while(|block| !block.paired);
-        blocks.extend(new.filter(|b| !b.print.is_empty()).map(|b| b.node.clone()));
+        blocks.extend(new.filter(|b| !b.hash.is_empty()).map(|b| b.node.clone()));
     }
 }
 

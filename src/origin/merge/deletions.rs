@@ -3,14 +3,14 @@
 
 use crate::json::Json;
 use crate::origin::matching::align::Tag;
-use crate::origin::matching::outcomes::Fate;
+use crate::origin::matching::outcomes::Match;
 use crate::origin::merge::restored_texts::{self, Turn, nth};
 use crate::record::{Field, Kind, Node, Record};
 use std::collections::{HashMap, HashSet};
 
 /// Which messages of the source are left.
 #[derive(Default)]
-pub struct Cut {
+pub struct Deletions {
     /// How many items were looked at, and how many were taken after that.
     seen: usize,
     taken: usize,
@@ -68,10 +68,10 @@ struct Outputs {
     taken: usize,
 }
 
-impl Cut {
+impl Deletions {
     /// Looks at an item before all are taken: what it gives, what of the file's records speaks of
     /// it, and what became of that.
-    pub fn look(&mut self, source: &Record, tag: Option<Tag>, fates: &[Fate]) {
+    pub fn look(&mut self, source: &Record, tag: Option<Tag>, outcomes: &[Match]) {
         self.seen += 1;
         let kind = source.kind;
         self.outputs.told += usize::from(kind == Kind::ToolOutput);
@@ -81,7 +81,7 @@ impl Cut {
             value.map(|value| Json::checked(value.as_bytes().to_vec().into()))
         };
         let (id, parent) = (own(Field::Id), own(Field::Parent));
-        let gone = !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Deleted);
+        let gone = !outcomes.is_empty() && outcomes.iter().all(|found| *found == Match::Deleted);
         if gone || !self.gone.is_empty() {
             self.parents.extend(id.clone().zip(parent));
         }
@@ -96,7 +96,7 @@ impl Cut {
             self.ended.insert(self.seen);
         }
         self.gone.extend(id.clone().filter(|_| gone));
-        if fates.is_empty() || kind != Kind::Message {
+        if outcomes.is_empty() || kind != Kind::Message {
             return;
         }
         self.prompt = [self.prompt[0] || !gone, self.prompt[1] || gone];

@@ -5,13 +5,13 @@ use crate::json::Json;
 use crate::origin::matching::align::Tag;
 use crate::origin::merge::message_edits::say;
 use crate::origin::merge::restored_texts::{Turn, number};
-use crate::origin::restore::Now;
+use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::{BTreeMap, HashMap};
 
 /// What turns were edited to.
 #[derive(Default)]
-pub struct Turned(BTreeMap<(Turn, Field), Edit>);
+pub struct EditedTurns(BTreeMap<(Turn, Field), Edit>);
 
 struct Edit {
     /// The text before.
@@ -33,7 +33,7 @@ impl Repeated {
     ///
     /// # Errors
     /// If the file's records cannot be read back.
-    pub fn of(&mut self, turn: Turn, now: &mut Now) -> Result<Vec<(Field, Json)>> {
+    pub fn of(&mut self, turn: Turn, now: &mut FileRecords) -> Result<Vec<(Field, Json)>> {
         if self.messages.is_none() {
             self.messages = Some(Self::found(now)?);
         }
@@ -46,7 +46,7 @@ impl Repeated {
         Ok(texts)
     }
 
-    fn found(now: &mut Now) -> Result<HashMap<Turn, [Option<u32>; 2]>> {
+    fn found(now: &mut FileRecords) -> Result<HashMap<Turn, [Option<u32>; 2]>> {
         let mut found: HashMap<_, [Option<u32>; 2]> = HashMap::new();
         for place in 0..now.names.len() as u32 {
             let tag = now.names.get(place as usize).map(|name| name.tag);
@@ -72,7 +72,7 @@ impl Repeated {
 /// The texts that turns repeat of messages.
 const REPEATED: [Field; 2] = [Field::Input, Field::Result];
 
-impl Turned {
+impl EditedTurns {
     /// Whether no turn was edited.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

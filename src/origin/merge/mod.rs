@@ -22,28 +22,28 @@ use crate::json::Json;
 use crate::origin::base::{Base, Item};
 use crate::origin::matching::align::Tag;
 use crate::origin::matching::compactions::Summed;
-use crate::origin::matching::outcomes::Fate;
-use crate::origin::matching::parent_links::Kin;
+use crate::origin::matching::outcomes::Match;
+use crate::origin::matching::parent_links::ParentLinks;
 use crate::origin::matching::shared_answers::Parted;
-use crate::origin::merge::deletions::Cut;
-use crate::origin::merge::edited_turns::{Repeated, Turned};
+use crate::origin::merge::deletions::Deletions;
+use crate::origin::merge::edited_turns::{EditedTurns, Repeated};
 use crate::origin::merge::message_edits::{Answer, agree};
 use crate::origin::merge::native_form::pass;
-use crate::origin::merge::new_turns::Asked;
+use crate::origin::merge::new_turns::NewTurns;
 use crate::origin::merge::trailing_state::Tail;
 use crate::origin::record_store::RecordStore;
-use crate::origin::restore::Now;
+use crate::origin::restore::FileRecords;
 use crate::record::{Answers, Called, Field, Kind, Record};
 use models::Models;
 use repeated_answers::Repeats;
-use restored_texts::{Retold, Turn, nth};
+use restored_texts::{RestoredTexts, Turn, nth};
 use std::collections::{BTreeMap, HashMap};
 
 /// Makes the records of the source.
-pub struct Back<'n> {
-    now: &'n mut Now,
+pub struct Merger<'n> {
+    now: &'n mut FileRecords,
     base: &'n mut Base,
-    fates: Vec<Fate>,
+    outcomes: Vec<Match>,
     /// Records of the file that are new, in their order, and what was edited of derived ones.
     news: BTreeMap<u32, Option<Record>>,
     shelf: RecordStore,
@@ -64,17 +64,17 @@ pub struct Back<'n> {
     summed: Summed,
     /// Nodes that followed the first follow the second, which is new.
     bent: Option<(Option<Json>, Json)>,
-    turned: Turned,
+    turned: EditedTurns,
     repeated: Repeated,
-    retold: Retold,
+    retold: RestoredTexts,
     repeats: Repeats,
     /// The last answer that was edited.
     answer: Option<Answer>,
     called: Called,
-    asked: Asked,
+    asked: NewTurns,
     tail: Tail,
-    cut: Cut,
-    kin: Kin,
+    cut: Deletions,
+    kin: ParentLinks,
     parted: Parted,
     models: Models,
     whole: Option<Answers>,
@@ -100,12 +100,12 @@ pub struct Done {
     pub summed: Summed,
 }
 
-impl<'n> Back<'n> {
+impl<'n> Merger<'n> {
     /// Before the first item.
     pub fn new(
-        (now, base): (&'n mut Now, &'n mut Base),
-        kin: Kin,
-        (fates, added): (Vec<Fate>, Vec<u32>),
+        (now, base): (&'n mut FileRecords, &'n mut Base),
+        kin: ParentLinks,
+        (outcomes, added): (Vec<Match>, Vec<u32>),
         summed: Summed,
         shelf: RecordStore,
         cx: &'n Cx<'n>,
@@ -115,7 +115,7 @@ impl<'n> Back<'n> {
         Self {
             now,
             base,
-            fates,
+            outcomes,
             news,
             shelf,
             cx,
@@ -127,13 +127,13 @@ impl<'n> Back<'n> {
             time: None,
             summed,
             bent: None,
-            turned: Turned::default(),
+            turned: EditedTurns::default(),
             repeated: Repeated::default(),
-            retold: Retold::default(),
+            retold: RestoredTexts::default(),
             repeats: Repeats::default(),
             answer: None,
             called: Called::default(),
-            asked: Asked::default(),
+            asked: NewTurns::default(),
             kin,
             parted: Parted::default(),
             models: Models::default(),
@@ -141,7 +141,7 @@ impl<'n> Back<'n> {
             last: None,
             shown: (Vec::new(), None),
             tail: Tail::default(),
-            cut: Cut::default(),
+            cut: Deletions::default(),
             home: None,
             renamed: None,
             often: Vec::new(),
@@ -175,13 +175,13 @@ impl<'n> Back<'n> {
         if source.kind == Kind::Message {
             self.look_at_words(&item.bases, source, restored)?;
         }
-        let fates = self.fates(&item.bases);
+        let outcomes = self.outcomes(&item.bases);
         let tag = item.bases.first().and_then(|first| self.base.tag(*first));
-        self.cut.look(source, tag, &fates);
-        if let (Some(share), [Fate::Edited(number)]) = (&item.share, fates.as_slice()) {
+        self.cut.look(source, tag, &outcomes);
+        if let (Some(share), [Match::Edited(number)]) = (&item.share, outcomes.as_slice()) {
             self.parted.look(*number, share);
         }
-        let gone = !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Deleted);
+        let gone = !outcomes.is_empty() && outcomes.iter().all(|found| *found == Match::Deleted);
         // A question that its turn tells, too, would be restored from there.
         let asked = tag == Some(Tag('u'));
         if gone && (asked || restored) {
@@ -193,15 +193,15 @@ impl<'n> Back<'n> {
         if !(is_turn || restored) {
             return Ok(());
         }
-        if let (Some(Tag('T')), Some(Fate::Edited(number)), Some(base)) =
-            (tag, fates.first(), item.bases.first())
+        if let (Some(Tag('T')), Some(Match::Edited(number)), Some(base)) =
+            (tag, outcomes.first(), item.bases.first())
         {
             let (was, now) = (self.base.record(*base)?, self.now.record(*number)?);
             let turn = self.turn(&now, *number);
             let said = self.repeated.of(turn, self.now)?;
             self.turned.look(turn, &was, &now, &said);
         }
-        let (bases, edited, _) = self.bases(&fates)?;
+        let (bases, edited, _) = self.bases(&outcomes)?;
         if is_turn {
             self.retold.look(Some(source));
         } else if edited {
@@ -212,23 +212,23 @@ impl<'n> Back<'n> {
         Ok(())
     }
 
-    fn fates(&self, bases: &[u32]) -> Vec<Fate> {
-        let fate = |number: &u32| self.fates.get(*number as usize).copied();
-        bases.iter().map(|number| fate(number).unwrap_or(Fate::Deleted)).collect()
+    fn outcomes(&self, bases: &[u32]) -> Vec<Match> {
+        let found = |number: &u32| self.outcomes.get(*number as usize).copied();
+        bases.iter().map(|number| found(number).unwrap_or(Match::Deleted)).collect()
     }
 
     /// The file's records that an item speaks of, whether one of them is not what it was, and the
     /// last one's number.
-    fn bases(&mut self, fates: &[Fate]) -> Result<(Vec<Record>, bool, u32)> {
+    fn bases(&mut self, outcomes: &[Match]) -> Result<(Vec<Record>, bool, u32)> {
         let mut bases = Vec::new();
-        let (mut edited, mut last) = (fates.contains(&Fate::Deleted), 0);
-        for fate in fates {
-            let (Fate::Same(number) | Fate::Edited(number)) = *fate else {
+        let (mut edited, mut last) = (outcomes.contains(&Match::Deleted), 0);
+        for found in outcomes {
+            let (Match::Same(number) | Match::Edited(number)) = *found else {
                 bases.push(Record::new(Kind::Opaque));
                 continue;
             };
             let mut base = self.now.record(number)?;
-            let own = matches!(fate, Fate::Edited(_));
+            let own = matches!(found, Match::Edited(_));
             edited |= own;
             if self.turned.edit(&mut base, own) {
                 edited = true;
@@ -242,14 +242,14 @@ impl<'n> Back<'n> {
 
     /// Takes the next item.
     fn item(&mut self, item: Item) -> Result<()> {
-        let fates = self.fates(&item.bases);
+        let outcomes = self.outcomes(&item.bases);
         let Item { source, bases, share } = item;
         let Some(source) = source else {
-            let fate = fates.first().copied().unwrap_or(Fate::Deleted);
-            return bases.first().map_or(Ok(()), |base| self.derived(*base, fate));
+            let found = outcomes.first().copied().unwrap_or(Match::Deleted);
+            return bases.first().map_or(Ok(()), |base| self.derived(*base, found));
         };
         self.cut.next();
-        if fates.is_empty() {
+        if outcomes.is_empty() {
             let tree = self.home.is_none_or(|home| home.format.links());
             if !self.cut.takes(&source, tree) {
                 return self.put(source, false);
@@ -258,10 +258,10 @@ impl<'n> Back<'n> {
             self.changed = true;
             return self.cut.told(&source).map_or(Ok(()), |what| self.lost(what));
         }
-        if fates.iter().all(|fate| *fate == Fate::Deleted) {
+        if outcomes.iter().all(|found| *found == Match::Deleted) {
             return self.deleted(&source);
         }
-        self.told(source, (&bases, share.as_ref()), &fates)
+        self.told(source, (&bases, share.as_ref()), &outcomes)
     }
 
     /// What is left when all items are done.

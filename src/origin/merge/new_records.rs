@@ -1,7 +1,7 @@
 //! What is new in a file, put into the session that it comes from.
 
-use super::Back;
-use crate::diagnostic::{Code, Fate};
+use super::Merger;
+use crate::diagnostic::{Code, FieldOutcome};
 use crate::error::Result;
 use crate::formats::Spec;
 use crate::ids::hash;
@@ -41,7 +41,7 @@ enum Place {
     Nowhere,
 }
 
-impl Back<'_> {
+impl Merger<'_> {
     /// Puts what is new before record `end` of the file.
     pub(super) fn flush(&mut self, end: u32) -> Result<()> {
         while let Some(entry) = self.news.first_entry().filter(|entry| *entry.key() < end) {
@@ -73,7 +73,7 @@ impl Back<'_> {
                 // What the file's own software computes is computed again.
                 Place::Residue if !fresh => continue,
                 Place::Nowhere => {
-                    self.cx.log.count(Fate::Dropped, record.kind.name());
+                    self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
                     let told =
                         format!("{} has no place in the session's own format", record.told());
                     self.again(Code::Dropped, told);
@@ -90,7 +90,7 @@ impl Back<'_> {
             match self.plain(record) {
                 Ok(record) => self.take_whole(record, number)?,
                 Err(what) => {
-                    self.cx.log.count(Fate::Dropped, "message that is not sent");
+                    self.cx.log.count(FieldOutcome::Dropped, "message that is not sent");
                     let message = format!("{what} is not sent, and has no place at home");
                     self.say(Code::Dropped, &message, Some(number));
                 }
@@ -132,7 +132,7 @@ impl Back<'_> {
     ) {
         for name in edit_extra(was.map(|was| &was.node), &now.node, &mut source.node) {
             let kind = now.kind.name();
-            self.cx.log.count(Fate::Dropped, &format!("{kind}.extra.{name}"));
+            self.cx.log.count(FieldOutcome::Dropped, &format!("{kind}.extra.{name}"));
             let message = format!("`{name}` of the {kind} has no place at home");
             self.say(Code::Dropped, &message, Some(number));
         }
@@ -166,7 +166,7 @@ impl Back<'_> {
     /// Leaves a record out that sums up what the session's own format goes on telling in full, and
     /// reads the file as one in which all is said that stands in it.
     fn leave(&mut self, record: &Record, number: u32) {
-        self.cx.log.count(Fate::Dropped, record.kind.name());
+        self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
         let message = "a compaction has no place at home, where all that it sums up stands";
         self.say(Code::Dropped, message, Some(number));
         self.kin.pass(record);

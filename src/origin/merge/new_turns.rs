@@ -13,7 +13,7 @@ const MOST: usize = 10_000;
 
 /// The questions of a session that goes on.
 #[derive(Default)]
-pub struct Asked {
+pub struct NewTurns {
     /// What the session's record says.
     session: Node,
     /// The highest number of a turn, or how many there are, where the source tells of turns.
@@ -67,7 +67,7 @@ pub fn is_question(record: &Record) -> bool {
     record.kind == Kind::Message && record.node.is(Field::Role, "user")
 }
 
-impl Asked {
+impl NewTurns {
     /// The source or the file tells of this.
     pub fn told(&mut self, record: &Record) {
         let node = &record.node;

@@ -1,10 +1,10 @@
 //! Questions and answers that turns of the source repeat, and that were edited where messages say
 //! them: the turn says what the message does.
 
-use super::Back;
+use super::Merger;
 use crate::error::Result;
 use crate::json::Json;
-use crate::origin::matching::outcomes::Fate;
+use crate::origin::matching::outcomes::Match;
 use crate::origin::merge::restored_texts::{Turn, number};
 use crate::record::{Field, Record, block};
 use std::collections::HashMap;
@@ -68,7 +68,7 @@ fn is_text(text: &Json) -> bool {
     text.as_bytes().first() == Some(&b'"')
 }
 
-impl Back<'_> {
+impl Merger<'_> {
     /// Looks at a question or an answer that its turn may repeat.
     pub(super) fn look_at_words(
         &mut self,
@@ -78,11 +78,11 @@ impl Back<'_> {
     ) -> Result<()> {
         let Some(first) = bases.first().copied() else { return Ok(()) };
         let Some(tag) = self.base.tag(first) else { return Ok(()) };
-        let fates = self.fates(bases);
+        let outcomes = self.outcomes(bases);
         let number = source.node.json(Field::Turn).and_then(Json::float);
-        let there = fates.iter().find_map(|fate| match fate {
-            Fate::Same(number) | Fate::Edited(number) => Some(*number),
-            Fate::Deleted => None,
+        let there = outcomes.iter().find_map(|found| match found {
+            Match::Same(number) | Match::Edited(number) => Some(*number),
+            Match::Deleted => None,
         });
         let before = self.repeats.last;
         match (number.map(f64::to_bits), there) {
@@ -95,13 +95,13 @@ impl Back<'_> {
         } else if is_answer {
             self.repeats.answer = None;
         }
-        let edited = fates.iter().find(|fate| !matches!(fate, Fate::Same(_)));
-        let (Some(fate), true) = (edited, is_answer || (is_question && !restored)) else {
+        let edited = outcomes.iter().find(|found| !matches!(found, Match::Same(_)));
+        let (Some(found), true) = (edited, is_answer || (is_question && !restored)) else {
             return Ok(());
         };
         let Some(turn) = self.turn_of_words()? else { return Ok(()) };
-        let now = match (*fate, fates.len()) {
-            (Fate::Edited(number), 1) => Some(self.now.record(number)?),
+        let now = match (*found, outcomes.len()) {
+            (Match::Edited(number), 1) => Some(self.now.record(number)?),
             _ => None,
         };
         let said = |record: &Record| block::said(&record.node).filter(is_text);
@@ -117,9 +117,9 @@ impl Back<'_> {
         if restored && own.is_some() {
             return Ok(());
         }
-        let deleted = matches!(fate, Fate::Deleted) && fates.len() == 1;
+        let deleted = matches!(found, Match::Deleted) && outcomes.len() == 1;
         let known = if own.is_some() || deleted { Some(self.base.record(first)?) } else { None };
-        let gone = known.is_none() && there.is_some() && fates.len() > 1;
+        let gone = known.is_none() && there.is_some() && outcomes.len() > 1;
         let text = match there.or(before.1).filter(|_| !gone) {
             Some(from) => self.said_behind(from)?.or(own),
             None => own,

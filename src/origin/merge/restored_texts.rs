@@ -20,7 +20,7 @@ pub fn number(record: &Record, field: Field) -> Option<Turn> {
 
 /// What turns are edited to.
 #[derive(Default)]
-pub struct Retold {
+pub struct RestoredTexts {
     /// By the turn: the turn's field, and the new text.
     edits: HashMap<Turn, Vec<(Field, Json)>>,
     /// How many turns of the source have each number, how many were looked at, and how many were
@@ -30,7 +30,7 @@ pub struct Retold {
     told: u64,
 }
 
-impl Retold {
+impl RestoredTexts {
     /// Looks at a turn of the source, if it can be read.
     pub fn look(&mut self, turn: Option<&Record>) {
         self.seen += 1;

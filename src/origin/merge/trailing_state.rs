@@ -1,7 +1,7 @@
 //! What stands behind all messages of a session and speaks of them: its state, and where it stands.
 
 use crate::json::Json;
-use crate::origin::merge::new_turns::Asked;
+use crate::origin::merge::new_turns::NewTurns;
 use crate::record::{Field, Kind, Record};
 
 /// So many records wait at most.
@@ -61,7 +61,7 @@ impl Tail {
     }
 
     /// What waits, at the end: the state with what is new.
-    pub fn end(self, asked: &Asked, time: Option<&Json>) -> Vec<Record> {
+    pub fn end(self, asked: &NewTurns, time: Option<&Json>) -> Vec<Record> {
         let mut records = self.records;
         // A state that was left behind stays as it was.
         let is_own = |record: &&mut Record| {

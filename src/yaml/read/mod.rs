@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::position::Position;
 pub use breaks::restore_breaks;
 pub use budget::Budget;
-pub use granit_parser::{ScalarStyle as Spelling, StructureStyle as Layout};
+pub use granit_parser::{ScalarStyle, StructureStyle as Layout};
 use parsed::Parsed;
 use plain::{Plain, Said};
 use std::io::Read;
@@ -71,7 +71,7 @@ pub enum What {
     /// The innermost sequence ends.
     SequenceEnd,
     /// A scalar. A node that is not there is an empty one in plain style.
-    Scalar(Text<'static>, Spelling, Node),
+    Scalar(Text<'static>, ScalarStyle, Node),
     /// The node with this anchor once more.
     Alias(usize),
     /// A comment.

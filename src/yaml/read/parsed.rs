@@ -2,7 +2,7 @@
 
 use super::source::{Shared, Source};
 use super::window::Rest;
-use super::{Event, Limits, Node, Spelling, What, fault, halves};
+use super::{Event, Limits, Node, ScalarStyle, What, fault, halves};
 use crate::error::Result;
 use crate::position::Position;
 use crate::yaml::Text;
@@ -93,13 +93,13 @@ impl<R: Read> Parsed<R> {
             }
             Given::Scalar(text, spelling, anchor, tag) => {
                 // The parser reports a node that is not there as `~`.
-                let absent = spelling == Spelling::Plain && at.byte == end.byte;
+                let absent = spelling == ScalarStyle::Plain && at.byte == end.byte;
                 let text = if absent { Cow::default() } else { text };
                 let text = self.text(text, spelling, at)?;
                 What::Scalar(text, spelling, self.node(anchor, tag, span, &mut at))
             }
             Given::Comment(text, placement) => {
-                let text = self.text(text, Spelling::Plain, at)?;
+                let text = self.text(text, ScalarStyle::Plain, at)?;
                 let text = text.as_str().unwrap_or_default().to_owned();
                 What::Comment { text, own_line: placement != Placement::Right }
             }
@@ -131,13 +131,14 @@ impl<R: Read> Parsed<R> {
     fn text(
         &self,
         text: Cow<'static, str>,
-        spelling: Spelling,
+        spelling: ScalarStyle,
         at: Position,
     ) -> Result<Text<'static>> {
         let text = text.into_owned();
         if !self.shared.marked.get() {
             return Ok(text.into());
         }
-        halves::restore(text, spelling == Spelling::DoubleQuoted).ok_or_else(|| fault::escape(at))
+        halves::restore(text, spelling == ScalarStyle::DoubleQuoted)
+            .ok_or_else(|| fault::escape(at))
     }
 }

@@ -11,7 +11,7 @@
 use super::parsed::{Parsed, Shift};
 use super::scalar::{Scan, Stop};
 use super::window::Window;
-use super::{Event, Layout, Limits, Node, Spelling, What};
+use super::{Event, Layout, Limits, Node, ScalarStyle, What};
 use crate::position::Position;
 use crate::yaml::Text;
 use std::collections::VecDeque;
@@ -312,7 +312,7 @@ impl Reader<'_> {
             b'\'' | b'"' => self.quoted(column)?,
             _ => {
                 let key = self.scan.key()?.ok_or(Stop::Unsure)?;
-                (key.to_vec(), Spelling::Plain)
+                (key.to_vec(), ScalarStyle::Plain)
             }
         };
         if self.scan.line > line || self.scan.at - start > KEY {
@@ -346,23 +346,23 @@ impl Reader<'_> {
             _ => {
                 let (text, end) = self.scan.plain(column)?;
                 let text = Text::from_wtf8(text);
-                let what = What::Scalar(text, Spelling::Plain, Node::default());
+                let what = What::Scalar(text, ScalarStyle::Plain, Node::default());
                 self.events.push_back(Event { what, at, end });
                 Ok(())
             }
         }
     }
 
-    fn quoted(&mut self, column: usize) -> Result<(Vec<u8>, Spelling), Stop> {
+    fn quoted(&mut self, column: usize) -> Result<(Vec<u8>, ScalarStyle), Stop> {
         if self.scan.peek()? == b'"' {
-            Ok((self.scan.double(column)?, Spelling::DoubleQuoted))
+            Ok((self.scan.double(column)?, ScalarStyle::DoubleQuoted))
         } else {
-            Ok((self.scan.single(column)?, Spelling::SingleQuoted))
+            Ok((self.scan.single(column)?, ScalarStyle::SingleQuoted))
         }
     }
 
     /// Gives a quoted scalar whose line was ended.
-    fn said(&mut self, text: Vec<u8>, spelling: Spelling, at: Position) -> Result<(), Stop> {
+    fn said(&mut self, text: Vec<u8>, spelling: ScalarStyle, at: Position) -> Result<(), Stop> {
         let what = What::Scalar(Text::from_wtf8(text), spelling, Node::default());
         let end = self.scan.line_before();
         self.events.push_back(Event { what, at, end });

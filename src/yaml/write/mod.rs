@@ -16,7 +16,7 @@ mod readable;
 use super::Text;
 use analysis::Analysis;
 use pen::{Pen, characters};
-use readable::Spelling;
+use readable::ScalarStyle;
 
 /// How scalars are spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,9 +199,9 @@ impl Emitter {
         self.enter_scalar(|| is_short(text));
         let outer = self.indent();
         match spelling {
-            Spelling::Plain => readable::plain(&mut self.pen, text),
-            Spelling::Literal => readable::literal(&mut self.pen, text),
-            Spelling::Quoted => readable::quoted(&mut self.pen, text),
+            ScalarStyle::Plain => readable::plain(&mut self.pen, text),
+            ScalarStyle::Literal => readable::literal(&mut self.pen, text),
+            ScalarStyle::Quoted => readable::quoted(&mut self.pen, text),
         }
         self.pen.indent = outer;
     }

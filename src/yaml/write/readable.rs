@@ -5,7 +5,7 @@ use super::pen::Pen;
 
 /// How a text is spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spelling {
+pub enum ScalarStyle {
     /// Without quotes.
     Plain,
     /// As a literal block (`|`).
@@ -23,16 +23,16 @@ struct Found {
 }
 
 /// The safest spelling that a person can read.
-pub fn spelling(text: &[u8], one_line: bool) -> Spelling {
+pub fn spelling(text: &[u8], one_line: bool) -> ScalarStyle {
     let found = look(text);
     if found.special {
-        Spelling::Quoted
+        ScalarStyle::Quoted
     } else if found.multiline {
-        if one_line || !is_block(text) { Spelling::Quoted } else { Spelling::Literal }
+        if one_line || !is_block(text) { ScalarStyle::Quoted } else { ScalarStyle::Literal }
     } else if found.syntax || !is_plain(text) {
-        Spelling::Quoted
+        ScalarStyle::Quoted
     } else {
-        Spelling::Plain
+        ScalarStyle::Plain
     }
 }
 

@@ -6,7 +6,7 @@ use copyist::context::Request;
 use copyist::detect::detect;
 use copyist::format::{Confidence, Head, OnError};
 use copyist::ids::Choice;
-use copyist::yaml::read::{Events, Limits, Spelling, What};
+use copyist::yaml::read::{Events, Limits, ScalarStyle, What};
 
 const OWN: &[&str] = &[
     "connectonion/v1/quay",
@@ -50,7 +50,7 @@ fn in_braces(source: &[u8], wide: bool) -> String {
                 let said = said.as_str().expect("text");
                 let bare = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
                 match spelling {
-                    Spelling::Plain if said.chars().all(bare) => text.push_str(said),
+                    ScalarStyle::Plain if said.chars().all(bare) => text.push_str(said),
                     _ => text.push_str(&serde_json::to_string(said).expect("JSON")),
                 }
                 continue;

@@ -7,7 +7,7 @@ use copyist::diagnostic::Code;
 use copyist::error::{Error, Result};
 use copyist::yaml::Text;
 use copyist::yaml::encoding::Decoder;
-use copyist::yaml::read::{Events, Layout, Limits, Spelling, What, restore_breaks};
+use copyist::yaml::read::{Events, Layout, Limits, ScalarStyle, What, restore_breaks};
 use copyist::yaml::write::{Emitter, Style};
 use std::io::Read;
 
@@ -61,7 +61,7 @@ fn tree(text: &[u8]) -> Result<Node> {
                 open.push(Vec::new());
                 continue;
             }
-            What::Scalar(text, Spelling::SingleQuoted, _) => Node::Text(restore_breaks(text)),
+            What::Scalar(text, ScalarStyle::SingleQuoted, _) => Node::Text(restore_breaks(text)),
             What::Scalar(text, ..) => Node::Text(text),
             What::SequenceEnd => Node::List(open.pop().expect("a list")),
             What::MappingEnd => {
@@ -304,10 +304,10 @@ fn again(bytes: &[u8]) -> Result<Option<Vec<u8>>> {
             What::MappingStart(Layout::Block | Layout::Flow, _) => drop(yaml.begin_mapping()),
             What::SequenceStart(..) => drop(yaml.begin_sequence()),
             What::MappingEnd | What::SequenceEnd => drop(yaml.end()),
-            What::Scalar(text, Spelling::Plain, _) if python::is_typed(text.as_bytes()) => {
+            What::Scalar(text, ScalarStyle::Plain, _) if python::is_typed(text.as_bytes()) => {
                 yaml.plain(text.as_str().unwrap_or_default());
             }
-            What::Scalar(text, Spelling::SingleQuoted, _) => {
+            What::Scalar(text, ScalarStyle::SingleQuoted, _) => {
                 yaml.string(restore_breaks(text));
             }
             What::Scalar(text, ..) => drop(yaml.string(&text)),

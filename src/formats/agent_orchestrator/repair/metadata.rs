@@ -6,9 +6,9 @@ use super::super::{FORMAT, is_plain_object, meta};
 use super::Facts;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Bench, Cx};
+use crate::format::{Cx, RepairIo};
 use crate::json::edit::Edits;
-use crate::json::{Cursor, Json, Span, Spelling, salvage, text};
+use crate::json::{Cursor, EscapeStyle, Json, Span, salvage, text};
 use crate::lines::BOM;
 use crate::mapping::Extra;
 use crate::position::Position;
@@ -138,7 +138,7 @@ impl Metadata {
     ///
     /// # Errors
     /// If that fails.
-    pub fn write(&self, fate: Fate, bench: &mut dyn Bench, cx: &Cx<'_>) -> Result<()> {
+    pub fn write(&self, fate: Fate, bench: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<()> {
         cx.log.turn_to(self.number);
         let at = Position { line: 1, ..Position::default() };
         let say = |code: Code| cx.report(Diagnostic::new(code, code.title()).at(at));
@@ -264,8 +264,8 @@ fn rebuilt(left: Option<&Json>, facts: &Facts, shape: Shape, name: &str) -> Vec<
     compact.push(b'}');
     let compact = marked(compact, Code::MetadataRebuilt);
     let spelling = match shape {
-        Shape::Printed => Spelling::SCRIPT_FILE,
-        Shape::Classes => Spelling::PYTHON_FILE,
+        Shape::Printed => EscapeStyle::SCRIPT_FILE,
+        Shape::Classes => EscapeStyle::PYTHON_FILE,
     };
     let mut out = Vec::new();
     spelling.spell(&compact, &mut out);

@@ -12,7 +12,7 @@ use super::meta;
 use super::read::{self, File, shape_of, whole};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Bench, Cx, Mend, Reach, Records, Repaired, Rescued, Wish};
+use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
 use crate::ids::fingerprint;
 use crate::json::{Json, without_nan};
 use crate::lines::BOM;
@@ -31,16 +31,16 @@ static RECORDS: Records =
 ///
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
-pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let Files { log, shape, mut metadata } = Files::of(bench, cx)?;
-    let mut mend = Log::new(shape, wish, cx);
-    let mut walk = log.as_ref().map(|log| Walk::new(log, &RECORDS, wish, cx));
+    let mut mend = Log::new(shape, wanted, cx);
+    let mut walk = log.as_ref().map(|log| Walk::new(log, &RECORDS, wanted, cx));
     if let Some(walk) = &mut walk {
         walk.look(bench, &mut mend)?;
     }
     let found = walk.as_ref().map(Walk::found).unwrap_or_default();
     let fate =
-        metadata.decide(&mend.facts, shape, &wish.name, bench.takes_parts() || log.is_none());
+        metadata.decide(&mend.facts, shape, &wanted.name, bench.takes_parts() || log.is_none());
     if found.records == 0 && !metadata.says_something(&fate) {
         return Err(nothing_back());
     }
@@ -68,7 +68,7 @@ struct Files {
 }
 
 impl Files {
-    fn of(bench: &mut dyn Bench, cx: &Cx<'_>) -> Result<Self> {
+    fn of(bench: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<Self> {
         let names = bench.parts().names();
         let part = |number: u32| names.get(number as usize).cloned().unwrap_or_default();
         let (mut log, mut shape, mut metadata) = (None, None, Metadata::default());
@@ -148,14 +148,14 @@ struct Log<'a> {
 }
 
 impl<'a> Log<'a> {
-    fn new(shape: Shape, wish: &Wish, cx: &'a Cx<'a>) -> Self {
+    fn new(shape: Shape, wanted: &RepairOptions, cx: &'a Cx<'a>) -> Self {
         Self {
             shape,
             cx,
             facts: Facts::default(),
             twice: Twice::default(),
             copies: None,
-            resume: wish.resumable.then(|| Resume::new(shape)),
+            resume: wanted.resumable.then(|| Resume::new(shape)),
             closed: false,
             looked: 0,
             written: 0,

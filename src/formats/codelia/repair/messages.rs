@@ -174,7 +174,7 @@ pub fn said(message: &Json) -> Option<u64> {
 impl<'a> Log<'a> {
     /// For a part.
     pub fn new(about: &About<'a>) -> Self {
-        let calls = about.wish.resumable.then(Calls::default);
+        let calls = about.wanted.resumable.then(Calls::default);
         Self {
             cx: about.cx,
             calls,

@@ -20,7 +20,7 @@ use super::rows::Row;
 use super::sniff::{self, Shape, shape};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Bench, Cx, Mend, Parts, Reach, Repaired, Wish};
+use crate::format::{Cx, Mend, Parts, Reach, RepairIo, RepairOptions, Repaired};
 use crate::repair::{Walk, nothing_back};
 use messages::Log;
 use run::Run;
@@ -31,14 +31,14 @@ use std::io::Write as _;
 ///
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
-pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let names = bench.parts().names();
     let session = bench.parts().session();
     let mut pieces = Vec::new();
     for (number, name) in (0..).zip(&names) {
         cx.log.turn_to(number);
         let kind = if name.is_empty() { Some(told(bench.parts())?) } else { shape_of(name) };
-        let about = About { name, session: session.as_deref(), wish, cx };
+        let about = About { name, session: session.as_deref(), wanted, cx };
         pieces.push(Piece::look(kind, &about, bench)?);
     }
     if pieces.iter().all(|piece| piece.records() == 0) {
@@ -46,7 +46,7 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
     }
     cx.log.turn_to(0);
     if let Some(run) = behind(&pieces)
-        && !(wish.resumable && catch_up(run, &names, &mut pieces, bench, cx)?)
+        && !(wanted.resumable && catch_up(run, &names, &mut pieces, bench, cx)?)
     {
         cx.report(Diagnostic::new(Code::StateBehind, Code::StateBehind.title()));
     }
@@ -95,7 +95,7 @@ fn catch_up(
     run: usize,
     names: &[String],
     pieces: &mut [Piece<'_>],
-    bench: &mut dyn Bench,
+    bench: &mut dyn RepairIo,
     cx: &Cx<'_>,
 ) -> Result<bool> {
     let name = names.get(run).map(String::as_str).unwrap_or_default();
@@ -155,14 +155,14 @@ fn shape_of(name: &str) -> Option<Shape> {
 struct About<'a> {
     name: &'a str,
     session: Option<&'a str>,
-    wish: &'a Wish,
+    wanted: &'a RepairOptions,
     cx: &'a Cx<'a>,
 }
 
 impl About<'_> {
     /// The part's file name, without its ending.
     fn stem(&self) -> &str {
-        let path = if self.name.is_empty() { &self.wish.name } else { self.name };
+        let path = if self.name.is_empty() { &self.wanted.name } else { self.name };
         let file = path.rsplit('/').next().unwrap_or_default();
         file.split('.').next().unwrap_or_default()
     }
@@ -170,7 +170,7 @@ impl About<'_> {
 
 impl About<'_> {
     /// The session's row in the database; a fault of that is told.
-    fn row(&self, bench: &mut dyn Bench) -> std::result::Result<Option<Row>, ()> {
+    fn row(&self, bench: &mut dyn RepairIo) -> std::result::Result<Option<Row>, ()> {
         let session = self.session.unwrap_or_default();
         row(bench.parts(), session, self.cx)
             .map_err(|error| self.cx.report(error.into_diagnostic()))
@@ -178,7 +178,7 @@ impl About<'_> {
 }
 
 /// Writes a database of one row: those of other sessions are theirs.
-fn write_row(row: &Row, name: &str, bench: &mut dyn Bench) -> Result<()> {
+fn write_row(row: &Row, name: &str, bench: &mut dyn RepairIo) -> Result<()> {
     let bytes = row.put(None, false)?;
     let mut to = bench.create(name)?;
     let written = to.write_all(&bytes).and_then(|()| to.flush());
@@ -197,8 +197,8 @@ enum Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    fn look(kind: Option<Shape>, about: &About<'a>, bench: &mut dyn Bench) -> Result<Self> {
-        let walk = |kind| Walk::new(about.name, kind, about.wish, about.cx);
+    fn look(kind: Option<Shape>, about: &About<'a>, bench: &mut dyn RepairIo) -> Result<Self> {
+        let walk = |kind| Walk::new(about.name, kind, about.wanted, about.cx);
         Ok(match kind {
             Some(Shape::Run) => {
                 let (mut walk, mut mend) = (walk(&run::RECORDS), Box::new(Run::new(about)));
@@ -272,7 +272,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    fn write(self, name: &str, bench: &mut dyn Bench, cx: &Cx<'_>) -> Result<()> {
+    fn write(self, name: &str, bench: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<()> {
         match self {
             Self::Run(walk, mut mend) => walk.write(bench, mend.as_mut()),
             Self::Log(walk, mut mend) => walk.write(bench, mend.as_mut()),

@@ -5,7 +5,7 @@ use super::About;
 use super::messages::{Calls, restored, said};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Bench, Cx, Reach};
+use crate::format::{Cx, Reach, RepairIo};
 use crate::formats::codelia::names::EPOCH;
 use crate::formats::codelia::state::{is_read, text_of};
 use crate::ids::fingerprint;
@@ -39,7 +39,7 @@ impl State {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn look(about: &About<'_>, bench: &mut dyn Bench) -> Result<Self> {
+    pub fn look(about: &About<'_>, bench: &mut dyn RepairIo) -> Result<Self> {
         let part = bench.parts().open(about.name)?;
         let source = text_of(part, about.cx)?;
         let marked = source.is_marked();
@@ -50,7 +50,7 @@ impl State {
             read: true,
             fixes: Vec::new(),
             aside: Vec::new(),
-            calls: about.wish.resumable.then(Calls::default),
+            calls: about.wanted.resumable.then(Calls::default),
             start,
             restored: Vec::new(),
         };
@@ -204,7 +204,7 @@ impl State {
     ///
     /// # Errors
     /// If that fails.
-    pub fn write(self, name: &str, bench: &mut dyn Bench, cx: &Cx<'_>) -> Result<()> {
+    pub fn write(self, name: &str, bench: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<()> {
         let Some(state) = self.state.as_ref().filter(|_| self.changes()) else {
             return bench.keep(name);
         };

@@ -1,7 +1,7 @@
 //! What stands beside the runs of a whole session: its state, and stored outputs.
 
 use super::Run;
-use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::Result;
 use crate::formats::codelia::log::{self, Survey};
 use crate::formats::codelia::names::{DATABASE, EPOCH, log_part, output_part, state_part};
@@ -30,7 +30,7 @@ impl Run<'_> {
         let left = record.is(Field::Layout, "state");
         if self.sink.is_none() || (left && self.version == 1) {
             // Where states have files, that of the newer store is the session's.
-            self.cx.log.count(Fate::Dropped, Kind::Snapshot.name());
+            self.cx.log.count(FieldOutcome::Dropped, Kind::Snapshot.name());
             return Ok(());
         }
         self.stored = true;
@@ -41,7 +41,7 @@ impl Run<'_> {
         }
         let log = record.is(Field::Layout, "log");
         if log != (self.version == 2 && !left) && raw_of(record).is_some() {
-            self.cx.log.count(Fate::Dropped, "snapshot.raw");
+            self.cx.log.count(FieldOutcome::Dropped, "snapshot.raw");
         }
         if self.version == 2 && !left {
             return self.row(record, node, at);
@@ -92,7 +92,7 @@ impl Run<'_> {
     /// Counts what the other store has no place for.
     fn beyond(&self, node: &Node) {
         for name in Row::strangers(node) {
-            self.cx.log.count(Fate::Dropped, &format!("snapshot.extra.{name}"));
+            self.cx.log.count(FieldOutcome::Dropped, &format!("snapshot.extra.{name}"));
         }
     }
 
@@ -112,7 +112,7 @@ impl Run<'_> {
         self.dated(&mut node);
         let row = Row::of(&node, found.messages, found.last_user.as_ref());
         if !own {
-            let lost = |name| self.cx.log.count(Fate::Dropped, &format!("snapshot.{name}"));
+            let lost = |name| self.cx.log.count(FieldOutcome::Dropped, &format!("snapshot.{name}"));
             Row::respelled(&node).into_iter().for_each(lost);
         }
         let put = move |old, force| row.put(old, force);
@@ -149,7 +149,7 @@ impl Run<'_> {
         let id = output.json(Field::Reference).and_then(|reference| reference.member("id"));
         let name = id.and_then(|id| output_part(&id.text()?));
         let (Some(name), Some(sink)) = (name, &mut self.sink) else {
-            self.cx.log.count(Fate::Dropped, "tool_output.stored");
+            self.cx.log.count(FieldOutcome::Dropped, "tool_output.stored");
             return Ok(());
         };
         if !sink.add(&name, &stored)? {

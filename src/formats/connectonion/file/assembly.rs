@@ -33,7 +33,7 @@ impl Section {
         Self { yaml, spool }
     }
 
-    /// Hands on what was written, if it is that much.
+    /// ThreadBudget on what was written, if it is that much.
     ///
     /// # Errors
     /// If there is no room for it.
@@ -47,7 +47,7 @@ impl Section {
         Ok(())
     }
 
-    /// Hands on what was written to where it belongs, if it is that much and the spool is empty.
+    /// ThreadBudget on what was written to where it belongs, if it is that much and the spool is empty.
     ///
     /// # Errors
     /// If it cannot be written.

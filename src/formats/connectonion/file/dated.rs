@@ -12,7 +12,7 @@ use super::remark;
 use super::top::{DATED, put};
 use super::turn::{self, Summary};
 use super::write::{has_scattered_turns, indents, item};
-use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::json::{Cursor, Json, text};
@@ -137,7 +137,7 @@ impl Writer for File<'_> {
 
 impl File<'_> {
     fn lost(&self, path: &str) {
-        self.cx.log.count(Fate::Dropped, path);
+        self.cx.log.count(FieldOutcome::Dropped, path);
     }
 
     fn session(&mut self, node: &Node) {

@@ -423,7 +423,7 @@ impl Records<'_> {
         let name = name.as_str().unwrap_or_default().to_owned();
         let number = name.parse::<u32>().map_or(0, u64::from);
         self.opens(key.at, Before::Key(self.listed.unwrap_or(0)));
-        let plain = *spelling == crate::yaml::read::Spelling::Plain;
+        let plain = *spelling == crate::yaml::read::ScalarStyle::Plain;
         if plain && number > 0 {
             self.shadow.yaml.plain(&name);
         } else {

@@ -2,7 +2,7 @@
 
 use super::super::{EXPANSION, NAME};
 use super::turn::{self, Table};
-use crate::diagnostic::{Code, Fate, Log};
+use crate::diagnostic::{Code, FieldOutcome, Log};
 use crate::json::{Json, text as json};
 use crate::mapping::{Extra, Object, odd};
 use crate::position::Position;
@@ -210,10 +210,10 @@ impl Shape {
     pub fn losses(&self, node: &Node, own: bool, moved: &dyn Fn(Field) -> bool, log: &Log) {
         let encoded = |file: &Node| file.json(Field::Encoding).is_some();
         if !own && node.node(Field::File).is_some_and(encoded) {
-            log.count(Fate::Dropped, "session.file.encoding");
+            log.count(FieldOutcome::Dropped, "session.file.encoding");
         }
         for field in node.fields().filter(|field| !self.holds(*field, own) && !moved(*field)) {
-            log.count(Fate::Dropped, &format!("session.{}", field.name()));
+            log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
         }
     }
 
@@ -290,7 +290,7 @@ pub fn superseded(top: &mut Node, later: &Node, log: &Log) -> bool {
     let Some(before) = top.take(Field::SystemPrompt) else { return false };
     top.take(Field::Raw);
     if before != *now {
-        log.count(Fate::Dropped, "session.system_prompt");
+        log.count(FieldOutcome::Dropped, "session.system_prompt");
     }
     true
 }

@@ -10,7 +10,7 @@ use super::assembly::{CHUNK, Frame, Out, Section, add_file, append, ended};
 use super::top::{Lists, Shape, put, superseded};
 use super::turn::{self, Summary};
 use super::{INDENTED, OPENERS, READABLE, has_style, remark};
-use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Writer, no_session};
 use crate::json::Json;
@@ -173,7 +173,7 @@ impl File<'_> {
     }
 
     fn lost(&self, path: &str) {
-        self.cx.log.count(Fate::Dropped, path);
+        self.cx.log.count(FieldOutcome::Dropped, path);
     }
 
     fn session(&mut self, node: &Node) {

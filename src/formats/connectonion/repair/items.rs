@@ -6,7 +6,7 @@ use super::check::is_complete;
 use super::clean::{Clean, Found};
 use crate::diagnostic::Code;
 use crate::error::Result;
-use crate::format::{Cx, Wish};
+use crate::format::{Cx, RepairOptions};
 use crate::json::{Json, Span, salvage};
 use crate::position::Position;
 use crate::repair::{EFFORT, whole};
@@ -45,7 +45,7 @@ enum Stage {
 pub fn each(
     source: Box<dyn Read>,
     ahead: &Ahead,
-    wish: &Wish,
+    wanted: &RepairOptions,
     cx: &Cx<'_>,
     show: &mut dyn FnMut(Item) -> Result<()>,
 ) -> Result<()> {
@@ -69,7 +69,7 @@ pub fn each(
         let whole = joined(&line);
         let text = String::from_utf8_lossy(&whole);
         let bare = text.trim_end_matches(['\r', '\n']);
-        if free && (bare == OPEN || holds_message(&line, wish)?) {
+        if free && (bare == OPEN || holds_message(&line, wanted)?) {
             stage = Stage::Messages;
         }
         let next = stage_of(bare, stage, terminated);
@@ -84,7 +84,7 @@ pub fn each(
             }
             (Some(Stage::Behind), _) if bare != CLOSE => show(Item::Behind(whole, at))?,
             (Some(_), _) => show(Item::Frame(whole, at))?,
-            (None, Stage::Messages) => messages(&line, wish, show)?,
+            (None, Stage::Messages) => messages(&line, wanted, show)?,
             (None, _) if bare.trim().is_empty() => show(Item::Frame(whole, at))?,
             (None, _) => {
                 for (at, bytes) in line {
@@ -137,9 +137,9 @@ fn is_behind(line: &str, stage: Stage) -> bool {
 }
 
 /// Whether a line holds a whole message.
-fn holds_message(line: &[(Position, Vec<u8>)], wish: &Wish) -> Result<bool> {
+fn holds_message(line: &[(Position, Vec<u8>)], wanted: &RepairOptions) -> Result<bool> {
     let mut found = false;
-    messages(line, wish, &mut |item| {
+    messages(line, wanted, &mut |item| {
         found |= matches!(item, Item::Message(..));
         Ok(())
     })?;
@@ -149,7 +149,7 @@ fn holds_message(line: &[(Position, Vec<u8>)], wish: &Wish) -> Result<bool> {
 /// Shows what a line among the messages holds.
 fn messages(
     line: &[(Position, Vec<u8>)],
-    wish: &Wish,
+    wanted: &RepairOptions,
     show: &mut dyn FnMut(Item) -> Result<()>,
 ) -> Result<()> {
     let whole = joined(line);
@@ -178,7 +178,7 @@ fn messages(
     }
     // Something else stood in the line, so its pieces are looked at one by one.
     for (at, bytes) in line {
-        apart(bytes, *at, wish, show)?;
+        apart(bytes, *at, wanted, show)?;
     }
     Ok(())
 }
@@ -195,7 +195,7 @@ fn is_message(text: &[u8]) -> bool {
 fn apart(
     bytes: &[u8],
     at: Position,
-    wish: &Wish,
+    wanted: &RepairOptions,
     show: &mut dyn FnMut(Item) -> Result<()>,
 ) -> Result<()> {
     let (mut from, mut budget) = (0, bytes.len().saturating_mul(EFFORT));
@@ -212,11 +212,11 @@ fn apart(
         if !ends || !is_message(span.of(rest)) {
             continue;
         }
-        torn(bytes.get(from..start).unwrap_or_default(), at.plus(from), wish, show)?;
+        torn(bytes.get(from..start).unwrap_or_default(), at.plus(from), wanted, show)?;
         found(span.of(rest), at.plus(start), show)?;
         from = start + span.end;
     }
-    torn(bytes.get(from..).unwrap_or_default(), at.plus(from), wish, show)
+    torn(bytes.get(from..).unwrap_or_default(), at.plus(from), wanted, show)
 }
 
 /// Shows a message that was found among other things, in UTF-8.
@@ -234,7 +234,7 @@ fn found(message: &[u8], at: Position, show: &mut dyn FnMut(Item) -> Result<()>)
 fn torn(
     bytes: &[u8],
     at: Position,
-    wish: &Wish,
+    wanted: &RepairOptions,
     show: &mut dyn FnMut(Item) -> Result<()>,
 ) -> Result<()> {
     if matches!(bytes.trim_ascii(), b"" | b",") {
@@ -244,7 +244,7 @@ fn torn(
         if bytes.trim_ascii().starts_with(b"{") { Code::TornRecord } else { Code::StraySetAside };
     show(Item::Aside(bytes.to_vec(), at, code))?;
     let text = String::from_utf8_lossy(bytes).trim().to_owned();
-    let restored = salvage(text.as_bytes()).filter(|_| wish.salvage);
+    let restored = salvage(text.as_bytes()).filter(|_| wanted.salvage);
     match restored.filter(|left| is_complete(&Json::checked(left.clone().into()))) {
         Some(message) => show(Item::Message(message, at, Some(Code::Salvaged))),
         None => Ok(()),

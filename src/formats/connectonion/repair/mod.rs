@@ -26,7 +26,7 @@ use super::ending::Ending;
 use super::{Made, beginning, read};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Bench, Cx, OnError, Options, Reach, Repaired, Wish};
+use crate::format::{Cx, OnError, Options, Reach, RepairIo, RepairOptions, Repaired};
 use crate::lines::BOM;
 use crate::position::Position;
 use crate::record::Kind;
@@ -39,7 +39,7 @@ use wide::{Narrow, is_wide};
 ///
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
-pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let (made, encoding) = beginning(bench.parts(), cx)?;
     // A damaged file may look like one of another version than a person names.
     let named = cx.options.version.filter(|named| *named != made.version());
@@ -49,28 +49,33 @@ pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaire
     let declared = (!encoding.is_utf8()).then_some(encoding.encoding);
     let state = State { foreign: declared.or(state.foreign), ..state };
     if is_wide(&encoding) && !state.reads {
-        return widely(bench, &encoding, wish, cx);
+        return widely(bench, &encoding, wanted, cx);
     }
     if state.foreign.is_some() && state.reads {
         let unmarked = State { unfinished: false, ..state };
-        return as_it_is(bench, &unmarked, wish, cx);
+        return as_it_is(bench, &unmarked, wanted, cx);
     }
     let done = match made {
-        Made::Run => run::repair(bench, &state, wish, cx),
-        Made::File(shape) => turns::repair(bench, shape, &state, wish, cx),
+        Made::Run => run::repair(bench, &state, wanted, cx),
+        Made::File(shape) => turns::repair(bench, shape, &state, wanted, cx),
     };
     done.map_err(|error| state.unless_read(error))
 }
 
 /// Repairs a file in UTF-16 as the text that it is.
-fn widely(bench: &mut dyn Bench, encoding: &Found, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+fn widely(
+    bench: &mut dyn RepairIo,
+    encoding: &Found,
+    wanted: &RepairOptions,
+    cx: &Cx<'_>,
+) -> Result<Repaired> {
     let Some(mut narrow) = Narrow::over(bench, encoding)? else {
         let code = Code::WideDamaged;
         let message = format!("{}: not all of it is UTF-16", code.title());
         return Err(Error::unfit(Diagnostic::new(code, message)));
     };
     let options = Options { encoding: None, ..cx.options.clone() };
-    let done = repair(&mut narrow, wish, &Cx { options: &options, log: cx.log })?;
+    let done = repair(&mut narrow, wanted, &Cx { options: &options, log: cx.log })?;
     if narrow.is_cut() {
         say_put(Code::TornRecord, "half of a character at the end", cx);
     }
@@ -101,7 +106,7 @@ struct State {
 }
 
 impl State {
-    fn of(bench: &mut dyn Bench, cx: &Cx<'_>) -> Result<Self> {
+    fn of(bench: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<Self> {
         let log = Log::default();
         let options = Options { on_error: OnError::Stop, ..cx.options.clone() };
         let quiet = Cx { options: &options, log: &log };
@@ -205,7 +210,7 @@ fn is_of_the_system(error: &Error) -> bool {
     error.code() == Code::Io
 }
 
-fn begins_marked(bench: &mut dyn Bench) -> Result<bool> {
+fn begins_marked(bench: &mut dyn RepairIo) -> Result<bool> {
     let mut head = Vec::new();
     let read = bench.parts().main()?.take(BOM.len() as u64).read_to_end(&mut head);
     read.map_err(|error| Error::io("cannot read", error))?;
@@ -216,8 +221,13 @@ fn begins_marked(bench: &mut dyn Bench) -> Result<bool> {
 const NOTES: &str = "copyist";
 
 /// Leaves a session as it is but for its end and a mark at its beginning.
-fn as_it_is(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
-    if let (Some(at), true) = (state.alone, wish.resumable) {
+fn as_it_is(
+    bench: &mut dyn RepairIo,
+    state: &State,
+    wanted: &RepairOptions,
+    cx: &Cx<'_>,
+) -> Result<Repaired> {
+    if let (Some(at), true) = (state.alone, wanted.resumable) {
         say(Code::CallsLeft, at, cx);
     }
     // That it stays does not mean that it is right.
@@ -226,7 +236,7 @@ fn as_it_is(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) -> R
 }
 
 /// Leaves the session as it is.
-fn healthy(bench: &mut dyn Bench, state: &State) -> Result<Repaired> {
+fn healthy(bench: &mut dyn RepairIo, state: &State) -> Result<Repaired> {
     bench.begin(false)?;
     bench.keep("")?;
     let reach = state.reach();
@@ -234,7 +244,7 @@ fn healthy(bench: &mut dyn Bench, state: &State) -> Result<Repaired> {
 }
 
 /// Takes the mark off and ends the last line of a file that nothing else is wrong with.
-fn finish(bench: &mut dyn Bench, state: &State, cx: &Cx<'_>) -> Result<Repaired> {
+fn finish(bench: &mut dyn RepairIo, state: &State, cx: &Cx<'_>) -> Result<Repaired> {
     let marked = state.marked;
     bench.begin(marked)?;
     let at = Position { line: 1, ..Position::default() };

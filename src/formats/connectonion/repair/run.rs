@@ -8,7 +8,7 @@ use super::items::{Item, each};
 use super::{NOTES, State, as_it_is, is_told, say, say_aside, say_put};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
-use crate::format::{Bench, Cx, Reach, Repaired, Wish};
+use crate::format::{Cx, Reach, RepairIo, RepairOptions, Repaired};
 use crate::json::{Json, text};
 use crate::lines::BOM;
 use crate::position::Position;
@@ -20,19 +20,24 @@ use takes::{Place, Sources, Takes};
 ///
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
-pub fn repair(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
+pub fn repair(
+    bench: &mut dyn RepairIo,
+    state: &State,
+    wanted: &RepairOptions,
+    cx: &Cx<'_>,
+) -> Result<Repaired> {
     // What only this reader takes is not whole.
     let reads = state.reads && !state.unlisted;
-    if reads && !wish.resumable {
-        return as_it_is(bench, state, wish, cx);
+    if reads && !wanted.resumable {
+        return as_it_is(bench, state, wanted, cx);
     }
     let ahead = Ahead::of(bench.parts().main()?, cx)?;
-    let mut takes = Takes::new(wish, state);
-    each(bench.parts().main()?, &ahead, wish, cx, &mut |item| takes.item(&item))?;
+    let mut takes = Takes::new(wanted, state);
+    each(bench.parts().main()?, &ahead, wanted, cx, &mut |item| takes.item(&item))?;
     takes.decide();
     // A run in another layout has lines that say nothing here.
     if reads && !(takes.mends() && takes.are_all(state.messages)) {
-        return as_it_is(bench, state, wish, cx);
+        return as_it_is(bench, state, wanted, cx);
     }
     if takes.messages() == 0 && takes.headers() == 0 {
         return Err(nothing_back());
@@ -41,13 +46,13 @@ pub fn repair(bench: &mut dyn Bench, state: &State, wish: &Wish, cx: &Cx<'_>) ->
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let sources = takes.sources(bench)?;
-    let removes = Writing::new(None, &takes, wish, &quiet)?.walk(sources, &ahead)?;
+    let removes = Writing::new(None, &takes, wanted, &quiet)?.walk(sources, &ahead)?;
     if !is_told(&log) && !state.marked {
-        return as_it_is(bench, state, wish, cx);
+        return as_it_is(bench, state, wanted, cx);
     }
     bench.begin(removes || state.marked)?;
     let sources = takes.sources(bench)?;
-    let mut writing = Writing::new(Some(bench), &takes, wish, cx)?;
+    let mut writing = Writing::new(Some(bench), &takes, wanted, cx)?;
     if state.marked {
         writing.aside(BOM, Position { line: 1, ..Position::default() }, Code::MarkRemoved)?;
     }
@@ -70,12 +75,12 @@ const FRAME: [&str; 3] = [MESSAGES, OPEN, CLOSE];
 /// The second walk.
 struct Writing<'a> {
     /// `None` where it is only to be found out what would be done.
-    bench: Option<&'a mut dyn Bench>,
+    bench: Option<&'a mut dyn RepairIo>,
     out: Box<dyn Write>,
     /// Whether anything was set aside.
     removes: bool,
     takes: &'a Takes,
-    wish: &'a Wish,
+    wanted: &'a RepairOptions,
     cx: &'a Cx<'a>,
     /// Which writing of the file this is.
     place: Place,
@@ -95,9 +100,9 @@ struct Writing<'a> {
 
 impl<'a> Writing<'a> {
     fn new(
-        mut bench: Option<&'a mut dyn Bench>,
+        mut bench: Option<&'a mut dyn RepairIo>,
         takes: &'a Takes,
-        wish: &'a Wish,
+        wanted: &'a RepairOptions,
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
         Ok(Self {
@@ -108,7 +113,7 @@ impl<'a> Writing<'a> {
             bench,
             removes: false,
             takes,
-            wish,
+            wanted,
             cx,
             place: Place::default(),
             names: Vec::new(),
@@ -196,7 +201,7 @@ impl<'a> Writing<'a> {
             notes.push(format!("{{\"code\": \"{}\", \"what\": {what}}}", code.name()));
         };
         if !self.names.iter().any(|name| is_known(name)) {
-            let stem = self.wish.name.split('.').next().unwrap_or_default();
+            let stem = self.wanted.name.split('.').next().unwrap_or_default();
             let mut quoted = Vec::new();
             text::quote(stem, &mut quoted);
             let line = [b"agent: ", quoted.as_slice(), self.end()].concat();
@@ -311,11 +316,11 @@ impl<'a> Writing<'a> {
     /// set aside.
     fn walk(mut self, sources: Sources, ahead: &Ahead) -> Result<bool> {
         let (source, again) = sources;
-        each(source, ahead, self.wish, self.cx, &mut |item| self.item(item))?;
+        each(source, ahead, self.wanted, self.cx, &mut |item| self.item(item))?;
         self.close()?;
         let mut place = Place::default();
         if let Some(again) = again {
-            each(again, ahead, self.wish, self.cx, &mut |item| match (place.of(&item), item) {
+            each(again, ahead, self.wanted, self.cx, &mut |item| match (place.of(&item), item) {
                 (take, Item::Behind(line, at)) if take == self.takes.best => self.behind(&line, at),
                 _ => Ok(()),
             })?;

@@ -16,7 +16,7 @@ use super::spell::{self, Notes};
 use super::{NOTES, State, as_it_is, guessed, say, say_aside, say_put};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Bench, Cx, Repaired, Wish};
+use crate::format::{Cx, RepairIo, RepairOptions, Repaired};
 use crate::json::Json;
 use crate::position::Position;
 use crate::repair::nothing_back;
@@ -31,16 +31,16 @@ use std::ops::Range;
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
 pub fn repair(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RepairIo,
     shape: &'static Shape,
     state: &State,
-    wish: &Wish,
+    wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
     let named = cx.options.encoding.is_some();
     let mut foreign = state.foreign;
     loop {
-        let mut facts = look(bench, shape, foreign, wish, cx)?;
+        let mut facts = look(bench, shape, foreign, wanted, cx)?;
         // A layout that is not that of the real software reads well, though its blocks do not.
         let odd = facts.broken > 0
             || (facts.headless && !state.is_doubled())
@@ -49,7 +49,7 @@ pub fn repair(
         if (state.reads && odd) || !facts.damaged {
             let seen = shape.lists == Lists::Within || facts.messages == state.messages;
             if !(facts.mends() && facts.broken == 0 && !facts.headless && seen) {
-                return as_it_is(bench, state, wish, cx);
+                return as_it_is(bench, state, wanted, cx);
             }
             facts.leave();
         }
@@ -57,7 +57,7 @@ pub fn repair(
             return Err(nothing_back());
         }
         facts.make_room();
-        let plan = Plan { facts: &facts, foreign, wish };
+        let plan = Plan { facts: &facts, foreign, wanted };
         let tried = plan.try_out(bench, cx)?;
         // What is put in and taken out can change the guess; what is UTF-8 is none.
         if foreign.is_some() && !named && guessed(tried.sample.as_slice())? != foreign {
@@ -65,7 +65,7 @@ pub fn repair(
             continue;
         }
         if !tried.told && !state.marked {
-            return as_it_is(bench, state, wish, cx);
+            return as_it_is(bench, state, wanted, cx);
         }
         return plan.carry_out(bench, state, tried.removes, cx);
     }
@@ -78,7 +78,7 @@ fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
 /// The second walk.
 struct Writing<'a> {
     /// `None` where it is only to be found out what would be done.
-    bench: Option<&'a mut dyn Bench>,
+    bench: Option<&'a mut dyn RepairIo>,
     out: Box<dyn Write>,
     /// Whether anything was set aside.
     removes: bool,
@@ -111,7 +111,7 @@ struct Writing<'a> {
 
 impl<'a> Writing<'a> {
     fn new(
-        bench: Option<&'a mut dyn Bench>,
+        bench: Option<&'a mut dyn RepairIo>,
         out: Box<dyn Write>,
         plan: Plan<'a>,
         cx: &'a Cx<'a>,
@@ -393,7 +393,7 @@ impl<'a> Writing<'a> {
             Lists::Elsewhere if self.facts.has("expected") => &[],
             Lists::Elsewhere => &["agent"],
         };
-        let stem = self.plan.wish.name.split('.').next().unwrap_or_default();
+        let stem = self.plan.wanted.name.split('.').next().unwrap_or_default();
         for name in needs.iter().filter(|name| !self.facts.has(name)) {
             match *name {
                 "runs" => self.noted(name, b"runs: 1\n")?,

@@ -6,7 +6,7 @@
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Bench, Parts};
+use crate::format::{Parts, RepairIo};
 use crate::position::Position;
 use crate::yaml::encoding::{Decoder, Encoder, Encoding, Found, UTF_16BE, UTF_16LE, encode};
 use std::io::{self, ErrorKind, Read, Write};
@@ -18,7 +18,7 @@ pub fn is_wide(found: &Found) -> bool {
 
 /// A bench whose main part seems to be UTF-8.
 pub struct Narrow<'b> {
-    bench: &'b mut dyn Bench,
+    bench: &'b mut dyn RepairIo,
     encoding: &'static Encoding,
     /// Whether the text begins with a mark.
     mark: bool,
@@ -35,7 +35,7 @@ impl<'b> Narrow<'b> {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn over(bench: &'b mut dyn Bench, found: &Found) -> Result<Option<Self>> {
+    pub fn over(bench: &'b mut dyn RepairIo, found: &Found) -> Result<Option<Self>> {
         let (encoding, mark) = (found.encoding, found.mark);
         let mut narrow =
             Self { bench, encoding, mark, length: u64::MAX, half: Vec::new(), told: 0 };
@@ -86,7 +86,7 @@ impl Parts for Narrow<'_> {
     }
 }
 
-impl Bench for Narrow<'_> {
+impl RepairIo for Narrow<'_> {
     fn parts(&mut self) -> &mut dyn Parts {
         self
     }

@@ -2,7 +2,7 @@
 
 use super::super::{NAME, REMARK, cannot_write, encoding_of, message, timed};
 use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, header, is_remark, parse};
-use crate::diagnostic::{Code, Diagnostic, Fate};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::json::Json;
@@ -117,7 +117,7 @@ impl Run<'_> {
     }
 
     fn lost(&self, path: &str) {
-        self.cx.log.count(Fate::Dropped, path);
+        self.cx.log.count(FieldOutcome::Dropped, path);
     }
 
     fn header(&mut self, node: &Node) -> Result<()> {

@@ -198,7 +198,7 @@ impl Mending<'_> {
         let new = || self.plan.as_ref()?.name(parent).map(|name| quoted(name).to_vec());
         let wished = || {
             let own = text::decode(scan.id?.value.of(record.bytes))?;
-            let mut wishes = self.wish.relink.iter().rev();
+            let mut wishes = self.wanted.relink.iter().rev();
             let (_, parent) = wishes.find(|(entry, _)| *entry == own)?;
             Some(Json::string(parent).as_bytes().to_vec())
         };

@@ -6,7 +6,7 @@
 
 use super::super::version::{NEWEST, TREE};
 use crate::diagnostic::Code;
-use crate::format::Wish;
+use crate::format::RepairOptions;
 use crate::ids::fingerprint;
 use crate::json::text;
 use crate::members::Scan;
@@ -58,7 +58,7 @@ pub fn may_be_torn(bytes: &[u8]) -> bool {
 
 /// Makes a header of what is left of the old one, and of what names and records tell.
 #[must_use]
-pub fn rebuild(left: Option<&[u8]>, wish: &Wish, first: &First, code: Code) -> Vec<u8> {
+pub fn rebuild(left: Option<&[u8]>, wanted: &RepairOptions, first: &First, code: Code) -> Vec<u8> {
     let base = left.unwrap_or(b"{\"type\":\"session\"}");
     let Ok(Some(scan)) = Scan::of(base) else { return base.to_vec() };
     let mut fixes = Fixes::default();
@@ -70,7 +70,7 @@ pub fn rebuild(left: Option<&[u8]>, wish: &Wish, first: &First, code: Code) -> V
     if let (Some(version), None) = (version, scan.version) {
         fixes.edits.add("version", version.to_string().as_bytes());
     }
-    let named = named(&wish.name);
+    let named = named(&wanted.name);
     let id = scan.id.map(|id| id.value);
     if id.is_none_or(|id| text::decode(id.of(base)).is_none_or(|id| id.is_empty())) {
         let new = match (&named, id.map(|id| id.of(base))) {
@@ -91,7 +91,7 @@ pub fn rebuild(left: Option<&[u8]>, wish: &Wish, first: &First, code: Code) -> V
         fixes.edits.add("timestamp", &time.unwrap_or_else(|| quoted("1970-01-01T00:00:00.000Z")));
     }
     if let (None, Some(folder)) =
-        (left.and_then(|left| super::record::member(left, "cwd")), folder(&wish.folder))
+        (left.and_then(|left| super::record::member(left, "cwd")), folder(&wanted.folder))
     {
         fixes.edits.add("cwd", &quoted(&folder));
     }

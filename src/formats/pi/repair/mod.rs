@@ -12,7 +12,7 @@ mod slots;
 use super::version::{Named, TREE};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Bench, Cx, Mend, Reach, Records, Repaired, Rescued, Wish};
+use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
 use crate::ids::{Maker, fingerprint};
 use crate::json::{Cursor, Json, salvage, text};
 use crate::members::Scan;
@@ -32,9 +32,9 @@ static RECORDS: Records =
 ///
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
-pub fn repair(bench: &mut dyn Bench, wish: &Wish, cx: &Cx<'_>) -> Result<Repaired> {
-    let mut mend = Mending::new(wish, cx);
-    let mut walk = Walk::new("", &RECORDS, wish, cx);
+pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    let mut mend = Mending::new(wanted, cx);
+    let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut mend)?;
     let found = walk.found();
     if found.records == 0 {
@@ -116,7 +116,7 @@ struct Written {
 }
 
 struct Mending<'a> {
-    wish: &'a Wish,
+    wanted: &'a RepairOptions,
     cx: &'a Cx<'a>,
     skeleton: Skeleton,
     plan: Option<Plan>,
@@ -142,9 +142,9 @@ struct Mending<'a> {
 }
 
 impl<'a> Mending<'a> {
-    fn new(wish: &'a Wish, cx: &'a Cx<'a>) -> Self {
+    fn new(wanted: &'a RepairOptions, cx: &'a Cx<'a>) -> Self {
         Self {
-            wish,
+            wanted,
             cx,
             skeleton: Skeleton::default(),
             plan: None,
@@ -183,7 +183,7 @@ impl Mend for Mending<'_> {
         if self.plan.is_some() {
             return;
         }
-        let restored = self.wish.salvage && record::restore(bytes).is_some();
+        let restored = self.wanted.salvage && record::restore(bytes).is_some();
         match code {
             Code::TornRecord if restored => self.slots.restored(),
             Code::TornRecord => {
@@ -217,11 +217,11 @@ impl Mend for Mending<'_> {
                 && self.list.is_some_and(|own| own != list)
             {
                 // Entries stood before the header, and were noted as those of another version.
-                *self = Self { list: Some(list), ..Self::new(self.wish, self.cx) };
+                *self = Self { list: Some(list), ..Self::new(self.wanted, self.cx) };
                 return true;
             }
             if self.list == Some(true) && self.header.is_bare() && self.first.is_tree() {
-                *self = Self { list: Some(false), ..Self::new(self.wish, self.cx) };
+                *self = Self { list: Some(false), ..Self::new(self.wanted, self.cx) };
                 self.header.no_version = true;
                 return true;
             }
@@ -402,18 +402,18 @@ impl Mending<'_> {
         let left = self.header.own.as_deref().or(self.header.torn.as_deref());
         self.header.new = match &self.header.own {
             Some(own) if self.header.fits => own.clone(),
-            _ => header::rebuild(left, self.wish, &self.first, self.header.fix()),
+            _ => header::rebuild(left, self.wanted, &self.first, self.header.fix()),
         };
         let scan = Scan::of(&self.header.new).ok().flatten();
         let id = scan.and_then(|scan| text::decode(scan.id?.value.of(&self.header.new)));
         let maker = Maker::new(self.cx.options.ids, id.unwrap_or_default().as_bytes());
         let mut skeleton = std::mem::take(&mut self.skeleton);
         let list = self.list == Some(true);
-        for (entry, parent) in &self.wish.relink {
+        for (entry, parent) in &self.wanted.relink {
             let key = |id: &String| key_of(Json::string(id).as_bytes());
             let known = |id: &String| skeleton.knows(key(id));
             if !list && entry != parent && known(entry) && known(parent) {
-                skeleton.wish(key(entry), key(parent));
+                skeleton.wanted(key(entry), key(parent));
             } else {
                 self.cx.report(not_linked(entry, parent));
             }
@@ -428,10 +428,10 @@ impl Mending<'_> {
             Some(at) => plan.kept_by(at),
             None => None,
         };
-        if self.wish.resumable && !plan.is_in_file_order() {
+        if self.wanted.resumable && !plan.is_in_file_order() {
             let at = self.header.at;
             self.report(Code::Unordered, Code::Unordered.title(), at);
-        } else if self.wish.resumable {
+        } else if self.wanted.resumable {
             self.resume = Some(Resume::new(list, self.kept, plan.compaction(), maker));
         }
         self.plan = Some(plan);

@@ -5,7 +5,7 @@ use super::super::items::Item;
 use super::super::resume::Resume;
 use crate::diagnostic::Code;
 use crate::error::Result;
-use crate::format::{Bench, Wish};
+use crate::format::{RepairIo, RepairOptions};
 use crate::ids::fingerprint;
 use crate::json::{Json, without_nan};
 use std::collections::{BTreeMap, HashSet};
@@ -74,8 +74,8 @@ pub struct Takes {
 impl Takes {
     /// None so far.
     #[must_use]
-    pub fn new(wish: &Wish, state: &State) -> Self {
-        let (resumable, unlisted) = (wish.resumable, state.unlisted);
+    pub fn new(wanted: &RepairOptions, state: &State) -> Self {
+        let (resumable, unlisted) = (wanted.resumable, state.unlisted);
         Self { resumable, unlisted, ..Self::default() }
     }
 
@@ -125,7 +125,7 @@ impl Takes {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn sources(&self, bench: &mut dyn Bench) -> Result<Sources> {
+    pub fn sources(&self, bench: &mut dyn RepairIo) -> Result<Sources> {
         let behind = self.best().is_some_and(|take| take.behind);
         let again = behind.then(|| bench.parts().main()).transpose()?;
         Ok((bench.parts().main()?, again))

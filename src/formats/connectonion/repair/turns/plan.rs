@@ -9,7 +9,7 @@ use super::super::{State, is_told};
 use super::Writing;
 use crate::diagnostic::{Code, Log};
 use crate::error::Result;
-use crate::format::{Bench, Cx, Reach, Repaired, Wish};
+use crate::format::{Cx, Reach, RepairIo, RepairOptions, Repaired};
 use crate::json::Json;
 use crate::lines::BOM;
 use crate::position::Position;
@@ -25,10 +25,10 @@ use std::rc::Rc;
 /// # Errors
 /// If reading fails.
 pub fn look(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RepairIo,
     shape: &'static Shape,
     foreign: Option<&'static Encoding>,
-    wish: &Wish,
+    wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Facts> {
     let mut place = Place::default();
@@ -39,13 +39,13 @@ pub fn look(
         Ok(())
     })?;
     let place = place.most();
-    let facts = Facts::new(shape, wish.resumable, place, u64::MAX);
+    let facts = Facts::new(shape, wanted.resumable, place, u64::MAX);
     let (facts, Blocked { end, all }) = survey(bench, facts, foreign, cx)?;
     if end == all {
         return Ok(facts);
     }
     // What stands before all that goes is the end then, and has to be whole as such.
-    let facts = Facts::new(shape, wish.resumable, place, end);
+    let facts = Facts::new(shape, wanted.resumable, place, end);
     survey(bench, facts, foreign, cx).map(|(facts, _)| facts)
 }
 
@@ -58,7 +58,7 @@ struct Blocked {
 
 /// Looks through a file.
 fn survey(
-    bench: &mut dyn Bench,
+    bench: &mut dyn RepairIo,
     mut facts: Facts,
     foreign: Option<&'static Encoding>,
     cx: &Cx<'_>,
@@ -96,7 +96,7 @@ pub struct Plan<'a> {
     /// The encoding of the file, if that is another than UTF-8.
     pub foreign: Option<&'static Encoding>,
     /// What a person asked for.
-    pub wish: &'a Wish,
+    pub wanted: &'a RepairOptions,
 }
 
 /// What the second walk would do.
@@ -114,7 +114,7 @@ impl Plan<'_> {
     ///
     /// # Errors
     /// If reading fails.
-    pub fn try_out(self, bench: &mut dyn Bench, cx: &Cx<'_>) -> Result<Tried> {
+    pub fn try_out(self, bench: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<Tried> {
         let log = Log::default();
         let quiet = Cx { options: cx.options, log: &log };
         let sample = Sample::default();
@@ -130,7 +130,7 @@ impl Plan<'_> {
     /// If reading or writing fails.
     pub fn carry_out(
         self,
-        bench: &mut dyn Bench,
+        bench: &mut dyn RepairIo,
         state: &State,
         removes: bool,
         cx: &Cx<'_>,

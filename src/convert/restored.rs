@@ -38,7 +38,7 @@ pub struct Edited {
 ///
 /// # Errors
 /// If reading or writing fails.
-pub fn edited(
+pub fn write(
     home: Spec,
     to: Spec,
     mut merged: Edited,

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 /// Counts threads that are at work. Work on a large input borrows those that would stand idle.
 ///
 /// ```
-/// use copyist::hands::Hands;
-/// let hands = Hands::new(2);
+/// use copyist::threads::ThreadBudget;
+/// let hands = ThreadBudget::new(2);
 /// let own = hands.work();
 /// let other = hands.borrow();
 /// assert!(other.is_some() && hands.borrow().is_none());
@@ -15,17 +15,17 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 /// assert!(hands.borrow().is_some());
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Hands(Arc<AtomicIsize>);
+pub struct ThreadBudget(Arc<AtomicIsize>);
 
 /// A thread at work, as long as this is held.
 #[derive(Debug)]
-pub struct Busy(Hands);
+pub struct Busy(ThreadBudget);
 
 /// A thread that waits, as long as this is held.
 #[derive(Debug)]
-pub struct Resting(Hands);
+pub struct Resting(ThreadBudget);
 
-impl Hands {
+impl ThreadBudget {
     /// So many threads, none at work. By default there are none to borrow.
     #[must_use]
     pub fn new(threads: usize) -> Self {

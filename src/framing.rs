@@ -1,6 +1,6 @@
 //! Files whose records are lines, without what the records say: marks, line endings, the last line.
 //!
-//! [`Frames`] gives the lines of such a file and remembers what is the same for most of them, so
+//! [`FramedLines`] gives the lines of such a file and remembers what is the same for most of them, so
 //! that a record notes only what is different; [`Pen`] writes it again.
 
 use crate::diagnostic::{Code, Diagnostic};
@@ -16,7 +16,7 @@ use std::io::{Read, Write};
 
 /// A line with its own copy of the bytes, which its record's values share.
 #[derive(Clone, Debug)]
-pub struct Frame {
+pub struct Framing {
     /// The bytes without the line ending.
     pub bytes: Bytes,
     /// Where it begins.
@@ -29,7 +29,7 @@ pub struct Frame {
     pub blank: bool,
 }
 
-impl Frame {
+impl Framing {
     /// The line as the checks want it.
     #[must_use]
     pub fn line(&self) -> Line<'_> {
@@ -38,18 +38,18 @@ impl Frame {
 }
 
 /// The lines of a part.
-pub struct Frames {
+pub struct FramedLines {
     lines: Lines<Box<dyn Read>>,
     /// Whether the part begins with a byte order mark.
     pub bom: bool,
     /// Whether the first record's line ends with `\r\n`; unknown before it.
     crlf: Option<bool>,
-    last: Option<Frame>,
+    last: Option<Framing>,
     /// Which part of the session it is.
     part: u32,
 }
 
-impl Frames {
+impl FramedLines {
     /// Over a part.
     ///
     /// # Errors
@@ -71,12 +71,12 @@ impl Frames {
     /// # Errors
     /// Those of [`Lines::next`].
     #[allow(clippy::should_implement_trait, reason = "an error does not end the lines")]
-    pub fn next(&mut self) -> Result<Option<Frame>> {
+    pub fn next(&mut self) -> Result<Option<Framing>> {
         let Some(mut kept) = self.lines.kept()? else { return Ok(None) };
         let (blank, cr) = (kept.line().is_blank(), kept.take_cr());
         let Kept { bytes, at, terminated } = kept;
         let at = Position { part: self.part, ..at };
-        let frame = Frame { bytes, at, terminated, cr, blank };
+        let frame = Framing { bytes, at, terminated, cr, blank };
         self.last = (!terminated).then(|| frame.clone());
         Ok(Some(frame))
     }
@@ -88,7 +88,7 @@ impl Frames {
     }
 
     /// Notes in a line's record what its ending says: the first record speaks for the file.
-    pub fn note(&mut self, frame: &Frame, record: &mut Record, first: bool, cx: &Cx<'_>) {
+    pub fn note(&mut self, frame: &Framing, record: &mut Record, first: bool, cx: &Cx<'_>) {
         if first {
             self.crlf = Some(frame.cr);
             let at = (self.part > 0).then_some(frame.at);
@@ -103,7 +103,7 @@ impl Frames {
 
     /// What is known only at the end: that the last line has no ending.
     pub fn tail(&mut self, cx: &Cx<'_>) -> Option<Located<Record>> {
-        let Frame { at, bytes, .. } = self.last.take()?;
+        let Framing { at, bytes, .. } = self.last.take()?;
         // Of a torn record the rest is missing, too, which was said.
         if crate::json::Cursor::new(&bytes).skip_value().is_ok() {
             let message = Code::NoFinalNewline.title();

@@ -11,7 +11,7 @@ use crate::context;
 use crate::convert::branch::off_branch;
 use crate::convert::work::Work;
 use crate::convert::{plainly, say_losses, written};
-use crate::diagnostic::{Code, Diagnostic, Fate, Log};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::error::Result;
 use crate::format::{Cx, Options, Parts, Reader, Sink};
 use crate::formats::{FORMATS, Spec, canonical, records};
@@ -156,7 +156,7 @@ fn lost(parts: &mut dyn Parts, to: Spec, cx: &Cx<'_>) -> Result<()> {
     for item in (canonical::FORMAT.read)(parts, &Cx { options: cx.options, log: &seen })? {
         let record = item?.value;
         if !record.is_node() && record.kind != Kind::Session {
-            log.count(Fate::Dropped, record.kind.name());
+            log.count(FieldOutcome::Dropped, record.kind.name());
         }
     }
     say_losses(to, &Cx { options: cx.options, log: &log });
@@ -207,7 +207,7 @@ fn closed(
         let Some(old) = number(record, field) else { return true };
         match places.get(&old) {
             Some(place) => record.node.set(field, Json::number(*place)),
-            None if is_turn => cx.log.count(Fate::Dropped, "turn in which nothing is said"),
+            None if is_turn => cx.log.count(FieldOutcome::Dropped, "turn in which nothing is said"),
             None => {}
         }
         !is_turn || places.contains_key(&old)
