@@ -1,12 +1,13 @@
-//! Which items of two lists are the same, in one order.
+//! Alignment of two lists: finds the items that both lists have in one order.
 //!
-//! Items that stand once in each list are looked for first, and as many of them as stand in one
-//! order divide the lists (the way of patience diff); what is between them is done likewise, and
-//! then by the histogram diff. That alone is as good, but takes the square of the time where many
-//! items far apart differ. So where nothing stands once, long lists are divided at what stands as
-//! often in both, the first to the first and so on, or else at all that stands in both, if most of a
-//! list stands in order then. Otherwise they are left to Myers' diff, which gives up on the best
-//! answer where that takes too long.
+//! The search begins with items that stand once in each list. As many of them as stand in one order
+//! divide the lists, as in patience diff. The parts between them are divided likewise, and then by
+//! the histogram diff. The histogram diff alone is as good, but takes the square of the time where
+//! many items far apart differ. Therefore long lists in which nothing stands once are divided at
+//! items that stand equally often in both: the first is paired with the first, and so on. Where
+//! these do not help either, they are divided at all items that stand in both, if most of a list
+//! stands in order then. Otherwise they are left to Myers' diff, which gives up on the best answer
+//! where that takes too long.
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
@@ -14,20 +15,22 @@ use std::ops::Range;
 /// Places of two lists that have nothing in common: one of the ranges may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
-    /// Those of the first list.
+    /// Places in the first list.
     pub a: Range<u32>,
-    /// Those of the second list.
+    /// Places in the second list.
     pub b: Range<u32>,
 }
 
-/// So often lists are divided: what stands twice in a list may stand once in a part of it.
+/// Maximum number of times that lists are divided: an item that stands twice in a list may stand
+/// once in a part of it.
 const LEVELS: usize = 8;
 
-/// Lists with more items together are long. Up to there the histogram takes no time to speak of.
+/// Number of items of both lists together above which lists are long. Up to this number the time of
+/// the histogram diff is negligible.
 const LONG: usize = 20_000;
 
-/// Where two lists differ, in order. What stands between two hunks, before the first and after the
-/// last is the same in both.
+/// Returns where two lists differ, in order. The items between two hunks, before the first and
+/// after the last are the same in both lists.
 ///
 /// ```
 /// use copyist::alignment::{Hunk, hunks};
@@ -47,7 +50,7 @@ pub fn hunks(a: &[u64], b: &[u64]) -> Vec<Hunk> {
 struct Part<'l> {
     a: &'l [u64],
     b: &'l [u64],
-    /// Where they begin in the lists.
+    /// Places in the lists at which the parts begin.
     from: (usize, usize),
 }
 
@@ -86,8 +89,8 @@ impl Part<'_> {
         self.a.len() + self.b.len() > LONG
     }
 
-    /// The most items that stand once in each part and in one order in both, by their places; in
-    /// long parts, if there are none, those that stand more often.
+    /// Returns the largest choice of items that stand once in each part and in one order in both,
+    /// by their places. In long parts without such items, items that stand more often are chosen.
     fn anchors(&self) -> Vec<(usize, usize)> {
         let (a, b) = (sorted(self.a), sorted(self.b));
         let once = rising(&pairs(&a, &b, |a, b| (a, b) == (1, 1)));
@@ -121,15 +124,16 @@ impl Part<'_> {
     }
 }
 
-/// What stands in a list, sorted, and where.
+/// Returns the items of a list with their places, sorted.
 fn sorted(list: &[u64]) -> Vec<(u64, usize)> {
     let mut items: Vec<_> = list.iter().copied().zip(0..).collect();
     items.sort_unstable();
     items
 }
 
-/// The places of each item that stands in both of two sorted lists, as often as `fits`: the first in
-/// one and the first in the other, and so on. They are in order.
+/// Returns the places of each item that stands in both of two sorted lists, where its counts
+/// satisfy `fits`: the first place in one with the first in the other, and so on. The pairs are in
+/// order.
 fn pairs(
     a: &[(u64, usize)],
     b: &[(u64, usize)],
@@ -150,7 +154,8 @@ fn pairs(
     pairs
 }
 
-/// The longest choice of pairs, sorted by their first places, whose second places rise, too.
+/// Returns the longest choice of pairs, sorted by their first places, whose second places rise,
+/// too.
 fn rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     // Of the choices of each length, the pair that ends the one whose end is lowest.
     let mut ends: Vec<usize> = Vec::new();
@@ -175,7 +180,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What two lists have in common by their hunks, each of which must be a difference.
+    /// Returns the items that two lists share according to their hunks, each of which must be a
+    /// difference.
     fn common(a: &[u64], b: &[u64]) -> Vec<u64> {
         let (mut at_a, mut at_b, mut common) = (0, 0, Vec::new());
         for Hunk { a: in_a, b: in_b } in hunks(a, b) {

@@ -1,10 +1,10 @@
-//! Which format a file is of, by its first bytes.
+//! Detection of the format of a file, by its first bytes.
 
 use crate::format::{Confidence, Format, Head, Sniffed};
 use crate::formats::FORMATS;
 
-/// The format that is surest of the file, with what it makes of it. An archive is never a session,
-/// whatever it holds.
+/// Returns the format with the highest confidence, with its result for the file. An archive is
+/// never a session, whatever it contains.
 ///
 /// ```
 /// use copyist::{detect::detect, format::Head};
@@ -25,7 +25,7 @@ pub fn detect(head: &Head<'_>) -> Option<(&'static Format, Sniffed)> {
             best = Some((format, sniffed));
         }
         if best.is_some_and(|(_, sniffed)| sniffed.confidence == Confidence::Certain) {
-            // Nobody can be surer.
+            // No format can have a higher confidence.
             break;
         }
     }

@@ -1,4 +1,4 @@
-//! What the program has to say about an input: findings with permanent codes, and losses.
+//! Findings and losses: reports about an input, with permanent codes.
 
 mod differences;
 mod log;
@@ -60,7 +60,7 @@ macro_rules! codes {
                 match self { $(Code::$variant => $title,)* }
             }
 
-            /// What it means, and what to do.
+            /// Returns the meaning of the finding, and the advice to the user.
             #[must_use]
             pub fn explanation(self) -> &'static str {
                 match self { $(Code::$variant => $explanation,)* }
@@ -70,168 +70,168 @@ macro_rules! codes {
 }
 
 codes! {
-    NotUtf8 "CY0101" Error "line is not UTF-8" "The line holds bytes that are no UTF-8 text. Session files are UTF-8, so the bytes were damaged on disk or in transit; a YAML file may be in another encoding, which `--encoding` names. The source is left alone. `copyist repair` saves what can be saved; `--on-error keep` carries the line along as it is."
-    Syntax "CY0102" Error "line is not JSON" "The line breaks the grammar of JSON at the place shown. `copyist repair` saves what can be saved; `--on-error keep` carries the line along as it is, `--on-error skip` leaves it out and says so in the report."
-    CutShort "CY0103" Error "line ends in the middle of a record" "The record was cut, mostly by a crash or a full disk while the agent wrote it. Nothing after the cut exists any more. `copyist repair` keeps every whole record."
-    Glued "CY0104" Error "more than one record on a line" "A whole record is followed by more text on the same line. It happens when an agent appends to a file whose last line had no line ending. `copyist repair` splits the line."
-    NulRun "CY0105" Error "line of NUL bytes" "The file system kept the length of the file but not its contents, mostly after a power cut. `copyist repair` removes the NUL bytes."
-    NotObject "CY0106" Error "record is not a JSON object" "The line is JSON, but no object, and every record of this format is one. `copyist repair` sets it aside; `--on-error keep` carries it along."
-    LineTooLong "CY0107" Error "line is longer than the limit" "A record must fit in memory. The limit is set with `--max-line`."
-    Unchecked "CY0108" Warning "record not checked against the schema" "The record is nested deeper than 128 levels, or holds a number that no double can. It is kept, and every byte of it was checked against the grammar, but the schema check cannot take it."
-    ByteOrderMark "CY0109" Warning "file begins with a byte order mark" "Newer releases of the agents refuse such a file. A migration takes the mark off; a file that is already at the target, and a copy, keep it."
-    NoFinalNewline "CY0110" Warning "last line has no line ending" "The record is whole, but the next one that the agent appends would be glued to it. A migration adds the line ending; a file that is already at the target, and a copy, stay as they are."
-    Empty "CY0111" Error "file holds no record" "The file is empty or holds only blank lines. There is nothing to migrate or convert."
-    YamlSyntax "CY0112" Error "text is not YAML" "The file breaks the grammar of YAML at the place shown, or a second document begins there, so nothing that follows can be told apart. What stands before it was read. Common causes are a tab in the indentation, a conflict marker of a merge, two programs that wrote at once, a control character."
-    YamlCutShort "CY0113" Error "file ends in the middle of a value" "The file was cut, mostly by a crash or a full disk while the agent wrote it. What stands before the cut was read; nothing after it exists any more."
-    YamlLimit "CY0114" Error "document goes beyond the limits" "The document is nested deeper, holds a longer value, or expands by aliases to more than any session does. Such documents are made to exhaust a reader."
-    YamlComment "CY0115" Note "comment is kept in this format only" "A comment stands between the values of the YAML file or inside of one. It goes through the canonical stream and back to its own format and version; no other has a place for it. A comment inside a record that is edited goes with the record's stored spelling (CY0502)."
-    GuessedEncoding "CY0116" Warning "encoding was guessed" "The file is not UTF-8 and does not say what it is. Python on Windows writes files in the system's code page. Look at the text before you trust it; `--encoding NAME` says what it is."
-    YamlBeyondJson "CY0117" Warning "tag, anchor or alias is not kept" "The value has a tag such as `!!python/tuple`, or an anchor or an alias. Records hold what it says, an alias as what it stands for, and not how it was marked. It stays where the file is copied in its own format and version."
-    PythonNumber "CY0118" Warning "number that JSON does not know" "Python writes `NaN` and `Infinity`, which are no JSON. Records hold `null` in their place and the message's own spelling, with which it goes back to its own format and version. Other formats get the `null`."
-    RunLayout "CY0119" Warning "run in another layout" "A person or a program laid the run file out anew. It is read as YAML, and it stays as it is where it is copied in its own format and version. Written from records it gets the layout of the real software again."
-    RunSummary "CY0120" Note "summary of runs" "The file tells of each turn in short: what was asked and answered, what it took, how it was evaluated, how earlier runs ended. The conversation itself is in the run files, in the folder of the same name beside it. Questions and answers stand for it where this file alone is read; they are marked as synthesized and are not written back."
-    AuthoredEval "CY0121" Note "evaluation written by a person" "The file says what the software is to be asked and what is expected of it; no conversation was kept here. What a run of the evaluation answered was added to it. Questions and answers are read as messages, marked as synthesized, and are not written back."
-    NotJoined "CY0122" Warning "summary does not fit the run" "A run's turns are summed up in the file beside its folder, with what a person expected and how it was evaluated. This one is of another conversation, whose first question makes the same file name, or it tells of turns that the run does not have, or it cannot be read. The run is read without it."
-    Relaid "CY0123" Warning "layout of lists is not kept" "From the place shown on, lists, their items or their names stand further to the right, or to the left, than the agent writes them, and not by two spaces throughout, or something else than a value stands between them. The file stays as it is where it is copied in its own format and version. Written from records, its lists get the layout of the agent again; what they say does not change."
-    ListUnread "CY0124" Warning "list of messages that only copyist reads" "A comma between two messages is missing, or stands behind the last one, or a message is not indented, which ends the list for a parser of YAML. The lines are read one by one here, but the agent's own loader reads no message of such a file. `repair` writes the list as the agent does."
-    UnknownFormat "CY0201" Error "no format recognises the file" "None of the formats of `copyist formats` knows the beginning of this file. If you know what it is, say so with `-f FORMAT`."
-    NoHeader "CY0202" Error "no session header" "The first record must be the session's header; the agent discards a file without one. `copyist repair` rebuilds it from the file's name."
-    FurtherHeader "CY0203" Warning "further session header" "The file has more than one header. The agent reads the first and ignores the others; they are kept where they stand. In a canonical stream: a record of another session, which is read as more of the first."
-    NewerVersion "CY0204" Warning "newer version than copyist knows" "The file says that a newer release wrote it. It is read as the newest version that copyist knows. `migrate` refuses it unless `--force-version` is given."
-    StrangeVersion "CY0205" Warning "version that is no number" "The header's version cannot be compared with a number. The agent opens such a file without migrating it; so does copyist."
-    WrongVersion "CY0206" Error "version cannot be reached" "Migration leads through versions that the format has, and where it changes lines it leads to newer ones only. To write an older version use `copyist convert`, which reports what it cannot hold. `--in-place` takes no migration to another kind of file."
-    WrongFormat "CY0207" Error "file is not of the format asked for" "The file is not of the format given with `-f` or `--to`: another format is sure of it, or it cannot be of that one, as YAML cannot be JSON Lines. Without `-f` the format is recognised, and `copyist detect` tells it."
-    VersionRefused "CY0208" Error "version is too new to migrate" "The file says that a newer release wrote it, so copyist cannot know what a migration would have to change. `--force-version` treats it as the newest version that copyist knows; then it passes as it is."
-    Unreadable "CY0209" Error "nothing of a session can be read" "The file stands in a folder that was named, and is called as sessions are, but it is empty, or no text: a crash or a full disk left it so, or it was written over; or something else stands in front of its records, as in a text that shows some: name it then, and it is read. If it is a session, look for it in a backup. UTF-16, which some shells write, becomes readable by `iconv -f UTF-16 -t UTF-8`. Records that a program printed on several lines each become lines again by `jq -c .`. Nothing was written of it, and the exit code is 1; `--exclude` leaves it out. Texts that are no sessions are skipped without a word."
-    KeptFromHeader "CY0301" Warning "compaction keeps everything" "The compaction's index pointed at a session header, by which version 1 meant that nothing was left out. It now points at the first entry. The index is kept under `copyist.migrated`. (The agent's own migration drops the index, and with it all that came before the compaction.)"
-    KeptSelf "CY0302" Warning "compaction keeps nothing" "The compaction's index was its own, so it kept nothing of what came before. It now points at itself. The index is kept under `copyist.migrated`."
-    KeptNowhere "CY0303" Warning "compaction index points nowhere" "The compaction's index points behind the compaction, outside the file, or between two entries. As in the agent's own migration it is dropped, and nothing before the compaction is kept in the context. The index is kept under `copyist.migrated`."
-    KeptNoNumber "CY0304" Warning "compaction index is no number" "The compaction's index is no number. As in the agent's own migration it stays as it is and has no effect."
-    IdReplaced "CY0305" Warning "identifier replaced" "The entry of a version without identifiers had one. As in the agent's own migration the entry gets a new one, and the entries become one chain. The old identifier is in this message, and noted under `copyist.was`, from where it comes back to the version that had it."
-    Restored "CY0306" Warning "message restored from the turn's summary" "An agent that was started again writes turns without their first message. What the turn itself tells stands in its place; it is marked as synthesized and is not written back."
-    TurnKey "CY0307" Warning "messages of no turn" "A key under `messages` is no plain turn number. The agent's own loader sorts keys, and fails where numbers and texts stand side by side. The messages are read in the order of the file."
-    OddMessage "CY0308" Warning "message of no known shape" "What stands among the messages is no object with a known role, has a member twice, or calls of tools in another shape. It is kept whole and goes back to its own format and version, but no context holds it."
-    TwiceNamed "CY0309" Warning "member stands twice" "A mapping has two members of one name. PyYAML takes the last; here the first is read and the other is kept beside it."
-    NoRunEnd "CY0310" Note "run has no end" "The last line of a run says how it ended. A crash, or a program that still writes, leaves a file without it; everything that stands in the file is read."
-    Database "CY0311" Error "database cannot be used" "The database that indexes the sessions is damaged, is none, or has something else in place of its table. Nothing in it is run or repaired. The sessions are read without it, from their other files."
-    NoMessageLog "CY0312" Warning "message log is missing" "The database has a row for the session, but its log of messages is not there, or empty though the row counts messages. The agent takes the session up without any history. What the runs tell of is read."
-    NoRow "CY0313" Note "log of messages without a row" "The session's log of messages is there, but the database has no row for it, so the agent does not find it. It is read."
-    OutsideReference "CY0314" Warning "reference leads outside" "A reference to a stored output is no plain name, so it could lead outside the session's own folder. It is kept as it is, and not followed."
-    KeptBehind "CY0315" Warning "compaction keeps what stands behind a header" "The compaction's index pointed at a further session header, by which version 1 meant all that stands behind it. It now points at the next entry. The index is kept under `copyist.migrated`. (The agent's own migration drops the index, and with it all that came before the compaction.)"
-    NoSessionId "CY0321" Warning "metadata do not name Claude's session" "`session_id` is missing from the metadata, though the log has it: the run was killed before it ended. `ao-resume` fails on such a session with \"Unexpected error: 'session_id'\". `copyist repair` fills it in from the log; by hand it is one member of `.meta.json`."
-    OpenToolCall "CY0322" Warning "log ends in the middle of a tool call" "The last turn called a tool and got no answer: the agent is still at work, or was killed. Whether the tool took effect is unknown. `ao-resume` starts a new turn; it does not finish this one."
-    HiddenResult "CY0323" Warning "blank lines hide a result" "The log ends with a success and blank lines behind it. `ao-status` looks at the last line only, so it says `running` for ever and `ao-get-result` refuses. Take the blank lines away; `copyist repair` does."
-    NoMetadata "CY0324" Note "log without metadata" "There is no `.meta.json` beside the log. `ao-status` says `not_existent`, and `ao-new` with the same name appends to this log without a word."
-    OtherName "CY0325" Warning "metadata name another session" "`session_name` in the metadata is not what the files are called; they were copied or renamed. The scripts list and ask for a session by the name of its files, and tell the name that the metadata say."
-    DuplicateId "CY0401" Error "identifier used twice" "Two entries have the same identifier. The agent takes the later one, which can close a cycle in the tree and hang it. `copyist repair` gives one of them a new identifier."
-    MissingParent "CY0402" Warning "parent does not exist" "The entry names a parent that is not in the file, so the conversation begins at this entry for the agent. `copyist repair` links it again where that is safe. In a canonical stream of no known source an entry that names none, where others do, is read as the one that follows the entry before it."
-    MissingTarget "CY0403" Warning "target does not exist" "The entry refers to an entry that is not in the file."
-    Cycle "CY0404" Error "entries are their own ancestors" "Following the parents comes back to the same entry. The agent hangs or runs out of memory on such a file. `copyist repair` breaks the cycle."
-    NoId "CY0405" Warning "entry has no identifier" "An entry of a tree has no identifier, so nothing can refer to it and the agent loses it from the conversation. `copyist repair` gives it one. In a canonical stream of no known source it is read as the one that follows the entry before it, unless it names its parent."
-    Schema "CY0406" Error "record does not fit the schema" "The record is not what the schema of its format and version demands; `copyist schema FORMAT@VERSION` prints it."
-    ForwardParent "CY0407" Warning "parent stands later in the file" "An entry stands before its parent. Agents write parents first; two programs may have written to this file at once."
-    NoMessage "CY0408" Error "message entry without a message" "An entry of type `message` holds no message, and the agent fails on it when it builds the context."
-    NoContext "CY0409" Error "no context" "The format has no rules for what is sent to a model, or the leaf that was asked for is not in the file."
-    Unpaired "CY0410" Warning "answer without its question" "A response names a request, or a tool's output a call, that the run does not hold. The agent leaves a record out when it cannot be written, and goes on."
-    EventOrder "CY0411" Warning "events out of order" "The number of an event is not above that of the event before it. The agent counts upwards; it plays events back in the order of the file."
-    BadRecord "CY0501" Error "not a record of the canonical stream" "The line is JSON but no record of the canonical stream: `kind` is missing or unknown, a field is not one of its kind, or a value has the wrong shape. `copyist schema canonical` prints the schema."
-    RawRefused "CY0502" Warning "stored spelling no longer fits" "The record carries the spelling of its source, but reading that spelling does not give this record: it was edited. The record's fields are written, the spelling is dropped."
-    Dropped "CY0601" Warning "target cannot hold this" "The target format has no place for this record or field. It is left out and counted in the report; `--fail-on loss` makes it an error."
-    NotInEncoding "CY0602" Error "encoding lacks a character" "The session goes back in the encoding that it came in, and a text that was edited holds a character that this encoding does not have. Without `encoding` in `session.file` the file is written in UTF-8."
-    NotResumable "CY0611" Warning "session cannot be resumed" "A resume needs Claude Code's own transcript, which only Claude's session identifier leads to, and the source has none. `ao-status`, `ao-get-result` and `ao-list-sessions` work on what was written; `ao-resume` does not. `ao-new` starts a new session."
-    OriginRejected "CY0621" Error "origin is not used" "With the origin that stands beside the file, the session would say something else than the file says, or what was edited has no place in it. The file is read alone. `--ignore-origin` does that without a word."
-    OriginEdited "CY0622" Note "record was edited" "The file was edited since it was converted. The edit counts, and what the file's format cannot express comes from the origin; what belonged to the old text only, such as its tokens, is left out."
-    OriginDeleted "CY0623" Warning "record was deleted" "A record of the session that the file was converted from is no longer in it. It is left out."
-    OriginUnreadable "CY0624" Warning "origin cannot be used" "The origin beside the file is torn, damaged, of a newer release, or was written for a file of another format. The file is read alone."
-    OriginAdded "CY0625" Note "record was added" "The file was continued since it was converted. What is new follows what came from the origin."
-    OriginOfAnother "CY0626" Warning "origin is of another session" "The origin beside the file has another session's identifier, and none of its messages stands in the file. It is left where it is, and the file is read alone."
-    NotAsTold "CY0627" Error "stream says what its format cannot" "The stream was edited, and written in the format that it comes from it would say something else to a model: a line, a summary or the state of a session still tells what was, or has no place for what is new. So what the stream says was written anew, as from elsewhere; what it holds beside that is left out and counted in the report."
-    OriginAlone "CY0628" Note "origin without its file" "The file that the origin brings back is not beside it any more. If it was removed on purpose, the origin can go, too; if it is lost, name the origin as an input: it is read as the session that it holds."
-    OwnVersion "CY0629" Note "session is restored in its own version" "No version was asked for, so the session is written in the version of its format that it had before it was converted. `-t FORMAT@VERSION` asks for another one."
-    RecordRestored "CY0630" Warning "record came back from the origin" "The file was damaged where this record stood, and the origin beside the file still has it. A record that is missing where nothing is damaged counts as deleted by a person."
-    Exists "CY0701" Error "output exists" "Nothing was written. Use `--force` to write over it."
-    SameFile "CY0702" Error "output is the input" "An output would be written over its own input, over another one, or over the journal of the run. `migrate` and `repair` change files where they are with `--in-place`, and keep backups."
-    Changed "CY0703" Error "input changed while it was read" "Another program wrote to the file, or holds a lock on it. It was left alone; run again when the agent is closed."
-    Link "CY0704" Error "input is a symbolic link" "`--in-place` does not follow symbolic links. Name the file that it points to."
-    Io "CY0705" Error "input or output failed" "The system refused to read or write. The message is the system's own."
-    OutputName "CY0706" Error "output needs a folder" "The session takes several files in the target format, or one whose name cannot be used, and `-o` names one file. With `--out-dir` the files are put below a folder, under names of their own."
-    OutputFolder "CY0707" Error "output is a folder" "`-o` names the file that is written, and nothing is written in place of a folder. `--out-dir` writes into one."
-    LinkBeside "CY0708" Warning "link beside the file is not followed" "A file that belongs to the session by its name is a symbolic link, and links that nobody named may lead anywhere. The session is read without it. Name the file that the link points to, or put the file itself there."
-    OtherOutput "CY0709" Warning "another output has this name" "Codelia keeps the outputs of tools of all sessions in one folder, under names that come twice. The one that was there first is left, also with `--force`, for other sessions may need it; the session itself holds its own in full."
-    ChangedSince "CY0710" Note "input or output changed since the journal" "The journal says that an earlier run was done with this input. Since then the input was written to, or its output is gone or changed, so the work was done anew."
-    NotAsWritten "CY0711" Error "file is not what the journal says" "An original is put back only where the file is still, byte for byte, what the run wrote, and the backup what the run read. Somebody changed, moved or removed one of them since. Both were left as they are; the backup stands where the message says."
-    NoBackup "CY0712" Error "no original was kept" "The run changed the file with `--no-backup`, so there is nothing to put back. The file was left as it is."
-    OutsideRoot "CY0713" Error "journal leads outside of its folder" "The journal names a file that is not below the folder which it says that the run worked in, or behind a link. No run writes that, so the journal was edited. The file was left alone."
-    OutputSpecial "CY0714" Error "pipe or device in the place of an output" "A named pipe or a device stands where an output, or another file of the session, is to go. Only what `-o`, `--quarantine` or `--report` names is written into a pipe or a device; elsewhere a run would wait for a reader that may never come."
-    NoName "CY0715" Error "output has no name" "The session, or a file of it, has no name under which it could be written: its own software names files by what the session says of itself, and what it says here is missing or would lead elsewhere. Without `--layout native` an output gets the name of its input."
-    OutputInside "CY0716" Note "output folder is no input" "The folder of `--out-dir` lies below a folder that is an input. What earlier runs wrote into it is not read again. Name the folder itself if it is meant."
-    KeptOriginal "CY0717" Note "original that was kept is no input" "The file is a session, and beside it stands one with the same name but for the last ending: the file seems to be an original that `--in-place --backup=SUFFIX` kept, or a copy that a person made. In a folder it is left alone. Name it if it is meant."
-    TornArchive "CY0718" Error "compressed file is damaged" "The file is compressed, and cannot be unpacked beyond the place that is told: it was cut, or damaged, or something else stands behind its end. `copyist repair` takes what stands before that place for the session. If bytes other than NUL stand behind it, look at them before the original goes."
-    OutputTaken "CY0719" Error "another output has this place" "Two sessions of the run would be written to one place, and the first has it. Nothing was written of the second one; convert it into a folder of its own."
-    ArchiveLimit "CY0720" Error "compressed file is larger than any session" "The file is compressed, and more comes out of it than any session holds: more than 200 times its size and a GiB. Such files are made to fill memory or a disk. If you trust it, unpack it yourself and name what comes out."
-    NamedTwice "CY0721" Note "input was named before" "The same file was named more than once, or stands in a folder that was named, too. It is worked on once."
-    LinkFound "CY0722" Note "link in a folder is not followed" "A folder that was named holds a link to a session, or to another folder. Links may lead anywhere, also to what the run works on already, so only those that are named are followed. Name the link, or what it leads to, if it is meant. Nothing was read of it; it counts as skipped."
-    NoProject "CY0723" Warning "session names no project" "The target's software keeps the sessions of each project in a folder that is called after the project's, and lists those of the project that it is started in. This session does not say which folder it was held in, as the format that it comes from, or a summary, has no place for that. It stands where the sessions of `/` do, and is listed there only. Name its file to open it, or give its first line a `cwd` and put it into that project's folder."
-    NamesPart "CY0724" Warning "other names keep the old file" "The file has other names (hard links), which a change in place does not reach: a new file takes this name, so that nobody ever sees half of one, and the other names stay with what was there. Link them anew where they are meant to be one file."
-    TornRecord "CY0801" Warning "torn record set aside" "The record was cut, mostly by a crash or a full disk while the agent wrote it, and what is left of it is no record. `repair` puts it into the quarantine file, byte for byte. `--salvage` restores the members that are complete."
-    GluedSplit "CY0802" Warning "records of one line taken apart" "Several records stood on one line, or a whole one behind a torn one, and the agent reads none of them. Each whole record now has a line of its own."
-    NulsRemoved "CY0803" Warning "NUL bytes set aside" "The file system kept the length of the file but not its contents, mostly after a power cut. What stood there cannot be brought back."
-    Utf8Replaced "CY0804" Warning "bytes that are not UTF-8 replaced" "The record holds bytes that are no UTF-8 text. Each piece of them became U+FFFD, as the agent itself reads them; the line as it was stands in the quarantine file, and the record is marked."
-    StraySetAside "CY0805" Warning "stray text set aside" "The text is no record: a message of some program, a value that is no object, or what is left of a line. It stands in the quarantine file, byte for byte."
-    RecordJoined "CY0806" Warning "record joined from two pieces" "A second program wrote a whole record into the middle of this one. The two pieces together are a record, so they were joined; the record is marked, and both pieces also stand in the quarantine file."
-    Salvaged "CY0807" Warning "complete members of a torn record restored" "`--salvage` made a record of those members of a torn one that are complete. What stood behind the cut is missing; the record is marked."
-    DuplicateRemoved "CY0808" Warning "duplicate record set aside" "The same record stands in the file before: after a crash, or by a fault of early releases, a part of the session was written twice. The later copy stands in the quarantine file."
-    MarkRemoved "CY0809" Warning "byte order mark removed" "Newer releases of the agents refuse a file that begins with a byte order mark."
-    LineEnded "CY0810" Warning "line ending added behind the last record" "The record is whole, but the next one that the agent appends would have been glued to it."
-    HeaderRebuilt "CY0811" Warning "session header rebuilt" "The session had no header, or one without an identifier, and the agent discards such a file. What the header says was taken from what is left of it, from the names of the file and its folder, and from the first records; it is marked."
-    HeaderMoved "CY0812" Warning "session header moved to the front" "Other records stood before the header, and the agent discards such a file."
-    HeaderRemoved "CY0813" Warning "further session header set aside" "The file has more than one header. The agent reads the first and ignores the others; the others stand in the quarantine file."
-    VersionRestored "CY0814" Warning "version put back into the session header" "The header names no version, as that of the first does, but every entry has an identifier and a parent, as from the second on. The agent would give all of them new ones, in a row, and the branches of the session would be lost. The newest version stands in the header now, or the second where a message is named as only that one does."
-    IdGiven "CY0821" Warning "identifier given" "The entry had no identifier, so nothing could refer to it, and the agent lost it from the conversation. It got a new one, and the entry before it as its parent where it had none."
-    IdChanged "CY0822" Warning "identifier changed" "Another entry had the same identifier. The later one got a new one, and what follows it and refers to it refers to the new one. The old identifier stands under `copyist.repaired`."
-    ParentLinked "CY0823" Warning "parent linked again" "The entry's parent is not in the file, so the conversation began at this entry. It now follows the entry that it can only have followed. The old parent stands under `copyist.repaired`."
-    ParentUnknown "CY0824" Error "parent not known" "The entry's parent is not in the file, and several entries could have been before it. It is now a root; the old parent stands under `copyist.repaired`. `copyist repair --relink ID=PARENT` links it to the entry that you say."
-    CycleBroken "CY0825" Warning "cycle broken" "Following the parents came back to the same entry, and the agent hangs on such a file. The first entry of the circle now follows the entry before it. The old parent stands under `copyist.repaired`."
-    TargetItself "CY0826" Warning "target that is not there replaced" "The entry refers to an entry that is not in the file, which has no effect. It now refers to itself, which has none either, or to the entry that took the place of the missing one. The old target stands under `copyist.repaired`."
-    LeafLinked "CY0827" Warning "last entry moved to the end of the conversation" "The last entry is a label, a name or a count and follows an earlier entry than the last message, so the agent opened the session there and showed less of it. The entry now follows the conversation. The old parent stands under `copyist.repaired`."
-    EntryUnusable "CY0828" Warning "entry without a message set aside" "The entry says that it is a message and holds none; the agent fails on it. What followed it now follows its parent."
-    IndexShifted "CY0829" Warning "compaction index corrected" "The index counts the records that were ever written. Records before it were set aside or put in, so that it pointed at another one. The old index stands under `copyist.repaired`."
-    ResultSynthesized "CY0831" Warning "tool result put in" "A tool was called, and the session went on or ended without its result, which the model's interface refuses. The result that was put in is the one that stands elsewhere in the session; else it says that the session was interrupted and the outcome is unknown. It is marked."
-    OrphanResult "CY0832" Warning "tool result without its call set aside" "The result answers no call of the message before it, or answers it a second time, which the model's interface refuses. What followed it now follows its parent."
-    EmptyTail "CY0833" Warning "empty last answer set aside" "The conversation ends with an answer that says nothing, or holds thoughts only, which the model's interface refuses. What followed it now follows its parent."
-    SurrogateReplaced "CY0834" Warning "half a character replaced" "A text that is sent to the model was cut in the middle of a character, which the model's interface refuses. U+FFFD stands in its place; the record is marked, and says which half it was."
-    Unordered "CY0835" Error "calls and results were not looked at" "Entries stand before their parents, so that the order of the messages is not that of the file, and `--resumable` puts nothing in and takes nothing out. Everything else was repaired."
-    NotLinked "CY0836" Error "entry was not linked" "`--relink ID=PARENT` names an entry that is not in the file, or links one to itself, or the format has no links between entries. Nothing was changed for it."
-    CallsLeft "CY0837" Error "calls or results are left alone" "A tool was called and has no result, or a result has no call, which the model's interface refuses. `--resumable` mends that in files that are laid out as the agent lays them out; this one is not, or is in another encoding than UTF-8, so it stays as it is."
-    LeafLeft "CY0838" Error "end of the branch left as it is" "The branch that the session stands on ends with an empty answer or a result without its call, which the model's interface refuses. Another branch stands before it in the file, and the agent would go on with that one if the end were set aside. Everything else was repaired."
-    Unsettled "CY0839" Error "repairing once more would change more" "What a repair made is repaired again until nothing is wrong with it. Here that did not come to an end. The output is what the last repair made, and nothing is lost, but what is wrong with the session is not known. Please report it."
-    NothingBack "CY0841" Error "nothing to get back" "Not one whole record of a session is in the file. It was left alone."
-    NoQuarantine "CY0843" Error "no place for what is set aside" "Some bytes of the input cannot stand in the output, and they are never thrown away. `--quarantine FILE` says where they go."
-    BlankRemoved "CY0851" Warning "blank lines at the end set aside" "The scripts look at the last line only, so a blank one behind the outcome of a prompt hides it: `ao-status` says `running`, and `ao-get-result` refuses."
-    MetadataId "CY0852" Warning "session identifier put into the metadata" "The scripts were killed before they wrote down which session of Claude this is, and `ao-resume` fails. The identifier is the last one that the log has; the metadata are marked."
-    MetadataTaken "CY0853" Warning "metadata taken from the temporary file" "The scripts were killed before the metadata that they had written got their name. There were no others, or none that can be read."
-    MetadataRebuilt "CY0854" Warning "metadata rebuilt" "The metadata were missing or damaged, and the scripts do not know the session, or write on in its log as if it were new. What they say was taken from what is left of them, from the name of the files and from the log; they are marked."
-    StateRestored "CY0855" Warning "state cut short" "The file ends in the middle of a state, or is damaged there, and the agent refuses it. What is complete before that place was kept, every message that is whole; the rest stands in the quarantine file. The state is marked."
-    MessageRestored "CY0856" Warning "message restored from its turn" "A message was torn or lost, and the turn's summary tells what was asked or answered. The message was made of that; the note under `copyist` at the end of the file, or in the header of a run, says which."
-    MemberRestored "CY0857" Warning "member put in" "The file was cut or damaged, and the agent misses a member that it always writes. The member that was put in holds what is known from elsewhere, or nothing; the note under `copyist` at the end of the file says which."
-    MergeRemoved "CY0858" Warning "marks of a merge set aside" "A merge left its marks in the file, and no parser reads it. The first of the two sides was kept; marks and the second side stand in the quarantine file."
-    ListClosed "CY0859" Warning "list of messages closed" "The file ended before its list of messages did, or a line around the list was lost, and no parser reads such a list. It is closed behind the last message that is whole."
-    HistoryRestored "CY0860" Warning "message restored from its run" "The run was killed before the agent stored this message, but the run proves it: its last request begins with all that was stored and goes on with it, or the last response or a record of a tool's output holds it. It was appended, and is marked."
-    TemporaryLeft "CY0861" Note "temporary metadata left alone" "Beside the metadata lies what a killed script was about to put in their place. The metadata can be read, so it was not looked at, and it is not copied along."
-    StateBehind "CY0862" Warning "state older than the runs" "The last run of the session was killed, and its last answer is in the run but not in the state that the agent takes up. The agent goes on without that answer, which stands in the run. `--resumable` appends what the run proves, if its last request begins with all that was stored; if history was shortened or put together anew in between, what the agent would have stored is not known, and the state stays as it is."
-    ArchiveRead "CY0863" Warning "compressed file read up to its damage" "The file is compressed, and cannot be unpacked beyond the place that is told. What stands before it was taken for the session, and the output is a whole file again. Where the checksum is wrong the damage may be anywhere before it, also in records that look whole. Nothing of what stands behind can be set aside, for nobody knows what it is; in place the original is kept."
-    WideDamaged "CY0864" Error "damaged text in UTF-16 is not repaired" "The file is UTF-16, and in its midst stands what is no UTF-16. Repair of such a file goes by its text, so all of it must be text but for half of a character at its end. `iconv -c -f UTF-16 -t UTF-8 FILE > NEW` makes UTF-8 of all that is text in it, and that `copyist repair` can repair. The file was left as it is."
+    NotUtf8 "CY0101" Error "line is not UTF-8" "The line contains bytes that are not UTF-8. Session files are UTF-8, so the bytes were damaged on disk or in transit; a YAML file may be in another encoding, which `--encoding` names. copyist left the source unchanged. `copyist repair` restores what it can; `--on-error keep` keeps the line as it is."
+    Syntax "CY0102" Error "line is not JSON" "The line violates the JSON grammar at the place shown. `copyist repair` restores what it can. `--on-error keep` keeps the line as it is; `--on-error skip` leaves it out and reports that."
+    CutShort "CY0103" Error "line ends in the middle of a record" "The record was cut off, usually by a crash or a full disk while the agent wrote it. What followed the cut is lost. `copyist repair` keeps every complete record."
+    Glued "CY0104" Error "more than one record on a line" "A complete record is followed by more text on the same line. This happens when an agent appends to a file whose last line had no line ending. `copyist repair` splits the line."
+    NulRun "CY0105" Error "line of NUL bytes" "The line consists of NUL bytes: the file system kept the length of the file but lost its contents, usually after a power failure. `copyist repair` removes the NUL bytes."
+    NotObject "CY0106" Error "record is not a JSON object" "The line is valid JSON but not an object, and every record of this format is an object. `copyist repair` moves the line to the quarantine file; `--on-error keep` keeps it as it is."
+    LineTooLong "CY0107" Error "line is longer than the limit" "A record must fit in memory, and this line is longer than the limit. `--max-line` sets the limit."
+    Unchecked "CY0108" Warning "record not checked against the schema" "The record is nested deeper than 128 levels, or contains a number outside the range of a double. The schema check cannot process it. copyist kept the record and checked all of it against the JSON grammar."
+    ByteOrderMark "CY0109" Warning "file begins with a byte order mark" "The file begins with a byte order mark, and newer releases of the agents refuse such a file. A migration removes the mark. A file that already has the target version keeps it, and so does a copy."
+    NoFinalNewline "CY0110" Warning "last line has no line ending" "The last record is complete, but the next record that the agent appends would end up on the same line. A migration adds the line ending. A file that already has the target version stays unchanged, and so does a copy."
+    Empty "CY0111" Error "file holds no record" "The file is empty or contains only blank lines. copyist has nothing to migrate or convert."
+    YamlSyntax "CY0112" Error "text is not YAML" "The file violates the YAML grammar at the place shown, or a second document begins there. copyist read what precedes that place and cannot interpret what follows. Common causes are a tab in the indentation, a merge conflict marker, two programs that wrote at the same time, or a control character."
+    YamlCutShort "CY0113" Error "file ends in the middle of a value" "The file was cut off, usually by a crash or a full disk while the agent wrote it. copyist read what precedes the cut; what followed it is lost."
+    YamlLimit "CY0114" Error "document goes beyond the limits" "The document is nested deeper, contains a longer value, or expands through aliases to more data than any session does. Such documents are made to exhaust a reader, so copyist stops reading at the place shown."
+    YamlComment "CY0115" Note "comment is kept in this format only" "A comment stands between or inside the values of the YAML file. The canonical stream keeps it, and it is restored in its own format and version; no other format has a place for it. If a record is edited, a comment inside it is dropped with the record's stored spelling (CY0502)."
+    GuessedEncoding "CY0116" Warning "encoding was guessed" "The file is not UTF-8 and does not name its encoding, so copyist guessed one. Python on Windows, for example, writes files in the code page of the system. Check the text before you rely on it; `--encoding NAME` sets the encoding."
+    YamlBeyondJson "CY0117" Warning "tag, anchor or alias is not kept" "The value has a tag such as `!!python/tuple`, an anchor or an alias. The records contain the value itself, and for an alias the value that it refers to, but not the tag, anchor or alias. A copy in the same format and version keeps them."
+    PythonNumber "CY0118" Warning "number that JSON does not allow" "Python writes `NaN` and `Infinity`, which are not valid JSON. The records contain `null` instead, together with the original spelling of the message, which is restored in its own format and version. Other formats get the `null`."
+    RunLayout "CY0119" Warning "run in another layout" "The run file was reformatted by a user or another program. copyist reads it as YAML, and a copy in the same format and version keeps the layout. When copyist writes the file from records, it uses the layout of the agent."
+    RunSummary "CY0120" Note "summary of runs" "The file summarizes each turn: question and answer, resource use, evaluation, and how earlier runs ended. The conversation itself is in the run files, in the folder of the same name beside it. If copyist reads this file alone, it creates messages from the questions and answers; they are marked as synthesized and are not written back."
+    AuthoredEval "CY0121" Note "evaluation written by the user" "The file lists what a user wants to ask the agent and which answers are expected; it contains no conversation. The agent added what a run of the evaluation answered. copyist reads questions and answers as messages; they are marked as synthesized and are not written back."
+    NotJoined "CY0122" Warning "summary does not fit the run" "The file beside the folder of a run summarizes its turns, with expected answers and evaluations. This summary belongs to another conversation whose first question produces the same file name, or it lists turns that the run does not have, or it cannot be read. copyist reads the run without what does not fit."
+    Relaid "CY0123" Warning "layout of lists is not kept" "From the place shown on, lists, their items or their names are indented differently from what the agent writes, and not by two spaces throughout, or other text stands between them. A copy in the same format and version keeps this layout. When copyist writes the file from records, the lists get the layout of the agent; their contents do not change."
+    ListUnread "CY0124" Warning "list of messages that only copyist reads" "A comma between two messages is missing, a comma follows the last message, or a message is not indented, which ends the list for a YAML parser. The loader of the agent reads no message of such a file; copyist reads the messages line by line. `copyist repair` writes the list as the agent does."
+    UnknownFormat "CY0201" Error "no format recognises the file" "The beginning of the file matches none of the formats that `copyist formats` lists. If you know the format, name it with `-f FORMAT`."
+    NoHeader "CY0202" Error "no session header" "The first record must be the session header, and the agent discards a file without one. `copyist repair` rebuilds the header from the name of the file."
+    FurtherHeader "CY0203" Warning "further session header" "The file has more than one header. The agent reads the first and ignores the others; copyist keeps them in place. In a canonical stream, a header of another session is read as a continuation of the first."
+    NewerVersion "CY0204" Warning "newer version than copyist knows" "The file declares the version of a newer release of the agent. copyist reads it as the newest version that it knows. `copyist migrate` refuses the file unless `--force-version` is given."
+    StrangeVersion "CY0205" Warning "version is not a number" "The version in the header is not a number, so it cannot be compared with known versions. The agent opens such a file without migrating it, and copyist does the same."
+    WrongVersion "CY0206" Error "version cannot be reached" "A migration reaches only versions that the format has, and only newer ones where it changes lines. To write an older version use `copyist convert`, which reports what that version cannot contain. `--in-place` refuses a migration to another kind of file."
+    WrongFormat "CY0207" Error "file is not of the format asked for" "The file is not in the format given with `-f` or `--to`: it is clearly in another format, or it cannot be in this one, as YAML cannot be JSON Lines. Without `-f` copyist recognises the format; `copyist detect` shows it."
+    VersionRefused "CY0208" Error "version is too new to migrate" "The file declares the version of a newer release of the agent, so copyist cannot know what a migration would have to change. With `--force-version` copyist treats it as the newest version that it knows, and passes it through unchanged."
+    Unreadable "CY0209" Error "nothing of a session can be read" "The file is in a folder that you named and has the name of a session, but a crash, a full disk or another program left it empty or without text, or other text precedes its records; copyist wrote nothing for it, and the exit code is 1. If other text precedes the records, name the file itself and it is read; if its contents are lost, look for a backup. `iconv -f UTF-16 -t UTF-8` converts UTF-16, which some shells write, and `jq -c .` puts records that were printed on several lines on one line each. `--exclude` leaves the file out; text files that are not sessions are skipped without a report."
+    KeptFromHeader "CY0301" Warning "compaction keeps everything" "The compaction index pointed at a session header, which in version 1 meant that the context keeps everything. copyist made it point at the first entry and stored the index under `copyist.migrated`. The agent's own migration drops the index, and with it everything before the compaction."
+    KeptSelf "CY0302" Warning "compaction keeps nothing" "The compaction index pointed at the compaction itself, so the context kept nothing that precedes it. copyist made the compaction refer to itself, which means the same, and stored the index under `copyist.migrated`."
+    KeptNowhere "CY0303" Warning "compaction index points nowhere" "The compaction index points after the compaction, outside the file, or between two entries. copyist dropped it, as the agent's own migration does, so the context keeps nothing that precedes the compaction. The index is stored under `copyist.migrated`."
+    KeptNoNumber "CY0304" Warning "compaction index is not a number" "The compaction index is not a number. copyist left it unchanged, as the agent's own migration does; it has no effect."
+    IdReplaced "CY0305" Warning "identifier replaced" "An entry had an identifier although its version has none. copyist gave it a new one and linked the entries to one chain, as the agent's own migration does. The message shows the old identifier; copyist also stored it under `copyist.was`, from where it is restored in the version that had it."
+    Restored "CY0306" Warning "message restored from the turn's summary" "After a restart, the agent writes turns without their first message. copyist restored that message from the summary in the turn. It is marked as synthesized and is not written back."
+    TurnKey "CY0307" Warning "messages under a key that is not a turn number" "A key under `messages` is not a plain turn number. The loader of the agent sorts the keys, and fails if numbers and texts are mixed. copyist reads the messages in the order of the file."
+    OddMessage "CY0308" Warning "message of unknown shape" "An item in the list of messages is not an object with a known role, has a member twice, or contains tool calls in an unknown shape. copyist keeps it unchanged and restores it in its own format and version. It is not part of any context for a model."
+    TwiceNamed "CY0309" Warning "member stands twice" "A mapping has two members of the same name. PyYAML uses the last one; copyist reads the first and keeps the other beside it."
+    NoRunEnd "CY0310" Note "run has no end" "The last line of a run records how the run ended. It is missing because of a crash, or because a program is still writing. copyist reads everything that the file contains."
+    Database "CY0311" Error "database cannot be used" "The database file that indexes the sessions is damaged, is not a database, or has something else in place of its table. copyist runs and repairs nothing in it. It reads the sessions from their other files."
+    NoMessageLog "CY0312" Warning "message log is missing" "The database has a row for the session, but its message log is missing, or is empty although the row counts messages. The agent resumes such a session without any history. copyist reads what the run files contain."
+    NoRow "CY0313" Note "log of messages without a row" "The message log of the session exists, but the database has no row for it, so the agent does not find the session. copyist reads the log."
+    OutsideReference "CY0314" Warning "reference leads outside" "A reference to a stored output is not a plain file name, so it could lead outside the folder of the session. copyist keeps the reference and does not follow it."
+    KeptBehind "CY0315" Warning "compaction keeps what follows a header" "The compaction index pointed at a further session header, which in version 1 meant that the context keeps everything after that header. copyist made it point at the next entry and stored the index under `copyist.migrated`. The agent's own migration drops the index, and with it everything before the compaction."
+    NoSessionId "CY0321" Warning "metadata do not name Claude's session" "The metadata lack `session_id`, although the log contains it: the run was killed before it ended. `ao-resume` fails on such a session with \"Unexpected error: 'session_id'\". `copyist repair` adds the identifier from the log; by hand, add that one member to `.meta.json`."
+    OpenToolCall "CY0322" Warning "log ends in the middle of a tool call" "The last turn called a tool and has no result: the agent is still working, or was killed. Whether the tool took effect is unknown. `ao-resume` starts a new turn; it does not finish this one."
+    HiddenResult "CY0323" Warning "blank lines hide a result" "The log ends with a successful result followed by blank lines. `ao-status` reads only the last line, so it always reports `running`, and `ao-get-result` refuses. Remove the blank lines, or run `copyist repair`."
+    NoMetadata "CY0324" Note "log without metadata" "The log has no `.meta.json` beside it. `ao-status` reports `not_existent`, and `ao-new` with the same name appends to this log without a warning."
+    OtherName "CY0325" Warning "metadata name another session" "`session_name` in the metadata differs from the name of the files, which were copied or renamed. The scripts list and find a session by the name of its files, but display the name in the metadata."
+    DuplicateId "CY0401" Error "identifier used twice" "Two entries have the same identifier. The agent uses the later one, which can create a cycle in the tree and make the agent hang. `copyist repair` gives one of them a new identifier."
+    MissingParent "CY0402" Warning "parent does not exist" "The entry names a parent that is not in the file, so for the agent the conversation begins at this entry. `copyist repair` links it again where that is safe. In a canonical stream of unknown source, an entry without a parent, where other entries have one, is read as the successor of the entry before it."
+    MissingTarget "CY0403" Warning "target does not exist" "The entry refers to an entry that is not in the file, so the reference has no effect. `copyist repair` replaces it in pi sessions (CY0826). If it is the current leaf of a session in a canonical stream, copyist uses the last entry."
+    Cycle "CY0404" Error "entries are their own ancestors" "Following the parents of an entry leads back to the same entry. The agent hangs or runs out of memory on such a file. `copyist repair` breaks the cycle."
+    NoId "CY0405" Warning "entry has no identifier" "An entry of a tree has no identifier, so nothing can refer to it and the agent loses it from the conversation. `copyist repair` gives it one. In a canonical stream of unknown source it is read as the successor of the entry before it, unless it names its parent."
+    Schema "CY0406" Error "record does not fit the schema" "The record does not match the schema of its format and version. `copyist schema FORMAT@VERSION` prints the schema."
+    ForwardParent "CY0407" Warning "parent stands later in the file" "An entry stands before its parent. Agents write parents first, so two programs may have written to this file at the same time."
+    NoMessage "CY0408" Error "message entry without a message" "An entry of type `message` contains no message. The agent fails on it when it builds the context for the model."
+    NoContext "CY0409" Error "no context" "copyist cannot build a context for the model: the format has no rules for it, or the entry or turn that you asked for is not in the file."
+    Unpaired "CY0410" Warning "answer without its question" "A response names a request, or a tool output names a tool call, that the run does not contain. The agent leaves a record out when it cannot write it, and continues."
+    EventOrder "CY0411" Warning "events out of order" "The number of an event is not greater than that of the event before it, although the agent counts upwards. The agent replays events in the order of the file."
+    BadRecord "CY0501" Error "not a record of the canonical stream" "The line is valid JSON but not a record of the canonical stream: `kind` is missing or unknown, a field does not belong to its kind, or a value has the wrong shape. `copyist schema canonical` prints the schema."
+    RawRefused "CY0502" Warning "stored spelling no longer fits" "The record contains the spelling of its source, but that spelling no longer gives this record, because the record was edited. copyist writes the fields of the record and drops the spelling."
+    Dropped "CY0601" Warning "target cannot hold this" "The target format has no place for this record or field. copyist leaves it out and counts it in the report. `--fail-on loss` makes it an error."
+    NotInEncoding "CY0602" Error "encoding lacks a character" "copyist restores the session in its original encoding, but an edited text contains a character that this encoding lacks. Remove `encoding` from `session.file`, and copyist writes the file in UTF-8."
+    NotResumable "CY0611" Warning "session cannot be resumed" "To resume a session, `ao-resume` needs the transcript of Claude Code, which is found by Claude's session identifier; the source does not contain this identifier. `ao-status`, `ao-get-result` and `ao-list-sessions` work on the written files, but `ao-resume` does not. `ao-new` starts a new session."
+    OriginRejected "CY0621" Error "origin is not used" "With the origin beside the file, the restored session would differ from what the file contains, or an edit has no place in it. copyist reads the file alone. `--ignore-origin` does the same without this report."
+    OriginEdited "CY0622" Note "record was edited" "The file was edited since it was converted. copyist uses the edit, and takes from the origin what the format of the file cannot express. It leaves out what belonged only to the old text, such as its token counts."
+    OriginDeleted "CY0623" Warning "record was deleted" "A record of the session that the file was converted from is no longer in the file. copyist leaves it out."
+    OriginUnreadable "CY0624" Warning "origin cannot be used" "The origin beside the file is cut off or damaged, comes from a newer release, or was written for a file of another format. copyist reads the file alone."
+    OriginAdded "CY0625" Note "record was added" "The file was continued since it was converted. copyist puts the new records after those from the origin."
+    OriginOfAnother "CY0626" Warning "origin is of another session" "The origin beside the file has the identifier of another session, and the file contains none of its messages. copyist leaves the origin in place and reads the file alone."
+    NotAsTold "CY0627" Error "stream says what its format cannot" "The stream was edited, and in its source format it would give a model different content: a line, a summary or the state of the session still contains the old text, or has no place for the new text. copyist therefore wrote the content of the stream as it does for a stream from another format. What else the stream contains is left out and counted in the report."
+    OriginAlone "CY0628" Note "origin without its file" "The file that this origin restores is no longer beside it. If you removed the file on purpose, you can remove the origin, too. If the file is lost, name the origin as an input: copyist reads it as the session that it contains."
+    OwnVersion "CY0629" Note "session is restored in its own version" "You named no version, so copyist writes the session in the version that it had before it was converted. `-t FORMAT@VERSION` selects another one."
+    RecordRestored "CY0630" Warning "record restored from the origin" "The file was damaged at the place of this record, and copyist restored the record from the origin beside the file. A record that is missing where nothing is damaged counts as deleted by the user."
+    Exists "CY0701" Error "output exists" "A file exists at the place of the output, and copyist wrote nothing. Use `--force` to replace it."
+    SameFile "CY0702" Error "output is the input" "The output would replace its own input, another input, or the journal of the run. Name another place. `migrate` and `repair` change files in place with `--in-place`, and keep backups."
+    Changed "CY0703" Error "input changed while it was read" "Another program wrote to the file or has locked it. copyist left the file unchanged. Close the agent and run copyist again."
+    Link "CY0704" Error "input is a symbolic link" "`--in-place` does not follow symbolic links. Name the file that the link points to."
+    Io "CY0705" Error "input or output failed" "The operating system refused to read or write. The message is that of the system."
+    OutputName "CY0706" Error "output needs a folder" "In the target format the session consists of several files, or of one whose name cannot be used, but `-o` names one file. Use `--out-dir`: copyist writes the files below that folder, under their own names."
+    OutputFolder "CY0707" Error "output is a folder" "`-o` names the output file, but a folder has this name, and copyist does not replace a folder. Use `--out-dir` to write into it."
+    LinkBeside "CY0708" Warning "link beside the file is not followed" "A file that belongs to the session by its name is a symbolic link. A link that the user did not name may lead anywhere, so copyist reads the session without it. Name the file that the link points to, or put the file itself there."
+    OtherOutput "CY0709" Warning "another output has this name" "Codelia keeps the tool outputs of all sessions in one folder, where two sessions can use the same name. copyist left the existing file, even with `--force`, because other sessions may need it. The session itself contains its own output in full."
+    ChangedSince "CY0710" Note "input or output changed since the journal" "According to the journal, an earlier run finished this input. Since then the input was changed, or its output was changed or removed, so copyist processed the input again."
+    NotAsWritten "CY0711" Error "file is not what the journal says" "copyist puts an original back only if the file is still, byte for byte, what the run wrote, and the backup is what the run read. One of them was changed, moved or removed since. copyist left both unchanged; the message shows where the backup is."
+    NoBackup "CY0712" Error "no original was kept" "The run changed the file with `--no-backup`, so there is no original to put back. copyist left the file unchanged."
+    OutsideRoot "CY0713" Error "journal leads outside of its folder" "The journal names a file that is outside the folder in which the run worked, or behind a link. No run writes such an entry, so the journal was edited or the folder was moved. copyist left the file unchanged; if the folder was moved, name it with `--root FOLDER`."
+    OutputSpecial "CY0714" Error "pipe or device in the place of an output" "A named pipe or a device stands where copyist would write an output or another file of the session. copyist writes into a pipe or a device only if `-o`, `--quarantine` or `--report` names it; otherwise the run could wait forever for a reader."
+    NoName "CY0715" Error "output has no name" "The agent names files by what the session contains, and here this value is missing or would lead to another folder. copyist therefore has no name for the session or for one of its files. Without `--layout native` an output gets the name of its input."
+    OutputInside "CY0716" Note "output folder is not read as input" "The folder of `--out-dir` is inside a folder that is an input. copyist does not read what earlier runs wrote into it. To read it, name the folder itself."
+    KeptOriginal "CY0717" Note "kept original is not read as input" "Beside this session is a file with the same name except for the last extension, so this one seems to be an original that `--in-place --backup=SUFFIX` kept, or a copy made by the user. copyist skips it in a folder. To read it, name the file itself."
+    TornArchive "CY0718" Error "compressed file is damaged" "The compressed file cannot be unpacked beyond the place shown: it was cut off or damaged, or something else follows its end. `copyist repair` takes what precedes that place as the session. If bytes other than NUL follow, check them before you delete the original."
+    OutputTaken "CY0719" Error "another output has this path" "Two sessions of the run would be written to the same path, and the first one is there. copyist wrote nothing of the second one. Convert it into a separate folder."
+    ArchiveLimit "CY0720" Error "compressed file is larger than any session" "The compressed file unpacks to more data than any session contains: more than 200 times its size plus 1 GiB. Such files are made to fill memory or a disk, so copyist refuses it. If you trust the file, unpack it yourself and name the result."
+    NamedTwice "CY0721" Note "input was named before" "The same file was named more than once, or is also in a folder that was named. copyist processes it once."
+    LinkFound "CY0722" Note "link in a folder is not followed" "A folder that you named contains a link to a session or to another folder. A link may lead anywhere, even to files that the run already processes, so copyist follows only links that you name. It read nothing through this link and counts it as skipped. To read it, name the link or its target."
+    NoProject "CY0723" Warning "session names no project" "The target agent keeps the sessions of each project in a folder named after the project, and lists only those of the current project. This session does not name its project folder, because its source format or a summary has no place for it; copyist put it with the sessions of `/`, and the agent lists it only there. To open it, name its file, or add a `cwd` to its first line and move it to the folder of that project."
+    NamesPart "CY0724" Warning "other hard links keep the old contents" "The file has other names (hard links). copyist changes a file in place by putting a complete new file under this name; the other names keep the old contents. Link them again if all names are to share one file."
+    TornRecord "CY0801" Warning "torn record set aside" "The record was cut off, usually by a crash or a full disk while the agent wrote it, and the rest is not a valid record. `copyist repair` moved it to the quarantine file, byte for byte. `--salvage` restores the members that are complete."
+    GluedSplit "CY0802" Warning "several records on one line split" "Several records were on one line, or a complete record followed a torn one, and the agent reads none of them. copyist put each complete record on its own line."
+    NulsRemoved "CY0803" Warning "NUL bytes set aside" "The file system kept the length of the file but lost its contents, usually after a power failure. copyist removed the NUL bytes. The lost contents cannot be restored."
+    Utf8Replaced "CY0804" Warning "bytes that are not UTF-8 replaced" "The record contains bytes that are not UTF-8. copyist replaced each sequence of them by U+FFFD, as the agent does when it reads the file. The original line is in the quarantine file, and the record is marked."
+    StraySetAside "CY0805" Warning "stray text set aside" "The text is not a record: it is a message of some program, a value that is not an object, or the remains of a line. copyist moved it to the quarantine file, byte for byte."
+    RecordJoined "CY0806" Warning "record joined from two pieces" "A second program wrote a complete record into the middle of this one. The two pieces together form a record, so copyist joined them. The record is marked, and both pieces are also in the quarantine file."
+    Salvaged "CY0807" Warning "complete members of a torn record restored" "With `--salvage`, copyist built a record from the complete members of a torn one. What followed the cut is missing. The record is marked."
+    DuplicateRemoved "CY0808" Warning "duplicate record set aside" "The same record occurs earlier in the file: after a crash, or through a bug in early releases of the agent, a part of the session was written twice. copyist moved the later copy to the quarantine file."
+    MarkRemoved "CY0809" Warning "byte order mark removed" "The file began with a byte order mark, and newer releases of the agents refuse such a file. copyist removed the mark."
+    LineEnded "CY0810" Warning "line ending added behind the last record" "The last record is complete but had no line ending, so the next record that the agent appends would have ended up on the same line. copyist added the line ending."
+    HeaderRebuilt "CY0811" Warning "session header rebuilt" "The session had no header, or one without an identifier, and the agent discards such a file. copyist rebuilt the header from its remains, from the names of the file and its folder, and from the first records. The header is marked."
+    HeaderMoved "CY0812" Warning "session header moved to the front" "Other records stood before the session header, and the agent discards such a file. copyist moved the header to the front."
+    HeaderRemoved "CY0813" Warning "further session header set aside" "The file has more than one header. The agent reads the first and ignores the others. copyist moved the others to the quarantine file."
+    VersionRestored "CY0814" Warning "version put back into the session header" "The header names no version, as in version 1, but every entry has an identifier and a parent, as from version 2 on. The agent would replace them all by one chain, and the branches of the session would be lost. copyist wrote the newest version into the header, or version 2 if a message has a name that only this version uses."
+    IdGiven "CY0821" Warning "identifier given" "The entry had no identifier, so nothing could refer to it and the agent lost it from the conversation. copyist gave it a new one. If it had no parent, copyist linked it to the entry before it."
+    IdChanged "CY0822" Warning "identifier changed" "Another entry had the same identifier. copyist gave the later one a new identifier, and changed the references in the entries that follow it. The old identifier is stored under `copyist.repaired`."
+    ParentLinked "CY0823" Warning "parent linked again" "The parent of the entry is not in the file, so for the agent the conversation began at this entry. copyist linked it to the only entry that can have preceded it. The old parent is stored under `copyist.repaired`."
+    ParentUnknown "CY0824" Error "parent not known" "The parent of the entry is not in the file, and several entries could have preceded it. copyist made the entry a root and stored the old parent under `copyist.repaired`. `copyist repair --relink ID=PARENT` links it to the entry that you choose."
+    CycleBroken "CY0825" Warning "cycle broken" "Following the parents led back to the same entry, and the agent hangs on such a file. copyist linked the first entry of the cycle to the entry before it. The old parent is stored under `copyist.repaired`."
+    TargetItself "CY0826" Warning "target that is not there replaced" "The entry refers to an entry that is not in the file; such a reference has no effect. copyist replaced the target by the entry itself, which has no effect either, or by the entry that took the place of the missing one. The old target is stored under `copyist.repaired`."
+    LeafLinked "CY0827" Warning "last entry moved to the end of the conversation" "The last entry is a label, a name or a count, and its parent is earlier than the last message. The agent opened the session there and showed less of it. copyist linked the entry to the end of the conversation and stored the old parent under `copyist.repaired`."
+    EntryUnusable "CY0828" Warning "entry without a message set aside" "The entry has the type of a message but contains none, and the agent fails on it. copyist moved it to the quarantine file and linked the entries that followed it to its parent."
+    IndexShifted "CY0829" Warning "compaction index corrected" "The index counts all records ever written. copyist moved records before it to the quarantine file or added some, so the index pointed at the wrong record. copyist corrected it and stored the old index under `copyist.repaired`."
+    ResultSynthesized "CY0831" Warning "tool result added" "A tool call has no result before the session continues or ends, and the API of the model refuses such a session. copyist added the result that stands elsewhere in the session; if there is none, it added one which states that the session was interrupted and the outcome is unknown. The result is marked."
+    OrphanResult "CY0832" Warning "tool result without its call set aside" "The tool result belongs to no call of the message before it, or is a second result of the same call, and the API of the model refuses such a session. copyist moved it to the quarantine file and linked the entries that followed it to its parent."
+    EmptyTail "CY0833" Warning "empty last answer set aside" "The conversation ends with an answer that is empty or contains only thinking, and the API of the model refuses such a session. copyist moved the answer to the quarantine file and linked the entries that followed it to its parent."
+    SurrogateReplaced "CY0834" Warning "half of a surrogate pair replaced" "A text for the model was cut in the middle of a character and contains half of a surrogate pair, which the API of the model refuses. copyist replaced the half by U+FFFD. The record is marked, and the mark contains the original half."
+    Unordered "CY0835" Error "calls and results not checked" "Entries stand before their parents, so the order of the messages differs from the order of the file. `--resumable` therefore added and removed no calls or results. copyist repaired everything else."
+    NotLinked "CY0836" Error "entry was not linked" "`--relink ID=PARENT` names an entry that is not in the file, or would link an entry to itself, or the format has no links between entries. copyist changed nothing for it."
+    CallsLeft "CY0837" Error "calls or results left unrepaired" "A tool call has no result, or a result has no call, and the API of the model refuses such a session. `--resumable` repairs this only in UTF-8 files that have the layout of the agent. This file has another layout or another encoding, so copyist left it unchanged."
+    LeafLeft "CY0838" Error "end of the branch left as it is" "The current branch of the session ends with an empty answer or with a result without its call, which the API of the model refuses. Another branch precedes it in the file, and without this end the agent would continue with that branch. copyist left the end unchanged and repaired everything else."
+    Unsettled "CY0839" Error "repair did not reach a stable result" "copyist repairs its own output again until it finds nothing more to repair, and here it reached no such end. The output is that of the last pass, and nothing is lost, but it may still contain faults. Please report this as a bug."
+    NothingBack "CY0841" Error "nothing to get back" "The file contains no complete record of a session. copyist left it unchanged."
+    NoQuarantine "CY0843" Error "no place for what is set aside" "Some bytes of the input cannot stay in the output, and copyist never discards them. Name a file for them with `--quarantine FILE`."
+    BlankRemoved "CY0851" Warning "blank lines at the end set aside" "The scripts read only the last line, so a blank line after the outcome of a prompt hides the outcome: `ao-status` reports `running`, and `ao-get-result` refuses. copyist moved the blank lines to the quarantine file."
+    MetadataId "CY0852" Warning "session identifier added to the metadata" "The scripts were killed before they stored Claude's session identifier, so `ao-resume` fails. copyist added the last identifier in the log to the metadata. The metadata are marked."
+    MetadataTaken "CY0853" Warning "metadata taken from the temporary file" "The scripts were killed after they wrote the metadata to a temporary file and before they renamed it. There were no other metadata, or none that can be read. copyist used the temporary file."
+    MetadataRebuilt "CY0854" Warning "metadata rebuilt" "The metadata were missing or damaged. The scripts then do not find the session, or append to its log as if it were new. copyist rebuilt the metadata from their remains, from the name of the files and from the log. They are marked."
+    StateRestored "CY0855" Warning "state cut short" "The file ends in the middle of the state of the session, or is damaged there, and the agent refuses it. copyist kept what is complete before that place, with every complete message, and moved the rest to the quarantine file. The state is marked."
+    MessageRestored "CY0856" Warning "message restored from its turn" "A message was torn or lost, but the summary in the turn contains the question or the answer. copyist rebuilt the message from it. The note under `copyist` at the end of the file, or in the header of a run, names the message."
+    MemberRestored "CY0857" Warning "member put in" "The file was cut off or damaged, and lacks a member that the agent always writes. copyist added the member, with a value known from elsewhere or an empty one. The note under `copyist` at the end of the file names the member."
+    MergeRemoved "CY0858" Warning "conflict markers of a merge set aside" "A merge left its conflict markers in the file, and no parser can read it. copyist kept the first of the two sides, and moved the markers and the second side to the quarantine file."
+    ListClosed "CY0859" Warning "list of messages closed" "The file ended before its list of messages did, or a line around the list was lost, and no parser can read such a list. copyist closed the list after the last complete message."
+    HistoryRestored "CY0860" Warning "message restored from its run" "The run was killed before the agent stored this message. The run proves the message: its last request begins with all stored messages and continues with this one, or its last response or a record of a tool output contains it. copyist appended the message and marked it."
+    TemporaryLeft "CY0861" Note "temporary metadata left alone" "Beside the metadata is a temporary file with which a killed script was about to replace them. The metadata can be read, so copyist neither reads nor copies the temporary file."
+    StateBehind "CY0862" Warning "state older than the runs" "The last run was killed: its last answer is in the run file, but not in the state from which the agent resumes, so the agent continues without that answer. `--resumable` appends what the run proves, if its last request begins with all stored messages. If the history was shortened or rebuilt in between, copyist cannot know what the agent would have stored, and leaves the state unchanged."
+    ArchiveRead "CY0863" Warning "compressed file read up to its damage" "The compressed file cannot be unpacked beyond the place shown. copyist took what precedes that place as the session and wrote a complete file. If the checksum is wrong, the damage may be anywhere before that place, even in records that look complete. What follows cannot be read or moved to quarantine; with `--in-place` the original is kept."
+    WideDamaged "CY0864" Error "damaged text in UTF-16 is not repaired" "The file is UTF-16 and contains bytes that are not UTF-16 before its end. copyist repairs such a file as text, so all of it must be valid except for half of a character at the end; it left the file unchanged. `iconv -c -f UTF-16 -t UTF-8 FILE > NEW` converts the valid text to UTF-8, and `copyist repair` can repair that file."
 }
 
 impl Code {
-    /// The code of this name, in any case.
+    /// Returns the code of this name, in any case.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.name().eq_ignore_ascii_case(name))
     }
 
-    /// Whether the finding makes a session invalid. An odd order, or an answer without its question,
-    /// does not: the software reads both, and repair leaves them.
+    /// Whether the finding makes a session invalid. An unusual order, or an answer without its
+    /// question, does not: the software reads both, and repair leaves them.
     #[must_use]
     pub fn is_invalid(self) -> bool {
         let shape = self.name().starts_with("CY04");
@@ -239,19 +239,19 @@ impl Code {
         self.severity() == Severity::Error || shape && !read
     }
 
-    /// Whether it is damage of one line, which is carried along or left out.
+    /// Whether the finding is damage of one line, which is kept or skipped.
     #[must_use]
     pub fn is_of_line(self) -> bool {
         (Self::NotUtf8..=Self::LineTooLong).contains(&self)
     }
 
-    /// Whether it is damage behind which nothing is read.
+    /// Whether the finding is damage behind which the reader reads nothing.
     #[must_use]
     pub fn is_end(self) -> bool {
         (Self::YamlSyntax..=Self::YamlLimit).contains(&self)
     }
 
-    /// Whether it tells of something that repair did.
+    /// Whether the finding reports a fix that repair made.
     #[must_use]
     pub fn is_fix(self) -> bool {
         (Self::TornRecord..=Self::SurrogateReplaced).contains(&self)
@@ -259,14 +259,14 @@ impl Code {
             || [Self::ArchiveRead, Self::RecordRestored].contains(&self)
     }
 
-    /// Whether `copyist repair` is what helps, of which nobody need be told who runs it.
+    /// Whether `copyist repair` helps; the advice is not needed where repair is running.
     #[must_use]
     pub fn is_for_repair(self) -> bool {
         let ends = matches!(self, Self::YamlSyntax | Self::YamlCutShort | Self::TornArchive);
         ends || self == Self::NoHeader || (Self::NotUtf8..=Self::NotObject).contains(&self)
     }
 
-    /// What to do, in one line.
+    /// Returns the advice to the user, in one line.
     #[must_use]
     pub fn help(self) -> Option<&'static str> {
         match self {
@@ -315,24 +315,24 @@ impl Code {
     }
 }
 
-/// What helps with damage that cannot be passed over.
+/// Advice for damage that cannot be skipped.
 const GETS_BACK: &str = "`copyist repair` gets back what is whole";
 
-/// How many characters of a message are kept.
+/// Maximum number of characters of a message that are kept.
 const LONGEST_MESSAGE: usize = 400;
 
-/// One thing found, and where.
+/// One finding, and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
-    /// What kind of finding it is.
+    /// Kind of the finding.
     pub code: Code,
-    /// What was found, in one line, lower case, without a full stop.
+    /// Description of the finding, in one line, lower case, without a full stop.
     pub message: String,
-    /// Where; `None` for the input as a whole.
+    /// Place of the finding; `None` for the input as a whole.
     pub at: Option<Position>,
     /// The text around the place.
     pub window: Option<Window>,
-    /// Whether it is damage that the work went on behind, as the person allowed.
+    /// Whether the finding is damage behind which the work went on, as the user allowed.
     pub passed: bool,
 }
 
@@ -349,20 +349,21 @@ impl Diagnostic {
         Self { code, message, at: None, window: None, passed: false }
     }
 
-    /// Says where.
+    /// Sets the place.
     #[must_use]
     pub fn at(mut self, at: Position) -> Self {
         self.at = Some(at);
         self
     }
 
-    /// What to do, in one line. Who has let damaged lines pass need not be told how.
+    /// Returns the advice to the user, in one line. A user who allowed damaged lines is not told
+    /// how to allow them.
     #[must_use]
     pub fn help(&self) -> Option<&'static str> {
         if self.passed && self.code.is_of_line() { Some(GETS_BACK) } else { self.code.help() }
     }
 
-    /// Shows the text around byte `offset` of `line`.
+    /// Adds the text around byte `offset` of `line`.
     #[must_use]
     pub fn showing(mut self, line: &[u8], offset: usize) -> Self {
         self.window = Some(Window::around(line, offset));
@@ -370,11 +371,11 @@ impl Diagnostic {
     }
 }
 
-/// A piece of a line, cropped around a byte: lines reach megabytes, and what stands far from the
-/// place may be a secret.
+/// A piece of a line, cropped around a byte: lines reach megabytes, and text far from the place may
+/// be a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The text; bytes that are no UTF-8 are shown as U+FFFD.
+    /// The text; bytes that are not UTF-8 are shown as U+FFFD.
     pub text: String,
     /// Offset of the byte in `text`, in characters.
     pub caret: usize,
@@ -383,7 +384,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// How many bytes are shown on either side.
+    /// Number of bytes that are shown on either side.
     const REACH: usize = 60;
 
     fn around(line: &[u8], offset: usize) -> Self {
@@ -402,25 +403,25 @@ impl Window {
     }
 }
 
-/// What became of a field.
+/// Outcome of the conversion of one field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FieldOutcome {
-    /// It stands in the target as it stood.
+    /// The target holds the field unchanged.
     Exact,
-    /// It stands in the target in another form.
+    /// The target holds the field in another form.
     Mapped,
-    /// It stands in the origin beside the target.
+    /// The origin beside the target holds the field.
     Origin,
-    /// The target computes it.
+    /// The target computes the field.
     Derived,
-    /// The reader restored it.
+    /// The reader restored the field.
     Synthesized,
-    /// It is gone.
+    /// The field is lost.
     Dropped,
 }
 
 impl FieldOutcome {
-    /// The name in reports.
+    /// Returns the name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

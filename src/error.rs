@@ -1,4 +1,4 @@
-//! Why work on one session could not go on.
+//! Errors that stop the work on one session.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::json::{Fault, What};
@@ -8,7 +8,7 @@ use std::{fmt, io};
 /// The result of work on one session.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What stopped the work, with the place where it happened.
+/// Error that stopped the work, with the place where it happened.
 ///
 /// One pointer wide, so that the results of hot loops stay small.
 #[derive(Debug)]
@@ -30,32 +30,34 @@ pub enum ErrorKind {
     /// The request cannot be met.
     #[error("request cannot be met")]
     Request,
-    /// The system refused.
+    /// The system refused an operation.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 impl Error {
-    /// A rule of the format is broken by a whole line, after which reading can go on.
+    /// Makes the error for a whole line that breaks a rule of the format; reading can go on after
+    /// it.
     #[must_use]
     pub fn damaged(diagnostic: Diagnostic) -> Self {
         Self(Box::new(Inner { kind: ErrorKind::Damaged, diagnostic }))
     }
 
-    /// The input is not what it would have to be for any work on it.
+    /// Makes the error for an input on which no work is possible.
     #[must_use]
     pub fn unfit(diagnostic: Diagnostic) -> Self {
         Self(Box::new(Inner { kind: ErrorKind::Request, diagnostic }))
     }
 
-    /// What was asked for cannot be done with this input.
+    /// Makes the error for a request that cannot be met with this input.
     #[must_use]
     pub fn request(code: Code, message: impl Into<String>) -> Self {
         let diagnostic = Diagnostic::new(code, message);
         Self(Box::new(Inner { kind: ErrorKind::Request, diagnostic }))
     }
 
-    /// The system refused while `doing` something, or what is read cannot be [unpacked](Torn).
+    /// Makes the error for a refusal of the system while `doing` something, or for input that
+    /// cannot be [unpacked](Torn).
     #[must_use]
     pub fn io(doing: impl fmt::Display, error: io::Error) -> Self {
         let diagnostic = match Torn::of(&error) {
@@ -68,7 +70,7 @@ impl Error {
         Self(Box::new(Inner { kind: ErrorKind::Io(error), diagnostic }))
     }
 
-    /// A fault in the JSON of a line; the position is that of the line.
+    /// Makes the error for a fault in the JSON of a line; the position is the position of the line.
     #[must_use]
     pub fn json(fault: Fault, line: &[u8], at: Position) -> Self {
         let code = match fault.what {
@@ -85,25 +87,26 @@ impl Error {
         Self::damaged(found)
     }
 
-    /// The kind.
+    /// Returns the kind.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// The permanent code.
+    /// Returns the permanent code.
     #[must_use]
     pub fn code(&self) -> Code {
         self.0.diagnostic.code
     }
 
-    /// Where it happened, if it happened somewhere.
+    /// Returns the place of the error, if it has one.
     #[must_use]
     pub fn position(&self) -> Option<Position> {
         self.0.diagnostic.at
     }
 
-    /// What happened, without its code and place, for a sentence that tells these itself.
+    /// Returns the description of the error, without its code and place, for a sentence that
+    /// contains these itself.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.diagnostic.message
@@ -115,13 +118,14 @@ impl Error {
         matches!(self.0.kind, ErrorKind::Damaged)
     }
 
-    /// Whether whoever read the output has closed the pipe.
+    /// Whether the reader of the output has closed the pipe.
     #[must_use]
     pub fn is_closed_pipe(&self) -> bool {
         self.io_kind() == io::ErrorKind::BrokenPipe
     }
 
-    /// What kind of refusal of the system it is, if it is one.
+    /// Returns the kind of the system's refusal; `Other` for an error that is not a refusal of the
+    /// system.
     #[must_use]
     pub fn io_kind(&self) -> io::ErrorKind {
         match &self.0.kind {
@@ -130,54 +134,57 @@ impl Error {
         }
     }
 
-    /// Whether there is no room for what was to be written.
+    /// Whether there is no room for the output.
     #[must_use]
     pub fn is_full_disk(&self) -> bool {
         matches!(self.io_kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 
-    /// The error as a finding.
+    /// Returns the error as a finding.
     #[must_use]
     pub fn into_diagnostic(self) -> Diagnostic {
         self.0.diagnostic
     }
 }
 
-/// Where a compressed file cannot be unpacked any further. Readers give it inside of their errors.
+/// Place at which a compressed file cannot be unpacked any further. Readers return it inside their
+/// errors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot be unpacked beyond byte {at} of the compressed file: {why}")]
 pub struct Torn {
-    /// How much of the file was taken.
+    /// Number of bytes of the file that were unpacked.
     pub at: u64,
-    /// What its format says of it.
+    /// Description of the fault by the file's format.
     pub why: String,
 }
 
 impl Torn {
-    /// What a reader's error says of it.
+    /// Returns the fault that a reader's error contains.
     #[must_use]
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }
 }
 
-/// Of a compressed file comes more than any session holds. Readers give it inside of their errors.
+/// Error for a compressed file that unpacks to more bytes than any session has. Readers return it
+/// inside their errors.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the file unpacks to more than {times} times its size and 1 GiB, the limit")]
 pub struct Swollen {
-    /// So many times its size a file may unpack to.
+    /// Maximum ratio of the unpacked size to the size of the file.
     pub times: u64,
 }
 
 impl Swollen {
-    /// What a reader's error says of it.
+    /// Returns the limit that a reader's error contains.
     #[must_use]
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }
 }
 
-/// What happened, its code, and where in the session: programs have nothing else to show.
+/// Writes the description of the error, its code, and its place in the session: callers have no
+/// other data to show.
 ///
 /// ```
 /// use copyist::{diagnostic::{Code, Diagnostic}, error::Error, position::Position};

@@ -1,7 +1,8 @@
-//! Files whose records are lines, without what the records say: marks, line endings, the last line.
+//! Framing of files whose records are lines, without the content of the records: marks, line
+//! endings, the last line.
 //!
-//! [`FramedLines`] gives the lines of such a file and remembers what is the same for most of them, so
-//! that a record notes only what is different; [`Pen`] writes it again.
+//! [`FramedLines`] returns the lines of such a file and remembers the properties that most of them
+//! share, so that a record notes only the deviations; [`Pen`] writes the file again.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -25,12 +26,12 @@ pub struct Framing {
     pub terminated: bool,
     /// Whether that is `\r\n`.
     pub cr: bool,
-    /// Whether there is nothing but white space.
+    /// Whether the line contains only white space.
     pub blank: bool,
 }
 
 impl Framing {
-    /// The line as the checks want it.
+    /// Returns the line in the form that the checks need.
     #[must_use]
     pub fn line(&self) -> Line<'_> {
         Line { bytes: &self.bytes, at: self.at, terminated: self.terminated }
@@ -45,12 +46,12 @@ pub struct FramedLines {
     /// Whether the first record's line ends with `\r\n`; unknown before it.
     crlf: Option<bool>,
     last: Option<Framing>,
-    /// Which part of the session it is.
+    /// Number of the part of the session.
     part: u32,
 }
 
 impl FramedLines {
-    /// Over a part.
+    /// Opens the lines of a part.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -60,16 +61,16 @@ impl FramedLines {
         Ok(Self { lines, bom, crlf: None, last: None, part: 0 })
     }
 
-    /// The same, as a part of this number.
+    /// Sets the number of the part.
     #[must_use]
     pub fn of_part(self, part: u32) -> Self {
         Self { part, ..self }
     }
 
-    /// The next line.
+    /// Returns the next line.
     ///
     /// # Errors
-    /// Those of [`Lines::next`].
+    /// The errors of [`Lines::next`].
     #[allow(clippy::should_implement_trait, reason = "an error does not end the lines")]
     pub fn next(&mut self) -> Result<Option<Framing>> {
         let Some(mut kept) = self.lines.kept()? else { return Ok(None) };
@@ -81,13 +82,14 @@ impl FramedLines {
         Ok(Some(frame))
     }
 
-    /// Where the next line begins.
+    /// Returns where the next line begins.
     #[must_use]
     pub fn position(&self) -> Position {
         self.lines.position()
     }
 
-    /// Notes in a line's record what its ending says: the first record speaks for the file.
+    /// Notes in a line's record a deviating line ending: the first record determines the line
+    /// ending of the file.
     pub fn note(&mut self, frame: &Framing, record: &mut Record, first: bool, cx: &Cx<'_>) {
         if first {
             self.crlf = Some(frame.cr);
@@ -101,10 +103,11 @@ impl FramedLines {
         }
     }
 
-    /// What is known only at the end: that the last line has no ending.
+    /// Returns a record of the property that is known only at the end: that the last line has no
+    /// ending.
     pub fn tail(&mut self, cx: &Cx<'_>) -> Option<Located<Record>> {
         let Framing { at, bytes, .. } = self.last.take()?;
-        // Of a torn record the rest is missing, too, which was said.
+        // The rest of a torn record is missing, too, which was reported.
         if crate::json::Cursor::new(&bytes).skip_value().is_ok() {
             let message = Code::NoFinalNewline.title();
             cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
@@ -117,7 +120,7 @@ impl FramedLines {
     }
 }
 
-/// Output is handed on in pieces of this size.
+/// Size, in bytes, of the pieces in which output is passed on.
 const CHUNK: usize = 256 << 10;
 
 /// Writes lines to a part.
@@ -131,14 +134,14 @@ pub struct Pen {
 }
 
 impl Pen {
-    /// To a part.
+    /// Begins writing to a part.
     #[must_use]
     pub fn to(part: Box<dyn Write>) -> Self {
         Self { to: part, out: Vec::new(), eol: b"\n", pending: None, final_newline: true }
     }
 
-    /// Takes note of what a session record says of the file; the `first` one stands before all
-    /// lines.
+    /// Applies the properties of the file that a session record contains; the `first` record stands
+    /// before all lines.
     pub fn file(&mut self, session: &Node, first: bool) {
         let Some(file) = session.node(Field::File) else { return };
         if file.json(Field::FinalNewline).is_some_and(|b| b.as_bytes() == b"false") {
@@ -152,7 +155,7 @@ impl Pen {
         }
     }
 
-    /// Begins the line of a record; its bytes go where this points.
+    /// Begins the line of a record; returns the buffer for its bytes.
     ///
     /// # Errors
     /// If what stands before it cannot be written.
@@ -169,7 +172,7 @@ impl Pen {
         Ok(&mut self.out)
     }
 
-    /// Goes on with a line that may be too long for memory.
+    /// Continues a line that may be too long for memory.
     ///
     /// # Errors
     /// If what stands before it cannot be written.
@@ -180,7 +183,7 @@ impl Pen {
         Ok(&mut self.out)
     }
 
-    /// Writes a line that was kept as it is; false if the record is none.
+    /// Writes a line that was kept as it is; returns false if the record is not such a line.
     ///
     /// # Errors
     /// If what stands before it cannot be written.
@@ -199,7 +202,7 @@ impl Pen {
         Ok(())
     }
 
-    /// Ends the last line and hands everything on.
+    /// Ends the last line and passes all output on.
     ///
     /// # Errors
     /// If it cannot be written.

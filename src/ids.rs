@@ -77,28 +77,28 @@ fn permute(number: u32, key: u64) -> u32 {
     left << 16 | right
 }
 
-/// A 64-bit hash that stays the same in every release (FNV-1a, finished by splitmix64): ids in
-/// people's files are derived from it.
+/// Returns a 64-bit hash that stays the same in every release (FNV-1a, finished by splitmix64):
+/// identifiers in users' files are derived from it.
 #[must_use]
 pub fn hash(bytes: &[u8]) -> u64 {
     mix(bytes.iter().fold(FNV, fnv))
 }
 
-/// The hash of nothing yet.
+/// Initial value of the hash.
 const FNV: u64 = 0xcbf2_9ce4_8422_2325;
 
 fn fnv(hash: u64, byte: &u8) -> u64 {
     (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
 }
 
-/// How many texts are hashed side by side.
+/// Number of texts that are hashed side by side.
 const LANES: usize = 4;
 
 /// A text, the place of its hash among others, and the hash so far.
 type Lane<'t> = (usize, &'t [u8], u64);
 
-/// Appends the hashes of several texts. A byte of one has to wait for the byte before it, but not for
-/// those of other texts.
+/// Appends the hashes of several texts. A byte of a text has to wait for the byte before it, but
+/// not for the bytes of other texts.
 pub fn hashes<'t>(texts: impl IntoIterator<Item = &'t [u8]>, out: &mut Vec<u64>) {
     let mut texts = texts.into_iter();
     let mut lanes: [Lane<'t>; LANES] = [(usize::MAX, &[], FNV); LANES];
@@ -118,7 +118,7 @@ pub fn hashes<'t>(texts: impl IntoIterator<Item = &'t [u8]>, out: &mut Vec<u64>)
     lanes.into_iter().for_each(|lane| settle(lane, out));
 }
 
-/// Goes on until one of the texts ends.
+/// Continues the hashes until one of the texts ends.
 fn side_by_side(lanes: &mut [Lane<'_>; LANES]) {
     let length = lanes.iter().map(|(_, text, _)| text.len()).min().unwrap_or_default();
     let mut heads: [&[u8]; LANES] = [&[]; LANES];
@@ -134,7 +134,7 @@ fn side_by_side(lanes: &mut [Lane<'_>; LANES]) {
     lanes.iter_mut().zip(now).for_each(|((.., hash), now)| *hash = now);
 }
 
-/// A fast 64-bit hash of a record's bytes, to find the same record again within one run.
+/// Returns a fast 64-bit hash of a record's bytes, to find the same record again within one run.
 #[must_use]
 pub fn fingerprint(bytes: &[u8]) -> u64 {
     let mut hash = bytes.len() as u64;
@@ -147,7 +147,7 @@ pub fn fingerprint(bytes: &[u8]) -> u64 {
     mix(hash)
 }
 
-/// The finisher of splitmix64.
+/// Applies the finisher of splitmix64.
 fn mix(mut x: u64) -> u64 {
     x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,5 @@
-//! Several sessions as one: what an agent kept in a file for each time that it was started.
+//! Joins several sessions into one, for an agent that kept a file for each time that it was
+//! started.
 
 use crate::convert::say_losses;
 use crate::diagnostic::{Code, FieldOutcome};
@@ -13,17 +14,17 @@ use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
 use crate::stage::Like;
 
-/// A session that is to be part of another.
+/// A session that is to be part of a joined session.
 pub struct Piece<'a> {
-    /// What it is.
+    /// Format of the session.
     pub format: &'static Format,
     /// Its parts.
     pub parts: &'a mut dyn Parts,
 }
 
-/// Writes sessions behind each other, in their order, as one. Turns are counted on, each session's
-/// first entry follows the last of the one before, and of what the sessions say about themselves
-/// the prompt is the last one's and the rest the first one's.
+/// Writes sessions one behind the other, in their order, as one. Turns are numbered continuously,
+/// and each session's first entry follows the last of the session before. The prompt of the result
+/// is the last session's, and its other properties are the first one's.
 ///
 /// # Errors
 /// If one of them is damaged beyond what the options allow or is of the target's own version, or
@@ -65,7 +66,7 @@ pub fn run(
     let mut writer = (to.format.write)(&mut sink, to.version(), cx)?;
     let mut done = Outcome { changed: true, ..Outcome::default() };
     let mut seam = Seam::default();
-    // A writer gives its own files back as they were, and what stands twice in them stays so.
+    // A writer restores its own files as they were, and data that stand twice in them stay so.
     for (place, piece) in (0..).zip(pieces) {
         cx.log.turn_to(place);
         for item in (piece.format.read)(piece.parts, cx)? {
@@ -93,19 +94,19 @@ pub fn run(
     Ok(done)
 }
 
-/// What a session must know of those before it.
+/// State that a session needs from the sessions before it.
 #[derive(Default)]
 struct Seam {
-    /// How many sessions were written.
+    /// Number of sessions that were written.
     sessions: u64,
-    /// Turns of the sessions before, and of this one.
+    /// Numbers of the turns of the sessions before, and of this session.
     before: u64,
     turns: u64,
     /// The last entry.
     last: Option<Json>,
-    /// What the system said last.
+    /// The last system message.
     system: Option<Node>,
-    /// An entry that is left out, with the one before it.
+    /// An entry that is left out, with the entry before it.
     left_out: Option<(Json, Option<Json>)>,
 }
 
@@ -115,7 +116,7 @@ impl Seam {
         self.before += std::mem::take(&mut self.turns);
     }
 
-    /// Makes a record one of the whole session; false if nothing of it is left to write.
+    /// Adapts a record to the joined session; returns false if nothing of it is left to write.
     fn adapt(&mut self, located: &mut Located<Record>, cx: &Cx<'_>) -> bool {
         let record = &mut located.value;
         match record.kind {
@@ -138,7 +139,8 @@ impl Seam {
         true
     }
 
-    /// Whether a later session only says again what the system said in the one before.
+    /// Whether a system message of a later session only repeats the system message of the session
+    /// before.
     fn repeats(&mut self, record: &Record) -> bool {
         if !record.node.is(Field::Role, "system") {
             return false;
@@ -152,7 +154,8 @@ impl Seam {
         same
     }
 
-    /// Puts an entry behind the last one, if it began its session or followed what is left out.
+    /// Makes an entry follow the last one, if it began its session or followed an entry that is
+    /// left out.
     fn follow(&self, node: &mut Node) {
         let parent = node.json(Field::Parent).filter(|parent| !parent.is_null());
         match (parent, &self.left_out, &self.last) {
@@ -165,7 +168,7 @@ impl Seam {
         }
     }
 
-    /// The number of a turn among all.
+    /// Replaces the number of a turn by its number among all turns.
     fn count_on(&self, record: &mut Record, field: Field) {
         let number = record.node.json(field).and_then(Json::float).filter(|_| self.before > 0);
         if let Some(number) = number {
@@ -173,8 +176,8 @@ impl Seam {
         }
     }
 
-    /// What a later session says of itself: its prompt is that of the whole from here on, and its
-    /// time the last.
+    /// Adapts the session record of a later session: its prompt is the prompt of the joined session
+    /// from here on, and its time the last one.
     fn session(&self, record: &mut Record, cx: &Cx<'_>) -> bool {
         let mut rest = Record::new(Kind::Session);
         let updated = record.node.take(Field::Updated).or(record.node.take(Field::Created));

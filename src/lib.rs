@@ -38,17 +38,17 @@
 //! # Ok::<(), copyist::error::Error>(())
 //! ```
 //!
-//! Work inside one format stays on the bytes: [`migrate`] changes the few that must change and
-//! checks the rest. [`validate`] says what is wrong with a session, [`detect`] what it is.
+//! Conversions inside one format work on the bytes: [`migrate`] changes the few that must change
+//! and checks the rest. [`validate`] reports the defects of a session, [`detect`] finds its format.
 //!
 //! # Direction
 //!
-//! Modules import only what stands before them: `position`, `json`, `times`, `ids`, `threads`, `record`,
-//! `diagnostic`, `error`, `lines`, `members`, `yaml`, `mapping`, `parts`, `format`, `framing`, `memory`, `stage`, `named`, `tree`,
-//! `context_rules`, `repair`, `formats`, `detect`,
-//! `session`, the operations, and then what touches the world: `store`, `batch`, `cli`.
-//! Everything before `store` takes bytes and gives records; it knows no paths, clock or terminal,
-//! and no threads but those that [`migrate`] borrows for a large input.
+//! Modules import only modules that stand before them: `position`, `json`, `times`, `ids`,
+//! `threads`, `record`, `diagnostic`, `error`, `lines`, `members`, `yaml`, `mapping`, `parts`,
+//! `format`, `framing`, `memory`, `stage`, `named`, `tree`, `context_rules`, `repair`, `formats`,
+//! `detect`, `session`, the operations, and then the modules that access the system: `store`,
+//! `batch`, `cli`. All modules before `store` take bytes and return records. They use no paths,
+//! clock or terminal, and no threads but those that [`migrate`] borrows for a large input.
 
 /// The examples of the README, as tests.
 #[cfg(doctest)]

@@ -9,23 +9,23 @@ use bytes::Bytes;
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read};
 
-/// Most lines are not longer: room for one before it is written.
+/// Usual maximum length of a line, in bytes: buffers have this room before a line is written.
 pub const USUAL: usize = 2 << 10;
 
 /// The byte order mark in UTF-8.
 pub const BOM: &[u8] = "\u{feff}".as_bytes();
 
-/// Bytes asked of the system at a time.
+/// Number of bytes requested from the system at a time.
 const CHUNK: usize = 64 << 10;
-/// More room is made where less is left.
+/// Minimum free room, in bytes; the buffer makes more room where less is left.
 const LEAST_ROOM: usize = 8 << 10;
 
-/// The most that the buffer grows by. `Vec` may reserve twice as much as it holds, but what is not
-/// written to costs no memory.
+/// Maximum step, in bytes, by which the buffer grows. `Vec` may reserve twice as much as it holds,
+/// but memory that is not written to costs nothing.
 const LARGEST_STEP: usize = 16 << 20;
 
-/// A line of so many bytes is worth more than the buffer that it stands in; a smaller one is copied
-/// sooner than the system gives room for the next.
+/// Number of bytes from which a line gets the buffer in which it stands. A smaller line is copied,
+/// which is faster than a new buffer from the system.
 const LARGE: usize = 8 << 20;
 
 /// One line without its `\n`.
@@ -33,14 +33,14 @@ const LARGE: usize = 8 << 20;
 pub struct Line<'a> {
     /// The bytes; a `\r` before the `\n` is still there.
     pub bytes: &'a [u8],
-    /// Where the line begins. `record` is left to whoever counts records.
+    /// Place where the line begins. `record` is left to code that counts records.
     pub at: Position,
     /// Whether a `\n` follows; only the last line can lack it.
     pub terminated: bool,
 }
 
 impl Line<'_> {
-    /// Whether the line holds nothing but white space as JavaScript knows it.
+    /// Whether the line contains only white space as JavaScript defines it.
     ///
     /// pi skips such lines: it trims with `String.prototype.trim`, which takes more than JSON's
     /// four kinds of space, U+00A0 and U+FEFF among them.
@@ -68,13 +68,13 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// The line itself.
+    /// Returns the line itself.
     #[must_use]
     pub fn line(&self) -> Line<'_> {
         Line { bytes: &self.bytes, at: self.at, terminated: self.terminated }
     }
 
-    /// Takes the `\r` off that stands before the `\n`; whether there was one.
+    /// Removes the `\r` before the `\n`; returns whether there was one.
     pub fn take_cr(&mut self) -> bool {
         let cr = self.terminated && self.bytes.ends_with(b"\r");
         self.bytes.truncate(self.bytes.len() - usize::from(cr));
@@ -92,19 +92,19 @@ pub struct Block {
 }
 
 impl Block {
-    /// The lines.
+    /// Returns the lines.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.memory.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Where they begin in their part.
+    /// Returns where they begin in their part.
     #[must_use]
     pub fn byte(&self) -> u64 {
         self.byte
     }
 
-    /// The buffer, for others.
+    /// Returns the buffer, for other uses.
     #[must_use]
     pub fn into_memory(self) -> Vec<u8> {
         self.memory
@@ -112,20 +112,20 @@ impl Block {
 }
 
 thread_local! {
-    /// Buffers of what was read, for the next: a fresh one is filled with zeros first,
-    /// which for a small session takes a good part of the work.
+    /// Buffers that were used for reading, for the next reader: a fresh one is filled with zeros
+    /// first, which takes a large part of the work for a small session.
     static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// So many spare buffers are kept at most, of so many bytes at most.
+/// Maximum number of spare buffers, and maximum size of each in bytes.
 const SPARES: (usize, usize) = (3, 1 << 20);
 
-/// A buffer for what is read, with whatever is in it.
+/// Returns a buffer for reading; its contents are arbitrary.
 pub fn lend() -> Vec<u8> {
     SPARE.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-/// Takes a buffer back, for what is read later.
+/// Takes a buffer back, for later reading.
 pub fn give_back(buffer: Vec<u8>) {
     let (most, size) = SPARES;
     SPARE.with_borrow_mut(|spare| {
@@ -135,7 +135,8 @@ pub fn give_back(buffer: Vec<u8>) {
     });
 }
 
-/// Empties a buffer that is used again. The room of a large record goes back: others need it.
+/// Empties a buffer for further use. The room for a large record is released, so that others can
+/// use it.
 pub fn empty(buffer: &mut Vec<u8>) {
     buffer.clear();
     buffer.shrink_to(LARGE);
@@ -158,14 +159,14 @@ pub struct Lines<R> {
     /// The unread part of the buffer.
     start: usize,
     end: usize,
-    /// How much of the unread part is known to hold no `\n`.
+    /// Number of unread bytes that are known to contain no `\n`.
     searched: usize,
     at: Position,
     limit: usize,
     bom: bool,
     /// Whether the unread part begins with a line that was reported as too long.
     overlong: bool,
-    /// Whether the source gave all it has. A terminal would ask the person once more.
+    /// Whether the source is at its end. A terminal would ask the user once more.
     ended: bool,
 }
 
@@ -192,14 +193,15 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The same for a source that begins at `at`, in the middle of a part.
+    /// Reads from a source that begins at `at`, in the middle of a part; a line longer than `limit`
+    /// bytes is an error.
     pub fn starting(at: Position, source: R, limit: usize) -> Self {
         let mut lines = Self::new(source, limit);
         lines.at = at;
         lines
     }
 
-    /// Steps over a byte order mark at the beginning; says whether there was one.
+    /// Steps over a byte order mark at the beginning; returns whether there was one.
     ///
     /// # Errors
     /// If the source cannot be read.
@@ -213,7 +215,7 @@ impl<R: Read> Lines<R> {
         Ok(self.bom)
     }
 
-    /// Where the next line begins.
+    /// Returns where the next line begins.
     #[must_use]
     pub fn position(&self) -> Position {
         self.at
@@ -223,7 +225,8 @@ impl<R: Read> Lines<R> {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// The next line, or `None` at the end. After a line that was too long, the one behind it.
+    /// Returns the next line, or `None` at the end. After a line that was too long, it returns the
+    /// line behind that.
     ///
     /// # Errors
     /// [`Code::LineTooLong`], after which reading can go on, and errors of the source.
@@ -258,11 +261,10 @@ impl<R: Read> Lines<R> {
         Ok(Some(Line { bytes, at, terminated }))
     }
 
-    /// The same with bytes that outlast the next line. A large one gets the buffer instead of a
-    /// copy.
+    /// Returns the next line with bytes of its own. A large line gets the buffer instead of a copy.
     ///
     /// # Errors
-    /// Those of [`next`](Self::next).
+    /// The errors of [`next`](Self::next).
     pub fn kept(&mut self) -> Result<Option<Kept>> {
         let Some(Line { bytes, at, terminated }) = self.next()? else { return Ok(None) };
         let length = bytes.len();
@@ -277,9 +279,10 @@ impl<R: Read> Lines<R> {
         Ok(Some(Kept { bytes, at, terminated }))
     }
 
-    /// Takes many lines at once, some `room` bytes of them, and leaves `spare` in place of their
-    /// buffer. `None` if the next line is longer or has no ending, or may be longer than the
-    /// limit, or there is none; [`next`](Self::next) knows. They count as lines when [`passed`](Self::passed) is told.
+    /// Takes many lines at once, about `room` bytes of them, and leaves `spare` in place of their
+    /// buffer. `None` if the next line is longer, has no ending or may be longer than the limit, or
+    /// if there is none; [`next`](Self::next) handles these cases. The lines are counted when
+    /// [`passed`](Self::passed) is called.
     ///
     /// # Errors
     /// Errors of the source.
@@ -327,7 +330,7 @@ impl<R: Read> Lines<R> {
         self.at.byte += step as u64;
     }
 
-    /// Reads more; false at the end of the source.
+    /// Reads more; returns false at the end of the source.
     fn fill(&mut self) -> Result<bool> {
         if self.ended {
             return Ok(false);
@@ -350,7 +353,7 @@ impl<R: Read> Lines<R> {
                     return Ok(!self.ended);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // What a decoder says of its input.
+                // The fault that a decoder found in its input.
                 Err(error) if error.kind() == ErrorKind::InvalidData => {
                     let found = Diagnostic::new(Code::NotUtf8, error.to_string()).at(self.at);
                     return Err(Error::damaged(found));
@@ -360,8 +363,8 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reports a line that is too long. The rest of it is passed over when the next line is asked
-    /// for: it may have no end.
+    /// Reports a line that is too long. The rest of it is skipped when the next line is asked for,
+    /// because it may have no end.
     fn too_long(&mut self) -> Result<Option<Line<'_>>> {
         let shown = self.pending().get(..64).unwrap_or_default();
         let message = format!("line of more than {} bytes, the limit", self.limit);

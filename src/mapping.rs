@@ -1,8 +1,9 @@
-//! Between a producer's JSON objects and [`Node`]s, by table.
+//! Conversion between a producer's JSON objects and [`Node`]s, by table.
 //!
 //! A format names its members once, in the order in which the producer writes them; the same rows
-//! read and write. What no row names, or what has another shape than its field, is kept in
-//! [`Field::Extra`], in order and in its own spelling, and written behind the named members.
+//! read and write. A member that no row names, or whose value has another shape than its field, is
+//! kept in [`Field::Extra`], in order and in its own spelling, and written behind the named
+//! members.
 
 mod look;
 
@@ -13,18 +14,18 @@ use bytes::Bytes;
 /// One member of a producer's object.
 #[derive(Debug)]
 pub struct Row {
-    /// The producer's name of it.
+    /// The producer's name of the member.
     pub key: &'static str,
-    /// The model's name of it.
+    /// The model's name of the member.
     pub field: Field,
-    /// What its value is made of.
+    /// Structure of the member's value.
     pub how: How,
 }
 
-/// What a member's value is made of.
+/// Structure of a member's value.
 #[derive(Debug)]
 pub enum How {
-    /// It travels as it is spelled.
+    /// A JSON value that keeps its spelling.
     Json,
     /// An object with rows of its own.
     Object(&'static [Row]),
@@ -43,19 +44,19 @@ pub struct BlockType {
     pub rows: &'static [Row],
 }
 
-/// A row for a value that travels as it is spelled.
+/// Returns a row for a value that keeps its spelling.
 #[must_use]
 pub const fn row(key: &'static str, field: Field) -> Row {
     Row { key, field, how: How::Json }
 }
 
-/// A row for an object.
+/// Returns a row for an object.
 #[must_use]
 pub const fn object(key: &'static str, field: Field, rows: &'static [Row]) -> Row {
     Row { key, field, how: How::Object(rows) }
 }
 
-/// A row for content.
+/// Returns a row for content.
 #[must_use]
 pub const fn blocks(key: &'static str, field: Field, types: &'static [BlockType]) -> Row {
     Row { key, field, how: How::Blocks(types) }
@@ -84,7 +85,7 @@ impl Extra {
         }
     }
 
-    /// The members as one object, if there are any.
+    /// Returns the members as one object, if there are any.
     #[must_use]
     pub fn finish(mut self) -> Option<Json> {
         if self.0.is_empty() {
@@ -101,7 +102,7 @@ impl Extra {
     }
 }
 
-/// The object without its members of this name; `None` if no other is left.
+/// Returns the object without its members of this name; `None` if no other member is left.
 #[must_use]
 pub fn without(object: &Json, name: &str) -> Option<Json> {
     let mut rest = Extra::default();
@@ -111,12 +112,13 @@ pub fn without(object: &Json, name: &str) -> Option<Json> {
     rest.finish()
 }
 
-/// Takes a member out of the `rest` that no field took, for its place among the others: a `null`, or
-/// what has another shape. Once its field is `set`, as by an edit elsewhere, that stands in its place.
+/// Takes a member that no field took out of the `rest`, for its place among the others: a `null`,
+/// or a value of another shape. Once its field is `set`, as by an edit in another format, the
+/// field's value is written in its place.
 pub fn odd(rest: &mut Option<Json>, name: &str, shape: Shape, set: bool) -> Option<Json> {
     let value = rest.as_ref()?.member(name)?;
     let fits = value.as_bytes().first().is_some_and(|first| shape.admits(*first));
-    // One that a field could take is there twice.
+    // A member that a field could take is there twice.
     if set && fits {
         return None;
     }
@@ -140,16 +142,16 @@ pub fn whole(text: &Bytes, name: Option<&str>) -> Result<Record, Fault> {
     Ok(record)
 }
 
-/// Reads one line's objects. The grammar of everything that it passes is checked.
+/// Reads one line's objects. The grammar of all text that it steps over is checked.
 #[derive(Debug)]
 pub struct Source<'a> {
     line: &'a Bytes,
     /// The walk over the line.
     pub cursor: Cursor<'a>,
-    /// Set when a member that decides how its object is read came twice. JavaScript takes the
-    /// last one; whoever reads such an object keeps it whole instead of guessing.
+    /// Whether a member that decides how its object is read came twice. JavaScript takes the last
+    /// one; the reader of such an object keeps it whole instead of guessing.
     pub ambiguous: bool,
-    /// Whether groups and content are walked through and left out.
+    /// Whether groups and content are skipped after a check.
     pub skims: bool,
 }
 
@@ -160,19 +162,19 @@ impl<'a> Source<'a> {
         Self::at(line, Cursor::new(line))
     }
 
-    /// Goes on where `cursor` stands.
+    /// Continues where `cursor` stands.
     #[must_use]
     pub fn at(line: &'a Bytes, cursor: Cursor<'a>) -> Self {
         Self { line, cursor, ambiguous: false, skims: false }
     }
 
-    /// The value that `span` covers, as a slice of the line.
+    /// Returns the value that `span` covers, as a slice of the line.
     #[must_use]
     pub fn json(&self, span: Span) -> Json {
         Json::checked(self.line.slice(span.start..span.end))
     }
 
-    /// The spelling that `span` covers.
+    /// Returns the spelling that `span` covers.
     #[must_use]
     pub fn spelling(&self, span: Span) -> &'a [u8] {
         span.of(self.line)
@@ -225,8 +227,8 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Reads the object that begins here. `decides` is the member that the caller has looked at
-    /// already to choose the rows; it is passed over.
+    /// Reads the object that begins here. `decides` is the member that the caller has already read
+    /// to choose the rows; it is skipped.
     ///
     /// # Errors
     /// If the text breaks the grammar.
@@ -242,7 +244,7 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// The same, with the unnamed members left to the caller.
+    /// Reads the object that begins here; the unnamed members are left to the caller.
     ///
     /// # Errors
     /// If the text breaks the grammar.
@@ -260,8 +262,8 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Walks through the object that begins here, and has `take` take the value of each member but
-    /// that which decides how the object is read.
+    /// Walks through the object that begins here, and lets `take` take the value of each member
+    /// except the member that decides how the object is read.
     fn each_member(
         &mut self,
         decides: Option<&str>,
@@ -318,13 +320,13 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// Over these rows.
+    /// Begins a search in these rows.
     #[must_use]
     pub fn new(rows: &'static [Row]) -> Self {
         Self { rows, next: 0 }
     }
 
-    /// The row whose key is spelled `name`, quotes included.
+    /// Returns the row whose key is spelled `name`, quotes included.
     pub fn find(&mut self, name: &[u8]) -> Option<&'static Row> {
         let (before, after) = self.rows.split_at_checked(self.next)?;
         let mut rows = after.iter().zip(self.next..).chain(before.iter().zip(0..));
@@ -334,13 +336,13 @@ impl Finder {
     }
 }
 
-/// What a producer puts between the parts of its JSON.
+/// Spaces that a producer puts between the parts of its JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spacing {
-    /// Nothing, as JavaScript's `JSON.stringify` does.
+    /// No spaces, as in JavaScript's `JSON.stringify`.
     #[default]
     None,
-    /// A space behind each comma and colon, as Python's `json.dumps` does.
+    /// A space behind each comma and colon, as in Python's `json.dumps`.
     Python,
 }
 
@@ -368,13 +370,13 @@ impl<'o> Object<'o> {
         Self::spaced(out, Spacing::None)
     }
 
-    /// The same with spaces.
+    /// Opens the object with this spacing.
     pub fn spaced(out: &'o mut Vec<u8>, spacing: Spacing) -> Self {
         out.push(b'{');
         Self { out, first: true, spacing }
     }
 
-    /// Closes it.
+    /// Closes the object.
     pub fn close(self) {
         self.out.push(b'}');
     }
@@ -416,7 +418,7 @@ impl<'o> Object<'o> {
         }
     }
 
-    /// Writes the rows that the node has a value for.
+    /// Writes the rows for which the node has a value.
     pub fn rows(&mut self, rows: &'static [Row], node: &Node) {
         for row in rows {
             if let Some(value) = node.get(row.field) {
@@ -438,12 +440,12 @@ impl<'o> Object<'o> {
         }
     }
 
-    /// Writes what no row named.
+    /// Writes the members that no row named.
     pub fn extra(&mut self, node: &Node) {
         self.extra_members(node.json(Field::Extra));
     }
 
-    /// The same, of an object that was taken apart.
+    /// Writes the members of the object of unnamed members, given apart from its node.
     pub fn extra_members(&mut self, extra: Option<&Json>) {
         if let Some(extra) = extra {
             self.members_of(extra);

@@ -1,4 +1,4 @@
-//! The few members of a line that migration looks at, found in the one walk that checks the line.
+//! Members of a line that migration needs, found in the one walk that checks the line.
 
 use crate::json::{Cursor, Fault, Span, Tokens, Walk, text};
 
@@ -9,14 +9,15 @@ pub struct Member {
     pub key: Span,
     /// Its value.
     pub value: Span,
-    /// Where the member before it ends, or the opening brace.
+    /// End of the member before it, or of the opening brace.
     pub before: usize,
-    /// Where the one behind it begins, or the closing brace.
+    /// Begin of the member behind it, or of the closing brace.
     pub after: usize,
 }
 
 impl Member {
-    /// The member with one comma, so that what is left of the line's object is one without it.
+    /// Returns the span of the member with one comma, so that the rest of the line's object is
+    /// valid without it.
     #[must_use]
     pub fn with_comma(&self, line: &[u8], members: usize) -> Span {
         if members > 1 && line.get(self.before.wrapping_sub(1)) == Some(&b'{') {
@@ -60,7 +61,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Walks a line that is UTF-8. `None` if it is JSON but no object.
+    /// Walks a line that is UTF-8. `None` if it is JSON but not an object.
     ///
     /// # Errors
     /// If it is not one JSON value.
@@ -69,7 +70,8 @@ impl Scan {
         Ok(scan.walk(line)?.then_some(scan))
     }
 
-    /// The same for a fresh scan that is where it stays; false if the line is no object.
+    /// Walks a line that is UTF-8, with a fresh scan that stays in its place; returns false if the
+    /// line is not an object.
     ///
     /// # Errors
     /// If it is not one JSON value.
@@ -83,7 +85,7 @@ impl Scan {
         self.along(&mut Cursor::new(line), line)
     }
 
-    /// Walks along a line whichever way its tokens are found, with a fresh scan.
+    /// Walks along a line with any source of tokens, with a fresh scan.
     ///
     /// # Errors
     /// As [`walk`](Self::walk); those of [`Tokens`] tell no place.
@@ -132,7 +134,7 @@ impl Scan {
         while let Some(key) = cursor.next_key()? {
             let value = cursor.skip_value()?;
             let key = key.of(line);
-            // Most keys are told apart by their first letter.
+            // The second letter distinguishes most keys.
             if matches!(key, [_, b'r' | b'\\', ..]) && text::is(key, "role") {
                 self.role = Some(value);
             }
@@ -174,27 +176,27 @@ impl Scan {
     }
 }
 
-/// A line of several, and what was found in it.
+/// One line of several, and its members.
 #[derive(Debug)]
 pub struct Found {
-    /// Where it ends: at its line break, or where the lines end.
+    /// End of the line: its line break, or the end of the lines.
     pub end: usize,
-    /// What it holds, if it is good.
+    /// Members of the line, if it is good.
     pub scan: Scan,
-    /// Whether it is an object; blank lines and damaged ones are not.
+    /// Whether the line is an object; blank lines and damaged ones are not.
     pub good: bool,
 }
 
 impl Found {
-    /// A line that nothing is known of but where it ends.
+    /// Returns a line of which only the end is known.
     #[must_use]
     pub fn at(end: usize) -> Self {
         Self { end, scan: Scan::default(), good: false }
     }
 }
 
-/// Finds the members of lines that stand one behind another, each with its line break, in one walk.
-/// Gives where it stopped: at the end, or where a line begins that must be looked at alone.
+/// Finds the members of consecutive lines, each with its line break, in one walk. Returns where it
+/// stopped: at the end, or where a line begins that must be checked alone.
 pub fn of_lines(lines: &[u8], found: &mut Vec<Found>) -> usize {
     match Tokens::of(lines) {
         Some(tokens) => along_lines(tokens.in_lines(), lines, found),
@@ -202,7 +204,8 @@ pub fn of_lines(lines: &[u8], found: &mut Vec<Found>) -> usize {
     }
 }
 
-/// The same along tokens that are those of [lines](Tokens::in_lines).
+/// Finds the members of consecutive lines along tokens of [lines](Tokens::in_lines). Returns where
+/// it stopped.
 pub fn along_lines(mut tokens: Tokens<'_>, lines: &[u8], found: &mut Vec<Found>) -> usize {
     if simdutf8::basic::from_utf8(lines).is_err() {
         return 0;
@@ -257,7 +260,7 @@ impl Place {
         })
     }
 
-    /// The same for a key spelled with escapes.
+    /// Returns the member for a key spelled with escapes.
     fn of_escaped(key: &[u8]) -> Option<Self> {
         let mut plain = Vec::new();
         text::quote(&text::decode(key)?, &mut plain);

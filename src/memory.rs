@@ -19,26 +19,26 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// A session of one part, with its contents.
+    /// Returns a session of one part, with its contents.
     pub fn new(contents: impl AsRef<[u8]>) -> Self {
         Self::default().with("", contents)
     }
 
-    /// The same with one part more.
+    /// Adds one more part.
     #[must_use]
     pub fn with(mut self, name: &str, contents: impl AsRef<[u8]>) -> Self {
         self.parts.push((name.to_owned(), bytes::Bytes::copy_from_slice(contents.as_ref())));
         self
     }
 
-    /// The same with the origin that stands beside it.
+    /// Adds the origin that stands beside the session.
     #[must_use]
     pub fn with_origin(mut self, contents: impl AsRef<[u8]>) -> Self {
         self.origin = Some(bytes::Bytes::copy_from_slice(contents.as_ref()));
         self
     }
 
-    /// The same with a file that tells more of the session, which it calls `name`.
+    /// Adds a file with further data of the session, in which the session is called `name`.
     #[must_use]
     pub fn with_index(mut self, name: &str, contents: impl AsRef<[u8]>) -> Self {
         self.index = Some((name.to_owned(), bytes::Bytes::copy_from_slice(contents.as_ref())));
@@ -91,9 +91,9 @@ impl Parts for Bytes {
     }
 }
 
-/// Parts in a folder, for what reads files by their paths.
+/// Parts in a folder, for code that reads files by their paths.
 struct Copies {
-    /// They go before their folder does.
+    /// Files, which are removed before their folder.
     _files: Vec<NamedTempFile>,
     folder: TempDir,
 }
@@ -104,8 +104,8 @@ impl AsRef<Path> for Copies {
     }
 }
 
-/// Collects what is written, by part. It knows nothing of failure: after an error, what it holds is
-/// the beginning of an output, to be dropped.
+/// Collects the output, by part. After an error, its content is the beginning of an output, which
+/// must be dropped.
 #[derive(Clone, Debug, Default)]
 pub struct Buffer {
     parts: BTreeMap<String, Part>,
@@ -114,7 +114,7 @@ pub struct Buffer {
     mark: Option<(BTreeMap<String, Part>, Option<Part>)>,
 }
 
-/// One part, shared with whoever writes it.
+/// One part, shared with its writer.
 #[derive(Clone, Debug, Default)]
 struct Part(Rc<RefCell<Vec<u8>>>);
 
@@ -129,30 +129,30 @@ impl Write for Part {
 }
 
 impl Buffer {
-    /// The main part.
+    /// Returns the main part.
     #[must_use]
     pub fn main(&self) -> Vec<u8> {
         self.part("").unwrap_or_default()
     }
 
-    /// A part's contents.
+    /// Returns a part's contents.
     #[must_use]
     pub fn part(&self, name: &str) -> Option<Vec<u8>> {
         self.parts.get(name).map(|part| part.0.borrow().clone())
     }
 
-    /// The origin, if one was written.
+    /// Returns the origin, if one was written.
     #[must_use]
     pub fn origin(&self) -> Option<Vec<u8>> {
         self.origin.as_ref().map(|part| part.0.borrow().clone())
     }
 
-    /// The names of all parts, sorted: the main part's first.
+    /// Returns the names of all parts, sorted: the main part's first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.keys().map(String::as_str)
     }
 
-    /// What was written, to be read.
+    /// Returns the output as a session that can be read.
     #[must_use]
     pub fn into_parts(self) -> Bytes {
         let parts = self.parts.into_iter();

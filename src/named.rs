@@ -3,45 +3,45 @@
 use crate::format::Format;
 use crate::json::Json;
 
-/// How a program finds its sessions by name, and what it makes of them.
+/// Rules by which a program finds its sessions by name and judges them.
 #[derive(Debug)]
 pub struct Named {
     /// The sessions' format.
     pub format: &'static Format,
     /// The environment variable for the project's folder.
     pub project_variable: &'static str,
-    /// The one for the sessions' folder.
+    /// The environment variable for the sessions' folder.
     pub sessions_variable: &'static str,
-    /// The one for the folder of agents' definitions.
+    /// The environment variable for the folder of agents' definitions.
     pub agents_variable: &'static str,
-    /// The sessions' folder in that of the project.
+    /// The sessions' folder, below the project's folder.
     pub sessions_below: &'static str,
-    /// The agents' folder in that of the project.
+    /// The agents' folder, below the project's folder.
     pub agents_below: &'static str,
     /// The ending of a log's name.
     pub log: &'static str,
     /// The ending of the metadata's name.
     pub metadata: &'static str,
-    /// Whether a session may be called so.
+    /// Whether a session may have this name.
     pub is_name: fn(&str) -> bool,
-    /// The same in words.
+    /// The rule for names, in words.
     pub rule: &'static str,
-    /// What the last line of a log says.
+    /// Judges a session by the last line of its log.
     pub judge: fn(&[u8]) -> Verdict,
-    /// What the metadata say.
+    /// Reads the metadata of a session.
     pub about: fn(&[u8]) -> Result<About, String>,
-    /// Counts what a line of a log adds.
+    /// Counts the prompts, results and cost of a line of a log.
     pub count: fn(&[u8], &mut Counts),
 }
 
-/// What the software says of a session.
+/// Status of a session for its software.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// There are no metadata of that name.
     NotExistent,
-    /// It is at work, or was killed.
+    /// The session is running, or was killed.
     Running,
-    /// It came to an end.
+    /// The session has ended.
     Finished,
 }
 
@@ -57,22 +57,22 @@ impl Status {
     }
 }
 
-/// What the last line of a log says, by the rules of all releases.
+/// Verdict on the last line of a log, by the rules of all releases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether the session came to an end, by the newest rule.
+    /// Whether the session has ended, by the newest rule.
     pub finished: bool,
-    /// Why, in a few words.
+    /// Reason for the verdict, in a few words.
     pub why: String,
-    /// What an older rule says: whose it is, whether the session came to an end, and why.
+    /// Verdicts of older rules: the rule's name, whether the session has ended, and the reason.
     pub others: Vec<(&'static str, bool, String)>,
-    /// What the software itself would die of.
+    /// Fault that would crash the software itself.
     pub fatal: Option<String>,
     /// The result, if there is one.
     pub result: Option<Json>,
 }
 
-/// What the metadata of a session say.
+/// Content of the metadata of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// The name in them.
@@ -87,23 +87,23 @@ pub struct About {
     pub created: Option<String>,
     /// When it was last resumed.
     pub resumed: Option<String>,
-    /// What is wrong with them.
+    /// Faults of the metadata.
     pub faults: Vec<String>,
 }
 
-/// What is counted over a log.
+/// Counts over a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
-    /// Prompts that a person gave.
+    /// Prompts of the user.
     pub prompts: u64,
     /// Results of prompts; older logs have no prompts.
     pub results: u64,
-    /// What they cost, in US dollars, where any says so.
+    /// Cost of the prompts, in US dollars, where a line contains it.
     pub cost: Option<f64>,
 }
 
 impl Counts {
-    /// How many turns there are.
+    /// Returns how many turns there are.
     #[must_use]
     pub fn turns(&self) -> u64 {
         self.prompts.max(self.results)

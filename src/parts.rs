@@ -1,4 +1,4 @@
-//! What a session is read from, and what it is written to.
+//! Interfaces for the parts from which a session is read, and to which it is written.
 
 pub mod room;
 
@@ -9,24 +9,25 @@ use std::path::Path;
 use std::rc::Rc;
 
 /// The named parts of a session that is read. Most formats have one, the main part, whose name is
-/// empty; another's is what its path has behind the main part's path without its ending.
+/// empty. The name of another part is the remainder of its path behind the main part's path without
+/// its ending.
 pub trait Parts {
-    /// The names of the parts that are there, the main part's first; its place here is what a
-    /// [position](crate::position::Position::part) counts.
+    /// Returns the names of the parts, the main part's first. The place of a name in this list is
+    /// the part number of a [position](crate::position::Position::part).
     fn names(&self) -> Vec<String>;
 
-    /// What the first part's file is called, without its folder; `None` where it has no name.
+    /// Returns the name of the first part's file, without its folder; `None` where it has no name.
     fn file_name(&self) -> Option<String> {
         None
     }
 
-    /// The session's identifier, where that of parts which it shares with others is not enough.
+    /// Returns the session's identifier, where the parts contain several sessions.
     fn session(&self) -> Option<String> {
         None
     }
 
-    /// Opens a part from its beginning. It may be asked for again only after
-    /// [`keep`](Self::keep), for the main part may be a pipe.
+    /// Opens a part from its beginning. The part may be opened again only after
+    /// [`keep`](Self::keep), because the main part may be a pipe.
     ///
     /// # Errors
     /// If there is no such part, or it cannot be read.
@@ -49,8 +50,8 @@ pub trait Parts {
         Ok(part)
     }
 
-    /// Lends copies of parts under the names of their files, for what reads files by their paths.
-    /// The folder is gone when it is dropped.
+    /// Lends copies of parts under the names of their files, for code that reads files by their
+    /// paths. The folder is removed when the returned value is dropped.
     ///
     /// # Errors
     /// If there is no such part or no file of it, another program is writing to one, or there is
@@ -60,8 +61,8 @@ pub trait Parts {
         Err(Error::request(Code::Io, message))
     }
 
-    /// Opens a file that a part refers to, by a name like that of a part; `None` if below the
-    /// folder of all parts no regular file stands there, or a link leads there.
+    /// Opens a file to which a part refers, by a name like the name of a part. `None` if no regular
+    /// file stands there below the folder of all parts, or the path leads through a link.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -69,8 +70,9 @@ pub trait Parts {
         Ok(None)
     }
 
-    /// Opens the file that tells more of the session, where its format has such files and it is
-    /// there; with the name of the main part's file, without its ending, by which it speaks of it.
+    /// Opens the file with further data of the session, where its format has such files and one
+    /// exists. The returned name is the name of the main part's file without its ending, by which
+    /// the file refers to the session.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -78,8 +80,8 @@ pub trait Parts {
         Ok(None)
     }
 
-    /// What opens the origin that stands beside the session, as often as it is needed; `None` if none
-    /// does.
+    /// Returns a function that opens the origin beside the session, as often as it is needed;
+    /// `None` if there is no origin.
     ///
     /// # Errors
     /// If one stands there and cannot be opened.
@@ -100,7 +102,7 @@ pub trait Parts {
 /// Opens a file, each time from its beginning.
 pub type Opener = Rc<dyn Fn() -> Result<Box<dyn ReadSeek>>>;
 
-/// Whether a file that stands where an origin goes holds the same.
+/// Whether a file that stands where an origin goes has the same content.
 pub type Same = Rc<dyn Fn(&mut dyn ReadSeek) -> bool>;
 
 /// A file that is read at any place.
@@ -108,7 +110,7 @@ pub trait ReadSeek: Read + Seek {}
 
 impl<T: Read + Seek> ReadSeek for T {}
 
-/// The error for a session of several parts where there is room for the main one only.
+/// Returns the error for a session of several parts where there is room for the main one only.
 #[must_use]
 pub fn no_room_for_parts() -> Error {
     let message = "the session takes several files, and there is room for one";
@@ -117,24 +119,24 @@ pub fn no_room_for_parts() -> Error {
 
 /// A part that is written.
 pub enum Out<'a> {
-    /// By the thread that created it.
+    /// Output of the thread that created it.
     Here(Box<dyn Write + 'a>),
-    /// By any.
+    /// Output of any thread.
     Anywhere(Box<dyn Write + Send + 'a>),
 }
 
-/// Where a session is written.
+/// Destination of a session.
 pub trait Sink {
-    /// Creates a part. The empty name is the main part, which goes to the output that the person
-    /// named; another's name is what its path has behind that of the main part without its ending,
-    /// such as `.meta.json` or `/run_1.yaml`. Several can be open at a time. In the end they are
-    /// put in their places in the order in which they were created.
+    /// Creates a part. The empty name is the main part, which goes to the output that the user
+    /// named. The name of another part is the remainder of its path behind the main part's path
+    /// without its ending, such as `.meta.json` or `/run_1.yaml`. Several parts can be open at a
+    /// time. In the end they are put in their places in the order in which they were created.
     ///
     /// # Errors
     /// If it cannot be created, or is a second part where there is room for one only.
     fn create(&mut self, name: &str) -> Result<Box<dyn Write>>;
 
-    /// The same for who can have it written by any thread, if the place allows that.
+    /// Creates a part that any thread may write, if the place allows that.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -142,8 +144,8 @@ pub trait Sink {
         self.create(name).map(Out::Here)
     }
 
-    /// Creates a part that sessions may share, with its contents, unless it is there already; false
-    /// if something else stands in its place.
+    /// Creates a part that sessions may share, with its contents, unless it exists already; returns
+    /// false if other contents stand in its place.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -153,8 +155,8 @@ pub trait Sink {
         written.map(|()| true).map_err(|error| Error::io("cannot write", error))
     }
 
-    /// Creates the file that brings the source back, which goes beside one of the parts; `None` where
-    /// no file can stand there. It takes its place before the parts do.
+    /// Creates the file that restores the source, which goes beside one of the parts; `None` where
+    /// no file can stand there. The file takes its place before the parts do.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -162,8 +164,8 @@ pub trait Sink {
         Ok(None)
     }
 
-    /// Says beside which part the origin goes, once it is written. A file that stands there alone is
-    /// written over only if it is `same`.
+    /// Names the part beside which the origin goes, once it is written. A file that already stands
+    /// there is overwritten only if it is `same`.
     ///
     /// # Errors
     /// If something else stands there.
@@ -178,15 +180,15 @@ pub trait Sink {
     /// As [`create`](Self::create).
     fn change(&mut self, name: &str, change: Change) -> Result<()>;
 
-    /// Whether parts go below the folder of all sessions, as their software names them; there is
-    /// no main part then.
+    /// Whether parts go below the folder of all sessions, as their software names them; there is no
+    /// main part then.
     fn is_native(&self) -> bool {
         false
     }
 
-    /// Takes the place of a part below the folder of all sessions: of the names that `nth` gives for
-    /// 1, 2 and so on, each of which follows from the first, the first that no other output of the
-    /// same run has. Gives its number.
+    /// Takes the place of a part below the folder of all sessions. The function `nth` returns names
+    /// for 1, 2 and so on, each of which follows from the first. The chosen name is the first that
+    /// no other output of the same run has. Returns its number.
     ///
     /// # Errors
     /// If it leads elsewhere, or is that of an input.
@@ -195,7 +197,7 @@ pub trait Sink {
         Ok(1)
     }
 
-    /// Whether parts are put where those that are read stand, so that what is not created stays.
+    /// Whether parts replace the parts that are read, so that parts which are not created stay.
     fn is_in_place(&self) -> bool {
         false
     }
@@ -203,38 +205,38 @@ pub trait Sink {
     /// Whether there is room for more parts than the main one.
     fn takes_parts(&self) -> bool;
 
-    /// What the output is called, without folder and ending; `None` where it has no name.
+    /// Returns the name of the output, without folder and ending; `None` where it has no name.
     fn stem(&self) -> Option<String>;
 
-    /// Remembers what was created so far, so that what follows can be forgotten; false where
-    /// bytes are gone as soon as they are written.
+    /// Remembers the parts created so far, so that later ones can be forgotten; returns false where
+    /// bytes are final as soon as they are written.
     fn mark(&mut self) -> bool {
         false
     }
 
-    /// Forgets what was created since the mark, as if it never was. Whoever writes to it is done.
+    /// Forgets the parts created since the mark. All their writers must have finished.
     fn forget(&mut self) {}
 
-    /// Whether there is such a mark: a writer may then trust in an order that records mostly have,
-    /// and [give up](crate::diagnostic::Log::give_up) where they have not.
+    /// Whether there is a mark. A writer may then rely on an order that most records have, and
+    /// [give up](crate::diagnostic::Log::give_up) where they do not have it.
     fn forgets(&self) -> bool {
         false
     }
 
-    /// Lends room outside of memory, for what stands first in a part and is known last.
+    /// Lends room outside of memory, for data that stand first in a part and are known last.
     ///
     /// # Errors
     /// If there is none.
     fn spool(&mut self) -> Result<Box<dyn Spool>>;
 }
 
-/// What is written first and read later. Nothing of it outlives its owner.
+/// Data that are written first and read later. Nothing of it outlives its owner.
 pub trait Spool: Read + Write + Seek {}
 
 impl<T: Read + Write + Seek> Spool for T {}
 
-/// Makes new contents of old ones, if there are any; asked again, the same of the same. It is told
-/// whether the person allows that anything is written over.
+/// Makes new contents of old ones, if there are any; called again, it makes the same contents of
+/// the same old ones. The second argument is true if the user allows overwriting.
 pub type Change = Box<dyn Fn(Option<Vec<u8>>, bool) -> Result<Vec<u8>>>;
 
 /// Whether both read the same to their ends.

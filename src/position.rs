@@ -1,4 +1,4 @@
-//! Where something stands in a session.
+//! Places in a session.
 
 /// A place in one part of a session.
 ///
@@ -17,7 +17,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The same line, `offset` bytes further on.
+    /// Returns a position in the same line, `offset` bytes further on.
     ///
     /// ```
     /// use copyist::position::Position;
@@ -33,8 +33,8 @@ impl Position {
 /// A value and the place that it was read from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Located<T> {
-    /// What was read.
+    /// The value.
     pub value: T,
-    /// Where it began.
+    /// Place at which the value begins.
     pub at: Position,
 }

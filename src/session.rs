@@ -1,5 +1,5 @@
-//! A session to look into: what it is as a whole, how its entries hang together, and what any of
-//! them holds, read when it is asked for.
+//! A session that can be queried: its header, the links of its entries, and the content of each
+//! entry, which is read when it is asked for.
 
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
@@ -58,7 +58,7 @@ impl fmt::Debug for Session<'_> {
 }
 
 impl<'s> Session<'s> {
-    /// Walks over a session. What is wrong with it is said in the log of `cx`, once.
+    /// Walks over a session. Defects of the session are reported in the log of `cx`, once.
     ///
     /// # Errors
     /// If it cannot be read, or is damaged and the options do not tolerate that.
@@ -66,7 +66,7 @@ impl<'s> Session<'s> {
         Self::open_showing(format, parts, cx, &mut |_| {})
     }
 
-    /// The same, with a look at every record on the way.
+    /// Walks over a session, and shows every record on the way.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -105,77 +105,78 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// What it is a session of.
+    /// Returns the format of the session.
     #[must_use]
     pub fn format(&self) -> &'static Format {
         self.format
     }
 
-    /// How it is read.
+    /// Returns the options with which the session is read.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Its parts.
+    /// Returns the parts of the session.
     pub fn parts(&mut self) -> &mut dyn Parts {
         self.parts
     }
 
-    /// The session record; what later ones add or replace is in it.
+    /// Returns the session record, with the additions and changes of later session records.
     #[must_use]
     pub fn header(&self) -> &Record {
         &self.header
     }
 
-    /// How many entries there are, those without an identifier included.
+    /// Returns how many entries there are, those without an identifier included.
     #[must_use]
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// The identifier of the entry that the session stands at.
+    /// Returns the identifier of the entry at which the session stands.
     #[must_use]
     pub fn leaf(&self) -> Option<&Json> {
         self.leaf.as_ref()
     }
 
-    /// The session's name, as its last `session_info` or else its header has it.
+    /// Returns the session's name, from its last `session_info`, or else from its header.
     #[must_use]
     pub fn name(&self) -> Option<&Json> {
         self.name.as_ref().or(self.header.node.json(Field::Name))
     }
 
-    /// A person's mark on an entry.
+    /// Returns the user's label on an entry.
     #[must_use]
     pub fn label(&self, id: &Json) -> Option<&Json> {
         self.labels.get(id)
     }
 
-    /// All marks, by the entries that they stand on, in no order.
+    /// Returns all labels, by their entries, in no order.
     pub fn labels(&self) -> impl Iterator<Item = (&Json, &Json)> {
         self.labels.iter()
     }
 
-    /// How the entries hang together.
+    /// Returns the links between the entries.
     #[must_use]
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// Its parts, to be read anew; the session is given up.
+    /// Returns the parts, to be read from the beginning; the session is consumed.
     #[must_use]
     pub fn into_parts(self) -> &'s mut dyn Parts {
         self.parts
     }
 
-    /// The tree with all marks, for a walk from the roots; the session is given up.
+    /// Returns the tree with all labels, for a walk from the roots; the session is consumed.
     #[must_use]
     pub fn into_tree_and_labels(self) -> (Tree, HashMap<Json, Json>) {
         (self.tree, self.labels)
     }
 
-    /// The way from the root to an entry, or to the leaf. Empty where the leaf has no identifier.
+    /// Returns the path from the root to an entry, or to the leaf. Empty where the leaf has no
+    /// identifier.
     ///
     /// # Errors
     /// If there is no such entry, or entries on the way are their own ancestors.
@@ -222,7 +223,7 @@ impl<'s> Session<'s> {
                 if located.value.is_node() {
                     if target == Some(next) {
                         found.push(located);
-                        // What stands far off is nearer to a later place.
+                        // A node far off is nearer to a later place.
                         target = wanted.next_if(|wanted| places.before(*wanted).0 <= next);
                     }
                     next += 1;
@@ -237,11 +238,11 @@ impl<'s> Session<'s> {
         Ok(found)
     }
 
-    /// Shows every record in source order, until `show` breaks off. What was said while the
-    /// session was opened is not said again.
+    /// Shows every record in source order, until `show` breaks off. Findings that were reported
+    /// while the session was opened are not reported again.
     ///
     /// # Errors
-    /// Those of `show`, and if the session cannot be read any more.
+    /// The errors of `show`, and if the session cannot be read any more.
     pub fn walk(&mut self, show: Show<'_>) -> Result<()> {
         walk(self.format, self.parts, &self.options, show)
     }
@@ -250,11 +251,11 @@ impl<'s> Session<'s> {
 /// Takes records one by one; a break ends the walk.
 pub type Show<'a> = &'a mut dyn FnMut(Located<Record>) -> Result<ControlFlow<()>>;
 
-/// Shows every record of a session in source order, until `show` breaks off, and says nothing in
+/// Shows every record of a session in source order, until `show` breaks off, and reports nothing in
 /// any log.
 ///
 /// # Errors
-/// Those of `show`, and if the session cannot be read.
+/// The errors of `show`, and if the session cannot be read.
 pub fn walk(
     format: &Format,
     parts: &mut dyn Parts,
@@ -285,7 +286,7 @@ fn walk_from(
     Ok(())
 }
 
-/// Whether a record is an entry of the session, not a header, a blank line or a damaged one.
+/// Whether a record is an entry of the session, not a header, a blank line or a damaged line.
 #[must_use]
 pub fn is_entry(record: &Record) -> bool {
     let node = &record.node;
@@ -297,7 +298,7 @@ pub fn is_entry(record: &Record) -> bool {
     }
 }
 
-/// What the first walk gathers.
+/// Results of the first walk.
 #[derive(Default)]
 struct Gathering {
     shape: Shape,
@@ -342,7 +343,7 @@ impl Gathering {
         }
     }
 
-    /// A session record adds to those before it, or replaces what they said.
+    /// Notes a session record, which adds to those before it, or replaces their values.
     fn session(&mut self, record: Record) {
         match &mut self.header {
             None => self.header = Some(record),
@@ -355,12 +356,12 @@ impl Gathering {
     }
 }
 
-/// Where some of the nodes stand, so that reading can begin near any of them. There are so many
-/// at most, however long the session is.
+/// Places of some of the nodes, so that reading can begin near any of them. Their number is
+/// limited, however long the session is.
 struct Places {
     /// Ordinals, ascending, with their positions.
     list: Vec<(u32, Position)>,
-    /// How many nodes lie between two places at least.
+    /// Minimum number of nodes between two places.
     every: u32,
 }
 
@@ -391,7 +392,7 @@ impl Places {
         self.list.push((ordinal, at));
     }
 
-    /// The last place that is not behind the node of this ordinal.
+    /// Returns the last place that is not behind the node of this ordinal.
     fn before(&self, ordinal: u32) -> (u32, Option<Position>) {
         let after = self.list.partition_point(|(noted, _)| *noted <= ordinal);
         match after.checked_sub(1).and_then(|place| self.list.get(place)) {

@@ -1,4 +1,4 @@
-//! A session that is written, and read again before it goes to its place.
+//! Stage for a session that is written, and read again before it goes to its place.
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
@@ -10,28 +10,28 @@ use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// Keeps the parts of a session outside of memory until it is known what becomes of them.
+/// Keeps the parts of a session outside of memory until their use is decided.
 pub struct Stage<'s> {
     sink: &'s mut dyn Sink,
     room: Option<Room>,
     parts: Vec<(String, Part)>,
-    /// What goes into files that sessions share.
+    /// Changes of files that sessions share.
     changes: Vec<(String, Change)>,
     /// Parts that sessions share.
     adds: Vec<(String, Part)>,
-    /// Whether those wait until it is known whether anything is kept.
+    /// Whether shared parts wait until it is known whether the output is kept.
     waits: bool,
-    /// Whether parts are written nowhere else.
+    /// Whether the stage is a trial, whose parts are never written to the sink.
     free: bool,
-    /// How many parts, changes and shared parts there were at the mark.
+    /// Numbers of parts, changes and shared parts at the mark.
     mark: Option<[usize; 3]>,
-    /// The part that the origin goes beside.
+    /// The part beside which the origin goes.
     origin: Option<Placing>,
-    /// What the place is like, if not as the sink's.
+    /// Properties of the place, if they differ from the sink's.
     like: Option<Like>,
 }
 
-/// What of an output's place shapes what is written there.
+/// Properties of an output's place that determine its contents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Like {
     /// The output's name without its ending, if it has one.
@@ -44,7 +44,7 @@ pub struct Like {
 }
 
 impl Like {
-    /// The place of a sink.
+    /// Returns the properties of a sink.
     #[must_use]
     pub fn of(sink: &dyn Sink) -> Self {
         let (takes_parts, is_native) = (sink.takes_parts(), sink.is_native());
@@ -52,11 +52,11 @@ impl Like {
     }
 }
 
-/// The part that an origin goes beside, and whether a file that stands there is the same.
+/// The part beside which an origin goes, and the test whether a file that stands there is the same.
 type Placing = (String, Same);
 
 impl<'s> Stage<'s> {
-    /// Before this place.
+    /// Begins a stage before this sink.
     pub fn before(sink: &'s mut dyn Sink) -> Self {
         let (parts, changes) = (Vec::new(), Vec::new());
         Self {
@@ -73,27 +73,28 @@ impl<'s> Stage<'s> {
         }
     }
 
-    /// The same, of which perhaps nothing is kept.
+    /// Begins a stage whose output may be discarded.
     pub fn tentative(sink: &'s mut dyn Sink) -> Self {
         Self { waits: true, ..Self::before(sink) }
     }
 
-    /// The same, of which nothing is kept: there is room for whatever is written.
+    /// Begins a stage whose output is always discarded: there is room for any part.
     pub fn trial(sink: &'s mut dyn Sink) -> Self {
         Self { free: true, ..Self::tentative(sink) }
     }
 
-    /// A trial in a place that is like another one.
+    /// Begins a trial for a place with these properties.
     pub fn like(sink: &'s mut dyn Sink, like: Like) -> Self {
         Self { like: Some(like), ..Self::trial(sink) }
     }
 
-    /// What was written, to be read.
+    /// Returns the output as a session that can be read.
     pub fn parts(&self) -> Staged {
         Staged::of(self.parts.clone())
     }
 
-    /// The same with files that sessions share, as if nothing else were in them.
+    /// Returns the output with the files that sessions share, as if these contained only this
+    /// session.
     ///
     /// # Errors
     /// If one cannot be made.
@@ -121,8 +122,8 @@ impl<'s> Stage<'s> {
         self.sink.spool()
     }
 
-    /// Puts the parts that sessions share and that waited in their places. Gives the names of those
-    /// where something else stands.
+    /// Puts the waiting parts that sessions share in their places. Returns the names of those whose
+    /// place has other contents.
     ///
     /// # Errors
     /// If one cannot be written.
@@ -138,8 +139,8 @@ impl<'s> Stage<'s> {
         Ok(others)
     }
 
-    /// Puts the parts in their places; below the path `native`, if the format's software names it so.
-    /// What waits to be [shared](Self::share) is left out.
+    /// Puts the parts in their places; below the path `native`, if the format's software names it
+    /// so. Parts that wait to be [shared](Self::share) are left out.
     ///
     /// # Errors
     /// If one cannot be written.
@@ -218,7 +219,7 @@ impl Sink for Stage<'_> {
     }
 
     fn mark(&mut self) -> bool {
-        // What sessions share was added to the sink already, unless it waits here.
+        // Shared parts were added to the sink already, unless they wait here.
         let mark = [self.parts.len(), self.changes.len(), self.adds.len()];
         self.mark = self.waits.then_some(mark);
         self.forgets()
@@ -244,14 +245,14 @@ impl Sink for Stage<'_> {
 #[derive(Default)]
 pub struct Staged {
     parts: Vec<(String, Part)>,
-    /// Where each name stands first: a session may have thousands of parts, and each is asked for.
+    /// First place of each name: a session may have thousands of parts, and each is asked for.
     places: HashMap<String, usize>,
-    /// What the parts refer to, and other sessions may, too.
+    /// Parts to which this session refers, and other sessions may, too.
     shared: Vec<(String, Part)>,
 }
 
 impl Staged {
-    /// A session of one part.
+    /// Returns a session of one part.
     pub fn one(part: Part) -> Self {
         Self::of(vec![(String::new(), part)])
     }
@@ -295,7 +296,7 @@ impl Parts for Staged {
     }
 
     fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {
-        // What sessions share holds nothing of others here, so it is small.
+        // Shared files contain only this session here, so they are small.
         let mut small = Bytes::default();
         for (name, part) in self.parts.iter().filter(|(name, _)| names.contains(&name.as_str())) {
             let contents = part.contents().map_err(cannot_copy)?;

@@ -1,9 +1,9 @@
-//! The threads that a run may use, and how many of them have no input of their own.
+//! Budget of the threads that a run may use, and of those that have no input of their own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-/// Counts threads that are at work. Work on a large input borrows those that would stand idle.
+/// Counts threads that are at work. Work on a large input borrows the idle ones.
 ///
 /// ```
 /// use copyist::threads::ThreadBudget;
@@ -17,29 +17,31 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 #[derive(Clone, Debug, Default)]
 pub struct ThreadBudget(Arc<AtomicIsize>);
 
-/// A thread at work, as long as this is held.
+/// A thread at work, as long as this value is held.
 #[derive(Debug)]
 pub struct Busy(ThreadBudget);
 
-/// A thread that waits, as long as this is held.
+/// A thread that waits, as long as this value is held.
 #[derive(Debug)]
 pub struct Resting(ThreadBudget);
 
 impl ThreadBudget {
-    /// So many threads, none at work. By default there are none to borrow.
+    /// Makes a budget of this number of threads, none of them at work. The default budget has none
+    /// to borrow.
     #[must_use]
     pub fn new(threads: usize) -> Self {
         Self(Arc::new(AtomicIsize::new(threads.try_into().unwrap_or(isize::MAX))))
     }
 
-    /// Counts the calling thread, which has an input to work on, whoever else is at work.
+    /// Counts the calling thread, which has an input to work on, whatever the number of other
+    /// threads at work.
     #[must_use]
     pub fn work(&self) -> Busy {
         self.0.fetch_sub(1, Ordering::Relaxed);
         Busy(self.clone())
     }
 
-    /// A thread that would stand idle, if there is one.
+    /// Borrows an idle thread, if there is one.
     #[must_use]
     pub fn borrow(&self) -> Option<Busy> {
         let free = |idle: isize| (idle > 0).then(|| idle - 1);
@@ -54,7 +56,7 @@ impl ThreadBudget {
         Resting(self.clone())
     }
 
-    /// Whether a borrowed thread is wanted back: more are at work than there are.
+    /// Whether a borrowed thread must be returned: more are at work than there are.
     #[must_use]
     pub fn are_short(&self) -> bool {
         self.0.load(Ordering::Relaxed) < 0

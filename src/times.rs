@@ -1,11 +1,11 @@
-//! Times as formats spell them, all in UTC.
+//! Times in the spellings of the formats, all in UTC.
 
 use crate::json::Json;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-/// The time that a string names; one without a zone is taken for UTC.
+/// Returns the time that a string names; a time without a zone is read as UTC.
 ///
 /// ```
 /// use copyist::{json::Json, times};
@@ -21,7 +21,7 @@ pub fn read(time: &Json) -> Option<Timestamp> {
     text.parse().ok().or_else(|| plain().map(|plain| plain.timestamp()))
 }
 
-/// The time that a number of milliseconds since 1970 names.
+/// Returns the time that a number of milliseconds since 1970 names.
 ///
 /// ```
 /// use copyist::{json::Json, times};
@@ -33,31 +33,31 @@ pub fn of_millis(millis: &Json) -> Option<Timestamp> {
     Timestamp::from_millisecond(millis.float()? as i64).ok()
 }
 
-/// The next time: the same a millisecond later.
+/// Returns the time one millisecond later.
 #[must_use]
 pub fn after(time: Timestamp) -> Timestamp {
     time.checked_add(SignedDuration::from_millis(1)).unwrap_or(time)
 }
 
-/// As JavaScript's `toISOString` does.
+/// Spells a time as JavaScript's `toISOString` does.
 #[must_use]
 pub fn with_millis(time: Timestamp) -> String {
     format!("{time:.3}")
 }
 
-/// As Python's `isoformat` does with microseconds, and a `Z`.
+/// Spells a time as Python's `isoformat` does with microseconds, and a `Z`.
 #[must_use]
 pub fn with_micros(time: Timestamp) -> String {
     civil(time).strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
-/// As the shell's `date` does, to the second.
+/// Spells a time as the shell's `date` does, to the second.
 #[must_use]
 pub fn with_seconds(time: Timestamp) -> String {
     civil(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// To the second, with a space before the time of day.
+/// Spells a time to the second, with a space before the time of day.
 #[must_use]
 pub fn in_seconds(time: Timestamp) -> String {
     civil(time).strftime("%Y-%m-%d %H:%M:%S").to_string()

@@ -1,5 +1,5 @@
-//! Whether a session is what its format and version demand: each record by its schema, and all of
-//! them as a tree.
+//! Validation of a session by the demands of its format and version: each record by its schema, and
+//! all of them as a tree.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use jsonschema::Validator;
 use serde_json::Value;
 use std::ops::ControlFlow;
 
-/// The schema of a version, compiled.
+/// Compiles the schema of a version.
 ///
 /// # Errors
 /// If the schema itself is wrong, which a test rules out for the formats of the table.
@@ -24,8 +24,8 @@ pub fn compile(version: &Version) -> Result<Validator> {
     jsonschema::validator_for(&schema).map_err(|error| wrong(error.to_string()))
 }
 
-/// Checks one session, and says everything that is wrong with it in the log; of what the schema
-/// finds, `max_errors` at most in words, and how many there are. Gives the number of records.
+/// Checks one session, and reports all its defects in the log. Of the findings of the schema, at
+/// most `max_errors` are reported in words; all are counted. Returns the number of records.
 ///
 /// # Errors
 /// If the input is no session of the format, or cannot be read. Damage is none: it is told, and the
@@ -61,13 +61,13 @@ pub fn run(
     Ok(count)
 }
 
-/// Whether this is a blank line, which readers give so that it stays, and no record.
+/// Whether the record is a blank line, which readers return so that it is preserved.
 fn is_blank(record: &Record) -> bool {
     let text = || record.node.text(Field::Text);
     record.kind == Kind::Opaque && text().is_some_and(|text| text.trim().is_empty())
 }
 
-/// The lines of a session that are whole JSON values.
+/// Shows the lines of a session that are whole JSON values.
 fn lines(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
     let mut lines = Lines::new(parts.main()?, cx.options.max_line);
     lines.skip_bom()?;
@@ -114,7 +114,7 @@ fn record(schema: &Validator, piece: &[u8], at: Position, max_errors: usize, cx:
     }
 }
 
-/// A line as serde_json sees it, lone surrogates read as U+FFFD.
+/// Parses a line with serde_json, with lone surrogates read as U+FFFD.
 fn value(line: &[u8]) -> serde_json::Result<Value> {
     match serde_json::from_slice(line) {
         Ok(value) => Ok(value),
@@ -125,8 +125,8 @@ fn value(line: &[u8]) -> serde_json::Result<Value> {
     }
 }
 
-/// The text with every string that holds a surrogate escape decoded and quoted anew; `None` if
-/// there is none.
+/// Returns the text with every string that contains a surrogate escape decoded and quoted again;
+/// `None` if there is none.
 fn without_lone_surrogates(line: &[u8]) -> Option<Vec<u8>> {
     memchr::memmem::find_iter(line, b"\\u")
         .find(|at| line.get(at + 2).is_some_and(|b| b.eq_ignore_ascii_case(&b'd')))?;

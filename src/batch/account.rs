@@ -1,4 +1,4 @@
-//! What a run tells its journal, and what an earlier run told it.
+//! Entries that a run writes to its journal, and the use of the entries of an earlier run.
 
 use super::found::{Said, files_of};
 use super::inputs::{Job, JobSource};
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A journal, as far as a run needs to know it.
+/// A journal with the entries that a run needs.
 #[derive(Debug)]
 pub struct Account {
     path: PathBuf,
@@ -21,26 +21,26 @@ pub struct Account {
     earlier: HashMap<Key, Entry>,
 }
 
-/// An input: its main file, and which of the sessions in it.
+/// Identifier of an input: its main file, and the session where several share the file.
 type Key = (PathBuf, Option<String>);
 
-/// What an earlier run made of an input.
+/// State of an input according to the journal of an earlier run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Earlier {
-    /// Nothing that holds.
+    /// No usable entry: the earlier run did not reach the input, or failed on it.
     Nothing,
-    /// Everything there is to do; it called for this exit code.
+    /// The earlier run finished the input with this exit code.
     Done(u8),
-    /// What is no longer so: the input or its output changed since, or the input has another file.
+    /// An entry that is out of date: the input or its output changed since, or the input consists
+    /// of other files now.
     Changed,
 }
 
-/// A journal that was opened, the header that stands in it, and how many of its lines cannot be
-/// read.
+/// An open journal, its header, its entries, and the number of lines that cannot be read.
 pub type OpenedJournal = (Journal, Option<Header>, Vec<Entry>, u64);
 
 impl Account {
-    /// Opens the file, which a run before this one may have begun.
+    /// Opens the journal file, which an earlier run may have begun.
     ///
     /// # Errors
     /// If it cannot be written, or is something else.
@@ -52,13 +52,13 @@ impl Account {
         })
     }
 
-    /// Goes on with what `entries` tell of; their paths are relative to `root`.
+    /// Creates an account that continues after `entries`. Their paths are relative to `root`.
     #[must_use]
     pub fn new(path: &Path, journal: Journal, root: PathBuf, entries: Vec<Entry>) -> Self {
         let mut earlier: HashMap<Key, Entry> = HashMap::new();
         for mut entry in entries {
             let key = (root.join(entry.path.path()), entry.session.clone());
-            // What was written before a failure is still there.
+            // The outputs that were written before a failure still exist.
             let before = earlier.remove(&key).filter(|_| is_failed(&entry));
             entry.outputs.extend(before.into_iter().flat_map(|before| before.outputs));
             earlier.insert(key, entry);
@@ -66,14 +66,14 @@ impl Account {
         Self { path: real(path), journal: Mutex::new(journal), root, earlier }
     }
 
-    /// Where the journal is.
+    /// Returns the path of the journal.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What an earlier run made of an input, as far as that is still there, and the files that it
-    /// wrote for it; the input is read as `said`.
+    /// Returns the state of an input after the earlier run, and the files that the earlier run
+    /// wrote for it. The files that make up the input are determined with the options `said`.
     #[must_use]
     pub fn earlier(&self, job: &Job, said: Said) -> (Earlier, Vec<PathBuf>) {
         let Some(entry) = self.entry_of(job) else { return (Earlier::Nothing, Vec::new()) };
@@ -83,12 +83,12 @@ impl Account {
         (earlier, made.collect())
     }
 
-    /// The entry of an input that did not fail.
+    /// Returns the entry of an input on which the earlier run did not fail.
     fn entry_of(&self, job: &Job) -> Option<&Entry> {
         self.earlier.get(&key(job)?).filter(|entry| !is_failed(entry))
     }
 
-    /// The files that earlier runs wrote for an input, and that nobody touched since.
+    /// Returns the files that earlier runs wrote for an input and that have not changed since.
     #[must_use]
     pub fn untouched(&self, job: &Job) -> Vec<PathBuf> {
         let entry = key(job).and_then(|key| self.earlier.get(&key));
@@ -97,8 +97,9 @@ impl Account {
         untouched.map(|made| self.root.join(made.path.path())).collect()
     }
 
-    /// Whether the input is made of the files that the entry says: what a session got since was
-    /// not read. What the run itself put beside an input that it changed is no news.
+    /// Whether the input consists of the files that the entry names. A file that the session got
+    /// since then was not read. Files that the run itself put beside an input that it changed do
+    /// not count as new.
     fn has_files(&self, entry: &Entry, job: &Job, said: Said) -> bool {
         let known = |states: &[State]| -> HashSet<PathBuf> {
             states.iter().map(|state| self.root.join(state.path.path())).collect()
@@ -114,20 +115,21 @@ impl Account {
             && read.iter().all(|file| now.contains(file))
     }
 
-    /// Whether everything is as the entry says. An input that was changed in place is its output.
+    /// Whether all files are as the entry describes them. For an input that was changed in place,
+    /// the entry's output is compared.
     fn holds(&self, entry: &Entry) -> bool {
         let replaced = |file: &State| entry.outputs.iter().any(|made| made.path == file.path);
         let files = entry.files.iter().filter(|file| !replaced(file));
         let alike = |made: &State| {
             let old = entry.files.iter().find(|file| file.path == made.path);
-            // Only its contents tell whether the file got its place.
+            // If the size is equal, only the contents show whether the file was replaced.
             let unclear = old.is_some_and(|old| old.size == made.size);
             self.is(made) && (!unclear || self.has_hash(made))
         };
         files.into_iter().all(|file| self.is(file)) && entry.outputs.iter().all(alike)
     }
 
-    /// Whether a file is as it was, as far as that shows from outside.
+    /// Whether a file has the size and the time of the entry.
     fn is(&self, state: &State) -> bool {
         Fingerprint::of(&self.root.join(state.path.path()))
             .is_ok_and(|now| now.size() == state.size && now.modified() == state.modified)
@@ -138,7 +140,7 @@ impl Account {
         now.is_some() && now == state.hash
     }
 
-    /// What the journal is told about an input; `None` for what is no input of its own.
+    /// Returns the journal entry of an input; `None` for an input that gets no entry of its own.
     #[must_use]
     pub fn entry(
         &self,
@@ -163,7 +165,7 @@ impl Account {
         })
     }
 
-    /// An output as the journal is told of it.
+    /// Returns the description of an output for the journal.
     #[must_use]
     pub fn output(&self, placed: &Placed, hash: String) -> State {
         State {
@@ -189,7 +191,7 @@ impl Account {
         Name::from(path.strip_prefix(&self.root).unwrap_or(path))
     }
 
-    /// Adds entries to the journal.
+    /// Appends entries to the journal.
     ///
     /// # Errors
     /// If the system refuses; then none was added.
@@ -213,7 +215,7 @@ fn key(job: &Job) -> Option<Key> {
     Some((real(job.files().next()?), session))
 }
 
-/// The folder that holds everything that was named; `None` if nothing does.
+/// Returns the folder that contains all named paths; `None` if there is none.
 #[must_use]
 pub fn root(paths: &[PathBuf]) -> Option<PathBuf> {
     let folder = |path: &PathBuf| match path.is_dir() {

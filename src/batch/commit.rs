@@ -1,4 +1,5 @@
-//! Outputs that wait for each other, so that many get their places behind one wait for the disk.
+//! Outputs that wait for each other, so that many are put in their places after a single wait for
+//! the disk.
 
 use super::account::Account;
 use super::inputs::Job;
@@ -8,39 +9,42 @@ use crate::store::{Entry, Placed, Sealed, make_room, open_files, put};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// So many files wait for each worker at first: what is known of them stays near the processor.
+/// Number of files that wait for each worker at first. Few enough that their data stays in the
+/// processor's cache.
 const FIRST_FILES: u64 = 64;
 
-/// So many wait at most where the disk is slow; what a killed run loses is work on these.
+/// Maximum number of files that wait for each worker, where the disk is slow. A killed run loses
+/// the work on these files.
 const MOST_FILES: u64 = 1024;
 
-/// So many bytes wait at most for all workers: no more than the disk takes in a moment.
+/// Maximum number of bytes that wait for all workers together: no more than the disk writes in a
+/// moment.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// What became of an input, if its output gets its place.
+/// The result for an input, before its output is put in its place.
 #[derive(Debug)]
 pub struct Done {
-    /// What is told about it.
+    /// The report on the input.
     pub report: FileReport,
     /// The output; empty if there is none.
     pub sealed: Sealed,
 }
 
-/// Reports whose inputs' work is over, with the inputs' places.
+/// Reports on inputs whose work is done, with the numbers of the inputs.
 pub type Over = Vec<(usize, FileReport)>;
 
-/// Gathers outputs, and puts them in their places when there are enough of them.
+/// Collects outputs, and puts them in their places when there are enough of them.
 #[derive(Debug)]
 pub struct Commit<'a> {
     account: Option<&'a Account>,
     fail_on: Option<FailOn>,
     most: Most,
-    /// What waits for each worker: memory is given back by the thread that took it, and none waits
-    /// until another has done so.
+    /// The outputs that wait for each worker. The thread that allocated memory also frees it, and
+    /// no worker waits for another one to do so.
     waiting: Vec<Mutex<Waiting>>,
 }
 
-/// How much waits for one worker at most.
+/// Maximum amount that waits for one worker.
 #[derive(Clone, Copy, Debug)]
 struct Most {
     files: u64,
@@ -48,22 +52,22 @@ struct Most {
 }
 
 impl Most {
-    /// In a run with so many workers.
+    /// Returns the limits in a run with `workers` workers.
     fn of(workers: usize) -> Self {
         let all = workers.max(1) as u64;
-        // As many again may be open for what is read and written meanwhile.
+        // Half of the open files are left for what is read and written meanwhile.
         let files = (open_files() / 2 / all).clamp(1, MOST_FILES);
         Self { files, bytes: MOST_BYTES / all }
     }
 }
 
-/// What waits for one worker.
+/// The outputs that wait for one worker.
 #[derive(Debug)]
 struct Waiting {
     group: Group,
-    /// How many files fill it.
+    /// Number of files at which the group is put in place.
     room: u64,
-    /// When the last one had its place.
+    /// Time at which the last group was in its place.
     since: Instant,
 }
 
@@ -80,12 +84,12 @@ struct Member {
     place: usize,
     report: FileReport,
     sealed: Sealed,
-    /// What the journal is to be told, and the hashes of the outputs.
+    /// The journal entry, and the hashes of the outputs.
     entry: Option<(Entry, Vec<String>)>,
 }
 
 impl<'a> Commit<'a> {
-    /// For a run with so many workers that tells `account` what it does.
+    /// Creates a commit for a run with `workers` workers that records its entries in `account`.
     #[must_use]
     pub fn new(account: Option<&'a Account>, fail_on: Option<FailOn>, workers: usize) -> Self {
         let most = Most::of(workers);
@@ -93,13 +97,13 @@ impl<'a> Commit<'a> {
         Self { account, fail_on, most, waiting }
     }
 
-    /// Makes room for the files that wait, in a run with so many workers. It takes much longer once
-    /// there are threads.
+    /// Reserves room for the open files that wait in a run with `workers` workers. This takes much
+    /// longer once there are threads.
     pub fn make_room(workers: usize) {
         make_room(Most::of(workers).files * workers as u64);
     }
 
-    /// Takes what became of the input in this place. Gives all reports that are true by then.
+    /// Takes the result for input number `place`. Returns all reports that are final after that.
     pub fn push(&self, place: usize, job: &Job, mut done: Done) -> Over {
         let entry = self.account.and_then(|account| self.entry(account, job, &mut done));
         let Done { report, sealed } = done;
@@ -119,13 +123,13 @@ impl<'a> Commit<'a> {
         over
     }
 
-    /// Puts in place whatever still waits for the worker that asks.
+    /// Puts all outputs that still wait for the calling worker in their places.
     pub fn finish(&self) -> Over {
         let members = self.waiting().take();
         self.put(members)
     }
 
-    /// What waits for the worker that asks.
+    /// Returns the outputs that wait for the calling worker.
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         let worker = rayon::current_thread_index().unwrap_or(0) % self.waiting.len();
         lock(&self.waiting[worker])
@@ -146,7 +150,7 @@ impl<'a> Commit<'a> {
         let mut outputs = Vec::with_capacity(members.len());
         let mut rest = Vec::with_capacity(members.len());
         for Member { place, report, sealed, entry } in members {
-            // What sessions share has no entry that could tell whether it got its place.
+            // A file that sessions share has no entry that shows whether it was put in place.
             let later = sealed.is_urgent();
             outputs.push(sealed);
             rest.push((place, report, entry, later));
@@ -182,7 +186,7 @@ impl<'a> Commit<'a> {
             }
             over.push((place, report));
         }
-        // Whoever takes the journal up looks whether its entries came true, so none is missed.
+        // A later run checks whether the entries came true, so a missing one does no harm.
         if let Some(account) = self.account {
             let _ = account.record(&after);
         }
@@ -206,8 +210,8 @@ impl Waiting {
         std::mem::take(&mut self.group).members
     }
 
-    /// Takes in how long the work on a group took, and how long its way to its places: where that
-    /// is long, more go it together.
+    /// Adapts the group size to how long the work on a group took (`worked`) and how long it took
+    /// to put it in place (`waited`). If the second time is long, later groups are larger.
     fn learn(&mut self, worked: Duration, waited: Duration, most: Most) {
         if waited > worked / 2 {
             self.room = (self.room * 2).min(most.files);
@@ -238,7 +242,7 @@ fn failed(entry: Entry) -> Entry {
     Entry { outcome: Outcome::Failed.name().to_owned(), exit: 3, outputs: Vec::new(), ..entry }
 }
 
-/// The output did not get its place after all.
+/// Records in the report that the output was not put in its place.
 fn withdraw(report: &mut FileReport, error: Error) {
     let why = report.fail(error);
     report.findings.add(why);

@@ -1,4 +1,4 @@
-//! Which of the files that a walk finds are wanted.
+//! Selection of the files that a walk through folders finds.
 
 use globset::{Error, Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use std::path::Path;
@@ -6,12 +6,13 @@ use std::str::FromStr;
 
 /// A glob over the paths below a walked folder.
 ///
-/// Without a `/` it speaks of names at any depth, with one of whole paths from the walked folder.
-/// One that ends in `/` means folders only. `*` and `?` stop at a `/`, `**` does not.
+/// A glob without a `/` matches names at any depth, a glob with one matches whole paths from the
+/// walked folder. A glob that ends in `/` matches only folders. `*` and `?` stop at a `/`, `**`
+/// does not.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     glob: Glob,
-    /// Whether it speaks of folders only.
+    /// Whether the pattern matches only folders.
     folders: bool,
 }
 
@@ -27,12 +28,13 @@ impl FromStr for Pattern {
         }
         let whole = if name { format!("**/{path}") } else { path.to_owned() };
         let glob = GlobBuilder::new(&whole).literal_separator(true).build();
-        // The kind alone: the whole message would quote what was made of the person's glob.
+        // Only the kind of the error is reported: the whole message would quote the glob in a
+        // changed form.
         glob.map(|glob| Self { glob, folders }).map_err(|error| error.kind().to_string())
     }
 }
 
-/// Tells wanted from unwanted files; without patterns every file is wanted.
+/// Selects files by patterns; without patterns it selects every file.
 #[derive(Debug, Default)]
 pub struct Filter {
     include: Option<Globs>,
@@ -46,8 +48,9 @@ struct Globs {
 }
 
 impl Filter {
-    /// A file is wanted if one of `include` matches it, or a folder above it by a pattern for
-    /// folders, and none of `exclude`. No `include` at all matches everything.
+    /// Creates a filter. A file is selected if a pattern of `include` matches it, or a pattern for
+    /// folders matches a folder above it, and no pattern of `exclude` does. An empty `include`
+    /// matches everything.
     ///
     /// # Errors
     /// If the patterns together grow too large.
@@ -56,20 +59,20 @@ impl Filter {
         Ok(Self { include, exclude: Globs::new(exclude)? })
     }
 
-    /// Whether every file is wanted, whatever it is called.
+    /// Whether the filter selects every file, whatever its name is.
     #[must_use]
     pub fn takes_all(&self) -> bool {
         let Globs { any, folders } = &self.exclude;
         self.include.is_none() && any.is_empty() && folders.is_empty()
     }
 
-    /// Whether a walk goes into a folder.
+    /// Whether a walk enters a folder.
     #[must_use]
     pub fn enters(&self, folder: &Path) -> bool {
         !self.exclude.any.is_match(folder) && !self.exclude.folders.is_match(folder)
     }
 
-    /// Whether a file is wanted that stands in folders which the walk enters.
+    /// Whether a file is selected, given that the walk enters the folders above it.
     #[must_use]
     pub fn takes(&self, file: &Path) -> bool {
         let included = self.include.as_ref().is_none_or(|include| {

@@ -1,4 +1,4 @@
-//! What an input is, and which files it is made of.
+//! Detection of an input's format, and of the files that make it up.
 
 use super::inputs::{JobSource, Whole, stem};
 use crate::detect::detect;
@@ -13,19 +13,19 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the person says of inputs.
+/// The user's options for how inputs are read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Said {
-    /// Their format.
+    /// The format of the inputs.
     pub from: Option<Spec>,
-    /// Their encoding.
+    /// The encoding of the inputs.
     pub encoding: Option<&'static Encoding>,
-    /// Whether damaged ones are to be repaired: compressed files are read as far as they go.
+    /// Whether damaged inputs are repaired: compressed files are then unpacked as far as possible.
     pub mends: bool,
 }
 
 impl Said {
-    /// The format if it was named, and what the options hold of it.
+    /// Collects the format if the user named it, and the reading options.
     #[must_use]
     pub fn new(from: Option<Spec>, options: &Options) -> Self {
         Self { from, encoding: options.encoding, mends: false }
@@ -36,24 +36,24 @@ impl Said {
     }
 }
 
-/// A session that was found and can be read.
+/// A session that was detected and can be read.
 #[derive(Debug)]
 pub struct Opened<'j> {
-    /// What it is.
+    /// The detected format and version.
     pub found: Found,
-    /// Its parts.
+    /// The parts of the session.
     pub input: Input,
-    /// Their files; none for standard input.
+    /// The files of the parts; none for standard input.
     pub files: Cow<'j, [Arc<Path>]>,
-    /// Links beside them, which nobody named.
+    /// Links beside the files, which the user did not name.
     pub links: Vec<Arc<Path>>,
-    /// The main part's file, if the path that was given is that of another part.
+    /// The main part's file, if the given path is that of another part.
     pub part_of: Option<Arc<Path>>,
 }
 
 impl<'j> Opened<'j> {
-    /// Opens a session, with the files beside it that make it up. `None` for what is no session, if
-    /// the person did not name it.
+    /// Opens a session with all files that make it up. `None` for a file that is not a session, if
+    /// the user did not name it.
     ///
     /// # Errors
     /// If it cannot be read, or is named and no session.
@@ -72,7 +72,7 @@ impl<'j> Opened<'j> {
                 }));
             }
             JobSource::Whole(whole) => return Self::whole(whole).map(Some),
-            // Each of its files is opened for itself.
+            // Each of its files is opened separately.
             JobSource::Joined { .. } => return Ok(None),
         };
         let file = Arc::clone(path);
@@ -105,13 +105,14 @@ impl<'j> Opened<'j> {
         })
     }
 
-    /// The same where the format's sessions may have several files, and any of them says that it is
-    /// one. A part that stands alone keeps its name.
+    /// Opens a session of a format whose sessions may have several files, if the contents of one of
+    /// the files confirm the format. A part whose main part is missing keeps its name.
     fn several(path: &Arc<Path>, said: Said, own: &Result<Option<Found>>) -> Result<Option<Self>> {
         let own = own.as_ref().ok().copied().flatten();
         let certain = own.filter(|own| own.sniffed.confidence == Confidence::Certain);
         for format in FORMATS {
-            // Files are many: those that are surely something else are not looked for.
+            // There are many files: those that clearly have another format are not searched for
+            // parts.
             if certain.is_some_and(|own| own.format.name != format.name) {
                 continue;
             }
@@ -147,8 +148,8 @@ impl<'j> Opened<'j> {
     }
 }
 
-/// The session file beside it of which a file in a walked folder seems to be the original, kept
-/// under an ending that the person chose.
+/// Returns the session file of which a file in a walked folder seems to be a backup, kept under an
+/// ending that the user chose.
 #[must_use]
 pub fn kept_of(path: &Path, said: Said) -> Option<PathBuf> {
     let name = plain_name(path.file_name()?.to_str()?);
@@ -167,8 +168,8 @@ pub fn kept_of(path: &Path, said: Said) -> Option<PathBuf> {
     originals.find(is_session)
 }
 
-/// What a link that was found in a folder leads to, if sessions may be missed for it: a folder, or a
-/// file that would be one.
+/// Describes the target of a link that was found in a folder, if a session may be missed because
+/// links are not followed: the target is a folder or a session file.
 #[must_use]
 pub fn missed(link: &Path, said: Said) -> Option<&'static str> {
     let meta = std::fs::metadata(link).ok()?;
@@ -179,8 +180,8 @@ pub fn missed(link: &Path, said: Said) -> Option<&'static str> {
     (meta.is_file() && found().is_some()).then_some("it is a link to a session")
 }
 
-/// Why nothing of a session can be read of a file that none of the formats knows, if it is called
-/// as sessions are: then it most likely was one. What else stands in folders is nobody's business.
+/// Explains why no session can be read from a file that no format recognises, if the file has the
+/// name of a session and so most likely was one. Other files in folders are ignored.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -199,7 +200,8 @@ pub fn ruin(path: &Path, said: Said) -> Result<Option<&'static str>> {
     Ok(head.ruin().or_else(spread).or_else(|| buried().then_some(BURIED)))
 }
 
-/// Whether the first value, which stands on several lines, is the first record of a session.
+/// Whether the first value of the file, which is spread over several lines, is the first record of
+/// a session.
 fn is_spread(head: &Head<'_>) -> bool {
     let mut cursor = Cursor::new(head.bytes);
     if !head.is_pretty_json() || cursor.skip_value().is_err() {
@@ -216,7 +218,7 @@ const SPREAD: &str = "its records are spread over several lines; `jq -c . FILE` 
 const BURIED: &str = "it does not begin as a session, though lines of one stand further on; name \
                       the file if it is one";
 
-/// The files of the session that the file at `path` is, or is part of.
+/// Returns the files of the session that the file at `path` is, or is part of.
 #[must_use]
 pub fn files_of(path: &Arc<Path>, said: Said, named: bool) -> Vec<Arc<Path>> {
     let alone = || vec![Arc::clone(path)];
@@ -228,7 +230,8 @@ pub fn files_of(path: &Arc<Path>, said: Said, named: bool) -> Vec<Arc<Path>> {
     opened.ok().flatten().map_or_else(alone, |opened| opened.files.into_owned())
 }
 
-/// The file that tells more of the session at `path`, if there is one, and what that calls it.
+/// Returns the session's name in the index file that contains more about the session at `path`, and
+/// the path of that file, if there is one.
 fn index(format: &Format, path: &Path) -> Option<(String, PathBuf)> {
     let index = format.index?;
     let path = std::path::absolute(path).ok()?;
@@ -237,21 +240,21 @@ fn index(format: &Format, path: &Path) -> Option<(String, PathBuf)> {
     (index.is_file() && !is_link(&index)).then_some((name, index))
 }
 
-/// A link that the person did not name may lead anywhere.
+/// Whether a file is a symbolic link. A link that the user did not name may lead anywhere.
 fn is_link(file: &Path) -> bool {
     std::fs::symlink_metadata(file).is_ok_and(|meta| meta.is_symlink())
 }
 
-/// What is there of a session.
+/// The files that exist of a session.
 #[derive(Default)]
 struct Beside {
-    /// Its files, by the names of the parts.
+    /// The files, by the names of the parts.
     files: Vec<(String, Arc<Path>)>,
-    /// Links that may lead anywhere, for the person did not name them.
+    /// The links. The user did not name them, so they are not followed.
     links: Vec<Arc<Path>>,
 }
 
-/// What is there of a session of `format`, if the name of `path` has one of the endings of its
+/// Finds the files of a session of `format`, if the name of `path` has one of the endings of its
 /// files.
 fn beside(format: &Format, path: &Path) -> Beside {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -271,24 +274,24 @@ fn beside(format: &Format, path: &Path) -> Beside {
     Beside { files, links: links.into_iter().map(|(_, link)| link).collect() }
 }
 
-/// What an input turned out to be.
+/// The detected format and version of an input.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
     /// The format.
     pub format: &'static Format,
-    /// The version, and how sure that is.
+    /// The version, and how certain the detection is.
     pub sniffed: Sniffed,
 }
 
 impl Found {
-    /// Format and version.
+    /// Returns the format and the version.
     #[must_use]
     pub fn name(&self) -> At {
         At { format: self.format, number: self.sniffed.version }
     }
 
-    /// What the first bytes say, unless the person said otherwise. `None` for a file that is no
-    /// session, if the person did not name it.
+    /// Detects the format from the first bytes, unless the user named it. `None` for a file that is
+    /// not a session, if the user did not name the file.
     ///
     /// # Errors
     /// If the input cannot be read, or is named and no session.
@@ -317,7 +320,7 @@ impl Found {
         match found {
             Ok((format, sniffed)) => Ok(Some(Self { format, sniffed })),
             Err(error) if named => Err(match input.torn() {
-                // Too little of it could be read to tell what it is.
+                // Too little of the file could be read to detect its format.
                 Some(torn) => Error::unfit(Diagnostic::new(Code::TornArchive, torn.to_string())),
                 None => error,
             }),
@@ -326,8 +329,8 @@ impl Found {
     }
 }
 
-/// Whether a compressed file that is damaged near its beginning is nobody's business: it is not
-/// called as sessions are, and what can be read of it is none.
+/// Whether a compressed file that is damaged near its beginning is not a session: it does not have
+/// the name of one, and its readable part does not begin as one.
 fn is_foreign_archive(path: &Path, name: &str, said: Said) -> bool {
     let begins_as_session = || {
         let mut input = Input::file(path).ok()?.up_to_tears();
@@ -337,14 +340,14 @@ fn is_foreign_archive(path: &Path, name: &str, said: Said) -> bool {
     Packing::of_file(path).is_some() && !is_called(name) && begins_as_session().is_none()
 }
 
-/// Whether a file is called as sessions are, or has no name.
+/// Whether a file has a name that sessions have, or no name.
 fn is_called(name: &str) -> bool {
     FORMATS.iter().any(|format| Head::is_called(name, format.extensions))
 }
 
-/// What the first bytes say. Where lines of a session stand behind something else, only a file that
-/// a person named is taken for one, and only under a name that sessions have: what is called
-/// otherwise shows a session, or tells of one.
+/// Detects the format from the first bytes. A file in which a session's lines come after other text
+/// is accepted only if the user named it and it has a name that sessions have. With another name,
+/// the file quotes or describes a session.
 fn recognised(head: &Head<'_>, named: bool) -> Result<(&'static Format, Sniffed)> {
     match detect(head) {
         None => Err(unknown(head)),
@@ -364,8 +367,8 @@ fn recognised(head: &Head<'_>, named: bool) -> Result<(&'static Format, Sniffed)
     }
 }
 
-/// The format that the person named. What it does not recognise may still be a damaged file of
-/// it, and its reader says what is wrong; but not where the file is plainly something else.
+/// Uses the format that the user named. A file that the format does not recognise may be damaged,
+/// and its reader then reports the damage. A file that clearly has another format is refused.
 fn as_asked(spec: Spec, head: &Head<'_>, named: bool) -> Result<(&'static Format, Sniffed)> {
     if let Some(archive) = head.archive() {
         return Err(Error::request(Code::UnknownFormat, packed_in(archive)));

@@ -1,4 +1,5 @@
-//! Whole sessions, where software keeps one in several files of a folder that all sessions share.
+//! Whole sessions of agents that keep one session in several files of a folder that all sessions
+//! share.
 
 use super::inputs::{Job, JobSource, Whole, stem};
 use super::names::plain;
@@ -10,24 +11,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use walkdir::WalkDir;
 
-/// Which inputs are taken as whole sessions.
+/// Selection of the inputs that are read as whole sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Gather {
-    /// Files that were named themselves, too, with all that belongs to their sessions.
+    /// Whether files that the user named are also read as whole sessions.
     pub whole: bool,
-    /// Only the session with this identifier.
+    /// The identifier of the only session that is read.
     pub session: Option<String>,
 }
 
-/// Puts one job in the place of all files of a session that were found in folders, or, as `gather`
-/// wants it, belong to files that were named. Where one session is wanted, nothing else stays.
+/// Replaces all files of a session by one job. This applies to files that were found in folders,
+/// and to named files if `gather` asks for it. If only one session is wanted, all other jobs are
+/// dropped.
 #[must_use]
 pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
     let mut sessions = Sessions::default();
     let one = gather.session.is_some();
     let mut text = String::new();
     for job in jobs {
-        // What all sessions share is no session without them.
+        // A named file that all sessions share is not a session by itself.
         let alone =
             |placed: &Placed| job.named && !gather.whole && !one && placed.member.session.is_some();
         let path = job.path().filter(|_| job.passed_over.is_none());
@@ -45,7 +47,8 @@ pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
     sessions.jobs(gather)
 }
 
-/// Whether a file's name says that it is this session's: it is the identifier, or ends with it.
+/// Whether a file's name contains this session's identifier: the name is the identifier, or ends
+/// with it.
 fn bears(job: &Job, id: &str) -> bool {
     let name = job.path().and_then(|path| path.file_name()).unwrap_or_default().to_string_lossy();
     stem(plain_name(&name))
@@ -53,10 +56,10 @@ fn bears(job: &Job, id: &str) -> bool {
         .is_some_and(|before| before.is_empty() || before.ends_with('_'))
 }
 
-/// A session in a folder of its software.
+/// Identifier of a session: the format's name, the agent's folder, and the session's identifier.
 type Key = (&'static str, PathBuf, String);
 
-/// A file that belongs to a session, and the folder of its software.
+/// A file that belongs to a session, and the agent's folder that contains it.
 struct Placed {
     format: &'static Format,
     path: Arc<Path>,
@@ -65,7 +68,7 @@ struct Placed {
 }
 
 impl Placed {
-    /// Looks what a file is; `text` is room for its path.
+    /// Determines what a file is. `text` is a buffer for its path.
     fn of(path: &Path, text: &mut String) -> Option<Self> {
         text.clear();
         text.push('/');
@@ -85,18 +88,19 @@ impl Placed {
         })
     }
 
-    /// The folder of the software in a path that ends as the file's does.
+    /// Returns the agent's folder for a path that ends as the file's path does.
     fn above(&self, path: &Path) -> PathBuf {
         let below = self.member.part.matches('/').count();
         path.ancestors().nth(below).unwrap_or(Path::new("")).to_owned()
     }
 }
 
-/// What keeps the place of a job or a session in the order of the inputs.
+/// A position in the order of the inputs.
 enum Slot {
     Job(Job),
     Session(Key),
-    /// A file that all sessions of a folder share; a job of its own if there are none.
+    /// A file that all sessions of a folder share. It becomes a job of its own if there are no
+    /// sessions.
     Shared(Job, &'static str, PathBuf),
 }
 
@@ -104,7 +108,7 @@ enum Slot {
 struct Shared {
     format: &'static Format,
     files: Vec<(String, Arc<Path>)>,
-    /// The folder's place below an output folder.
+    /// The path of the folder below an output folder.
     home: PathBuf,
     copies: Copies,
 }
@@ -114,8 +118,8 @@ impl Shared {
         Among { home: home.to_owned(), session, copies: self.copies.clone() }
     }
 
-    /// The sessions that they speak of, as far as they can be read; those who read them for good
-    /// say what is wrong.
+    /// Returns the sessions that the shared files name, as far as the files can be read. Errors are
+    /// reported later, when the sessions are read.
     fn roster(&self, home: &Path) -> Vec<String> {
         let input = Input::files(self.files.iter().cloned());
         let input = input.map(|input| input.among(self.among(home, String::new())));
@@ -133,15 +137,15 @@ struct Sessions {
     order: Vec<Slot>,
     sessions: HashMap<Key, (Job, Whole)>,
     shared: HashMap<(&'static str, PathBuf), Shared>,
-    /// Sessions of which a file was named, and folders of which a shared file was.
+    /// The sessions of which the user named a file.
     named: HashSet<Key>,
     named_homes: HashSet<(&'static str, PathBuf)>,
-    /// Folders that were walked for the sake of files in them.
+    /// The folders that were searched because the user named a file in them.
     walked: HashSet<PathBuf>,
 }
 
 impl Sessions {
-    /// Takes a file that was named: all that is in its folder is looked through.
+    /// Adds a file that the user named, and all files of its folder.
     fn named(&mut self, placed: &Placed, job: Job) {
         let home = &placed.home;
         match &placed.member.session {
@@ -169,7 +173,7 @@ impl Sessions {
         }
     }
 
-    /// Takes a file in; `home` is the folder's place below an output folder.
+    /// Adds a file; `home` is the path of its folder below an output folder.
     fn add(&mut self, placed: Placed, job: Job, home: &Path) {
         let Placed { format, path, home: folder, member } = placed;
         let Some(id) = member.session else {
@@ -191,7 +195,7 @@ impl Sessions {
         whole.files.push((member.part, path));
     }
 
-    /// The session with this identifier in a folder.
+    /// Returns the session with this identifier in a folder, and creates it if it is missing.
     fn session(
         &mut self,
         format: &'static Format,
@@ -209,7 +213,7 @@ impl Sessions {
         })
     }
 
-    /// Adds the sessions of which there is no more than what shared files say.
+    /// Adds the sessions that exist only in the shared files.
     fn rest(&mut self) {
         let mut found: Vec<_> = self
             .shared
@@ -228,7 +232,7 @@ impl Sessions {
         }
     }
 
-    /// The jobs, in the order of the inputs.
+    /// Returns the jobs, in the order of the inputs.
     fn jobs(mut self, gather: &Gather) -> Vec<Job> {
         self.rest();
         let homes: HashSet<_> = self.sessions.keys().map(|key| (key.0, key.1.clone())).collect();

@@ -1,4 +1,4 @@
-//! What a run works on.
+//! The inputs of a run.
 
 use super::told::Told;
 use crate::diagnostic::Diagnostic;
@@ -10,20 +10,20 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where a session comes from.
+/// Source of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobSource {
     /// A file.
     File(Arc<Path>),
     /// Standard input.
     Stdin,
-    /// Several files of a folder that all sessions of a software share.
+    /// Several files of a folder that all sessions of an agent share.
     Whole(Whole),
-    /// Sessions that are to be one, in their order.
+    /// Several sessions that become one, in their order.
     Joined {
-        /// The agent that they are of.
+        /// The agent that the sessions belong to.
         agent: String,
-        /// Their files.
+        /// The files of the sessions.
         files: Vec<Arc<Path>>,
     },
 }
@@ -33,40 +33,41 @@ pub enum JobSource {
 pub struct Whole {
     /// The format.
     pub format: &'static Format,
-    /// Its version.
+    /// The version of the format.
     pub version: u32,
-    /// Its place in the folder of all sessions.
+    /// The session's place in the folder of all sessions.
     pub among: Among,
     /// The files, by the names of their parts.
     pub files: Vec<(String, Arc<Path>)>,
 }
 
-/// Why a file that was found in a folder is not looked into.
+/// The reason why a file that was found in a folder is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
-    /// It is a link, which may lead anywhere.
+    /// The file is a link, which may lead anywhere.
     Link,
-    /// It is a pipe, a socket or a device.
+    /// The file is a pipe, a socket or a device.
     Special,
-    /// A run made it: an original that was kept, what was set aside, an origin, or a temporary file.
+    /// A run created the file: a backup, a quarantine file, an origin, or a temporary file.
     Ours,
 }
 
 /// One input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Where it comes from.
+    /// The source of the input.
     pub source: JobSource,
-    /// Its place below an output folder, under its own name.
+    /// The path of the output below an output folder, under the input's own name.
     pub relative: PathBuf,
-    /// Whether the person named this very file; what is merely found may be no session at all.
+    /// Whether the user named this file. A file that was only found in a folder may not be a
+    /// session.
     pub named: bool,
-    /// Why it is only counted, if it is.
+    /// The reason why the input is only counted, if it is not read.
     pub passed_over: Option<Passed>,
 }
 
 impl Job {
-    /// The name that people see.
+    /// Returns the name for display.
     #[must_use]
     pub fn name(&self) -> Told {
         match &self.source {
@@ -82,7 +83,7 @@ impl Job {
         }
     }
 
-    /// The file's path, if it is one file.
+    /// Returns the path, if the input is one file.
     #[must_use]
     pub fn path(&self) -> Option<&Arc<Path>> {
         match &self.source {
@@ -91,7 +92,7 @@ impl Job {
         }
     }
 
-    /// All its files.
+    /// Returns all files of the input.
     pub fn files(&self) -> impl Iterator<Item = &Arc<Path>> {
         let (parts, joined): (&[_], &[_]) = match &self.source {
             JobSource::Whole(whole) => (&whole.files, &[]),
@@ -101,7 +102,7 @@ impl Job {
         self.path().into_iter().chain(parts.iter().map(|(_, path)| path)).chain(joined)
     }
 
-    /// How many bytes there are to read; `None` where only reading tells.
+    /// Returns how many bytes there are to read; `None` where only reading shows it.
     #[must_use]
     pub fn size(&self) -> Option<u64> {
         if self.source == JobSource::Stdin {
@@ -111,30 +112,30 @@ impl Job {
         files.map(|file| size(std::fs::metadata(file).ok())).sum()
     }
 
-    /// A file that was found in a folder.
+    /// Creates the job of a file that was found in a folder.
     #[must_use]
     pub fn found(path: impl Into<Arc<Path>>, relative: PathBuf) -> Self {
         Self { source: JobSource::File(path.into()), relative, named: false, passed_over: None }
     }
 }
 
-/// What was found in folders, and what was not looked at.
+/// The result of searching the folders.
 #[derive(Debug, Default)]
 pub struct Listed {
     /// The inputs.
     pub jobs: Vec<Job>,
-    /// What could not be looked at.
+    /// The paths that could not be read.
     pub errors: Vec<(PathBuf, Error)>,
-    /// What was left out.
+    /// The paths that were left out.
     pub left: Vec<(PathBuf, Diagnostic)>,
 }
 
-/// A regular file's size; what is not there has nothing to read.
+/// Returns the size of a regular file. A missing file has 0 bytes to read.
 fn size(meta: Option<Metadata>) -> Option<u64> {
     meta.map_or(Some(0), |meta| meta.is_file().then_some(meta.len()))
 }
 
-/// A file name without the ending that its format gives it.
+/// Returns a file name without the ending that its format uses.
 #[must_use]
 pub fn stem(name: &str) -> &str {
     let endings = FORMATS.iter().flat_map(|format| format.extensions);

@@ -1,4 +1,4 @@
-//! Sessions of one agent, to be written as one.
+//! Joining the sessions of one agent into a single session.
 
 use super::found::{Opened, Said, kept_of};
 use super::inputs::{Job, JobSource};
@@ -10,8 +10,8 @@ use crate::record::{Field, Kind, Node};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Puts one job in the place of all sessions of the same agent, in the order of their times. What
-/// tells no agent, or cannot be read, stays as it is.
+/// Replaces all sessions of the same agent by one job, in the order of their times. An input
+/// without an agent's name, or one that cannot be read, stays as it is.
 #[must_use]
 pub fn join(jobs: Vec<Job>, from: Option<Spec>, options: &Options) -> Vec<Job> {
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -44,7 +44,7 @@ impl Agent {
         let Some(name) = self.name.filter(|_| self.jobs.len() > 1) else {
             return self.jobs.pop().map(|(_, job)| job);
         };
-        // Times of this software sort as texts; those of the same second by their names.
+        // Times in this format sort as text. Sessions of the same second are sorted by their paths.
         self.jobs.sort_by(|a, b| (&a.0, a.1.path()).cmp(&(&b.0, b.1.path())));
         let files = self.jobs.iter().filter_map(|(_, job)| job.path()).map(Arc::clone).collect();
         let (_, first) = self.jobs.into_iter().next()?;
@@ -53,7 +53,7 @@ impl Agent {
     }
 }
 
-/// What a session without branches says about itself.
+/// Returns the header record of a session without branches.
 fn header(job: &Job, from: Option<Spec>, options: &Options) -> Option<Node> {
     let path = job.path().filter(|_| job.passed_over.is_none())?;
     let said = Said::new(from, options);

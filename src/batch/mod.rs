@@ -1,5 +1,5 @@
-//! Many sessions: finding them, naming their outputs, working on them side by side, and keeping
-//! account.
+//! Runs over many sessions: finding them, naming their outputs, processing them in parallel, and
+//! recording the results.
 
 mod account;
 mod commit;

@@ -1,4 +1,5 @@
-//! Names of outputs below a folder: each input its own, whatever the inputs are called.
+//! Names of outputs below a folder. Each input gets a distinct name, whatever the inputs are
+//! called.
 
 use super::inputs::{Job, stem};
 use crate::format::Format;
@@ -7,36 +8,36 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// Gives out names, in the order of the inputs.
+/// Assigns names, in the order of the inputs.
 #[derive(Debug, Default)]
 pub struct Namer {
-    /// Paths as they are spelled; there are many, and their pieces take their time.
+    /// The paths byte by byte: there are many, and comparing paths by their components is slow.
     taken: HashSet<OsString>,
-    /// How many names were tried for a first one: many inputs may have the same name, and a name once
-    /// taken stays so.
+    /// Number of names that were tried for a first name. Many inputs may have the same name, and a
+    /// name that is taken is never released.
     tried: HashMap<(PathBuf, PathBuf), u64>,
 }
 
-/// What an output is called, relative to the output folder.
+/// Name of an output, relative to the output folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
     /// The main part's path.
     pub main: PathBuf,
-    /// The same without its ending.
+    /// The main part's path without its ending.
     pub stem: PathBuf,
-    /// The place of the input among all.
+    /// The number of the input in the order of all inputs.
     pub place: usize,
 }
 
 impl Namer {
-    /// For so many inputs.
+    /// Creates a namer for a number of inputs.
     #[must_use]
     pub fn of(inputs: usize) -> Self {
         Self { taken: HashSet::with_capacity(inputs), tried: HashMap::new() }
     }
 
-    /// The name of an input's output, with the ending of `to` or else its own. A name that is taken
-    /// gets `-2`, `-3`, and so on.
+    /// Assigns a name to an input's output, with the ending of the format `to`, else with the
+    /// input's ending. If the name is taken, it gets `-2`, `-3`, and so on.
     pub fn name(&mut self, job: &Job, to: Option<&Format>) -> Name {
         let first = nth(job, to, 1);
         if self.taken.insert(first.main.clone().into()) {
@@ -52,8 +53,9 @@ impl Namer {
         }
     }
 
-    /// The name that the output of an input has already, which is the first to which `outputs`,
-    /// below the output folder, belong. `None` if that is none of the first `most`.
+    /// Returns the name that the output of an input has already: the first one to which one of
+    /// `outputs`, paths below the output folder, belongs. `None` if that is not one of the first
+    /// `most` names.
     pub fn again(
         &mut self,
         job: &Job,
@@ -61,7 +63,7 @@ impl Namer {
         outputs: &[&Path],
         most: u64,
     ) -> Option<Name> {
-        // Names are many, and most inputs have no output yet.
+        // There are many names, and most inputs have no output yet.
         let most = if outputs.is_empty() { 0 } else { most };
         let has = |name: &Name| outputs.iter().any(|made| name.is_of(made));
         let name = (1..=most).map(|n| nth(job, to, n)).find(has)?;
@@ -81,11 +83,11 @@ impl Name {
     }
 }
 
-/// The `n`th name that an input's output may have.
+/// Returns the `n`th name that an input's output may have.
 fn nth(job: &Job, to: Option<&Format>, n: u64) -> Name {
     let own = job.relative.file_name().unwrap_or_default();
     let rule = to.map_or(str::to_owned as fn(&str) -> _, |to| to.stem);
-    // A name that is no text keeps all its bytes; it has no ending that a format could know.
+    // A name that is not valid UTF-8 keeps all its bytes, and has no ending of a format.
     let (base, ending, packing) = match own.to_str() {
         Some(packed) => {
             let name = plain_name(packed);
@@ -95,7 +97,7 @@ fn nth(job: &Job, to: Option<&Format>, n: u64) -> Name {
         None => (own.to_owned(), None, None),
     };
     let ending = to.and_then(|to| to.extensions.first().copied()).or(ending);
-    // Files that are found by each other's names have no others.
+    // Files that find each other by their names cannot have another ending.
     let alone = to.is_none_or(|to| to.beside.is_empty() && to.member.is_none());
     let packing = packing.filter(|_| alone);
     let stem = if n > 1 { numbered(&base, n, rule) } else { base };
@@ -109,10 +111,11 @@ fn nth(job: &Job, to: Option<&Format>, n: u64) -> Name {
     Name { main: main.into(), stem, place: 0 }
 }
 
-/// An identifier or a name from inside a session as the name of a file, without its ending.
+/// Turns an identifier or a name from inside a session into a file name, without an ending.
 #[must_use]
 pub fn plain(name: &str) -> String {
-    /// Far below the 255 bytes of most file systems, for an ending and a number come behind.
+    /// Maximum length in bytes. Most file systems allow 255 bytes, and an ending and a number are
+    /// appended.
     const LONGEST: usize = 200;
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     let mut plain = String::new();
@@ -125,7 +128,8 @@ pub fn plain(name: &str) -> String {
     if plain.is_empty() { "session".to_owned() } else { plain }
 }
 
-/// A name with a number, as short as the format's rule for names wants it.
+/// Appends a number to a name. The name is shortened as far as the format's rule for names
+/// requires.
 fn numbered(base: &OsStr, n: u64, rule: fn(&str) -> String) -> OsString {
     let ending = format!("-{n}");
     let mut short = base.to_str().unwrap_or_default().to_owned();

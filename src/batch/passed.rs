@@ -1,13 +1,13 @@
-//! What became of damage that a run went on behind.
+//! Reports about damage that a run skipped.
 
 use super::report::FileReport;
 use super::task::{Action, Task};
 use crate::diagnostic::FieldOutcome;
 use crate::format::OnError;
 
-/// Says of each damaged line of an input that gave an output whether it was left out or carried
-/// along, and of a file that cannot be read behind some place that it was not. What is not in the
-/// output counts as lost.
+/// Adds to each finding about a damaged line whether the line was left out or kept in the origin,
+/// if the input gave an output. For a file that cannot be read to its end, adds from which byte on
+/// it was not read. Data that is not in the output counts as lost.
 pub fn tell(report: &mut FileReport, task: &Task) {
     let writes = matches!(task.action, Action::Migrate(_) | Action::Convert(_));
     let skips = task.options.on_error == OnError::Skip;
@@ -26,7 +26,7 @@ pub fn tell(report: &mut FileReport, task: &Task) {
         };
         found.message = format!("{}; {fate}", found.message);
     }
-    // Not every finding is kept, but each is counted.
+    // Only the first findings are stored, but all of them are counted.
     let counts = || report.findings.counts.iter();
     let lines: u64 = counts().filter(|(code, _)| code.is_of_line()).map(|(_, n)| n).sum();
     let rests: u64 = counts().filter(|(code, _)| code.is_end()).map(|(_, n)| n).sum();

@@ -1,4 +1,4 @@
-//! Where the outputs of a task go.
+//! The places to which a task writes its outputs.
 
 use super::inputs::{Job, stem};
 use super::names::Name;
@@ -15,23 +15,23 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where outputs go.
+/// Place of the outputs.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// There is none.
+    /// No outputs are written.
     None,
-    /// To one file, or `-`.
+    /// One file, or `-` for standard output.
     One(PathBuf),
-    /// Below a folder.
+    /// Files below a folder.
     Folder(PathBuf),
-    /// Below a folder, as the target's own software names its files.
+    /// Files below a folder, named as the target's agent names them.
     Native(PathBuf),
-    /// Where the input is.
+    /// The place of the input, which is replaced.
     InPlace(Backup),
 }
 
 impl Place {
-    /// What runs that write to such a place leave in folders that they walk.
+    /// Returns what runs that write to this place leave in folders that they walk.
     #[must_use]
     pub fn written(&self) -> Written {
         match self {
@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-/// Says so if a file that is changed in place has other names, which stay with what was there.
+/// Reports if a file that is changed in place has other hard links, which keep the old contents.
 pub(super) fn tell_parting(path: &Path, place: &Place, cx: &Cx<'_>) {
     let suffix = place.written().backup;
     let others = other_names(path, suffix.as_deref());
@@ -57,7 +57,7 @@ pub(super) fn tell_parting(path: &Path, place: &Place, cx: &Cx<'_>) {
 }
 
 impl Task {
-    /// Opens the output of an input that is made of `files`.
+    /// Opens the output of an input that consists of `files`.
     pub(super) fn output(
         &self,
         destination: Destination,
@@ -82,14 +82,14 @@ impl Task {
         Output::prepare(destination, sources, self.policy, claims)?.quarantined(quarantine)
     }
 
-    /// The real path of the output folder, if there is one already.
+    /// Returns the real path of the output folder, if the folder exists.
     #[must_use]
     pub fn folder(&self) -> Option<PathBuf> {
         let Place::Folder(folder) = &self.place else { return None };
         folder.canonicalize().ok()
     }
 
-    /// Removes what killed runs left where the output of this input goes.
+    /// Removes the temporary files that killed runs left in the place of this input's output.
     pub fn sweep_for(&self, job: &Job, output: &Name) {
         let files: Vec<_> = job.files().cloned().collect();
         let destination = self.destination(output, &files, None);
@@ -103,14 +103,16 @@ impl Task {
         }
     }
 
-    /// Removes what killed runs left in the folder of a file that is to be written.
+    /// Removes the temporary files that killed runs left in the folder of a file that will be
+    /// written.
     pub fn sweep_beside(&self, target: &Path) {
         if !self.policy.dry {
             self.swept.beside(target);
         }
     }
 
-    /// Where the output of `files` goes, below the folder `home` of all sessions if they stand in one.
+    /// Returns the destination of the output of `files`. `home` is the folder of all sessions, if
+    /// the files are in one.
     pub(super) fn destination(
         &self,
         name: &Name,

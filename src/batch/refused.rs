@@ -1,11 +1,11 @@
-//! What migration does not do.
+//! Errors for requests that migration does not support.
 
 use super::found::Found;
 use crate::diagnostic::Code;
 use crate::error::Error;
 use crate::formats::Spec;
 
-/// The error for a version that no migration leads to.
+/// Returns the error for a version that no migration leads to.
 pub fn no_step(found: &Found, to: Spec) -> Error {
     let to = to.format.at(to.version().number);
     let (name, way) = (found.name(), format!("`copyist convert -t {to}` says what is lost"));
@@ -13,7 +13,7 @@ pub fn no_step(found: &Found, to: Spec) -> Error {
     Error::request(Code::WrongVersion, message)
 }
 
-/// The error for a version that is another kind of file.
+/// Returns the error for a target version that is another kind of file than the input.
 pub fn not_in_place(found: &Found, to: Spec) -> Error {
     let message = format!(
         "the file is {}, and {} is another kind of file; `-o` or `--out-dir` says where it goes",
@@ -23,7 +23,7 @@ pub fn not_in_place(found: &Found, to: Spec) -> Error {
     Error::request(Code::WrongVersion, message)
 }
 
-/// The error for a target of another format.
+/// Returns the error for a target of another format.
 pub fn other_format(found: &Found, to: Spec) -> Error {
     let message = format!(
         "the file is {}, and migration stays inside one format; `copyist convert -t {}` converts it",

@@ -1,4 +1,4 @@
-//! A repair that tells how much of the session is sent to a model, and what goes before it.
+//! A repair that also counts how many messages of the session reach a model, before and after.
 
 use super::found::Found;
 use crate::context;
@@ -9,7 +9,8 @@ use crate::format::{Cx, Format, OnError, Options, Parts, RepairOptions, Repaired
 use crate::repair;
 use crate::store::{Input, Output, mend};
 
-/// Repairs a session, whose messages before and after are those that `context` would print.
+/// Repairs a session, and counts the messages that `context` would print before and after the
+/// repair.
 ///
 /// # Errors
 /// As [`repair::run`].
@@ -27,8 +28,8 @@ pub fn repaired(
     repair::run_counting(format, on, wanted, Some(&counting), cx)
 }
 
-/// Gives a damaged input back what it lost, if the origin beside it still has that. Gives the names of
-/// the parts that are read anew for it.
+/// Restores what a damaged input has lost, if the origin beside it still contains it. Returns the
+/// names of the parts that were restored and are read again.
 ///
 /// # Errors
 /// If reading or writing fails.
@@ -44,10 +45,10 @@ pub fn bring_back(
     Ok(names)
 }
 
-/// The main part.
+/// The name of the main part.
 pub const MAIN: &[String] = &[String::new()];
 
-/// Copies parts as they are.
+/// Copies parts unchanged.
 ///
 /// # Errors
 /// If reading or writing fails.

@@ -1,4 +1,4 @@
-//! What is told about each input, and about all of them.
+//! Reports about each input, and about all inputs together.
 
 use super::inputs::Passed;
 use super::told::Told;
@@ -11,46 +11,46 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What became of an input.
+/// The outcome for an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// Brought to another version.
+    /// Converted to another version of its format.
     Migrated,
     /// Written in another format.
     Converted,
-    /// Already what was asked for.
+    /// Already as requested.
     Unchanged,
     /// Damage was repaired.
     Repaired,
     /// Damage would be repaired.
     Repairable,
-    /// Nothing is there to be repaired.
+    /// Nothing needs to be repaired.
     Healthy,
-    /// What is wrong with it is beyond repair: nothing of a session is left in it, or it was left as
-    /// it is for the user to decide.
+    /// The damage cannot be repaired: nothing of a session is left in the input, or the input was
+    /// left unchanged for the user to decide.
     Beyond,
-    /// Without fault.
+    /// Valid, without errors.
     Valid,
-    /// With faults.
+    /// Invalid, with errors.
     Invalid,
-    /// Recognised.
+    /// Format recognised.
     Detected,
     /// Printed.
     Shown,
-    /// Found in a folder, and called as a session is, but nothing of it can be read.
+    /// Found in a folder, with the name of a session, but nothing of it can be read.
     Unreadable,
-    /// Found in a folder, and no session.
+    /// Found in a folder, and not a session.
     Skipped,
     /// A part of a session that is an input under its main part's name.
     Part,
-    /// Finished by an earlier run, as the journal says.
+    /// Finished by an earlier run, according to the journal.
     Done,
-    /// The original was put back.
+    /// The original was restored.
     Restored,
-    /// A file that the run had added is gone.
+    /// A file that the run had added was removed.
     Removed,
-    /// Without output.
+    /// Failed, without an output.
     Failed,
 }
 
@@ -77,7 +77,7 @@ impl Outcome {
         Self::Failed,
     ];
 
-    /// The word for it.
+    /// Returns the outcome's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -103,40 +103,40 @@ impl Outcome {
     }
 }
 
-/// Why an input was skipped.
+/// The reason why an input was skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Skip {
-    /// It is no session, or nothing that is looked at.
+    /// The input is not a session, or it is a file that is not read.
     #[default]
     NoSession,
-    /// It is a session of another format than the one that the run leads to.
+    /// The input is a session of another format than the target of the run.
     OtherFormat,
-    /// It is not looked into.
+    /// The input is a kind of file that is not read.
     Passed(Passed),
-    /// The findings say it.
+    /// The findings contain the reason.
     Told,
 }
 
-/// What turns findings into a failure.
+/// Condition under which findings make the run fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailOn {
-    /// Anything that could not be written.
+    /// Any data that could not be written.
     Loss,
     /// Any warning.
     Warning,
 }
 
-/// What is told about one input.
+/// The report on one input.
 #[derive(Debug, Serialize)]
 pub struct FileReport {
     /// The input's path; `-` for standard input.
     pub path: Told,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Format and version that it was read as.
+    /// The format and version as which the input was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<At>,
-    /// How sure the detection was.
+    /// Certainty of the detection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<&'static str>,
     /// Format and version of the output.
@@ -148,39 +148,39 @@ pub struct FileReport {
     /// The paths of all files that were written, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<Told>,
-    /// The files of its parts, if there are several.
+    /// The files of the parts, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Told>,
-    /// Records read.
+    /// Number of records that were read.
     pub records: u64,
-    /// What there is in it, if that was asked for.
+    /// The session's contents in numbers, if they were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inspection: Option<Box<Inspection>>,
-    /// What repair did or would do.
+    /// The changes that repair made or would make.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repair: Option<Repaired>,
-    /// Bytes read.
+    /// Number of bytes that were read.
     #[serde(skip)]
     pub bytes: u64,
-    /// Whether the output's pipe was closed by whoever read it.
+    /// Whether the reader of the output's pipe closed it.
     #[serde(skip)]
     pub pipe_closed: bool,
-    /// Whether there was no room for its output.
+    /// Whether the disk was full when the output was written.
     #[serde(skip)]
     pub disk_full: bool,
-    /// The exit code that the earlier run gave, which did the work.
+    /// The exit code of the earlier run that did the work.
     #[serde(skip)]
     pub earlier: u8,
-    /// Why it was skipped, if it was.
+    /// The reason why the input was skipped, if it was.
     #[serde(skip)]
     pub skip: Skip,
-    /// What was found and lost.
+    /// The findings and losses.
     #[serde(flatten, serialize_with = "findings")]
     pub findings: Findings,
 }
 
 impl FileReport {
-    /// For an input of which nothing is known yet.
+    /// Creates the report on an input of which nothing is known yet.
     #[must_use]
     pub fn new(path: impl Into<Told>) -> Self {
         Self {
@@ -204,7 +204,8 @@ impl FileReport {
         }
     }
 
-    /// Tells where the output went, where that is not where the main part would have.
+    /// Records the paths of the output, if it was not written to the main part's place or consists
+    /// of several files.
     pub fn wrote(&mut self, output: &Output) {
         let paths = output.paths();
         if let Some(first) = paths.first()
@@ -217,26 +218,26 @@ impl FileReport {
         }
     }
 
-    /// What it was read as, in words.
+    /// Returns the name of the format and version as which the input was read.
     #[must_use]
     pub fn format_name(&self) -> String {
         self.format.map_or("unknown".to_owned(), |format| format.to_string())
     }
 
-    /// The path of the file that a part of the session is.
+    /// Returns the path of the file that contains a part of the session.
     #[must_use]
     pub fn part(&self, part: u32) -> &str {
         self.parts.get(part as usize).unwrap_or(&self.path)
     }
 
-    /// For what was found and left alone.
+    /// Creates the report on a path that was found and left out.
     #[must_use]
     pub fn left(path: PathBuf, note: Diagnostic) -> Self {
         let (outcome, skip) = (Outcome::Skipped, Skip::Told);
         Self { outcome, skip, findings: Findings::of(note), ..Self::new(path) }
     }
 
-    /// Notes that there is no output; the finding says why.
+    /// Records that there is no output. Returns the finding that explains the error.
     #[must_use]
     pub fn fail(&mut self, error: Error) -> Diagnostic {
         self.outcome = Outcome::Failed;
@@ -247,19 +248,19 @@ impl FileReport {
         error.into_diagnostic()
     }
 
-    /// Whether something was found that makes it invalid, or stays so after repair.
+    /// Whether the input has a finding that makes it invalid, also after a repair.
     #[must_use]
     pub fn is_faulty(&self) -> bool {
-        // A link that nobody could make is no fault of the session.
+        // A link that could not be created is not an error in the session.
         let mut codes = self.findings.counts.keys().filter(|code| **code != Code::NotLinked);
         codes.any(|code| code.is_invalid())
     }
 
-    /// The exit code that it calls for.
+    /// Returns the exit code for this input.
     #[must_use]
     pub fn exit_code(&self, fail_on: Option<FailOn>) -> u8 {
         let found = &self.findings;
-        // That nobody reads on is no finding; what was found by then is.
+        // A closed pipe is not a finding, but findings up to then count.
         let counts = |code: &&Code| !(self.pipe_closed && **code == Code::Io);
         let worst = found.counts.keys().filter(counts).map(|code| code.severity()).max();
         let fails = match fail_on {
@@ -269,7 +270,7 @@ impl FileReport {
         };
         match self.outcome {
             _ if self.pipe_closed => u8::from(fails || worst == Some(Severity::Error)),
-            // Nothing is wrong with the input; the request was.
+            // The input is correct; the request was not.
             Outcome::Failed if found.counts.contains_key(&Code::OutputName) => 2,
             Outcome::Failed if found.counts.contains_key(&Code::NoQuarantine) => 4,
             Outcome::Failed => 3,
@@ -332,28 +333,28 @@ fn findings<S: Serializer>(found: &Findings, serializer: S) -> Result<S::Ok, S::
     shape.serialize(serializer)
 }
 
-/// How many inputs met each outcome.
+/// The number of inputs for each outcome.
 #[derive(Debug, Default, Serialize)]
 pub struct Summary {
-    /// By the outcome's name; those that did not occur are left out.
+    /// The counts by the outcome's name. Outcomes that did not occur are left out.
     #[serde(flatten)]
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// Records read.
+    /// Number of records that were read.
     pub records: u64,
-    /// Bytes read.
+    /// Number of bytes that were read.
     #[serde(skip)]
     pub bytes: u64,
-    /// Of those that were skipped, sessions of another format.
+    /// Number of skipped inputs that are sessions of another format.
     #[serde(skip)]
     pub others: u64,
-    /// Warnings.
+    /// Number of warnings.
     pub warnings: u64,
-    /// Errors.
+    /// Number of errors.
     pub errors: u64,
 }
 
 impl Summary {
-    /// Counts one input.
+    /// Adds the report on one input.
     pub fn add(&mut self, report: &FileReport) {
         *self.outcomes.entry(report.outcome.name()).or_default() += 1;
         self.records += report.records;
@@ -369,7 +370,7 @@ impl Summary {
     }
 }
 
-/// The file that `--report` writes; its schema is `schemas/report.schema.json`.
+/// The contents of the file that `--report` writes. The schema is `schemas/report.schema.json`.
 #[derive(Debug, Serialize)]
 pub struct RunReport<'a> {
     /// The program's version.
@@ -378,8 +379,8 @@ pub struct RunReport<'a> {
     pub command: &'a str,
     /// The exit code.
     pub exit: u8,
-    /// Counts over all inputs.
+    /// The counts over all inputs.
     pub summary: &'a Summary,
-    /// Each input, in order.
+    /// The reports on the inputs, in order.
     pub inputs: &'a [FileReport],
 }

@@ -1,4 +1,4 @@
-//! One operation on one input, from opening it to the output in its place.
+//! One operation on one input, from opening the input to completing the output.
 
 use super::commit::Done;
 use super::found::{Found, Opened, Said, kept_of, missed, ruin};
@@ -25,65 +25,65 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// What is to be done.
+/// The operation of a task.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Bring to a version; without one to the newest of the input's format.
+    /// Migrates to a version; without a version to the newest one of the input's format.
     Migrate(Option<Spec>),
-    /// Write in a format.
+    /// Converts to a format.
     Convert(Spec),
-    /// Look for faults, and say so many at most.
+    /// Checks for errors, and reports at most this number of them in words.
     Validate(usize),
-    /// Recognise.
+    /// Detects the format.
     Detect,
-    /// Print what would be sent to a model.
+    /// Prints the messages that would be sent to a model.
     Context(Request),
-    /// Show what there is.
+    /// Shows the session's contents in numbers and as a tree.
     Inspect(inspect::Request),
-    /// Get back what is there of damaged sessions.
+    /// Repairs damaged sessions.
     Repair(Mending),
 }
 
-/// How sessions are repaired.
+/// Options for repairing sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Mending {
-    /// What a person wants of each.
+    /// The user's repair options for each session.
     pub wanted: RepairOptions,
-    /// Where what is set aside goes, if the person said so.
+    /// The place of the quarantine file, if the user named one.
     pub quarantine: Option<PathBuf>,
 }
 
 /// An operation, ready to be applied to inputs.
 #[derive(Debug)]
 pub struct Task {
-    /// What is to be done.
+    /// The operation.
     pub action: Action,
-    /// The inputs' format, if the person said so.
+    /// The inputs' format, if the user named it.
     pub from: Option<Spec>,
-    /// How.
+    /// The options for reading and writing.
     pub options: Options,
-    /// Where outputs go.
+    /// The place of the outputs.
     pub place: Place,
-    /// What may be written over.
+    /// The user's permissions.
     pub policy: Policy,
-    /// The origin of the one input, if it does not stand beside it.
+    /// The origin of the only input, if it is not beside the input.
     pub origin: Option<PathBuf>,
-    /// How inputs are repaired before anything else is done to them, if that is wanted.
+    /// The options for repairing inputs before the operation, if the user wants that.
     pub mending: Option<Mending>,
-    /// The folders that are free of what killed runs left.
+    /// The folders from which the temporary files of killed runs were removed.
     pub swept: Swept,
-    /// What no output may take the place of.
+    /// The files that no output may replace.
     pub claims: Arc<Claims>,
-    /// What else makes the exit code 1.
+    /// The additional condition for exit code 1.
     pub fail_on: Option<FailOn>,
-    /// Schemas, compiled when first needed.
+    /// The schemas, compiled at their first use.
     pub schemas: Mutex<HashMap<(&'static str, u32), Arc<Validator>>>,
-    /// How far the work came.
+    /// The progress of the work.
     pub meter: Meter,
 }
 
 impl Task {
-    /// A task that writes nothing.
+    /// Creates a task that writes nothing.
     #[must_use]
     pub fn looking(action: Action, options: Options, from: &Option<Spec>) -> Self {
         Self {
@@ -102,21 +102,21 @@ impl Task {
         }
     }
 
-    /// The same, with more that makes the exit code 1.
+    /// Sets an additional condition for exit code 1.
     #[must_use]
     pub fn failing(self, fail_on: Option<FailOn>) -> Self {
         Self { fail_on, ..self }
     }
 
-    /// What the person says of the inputs.
+    /// Returns the user's options for how inputs are read.
     #[must_use]
     pub fn said(&self) -> Said {
         let mends = matches!(self.action, Action::Repair(_)) || self.mending.is_some();
         Said { mends, ..Said::new(self.from, &self.options) }
     }
 
-    /// Does it to one input. `output` is what its output is called below the output folder; it is
-    /// complete then, and waits for its place.
+    /// Applies the operation to one input. `output` is the name of its output below the output
+    /// folder. The returned output is complete and waits for its place.
     #[must_use]
     pub fn run(&self, job: &Job, output: &Name) -> Done {
         let _busy = self.options.hands.work();
@@ -162,7 +162,7 @@ impl Task {
         cx: &Cx<'_>,
         report: &mut FileReport,
     ) -> Result<(Outcome, Sealed)> {
-        // Nobody waits for who writes to a pipe, only to hear that it has no place to be changed in.
+        // A pipe is refused before it is opened, because opening it waits for a writer.
         if job.named && matches!(self.place, Place::InPlace(_)) {
             job.path().map_or(Ok(()), |path| check_no_pipe(path))?;
         }
@@ -254,7 +254,8 @@ impl Task {
         }
     }
 
-    /// Says why an input is only counted. A link is told of where a session may be missing for it.
+    /// Reports why an input is only counted. A link is reported if a session may be missed because
+    /// of it.
     fn pass_over(&self, job: &Job, passed: Passed, cx: &Cx<'_>, report: &mut FileReport) {
         report.skip = Skip::Passed(passed);
         let alone = job.path().filter(|_| passed == Passed::Ours).filter(|path| is_alone(path));
@@ -268,7 +269,8 @@ impl Task {
         }
     }
 
-    /// Whether a file that was found is an original that some run kept, which is told.
+    /// Whether a file that was found in a folder is a backup that a run kept. If so, that is
+    /// reported.
     fn is_kept(&self, job: &Job, cx: &Cx<'_>, report: &mut FileReport) -> bool {
         let found = job.path().filter(|_| !job.named);
         let Some(original) = found.and_then(|path| kept_of(path, self.said())) else {
@@ -320,7 +322,7 @@ impl Task {
         if stays_whole && !stays {
             return Err(not_in_place(found, to));
         }
-        // Nothing changes then; what is read is only checked.
+        // Then nothing changes, and the input is only checked.
         let only_checked = stays_whole && self.mending.is_none();
         if only_checked {
             destination = Destination::Nowhere;
@@ -328,7 +330,7 @@ impl Task {
         let mut output = self.output(destination, files, input.sources(), to, report)?;
         let done = self.perform((&mut input, files), &mut output, found, to, cx, report);
         let done = match done {
-            // What looks like damage may be a line that another program is just writing.
+            // An apparent damage may be a line that another program is writing at this moment.
             Err(error) if error.is_recoverable() => output.unchanged().and(Err(error)),
             done => done,
         }?;
@@ -347,7 +349,7 @@ impl Task {
         Ok((self.outcome(done.changed), output.seal(input.stood_still())?))
     }
 
-    /// What became of an input that was changed or not.
+    /// Returns the outcome for an input that was `changed` or not.
     fn outcome(&self, changed: bool) -> Outcome {
         match &self.action {
             Action::Repair(_) if !changed => Outcome::Healthy,
@@ -359,7 +361,7 @@ impl Task {
         }
     }
 
-    /// Does the work itself.
+    /// Performs the operation, after repairs that the user wants.
     fn perform(
         &self,
         (input, files): (&mut Input, &[Arc<Path>]),
@@ -373,7 +375,7 @@ impl Task {
         let mut mended = false;
         let repairs = match &self.action {
             Action::Repair(mending) => Some(mending),
-            // Repaired, it is where it is to be.
+            // After the repair the session already has the target version.
             Action::Migrate(_)
                 if found.format.plane.is_none() && to.version().number == version =>
             {
@@ -389,7 +391,7 @@ impl Task {
             let done = self.with_tear(healed, input, cx)?;
             let done = Repaired { changed: done.changed || back, ..done };
             if done.changed && !healed.changed && output.is_in_place() {
-                // What repair found nothing wrong with it left to the file.
+                // Repair changed nothing and therefore wrote nothing, so the file is copied.
                 copy(input, output, if back { &restored } else { MAIN })?;
             }
             report.repair = Some(done);
@@ -419,7 +421,8 @@ impl Task {
             }
             _ => convert::run(found.format, version, to, input, output, cx),
         }?;
-        // A whole session goes through its records, for its files are shared; it stays what it was.
+        // A whole session is converted through its records, because it shares its files with
+        // others. Its contents stay the same.
         let options = cx.options;
         let plain = options.map_paths.is_empty();
         let stays = matches!(self.action, Action::Migrate(_)) && to.version().number == version;
@@ -427,8 +430,9 @@ impl Task {
         Ok(migrate::Outcome { changed: (done.changed && !copied) || mended, ..done })
     }
 
-    /// What repair did, and that a compressed file was read only as far as it can be unpacked. The
-    /// rest cannot be set aside, so it goes from a place only where the original is kept.
+    /// Adds to the result of a repair that a compressed file was read only as far as it can be
+    /// unpacked. The rest of the file cannot go to a quarantine, so the file is changed in place
+    /// only if a backup is kept.
     fn with_tear(&self, done: Repaired, input: &Input, cx: &Cx<'_>) -> Result<Repaired> {
         let Some(torn) = input.torn() else { return Ok(done) };
         if matches!(self.place, Place::InPlace(Backup::None)) && !self.policy.dry {
@@ -440,7 +444,7 @@ impl Task {
         Ok(Repaired { changed: true, fixes: done.fixes + 1, ..done })
     }
 
-    /// Writes several sessions as one.
+    /// Joins several sessions into one output.
     fn join(
         &self,
         files: &[Arc<Path>],
@@ -472,7 +476,7 @@ impl Task {
     }
 }
 
-/// What a person wants of a session, with what its file's place tells.
+/// Returns the user's repair options for a session, with the name and folder of its file added.
 fn options_of(mending: &Mending, files: &[Arc<Path>]) -> RepairOptions {
     let name = |path: Option<&Path>| {
         let name = path.and_then(Path::file_name).unwrap_or_default();
@@ -486,7 +490,7 @@ fn options_of(mending: &Mending, files: &[Arc<Path>]) -> RepairOptions {
     }
 }
 
-/// For an input that is only looked at.
+/// Returns the result for an input that is only read.
 fn looked(outcome: Outcome) -> Result<(Outcome, Sealed)> {
     Ok((outcome, Sealed::default()))
 }

@@ -1,4 +1,4 @@
-//! Names of files as they are told.
+//! File paths in reports.
 
 use crate::store::Name;
 use serde::{Serialize, Serializer};
@@ -6,17 +6,17 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A path: to people a text, to programs what the journal has, too. One that is no text goes there
-/// as its bytes, for two such names may look the same.
+/// A path as it is reported: to the user as text, to programs as in the journal. A path that is not
+/// valid UTF-8 is given to programs as bytes, because two such paths may look the same as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     path: Arc<Path>,
-    /// What people see of one that is no text.
+    /// The text for display, if the path is not valid UTF-8.
     shown: Option<String>,
 }
 
 impl Told {
-    /// Whether it is this path, in this spelling.
+    /// Whether the path is `path`, in the same spelling.
     #[must_use]
     pub fn is(&self, path: &Path) -> bool {
         self.path.as_os_str() == path.as_os_str()

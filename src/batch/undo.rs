@@ -1,4 +1,4 @@
-//! Taking back what a run did to its inputs.
+//! Undoing the changes that a run made to its inputs.
 
 use super::report::{FileReport, Outcome};
 use crate::diagnostic::{Code, Findings};
@@ -9,20 +9,20 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
-/// What was taken back, or could be.
+/// The result of an undo, or of a dry run of it.
 #[derive(Debug, Default)]
 pub struct Undone {
-    /// What became of each file, by path.
+    /// The report on each file, by path.
     pub reports: Vec<FileReport>,
-    /// How many lines of the journal could not be read, a torn last one apart.
+    /// Number of lines of the journal that could not be read, without a torn last one.
     pub unread: u64,
-    /// Whether its last line was torn.
+    /// Whether the last line of the journal was torn.
     pub torn: bool,
 }
 
-/// Puts back the originals of the run that wrote `journal`, and removes what the run added, or with
-/// `dry` only looks whether it could. The folder that the run worked in is `moved` now, or where it
-/// was.
+/// Restores the originals of the run that wrote `journal`, and removes the files that the run
+/// added. With `dry`, only checks whether that is possible. `moved` is the present path of the
+/// folder that the run worked in; `None` if the folder was not moved.
 ///
 /// # Errors
 /// If the journal cannot be used.
@@ -52,7 +52,7 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<Undone> {
     let mut restorer = Restorer::new(root.clone(), dry)?;
     let mut reports: BTreeMap<PathBuf, FileReport> = BTreeMap::new();
     let made = Made::by(&read.entries);
-    // What was done last is taken back first; a file may have been changed more than once.
+    // The last change is undone first, because a file may have been changed more than once.
     for (place, entry) in read.entries.iter().enumerate().rev() {
         for written in &entry.outputs {
             let path = root.join(written.path.path());
@@ -66,7 +66,7 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<Undone> {
                 None if is_aside(written) => continue,
                 None => restorer.remove(written),
             };
-            // What was put back once needs no word if there is nothing more to do.
+            // A file that was restored before is not reported again if there is nothing more to do.
             if earlier.is_none() || !matches!(outcome, Ok(Back::Restored | Back::There)) {
                 let report = report(&path, outcome);
                 reports.insert(path, report);
@@ -75,7 +75,7 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<Undone> {
     }
     restorer.finish()?;
     if !dry {
-        // There may be no other run that removes what a killed one left.
+        // There may be no later run that removes the temporary files of a killed one.
         let swept = Swept::default();
         reports.keys().for_each(|path| swept.beside(path));
     }
@@ -83,7 +83,7 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<Undone> {
     Ok(Undone { reports, unread: read.unread, torn: read.torn })
 }
 
-/// What the run wrote, by path, each time with the place of its entry.
+/// The files that the run wrote, by path, each with the number of its entry.
 struct Made<'e>(HashMap<&'e Name, Vec<(usize, &'e State)>>);
 
 impl<'e> Made<'e> {
@@ -97,8 +97,8 @@ impl<'e> Made<'e> {
         Self(made)
     }
 
-    /// A file that was read, with the hash of its contents where an entry before the one at `place`
-    /// tells it: that of the run that had written it.
+    /// Returns the state of a file that was read, with the hash of its contents added if an entry
+    /// before number `place` contains it, because the run had written the file before.
     fn with_hash(&self, read: &State, place: usize) -> State {
         let written = self.0.get(&read.path).into_iter().flatten().rev();
         let mut before = written.filter(|(at, _)| *at < place).map(|(_, made)| *made);
@@ -107,7 +107,8 @@ impl<'e> Made<'e> {
     }
 }
 
-/// Whether a file holds what was set aside. It stays, for it may be all that is left of that.
+/// Whether a file is a quarantine file. Undo keeps such a file, because it may be the only copy of
+/// its contents.
 fn is_aside(written: &State) -> bool {
     let path = written.path.path();
     written.aside

@@ -1,4 +1,4 @@
-//! From the paths that a person gave to the files that are meant.
+//! Search for the files that the user's paths mean.
 
 use super::filter::Filter;
 use super::inputs::{Job, JobSource, Listed, Passed};
@@ -12,18 +12,19 @@ use std::ffi::OsStr;
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
-/// What runs write into folders that they walk, which is no input.
+/// Files that runs write into folders that they walk, and that are not inputs.
 #[derive(Clone, Debug, Default)]
 pub struct Written {
-    /// The ending of originals that are kept.
+    /// The ending of backups.
     pub backup: Option<String>,
-    /// The folder of outputs.
+    /// The output folder.
     pub folder: Option<PathBuf>,
 }
 
-/// Finds the files that `paths` mean. Folders are walked in the order of names, without following
-/// links but those that were named, for files that `filter` takes and that are not `written` by
-/// runs like this one. What cannot be looked at comes back as an error with its path.
+/// Finds the files that `paths` mean. Folders are walked in the order of names. Links are followed
+/// only if the user named them. The result contains files that `filter` selects; files that runs
+/// like this one have `written` are only counted, and their output folder is left out. A path that
+/// cannot be read is returned as an error.
 #[must_use]
 pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
     let output = written.folder.as_ref().and_then(|folder| folder.canonicalize().ok());
@@ -38,7 +39,7 @@ pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
                 passed_over: None,
             });
         } else if path.is_dir() {
-            // Several inputs share the output folder, so each folder gets one of its own in it.
+            // Several inputs share the output folder, so each folder gets a subfolder of its own.
             let root = if paths.len() > 1 { unused(&mut roots, path) } else { PathBuf::new() };
             let output = output.as_ref().and_then(|output| output_inside(path, output, filter));
             if let Some(inside) = &output {
@@ -69,7 +70,7 @@ impl Listed {
     }
 }
 
-/// Leaves out files that come again, by whatever path.
+/// Removes files that occur more than once, under whatever path.
 fn once(found: &mut Listed) {
     let mut folders: HashMap<PathBuf, PathBuf> = HashMap::new();
     let mut seen = HashSet::new();
@@ -77,7 +78,7 @@ fn once(found: &mut Listed) {
     found.jobs.retain(|job| {
         let Some(path) = job.path() else { return true };
         let folder = folder_of(path);
-        // Files are many, folders are few.
+        // There are many files, but few folders.
         let real = folders.entry(folder.to_owned()).or_insert_with(|| real_folder(folder));
         let new = seen.insert(real.join(path.file_name().unwrap_or_default()));
         if !new {
@@ -88,7 +89,7 @@ fn once(found: &mut Listed) {
     });
 }
 
-/// The folder's own name, or that with a number if an earlier one has it.
+/// Returns the folder's name, with a number appended if an earlier folder has it.
 fn unused(roots: &mut HashSet<PathBuf>, folder: &Path) -> PathBuf {
     let full = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let name = full.file_name().unwrap_or(OsStr::new("root")).to_owned();
@@ -104,25 +105,25 @@ fn unused(roots: &mut HashSet<PathBuf>, folder: &Path) -> PathBuf {
     root
 }
 
-/// A folder that the person named, while it is walked.
+/// A folder that the user named, while it is walked.
 struct Walk<'a> {
     filter: &'a Filter,
     backup: Option<&'a str>,
     folder: &'a Path,
-    /// Its place below an output folder.
+    /// The path of the folder below an output folder.
     root: &'a Path,
-    /// The place of the folder of outputs in it, if it is there.
+    /// The path of the output folder inside this folder, if it is there.
     output: Option<&'a Path>,
 }
 
-/// What stands in a folder: files up to the next folder, or a folder.
+/// An item in a folder: files up to the next folder, or a folder.
 enum Piece {
     Files(Listed),
     Folder(PathBuf),
 }
 
 impl Walk<'_> {
-    /// All that there is. What stands equally deep is looked at side by side.
+    /// Returns all files. Folders at the same depth are read in parallel.
     fn listed(&self) -> Listed {
         let mut pieces = self.pieces(self.folder);
         while pieces.iter().any(|piece| matches!(piece, Piece::Folder(_))) {
@@ -141,7 +142,7 @@ impl Walk<'_> {
         all
     }
 
-    /// What stands in one folder, in the order of the names.
+    /// Returns the items of one folder, in the order of the names.
     fn pieces(&self, folder: &Path) -> Vec<Piece> {
         let (mut pieces, mut files) = (Vec::new(), Listed::default());
         for entry in in_order(folder, &mut files.errors) {
@@ -162,7 +163,8 @@ impl Walk<'_> {
     }
 
     fn takes(&self, inside: &Path, kind: FileType) -> bool {
-        // Files are many. A link may lead to a folder that nobody wants.
+        // This check is first because there are many files. A link may lead to a folder that is
+        // excluded.
         self.filter.takes_all()
             || ((!kind.is_symlink() || self.filter.enters(inside)) && self.filter.takes(inside))
     }
@@ -176,13 +178,13 @@ impl Walk<'_> {
     }
 }
 
-/// One of what stands in a folder.
+/// An entry of a folder.
 struct Entry {
     path: PathBuf,
     kind: FileType,
 }
 
-/// What stands in a folder, in the order of the names; what cannot be read is added to `errors`.
+/// Returns the entries of a folder, in the order of the names. Errors are added to `errors`.
 fn in_order(folder: &Path, errors: &mut Vec<(PathBuf, Error)>) -> Vec<Entry> {
     let mut failed = |error| {
         errors.push((folder.to_owned(), Error::io("cannot read the folder", error)));
@@ -193,12 +195,12 @@ fn in_order(folder: &Path, errors: &mut Vec<(PathBuf, Error)>) -> Vec<Entry> {
     for found in found.map(|found| found.and_then(entry)) {
         found.map_or_else(&mut failed, |found| entries.push(found));
     }
-    // In one folder the paths are in the order of the names.
+    // Within one folder, the order of the paths is the order of the names.
     entries.sort_unstable_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
     entries
 }
 
-/// The path of the folder of outputs in a folder above it, if it would be walked.
+/// Returns the path of the output folder inside a folder above it, if the walk would enter it.
 fn output_inside(folder: &Path, output: &Path, filter: &Filter) -> Option<PathBuf> {
     let inside = output.strip_prefix(folder.canonicalize().ok()?).ok()?.to_owned();
     let mut way = inside.ancestors().filter(|folder| !folder.as_os_str().is_empty());
@@ -206,8 +208,8 @@ fn output_inside(folder: &Path, output: &Path, filter: &Filter) -> Option<PathBu
     entered.then_some(inside)
 }
 
-/// Whether a file is one of our own: temporary, what repair set aside, an origin, or the original of one that was changed in place,
-/// whose name may end in a number.
+/// Whether a file was created by this program: a temporary file, a quarantine file, an origin, or a
+/// backup, whose name may end in a number.
 fn is_ours(name: &OsStr, backup: Option<&str>) -> bool {
     let name = name.as_encoded_bytes();
     let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();

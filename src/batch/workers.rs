@@ -1,14 +1,15 @@
-//! Work on many inputs side by side, with results in the order of the inputs.
+//! Parallel work on many inputs, with results in the order of the inputs.
 
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// How many workers there are at most; more only wait for each other.
+/// Maximum number of workers; more would only wait for each other.
 const MOST: usize = 1024;
 
-/// How many threads a person wants who asks for so many; 0 means one for each processor.
+/// Returns the number of threads for the number that the user asked for; 0 means one for each
+/// processor.
 #[must_use]
 pub fn threads(asked: usize) -> usize {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -16,13 +17,14 @@ pub fn threads(asked: usize) -> usize {
     wanted.min(MOST)
 }
 
-/// Threads that work side by side.
+/// Threads that work in parallel.
 #[derive(Debug)]
 pub struct Workers(ThreadPool);
 
 impl Workers {
-    /// So many, of which the calling thread is one: the system takes its time to find a processor
-    /// for another. One that is a worker already only waits for these.
+    /// Starts `threads` workers. The calling thread is one of them, because the system needs time
+    /// to start another thread. A calling thread that is a worker already only waits for the new
+    /// ones.
     ///
     /// # Errors
     /// If the system gives no threads.
@@ -31,17 +33,17 @@ impl Workers {
         builder().use_current_thread().build().or_else(|_| builder().build()).map(Self)
     }
 
-    /// How many there are.
+    /// Returns the number of workers.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.current_num_threads()
     }
 
-    /// Does `work` on every item, taken when it is its turn, and hands each result to `each` in the
-    /// order of the items, as soon as those before it are there.
+    /// Applies `work` to every item, which is taken when it is its turn. Passes each result to
+    /// `each` in the order of the items, as soon as the results before it are complete.
     ///
-    /// A result may come later than its item's work ends: with that of another item, or from `rest`,
-    /// which each worker is asked for when there is no more work.
+    /// A result may be returned later than the work on its item ends: with the result of another
+    /// item, or from `rest`, which is called for each worker when there is no more work.
     pub fn each<J: Send, T: Send>(
         &self,
         items: impl Iterator<Item = J> + Send,
@@ -65,7 +67,7 @@ impl Workers {
 /// Results that wait for those before them.
 struct Line<T, F> {
     next: usize,
-    /// From the next one on, as far as any came.
+    /// The results from number `next` on, as far as there are any.
     waiting: VecDeque<Option<T>>,
     each: F,
 }

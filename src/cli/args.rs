@@ -1,4 +1,4 @@
-//! Options that several commands have.
+//! Options that several commands share.
 
 use super::inputs::Inputs;
 use super::journal::Journaling;
@@ -13,59 +13,59 @@ use crate::yaml::encoding::{self, Encoding};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
-/// Reads an encoding's name.
+/// Parses the name of an encoding.
 fn encoding(name: &str) -> Result<&'static Encoding, String> {
     let known =
         "utf-8, utf-16le, utf-16be, gbk, cp1252 and the other names of encoding.spec.whatwg.org";
     encoding::named(name).ok_or_else(|| format!("no encoding has this name; there are {known}"))
 }
 
-/// How inputs are read.
+/// Options for reading inputs.
 #[derive(Debug, Args)]
 pub struct Reading {
-    /// Format of the inputs, if it is not to be recognised: `pi`, `pi@2` …
+    /// Format of the inputs, if it is not to be detected: `pi`, `pi@2` …
     #[arg(short = 'f', long = "from", value_name = "FORMAT", value_parser = names::format(), hide_possible_values = true)]
     pub from: Option<Spec>,
-    /// What to do with damaged lines: give no output for this input, leave the line out, or carry
-    /// it along as it is. Without it `migrate` stops, and the others keep
+    /// Choose what to do with damaged lines: give no output for this input, leave the line out, or
+    /// keep it as it is. The default of `migrate` is `stop`, that of all other commands is `keep`
     #[arg(long, value_name = "WHAT", value_enum)]
     pub on_error: Option<Damage>,
-    /// The longest line that is read, in bytes
+    /// Maximum length of a line, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, env = "COPYIST_MAX_LINE")]
     pub max_line: usize,
-    /// Encoding of YAML files, if it is not to be recognised: `utf-16le`, `gbk`, `cp1252` …
+    /// Encoding of YAML files, if it is not to be detected: `utf-16le`, `gbk`, `cp1252` …
     ///
-    /// UTF-8 and marked UTF-16 are recognised, GBK and cp1252 are guessed. JSON Lines are always
-    /// UTF-8.
+    /// UTF-8 and UTF-16 with a byte order mark are detected, GBK and cp1252 are guessed. JSON Lines
+    /// are always UTF-8.
     #[arg(long, value_name = "NAME", value_parser = encoding, env = "COPYIST_ENCODING")]
     pub encoding: Option<&'static Encoding>,
-    /// What else makes the exit code 1
+    /// Exit with code 1 also in this case
     #[arg(long, value_name = "WHAT", value_enum)]
     pub fail_on: Option<Failing>,
 }
 
-/// `--on-error`.
+/// Values of `--on-error`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Damage {
     /// Give no output for this input
     Stop,
-    /// Leave damaged lines out, and say so in the report
+    /// Leave damaged lines out, and report them
     Skip,
-    /// Carry damaged lines along as they are
+    /// Keep damaged lines as they are
     Keep,
 }
 
-/// `--fail-on`.
+/// Values of `--fail-on`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Failing {
-    /// Anything that the target cannot hold
+    /// Any data that the target cannot contain
     Loss,
     /// Any warning
     Warning,
 }
 
 impl Reading {
-    /// The options for the library; `on_error` is the command's default.
+    /// Returns the options for the library; `on_error` is the command's default.
     pub fn options(&self, on_error: OnError) -> Options {
         let on_error = match self.on_error {
             None => on_error,
@@ -78,7 +78,7 @@ impl Reading {
         Options { on_error, max_line, encoding, version, ..Options::default() }
     }
 
-    /// `--fail-on` for the batch.
+    /// Returns `--fail-on` for the library.
     pub fn fail_on(&self) -> Option<FailOn> {
         self.fail_on.map(|failing| match failing {
             Failing::Loss => FailOn::Loss,
@@ -87,75 +87,76 @@ impl Reading {
     }
 }
 
-/// Where outputs go.
+/// Options for the place of outputs.
 #[derive(Debug, Args)]
 pub struct Writing {
     /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "FILE", conflicts_with = "out_dir")]
     pub output: Option<PathBuf>,
-    /// Write below this folder, which mirrors the inputs' folders
+    /// Write below this folder, in the same subfolders as the inputs
     #[arg(long, value_name = "DIR")]
     pub out_dir: Option<PathBuf>,
-    /// How files are named below `--out-dir`
+    /// Choose how files are named below `--out-dir`
     #[arg(long, value_name = "HOW", value_enum, default_value = "mirror")]
     pub layout: Layout,
-    /// Write over outputs that exist
+    /// Overwrite existing outputs
     #[arg(long)]
     pub force: bool,
-    /// Do everything but write
+    /// Do everything except writing
     #[arg(short = 'n', long)]
     pub dry_run: bool,
-    /// How new identifiers are chosen
+    /// Choose how new identifiers are made
     #[arg(long, value_name = "HOW", value_enum, default_value = "derived")]
     pub ids: Ids,
     #[command(flatten)]
     pub journaling: Journaling,
 }
 
-/// What brings the source of a converted session back.
+/// Options for the origin, from which the source of a converted session can be restored.
 #[derive(Debug, Args)]
 pub struct Keeping {
-    /// Write no `NAME.origin` beside the output: what the target cannot hold is lost, and reported
+    /// Write no `NAME.origin` beside the output: data that the target cannot contain is lost, and
+    /// reported
     #[arg(long)]
     pub no_origin: bool,
-    /// Read the files alone, without the origins beside them
+    /// Ignore the origins beside the files
     #[arg(long, conflicts_with = "origin")]
     pub ignore_origin: bool,
-    /// Use this origin, which does not stand beside its file; for one input
+    /// Use this origin file instead of the one beside the input; for one input
     #[arg(long, value_name = "FILE")]
     pub origin: Option<PathBuf>,
 }
 
 impl Keeping {
-    /// The options with these.
+    /// Adds these settings to the options.
     pub fn options(&self, options: Options) -> Options {
         Options { origin: !self.no_origin, ignore_origin: self.ignore_origin, ..options }
     }
 }
 
-/// `--layout`.
+/// Values of `--layout`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Layout {
-    /// As the inputs are, in the same folders
+    /// Name files as the inputs are named, in the same subfolders
     Mirror,
-    /// As the target's own software does, so that the sessions show up in its list; files that
-    /// `migrate` changes line by line keep their names
+    /// Name files as the target's agent does, so that it lists the sessions; files that `migrate`
+    /// changes line by line keep their names
     Native,
 }
 
-/// `--ids`.
+/// Values of `--ids`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Ids {
-    /// From the entry's ordinal and the session's id; a rerun gives the same
+    /// From the entry's number and the session's id; a second run gives the same identifiers
     Derived,
-    /// Anew in each run
+    /// At random, different in each run
     Random,
     /// 00000001, 00000002 …
     Sequential,
 }
 
 impl Writing {
-    /// The place, if the person named one; `to` is the format that is written.
+    /// Returns the place of outputs, if the user named one; `to` is the format that is written.
     pub fn place(&self, inputs: &Inputs, to: Option<Spec>) -> Result<Option<Place>, Stop> {
         if self.layout == Layout::Native {
             return self.native(to).map(Some);
@@ -173,7 +174,7 @@ impl Writing {
         Ok(Some(Place::One(file.clone())))
     }
 
-    /// The folder of a software's sessions.
+    /// Returns the folder of an agent's sessions as the place of outputs.
     fn native(&self, to: Option<Spec>) -> Result<Place, Stop> {
         let Some(folder) = &self.out_dir else {
             return Err(Stop::usage("`--layout native` names files below `--out-dir DIR`"));
@@ -192,12 +193,12 @@ impl Writing {
         }
     }
 
-    /// What may be written over.
+    /// Returns the user's permissions for existing files.
     pub fn policy(&self) -> Policy {
         Policy { force: self.force, dry: self.dry_run }
     }
 
-    /// Runs `task`, with the journal that the person wants.
+    /// Runs `task`, with a journal if the user wants one.
     pub fn run(
         &self,
         command: &str,
@@ -213,14 +214,14 @@ impl Writing {
         run_accountably(command, task, inputs, telling, open)
     }
 
-    /// `--ids` for the library.
+    /// Returns `--ids` for the library.
     pub fn ids(&self) -> Choice {
         self.ids.choice()
     }
 }
 
 impl Ids {
-    /// The same for the library.
+    /// Returns the choice for the library.
     pub fn choice(self) -> Choice {
         match self {
             Self::Derived => Choice::Derived,
@@ -230,13 +231,14 @@ impl Ids {
     }
 }
 
-/// A number that no other run has: the standard library seeds its hash tables with one.
+/// Returns a number that differs between runs: the standard library seeds its hash tables with
+/// random numbers.
 fn seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(std::process::id())
 }
 
-/// `--repair` and `--quarantine` of commands that do something else besides.
+/// Evaluates `--repair` and `--quarantine` for commands other than `repair`.
 pub fn mending(
     repair: bool,
     quarantine: Option<PathBuf>,
@@ -246,7 +248,7 @@ pub fn mending(
     Ok(repair.then(|| Mending { quarantine, ..Mending::default() }))
 }
 
-/// Whether what is set aside can go where the person says.
+/// Checks that the quarantine file can be written where the user wants it.
 pub fn check_quarantine(quarantine: Option<&Path>, inputs: &Inputs) -> Result<(), Stop> {
     match quarantine {
         Some(_) if inputs.several() => Err(Stop::usage("`--quarantine` takes one input")),
@@ -257,7 +259,7 @@ pub fn check_quarantine(quarantine: Option<&Path>, inputs: &Inputs) -> Result<()
     }
 }
 
-/// `--in-place` and its backup.
+/// Options for changing files in place.
 #[derive(Debug, Args)]
 pub struct InPlace {
     /// Change the files themselves, and keep the originals beside them
@@ -265,7 +267,7 @@ pub struct InPlace {
     pub in_place: bool,
     /// Ending of the originals' names
     ///
-    /// `.bak` if it is not given.
+    /// The default is `.bak`.
     #[arg(long, value_name = "SUFFIX", require_equals = true, num_args = 0..=1,
           default_missing_value = BACKUP, requires = "in_place",
           conflicts_with_all = ["output", "out_dir"])]
@@ -276,7 +278,7 @@ pub struct InPlace {
 }
 
 impl InPlace {
-    /// The place, if it is asked for.
+    /// Returns the place of outputs, if `--in-place` is given.
     pub fn place(&self, inputs: &Inputs) -> Result<Option<Place>, Stop> {
         if !self.in_place {
             return Ok(None);
@@ -299,39 +301,39 @@ impl InPlace {
     }
 }
 
-/// What is told, and how.
+/// Options for what is reported, and how.
 #[derive(Debug, Args)]
 pub struct Telling {
-    /// Results and findings as JSON Lines; on standard error if standard output carries data
+    /// Print results and findings as JSON Lines; on standard error if standard output carries data
     #[arg(long)]
     pub json: bool,
-    /// Write a report of what was found and lost, in place of an older report only
+    /// Write a report of findings and losses; replaces only an older report
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say what became of each input
+    /// Print the outcome for each input
     #[arg(short, long)]
     pub verbose: bool,
-    /// How wide drawings are.
+    /// The width of drawings in columns.
     #[arg(skip)]
     pub width: Option<u16>,
-    /// Show how far the work came; `auto` does at a terminal, unless with `-q` or `--json`
+    /// Show the progress; `auto` does at a terminal, except with `-q` or `--json`
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", env = "COPYIST_PROGRESS")]
     pub progress: When,
-    /// Colour what is told; `auto` does at a terminal, unless NO_COLOR is set
+    /// Colour the messages; `auto` does at a terminal, unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", env = "COPYIST_COLOR")]
     pub color: When,
 }
 
-/// `--progress` and `--color`.
+/// Values of `--progress` and `--color`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// Where it helps a person
+    /// At a terminal
     Auto,
-    /// Everywhere
+    /// Always
     Always,
-    /// Nowhere
+    /// Never
     Never,
 }

@@ -1,4 +1,4 @@
-//! What differs between two sessions, for people and for programs.
+//! Output of the differences between two sessions, as text or as JSON.
 
 use super::diff::Args;
 use super::drawing::cropped;
@@ -19,12 +19,12 @@ pub struct Printer {
     json: bool,
     quiet: bool,
     width: usize,
-    /// The names of the two sessions, until the first difference is shown.
+    /// The names of the two sessions, until the first difference is printed.
     titles: Option<[String; 2]>,
 }
 
 impl Printer {
-    /// As the person wants it.
+    /// Creates a printer with the user's options.
     pub fn new(args: &Args, sides: [&FileReport; 2]) -> Self {
         let title = |side: &FileReport| {
             let format = side.format_name();
@@ -56,7 +56,7 @@ impl Printer {
         self.write(&text)
     }
 
-    /// Prints what there was in all.
+    /// Prints the totals.
     pub fn end(&mut self, counts: &Counts) -> Result<()> {
         let mut text = Vec::new();
         if self.json {
@@ -135,8 +135,8 @@ fn speaker(record: &Record) -> String {
     printable(&role.unwrap_or_else(|| record.kind.name().to_owned()))
 }
 
-/// A field with both of its values: side by side where they are short, else the parts of them
-/// around the first place where they differ.
+/// Formats a field with both of its values. Short values are printed side by side, long ones as
+/// excerpts around the first difference.
 fn field_text(change: &FieldChange, width: usize) -> String {
     let field = printable(&change.field);
     let [a, b] = [&change.a, &change.b].map(|value| value.as_ref().map(shown));
@@ -163,7 +163,7 @@ fn field_text(change: &FieldChange, width: usize) -> String {
     out
 }
 
-/// A value as a person reads it: strings without their quotes.
+/// Returns a value for display: strings without quotes.
 fn shown(value: &Json) -> String {
     let text = value.text().unwrap_or_else(|| String::from_utf8_lossy(&value.normal()).into());
     printable(&text)

@@ -1,4 +1,4 @@
-//! `copyist completions`.
+//! The command `copyist completions`.
 
 use super::{Cli, Stop, print};
 use clap::CommandFactory;
@@ -7,7 +7,7 @@ use clap_complete::Shell;
 /// Print completions for a shell
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The shell
+    /// Shell to print completions for
     #[arg(value_enum)]
     shell: Shell,
 }

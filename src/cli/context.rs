@@ -1,4 +1,4 @@
-//! `copyist context`.
+//! The command `copyist context`.
 
 use super::Stop;
 use super::args::{Ids, Reading, Telling};
@@ -10,36 +10,37 @@ use crate::format::{OnError, Options};
 use clap::ValueEnum;
 use std::path::PathBuf;
 
-/// Print what the agent would send to a model if it took the session up again
+/// Print what the agent would send to a model if it resumed the session
 ///
-/// One JSON object, `{"messages":[…]}`, in the source format's own shape or another.
+/// The output is one JSON object, `{"messages":[…]}`, in the source format's shape or in another
+/// one.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session's file; `-` is standard input
     #[arg(value_name = "INPUT", required_unless_present = "session")]
     path: Option<PathBuf>,
-    /// The entry to stand at; the session's own leaf if none is given
+    /// Stop at this entry; the default is the session's leaf
     #[arg(long, value_name = "ID")]
     leaf: Option<String>,
-    /// Stand at this turn, counted from 1: everything before it, and its question
+    /// Stop at this turn, counted from 1, after its question
     #[arg(long, value_name = "N")]
     turn: Option<u64>,
-    /// Show what this run's request `--seq` showed the model, not what would be sent next
+    /// Show what request `--seq` of this run sent to the model, not what would be sent next
     #[arg(long, value_name = "ID", requires = "seq", conflicts_with_all = ["leaf", "turn", "details", "no_restore"])]
     run: Option<String>,
-    /// The number of a request of `--run`
+    /// Number of a request of `--run`
     #[arg(long, value_name = "N", requires = "run")]
     seq: Option<u64>,
-    /// Print header, leaf, branch and labels, too; the messages then stand under `context`
+    /// Print header, leaf, branch and labels, too; the messages are then below `context`
     #[arg(long)]
     details: bool,
-    /// Leave out the messages that the file does not hold and that were restored from its turns
+    /// Leave out messages that the file does not contain and that were restored from its turns
     #[arg(long)]
     no_restore: bool,
-    /// The shape of the messages, if it is not to be the source format's own
+    /// Shape of the messages; the default is the source format's shape
     #[arg(long = "as", value_name = "SHAPE", value_enum)]
     shape: Option<Shape>,
-    /// How identifiers are chosen for a session that has none
+    /// Choose how identifiers are made for a session without identifiers
     #[arg(long, value_name = "HOW", value_enum, default_value = "derived")]
     ids: Ids,
     #[command(flatten)]
@@ -50,7 +51,7 @@ pub struct Args {
     telling: Telling,
 }
 
-/// `--as`.
+/// Values of `--as`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Shape {
     /// OpenAI's Chat Completions
@@ -58,7 +59,7 @@ enum Shape {
     OpenAi,
     /// Anthropic's Messages
     Anthropic,
-    /// Role and content only; contexts of different formats can be compared in it
+    /// Role and content only, to compare contexts of different formats
     Canonical,
 }
 

@@ -1,4 +1,4 @@
-//! `copyist convert`.
+//! The command `copyist convert`.
 
 use super::args::{Keeping, Reading, Telling, Writing, mending};
 use super::inputs::{Batch, Inputs};
@@ -11,24 +11,24 @@ use std::path::PathBuf;
 
 /// Write sessions in another format, or an older version of their own
 ///
-/// What the target cannot express is kept in `NAME.origin` beside it, and comes back when the file is
-/// converted back.
+/// Data that the target format cannot express is kept in `NAME.origin` beside the output. It is
+/// restored when the file is converted back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The format to write: `canonical`, `pi`, `pi@1` …
+    /// Format to write: `canonical`, `pi`, `pi@1` …
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = names::format(), hide_possible_values = true)]
     to: Spec,
     /// Write all sessions of one agent as one, in the order of their times
     #[arg(long, value_name = "WHAT", value_enum)]
     join: Option<Join>,
-    /// Sessions of what stands below OLD are written as those of what stands below NEW: folders and
-    /// files that a session is found by, never what was said in it
+    /// Replace the folder OLD by NEW in the paths by which sessions are found, also below OLD;
+    /// messages are not changed
     #[arg(long, value_name = "OLD=NEW", value_parser = paths)]
     map_path: Vec<Map>,
-    /// Repair damaged sessions first; what cannot stand in them goes to a quarantine file
+    /// Repair damaged sessions first; lines that are no part of a session go to a quarantine file
     #[arg(long, conflicts_with = "join")]
     repair: bool,
-    /// Put what is set aside into this file; for one input
+    /// Write the quarantine to this file; for one input
     #[arg(long, value_name = "FILE", requires = "repair")]
     quarantine: Option<PathBuf>,
     #[command(flatten)]
@@ -43,14 +43,14 @@ pub struct Args {
     telling: Telling,
 }
 
-/// `--join`.
+/// Values of `--join`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Join {
-    /// Sessions that name the same agent, which had a file each time that it was started
+    /// Sessions that name the same agent, which wrote a new file each time it was started
     Agent,
 }
 
-/// `OLD=NEW`.
+/// Parses `OLD=NEW`.
 fn paths(text: &str) -> Result<Map, String> {
     let pair =
         text.split_once('=').filter(|(old, _)| !old.trim_end_matches(['/', '\\']).is_empty());
@@ -66,7 +66,7 @@ impl Args {
         };
         let options = Options {
             ids: self.writing.ids(),
-            // Conversion reads what is there; only migration would promise the new version.
+            // A conversion reads what it finds; only a migration promises to know the new version.
             force_version: true,
             map_paths: self.map_path,
             compare: self.telling.report.is_some(),

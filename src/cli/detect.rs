@@ -1,4 +1,4 @@
-//! `copyist detect`.
+//! The command `copyist detect`.
 
 use super::Stop;
 use super::args::{Reading, Telling};
@@ -7,7 +7,7 @@ use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::OnError;
 
-/// Say which format and version files are of
+/// Print the format and version of files
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

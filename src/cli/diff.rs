@@ -1,4 +1,4 @@
-//! `copyist diff`.
+//! The command `copyist diff`.
 
 use super::Stop;
 use super::args::{Reading, Telling};
@@ -18,24 +18,24 @@ use crate::store::Input;
 use clap::ValueEnum;
 use std::path::PathBuf;
 
-/// Show what differs between two sessions, as records and fields
+/// Show the differences between two sessions, by record and field
 ///
-/// The sessions may be of different formats. How lines and texts are spelled does not matter, but
-/// how numbers are, and the order of members in what is not understood. The exit
-/// code is 1 if anything differs.
+/// The sessions may have different formats. The spelling of lines and strings is ignored. The
+/// spelling of numbers is compared, and so is the order of members in data that copyist does not
+/// interpret. The exit code is 1 if there are differences.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A session's file; `-` is standard input
     a: PathBuf,
     /// Another session's file
     b: PathBuf,
-    /// What may differ
+    /// Ignore differences of this kind
     #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
     ignore: Vec<Ignore>,
-    /// Compare what a model would get, not what the files hold
+    /// Compare what a model would receive, not what the files contain
     #[arg(long)]
     context: bool,
-    /// How wide the output is; the terminal's width if it is not given, 80 without a terminal
+    /// Width of the output; the default is the terminal's width, or 80 without a terminal
     #[arg(long, value_name = "COLUMNS", env = "COPYIST_WIDTH")]
     pub width: Option<u16>,
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub struct Args {
     pub telling: Telling,
 }
 
-/// `--ignore`.
+/// Values of `--ignore`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Ignore {
     /// Identifiers of records, and references to them
@@ -86,9 +86,9 @@ impl Args {
         Ok(exit)
     }
 
-    /// The two sessions.
+    /// Returns the jobs of the two sessions.
     fn jobs(&self) -> Result<[Job; 2], Stop> {
-        // Folders are looked through by this thread alone; it is worth no other.
+        // Only this thread searches folders; starting others would take longer.
         let _alone = Workers::new(1).map_err(Stop::no_threads)?;
         let both = [&self.a, &self.b];
         if both.iter().all(|path| path.as_os_str() == "-") {
@@ -105,8 +105,8 @@ impl Args {
         Ok([one(&self.a)?, one(&self.b)?])
     }
 
-    /// Prints what differs, if both sessions can be read. Gives whether they are the same, as far as
-    /// that is known.
+    /// Prints the differences, if both sessions can be read. Returns whether the sessions are
+    /// equal, as far as that is known.
     fn compare(&self, a: &mut Opened, b: &mut Opened, logs: [&Log; 2], options: &Options) -> bool {
         let request = Request {
             ignore_ids: self.ignore.contains(&Ignore::Ids),
@@ -137,7 +137,7 @@ impl Args {
                 (a.report.records, b.report.records) = (counts.a, counts.b);
                 return counts.is_same();
             }
-            // Whoever reads has seen enough; that is no failure.
+            // The reader closed the pipe, which is not a failure.
             Err(Failed::Show(error)) if error.is_closed_pipe() => return same,
             Err(Failed::A(error)) => (&mut a.report, logs[0], error),
             Err(Failed::B(error)) => (&mut b.report, logs[1], error),
@@ -148,7 +148,7 @@ impl Args {
     }
 }
 
-/// A session that was opened, or could not be.
+/// A session that was opened, or the report on why it could not be.
 struct Opened {
     report: FileReport,
     input: Option<(Found, Input)>,

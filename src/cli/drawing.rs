@@ -1,4 +1,4 @@
-//! What there is in a session, drawn for a person.
+//! Text output of `inspect`: facts about a session, and its tree.
 
 use super::show::{plural, printable};
 use crate::batch::FileReport;
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use textwrap::core::display_width;
 use textwrap::{Options, WordSplitter};
 
-/// How wide the names of the lines above the tree are.
+/// Number of columns of the names in the lines above the tree.
 const NAMES: usize = 10;
 
-/// The text, at most `width` columns wide.
+/// Returns the drawing, at most `width` columns wide.
 pub fn draw(report: &FileReport, inspection: &Inspection, width: usize) -> String {
     let width = width.max(40);
     let mut lines = vec![format!("{}: {}", printable(&report.path), report.format_name())];
@@ -126,7 +126,7 @@ fn counts<K: AsRef<str>>(counts: &BTreeMap<K, u64>) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// A number with its thousands apart.
+/// Formats a number with thousands separators.
 fn number(n: f64) -> String {
     let digits = format!("{n:.0}");
     let mut out = String::new();
@@ -139,10 +139,10 @@ fn number(n: f64) -> String {
     out
 }
 
-/// How many branches beside each other are drawn as lines.
+/// Maximum number of parallel branches that are drawn as lines.
 const DEEPEST: u32 = 12;
 
-/// Who speaks in an entry, or what it is.
+/// Returns the role of an entry, or its kind if it has no role.
 fn speaker(row: &Row) -> &str {
     match &row.item {
         Item::Run { .. } => "",
@@ -150,7 +150,7 @@ fn speaker(row: &Row) -> &str {
     }
 }
 
-/// One row, in which the speaker has `what` columns.
+/// Formats one row, in which the speaker has `what` columns.
 fn tree_row(row: &Row, what: usize, width: usize) -> String {
     let shown = row.depth.min(DEEPEST) as usize;
     let bars = |n: usize| "│ ".repeat(n);
@@ -183,7 +183,7 @@ fn tree_row(row: &Row, what: usize, width: usize) -> String {
     }
 }
 
-/// As much of a text as has room.
+/// Crops a text to `room` columns.
 pub fn cropped(text: &str, room: usize) -> String {
     if display_width(text) <= room {
         return text.to_owned();

@@ -2,7 +2,7 @@
 
 use clap::Command;
 
-/// By the command's name: what is typed, and what it does.
+/// The examples by the command's name: the command line, and its effect.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "migrate",
@@ -103,6 +103,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     ("explain", &[("explain CY0103", "what it means, and what to do"), ("explain", "all codes")]),
     (
+        "config",
+        &[
+            ("config", "what counts, and from where"),
+            ("config --schema", "for an editor of config.yaml"),
+        ],
+    ),
+    (
         "completions",
         &[("completions bash", "to be sourced"), ("completions zsh", "for another shell")],
     ),
@@ -115,7 +122,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// The program with examples in the help of each command.
+/// Adds the examples to the help of each command.
 pub fn with_examples(mut program: Command) -> Command {
     for (name, examples) in EXAMPLES {
         program = program.mut_subcommand(name, |command| command.after_help(page(examples)));

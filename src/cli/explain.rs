@@ -1,4 +1,4 @@
-//! `copyist explain`.
+//! The command `copyist explain`.
 
 use super::{Stop, names, print};
 use crate::diagnostic::Code;
@@ -7,7 +7,7 @@ use std::io::Write;
 /// Explain a code such as CY0103, or list them all
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The code
+    /// Code to explain
     #[arg(value_parser = names::code(), hide_possible_values = true)]
     code: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `copyist formats`.
+//! The command `copyist formats`.
 
 use super::{Stop, print};
 use crate::formats::FORMATS;
@@ -8,7 +8,7 @@ use std::io::Write;
 /// List the formats and their versions
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// As JSON Lines
+    /// Print JSON Lines
     #[arg(long)]
     json: bool,
 }

@@ -1,6 +1,7 @@
-//! What a command works on: what the person named, listed and filtered.
+//! The inputs of a command: the paths that the user named, listed and filtered.
 
 use super::Stop;
+use super::config;
 use super::show::printable;
 use crate::batch::{self, Filter, Gather, Listed, Pattern, Written};
 use crate::formats::FORMATS;
@@ -8,60 +9,61 @@ use clap::Args;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The inputs of a command that takes several.
+/// Options for the inputs of a command that takes several.
 #[derive(Debug, Args)]
 pub struct Batch {
-    /// Files, and folders without the links in them; `-` is standard input
+    /// Files and folders to read; `-` is standard input. Links in folders are not followed
     #[arg(value_name = "PATH", required_unless_present_any = ["files_from", "session"])]
     paths: Vec<PathBuf>,
-    /// Take only those files of a folder that GLOB matches; several take what any matches
+    /// Take only files of a folder that match GLOB; may be given several times
     ///
-    /// A GLOB without `/` speaks of names at any depth, one with `/` of paths from the folder that
-    /// was named, and one that ends in `/` of all that is in such folders. `*` and `?` stop at a
-    /// `/`, `**` does not. Files that are named themselves are always taken; files that are left
-    /// out are not counted as skipped.
+    /// A GLOB without `/` matches names at any depth. One with `/` matches paths from the named
+    /// folder. One that ends in `/` matches everything in such folders. `*` and `?` stop at a `/`,
+    /// `**` does not. Files that are named themselves are always taken. Files that are left out are
+    /// not counted as skipped.
     #[arg(long, value_name = "GLOB")]
     include: Vec<Pattern>,
-    /// Leave out files and folders that GLOB matches, whatever is included
+    /// Leave out files and folders that match GLOB, even if they are included
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<Pattern>,
-    /// Read further paths from FILE, one a line; `-` is standard input
+    /// Read further paths from FILE, one per line; `-` is standard input
     #[arg(long, value_name = "FILE")]
     files_from: Option<PathBuf>,
-    /// The paths of `--files-from` end in NUL, as `find -print0` writes them, not in a line ending
+    /// Split the paths of `--files-from` at NUL, as `find -print0` writes them, not at line ends
     #[arg(short = '0', long, requires = "files_from")]
     null: bool,
-    /// How many inputs are worked on at a time; 0 is one for each processor
+    /// Number of inputs that are processed at a time; 0 is one for each processor
     #[arg(short, long, value_name = "N", default_value_t = 0, env = "COPYIST_JOBS")]
     jobs: usize,
     #[command(flatten)]
     sessions: Sessions,
 }
 
-/// Sessions that are kept in several files of a folder.
+/// Options for sessions that are kept in several files of a folder.
 #[derive(Debug, Args)]
 pub struct Sessions {
     /// Take a file that is part of a larger session as the whole session
     ///
-    /// Software that keeps a session in several files has a folder for all of them. Files that are
-    /// found in folders are always put together so.
+    /// An agent that keeps a session in several files has one folder for all of them. Files that
+    /// are found in folders are always combined into whole sessions.
     #[arg(long)]
     whole: bool,
-    /// Take the session with this identifier, out of a folder or of the folder of a file
+    /// Take the session with this identifier, from a folder or from the folder of a file
     ///
-    /// A file whose name is the identifier, or ends with it, is such a session, too. Where nothing
-    /// is named, it is looked for where softwares with one place for all sessions keep them.
+    /// A file whose name is the identifier, or ends with it, is such a session, too. If no path is
+    /// named, the session is searched for in the default folders of the agents that keep all
+    /// sessions in one place.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }
 
 impl Sessions {
-    /// The same for the library.
+    /// Returns the selection of whole sessions for the library.
     pub fn gather(&self) -> Gather {
         Gather { whole: self.whole, session: self.session.clone() }
     }
 
-    /// The one session at `path`, for a command that takes one.
+    /// Returns the session at `path` as the input of a command that takes one.
     pub fn one(&self, path: Option<PathBuf>, command: &str) -> Result<Inputs, Stop> {
         let paths = path.map_or_else(homes, |path| Ok(vec![path]))?;
         if paths.iter().any(|path| path.is_dir()) && self.session.is_none() {
@@ -73,26 +75,26 @@ impl Sessions {
     }
 }
 
-/// What a run works on, and on how much of it at a time.
+/// The inputs of a run, and how many of them are processed at a time.
 #[derive(Debug)]
 pub struct Inputs {
-    /// Files and folders, and `-`.
+    /// The files and folders, and `-` for standard input.
     pub paths: Vec<PathBuf>,
-    /// What is taken of folders.
+    /// The selection of files in folders.
     pub filter: Filter,
-    /// How many inputs at a time; 0 is one for each processor.
+    /// The number of inputs at a time; 0 is one for each processor.
     pub jobs: usize,
-    /// What is taken as whole sessions.
+    /// The selection of whole sessions.
     pub gather: Gather,
-    /// Whether there must be one session only.
+    /// Whether exactly one session is allowed.
     pub one: bool,
-    /// Whether sessions of the same agent become one.
+    /// Whether sessions of the same agent are joined into one.
     pub join: bool,
 }
 
 impl Inputs {
-    /// The files and sessions that are meant, and what could not be looked at; what runs have
-    /// `written` into folders is none of them.
+    /// Lists the files and sessions, and the paths that could not be read. Files that runs have
+    /// `written` into folders are not processed.
     pub fn list(&self, written: &Written) -> Result<Listed, Stop> {
         let Listed { jobs, errors, left } = batch::expand(&self.paths, &self.filter, written);
         let jobs = batch::group(jobs, &self.gather);
@@ -113,27 +115,28 @@ impl Inputs {
         }
     }
 
-    /// So many of `threads` as may have work, as far as that shows before inputs are listed.
+    /// Returns how many of `threads` may have work, as far as that is known before inputs are
+    /// listed.
     pub fn workers(&self, threads: usize) -> usize {
         let named = self.paths.len().clamp(1, threads);
         let folders = || self.paths.iter().any(|path| path.is_dir());
         if named < threads && folders() { threads.min(batch::threads(0)).max(named) } else { named }
     }
 
-    /// Whether there may be more than one.
+    /// Whether there may be more than one input.
     pub fn several(&self) -> bool {
         let several = self.paths.len() > 1 || self.paths.iter().any(|path| path.is_dir());
         several && self.gather.session.is_none()
     }
 
-    /// Whether standard input is one of them.
+    /// Whether standard input is one of the inputs.
     pub fn stdin(&self) -> bool {
         self.paths.iter().any(|path| is_stdin(path))
     }
 }
 
 impl Batch {
-    /// The paths that were named, then those of the list.
+    /// Collects the named paths, then those of the list.
     pub fn inputs(&self) -> Result<Inputs, Stop> {
         let filter = Filter::new(&self.include, &self.exclude);
         let filter = filter.map_err(|error| Stop::usage(format!("too many globs: {error}")))?;
@@ -158,11 +161,10 @@ impl Batch {
     }
 }
 
-/// Where softwares keep their sessions, as far as that is there.
+/// Returns the existing folders in which agents keep their sessions.
 fn homes() -> Result<Vec<PathBuf>, Stop> {
-    let variable = |name: &str| std::env::var(name).ok();
-    let homes = FORMATS.iter().filter_map(|format| format.home?(&variable));
-    let homes: Vec<_> = homes.map(PathBuf::from).collect();
+    let homes = FORMATS.iter().filter_map(|format| config::home(format).transpose());
+    let homes = homes.collect::<Result<Vec<_>, _>>()?;
     let there: Vec<_> = homes.iter().filter(|home| home.is_dir()).cloned().collect();
     if there.is_empty() {
         let looked: Vec<_> = homes.iter().map(|home| printable(&home.to_string_lossy())).collect();
@@ -192,7 +194,7 @@ fn contents(list: &Path) -> Result<Vec<u8>, Stop> {
     read.map(|()| bytes).map_err(failed)
 }
 
-/// The names in a list.
+/// Splits a list into its names.
 fn names(list: &[u8], null: bool) -> Result<Vec<PathBuf>, Stop> {
     if null {
         return list.split(|b| *b == 0).filter(|name| !name.is_empty()).map(name).collect();

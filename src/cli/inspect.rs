@@ -1,4 +1,4 @@
-//! `copyist inspect`.
+//! The command `copyist inspect`.
 
 use super::Stop;
 use super::args::{Reading, Telling};
@@ -9,22 +9,22 @@ use crate::format::{OnError, Options};
 use crate::inspect::Request;
 use std::path::PathBuf;
 
-/// Show what there is in a session: header, counts, tree, turns, tokens, cost and damage
+/// Show a session's header, counts, tree, turns, tokens, cost and damage
 ///
-/// The branch that the session stands on is drawn straight down (●), what was left beside it (○)
-/// stands at its fork. Entries between forks, questions, summaries and labels share a row.
+/// The active branch is drawn as a straight line (●). Other branches (○) start at their forks.
+/// Entries between forks, questions, summaries and labels share a row.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session's file; `-` is standard input
     #[arg(value_name = "INPUT", required_unless_present = "session")]
     path: Option<PathBuf>,
-    /// A row for every entry
+    /// Draw a row for every entry
     #[arg(long)]
     full: bool,
-    /// How many rows of the tree are drawn
+    /// Maximum number of rows of the tree
     #[arg(long, value_name = "N", default_value_t = 400)]
     rows: usize,
-    /// How wide the output is; the terminal's width if it is not given, 80 without a terminal
+    /// Width of the output; the default is the terminal's width, or 80 without a terminal
     #[arg(long, value_name = "COLUMNS", env = "COPYIST_WIDTH")]
     width: Option<u16>,
     #[command(flatten)]

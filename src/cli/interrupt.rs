@@ -1,4 +1,4 @@
-//! Signals that ask for an end.
+//! Signals that ask the program to end.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -6,13 +6,13 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Whether the person, or the system, wants the run to end.
+/// The signal by which the user or the system asked the run to end, if there was one.
 #[derive(Debug, Default)]
 pub struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
-    /// Takes the signals from now on: the first asks for an end, a second one is the end. What that
-    /// leaves, the next run sweeps.
+    /// Handles the signals from now on. The first one asks the run to end, and a second one ends
+    /// the process at once. The next run removes the temporary files that are left then.
     ///
     /// # Errors
     /// If the system refuses.
@@ -21,19 +21,20 @@ impl Interrupt {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             let code = 128 + signal;
-            // In this order, for the first one must not find its own mark.
+            // This order matters, because the first signal must not find the mark that it sets
+            // itself.
             flag::register_conditional_shutdown(signal, code, Arc::clone(&asked))?;
             flag::register(signal, Arc::clone(&asked))?;
             let code = usize::try_from(code).unwrap_or_default();
             flag::register_usize(signal, Arc::clone(&interrupt.0), code)?;
         }
-        // Whoever limits how large files may be wants the write to fail, not the run to vanish.
+        // With a limit on file sizes, the write must fail instead of the process being killed.
         #[cfg(unix)]
         flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
         Ok(interrupt)
     }
 
-    /// The exit code that says why the run ended before its time.
+    /// Returns the exit code for the signal that ended the run early.
     pub fn code(&self) -> Option<u8> {
         u8::try_from(self.0.load(Ordering::Relaxed)).ok().filter(|code| *code > 0)
     }

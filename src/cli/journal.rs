@@ -1,4 +1,4 @@
-//! `--journal` and `--resume`.
+//! The options `--journal` and `--resume`.
 
 use super::Stop;
 use super::args::Ids;
@@ -12,21 +12,23 @@ use clap::Args;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What a run writes down, to go on later.
+/// Options for the journal of a run, from which a later run can resume.
 #[derive(Debug, Args)]
 pub struct Journaling {
-    /// Write down what becomes of each input; `--resume` goes on from there, `undo` takes it back
+    /// Record the outcome of each input; `--resume` continues from there, `undo` reverts the run
     ///
-    /// The file is JSON Lines. What is in it is on the disk before an output gets its place, so it
-    /// tells of everything that a run did which was killed, or which a power cut ended.
+    /// The file is JSON Lines. An entry is on the disk before its output is put in its place. So
+    /// the journal contains everything that a run did, even if the run was killed or a power cut
+    /// ended it.
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     pub journal: Option<PathBuf>,
-    /// Leave out what the journal says is done, and still is; begin if there is no journal yet
+    /// Skip inputs that are done according to the journal and still unchanged; begin if there is no
+    /// journal yet
     #[arg(long, requires = "journal", conflicts_with = "dry_run")]
     pub resume: bool,
 }
 
-/// What is said of a journal that was written to when its run ended.
+/// Warning about a journal that a run was writing to when the run was killed.
 pub const TORN: &str = "its last line is torn, and tells of nothing that was done";
 
 impl Journaling {
@@ -35,7 +37,7 @@ impl Journaling {
         self.journal.as_ref().is_some_and(|journal| real(journal) == real(path))
     }
 
-    /// Opens the journal of a run, if the person wants one.
+    /// Opens the journal of a run, if the user wants one.
     pub fn open(
         &self,
         command: &str,
@@ -55,7 +57,7 @@ impl Journaling {
         let torn = journal.is_torn();
         let broken = |error: Error| Stop::broken(format!("{shown}: {}", error.message()));
         let root = match before {
-            // Nothing was done by then, whatever the run was that wrote it.
+            // Nothing was done yet, whichever run wrote the header.
             Some(before) if !entries.is_empty() || unread > 0 => {
                 self.fits(&before, &header).map_err(refused)?;
                 journal.go_on().map_err(broken)?;
@@ -67,12 +69,12 @@ impl Journaling {
             }
         };
         if torn && self.resume {
-            // With a closed stderr there is no one left to tell.
+            // With a closed stderr the message is lost.
             let _ = writeln!(std::io::stderr(), "copyist: {shown}: {TORN}");
         }
         if unread > 0 {
             let lines = plural(unread, "line");
-            // With a closed stderr there is no one left to tell.
+            // With a closed stderr the message is lost.
             let _ = writeln!(
                 std::io::stderr(),
                 "copyist: {shown}: {lines} cannot be read and count for nothing"
@@ -81,7 +83,7 @@ impl Journaling {
         Ok(Some(Account::new(path, journal, root.path(), entries)))
     }
 
-    /// Whether this run can go on where another ended; if not, why.
+    /// Checks that this run can continue where an earlier one ended.
     fn fits(&self, before: &Header, now: &Header) -> Result<(), String> {
         if !self.resume {
             return Err("it tells of an earlier run; `--resume` goes on with that".to_owned());
@@ -98,7 +100,7 @@ impl Journaling {
     }
 }
 
-/// What a run is; if none can be taken up that is like it, why.
+/// Returns the header of a run, or the reason why a run of this kind cannot be resumed.
 fn header(command: &str, task: &Task, inputs: &Inputs, ids: Ids) -> Result<Header, &'static str> {
     if inputs.stdin() {
         return Err("standard input cannot be taken up again");
@@ -123,13 +125,13 @@ fn stdout(place: &Place) -> bool {
     matches!(place, Place::One(path) if path.as_os_str() == "-")
 }
 
-/// A run in the words of the command line.
+/// Describes a run in the words of the command line.
 fn told(header: &Header) -> String {
     printable(&format!("{} {}", header.command, header.settings))
 }
 
-/// What decides on the outputs besides the inputs. Two runs that differ in it make other outputs,
-/// and one cannot go on where the other ended.
+/// Lists the settings that determine the outputs besides the inputs. Two runs with different
+/// settings make different outputs, so neither can resume the other.
 fn settings(task: &Task, inputs: &Inputs, ids: Ids) -> String {
     let mut words: Vec<String> = Vec::new();
     match &task.action {
@@ -167,7 +169,7 @@ fn settings(task: &Task, inputs: &Inputs, ids: Ids) -> String {
     words.join(" ")
 }
 
-/// How the inputs are read, where the person said so.
+/// Lists the reading options that the user gave.
 fn reading(task: &Task) -> Vec<String> {
     let Options { encoding, max_line, .. } = task.options;
     let from = task.from.map(|from| match from.version {

@@ -1,4 +1,4 @@
-//! `copyist list`.
+//! The command `copyist list`.
 
 use super::sessions::{Folders, Where, aside, names};
 use super::show::printable;
@@ -12,13 +12,14 @@ use std::path::Path;
 
 /// List the sessions of claude-agent-orchestrator in a folder, as ao-list-sessions does
 ///
-/// With status, times, turns and cost. What is wrong with a session is said, and the list goes on.
+/// The list contains status, times, turns and cost. Errors in a session are reported, and the list
+/// continues.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Say of each session which rule decided on its status, and what older rules say
+    /// Print the rule that decided on each status, and the results of older rules
     #[arg(long)]
     why: bool,
-    /// One line of JSON a session
+    /// Print one line of JSON for each session
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -68,7 +69,7 @@ impl Args {
 const HEAD: [&str; 8] =
     ["name", "status", "created", "last resumed", "turns", "cost", "session id", "project"];
 
-/// One session of the list.
+/// A session of the list.
 struct Session {
     name: String,
     seen: super::sessions::Seen,
@@ -114,7 +115,7 @@ impl Session {
         .map(|text| printable(&text))
     }
 
-    /// The reasons for its status, as rows of one cell.
+    /// Returns the reasons for the status, as rows with one cell.
     fn reasons(&self) -> Vec<[String; 8]> {
         let row = |reason: String| {
             let mut row = [const { String::new() }; 8];
@@ -144,7 +145,7 @@ impl Session {
     }
 }
 
-/// The contents of a regular file; opening a pipe would wait for a writer.
+/// Reads a regular file. Other files are refused, because opening a pipe would wait for a writer.
 fn contents(path: &Path) -> Result<Vec<u8>, String> {
     let failed = |error| format!("cannot read: {error}");
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
@@ -153,7 +154,7 @@ fn contents(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(failed)
 }
 
-/// Counts over a session's log, in the memory of its longest line.
+/// Counts over a session's log. The memory need is that of its longest line.
 fn count(name: &str, folders: &Folders, counts: &mut Counts) -> Result<(), String> {
     let path = folders.file(name, folders.named.log);
     if !std::fs::metadata(&path).is_ok_and(|meta| meta.is_file()) {
@@ -173,7 +174,8 @@ fn count(name: &str, folders: &Folders, counts: &mut Counts) -> Result<(), Strin
     }
 }
 
-/// Columns as wide as what stands in them; a row with a last cell only spans all of them.
+/// Formats rows as a table. A column is as wide as its widest cell. A row that has only its last
+/// cell spans all columns.
 fn table(rows: &[[String; 8]]) -> String {
     let mut widths = [0; 8];
     let is_note = |row: &[String; 8]| row[0].is_empty();

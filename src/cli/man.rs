@@ -1,4 +1,4 @@
-//! `copyist man`.
+//! The command `copyist man`.
 
 use super::show::printable;
 use super::{Stop, program, save};
@@ -9,10 +9,10 @@ use std::path::PathBuf;
 /// Write manual pages, one for copyist and one for each command
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The folder to write to; it is created
+    /// Folder to write to; it is created
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Write over pages that exist and are not the same
+    /// Overwrite existing pages that are different
     #[arg(long)]
     force: bool,
 }
@@ -23,7 +23,7 @@ impl Args {
         let pages = pages.into_iter().map(|(name, text)| (self.folder.join(name), text));
         let same = |path: &PathBuf, text: &[u8]| std::fs::read(path).is_ok_and(|old| old == text);
         let new: Vec<_> = pages.filter(|(path, text)| !same(path, text)).collect();
-        // All or none, as far as can be seen beforehand.
+        // All pages are written or none, as far as that can be checked beforehand.
         if let Some((path, _)) = new.iter().find(|(path, _)| !self.force && path.exists()) {
             let path = printable(&path.to_string_lossy());
             return Err(Stop::usage(format!("{path} exists; `--force` writes over it")));
@@ -33,7 +33,7 @@ impl Args {
     }
 }
 
-/// The pages with their names, from what the help is made of.
+/// Returns the pages with their file names, made from the help texts.
 fn pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut program = program().disable_help_subcommand(true);
     // Gives the commands their full names.

@@ -1,4 +1,4 @@
-//! `copyist migrate`.
+//! The command `copyist migrate`.
 
 use super::args::{InPlace, Layout, Reading, Telling, Writing, mending};
 use super::inputs::Batch;
@@ -8,22 +8,22 @@ use crate::format::{OnError, Options};
 use crate::formats::Spec;
 use std::path::PathBuf;
 
-/// Bring sessions to a newer version of their format
+/// Migrate sessions to a newer version of their format
 ///
 /// Only the bytes that must change are changed; every byte is checked. A damaged file gives no
-/// output and is left alone. Files that are already at the target pass byte for byte.
+/// output and is not changed. Files that already have the target version are copied byte for byte.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The version to reach, such as `pi@3`; the newest of the file's format if it is not given
+    /// Version to reach, such as `pi@3`; the default is the newest version of the file's format
     #[arg(long, value_name = "FORMAT@V", value_parser = names::format(), hide_possible_values = true)]
     to: Option<Spec>,
-    /// Migrate files of a version newer than any that is known, too
+    /// Also migrate files with a version newer than all known ones
     #[arg(long)]
     force_version: bool,
-    /// Repair damaged sessions first; what cannot stand in them goes to a quarantine file
+    /// Repair damaged sessions first; lines that are no part of a session go to a quarantine file
     #[arg(long)]
     repair: bool,
-    /// Put what is set aside into this file; for one input
+    /// Write the quarantine to this file; for one input
     #[arg(long, value_name = "FILE", requires = "repair")]
     quarantine: Option<PathBuf>,
     #[command(flatten)]

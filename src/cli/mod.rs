@@ -1,8 +1,9 @@
-//! The command line: one file a subcommand, and what they share.
+//! The command line: one file for each command, and their shared parts.
 
 mod args;
 mod changes;
 mod completions;
+mod config;
 mod context;
 mod convert;
 mod detect;
@@ -45,9 +46,9 @@ use std::sync::Arc;
 
 /// Migrate, convert, check and repair the session files of AI coding agents.
 ///
-/// Exit codes: 0 all done; 1 findings (invalid, loss or warnings under --fail-on, would repair, data
-/// read only in part); 2 wrong usage; 3 at least one input gave no output; 4 copyist itself cannot go on;
-/// 130 and 143 interrupted, with inputs not begun.
+/// Exit codes: 0 everything done; 1 findings (invalid, loss or warnings under --fail-on, would
+/// repair, data read only in part); 2 wrong usage; 3 at least one input gave no output; 4 copyist
+/// itself cannot continue; 130 and 143 interrupted before all inputs were begun.
 #[derive(Debug, Parser)]
 #[command(name = "copyist", version, max_term_width = 100, arg_required_else_help = true)]
 struct Cli {
@@ -74,9 +75,10 @@ enum Command {
     Explain(explain::Args),
     Completions(completions::Args),
     Man(man::Args),
+    Config(config::Args),
 }
 
-/// Why a command cannot be carried out, with the exit code that says so.
+/// The reason why a command cannot be carried out, with its exit code.
 struct Stop {
     code: u8,
     message: String,
@@ -96,7 +98,7 @@ impl Stop {
     }
 }
 
-/// Prints what a command has to say. A reader that has seen enough is no failure.
+/// Prints the output of a command. A closed pipe is not a failure.
 fn print(text: &[u8]) -> Result<u8, Stop> {
     match std::io::stdout().write_all(text).and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -106,7 +108,7 @@ fn print(text: &[u8]) -> Result<u8, Stop> {
     }
 }
 
-/// Writes a file that is there whole or not at all.
+/// Writes a file that appears as a whole or not at all.
 fn save(path: &Path, text: &[u8], force: bool) -> Result<(), Stop> {
     let policy = Policy { force, dry: false };
     let output = Output::prepare(Destination::from(path), vec![], policy, Arc::default());
@@ -119,19 +121,22 @@ fn save(path: &Path, text: &[u8], force: bool) -> Result<(), Stop> {
     written.map_err(|error| Stop::broken(format!("{path}: {error}")))
 }
 
-/// What the program was called with.
-fn parsed() -> Cli {
+/// Parses the arguments of the program.
+fn parsed() -> Result<Cli, Stop> {
     let mut command = without_empty(program());
+    if config::is_needed(std::env::args_os()) {
+        command = config::with_defaults(command, config::settings()?)?;
+    }
     let matches = command.get_matches_mut();
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
+    Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit()))
 }
 
-/// All commands with their help.
+/// Returns the definition of all commands with their help.
 fn program() -> clap::Command {
     examples::with_examples(Cli::command())
 }
 
-/// The command as if variables that are empty were not set.
+/// Changes the command so that it ignores environment variables that are empty.
 fn without_empty(command: clap::Command) -> clap::Command {
     let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
     command
@@ -142,10 +147,10 @@ fn without_empty(command: clap::Command) -> clap::Command {
         .mut_subcommands(without_empty)
 }
 
-/// Runs the program; the exit code is that of `copyist --help`.
+/// Runs the program. Its exit codes are listed in `copyist --help`.
 #[must_use]
 pub fn main() -> ExitCode {
-    let done = match parsed().command {
+    let done = parsed().and_then(|cli| match cli.command {
         Command::Migrate(args) => args.run(),
         Command::Convert(args) => args.run(),
         Command::Repair(args) => args.run(),
@@ -163,11 +168,12 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => args.run(),
         Command::Completions(args) => args.run(),
         Command::Man(args) => args.run(),
-    };
+        Command::Config(args) => args.run(),
+    });
     match done {
         Ok(code) => ExitCode::from(code),
         Err(stop) => {
-            // With a closed stderr there is no one left to tell.
+            // With a closed stderr the message is lost.
             let _ = writeln!(std::io::stderr(), "copyist: {}", stop.message);
             ExitCode::from(stop.code)
         }

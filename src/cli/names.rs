@@ -1,4 +1,4 @@
-//! Values that are names out of the program's own tables: shells complete them.
+//! Parsers for values that are names from the program's tables, which shells can complete.
 
 use crate::diagnostic::Code;
 use crate::formats::{FORMATS, Spec};
@@ -7,7 +7,7 @@ use clap::error::Error;
 use clap::{Arg, Command};
 use std::ffi::OsStr;
 
-/// A value that may be any that the parser takes; shells offer the names.
+/// A parser that accepts any value of `parser`, and offers names to shells for completion.
 #[derive(Clone, Debug)]
 struct Offered<P> {
     parser: P,
@@ -31,7 +31,7 @@ impl<P: TypedValueParser> TypedValueParser for Offered<P> {
     }
 }
 
-/// A format's name, with or without a version.
+/// Returns the parser for a format's name, with or without a version.
 pub fn format() -> impl TypedValueParser<Value = Spec> {
     let names = || {
         let names = FORMATS.iter().flat_map(|format| {
@@ -47,7 +47,8 @@ pub fn format() -> impl TypedValueParser<Value = Spec> {
     Offered { parser: Spec::parse, names }
 }
 
-/// The name of a code. What is no code is not refused here, but by who looks it up.
+/// Returns the parser for the name of a code. An unknown code is refused later, when it is looked
+/// up.
 pub fn code() -> impl TypedValueParser<Value = String> {
     let names = || {
         let codes = Code::ALL.iter();

@@ -12,17 +12,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often the bar looks at the meter. The first look comes that late, too, so that nothing
-/// flashes up for a run that is over before anyone could read it.
+/// Time between two updates of the bar. The first update also comes after this time, so that
+/// nothing flashes up in a run that ends before anyone could read it.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 const KNOWN: &str =
     "{inputs} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta} left";
 
-/// Standard input tells its size only at its end.
+/// Template without a total: the size of standard input is not known before its end.
 const UNKNOWN: &str = "{inputs} {spinner} {decimal_bytes} {decimal_bytes_per_sec} {elapsed}";
 
-/// Shows how far a run came, or does nothing at all.
+/// The progress display of a run, or a value that displays nothing.
 pub struct Progress {
     bar: ProgressBar,
     done: Arc<AtomicUsize>,
@@ -30,7 +30,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Begins to watch the work on `jobs`, of which `meter` tells.
+    /// Begins to display the progress on `jobs`, which `meter` measures.
     pub fn start<'a>(
         telling: &Telling,
         data_on_stdout: bool,
@@ -59,17 +59,17 @@ impl Progress {
         Self { bar, done, watcher: Some((sender, watcher)) }
     }
 
-    /// Shows nothing.
+    /// Returns a value that displays nothing.
     pub fn none() -> Self {
         Self { bar: ProgressBar::hidden(), done: Arc::default(), watcher: None }
     }
 
-    /// Says that the work on one more input is done.
+    /// Records that the work on one more input is done.
     pub fn advance(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Writes to the terminal, where the bar must not be in the way.
+    /// Writes to the terminal while the bar is hidden.
     pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
     }
@@ -79,15 +79,15 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if let Some((sender, watcher)) = self.watcher.take() {
             drop(sender);
-            // A watcher that broke shows nothing any more.
+            // A watcher that panicked displays nothing any more.
             let _ = watcher.join();
             self.bar.finish_and_clear();
         }
     }
 }
 
-/// Whether there is to be a bar. It is for a person at a terminal, and not for between the lines of
-/// a session.
+/// Whether a bar is displayed. The bar is for a user at a terminal, and not for a terminal to which
+/// a session is printed.
 fn wanted(telling: &Telling, data_on_stdout: bool) -> bool {
     let data = data_on_stdout && stdout().is_terminal();
     match telling.progress {
@@ -118,7 +118,7 @@ fn watch(bar: &ProgressBar, meter: &Meter, stop: &Receiver<()>) {
 }
 
 fn show(bar: &ProgressBar) {
-    // A target of this kind does not ask once more whether there is a terminal.
+    // A target of this kind does not check again whether there is a terminal.
     let terminal = Box::new(console::Term::buffered_stderr());
     bar.set_draw_target(ProgressDrawTarget::term_like_with_hz(terminal, 10));
 }

@@ -1,4 +1,4 @@
-//! `copyist repair`.
+//! The command `copyist repair`.
 
 use super::Stop;
 use super::args::{InPlace, Reading, Telling, Writing, check_quarantine};
@@ -7,18 +7,18 @@ use crate::batch::{Action, Mending, Task};
 use crate::format::{OnError, Options, RepairOptions};
 use std::path::PathBuf;
 
-/// Get every record of damaged sessions back, and sessions that their software goes on with
+/// Repair damaged sessions so that no record is lost and their agent can continue them
 ///
-/// Every change is told, and marked in the record that was changed. What cannot stand in the
-/// session goes to a quarantine file beside the output, byte for byte. With `-n` nothing is
-/// written: a table says which sessions are healthy, which can be repaired, and what would come
-/// back; `active branch` counts entries and `context` messages that the software reaches now and
-/// after the repair.
+/// Every change is reported, and marked in the record that was changed. Data that cannot be a part
+/// of the session goes to a quarantine file beside the output, byte for byte. With `-n` nothing is
+/// written: a table shows which sessions are healthy, which can be repaired, and what would be
+/// restored. `active branch` counts the entries and `context` the messages that the agent reaches
+/// before and after the repair.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("on_error", |arg| arg.hide(true)), mut_arg("layout", |arg| arg.hide(true)))]
 pub struct Args {
-    /// Repair also what a model's interface refuses: calls without results, results without
-    /// calls, an empty last answer, half characters
+    /// Also repair what a model's interface refuses: calls without results, results without calls,
+    /// an empty last answer, half characters
     #[arg(long)]
     resumable: bool,
     /// Restore the complete members of torn records
@@ -27,7 +27,7 @@ pub struct Args {
     /// Link an entry to this parent; may be given several times
     #[arg(long, value_name = "ID=PARENT", value_parser = pair)]
     relink: Vec<(String, String)>,
-    /// Put what is set aside into this file; for one input
+    /// Write the quarantine to this file; for one input
     #[arg(long, value_name = "FILE")]
     quarantine: Option<PathBuf>,
     #[command(flatten)]

@@ -1,9 +1,9 @@
-//! What repair did or would do, as a table.
+//! Table of the changes that repair made or would make.
 
 use super::show::printable;
 use crate::batch::{FileReport, Outcome};
 
-/// The table's head.
+/// The head of the table.
 pub const HEAD: &str =
     "state       fixes  records  rescued    active branch          context     set aside  file";
 
@@ -13,7 +13,7 @@ pub fn is_row(outcome: Outcome) -> bool {
     matches!(outcome, Repaired | Repairable | Healthy | Beyond)
 }
 
-/// The row of an input. What changes is told as it is and as it will be.
+/// Formats the row of an input. Counts that change are shown before and after the repair.
 pub fn row(report: &FileReport, state: &str) -> String {
     let path = printable(&report.path);
     let Some(done) = report.repair else {

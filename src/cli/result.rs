@@ -1,4 +1,4 @@
-//! `copyist result`.
+//! The command `copyist result`.
 
 use super::sessions::{Question, Seen, aside};
 use super::show::printable;
@@ -10,7 +10,7 @@ use std::io::IsTerminal;
 
 /// Print the result of a session of claude-agent-orchestrator, as ao-get-result does
 ///
-/// Without a result it says why, and the exit code is 1.
+/// If there is no result, the reason is printed and the exit code is 1.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -52,7 +52,8 @@ fn print_json(
 ) -> Result<u8, Stop> {
     let none = result.is_none();
     answer["problem"] = problem.into();
-    // The result in its own spelling: a value could not hold every number and half a pair.
+    // The result keeps its spelling: a parsed value could not hold every number and half a
+    // surrogate pair.
     let spelled = result.map(|result| String::from_utf8_lossy(result.as_bytes()).into_owned());
     let answer = answer.to_string();
     let inner = answer.strip_suffix('}').unwrap_or(&answer);
@@ -61,7 +62,7 @@ fn print_json(
     Ok(u8::from(none))
 }
 
-/// A result as text: a string's own, of any other value its JSON.
+/// Returns a result as text: the contents of a string, or the JSON of any other value.
 fn said(result: &Json) -> Result<String, String> {
     if !result.as_bytes().starts_with(b"\"") {
         return Ok(String::from_utf8_lossy(result.as_bytes()).into_owned());
@@ -72,7 +73,7 @@ fn said(result: &Json) -> Result<String, String> {
     })
 }
 
-/// Why there is no result.
+/// Returns the reason why there is no result.
 fn reason(name: &str, seen: &Seen) -> String {
     if let Some(fatal) = seen.fatal() {
         return format!("No result found: {fatal}");
@@ -92,7 +93,8 @@ fn reason(name: &str, seen: &Seen) -> String {
     }
 }
 
-/// The text as it may be shown: a terminal gets no commands.
+/// Returns the text for printing. Control characters are escaped at a terminal, so that the text
+/// cannot command it.
 fn shown(text: &str) -> String {
     if !std::io::stdout().is_terminal() {
         return format!("{text}\n");

@@ -1,4 +1,4 @@
-//! Carrying a task through all inputs, and telling what became of them.
+//! Execution of a task on all inputs, and the reports on their outcomes.
 
 use super::args::Telling;
 use super::inputs::Inputs;
@@ -20,13 +20,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Runs a task that leaves no journal.
+/// Runs a task without a journal.
 pub fn run(command: &str, task: Task, inputs: &Inputs, telling: &Telling) -> Result<u8, Stop> {
     run_accountably(command, task, inputs, telling, |_| Ok(None))
 }
 
-/// Runs `task` on everything that the person named, and tells the account of it that `open` gives:
-/// nothing is written down before all is there that the run needs. Gives the exit code.
+/// Runs `task` on all inputs that the user named, and records the results in the account that
+/// `open` returns. The journal is opened only after everything that the run needs was checked.
+/// Returns the exit code.
 pub fn run_accountably(
     command: &str,
     mut task: Task,
@@ -41,7 +42,8 @@ pub fn run_accountably(
     let account = open(&task)?;
     let account = account.as_ref();
     let journal = account.map(|account| account.path().to_owned());
-    // No more workers than there is work, whatever the person asked for; with fewer it takes longer.
+    // There are never more workers than inputs, whatever number the user asked for. If threads
+    // cannot be started, the run continues with fewer and takes longer.
     let wanted = take(&mut task, Claims::of(files, journal), threads).min(jobs.len());
     let more = (wanted > workers.count()).then(|| Workers::new(wanted));
     let workers = more.and_then(Result::ok).unwrap_or(workers);
@@ -91,16 +93,16 @@ pub fn run_accountably(
     Ok(exit)
 }
 
-/// Begins so many of `threads` as may have work, as far as that shows before inputs are listed: the
-/// system takes its time to find processors for them.
+/// Starts those of `threads` that may have work, as far as that is known before inputs are listed,
+/// because the system needs time to start threads.
 fn begun_workers(inputs: &Inputs, threads: usize) -> Result<Workers, Stop> {
     Commit::make_room(threads);
     let workers = Workers::new(inputs.workers(threads)).or_else(|_| Workers::new(1));
     workers.map_err(Stop::no_threads)
 }
 
-/// Gives a task the places of its run, and the threads that the person wants. Gives how many workers
-/// it needs: where names come from what is written, some wait for those before them.
+/// Gives a task the claims of its run and the threads that the user wants. Returns how many workers
+/// the task needs: if names depend on what is written, some workers wait for those before them.
 fn take(task: &mut Task, claims: Claims, threads: usize) -> usize {
     task.options.hands = ThreadBudget::new(threads);
     let native = matches!(task.place, Place::Native(_));
@@ -109,11 +111,11 @@ fn take(task: &mut Task, claims: Claims, threads: usize) -> usize {
     if native { threads + WAITING } else { threads }
 }
 
-/// What there is to do, and the files that are read.
+/// The listed inputs, and the files that are read.
 type Work = (Listed, Vec<Arc<Path>>);
 
-/// Looks what there is to do and which files are read, and whether it can be told where the person
-/// wants it told.
+/// Lists the inputs and the files that are read, and checks that the report can be written where
+/// the user wants it.
 fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<Work, Stop> {
     let mut listed = inputs.list(&task.place.written())?;
     let jobs = &mut listed.jobs;
@@ -133,12 +135,12 @@ fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<Work, Stop>
     Ok((listed, files))
 }
 
-/// The work on one input after the other, and what it needs.
+/// The state that the workers of a run share.
 struct Shift<'a> {
     task: &'a Task,
     commit: Commit<'a>,
     interrupt: Interrupt,
-    /// Whether there was no room for an output; then there is none for others either.
+    /// Whether the disk was full for an output; then it is full for other outputs, too.
     full: AtomicBool,
 }
 
@@ -153,7 +155,7 @@ impl<'a> Shift<'a> {
         Self { task, commit, interrupt, full: AtomicBool::new(false) }
     }
 
-    /// Why no further input is begun, if that is so, with the exit code.
+    /// Returns the exit code and the reason, if no further input is begun.
     fn ended(&self) -> Option<(u8, &'static str)> {
         match self.interrupt.code() {
             Some(code) => Some((code, "interrupted")),
@@ -167,7 +169,7 @@ impl<'a> Shift<'a> {
             let mut report = FileReport::new(job.name());
             report.outcome = Outcome::Done;
             report.earlier = exit;
-            // The run that did this may have been killed over another file of the folder.
+            // The run that did this may have been killed while it wrote another file of the folder.
             self.task.sweep_for(job, output);
             return vec![(place, report)];
         }
@@ -191,8 +193,8 @@ fn begun(over: Over) -> Vec<(usize, Option<FileReport>)> {
     over.into_iter().map(|(place, report)| (place, Some(report))).collect()
 }
 
-/// Signals are waited for where a run leaves files that it had better finish. Others end at once,
-/// above all those that wait for a person to type.
+/// Watches for signals in a run that leaves files which are better completed. In other runs a
+/// signal ends the process at once, above all where the program waits for the user to type.
 fn interrupt(task: &Task, inputs: &Inputs, data_on_stdout: bool) -> Result<Interrupt, Stop> {
     let writes = !matches!(task.place, Place::None) && !task.policy.dry && !data_on_stdout;
     if !writes || inputs.stdin() {
@@ -201,21 +203,21 @@ fn interrupt(task: &Task, inputs: &Inputs, data_on_stdout: bool) -> Result<Inter
     Interrupt::watch().map_err(|error| Stop::broken(format!("cannot wait for signals: {error}")))
 }
 
-/// Tells what became of inputs, and keeps account.
+/// Reports the outcomes of inputs, and counts them.
 pub struct Teller<'a> {
     fail_on: Option<FailOn>,
     progress: &'a Progress,
     pub show: Show,
     pub summary: Summary,
-    /// Reports for `--report`.
+    /// The reports for `--report`.
     pub kept: Option<Vec<FileReport>>,
     pub exit: u8,
-    /// Whether whoever read the output had enough of it.
+    /// Whether the reader of the output closed the pipe.
     closed: bool,
 }
 
 impl<'a> Teller<'a> {
-    /// Has told of nothing yet.
+    /// Creates a teller that has reported nothing yet.
     pub fn new(
         telling: &Telling,
         progress: &'a Progress,
@@ -234,7 +236,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// Tells what could not be listed, and what was left out.
+    /// Reports the paths that could not be listed, and those that were left out.
     fn tell_unlisted(&mut self, errors: Vec<(PathBuf, Error)>, left: Vec<(PathBuf, Diagnostic)>) {
         for (path, error) in errors {
             let mut report = FileReport::new(path);
@@ -244,7 +246,7 @@ impl<'a> Teller<'a> {
         left.into_iter().for_each(|(path, note)| self.tell(FileReport::left(path, note)));
     }
 
-    /// Tells about one input.
+    /// Reports the outcome of one input.
     pub fn tell(&mut self, report: FileReport) {
         self.exit = self.exit.max(report.exit_code(self.fail_on));
         self.summary.add(&report);
@@ -258,7 +260,7 @@ impl<'a> Teller<'a> {
     }
 }
 
-/// An input, what an earlier run made of it, and the name of its output below the output folder.
+/// An input, its state after an earlier run, and the name of its output below the output folder.
 struct Planned<'j> {
     job: &'j Job,
     output: Name,
@@ -266,15 +268,15 @@ struct Planned<'j> {
 }
 
 impl Planned<'_> {
-    /// Whether there is anything to be done; else it is only counted.
+    /// Whether there is work to do; otherwise the input is only counted.
     fn is_work(&self) -> bool {
         self.job.passed_over.is_none() && !matches!(self.earlier, Earlier::Done(_))
     }
 }
 
-/// Looks what earlier runs made of each input, and gives each output its name. An output that is
-/// there keeps its name and its place, whatever inputs came before it since. The others get theirs
-/// when they are taken up.
+/// Determines what earlier runs did with each input, and assigns a name to each output. An existing
+/// output keeps its name and its place, even if new inputs come before it. The other outputs get
+/// their names when their inputs are begun.
 fn planned<'a>(
     task: &'a Task,
     jobs: &'a [Job],
@@ -284,12 +286,12 @@ fn planned<'a>(
     let to = match &task.action {
         Action::Convert(to) => Some(to.format),
         Action::Migrate(Some(to)) => Some(to.format),
-        // Without a target the format stays the input's, and so does the ending.
+        // Without a target, the input keeps its format and its ending.
         _ => None,
     };
     let most = jobs.len() as u64 * 2;
     let folder = account.and_then(|_| task.folder());
-    // What was set aside of an input that was changed may be all that is left of it.
+    // The quarantine of an input that was changed may be the only copy of the quarantined data.
     let in_place = matches!(task.place, Place::InPlace(_));
     let mut look = |account: &Account, job: &Job| {
         let (earlier, made) = account.earlier(job, task.said());
@@ -315,7 +317,7 @@ fn planned<'a>(
     })
 }
 
-/// The files that the person named for outputs of a task.
+/// Returns the files that the user named for outputs of a task.
 fn output_files(task: &Task) -> Vec<PathBuf> {
     let output = match &task.place {
         Place::One(path) => Some(path.clone()),
@@ -328,8 +330,8 @@ fn output_files(task: &Task) -> Vec<PathBuf> {
     output.into_iter().chain(mending.and_then(|mending| mending.quarantine.clone())).collect()
 }
 
-/// A report takes the place of nothing but an older report, and its folder is there: it comes last,
-/// and it would be late to find out then.
+/// Checks that a report replaces only an older report, and that its folder exists. The report is
+/// written last, when it would be too late to find an error.
 pub fn check_report(path: &Path, outputs: &[PathBuf]) -> Result<(), Stop> {
     let shown = || show::printable(&path.display().to_string());
     let refused = |why: &str| Err(Stop::usage(format!("`--report {}`: {why}", shown())));
@@ -345,7 +347,7 @@ pub fn check_report(path: &Path, outputs: &[PathBuf]) -> Result<(), Stop> {
     if !folder_of(path).is_dir() {
         return refused("there is no folder for it");
     }
-    // A pipe that somebody reads is no file to be looked into; opening it would take its reader.
+    // A pipe with a reader is not opened for this check, because that would use up its reader.
     if !path.is_file() {
         return Ok(());
     }
@@ -358,10 +360,10 @@ pub fn check_report(path: &Path, outputs: &[PathBuf]) -> Result<(), Stop> {
     refused("the file exists and is no report")
 }
 
-/// How every report begins.
+/// The first bytes of every report.
 const REPORT_START: &[u8] = b"{\n  \"copyist\": \"";
 
-/// Writes the file of `--report`.
+/// Writes the report file of `--report`.
 pub fn write_report(path: &Path, report: &RunReport<'_>) -> Result<(), Stop> {
     let failed = |error: std::io::Error| Stop::broken(format!("{}: {error}", path.display()));
     let mut text = serde_json::to_vec_pretty(report).map_err(|e| failed(e.into()))?;

@@ -1,4 +1,4 @@
-//! `copyist schema`.
+//! The command `copyist schema`.
 
 use super::{Stop, names, print};
 use crate::formats::Spec;
@@ -6,7 +6,7 @@ use crate::formats::Spec;
 /// Print the JSON Schema of a format's records
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The format and version: `pi@3`, `canonical`; the newest version if none is given
+    /// Format and version: `pi@3`, `canonical`; the default is the newest version
     #[arg(value_name = "FORMAT@V", value_parser = names::format(), hide_possible_values = true)]
     format: Spec,
 }

@@ -1,4 +1,4 @@
-//! Sessions that are asked for by name: where they lie, and what is said of them.
+//! Sessions that the user names: their folders, and their status.
 
 use super::Stop;
 use super::show::printable;
@@ -10,35 +10,36 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Where sessions lie.
+/// Options for the folders of sessions.
 #[derive(Debug, clap::Args)]
 pub struct Where {
-    /// The sessions' folder; else AGENT_ORCHESTRATOR_SESSIONS_DIR, else
+    /// Folder of the sessions; the default is AGENT_ORCHESTRATOR_SESSIONS_DIR, else
     /// `.agent-orchestrator/agent-sessions` in the project's folder
     #[arg(long, value_name = "DIR")]
     sessions_dir: Option<OsString>,
-    /// The project's folder; else AGENT_ORCHESTRATOR_PROJECT_DIR, else the current folder
+    /// Folder of the project; the default is AGENT_ORCHESTRATOR_PROJECT_DIR, else the current
+    /// folder
     #[arg(long, value_name = "DIR")]
     project_dir: Option<OsString>,
-    /// The folder of the agents' definitions; else AGENT_ORCHESTRATOR_AGENTS_DIR, else
+    /// Folder of the agents' definitions; the default is AGENT_ORCHESTRATOR_AGENTS_DIR, else
     /// `.agent-orchestrator/agents` in the project's folder
     #[arg(long, value_name = "DIR")]
     agents_dir: Option<OsString>,
-    /// The longest line that is read, in bytes
+    /// Maximum length of a line, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, env = "COPYIST_MAX_LINE")]
     max_line: usize,
 }
 
-/// A question about one session.
+/// Options of a command about one session.
 #[derive(Debug, clap::Args)]
 pub struct Question {
-    /// The session's name
+    /// Name of the session
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Say which rule decided, and what the rules of older releases say
+    /// Print the rule that decided, and the results of the rules of older releases
     #[arg(long)]
     pub why: bool,
-    /// The answer as JSON
+    /// Print the answer as JSON
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -46,7 +47,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// The folders that are meant, and what there is of the session in them.
+    /// Returns the folders, and the state of the session in them.
     pub fn look(&self) -> Result<(Folders, Seen), Stop> {
         let folders = self.place.folders()?;
         folders.checked(&self.name)?;
@@ -54,35 +55,35 @@ impl Question {
         Ok((folders, seen))
     }
 
-    /// Why the answer is what it is, if that was asked, a line each.
+    /// Returns the reasons for the answer, one per line, if the user wants them.
     pub fn reasons(&self, folders: &Folders, seen: &Seen) -> Vec<String> {
         if self.why { [seen.reasons(), folders.told()].concat() } else { Vec::new() }
     }
 }
 
-/// A folder, and who named it.
+/// A folder, and the option or variable that named it.
 pub struct Folder {
-    /// Its path, from the root.
+    /// The path, from the root.
     pub path: PathBuf,
-    /// Who named it.
+    /// The source of the path: an option, a variable, or the default.
     pub by: String,
 }
 
 /// The folders of one run.
 pub struct Folders {
-    /// How their software finds sessions.
+    /// The names and rules by which the agent finds sessions.
     pub named: &'static Named,
-    /// The sessions' folder.
+    /// The folder of the sessions.
     pub sessions: Folder,
-    /// The agents' folder.
+    /// The folder of the agents' definitions.
     pub agents: Folder,
-    /// The longest line that is read.
+    /// The maximum length of a line, in bytes.
     pub max_line: usize,
 }
 
 impl Where {
-    /// The folders that are meant: by option, by variable, or the usual ones. What is empty
-    /// counts as not given.
+    /// Returns the folders: from options, from variables, or the defaults. An empty value counts as
+    /// not given.
     pub fn folders(&self) -> Result<Folders, Stop> {
         let Some(named) = NAMED.first().copied() else {
             return Err(Stop::broken("no format has sessions by name"));
@@ -115,7 +116,7 @@ impl Where {
     }
 }
 
-/// What an option or a variable names.
+/// Returns the folder that an option or else a variable names.
 fn chosen(option: &Option<OsString>, flag: &str, variable: &str) -> Option<Folder> {
     let given = |path: &OsString| !path.is_empty();
     let option = option.clone().filter(given).map(|path| (path, flag));
@@ -124,18 +125,18 @@ fn chosen(option: &Option<OsString>, flag: &str, variable: &str) -> Option<Folde
     Some(Folder { path: path.into(), by: format!("by {by}") })
 }
 
-/// What there is of a session.
+/// State of a session in its folder.
 pub struct Seen {
-    /// Its status.
+    /// The status.
     pub status: Status,
-    /// Why.
+    /// The reason for the status.
     pub why: String,
-    /// What its last line says, if it was looked at.
+    /// The content of the last line, if the line was read.
     pub verdict: Option<Verdict>,
 }
 
 impl Folders {
-    /// Which they are, and who named them, a line each.
+    /// Describes the folders and the sources of their paths, one per line.
     pub fn told(&self) -> Vec<String> {
         let folders = [("sessions", &self.sessions), ("agents", &self.agents)];
         let told = folders
@@ -143,12 +144,12 @@ impl Folders {
         told.map(|line| printable(&line)).into()
     }
 
-    /// The file of a session that has this ending.
+    /// Returns the file of a session with this ending.
     pub fn file(&self, name: &str, ending: &str) -> PathBuf {
         self.sessions.path.join(format!("{name}{ending}"))
     }
 
-    /// The name, if a session may have it.
+    /// Checks that a session may have this name.
     pub fn checked(&self, name: &str) -> Result<(), Stop> {
         if (self.named.is_name)(name) {
             return Ok(());
@@ -157,8 +158,8 @@ impl Folders {
         Err(Stop::usage(format!("{name:?} is no session's name: {}", self.named.rule)))
     }
 
-    /// Looks at a session as its software does: are there metadata, is there a log, what does its
-    /// last line say.
+    /// Determines the status of a session as its agent does: whether there are metadata, whether
+    /// there is a log, and what the last line of the log contains.
     pub fn look(&self, name: &str) -> Seen {
         let seen = |status, why: String| Seen { status, why, verdict: None };
         let (metadata, log) =
@@ -198,12 +199,12 @@ impl Folders {
 }
 
 impl Seen {
-    /// What its software would die of.
+    /// Returns the error that would end the agent's program.
     pub fn fatal(&self) -> Option<&str> {
         self.verdict.as_ref()?.fatal.as_deref()
     }
 
-    /// Which rule decided, and what older rules say, a line each.
+    /// Returns the rule that decided, and the results of older rules, one per line.
     pub fn reasons(&self) -> Vec<String> {
         let others = self.verdict.iter().flat_map(|verdict| &verdict.others);
         let others = others.map(|(rule, finished, why)| {
@@ -214,7 +215,7 @@ impl Seen {
         reasons.map(|reason| printable(&reason)).collect()
     }
 
-    /// The same for programs.
+    /// Returns the status and its reasons as JSON.
     pub fn json(&self, name: &str, folders: &Folders) -> Value {
         let others = self.verdict.iter().flat_map(|verdict| &verdict.others);
         let others = others.map(|(rule, finished, why)| {
@@ -232,14 +233,15 @@ impl Seen {
     }
 }
 
-/// Says something beside the answer.
+/// Prints a message to standard error, beside the answer.
 pub fn aside(text: &str) {
     use std::io::Write;
-    // With a closed stderr there is no one left to tell.
+    // With a closed stderr the message is lost.
     let _ = writeln!(std::io::stderr(), "copyist: {}", printable(text));
 }
 
-/// The names of the files in a folder, sorted; those that are no text are said and left out.
+/// Returns the names of the files in a folder, sorted. Names that are not valid UTF-8 are reported
+/// and left out.
 pub fn names(folder: &Path) -> std::io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder)? {

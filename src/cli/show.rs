@@ -1,4 +1,4 @@
-//! Results and findings, for people and for programs.
+//! Output of results and findings, as text or as JSON.
 
 use super::args::Telling;
 use super::drawing;
@@ -13,13 +13,13 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-/// How many findings of one input are shown; `-v` and `--report` have more.
+/// Maximum number of findings of one input that are shown; `-v` and `--report` show more.
 const SHOWN: usize = 10;
 
-/// Runs that take longer than this tell how fast they were.
+/// Duration from which on a run reports its speed.
 const LONG: Duration = Duration::from_secs(1);
 
-/// Tells what becomes of the inputs.
+/// Prints the outcomes of the inputs.
 pub struct Show {
     json: bool,
     quiet: bool,
@@ -27,28 +27,28 @@ pub struct Show {
     /// Whether standard output carries the sessions themselves.
     data_on_stdout: bool,
     dry_run: bool,
-    /// How wide drawings are.
+    /// The width of drawings in columns.
     width: usize,
-    /// How findings are coloured.
+    /// The colours of findings.
     findings: Paint,
-    /// How results are coloured.
+    /// The colours of results.
     results: Paint,
-    /// Whether what is told was found by repair.
+    /// Whether the findings come from a repair.
     pub repairs: bool,
-    /// Whether the head of the table of repairs was shown.
+    /// Whether the head of the table of repairs was printed.
     tabled: bool,
-    /// Codes whose help was given: once a run is enough.
+    /// The codes whose help was printed. Each help text is printed once per run.
     helped: BTreeSet<Code>,
-    /// What is told of files of which nothing can be read, when all else was told.
+    /// The findings about files of which nothing can be read, which are printed at the end.
     unreadable: String,
-    /// How many there are.
+    /// Number of files of which nothing can be read.
     unread: u64,
-    /// Why results could not be written.
+    /// The error because of which results could not be written.
     pub broken: Option<io::Error>,
 }
 
 impl Show {
-    /// As the person wants it.
+    /// Creates the output with the user's options.
     pub fn new(telling: &Telling, data_on_stdout: bool, dry_run: bool) -> Self {
         let findings = Paint::new(telling.color, &io::stderr());
         let results =
@@ -71,7 +71,7 @@ impl Show {
         }
     }
 
-    /// Tells about one input.
+    /// Prints the outcome of one input.
     pub fn file(&mut self, report: &FileReport, progress: &Progress) {
         if self.json {
             let told = !matches!(report.outcome, Outcome::Skipped | Outcome::Part | Outcome::Done);
@@ -82,7 +82,7 @@ impl Show {
             return;
         }
         if report.outcome == Outcome::Unreadable {
-            // Their names come last, for among many others nobody would see them.
+            // These files are printed last, because they would be overlooked among many others.
             self.unread += 1;
             if self.verbose || self.unread <= SHOWN as u64 {
                 let found = self.findings(report);
@@ -108,7 +108,7 @@ impl Show {
         }
     }
 
-    /// The first findings of one input, and how many more there are.
+    /// Formats the first findings of one input, and the number of further ones.
     fn findings(&mut self, report: &FileReport) -> String {
         let mut out = String::new();
         let shown = if self.verbose { usize::MAX } else { SHOWN };
@@ -118,8 +118,8 @@ impl Show {
         let mut list: Vec<_> =
             report.findings.diagnostics.iter().filter(|d| wanted(&d.code)).collect();
         if list.len() > shown {
-            // What matters most must not be among those that are left out: of equals what is said of
-            // the whole file.
+            // The most severe findings must be shown. Among equal ones, those about the whole file
+            // come first.
             list.sort_by_key(|found| {
                 (std::cmp::Reverse(found.code.severity()), found.at.is_some())
             });
@@ -145,7 +145,7 @@ impl Show {
         out
     }
 
-    /// What became of one input, in a line; `None` where nothing need be said.
+    /// Formats the outcome of one input as a line; `None` where no line is needed.
     fn line(&self, report: &FileReport) -> Option<String> {
         let told = match report.outcome {
             Outcome::Detected => true,
@@ -192,7 +192,7 @@ impl Show {
         }
     }
 
-    /// Tells of files that seem to be sessions, and of which nothing can be read.
+    /// Prints the files that seem to be sessions, but of which nothing can be read.
     fn unreadable(&self) {
         let more = match self.unread.saturating_sub(SHOWN as u64) {
             more if more > 0 && !self.verbose => {
@@ -205,7 +205,7 @@ impl Show {
         }
     }
 
-    /// Tells about all inputs together, which took `time`.
+    /// Prints the totals for all inputs, which took `time`.
     pub fn summary(&self, summary: &Summary, time: Duration) {
         self.unreadable();
         if self.json || self.quiet {
@@ -213,7 +213,7 @@ impl Show {
         }
         let counts = self.counts(summary);
         let only = summary.outcomes.values().sum::<u64>() == 1;
-        // One input that was just looked at has said everything in its own line.
+        // If only one input was read, its own line contains everything.
         let looked = ["detected", "shown", "valid", "invalid", "repairable", "healthy", "beyond"];
         if only && looked.iter().any(|name| summary.outcomes.contains_key(name)) {
             return;
@@ -230,7 +230,7 @@ impl Show {
         self.say(&format!("{counts}{others}; {records}{pace}{nothing}\n"));
     }
 
-    /// Tells about all files together to which something was to be taken back.
+    /// Prints the totals for all files of an undo.
     pub fn undone(&self, summary: &Summary) {
         if self.json || self.quiet {
             return;
@@ -242,7 +242,7 @@ impl Show {
         self.say(&format!("{counts}{nothing}\n"));
     }
 
-    /// How many inputs met each outcome, and the warnings.
+    /// Formats the number of inputs for each outcome, and the number of warnings.
     fn counts(&self, summary: &Summary) -> String {
         let count = |outcome: &Outcome| {
             let n = summary.outcomes.get(outcome.name())?;
@@ -256,7 +256,7 @@ impl Show {
         counts.join(", ")
     }
 
-    /// Tells which folders that were to move no session names, if sessions were written.
+    /// Prints which folders of `--map-path` no session names, if sessions were written.
     pub fn unmoved(&self, maps: &[Map], summary: &Summary) {
         if self.quiet || !summary.outcomes.contains_key(Outcome::Converted.name()) {
             return;
@@ -268,7 +268,7 @@ impl Show {
         }
     }
 
-    /// Tells that the run ended before its time, and why, with this many inputs not begun.
+    /// Prints that the run ended early, why, and how many inputs were not begun.
     pub fn ended(&self, why: &str, left: u64, journaled: bool) {
         let inputs = plural(left, "input");
         let help = match journaled {
@@ -279,7 +279,7 @@ impl Show {
     }
 
     fn say(&self, text: &str) {
-        // With a closed stderr there is no one left to tell.
+        // With a closed stderr the message is lost.
         let _ = write(io::stderr(), text);
     }
 
@@ -292,7 +292,7 @@ impl Show {
         } else {
             write(io::stdout(), &line)
         };
-        // Whoever reads the results may have heard enough; that is no failure.
+        // The reader of the results may have closed the pipe, which is not a failure.
         if let Err(error) = written
             && error.kind() != io::ErrorKind::BrokenPipe
         {
@@ -301,19 +301,19 @@ impl Show {
     }
 }
 
-/// The columns that a person wants, or the terminal has.
+/// Returns the number of columns that the user wants, else the terminal's width.
 pub fn width(wanted: Option<u16>) -> usize {
     let terminal = || terminal_size::terminal_size().map(|(terminal_size::Width(w), _)| w);
     wanted.or_else(terminal).unwrap_or(80).into()
 }
 
-/// How much was read, how long it took, and how fast that is.
+/// Formats how much was read, how long that took, and the speed.
 fn pace(bytes: u64, time: Duration) -> String {
     let (bytes, seconds) = (bytes as f64, time.as_secs_f64());
     format!(", {} in {seconds:.1} s, {}/s", size(bytes), size(bytes / seconds))
 }
 
-/// A number of bytes, in the unit that suits it.
+/// Formats a number of bytes in a suitable unit.
 pub fn size(mut bytes: f64) -> String {
     for unit in ["B", "kB", "MB", "GB"] {
         if bytes < 999.5 {
@@ -325,7 +325,7 @@ pub fn size(mut bytes: f64) -> String {
     format!("{bytes:.1} TB")
 }
 
-/// So many of them.
+/// Formats a number with a noun in singular or plural.
 pub fn plural(n: u64, what: &str) -> String {
     match what.strip_suffix('y') {
         _ if n == 1 => format!("1 {what}"),
@@ -334,13 +334,13 @@ pub fn plural(n: u64, what: &str) -> String {
     }
 }
 
-/// One finding: `path:line:byte: severity[CODE]: message`, and the text around it.
+/// Formats one finding: `path:line:byte: severity[CODE]: message`, and the text around it.
 fn finding(path: &str, found: &Diagnostic, paint: Paint) -> String {
     let mut out = printable(path);
-    // What is about a part as a whole has no line.
+    // A finding about a part as a whole has no line.
     if let Some(at) = found.at.filter(|at| at.line > 0) {
         let _ = write!(out, ":{}", at.line);
-        // No line behind the first begins at byte 0: such a finding knows its line only.
+        // Only the first line begins at byte 0. Elsewhere byte 0 means that only the line is known.
         if at.byte > 0 || at.line == 1 {
             let _ = write!(out, ":{}", at.byte);
         }
@@ -365,8 +365,8 @@ fn excerpt(window: &Window) -> String {
     format!("\n  | {before}{}{right}\n  | {caret}^", printable(&after))
 }
 
-/// Text that cannot command a terminal: control, format and bidirectional characters are shown as
-/// escapes.
+/// Returns text that cannot command a terminal: control, format and bidirectional characters are
+/// shown as escapes.
 pub fn printable(text: &str) -> String {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.to_owned();

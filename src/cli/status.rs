@@ -1,9 +1,9 @@
-//! `copyist status`.
+//! The command `copyist status`.
 
 use super::sessions::{Question, aside};
 use super::{Stop, print};
 
-/// Say whether a session of claude-agent-orchestrator is running or finished, as ao-status does
+/// Print whether a session of claude-agent-orchestrator is running or finished, as ao-status does
 ///
 /// The answer is `not_existent`, `running` or `finished`. Only the last line of the log is read,
 /// however long the log is. The exit code is 0 for any answer.

@@ -1,4 +1,4 @@
-//! Colours, where they are wanted.
+//! Colours in the output.
 
 use super::args::When;
 use crate::batch::Outcome;
@@ -14,7 +14,7 @@ use std::io::{self, Write};
 pub struct Paint(bool);
 
 impl Paint {
-    /// As the person wants it, and the stream can show it.
+    /// Decides on colours by the user's option and the abilities of the stream.
     pub fn new(when: When, stream: &impl RawStream) -> Self {
         Self(match when {
             When::Always => true,
@@ -23,7 +23,7 @@ impl Paint {
         })
     }
 
-    /// A finding's severity.
+    /// Colours text by the severity of a finding.
     pub fn severity(self, severity: Severity, text: impl Display) -> String {
         self.paint(
             text,
@@ -35,7 +35,7 @@ impl Paint {
         )
     }
 
-    /// What became of an input.
+    /// Colours text by the outcome of an input.
     pub fn outcome(self, outcome: Outcome, text: impl Display) -> String {
         self.paint(
             text,
@@ -67,6 +67,6 @@ impl Paint {
 
 /// Writes text that may be coloured.
 pub fn write(to: impl RawStream + AsLockedWrite, text: &str) -> io::Result<()> {
-    // Old consoles of Windows need other means than escape codes.
+    // Old consoles of Windows do not understand escape codes.
     AutoStream::new(to, ColorChoice::Always).write_all(text.as_bytes())
 }

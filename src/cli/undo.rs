@@ -1,4 +1,4 @@
-//! `copyist undo`.
+//! The command `copyist undo`.
 
 use super::Stop;
 use super::args::Telling;
@@ -10,22 +10,23 @@ use crate::batch::{self, RunReport, Undone};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Put back the originals of a run in place, as its journal tells of them
+/// Restore the originals of an in-place run from its journal
 ///
-/// A file is put back only where it is still what the run wrote, byte for byte, and its backup what
-/// the run read; a file that the run added is removed. Every other is told and left alone. Nothing
-/// outside of the folder that the run worked in is touched. Quarantine files stay.
+/// A file is restored only if it is still what the run wrote, byte for byte, and its backup is what
+/// the run read. A file that the run added is removed. Every other file is reported and not
+/// changed. Files outside of the folder that the run worked in are not touched. Quarantine files
+/// are kept.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What `--journal` wrote
+    /// Journal that the run wrote with `--journal`
     journal: PathBuf,
-    /// The folder that the run worked in stands here now: it was moved since, or its disk
+    /// Present path of the folder that the run worked in, if it or its disk was moved
     ///
-    /// It is the folder that held all that the run was given. Files are looked for at the same
-    /// places in it, and only those are put back that are what the journal says.
+    /// The folder is the one that contained all inputs of the run. Files are searched for at the
+    /// same places in it. Only files that match the journal are restored.
     #[arg(long, value_name = "FOLDER")]
     root: Option<PathBuf>,
-    /// Do everything but put back
+    /// Do everything except restoring
     #[arg(short = 'n', long)]
     dry_run: bool,
     #[command(flatten)]
@@ -47,7 +48,7 @@ impl Args {
             teller.tell(report);
         }
         if torn {
-            // With a closed stderr there is no one left to tell.
+            // With a closed stderr the message is lost.
             let _ = writeln!(std::io::stderr(), "copyist: {shown}: {TORN}");
         }
         if unread > 0 {

@@ -1,4 +1,4 @@
-//! `copyist validate`.
+//! The command `copyist validate`.
 
 use super::Stop;
 use super::args::{Reading, Telling};
@@ -7,13 +7,13 @@ use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::{OnError, Options};
 
-/// Check sessions against the schema of their version, and as a tree
+/// Check sessions against the schema of their version, and the tree of their entries
 ///
 /// Identifiers must be unique, parents and targets must exist, and no entry may be its own
 /// ancestor.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How many schema errors of one input are said in words; all are counted
+    /// Maximum number of schema errors that are printed for each input; all are counted
     #[arg(long, value_name = "N", default_value_t = 100)]
     max_errors: usize,
     #[command(flatten)]

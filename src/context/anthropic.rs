@@ -1,4 +1,5 @@
-//! Anthropic's Messages: system texts stand apart, answers of tools are blocks of a user's message.
+//! Anthropic's Messages: system texts stand apart, and the results of tools are blocks of a user's
+//! message.
 
 use super::form::List;
 use super::plain::{answer, member_of};
@@ -6,15 +7,15 @@ use crate::json::Json;
 use crate::mapping::{Object, Row, row};
 use crate::record::{Field, Node, block};
 
-/// Messages on their way into this shape.
+/// Messages while they are brought into this shape.
 #[derive(Debug, Default)]
 pub struct Messages {
     system: Vec<Json>,
-    /// Whether a message of answers is open.
+    /// Whether a message of tool results is open.
     answers: bool,
 }
 
-/// The provider's interface, whose signed thoughts it wants back.
+/// Identifier of the provider's interface, which requires its signed thoughts to be sent back.
 pub const API: &str = "anthropic-messages";
 
 impl Messages {
@@ -41,7 +42,7 @@ impl Messages {
         object.close();
     }
 
-    /// Ends an open message of answers.
+    /// Ends an open message of tool results.
     pub fn close_answers(&mut self, list: &mut List) {
         if std::mem::take(&mut self.answers) {
             list.text(b"]}");

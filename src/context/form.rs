@@ -12,7 +12,7 @@ use crate::record::{Field, Node, Record, block};
 /// The shape of a context's messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// What the source format's own software builds.
+    /// The messages that the source format's own software builds.
     #[default]
     Own,
     /// Role and blocks of what is sent, without what formats spell differently: identifiers of
@@ -32,17 +32,17 @@ pub struct List {
 }
 
 impl List {
-    /// Writes what is no item.
+    /// Writes text that is not an item.
     pub fn text(&mut self, text: &[u8]) {
         self.out.extend_from_slice(text);
     }
 
-    /// What was written and not yet taken out.
+    /// Returns the buffer with the output that was written and not yet taken out.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
 
-    /// Where the next item goes.
+    /// Returns the buffer into which the next item is written.
     pub fn item(&mut self) -> &mut Vec<u8> {
         if std::mem::replace(&mut self.begun, true) {
             self.out.push(b',');
@@ -51,7 +51,7 @@ impl List {
     }
 }
 
-/// Messages on their way into a form.
+/// Messages while they are brought into a form.
 #[derive(Debug)]
 pub enum Forming {
     /// The source format's own.
@@ -65,7 +65,7 @@ pub enum Forming {
 }
 
 impl Forming {
-    /// Into this form.
+    /// Begins messages of this form.
     pub fn new(form: Form) -> Self {
         match form {
             Form::Own => Self::Own,
@@ -102,7 +102,7 @@ impl Forming {
         }
     }
 
-    /// Writes what is left at the end of the messages.
+    /// Writes the messages that are held back at the end.
     pub fn finish(&mut self, list: &mut List) {
         let last = match self {
             Self::OpenAi(joined, _) | Self::Anthropic(joined, _) | Self::Canonical(joined) => {
@@ -118,7 +118,7 @@ impl Forming {
         }
     }
 
-    /// What stands behind the messages.
+    /// Returns the members that stand behind the messages.
     pub fn members(&self, context: &dyn Context) -> Vec<(&'static str, Vec<u8>)> {
         match self {
             Self::Own => context.settings(),

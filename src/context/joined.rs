@@ -1,8 +1,8 @@
-//! Answers that stand side by side, as one.
+//! Consecutive answers, joined into one.
 //!
-//! Some programs write each block of an answer as a message of its own, others the whole. A model
-//! gets the same. Interfaces take answers side by side, too, but no other one while calls wait for
-//! their results.
+//! Some programs write each block of an answer as a message of its own, others write the whole
+//! answer. A model gets the same input from both. Interfaces accept consecutive answers, but no
+//! other answer while calls wait for their results.
 
 use super::plain::add_block;
 use crate::position::Position;
@@ -11,18 +11,18 @@ use crate::record::{Field, Node, Value, calls};
 /// Holds an answer back until it is whole.
 #[derive(Debug, Default)]
 pub struct Joined {
-    /// Whether only answers are joined whose calls wait.
+    /// Whether answers are joined only while their calls wait for results.
     waiting: bool,
     held: Option<(Position, Node)>,
 }
 
 impl Joined {
-    /// For an interface that takes other answers as they are.
+    /// Begins joining for an interface that accepts consecutive answers as they are.
     pub fn waiting() -> Self {
         Self { waiting: true, held: None }
     }
 
-    /// Takes a message as role and blocks. Gives the one before it, if that is whole now.
+    /// Takes a message as role and blocks. Returns the message before it, if that is complete now.
     pub fn add(&mut self, at: Position, message: Node) -> Option<(Position, Node)> {
         let is_answer = |node: &Node| node.is(Field::Role, "assistant");
         match &mut self.held {
@@ -40,7 +40,7 @@ impl Joined {
         }
     }
 
-    /// The last message.
+    /// Returns the last message.
     pub fn finish(&mut self) -> Option<(Position, Node)> {
         self.held.take()
     }

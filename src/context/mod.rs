@@ -1,4 +1,4 @@
-//! What an agent would send to a model if it took the session up again.
+//! Context that an agent would send to a model if it continued the session.
 
 mod anthropic;
 mod form;
@@ -28,28 +28,30 @@ use route::{Route, Walk};
 use std::io::Write;
 use std::ops::ControlFlow;
 
-/// What is asked for.
+/// Options of one request for a context.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The node to stand at; the session's own leaf if none is given.
+    /// The node at which the context ends; the session's own leaf if none is given.
     pub leaf: Option<String>,
     /// Whether header, leaf, branch and labels are wanted around the messages.
     pub details: bool,
     /// The shape of the messages.
     pub form: Form,
-    /// The turn to stand at: everything before it, and its question. Turns are those that
-    /// `inspect` counts: a summary of earlier ones is none.
+    /// The turn at which the context ends: it contains everything before the turn, and its
+    /// question. Turns are counted as `inspect` counts them: a summary of earlier turns is not a
+    /// turn.
     pub turn: Option<u64>,
-    /// One request whose messages are wanted instead: its run's identifier, and its number.
+    /// One request of a run whose messages are wanted instead: the run's identifier, and the
+    /// request's number.
     pub call: Option<(String, u64)>,
     /// Whether messages that the source does not hold, and its reader restored, are left out.
     pub no_restore: bool,
 }
 
-/// Writes the context of a session as one JSON object. Gives the number of entries.
+/// Writes the context of a session as one JSON object. Returns the number of entries.
 ///
-/// The session is read three times, so that nothing of it need be kept: for its shape, for what
-/// decides which messages count, and for the messages.
+/// The session is read three times, so that nothing of it must be kept: for its shape, for the data
+/// that decide which messages count, and for the messages.
 ///
 /// # Errors
 /// If the format has no rules for it, the leaf is not there, entries are their own ancestors, or
@@ -106,7 +108,7 @@ pub fn run(
     Ok(entries)
 }
 
-/// How many messages the context of a session has.
+/// Returns how many messages the context of a session has.
 ///
 /// # Errors
 /// As [`run`].
@@ -124,9 +126,9 @@ pub fn count(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Res
     Ok(count)
 }
 
-/// The messages that a model would get, each with the place that it comes from, in the form in
-/// which the contexts of different formats are compared. What is wrong with the session is said
-/// in the log of `cx`; `quiet` is for the walks after the first.
+/// Returns the messages that a model would get, each with the place that it comes from, in the form
+/// in which the contexts of different formats are compared. Defects of the session are reported in
+/// the log of `cx`; `quiet` is for the walks after the first.
 ///
 /// # Errors
 /// As [`run`].
@@ -139,8 +141,9 @@ pub fn sent<'a>(
     along(Session::open(format, parts, cx)?, |session| Route::of(session, None), quiet)
 }
 
-/// The same as if entries behind the last one that has an identifier were not there: an agent that
-/// stands at one of those knows no entry before it.
+/// Returns the messages that a model would get if the entries behind the last one that has an
+/// identifier did not exist. An agent that continues at an entry without an identifier knows no
+/// entry before it.
 ///
 /// # Errors
 /// As [`run`].
@@ -181,7 +184,7 @@ fn along<'a>(
     }))
 }
 
-/// Output is handed on in pieces of this size.
+/// Size, in bytes, of the pieces in which output is passed on.
 const CHUNK: usize = 256 << 10;
 
 struct Output<'o> {
@@ -190,7 +193,7 @@ struct Output<'o> {
 }
 
 impl Output<'_> {
-    /// ThreadBudget on what there is, if it is that much.
+    /// Passes the buffered output on, if it has reached this size.
     fn flush_if(&mut self, size: usize) -> Result<()> {
         let buffer = self.list.buffer();
         if buffer.len() >= size {
@@ -225,11 +228,11 @@ fn look(
     Ok((context, walk.route))
 }
 
-/// Shows the route for the second time, and gives what it says.
+/// Shows the route to the rules for the second time, and returns its messages.
 struct Messages<'a> {
     context: Box<dyn Context>,
     walk: Walk<'a>,
-    /// What comes before the messages of the route.
+    /// Records before the messages of the route.
     before: std::vec::IntoIter<Record>,
 }
 
@@ -275,7 +278,7 @@ fn member(key: &str, value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
-/// The session's header as its newest version has it.
+/// Returns the session's header in the form of its newest version.
 fn newest_header(session: &mut Session<'_>) -> Result<Vec<u8>> {
     let format = session.format();
     let newest = format.versions.last().map_or(Target::Same, |v| Target::Version(v.number));
@@ -298,7 +301,7 @@ fn newest_header(session: &mut Session<'_>) -> Result<Vec<u8>> {
     Ok(b"null".to_vec())
 }
 
-/// What the schema speaks of first: the header.
+/// Returns the first piece that the schema describes: the header.
 fn first_piece(session: &mut Session<'_>, cx: &Cx<'_>) -> Result<Vec<u8>> {
     let mut header = b"null".to_vec();
     if let Some(pieces) = session.format().pieces {
@@ -310,7 +313,7 @@ fn first_piece(session: &mut Session<'_>, cx: &Cx<'_>) -> Result<Vec<u8>> {
     Ok(header)
 }
 
-/// Writes what stands around the messages, up to the opening of `context`.
+/// Writes the members before the messages, up to the opening of `context`.
 fn details(
     session: &Session<'_>,
     stand: Option<Json>,

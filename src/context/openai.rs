@@ -1,5 +1,5 @@
-//! OpenAI's Chat Completions: answers of tools are texts of messages of their own, the arguments
-//! of calls are JSON text.
+//! OpenAI's Chat Completions: the results of tools are texts of messages of their own, and the
+//! arguments of calls are JSON text.
 
 use super::form::List;
 use super::plain::{answer, member_of};
@@ -8,10 +8,10 @@ use crate::mapping::Object;
 use crate::record::{Field, Node, block};
 use std::borrow::Cow;
 
-/// Messages on their way into this shape.
+/// Messages while they are brought into this shape.
 #[derive(Debug, Default)]
 pub struct Messages {
-    /// Images of answers, which have no room for them.
+    /// Images of tool results, which have no place for them.
     images: Vec<Node>,
 }
 
@@ -27,7 +27,7 @@ impl Messages {
             let images = inner.iter().filter(|block| block.is(Field::Type, block::IMAGE));
             self.images.extend(images.cloned());
             let attached = inner.iter().any(|block| block.is(Field::Type, block::IMAGE));
-            // Chat Completions wants a text in every answer.
+            // Chat Completions requires a text in every tool result.
             let none = if attached { "\"(see attached image)\"" } else { "\"(no tool output)\"" };
             let said = block::all_text(inner).unwrap_or(Json::constant(none));
             let mut object = Object::open(list.item());
@@ -52,7 +52,7 @@ impl Messages {
         object.close();
     }
 
-    /// Shows the images of answers in a message of their own.
+    /// Writes the images of tool results in a message of their own.
     pub fn show_images(&mut self, list: &mut List) {
         if self.images.is_empty() {
             return;
@@ -67,7 +67,7 @@ impl Messages {
     }
 }
 
-/// The blocks with words for documents, for which this shape has no place.
+/// Returns the blocks with text in place of documents, for which this shape has no place.
 fn readable(blocks: &[Node]) -> Cow<'_, [Node]> {
     let is_document = |block: &Node| block.is(Field::Type, block::DOCUMENT);
     if !blocks.iter().any(is_document) {
@@ -85,7 +85,7 @@ fn parts(content: &[Node], out: &mut Vec<u8>) {
     for part in content {
         let text = part.json(Field::Text).filter(|_| part.is(Field::Type, block::TEXT));
         let image = part.is(Field::Type, block::IMAGE);
-        // A part that is not understood came from an interface of this shape.
+        // A part that the reader does not understand came from an interface of this shape.
         let other = part.json(Field::Data).filter(|_| part.is(Field::Type, block::OPAQUE));
         if text.is_none() && !image && other.is_none() {
             continue;
@@ -130,7 +130,7 @@ fn calls(content: &[Node], object: &mut Object<'_>) {
         let arguments = call.json(Field::Arguments).map_or(&b"{}"[..], Json::as_bytes);
         let out = function.key("arguments");
         if arguments.starts_with(b"\"") {
-            // Text that is no JSON.
+            // The text is not JSON.
             out.extend_from_slice(arguments);
         } else {
             text::quote(&String::from_utf8_lossy(arguments), out);

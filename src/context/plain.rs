@@ -4,9 +4,9 @@ use crate::json::Json;
 use crate::mapping::Object;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 
-/// A message as role and blocks: texts that stand side by side are one, a string is a block, the
-/// arguments of calls are objects. `None` if nothing is said. With `thinking`, signed thoughts
-/// stay, which their provider wants back.
+/// Returns a message as role and blocks: adjacent texts are joined, a string becomes a block, and
+/// the arguments of calls are objects. `None` if the message has no content. With `thinking`,
+/// signed thoughts stay, because their provider requires them to be sent back.
 #[must_use]
 pub fn plain(message: &Node, thinking: bool) -> Option<Node> {
     let mut out = Node::with_capacity(2);
@@ -21,14 +21,14 @@ pub fn plain(message: &Node, thinking: bool) -> Option<Node> {
     Some(out)
 }
 
-/// Whether every format has the roles of a message.
+/// Whether every format has the role of this message.
 #[must_use]
 pub fn is_plain(message: &Record) -> bool {
     let roles = ["system", "user", "assistant", "tool"];
     message.kind == Kind::Message && roles.iter().any(|role| message.node.is(Field::Role, role))
 }
 
-/// What is sent in place of a record that only its source knows, as a message.
+/// Returns, as a message, the content that is sent in place of a record that only its source knows.
 #[must_use]
 pub fn as_message(sent: Node, record: &Node) -> Record {
     let mut node = Node::with_capacity(6);
@@ -54,7 +54,7 @@ fn contents(content: Option<&Value>, thinking: bool) -> Vec<Node> {
     list
 }
 
-/// Adds a block, a text to the one before it if it follows one.
+/// Adds a block; joins a text with the text before it.
 pub fn add_block(from: &Node, thinking: bool, list: &mut Vec<Node>) {
     let is = |name| from.is(Field::Type, name);
     if is(block::TEXT) {
@@ -81,7 +81,7 @@ pub fn add_block(from: &Node, thinking: bool, list: &mut Vec<Node>) {
     }
 }
 
-/// The block with these of its fields.
+/// Returns the block with only these fields.
 fn only(from: &Node, fields: &[Field]) -> Node {
     let mut node = Node::with_capacity(fields.len() + 1);
     for &field in [Field::Type].iter().chain(fields) {
@@ -92,12 +92,12 @@ fn only(from: &Node, fields: &[Field]) -> Node {
     node
 }
 
-/// Adds a text, to the one before it if it follows one.
+/// Adds a text; joins it with the text before it.
 fn add_text(text: &Json, list: &mut Vec<Node>) {
     if text.is_null() || text.as_bytes() == b"\"\"" {
         return;
     }
-    // What is taken out can grow.
+    // A value that was taken out of its node can be extended without a copy.
     if let Some(last) = list.last_mut().filter(|last| last.is(Field::Type, block::TEXT))
         && let Some(Value::Json(before)) = last.take(Field::Text)
     {
@@ -107,12 +107,12 @@ fn add_text(text: &Json, list: &mut Vec<Node>) {
     list.push(block::text(text.clone()));
 }
 
-/// The answer of a tool, if that is what the message is.
+/// Returns the result of a tool, if the message contains one.
 pub fn answer(content: &[Node]) -> Option<&Node> {
     content.first().filter(|block| block.is(Field::Type, block::TOOL_RESULT))
 }
 
-/// Writes the member that has a value.
+/// Writes a member, if its field has a value.
 pub fn member_of(object: &mut Object<'_>, key: &str, node: &Node, field: Field) {
     if let Some(value) = node.json(field) {
         object.member(key, value.as_bytes());

@@ -1,4 +1,4 @@
-//! What a model was shown by one request.
+//! Messages that one request showed to a model.
 
 use super::form::{Form, Forming, List};
 use crate::diagnostic::{Code, Diagnostic, Log};
@@ -8,7 +8,7 @@ use crate::formats::ruling;
 use crate::record::{Kind, Record};
 use std::io::Write;
 
-/// Writes the messages of the request with this number in the run with this identifier. Gives the
+/// Writes the messages of the request with this number in the run with this identifier. Returns the
 /// number of messages.
 ///
 /// # Errors

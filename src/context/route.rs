@@ -11,7 +11,7 @@ use crate::tree::{InOrder, Path};
 /// Which entries of a session count.
 #[derive(Debug)]
 pub struct Route {
-    /// The way from the root to the leaf.
+    /// The path from the root to the leaf.
     pub path: Path,
     /// Whether the last entry cannot be found by its identifier, and is the context alone.
     pub lost_leaf: bool,
@@ -20,7 +20,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// To this entry, or to the session's leaf.
+    /// Returns the route to this entry, or to the session's leaf.
     ///
     /// # Errors
     /// As [`Session::path`].
@@ -31,8 +31,8 @@ impl Route {
         Ok(Self { path, lost_leaf: lost && session.entries() > 0, until: None })
     }
 
-    /// To the last entry that has an identifier, where the session's last one has none, or where the
-    /// session stands at none.
+    /// Returns the route to the last entry that has an identifier, where the session's last entry
+    /// has none, or where the session stands at no entry.
     ///
     /// # Errors
     /// As [`Session::path`].
@@ -47,10 +47,10 @@ impl Route {
 /// A place on the route, and the record that stands there.
 type Step = (u32, Located<Record>);
 
-/// Where an entry stands that is the context alone, once the file is at its end.
+/// Position of an entry that alone is the context; it is known only at the end of the file.
 const LAST: u32 = u32::MAX;
 
-/// Gives the records of a route in its order.
+/// Returns the records of a route in the order of the route.
 pub struct Walk<'a> {
     reader: Reader<'a>,
     /// The route.
@@ -61,12 +61,12 @@ pub struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Over what the reader gives.
+    /// Begins a walk over the records of the reader.
     pub fn over(reader: Reader<'a>, route: Route) -> Self {
         Self { reader, route, ordinal: 0, order: InOrder::default() }
     }
 
-    /// Where a record stands on the route.
+    /// Returns the position of a record on the route.
     fn position(&mut self, record: &Record) -> Option<u32> {
         if self.route.lost_leaf {
             // The last entry takes the place of those before it.

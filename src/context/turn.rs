@@ -1,5 +1,4 @@
-//! Standing at a turn: what is behind its question does not count, a compaction as little as a
-//! message.
+//! Context at a turn: entries behind its question do not count, whether compactions or messages.
 
 use super::route::{Route, Walk};
 use crate::diagnostic::Code;
@@ -10,7 +9,8 @@ use crate::json::Json;
 use crate::record::Field;
 use crate::session::Session;
 
-/// The route as far as the question of this turn, counted from 1, and the question's identifier.
+/// Returns the route up to the question of this turn, counted from 1, and the question's
+/// identifier.
 ///
 /// # Errors
 /// If there is no such turn on the route, or the session cannot be read.

@@ -1,9 +1,10 @@
-//! What of a tree's entries a model gets to see, after compactions and edits, and in which words.
+//! Rules that choose which entries of a tree a model gets, after compactions and edits, and in
+//! which words.
 //!
-//! The stream of records has kinds that other interfaces have no message for: summaries, commands
-//! that a person ran, edits of what was said. Where a session's own software does not decide what
-//! becomes of them, they are sent as pi sends them, whose tree is the one that holds them as they
-//! are: a session must not say something else there than in the stream.
+//! The stream of records has kinds for which other interfaces have no message: summaries, commands
+//! that the user ran, edits of messages. Where a session's own software does not decide how these
+//! are sent, they are sent as pi sends them, because pi's tree holds them as they are. A session
+//! must not have another content in pi than in the stream.
 
 mod words;
 
@@ -13,8 +14,9 @@ use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
 use std::collections::{HashMap, HashSet};
 
-/// What of a path is sent: what the last compaction keeps and what stands behind it, as the last
-/// edits left it. All of it is shown in the path's order before anything is asked.
+/// Choice of the entries of a path that are sent: those that the last compaction keeps and those
+/// behind it, with the last edits applied. All of the path is shown in its order before anything is
+/// asked.
 ///
 /// Source: `buildSessionContext` of pi's `session-manager.ts`, the rules of release 1.5.2; `kept`,
 /// `excluded` and `parent_call` are the stream's own.
@@ -24,9 +26,9 @@ pub struct Chosen {
     compaction: Option<(u32, Node)>,
     /// The position of the first entry that it keeps.
     first_kept: Option<u32>,
-    /// The identifiers of those that it keeps one by one.
+    /// The identifiers of the entries that the compaction keeps one by one.
     kept: HashSet<String>,
-    /// Edits by the decoded identifier of what they edit; the last one counts.
+    /// Edits by the decoded identifier of their target; the last edit counts.
     edits: HashMap<String, (u32, Node)>,
 }
 
@@ -45,8 +47,8 @@ impl Chosen {
         }
     }
 
-    /// The compaction that counts, once all of the path was shown. `place` finds the position of a
-    /// node by its identifier.
+    /// Returns the compaction that counts, once all of the path was shown. `place` finds the
+    /// position of a node by its identifier.
     pub fn compaction(&mut self, place: &dyn Fn(&Json) -> Option<u32>) -> Option<Node> {
         let (position, node) = self.compaction.clone()?;
         let first = node.json(Field::FirstKept).and_then(place);
@@ -58,7 +60,7 @@ impl Chosen {
         Some(node)
     }
 
-    /// The record as edits left it, if it is one that a model hears of.
+    /// Returns the record with edits applied, if it is one that is sent to a model.
     #[must_use]
     pub fn message(&self, position: u32, record: &Record) -> Option<Record> {
         let node = &record.node;
@@ -75,7 +77,7 @@ impl Chosen {
         Some(Record { kind: record.kind, node })
     }
 
-    /// The same of a record that nobody needs any more.
+    /// Returns the message of a record that is consumed.
     #[must_use]
     pub fn taken(&self, position: u32, record: Record) -> Option<Record> {
         if record.kind != Kind::Message || !self.edits.is_empty() {
@@ -84,14 +86,16 @@ impl Chosen {
         (!record.is_aside() && self.counts(position, &record.node)).then_some(record)
     }
 
-    /// The record as edits left it, whether it counts or not; `None` if one leaves it out.
+    /// Returns the record with edits applied, whether it counts or not; `None` if an edit leaves it
+    /// out.
     #[must_use]
     pub fn edited(&self, record: &Record) -> Option<Record> {
         let node = self.instead(&record.node)?.unwrap_or_else(|| record.node.clone());
         Some(Record { kind: record.kind, node })
     }
 
-    /// Whether the compaction leaves this node in the context: the system's own words are in it.
+    /// Whether the compaction leaves this node in the context. System messages before the
+    /// compaction do not count, because the compaction contains them.
     fn counts(&self, position: u32, node: &Node) -> bool {
         let Some((compaction, _)) = &self.compaction else { return true };
         let system = node.is(Field::Role, "system") && position < *compaction;
@@ -99,14 +103,16 @@ impl Chosen {
         !system && (self.is_behind_first(position) || (!self.kept.is_empty() && named()))
     }
 
-    /// Whether what stands there is kept as one of those behind the first, or comes after all.
+    /// Whether the position is among those that the compaction keeps from its first kept entry on,
+    /// or is behind the compaction.
     fn is_behind_first(&self, position: u32) -> bool {
         let Some((compaction, _)) = &self.compaction else { return true };
         position > *compaction
             || (position < *compaction && self.first_kept.is_some_and(|first| position >= first))
     }
 
-    /// The message as an edit left it; `None` if the edit left it out, `Some(None)` without one.
+    /// Returns the message with an edit applied; `None` if the edit leaves it out, `Some(None)`
+    /// without an edit.
     fn instead(&self, node: &Node) -> Option<Option<Node>> {
         if self.edits.is_empty() {
             return Some(None);
@@ -120,7 +126,7 @@ impl Chosen {
     }
 }
 
-/// The identifiers in a list of them.
+/// Returns the identifiers in a JSON list.
 fn kept(list: &Json) -> HashSet<String> {
     list.elements().filter_map(|id| id.text()).collect()
 }

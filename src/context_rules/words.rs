@@ -1,4 +1,4 @@
-//! In which words a model gets to see messages, summaries and commands.
+//! Words in which messages, summaries and commands are sent to a model.
 //!
 //! Source: `convertToLlm` of pi's `messages.ts`, and `transformMessages` and
 //! `getSystemMessageText` of its `ai` package, release 0.87.1.
@@ -6,7 +6,8 @@
 use crate::json::{Json, text};
 use crate::record::{Field, Kind, Node, Record, block, is_broken};
 
-/// The message as it is sent, by role and content; `first` where none was sent before it.
+/// Returns the message as it is sent, by role and content; `first` is true where no message was
+/// sent before it.
 #[must_use]
 pub fn message(message: &Record, first: bool) -> Option<Node> {
     let node = &message.node;
@@ -29,7 +30,7 @@ pub fn message(message: &Record, first: bool) -> Option<Node> {
             Some(node)
         }
         _ if node.is(Field::Role, "system") => Some(system(node, first)),
-        // What was broken off is not said again.
+        // An answer that was broken off is not sent again.
         _ if is_broken(node) => None,
         _ if ["user", "assistant", "tool"].iter().any(|role| node.is(Field::Role, role)) => {
             Some(node.clone())
@@ -38,7 +39,7 @@ pub fn message(message: &Record, first: bool) -> Option<Node> {
     }
 }
 
-/// Whether there is such a message.
+/// Whether the record is sent as a message.
 #[must_use]
 pub fn is_sent(message: &Record) -> bool {
     let plain = ["user", "assistant", "tool"].iter().any(|role| message.node.is(Field::Role, role));
@@ -61,7 +62,7 @@ fn said(role: &str, text: &str) -> Node {
     node
 }
 
-/// A command that a person ran, as text.
+/// Returns a command that the user ran, as text.
 fn command(node: &Node) -> String {
     let empty = Node::default();
     let bash = node.node(Field::Bash).unwrap_or(&empty);
@@ -85,7 +86,8 @@ fn command(node: &Node) -> String {
     out
 }
 
-/// A system message with its sections: the first whole, a later one as news of what changed.
+/// Returns a system message with its sections: the first contains all of them, a later one contains
+/// the changes.
 fn system(node: &Node, first: bool) -> Node {
     let mut parts = vec![content_text(node)];
     for (name, section) in sections(node) {
@@ -109,7 +111,7 @@ fn content_text(node: &Node) -> String {
     texts.filter_map(|block| block.text(Field::Text)).collect::<Vec<_>>().join("\n")
 }
 
-/// The named parts of a prompt; `None` for one that was removed.
+/// Returns the named sections of a prompt; `None` for a section that was removed.
 fn sections(node: &Node) -> impl Iterator<Item = (String, Option<String>)> {
     let sections = node.json(Field::Sections).into_iter().flat_map(Json::members);
     sections.map(|(name, section)| (text::decode(name).unwrap_or_default(), text::decode(section)))

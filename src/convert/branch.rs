@@ -1,5 +1,5 @@
-//! What of a session a linear target gets: the branch that it stands on, as the source's own
-//! software would send it to a model.
+//! Branch of a session that a linear target gets: the branch at which the session stands, as the
+//! source's own software would send it to a model.
 
 use super::survey::{Look, SourceKind, Survey, tell_faults};
 use crate::context::{as_message, is_plain};
@@ -12,48 +12,51 @@ use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use crate::tree::{InOrder, Path, Shape, Tree};
 
-/// The nodes on the way from the root to the leaf.
+/// The nodes on the path from the root to the leaf.
 pub struct Branch {
     path: Path,
-    /// What was seen so far of a session that is taken for one straight way.
+    /// Shape of the records read so far, of a session that is assumed to be one straight path.
     ahead: Option<Ahead>,
-    /// The number of the record that the session stands at, if that has no identifier: such an entry
-    /// of a tree follows nothing, and nothing follows it.
+    /// The number of the record at which the session stands, if that has no identifier: such an
+    /// entry of a tree follows no entry, and no entry follows it.
     alone: Option<u32>,
     /// The rules of the source, where the target is of another format.
     context: Option<Box<dyn Context>>,
-    /// What is said before the first of the nodes, such as a summary of what was left out.
+    /// Messages before the first of the nodes, such as a summary of those that are left out.
     before: Vec<Located<Record>>,
     /// The number of the last compaction among all records.
     summed_up: u32,
-    /// How many nodes were taken.
+    /// Number of nodes that were taken.
     nodes: u32,
-    /// Those whose turn has not come.
+    /// Nodes that wait for nodes before them on the path.
     order: InOrder<(u32, Located<Record>)>,
-    /// What the target holds as its source does, where that is an older version of it.
+    /// Kinds of records that the target holds as its source does, where the source is an older
+    /// version of it.
     kinds: &'static [Kind],
-    /// Whether edits of the context are none to such a target, so that messages must be edited.
+    /// Whether the target has no records for edits of the context, so that the messages themselves
+    /// must be edited.
     edits: bool,
-    /// Whether the target is a tree that gets the branch as a list, and the last node of that.
+    /// The identifier of the last node, where the target is a tree that gets the branch as a list.
     listed: Option<Json>,
-    /// What such a target does not get, as an edit of the context leaves it out, and what follows
-    /// it there.
+    /// Nodes that a tree with such a list does not get, because an edit of the context leaves them
+    /// out, each with the node that follows it there.
     omitted: Vec<(Json, Option<Json>)>,
 }
 
 impl Branch {
-    /// The branch of a session. `None` where the records come from a file of the very same
-    /// version, or another linear one of the target's format: what that holds beside the
-    /// conversation, this one holds, too. A tree gets all branches as they are, unless a compaction
-    /// names one by one what it keeps, or a first one that is not sent: then it gets a list.
+    /// Returns the branch of a session. `None` where the records come from a file of the very same
+    /// version, or of another linear version of the target's format: the target can hold all
+    /// records of such a file. A tree gets all branches as they are, unless a compaction names one
+    /// by one the entries that it keeps, or names a first kept entry that is not sent: then the
+    /// tree gets a list.
     ///
     /// # Errors
     /// If the session cannot be read.
     pub fn of(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<Self>> {
         parts.keep()?;
-        // The last reading says what there is to say.
+        // The last reading reports the findings.
         let log = Log::default();
-        // Who speaks decides which messages count, not what is said.
+        // The roles decide which messages count, not their contents.
         let options = Options { contents: false, ..cx.options.unspelled() };
         let quiet = Cx { options: &options, log: &log };
         let mut survey = Survey::default();
@@ -65,7 +68,7 @@ impl Branch {
         let fits = to.version().tree && survey.fits_a_tree();
         let home = survey.home;
         let tree = std::mem::take(&mut survey.shape).finish();
-        // A file of the target's own format had the same faults; a person may have edited a stream.
+        // A file of the target's own format had the same faults; the user may have edited a stream.
         let stream = from.name == canonical::FORMAT.name
             && (home == SourceKind::Elsewhere || to.version().tree);
         let leaf = survey.leaf.as_ref().filter(|_| stream);
@@ -76,7 +79,7 @@ impl Branch {
         Self::chosen(&tree, survey, (from, parts), to, (cx, &quiet))
     }
 
-    /// The branch of a session that was looked through.
+    /// Returns the branch of a session that was surveyed.
     fn chosen(
         tree: &Tree,
         survey: Survey,
@@ -106,7 +109,7 @@ impl Branch {
             cx.report(found);
             return Ok(Some(branch));
         }
-        // Mostly all nodes are on the way, in their order, and were looked at as they came.
+        // In most sessions all nodes are on the path, in their order, and were shown as they came.
         let straight = (0..nodes).all(|node| branch.path.position(node) == Some(node));
         if let (Some(seen), false) = (&look, straight) {
             look = Some(branch.look(Look::new(seen.session.clone(), to), from, parts, quiet)?);
@@ -115,9 +118,9 @@ impl Branch {
         Ok(Some(branch))
     }
 
-    /// The branch of a session of which nothing is known but this first record, taken for one straight
-    /// way that no compaction or edit cuts short. Whether it [is](Self::is_straight) is seen as the
-    /// records come, so mostly one reading is enough.
+    /// Returns the branch of a session of which only this first record is known, assumed to be one
+    /// straight path that no compaction or edit shortens. Whether it [is](Self::is_straight) is
+    /// determined as the records come, so that one reading is enough for most sessions.
     pub fn ahead(session: &Record, to: Spec) -> Self {
         let mut branch = Self::along(Path::default(), to);
         branch.ahead = Some(Ahead::default());
@@ -125,7 +128,7 @@ impl Branch {
         branch
     }
 
-    /// Whether the session may still be one straight way, with this record.
+    /// Whether the session may still be one straight path, with this record.
     pub fn goes_on(&mut self, located: &Located<Record>) -> bool {
         let Some(ahead) = &mut self.ahead else { return true };
         let Record { kind, node } = &located.value;
@@ -145,14 +148,14 @@ impl Branch {
         follows && !cuts && looked.is_none_or(|looked| looked.is_ok())
     }
 
-    /// Whether it was one, now that all of it was seen.
+    /// Whether the session is one straight path, now that all of it was read.
     pub fn is_straight(&mut self) -> bool {
         let Some(ahead) = self.ahead.take() else { return true };
         let path = ahead.shape.finish().path(None);
         path.is_some_and(|path| (0..self.nodes).all(|node| path.position(node) == Some(node)))
     }
 
-    /// The place of a node on the way.
+    /// Returns the place of a node on the path.
     fn position(&self, node: u32) -> Option<u32> {
         if self.ahead.is_some() { Some(node) } else { self.path.position(node) }
     }
@@ -201,7 +204,7 @@ impl Branch {
         Ok(look)
     }
 
-    /// Begins with what the rules of the source say of the branch.
+    /// Begins with the messages that the rules of the source put before the branch.
     fn begin(&mut self, look: Look, ordinal: &dyn Fn(&Json) -> Option<u32>) {
         let Some((mut context, other)) = look.rules else { return };
         self.kinds = look.kinds;
@@ -211,7 +214,7 @@ impl Branch {
         for record in context.begin(&place).into_iter().filter(|_| other) {
             let sent = context.sent(&record).filter(|node| !node.is(Field::Role, "system"));
             let value = sent.map(|node| match &self.listed {
-                // A tree has to call it something.
+                // A tree requires an identifier for it.
                 Some(_) => as_message(node, &record.node),
                 None => Record { kind: Kind::Message, node },
             });
@@ -221,20 +224,20 @@ impl Branch {
         self.context = Some(context);
     }
 
-    /// What comes before the nodes, and the number of the record that says it.
+    /// Returns the messages before the nodes, and the number of the record that contains them.
     pub fn before(&mut self) -> (u32, Vec<Located<Record>>) {
         let mut before = std::mem::take(&mut self.before);
         before.iter_mut().for_each(|said| self.link(&mut said.value.node));
         (self.summed_up, before)
     }
 
-    /// Whether the target has the same record.
+    /// Whether the target can hold this record as it is.
     fn holds(&self, record: &Record) -> bool {
         // Only trees have messages of extensions.
         self.kinds.contains(&record.kind) && !record.node.is(Field::Subtype, "custom_message")
     }
 
-    /// Takes the next node of the file, record `number`; one that is not on the way is counted.
+    /// Takes the next node of the file, record `number`; a node that is not on the path is counted.
     pub fn take(&mut self, number: u32, located: Located<Record>, log: &Log) {
         self.nodes += 1;
         match self.position(self.nodes - 1) {
@@ -243,8 +246,8 @@ impl Branch {
         }
     }
 
-    /// Takes a record that is no node. An entry that would be one if it had an identifier is on no
-    /// way, which is counted, unless the session stands at it.
+    /// Takes a record that is not a node. An entry that would be a node if it had an identifier is
+    /// on no path, which is counted, unless the session stands at it.
     pub fn beside(
         &mut self,
         number: u32,
@@ -262,7 +265,8 @@ impl Branch {
         }
     }
 
-    /// The next node on the way, as what it is to the target; `None` if its turn has not come.
+    /// Returns the next node on the path, in the form for the target; `None` if nodes before it are
+    /// missing.
     pub fn ready(&mut self, log: &Log) -> Option<(u32, Located<Record>)> {
         loop {
             let (position, (number, located)) = self.order.next()?;
@@ -273,7 +277,7 @@ impl Branch {
         }
     }
 
-    /// Puts a node behind the one before it, where the target is a tree.
+    /// Makes a node the child of the node before it, where the target is a tree.
     fn link(&mut self, node: &mut Node) {
         let Some(last) = &mut self.listed else { return };
         if let Some(id) = node.json(Field::Id).cloned() {
@@ -281,8 +285,8 @@ impl Branch {
         }
     }
 
-    /// Edits a message as the context shows it, which is counted where it leaves it out. A
-    /// compaction that would keep what was left out keeps what follows it.
+    /// Edits a message as the context shows it; counts a message that the context leaves out. A
+    /// compaction whose first kept entry is left out keeps the entry that follows it.
     fn edit(&mut self, record: &mut Record, log: &Log) -> Option<()> {
         let id = record.node.json(Field::Id).cloned();
         if record.kind == Kind::Message {
@@ -308,7 +312,8 @@ impl Branch {
         Some(())
     }
 
-    /// What a node is to the target; `None` if it is nothing, which is counted.
+    /// Returns a node in the form for the target; `None` if the target does not get it, which is
+    /// counted.
     fn pass(
         &mut self,
         position: u32,
@@ -317,7 +322,7 @@ impl Branch {
     ) -> Option<Located<Record>> {
         let kind = located.value.kind;
         if self.listed.is_some() && kind == Kind::ContextEdit {
-            // What it says of the branch was done.
+            // The edit was applied to the branch.
             dropped(kind, "of the branch", log);
             return None;
         }
@@ -331,7 +336,7 @@ impl Branch {
         };
         let at = located.at;
         let sent = if is_plain(&located.value) {
-            // Edits leave it what it is.
+            // Edits do not change whether a record is a message.
             let message = context.taken(position, located.value);
             message.filter(|message| context.is_sent(message))
         } else {
@@ -344,7 +349,7 @@ impl Branch {
         };
         match sent {
             Some(value) => Some(Located { value, at }),
-            // A summary was said before.
+            // The summary was written before.
             None if kind == Kind::Compaction => None,
             None => {
                 dropped(kind, "that is not sent", log);
@@ -354,7 +359,7 @@ impl Branch {
     }
 }
 
-/// What was seen of a session that is taken for one straight way.
+/// State of a session that is assumed to be one straight path.
 #[derive(Default)]
 struct Ahead {
     shape: Shape,
@@ -362,7 +367,7 @@ struct Ahead {
     last: Option<Json>,
 }
 
-/// Counts a node that stands on no way to the leaf.
+/// Counts a node that is on no path to the leaf.
 pub fn off_branch(kind: Kind, log: &Log) {
     dropped(kind, "off the active branch", log);
 }

@@ -1,4 +1,4 @@
-//! Copying a session of several parts, with the files that these refer to.
+//! Copies a session of several parts, with the files to which these refer.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -7,8 +7,8 @@ use crate::migrate::Outcome;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// Copies a session of whatever parts, once all of it was read without an error. What sessions may
-/// share, such as stored outputs, is added where there is none yet.
+/// Copies a session of any parts, once all of it was read without an error. Files that sessions may
+/// share, such as stored outputs, are added where they do not exist yet.
 ///
 /// # Errors
 /// If the session is damaged beyond what the options allow, or reading or writing fails.
@@ -33,7 +33,8 @@ pub fn copy(
         let copied = io::copy(&mut from, &mut to).and_then(|bytes| to.flush().map(|()| bytes));
         done.bytes_in += copied.map_err(|error| Error::io("cannot copy", error))?;
     }
-    // What is changed in place keeps what stands beside it, and one file has nothing beside it.
+    // A session that is changed in place keeps the files beside it, and a single output file has no
+    // files beside it.
     let beside = sink.takes_parts() && !sink.is_in_place();
     for name in followed.iter().filter(|_| beside) {
         done.bytes_in += share(name, parts, sink, cx)?;
@@ -54,7 +55,7 @@ fn share(name: &str, parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) ->
     Ok(read as u64)
 }
 
-/// Parts, and the names of what was followed from them.
+/// Parts, and the names of the files that were opened from them.
 struct Watched<'a> {
     parts: &'a mut dyn Parts,
     followed: Vec<String>,

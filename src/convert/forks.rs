@@ -1,4 +1,4 @@
-//! Where the branches of a session part, and what of it is kept or edited alone.
+//! Places where the branches of a session part, and nodes that are kept or edited alone.
 
 use crate::diagnostic::Log;
 use crate::error::Result;
@@ -9,10 +9,11 @@ use crate::json::Json;
 use crate::record::{Field, Kind};
 use std::collections::HashSet;
 
-/// Hashes of the identifiers of nodes that others follow than the next one, for what of an answer
-/// stands behind such a node is not said on every branch; and of those that a compaction keeps first
-/// or an edit of the context means, which are not to take the rest of their answer along. Only a
-/// tree of another format that has whole answers asks for them.
+/// Returns hashes of the identifiers of two sorts of nodes. The first are nodes that have a child
+/// other than the next node: the pieces of an answer behind such a node do not belong to every
+/// branch. The second are nodes that a compaction keeps first or to which an edit of the context
+/// refers: these must not include the rest of their answer. Only a tree of another format that has
+/// whole answers asks for them.
 ///
 /// # Errors
 /// If the session cannot be read.

@@ -21,14 +21,15 @@ use copy::copy;
 use native::{Native, native};
 use work::Work;
 
-/// Converts one session. `version` is the version that the input is of.
+/// Converts one session. `version` is the version of the input.
 ///
-/// Within one format, towards the same or a newer version, this is a copy or a migration, which
-/// leaves the bytes alone that need not change. Everything else goes through the records. An origin
-/// beside the input brings its source back first; what the target cannot hold goes into an origin of
-/// its own, and is counted in the log where there can be none. A linear target gets the branch that
-/// the session stands on; one of another format gets what the source's own software would send to a
-/// model, such as summaries in place of what they sum up.
+/// Within one format, towards the same or a newer version, the conversion is a copy or a migration,
+/// which leaves unchanged all bytes that need not change. Every other conversion goes through the
+/// records. An origin beside the input restores its source first. Data that the target cannot hold
+/// go into an origin of its own, and are counted in the log where there can be no origin. A linear
+/// target gets the branch at which the session stands. A linear target of another format gets the
+/// messages that the source's own software would send to a model, such as summaries in place of the
+/// messages that they summarize.
 ///
 /// # Errors
 /// If the input is damaged beyond what the options allow, or reading or writing fails. What `sink`
@@ -48,12 +49,12 @@ pub fn run(
         if is_stream(from) { None } else { origin::restore(from, parts, sink, again, cx)? };
     if let Some(restored) = restored {
         let done = restore(restored, to, sink, cx)?;
-        // The source is another session than the file, whatever it is written as.
+        // The source is another session than the file, in any target format.
         return Ok(Outcome { from: version, changed: true, ..done });
     }
     let home = source(from, version, parts, cx)?.filter(|_| is_stream(from));
     match home.and_then(|home| Spec::parse(&home).ok()) {
-        // A line of a tree is one record, so that nothing else could say what that said.
+        // A line of a tree is one record, so that no other record could hold its content.
         Some(home) if home.format.name == to.format.name && !to.version().tree => {
             let to = Spec { version: to.version.or(home.version), ..to };
             restored::stream(version, to, parts, sink, cx)
@@ -69,8 +70,8 @@ fn is_stream(format: &Format) -> bool {
     format.name == canonical::FORMAT.name
 }
 
-/// Whether the target is what the source is. Without a version the newest is meant, unless the format
-/// keeps that which a session has.
+/// Whether the target is the same format and version as the source. Without a version the newest is
+/// meant, unless the format keeps the version of a session.
 fn copies(from: &Format, version: u32, to: Spec) -> bool {
     let kept = to.version.is_none() && to.format.usual.is_some();
     from.name == to.format.name && (kept || to.version().number == version)
@@ -88,7 +89,7 @@ fn maps(paths: &[(String, String)]) -> Vec<Map> {
     paths.iter().map(|(old, new)| Map::new(old, new)).collect()
 }
 
-/// Writes a session that was brought back.
+/// Writes a session that was restored.
 fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Outcome> {
     let Restored { mut stream, shown, said, header } = restored;
     let mut paths = maps(&header.map_paths);
@@ -132,7 +133,7 @@ fn plainly(
     written((from, version), to, parts, sink, named, cx)
 }
 
-/// Writes a session, under the name that its software would give it if that is asked for.
+/// Writes a session, under the name that its software would give it if the user asks for that.
 fn written(
     (from, version): (&'static Format, u32),
     asked: Spec,
@@ -188,7 +189,8 @@ fn written_as(
     let header = header(source.as_deref(), to, sink, cx);
     let ways = (from, to);
     let records = match () {
-        // Sessions that its software names take their places one after the other, at the end.
+        // Sessions that are named by their software go to their places one after the other, at the
+        // end.
         () if cx.options.compare || sink.is_native() => {
             Work::staged(ways, named, parts, sink, header.as_ref(), cx)?
         }
@@ -202,8 +204,8 @@ fn written_as(
     Ok(Outcome { from: version, changed: true, records, ..Outcome::default() })
 }
 
-/// Writes a damaged session anew if it lost records that the origin beside it still has; says whether
-/// it did. What is wrong with it beside that stays for repair.
+/// Writes a damaged session from the beginning if it lost records that the origin beside it still
+/// has; returns whether it did. Other defects of the session are left to repair.
 ///
 /// # Errors
 /// If reading or writing fails.
@@ -222,7 +224,7 @@ pub fn bring_back(
     Ok(true)
 }
 
-/// Copies the origin of a session that stays of its format.
+/// Copies the origin of a session that keeps its format.
 ///
 /// # Errors
 /// If it cannot be read or written.
@@ -240,8 +242,8 @@ pub fn take_along(
     origin::copy(parts, sink, &main)
 }
 
-/// The header of the origin of a session that goes elsewhere; `None` for one that the target holds
-/// whole.
+/// Returns the header of the origin of a session that goes to another format; `None` for a session
+/// that the target holds completely.
 fn header(source: Option<&str>, to: Spec, sink: &dyn Sink, cx: &Cx<'_>) -> Option<Header> {
     let home = source.and_then(|source| Spec::parse(source).ok());
     let is_home = home.is_some_and(|home| {
@@ -258,7 +260,7 @@ fn header(source: Option<&str>, to: Spec, sink: &dyn Sink, cx: &Cx<'_>) -> Optio
     Some(header)
 }
 
-/// Whether a part is one that other sessions share, so that only what is of this one may go on.
+/// Whether other sessions share a part, so that only the records of this session may be copied.
 fn shares(format: &Format, parts: &dyn Parts) -> bool {
     parts.names().iter().any(|name| is_shared(format, name))
 }
@@ -269,7 +271,7 @@ fn is_shared(format: &Format, name: &str) -> bool {
     member.is_some_and(|member| member.session.is_none())
 }
 
-/// What a session was read from at first, as its first session record says.
+/// Returns the first source format of a session, as its first session record names it.
 fn source(
     from: &'static Format,
     version: u32,
@@ -282,14 +284,14 @@ fn source(
     parts.keep()?;
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    // What is wrong with it is said when it is read for good.
+    // Defects of the session are reported when it is read for conversion.
     let records = (from.read)(parts, &quiet)?.map_while(Result::ok);
     let session = records.map(|record| record.value).find(|record| record.kind == Kind::Session);
     Ok(session.and_then(|session| session.node.text(Field::Source)))
 }
 
-/// The version that a session came from, where its format keeps that if none is asked for, or the
-/// session goes back to its format.
+/// Returns the target with the version from which a session came, if no version is given, the
+/// format keeps the version of a session, and the session goes back to its format.
 fn as_it_came(to: Spec, source: Option<&str>) -> Spec {
     if to.version.is_some() || to.format.usual.is_none() {
         return to;
@@ -299,13 +301,13 @@ fn as_it_came(to: Spec, source: Option<&str>) -> Spec {
     Spec { version: same.and_then(|source| source.version), ..to }
 }
 
-/// The records of a session, with the paths that the user wants.
+/// Returns the records of a session, with the paths that the user wants.
 fn moved<'a>(reader: Reader<'a>, native: Option<Native>, cx: &'a Cx<'a>) -> Reader<'a> {
     let maps = cx.options.map_paths.as_slice();
     if maps.is_empty() {
         return reader;
     }
-    // A stream may be of any of them.
+    // A stream may come from any format.
     let names = FORMATS.iter().flat_map(|format| format.folders).copied();
     let moves = relocate::Moves { maps, names: names.collect(), native };
     Box::new(reader.map(move |mut item| {
@@ -314,7 +316,7 @@ fn moved<'a>(reader: Reader<'a>, native: Option<Native>, cx: &'a Cx<'a>) -> Read
     }))
 }
 
-/// Says what `to` had no place for, once for each kind of field.
+/// Reports the data for which `to` had no place, once for each kind of field.
 pub fn say_losses(to: Spec, cx: &Cx<'_>) {
     let target = to.format.at(to.version().number);
     for (path, count) in cx.log.dropped() {

@@ -1,4 +1,4 @@
-//! Where the target's own software keeps sessions.
+//! Places where the target's own software keeps sessions.
 
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::Result;
@@ -16,14 +16,14 @@ pub struct Native {
 }
 
 impl Native {
-    /// That of the target, where outputs are named so.
+    /// Returns the naming of the target's software, where outputs are named by it.
     pub fn of(to: Spec, is_native: bool) -> Option<Self> {
         let named = to.format.native.filter(|_| is_native)?;
         Some(Self { named, version: to.version().number })
     }
 
-    /// The folder of the sessions that were held in this one: the same for all, where the software
-    /// has no folder for each project.
+    /// Returns the folder of the sessions that were held in this working folder: the same for all,
+    /// where the software has no folder for each project.
     pub fn folder_of(&self, cwd: &str) -> String {
         let mut session = Node::default();
         session.set(Field::Cwd, Json::string(cwd));
@@ -33,7 +33,7 @@ impl Native {
         path.rsplit_once('/').map_or_else(String::new, |(folder, _)| folder.to_owned())
     }
 
-    /// Says where a session goes that names no project, if that is where nobody looks for it.
+    /// Reports where a session goes that names no project, if users do not look for it there.
     fn no_project(&self, format: &str, cx: &Cx<'_>) {
         let folder = self.folder_of("");
         if folder == self.folder_of("/x") {
@@ -47,8 +47,8 @@ impl Native {
     }
 }
 
-/// Where the target's software would keep the session, and its ending. Where another session of the
-/// run is kept there, it gets a number.
+/// Returns where the target's software would keep the session, and its ending. If another session
+/// of the run is kept there, the name gets a number.
 ///
 /// # Errors
 /// If what was written cannot be read.

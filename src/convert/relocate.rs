@@ -1,4 +1,4 @@
-//! `--map-path`: sessions that move to another folder.
+//! Moves sessions to another folder, for `--map-path`.
 
 use super::native::Native;
 use crate::format::Map;
@@ -6,26 +6,28 @@ use crate::json::{Json, text};
 use crate::mapping::Extra;
 use crate::record::{Field, Kind, Node, Record, Value};
 
-/// What moves, and where to.
+/// Paths that move, and their new places.
 pub struct Moves<'m> {
-    /// The first that fits counts.
+    /// Maps of old to new paths; the first that fits counts.
     pub maps: &'m [Map],
-    /// Members that are folders or files in what the model has no fields for.
+    /// Names of members whose values are folders or files, in data for which the model has no
+    /// fields.
     pub names: Vec<&'static str>,
-    /// How the target's software names the folders of projects, where outputs stand in such.
+    /// How the target's software names the folders of projects, where outputs stand in such
+    /// folders.
     pub native: Option<Native>,
 }
 
-/// What a format tells of a session, a run or a state beyond the model's fields.
+/// Fields for data of a session, a run or a state beyond the model's other fields.
 const TOLD: [Field; 4] = [Field::Extra, Field::Meta, Field::Context, Field::Runtime];
 
-/// So deep is looked for folders.
+/// Maximum depth at which folders are searched for.
 const DEEPEST: usize = 16;
 
 impl Moves<'_> {
-    /// Rewrites the paths by which a session is found: its folder, those of its runs and of what is
-    /// stored of its state, and the file of the session that it was made from. What was said stays
-    /// as it was said.
+    /// Rewrites the paths by which a session is found: its folder, the folders of its runs and of
+    /// its stored state, and the file of the session from which it was made. The contents of
+    /// messages stay unchanged.
     pub fn record(&self, record: &mut Record) {
         let stored = record.kind == Kind::Snapshot;
         if !stored && !matches!(record.kind, Kind::Session | Kind::Run) {
@@ -40,21 +42,22 @@ impl Moves<'_> {
             changed |= cwds.is_some_and(|(old, new)| self.beside(parent, &old, &new));
         }
         for field in TOLD {
-            // Where a format tells of more folders than the model knows. Beside a state stands what
-            // was said, too.
+            // A format may contain more folders than the model knows. Beside a state stand the
+            // contents of messages, too.
             let any = field == Field::Extra && !stored;
             let new = node.json(field).and_then(|told| self.inside(told, any, DEEPEST));
             changed |= new.is_some();
             new.into_iter().for_each(|new| node.set(field, new));
         }
         if changed && !stored {
-            // It spells the old folders; that of a state is the text of its messages.
+            // The raw spelling contains the old folders; the raw spelling of a state is the text of
+            // its messages.
             node.take(Field::Raw);
         }
     }
 
-    /// A parent that stands in the folder of the session's own project goes on to do so where that
-    /// folder gets another name.
+    /// Moves a parent session that stands in the folder of the session's own project into the new
+    /// folder of that project. Returns whether it moved.
     fn beside(&self, parent: &mut Node, old: &str, new: &str) -> bool {
         let moved = self.native.and_then(|native| {
             let path = parent.text(Field::Path)?;
@@ -70,8 +73,8 @@ impl Moves<'_> {
         new.is_some()
     }
 
-    /// A value with what moves in it; `None` if nothing does. Of the outermost object `any` member
-    /// may be a path, else only those that are called so.
+    /// Returns a value with its paths moved; `None` if it contains none. In the outermost object,
+    /// with `any`, each member may be a path; otherwise only members with one of the known names.
     fn inside(&self, value: &Json, any: bool, depth: usize) -> Option<Json> {
         let depth = depth.checked_sub(1)?;
         let mut changed = false;
@@ -104,8 +107,8 @@ impl Moves<'_> {
     }
 }
 
-/// The path of a file whose folder is called `old`, where that is called `new`; both with a `/`
-/// before them.
+/// Returns the path of a file whose folder is called `old`, where that is renamed to `new`; both
+/// names begin with a `/`.
 fn renamed(path: &str, old: &str, new: &str) -> Option<String> {
     let name = |folder| str::strip_prefix(folder, '/').filter(|name: &&str| !name.is_empty());
     let (old, new) = (name(old)?, name(new)?);
@@ -115,7 +118,8 @@ fn renamed(path: &str, old: &str, new: &str) -> Option<String> {
     (old != new).then(|| format!("{above}{new}{file}"))
 }
 
-/// The path below the new folder, if it is the old one or stands below it. The first map counts.
+/// Returns the path below the new folder, if it is the old folder or stands below it. The first map
+/// counts.
 fn moved(path: &str, maps: &[Map]) -> Option<String> {
     maps.iter().find_map(|map| {
         let rest = path.strip_prefix(map.old.trim_end_matches(['/', '\\']))?;

@@ -1,10 +1,10 @@
-//! Sessions on their way home.
+//! Sessions that return to their source format.
 //!
-//! Writers trust that a session of their own format hangs together. One that was edited elsewhere
-//! may not: its last answer stands in a summary, too, and what was asked is shown by lines that are
-//! still as they were. So what is written at home is read again, and must say to a model what the
-//! session says. For a stream that nobody edited, record by record is the same, which is seen in one
-//! reading.
+//! Writers assume that a session of their own format is consistent. A session that was edited in
+//! another format may not be: its last answer may stand in a summary, too, and lines that show a
+//! question may be unchanged although the question was edited. Therefore the written session is
+//! read again, and a model must get the same content from it as from the session. A stream without
+//! edits is equal record by record, which one reading shows.
 
 mod stream;
 
@@ -28,13 +28,13 @@ pub struct Edited {
     pub stream: Box<dyn Parts>,
     /// The file's own records.
     pub shown: Staged,
-    /// What there is to report of the edits, if they are used.
+    /// Findings about the edits, which are reported if the edits are used.
     pub said: Log,
 }
 
-/// Takes a session further, or home, that was away from `home` and may have been edited there. If
-/// what is written does not say what the file shows, that is written as it shows itself, without the
-/// origin.
+/// Converts a session further, or back to its source format `home`, that was in another format and
+/// may have been edited there. If the output does not have the content that the file shows, the
+/// file is written as it shows itself, without the origin.
 ///
 /// # Errors
 /// If reading or writing fails.
@@ -48,7 +48,7 @@ pub fn write(
     let goes_home = home.format.name == to.format.name;
     let ways = match () {
         () if goes_home => vec![to],
-        // The stream holds whatever there is, and what was edited in one finds its place at home.
+        // The stream holds all data, and an edit in a stream finds its place in the source format.
         () if to.format.name == canonical::FORMAT.name => Vec::new(),
         () => vec![home, to],
     };
@@ -74,7 +74,7 @@ pub fn write(
     plainly(&canonical::FORMAT, 1, to, &mut *merged.stream, sink, cx)
 }
 
-/// Puts what was written in its place.
+/// Moves the written output to its place.
 fn finish(to: Spec, mut stage: Stage<'_>, cx: &Cx<'_>) -> Result<()> {
     for name in stage.share()? {
         let message = format!("another output is called {name}; it was left");
@@ -85,7 +85,8 @@ fn finish(to: Spec, mut stage: Stage<'_>, cx: &Cx<'_>) -> Result<()> {
     stage.finish(name)
 }
 
-/// Writes a stream in a format. `None` if it does not say there what it says.
+/// Writes a stream in a format. `None` if the content of the output differs from the content of the
+/// stream.
 fn says_there(
     to: Spec,
     parts: &mut dyn Parts,
@@ -100,9 +101,9 @@ fn says_there(
     Ok(is_as_told(to, parts, stage, cx)?.then_some(done))
 }
 
-/// Whether what was written says what the stream says.
+/// Whether the output has the content of the stream.
 fn is_as_told(to: Spec, parts: &mut dyn Parts, stage: &mut Stage<'_>, cx: &Cx<'_>) -> Result<bool> {
-    // A line that shows a message which is gone says something else than it did.
+    // A line that shows a missing message has another content than before.
     if cx.log.count_of(Code::MissingTarget) > 0 {
         return Ok(false);
     }
@@ -110,14 +111,14 @@ fn is_as_told(to: Spec, parts: &mut dyn Parts, stage: &mut Stage<'_>, cx: &Cx<'_
     if are_same(to, made, parts, cx)? {
         return Ok(true);
     }
-    // Files do not always say what they are encoded in.
+    // Files do not always name their encoding.
     let encoding = encoding_of(parts, cx)?;
     let options = Options { encoding, ..cx.options.clone() };
     Ok(encoding.is_some() && are_same(to, made, parts, &Cx { options: &options, log: cx.log })?)
 }
 
-/// Whether a file says what a stream says. What a stream has beside that is counted where the file
-/// has less of it.
+/// Whether a file has the content of a stream. Data beyond this content are counted where the file
+/// has less of them.
 fn are_same(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<bool> {
     let stream = &canonical::FORMAT;
     let same = match are_alike((to.format, made), (stream, parts), cx) {
@@ -132,14 +133,14 @@ fn are_same(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) -> 
     }
 }
 
-/// Counts the messages of a stream beside its branch that the file does not have: no model is shown
-/// them, so that nothing else misses them.
+/// Counts the messages of a stream beside its branch that the file does not have. No model gets
+/// these messages, so no other check misses them.
 fn tell_left(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<()> {
     let home = source(&canonical::FORMAT, 1, parts, cx)?;
     let abroad =
         Spec::parse(&home.unwrap_or_default()).is_ok_and(|h| h.format.name != to.format.name);
     if abroad && cx.options.origin {
-        // They are in the origin.
+        // The origin contains them.
         return Ok(());
     }
     let there = beside(&canonical::FORMAT, parts, cx)?.len();
@@ -151,8 +152,8 @@ fn tell_left(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) ->
     Ok(())
 }
 
-/// The places among the nodes of the messages that stand on no way to the leaf, in their order; not
-/// of those that stand beside the conversation anyway.
+/// Returns the places among the nodes of the messages that are on no path to the leaf, in their
+/// order. Messages beside the conversation are not included.
 fn beside(format: &Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Vec<u32>> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
@@ -171,7 +172,8 @@ fn beside(format: &Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Vec<u32
     Ok(messages)
 }
 
-/// What the file of a stream is encoded in, if it says so; perhaps at its end.
+/// Returns the encoding of the file of a stream, if a record names it; such a record may be the
+/// last.
 fn encoding_of(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<&'static Encoding>> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
@@ -184,7 +186,7 @@ fn encoding_of(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<&'static Enc
     Ok(found)
 }
 
-/// Whether both sessions have the same entries, and stand at the same one.
+/// Whether both sessions have the same entries, and stand at the same entry.
 fn are_alike(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
     const SPELLING: &[Field] = &[Field::RawBytes, Field::Eol];
     let logs = [Log::default(), Log::default()];
@@ -208,7 +210,7 @@ fn are_alike(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
     }
 }
 
-/// The entries of a session, and where it stands.
+/// Returns the entries of a session, and the records that name its leaf.
 fn entries(reader: Reader<'_>) -> impl Iterator<Item = Result<Record>> {
     let counts = |record: &Record| record.is_node() || record.node.get(Field::Leaf).is_some();
     reader

@@ -1,5 +1,5 @@
-//! What is found out about a session before it is written: its shape, and what the rules of its source
-//! say of it.
+//! Survey of a session before it is written: its shape, and the decisions of the rules of its
+//! source.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::{Context, ContextFn, Cx};
@@ -19,7 +19,8 @@ pub enum SourceKind {
     Elsewhere,
     /// Another version of the target's format.
     Near,
-    /// The target itself, or another linear version of its format: it has a place for all of it.
+    /// The target itself, or another linear version of its format: the target has a place for all
+    /// of it.
     There,
 }
 
@@ -36,33 +37,33 @@ impl SourceKind {
     }
 }
 
-/// What the first walk over a session finds.
+/// Results of the first walk over a session.
 #[derive(Default)]
 pub struct Survey {
     pub shape: Shape,
     pub nodes: u32,
-    /// What the rules of the source saw, if all nodes are on the way.
+    /// The rules of the source after the walk, valid if all nodes are on the path.
     pub look: Option<Look>,
     pub leaf: Option<(Json, Position)>,
     pub home: SourceKind,
     /// The last entry, if it is a message without an identifier, and its number.
     pub last: Option<(u32, Located<Record>)>,
-    /// Whether a compaction names one by one what it keeps.
+    /// Whether a compaction names one by one the entries that it keeps.
     listed: bool,
-    /// What compactions call the first message that they keep, and messages that stand beside the
-    /// conversation in a tree, by hashes.
+    /// Hashes of the identifiers of the first messages that compactions keep, and of the messages
+    /// that stand beside the conversation in a tree.
     first_kept: HashSet<u64>,
     aside: HashSet<u64>,
 }
 
 impl Survey {
-    /// Whether a tree can say what compactions keep: by the first entry, which must be one that leads
-    /// to them there.
+    /// Whether a tree can express which entries compactions keep: by the first kept entry, which
+    /// must lead to the others in the tree.
     pub fn fits_a_tree(&self) -> bool {
         !self.listed && self.first_kept.is_disjoint(&self.aside)
     }
 
-    /// Takes a record; breaks off where the target has a place for all that the source has.
+    /// Takes a record; breaks off where the target has a place for all data of the source.
     pub fn record(&mut self, number: u32, located: Located<Record>, to: Spec) -> ControlFlow<()> {
         let Record { kind, node } = &located.value;
         self.listed |= node.json(Field::Kept).is_some();
@@ -91,15 +92,16 @@ impl Survey {
     }
 }
 
-/// Says why the target may not be what was meant: a conversation that begins elsewhere, or ends there
-/// by this leaf, or, of a tree that comes from no such, one that the target's software cannot read.
+/// Reports why the target may differ from the user's intent: a conversation that begins at a
+/// missing parent, a leaf that is missing, or, for a tree that comes from another format, a tree
+/// that the target's software cannot read.
 pub fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &Cx<'_>) {
     let gone = |(leaf, _): &&(Json, Position)| !leaf.is_null() && tree.ordinal(leaf).is_none();
     if let Some((_, at)) = leaf.filter(gone) {
         let message = "the leaf of the session is not in the stream; the last entry is taken";
         cx.report(Diagnostic::new(Code::MissingTarget, message).at(*at));
     }
-    // Another target gets one branch, and who follows that says what is wrong with it.
+    // Another target gets one branch, and the code that follows the branch reports its defects.
     let counts = |code| match code {
         Code::MissingParent => true,
         Code::DuplicateId | Code::Cycle => whole,
@@ -108,11 +110,11 @@ pub fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx
     tree.findings().filter(|found| counts(found.code)).for_each(|found| cx.report(found));
 }
 
-/// A branch under the rules of its source, if the target has others.
+/// A branch under the rules of its source, if the target has other rules.
 pub struct Look {
     pub session: Record,
-    /// The rules, and whether the source is of another format. `None` where its software could build
-    /// no context; all that is said is written then.
+    /// The rules, and whether the source is of another format. `None` where its software could not
+    /// build a context; all messages are written then.
     pub rules: Option<(Box<dyn Context>, bool)>,
     pub kinds: &'static [Kind],
     pub summed_up: u32,
@@ -128,7 +130,7 @@ impl Look {
         Self { session, rules, kinds, summed_up: 0, edits: false }
     }
 
-    /// Looks at node `number` of all records, which stands at this position of the branch.
+    /// Shows node `number` of all records to the rules, at this position of the branch.
     pub fn at(&mut self, number: u32, position: u32, node: &Located<Record>) {
         if node.value.kind == Kind::Compaction {
             self.summed_up = number;
@@ -142,7 +144,8 @@ impl Look {
     }
 }
 
-/// The rules of a session's source, and whether that is another format than the target's.
+/// Returns the rules of a session's source, and whether the source's format differs from the
+/// target's.
 fn rules(session: &Record, to: Spec) -> Option<(ContextFn, bool)> {
     let source = Spec::of(&session.node).format;
     let other = source.name != to.format.name;

@@ -1,4 +1,4 @@
-//! The way of one session through its records.
+//! Conversion of one session through its records.
 
 use super::branch::Branch;
 use super::forks::forks;
@@ -17,22 +17,22 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// Maximum number of records before a session that wait until it is known where they come from.
+/// Maximum number of records before a session that wait until their source is known.
 const LEAD: usize = 1000;
 
-/// One session on its way.
+/// Conversion of one session.
 pub struct Work<'a> {
     from: &'static Format,
     to: Spec,
     branch: Option<Branch>,
-    /// Whether the session is taken for one straight way until it turns out to be none.
+    /// Whether the session is assumed to be one straight path, until a record shows that it is not.
     ahead: bool,
-    /// What the writer was given, where that will be asked.
+    /// Records that the writer was given, where the trace will be asked for.
     trace: Option<Trace>,
-    /// Answers on their way into another format.
+    /// Answers that are joined for another format.
     answers: Option<Answers>,
     forks: HashSet<u64>,
-    /// What the session was read from at first.
+    /// First source format of the session.
     source: Option<String>,
     cx: &'a Cx<'a>,
 }
@@ -41,14 +41,14 @@ pub struct Work<'a> {
 type Keeping = Rc<RefCell<Keep>>;
 
 impl<'a> Work<'a> {
-    /// A session that is taken for one straight way.
+    /// Begins a session that is assumed to be one straight path.
     fn straight(from: &'static Format, to: Spec, cx: &'a Cx<'a>) -> Self {
         let forks = HashSet::new();
         let (branch, trace, answers, source) = (None, None, None, None);
         Self { from, to, branch, ahead: true, trace, answers, forks, source, cx }
     }
 
-    /// A session whose branches are looked at first.
+    /// Begins a session whose branches are read first.
     ///
     /// # Errors
     /// If its branches cannot be read.
@@ -58,7 +58,7 @@ impl<'a> Work<'a> {
         parts: &mut dyn Parts,
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
-        // Only streams can say what a tree has no way to say.
+        // Only streams can hold data that a tree cannot express.
         let stream = canonical::FORMAT.name;
         let whole = to.version().tree && (from.name != stream || to.format.name == stream);
         let branch = if whole { None } else { Branch::of(from, to, parts, cx)? };
@@ -66,9 +66,9 @@ impl<'a> Work<'a> {
         Ok(Self { branch, ahead: false, forks, ..Self::straight(from, to, cx) })
     }
 
-    /// Writes the records, and an origin if there is a `header` for one. Mostly a session is one straight
-    /// way to its last entry, so that one reading is enough; where it turns out to be none, what was
-    /// written is forgotten, and all branches are looked at first.
+    /// Writes the records, and an origin if there is a `header` for one. Most sessions are one
+    /// straight path to their last entry, so that one reading is enough. Where a session is not,
+    /// the output so far is discarded, and all branches are read first.
     ///
     /// # Errors
     /// As [`records`](Self::records), and if the branches cannot be read.
@@ -116,8 +116,9 @@ impl<'a> Work<'a> {
         Work::of(from, to, parts, cx)?.all(parts, sink, keep)
     }
 
-    /// Writes the records in the format that they came from. Mostly they stand in that format's order,
-    /// so that the writer need not wait for the last; otherwise they are written once more.
+    /// Writes the records in the format from which they came. Mostly they stand in that format's
+    /// order, so that the writer need not wait for the last record; otherwise they are written once
+    /// more.
     ///
     /// # Errors
     /// As [`records`](Self::records).
@@ -140,7 +141,7 @@ impl<'a> Work<'a> {
         Work::of(from, to, parts, &quiet)?.all(parts, sink, None)
     }
 
-    /// Writes the records to a stage, from where they go to places that are known only then.
+    /// Writes the records to a stage, from which they go to places that are known only then.
     ///
     /// # Errors
     /// As [`records`](Self::records).
@@ -162,7 +163,7 @@ impl<'a> Work<'a> {
         stage.finish(native).map(|()| count)
     }
 
-    /// Writes the records, and gives what of the output tells which record.
+    /// Writes the records, and returns which part of the output contains which record.
     ///
     /// # Errors
     /// As [`records`](Self::records).
@@ -172,7 +173,7 @@ impl<'a> Work<'a> {
         Ok(self.trace.unwrap_or_default())
     }
 
-    /// Writes the records of a session whose branches were looked at.
+    /// Writes the records of a session whose branches were read.
     ///
     /// # Errors
     /// As [`records`](Self::records).
@@ -185,7 +186,8 @@ impl<'a> Work<'a> {
         self.records(parts, sink, keep).map(Option::unwrap_or_default)
     }
 
-    /// Writes the records; `None` as soon as what was taken for one straight way is none.
+    /// Writes the records; returns `None` as soon as the session is found not to be one straight
+    /// path.
     ///
     /// # Errors
     /// If the input is damaged beyond what the options allow, or reading or writing fails.
@@ -201,7 +203,7 @@ impl<'a> Work<'a> {
         let writing = Cx { options: &options, log: cx.log };
         let mut writer = (to.format.write)(sink, to.version(), &writing)?;
         let (mut count, mut lead) = (0, Some(Vec::new()));
-        // How the source spells its lines means nothing in another format.
+        // The spelling of the source's lines has no meaning in another format.
         let abroad = ![self.from.name, to.format.name].contains(&canonical::FORMAT.name)
             && self.from.name != to.format.name;
         let options = Options { spelling: !abroad || keep.is_some(), ..cx.options.clone() };
@@ -250,7 +252,7 @@ impl<'a> Work<'a> {
         if self.ahead && !self.branch.as_mut().is_some_and(Branch::is_straight) {
             return Ok(None);
         }
-        // Without a session the writer says what is missing.
+        // Without a session the writer reports the missing record.
         lead.into_iter().flatten().try_for_each(|(_, record)| writer.record(&record))?;
         let last = self.answers.as_mut().and_then(Answers::finish);
         last.iter().try_for_each(|record| writer.record(record))?;
@@ -258,17 +260,17 @@ impl<'a> Work<'a> {
         Ok(Some(count))
     }
 
-    /// What the user asked first, if the session goes to another format without an identifier of its
-    /// own.
+    /// Returns the user's first question, if the session goes to another format and has no
+    /// identifier of its own.
     fn asked(&self, parts: &mut dyn Parts) -> Result<Option<String>> {
-        // A stream holds a session without one.
+        // A stream can hold a session without an identifier.
         if [self.from.name, canonical::FORMAT.name].contains(&self.to.format.name) {
             return Ok(None);
         }
         parts.keep()?;
         let log = Log::default();
         let quiet = Cx { options: self.cx.options, log: &log };
-        // What is wrong with the session is said when it is read for good.
+        // Defects of the session are reported when it is read for conversion.
         let records = records(self.from, parts, &quiet)?.take(LEAD).map_while(Result::ok);
         for Record { kind, node } in records.map(|located| located.value) {
             if kind == Kind::Session && node.json(Field::Id).is_some() {
@@ -281,8 +283,8 @@ impl<'a> Work<'a> {
         Ok(None)
     }
 
-    /// What of the records before the session the target can take: only files of the format that
-    /// they come from, and streams, may begin with anything else.
+    /// Returns the records before the session that the target can take: only files of the format
+    /// from which they come, and streams, may begin with such records.
     fn own(&self, lead: Vec<(u32, Located<Record>)>) -> Vec<(u32, Located<Record>)> {
         let name = self.source.as_deref().unwrap_or_default().split('@').next();
         if [name, Some(canonical::FORMAT.name)].contains(&Some(self.to.format.name)) {
@@ -293,7 +295,7 @@ impl<'a> Work<'a> {
         Vec::new()
     }
 
-    /// Notes what the session comes from. How its file was spelled means nothing in another format.
+    /// Notes the source of the session. The spelling of its file has no meaning in another format.
     fn session(&mut self, record: &mut Record) {
         if self.source.is_none() {
             self.source = record.node.text(Field::Source);
@@ -315,8 +317,8 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The records of a session; `kept` takes each as it is read, and `native` says how folders of
-/// projects are named.
+/// Returns the records of a session. `kept` takes each record as it is read, and `native` names the
+/// folders of projects.
 fn read<'a>(
     from: &Format,
     parts: &'a mut dyn Parts,
@@ -333,7 +335,8 @@ fn read<'a>(
     Ok(moved(reader, native, cx))
 }
 
-/// Records that an origin takes as they are read. Their spelling means nothing to another format.
+/// Returns records that an origin takes as they are read. Their spelling has no meaning in another
+/// format.
 fn kept(reader: Reader<'_>, keep: Keeping, abroad: bool) -> Reader<'_> {
     keep.borrow_mut().begin_reading();
     Box::new(reader.map(move |item| {
@@ -346,7 +349,7 @@ fn kept(reader: Reader<'_>, keep: Keeping, abroad: bool) -> Reader<'_> {
     }))
 }
 
-/// Notes what differs between the session and what was written of it.
+/// Notes the differences between the session and its written output.
 fn compare(
     (from, parts): (&'static Format, &mut dyn Parts),
     (to, stage): (Spec, &mut Stage<'_>),
@@ -372,7 +375,8 @@ fn compare(
     Ok(())
 }
 
-/// Gives a writer a record of this number, of an answer in pieces only the whole.
+/// Gives the writer a record of this number; of an answer in pieces it gives only the complete
+/// answer.
 fn give(
     (number, record): (u32, Located<Record>),
     (trace, answers): (&mut Option<Trace>, &mut Option<Answers>),

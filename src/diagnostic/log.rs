@@ -1,4 +1,4 @@
-//! What was said about one session, put together.
+//! Collection of the findings about one session.
 
 use super::{Code, Diagnostic, Differences, FieldOutcome, Severity};
 use crate::position::Position;
@@ -6,13 +6,13 @@ use crate::record::Field;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-/// What was said about one session.
+/// Findings about one session, collected while the work goes on.
 #[derive(Debug, Default)]
 pub struct Log {
     inner: RefCell<Findings>,
     /// The part that findings are about.
     part: Cell<u32>,
-    /// Whether what was written is of no use.
+    /// Whether a writer gave up, so that its output must not be used.
     gave_up: Cell<bool>,
 }
 
@@ -21,24 +21,24 @@ pub struct Log {
 pub struct Findings {
     /// The first findings, in the order in which they were made.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many findings there were of each code, those not kept included.
+    /// Number of findings of each code, including those not kept.
     pub counts: BTreeMap<Code, u64>,
-    /// How often each field met each fate.
+    /// Number of times that each field had each outcome.
     pub losses: BTreeMap<(FieldOutcome, String), u64>,
-    /// The same of fields of records, whose paths are not put together yet.
+    /// Number of times that fields of records, whose paths are not joined yet, had each outcome.
     fields: Vec<((Field, FieldOutcome, &'static str), u64)>,
-    /// What differs between the session and what was written of it, if that was asked for.
+    /// Differences between the session and its written output, if they were asked for.
     pub differences: Option<Differences>,
 }
 
 impl Log {
-    /// How many findings are kept in full; the rest is counted.
+    /// Number of findings that are kept in full; the rest is counted.
     pub const KEPT: usize = 100_000;
-    /// How many of these keep the text around their place.
+    /// Number of these findings that keep the text around their place.
     const SHOWN: usize = 1000;
 
-    /// From now on, what is told is about this part, until another is named; whoever reads one file
-    /// need not know which of several it is.
+    /// Assigns all further findings to this part, until another part is named. A reader of one file
+    /// need not know which of several files it is.
     pub fn turn_to(&self, part: u32) {
         self.part.set(part);
     }
@@ -51,7 +51,7 @@ impl Log {
         self.inner.borrow_mut().add(diagnostic);
     }
 
-    /// Counts a field that met `fate`.
+    /// Counts a field with this outcome.
     pub fn count(&self, fate: FieldOutcome, path: &str) {
         let mut inner = self.inner.borrow_mut();
         match inner.losses.get_mut(&(fate, path.to_owned())) {
@@ -60,8 +60,8 @@ impl Log {
         }
     }
 
-    /// Counts a field of what has this path. Records have many such fields, so the whole path is put
-    /// together once, in the end.
+    /// Counts a field of a record with this path. Records have many such fields, so the whole path
+    /// is joined once, at the end.
     pub fn count_field(&self, fate: FieldOutcome, path: &'static str, field: Field) {
         let fields = &mut self.inner.borrow_mut().fields;
         match fields.iter_mut().find(|(known, _)| *known == (field, fate, path)) {
@@ -70,18 +70,18 @@ impl Log {
         }
     }
 
-    /// Counts a finding that nobody wants in words.
+    /// Counts a finding without keeping its message.
     pub fn tally(&self, code: Code) {
         *self.inner.borrow_mut().counts.entry(code).or_default() += 1;
     }
 
-    /// How many findings there were of this code.
+    /// Returns how many findings of this code there are.
     #[must_use]
     pub fn count_of(&self, code: Code) -> u64 {
         self.inner.borrow().counts.get(&code).copied().unwrap_or(0)
     }
 
-    /// The places of what was reported with one of these codes.
+    /// Returns the places of the findings with one of these codes.
     #[must_use]
     pub fn places(&self, of: impl Fn(Code) -> bool) -> Vec<Position> {
         let inner = self.inner.borrow();
@@ -89,12 +89,12 @@ impl Log {
         found.filter_map(|found| found.at).collect()
     }
 
-    /// Notes what differs between the session and what was written of it.
+    /// Notes the differences between the session and its written output.
     pub fn differ(&self, differences: Differences) {
         self.inner.borrow_mut().differences = Some(differences);
     }
 
-    /// The fields that were dropped, with how often.
+    /// Returns the fields that were dropped, each with its count.
     #[must_use]
     pub fn dropped(&self) -> Vec<(String, u64)> {
         let mut inner = self.inner.borrow_mut();
@@ -103,7 +103,7 @@ impl Log {
         dropped.map(|((_, path), count)| (path.clone(), *count)).collect()
     }
 
-    /// From now on, what was dropped counts as kept in the origin.
+    /// Marks all fields dropped so far as kept in the origin.
     pub fn carried(&self) {
         let mut inner = self.inner.borrow_mut();
         inner.settle();
@@ -113,8 +113,8 @@ impl Log {
         }
     }
 
-    /// What was written to a sink that [forgets](crate::format::Sink::forgets) is of no use, and
-    /// has to be written to one that does not.
+    /// Notes that the output in a sink that [forgets](crate::format::Sink::forgets) must not be
+    /// used, and has to be written again to a sink that does not forget.
     pub fn give_up(&self) {
         self.gave_up.set(true);
     }
@@ -125,7 +125,7 @@ impl Log {
         self.gave_up.get()
     }
 
-    /// Adds what was said in another log.
+    /// Adds the findings of another log.
     pub fn take_over(&self, other: Self) {
         let (mut inner, other) = (self.inner.borrow_mut(), other.into_findings());
         let room = Self::KEPT.saturating_sub(inner.diagnostics.len());
@@ -139,7 +139,7 @@ impl Log {
         inner.differences = other.differences.or(inner.differences.take());
     }
 
-    /// Everything that was said.
+    /// Returns all findings.
     #[must_use]
     pub fn into_findings(self) -> Findings {
         let mut findings = self.inner.into_inner();
@@ -149,7 +149,7 @@ impl Log {
 }
 
 impl Findings {
-    /// One finding and nothing else.
+    /// Returns a collection of one finding.
     #[must_use]
     pub fn of(diagnostic: Diagnostic) -> Self {
         let mut findings = Self::default();
@@ -157,7 +157,7 @@ impl Findings {
         findings
     }
 
-    /// Puts the paths of fields together.
+    /// Joins the paths of fields.
     fn settle(&mut self) {
         for ((field, fate, path), count) in std::mem::take(&mut self.fields) {
             let path = format!("{path}.{}", field.name());
@@ -176,13 +176,13 @@ impl Findings {
         }
     }
 
-    /// The gravest finding.
+    /// Returns the highest severity of the findings.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
         self.counts.keys().map(|code| code.severity()).max()
     }
 
-    /// How many fields were dropped.
+    /// Returns how many fields were dropped.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.losses

@@ -1,4 +1,4 @@
-//! Differences by name instead of one by one.
+//! Counts of differences by name.
 
 use super::{Change, FieldChange};
 use crate::diagnostic::Differences;
@@ -27,7 +27,7 @@ fn kind(record: &Record) -> String {
     record.kind.name().to_owned()
 }
 
-/// A path without the places of lists.
+/// Returns a path without the places of lists.
 fn anywhere(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for step in path.split_inclusive(['[', ']']) {

@@ -1,11 +1,11 @@
-//! A record as a list of named values, and what differs between two of them.
+//! Records as lists of named values, and the differences between two such lists.
 
 use super::Request;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value};
 use std::collections::HashMap;
 
-/// What says how a record was spelled and not what it means.
+/// Fields that describe how a record was spelled, not its meaning.
 const SPELLING: &[Field] = &[
     Field::Source,
     Field::File,
@@ -26,9 +26,9 @@ const IDS: &[Field] = &[
     Field::Leaf,
     Field::Group,
 ];
-/// When something happened.
+/// Fields that describe when something happened.
 const TIMES: &[Field] = &[Field::Time, Field::MessageTime, Field::Created, Field::Updated];
-/// What a record is told by when its fellow is looked for in the other session.
+/// Fields by which the corresponding record in the other session is found.
 const GIST: &[Field] = &[
     Field::Role,
     Field::Subtype,
@@ -51,11 +51,11 @@ const GIST: &[Field] = &[
 /// A value and the path to it, such as `content[0].text`.
 pub type Named = (String, Json);
 
-/// The values of a record that count.
+/// Returns the values of a record that are compared.
 pub fn of(record: &Record, request: &Request) -> Vec<Named> {
     let mut out = Vec::new();
     let made = record.node.is_true(Field::IdMade);
-    // A damaged line is nothing but its spelling.
+    // A damaged line has no content but its spelling.
     let line = |field| record.kind == Kind::Opaque && field == Field::RawBytes;
     let counts = |field| {
         line(field)
@@ -95,10 +95,10 @@ fn add_node(path: &str, node: &Node, out: &mut Vec<Named>) {
     }
 }
 
-/// Bytes that are the same for two records that are told by the same.
+/// Returns bytes that are equal for two records that correspond to each other.
 pub fn gist(record: &Record) -> Vec<u8> {
     let mut named = Vec::new();
-    // A session's own name and model may change; it is still the session.
+    // A session's own name and model may change; the session remains the same.
     if record.kind != Kind::Session {
         for (field, value) in record.node.iter().filter(|(field, _)| GIST.contains(field)) {
             add(field.name(), value, &mut named);
@@ -107,7 +107,7 @@ pub fn gist(record: &Record) -> Vec<u8> {
     key(record.kind, &named)
 }
 
-/// Bytes that are the same for two records of the same kind and values.
+/// Returns bytes that are equal for two records of the same kind and values.
 pub fn key(kind: Kind, named: &[Named]) -> Vec<u8> {
     let mut out = kind.name().as_bytes().to_vec();
     for (path, value) in named {
@@ -119,7 +119,7 @@ pub fn key(kind: Kind, named: &[Named]) -> Vec<u8> {
     out
 }
 
-/// One field that two records do not have in common.
+/// One field that differs between two records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldChange {
     /// The path to it.
@@ -130,7 +130,7 @@ pub struct FieldChange {
     pub b: Option<Json>,
 }
 
-/// What differs between the values of two records.
+/// Returns the differences between the values of two records.
 pub fn changes(a: Vec<Named>, b: Vec<Named>) -> Vec<FieldChange> {
     let mut others: HashMap<String, Json> = b.iter().cloned().collect();
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! What differs between two sessions, of whatever formats, as records and fields.
+//! Comparison of two sessions, of any formats, by records and fields.
 
 mod count;
 mod fields;
@@ -23,35 +23,35 @@ pub struct Side<'s> {
     pub format: &'static Format,
     /// Its parts.
     pub parts: &'s mut dyn Parts,
-    /// How it is read; what is wrong with it is said in this log, once.
+    /// Options and log of the first reading; defects of the session are reported in this log, once.
     pub cx: &'s Cx<'s>,
-    /// The same for the second reading.
+    /// Options and log of the second reading.
     pub quiet: &'s Cx<'s>,
 }
 
-/// What counts as a difference.
+/// Options that decide what counts as a difference.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request {
-    /// Records may have other identifiers.
+    /// Whether records may have other identifiers.
     pub ignore_ids: bool,
-    /// Records may have other times.
+    /// Whether records may have other times.
     pub ignore_time: bool,
-    /// Only what a model would get is compared.
+    /// Whether only the messages that a model would get are compared.
     pub context: bool,
 }
 
 /// One difference.
 #[derive(Debug)]
 pub enum Change {
-    /// Two records stand for each other and differ.
+    /// Two corresponding records that differ.
     Changed(Located<Record>, Located<Record>, Vec<FieldChange>),
-    /// A record of the first session has no fellow in the second.
+    /// A record of the first session without a corresponding record in the second.
     OnlyA(Located<Record>),
-    /// A record of the second session has no fellow in the first.
+    /// A record of the second session without a corresponding record in the first.
     OnlyB(Located<Record>),
 }
 
-/// How many records are what.
+/// Counts of the compared records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Records of the first session.
@@ -60,23 +60,23 @@ pub struct Counts {
     pub b: u64,
     /// Records that are the same in both.
     pub same: u64,
-    /// Records that differ from their fellows.
+    /// Records that differ from their corresponding records.
     pub changed: u64,
-    /// Records of the first session without fellows.
+    /// Records of the first session without corresponding records.
     pub only_a: u64,
-    /// Records of the second session without fellows.
+    /// Records of the second session without corresponding records.
     pub only_b: u64,
 }
 
 impl Counts {
-    /// Whether nothing differs.
+    /// Whether there is no difference.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.changed + self.only_a + self.only_b == 0
     }
 }
 
-/// What went wrong, and with which session.
+/// Error, and the session in which it happened.
 #[derive(Debug, thiserror::Error)]
 pub enum Failed {
     /// The first session cannot be read.
@@ -92,8 +92,8 @@ pub enum Failed {
 
 type Result<T> = std::result::Result<T, Failed>;
 
-/// Shows what differs, in the order of the records. Each session is read twice: 24 bytes a record
-/// are kept of the first reading, and nothing of the second.
+/// Shows the differences, in the order of the records. Each session is read twice: 24 bytes a
+/// record are kept of the first reading, and nothing of the second.
 ///
 /// # Errors
 /// If a session cannot be read, or has no context where that is to be compared.
@@ -131,7 +131,7 @@ pub fn run(
 
 type Records<'a> = Box<dyn Iterator<Item = error::Result<Located<Record>>> + 'a>;
 
-/// The records that count. The first reading says what is wrong.
+/// Returns the records that are compared. The first reading reports the defects.
 fn records<'a>(
     side: &'a mut Side<'_>,
     request: Request,
@@ -159,8 +159,8 @@ fn records<'a>(
     Ok(Box::new(records.filter_map(move |mut item| counts(&mut item).then_some(item))))
 }
 
-/// Leaves of a parent that the reader named only that it is not the node before: names that it makes
-/// say nothing.
+/// Reduces a parent that the reader named to whether it is the node before: names that the reader
+/// makes have no meaning.
 fn without_made_parent(node: &mut Node, before: Option<&Json>) {
     if !node.is_true(Field::IdMade) {
         return;
@@ -179,8 +179,8 @@ fn without_made_parent(node: &mut Node, before: Option<&Json>) {
     }
 }
 
-/// Takes out that a tool did not fail, which some formats say and others leave out: a model is told
-/// of failures only.
+/// Removes the mark that a tool did not fail, which some formats contain and others leave out: a
+/// model is told of failures only.
 fn without_success(message: &mut Node) {
     let Some(Value::Nodes(blocks)) = message.get_mut(Field::Content) else { return };
     for block in blocks {
@@ -190,7 +190,8 @@ fn without_success(message: &mut Node) {
     }
 }
 
-/// Whether a record says nothing: a blank line, or what is known only at the end of a file.
+/// Whether a record has no content: a blank line, or a record for data known only at the end of a
+/// file.
 fn is_nothing(record: &Record, request: &Request) -> bool {
     let fields = fields::of(record, request);
     let blank =
@@ -202,13 +203,15 @@ fn is_nothing(record: &Record, request: &Request) -> bool {
     }
 }
 
-/// Whether a record only says that the session stands at its last entry, where it stands anyway.
+/// Whether the only content of a record is that the session stands at its last entry, which is the
+/// default.
 fn stands_last(record: &Record, last: Option<&Json>) -> bool {
     let fields = record.node.fields().collect::<Vec<_>>();
     record.kind == Kind::Session && fields == [Field::Leaf] && record.node.json(Field::Leaf) == last
 }
 
-/// The hashes of what the records are told by; those of all that counts go to `whole`.
+/// Returns the hashes by which corresponding records are found; hashes of all compared values go to
+/// `whole`.
 fn prints(side: &mut Side<'_>, request: &Request, whole: &mut Vec<u64>) -> error::Result<Vec<u64>> {
     let mut gists = Vec::new();
     for item in records(side, *request, true)? {
@@ -219,7 +222,7 @@ fn prints(side: &mut Side<'_>, request: &Request, whole: &mut Vec<u64>) -> error
     Ok(gists)
 }
 
-/// The second reading of both sessions, side by side.
+/// Second reading of both sessions, side by side.
 struct Pairs<'p> {
     a: Records<'p>,
     b: Records<'p>,
@@ -231,7 +234,7 @@ struct Pairs<'p> {
 }
 
 impl Pairs<'_> {
-    /// Records that stand for each other, one by one.
+    /// Compares corresponding records one by one.
     fn fellows(&mut self, a: Range<u32>, b: Range<u32>) -> Result<()> {
         for (place_a, place_b) in a.zip(b) {
             let (Some(a), Some(b)) = (self.a.next(), self.b.next()) else { return Ok(()) };
@@ -245,7 +248,8 @@ impl Pairs<'_> {
         Ok(())
     }
 
-    /// Records that have no fellows: those that at least speak alike are taken for changed ones.
+    /// Shows records without corresponding records. Two of them with the same role are treated as
+    /// one changed record.
     fn hunk(&mut self, a: Range<u32>, b: Range<u32>) -> Result<()> {
         let both = a.len().min(b.len());
         for _ in 0..both {

@@ -1,4 +1,4 @@
-//! What is known of a file before it is read.
+//! Beginning of a file, from which formats are detected before the file is read.
 
 use crate::json::Cursor;
 use crate::yaml::encoding::{self, Encoding};
@@ -11,29 +11,30 @@ pub struct Head<'a> {
     pub name: &'a str,
     /// The first bytes, without a byte order mark.
     pub bytes: &'a [u8],
-    /// Whether these are all the bytes there are.
+    /// Whether these are all bytes of the file.
     pub whole: bool,
-    /// The encoding, where the person named one.
+    /// The encoding, where the user named one.
     pub encoding: Option<&'static Encoding>,
 }
 
 impl<'a> Head<'a> {
-    /// How many bytes are looked at.
+    /// Maximum number of bytes that detection looks at.
     pub const SIZE: usize = 64 << 10;
 
-    /// The text, for formats whose files can be in another encoding than UTF-8.
+    /// Returns the text, for formats whose files can be in another encoding than UTF-8.
     #[must_use]
     pub fn text(&self) -> Cow<'a, str> {
         encoding::head(self.bytes, self.encoding)
     }
 
-    /// The lines that are not blank. The last may be cut.
+    /// Returns the lines that are not blank. The last may be cut.
     pub fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         self.bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty())
     }
 
-    /// The lines from the first one on that is a record, or at least nothing that a crash leaves of
-    /// one in a file that is `called` as sessions are, or not.
+    /// Returns the lines from the first one on that is a record, or at least cannot be the
+    /// remainder of a record after a crash. `called` is true if the file has a name that sessions
+    /// have.
     pub fn behind_tears(
         &self,
         called: bool,
@@ -48,7 +49,7 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// Whether no line begins as a JSON object does. NUL bytes alone say nothing: a power cut
+    /// Whether no line begins as a JSON object does. NUL bytes alone prove nothing: a power cut
     /// leaves them in files of any format.
     #[must_use]
     pub fn lacks_objects(&self) -> bool {
@@ -60,16 +61,16 @@ impl<'a> Head<'a> {
         text && !self.lines().any(begins)
     }
 
-    /// Whether a name has one of these endings, or there is none, as for standard input.
+    /// Whether a name has one of these endings, or is empty, as for standard input.
     #[must_use]
     pub fn is_called(name: &str, endings: &[&str]) -> bool {
         name.is_empty() || endings.iter().any(|ending| name.ends_with(ending))
     }
 
-    /// Whether a line in front of the first whole record can be what a crash left of one there: NUL
-    /// bytes, the beginning of a record; and in a file that is `called` as sessions are, as its
-    /// `first` line, the end of one or a word of it. Sentences are none of this, nor is what
-    /// programs write at the beginning of their own files.
+    /// Whether a line in front of the first whole record can be the remainder of a record after a
+    /// crash: NUL bytes, or the beginning of a record. In a file that is `called` as sessions are,
+    /// its `first` line may also be the end of a record or a word of it. Sentences are not
+    /// remainders, and neither is the text that programs write at the beginning of their own files.
     #[must_use]
     pub fn is_torn(line: &[u8], first: bool, called: bool) -> bool {
         let inner = line.trim_ascii();
@@ -80,8 +81,8 @@ impl<'a> Head<'a> {
         inner.is_empty() || inner.starts_with(b"{\"") || (first && called && (end() || word()))
     }
 
-    /// What kind of archive it is, if it is one. Sessions stand in those as they are, so they look
-    /// like text to whoever looks for lines.
+    /// Returns the kind of archive, if the file is one. Sessions stand uncompressed in these
+    /// archives, so that they look like text to code that looks for lines.
     #[must_use]
     pub fn archive(&self) -> Option<&'static str> {
         // Offsets as in POSIX.1-1988 (ustar) and in PKWARE's APPNOTE.
@@ -92,11 +93,13 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Why this can be no text of any session, if that is so: it is empty, or it is no text, or
-    /// records in an encoding that no records are in. What is text of another kind is none of this.
+    /// Returns why the file cannot be the text of any session, if that is so: it is empty, it is
+    /// not text, or its records are in an encoding that no records have. Text of another kind has
+    /// no such reason.
     #[must_use]
     pub fn ruin(&self) -> Option<&'static str> {
-        // What separates texts and pages, and begins the colours of a terminal, stands in logs.
+        // Bytes that separate texts and pages, and the byte that begins the colours of a terminal,
+        // stand in logs.
         let control = |b: &u8| matches!(b, 0..=8 | 14..=26 | 28..=31);
         if self.bytes.trim_ascii().is_empty() {
             return self.whole.then_some("it is empty");
@@ -112,7 +115,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Whether this is JSON with its values on several lines, as programs print it for people.
+    /// Whether the file is JSON with its values on several lines, as programs print it for users.
     #[must_use]
     pub fn is_pretty_json(&self) -> bool {
         let opens = |line: &[u8]| matches!(line.trim_ascii(), b"{" | b"[");
@@ -125,23 +128,23 @@ const NULS: &str = "it holds NUL bytes and nothing else";
 const WIDE: &str = "its records are UTF-16, and records are read in UTF-8 only; `iconv -f UTF-16 \
                     -t UTF-8 FILE` makes that of it";
 
-/// Whether a text without its mark begins as a record in UTF-16 does.
+/// Whether a text without a byte order mark begins as a record in UTF-16 does.
 fn opens_wide(text: &[u8]) -> bool {
     matches!(text, [b'{', 0, ..] | [0, b'{', ..])
 }
 
-/// How sure a format is of a file.
+/// Certainty with which a format recognises a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// It has the marks, but behind what neither its software nor a crash puts there: the file
-    /// shows a session, or tells of one. Enough for a file that a person names, not for one that
-    /// is found.
+    /// The file has the marks, but behind text that neither the format's software nor a crash puts
+    /// there: the file shows or describes a session. This is enough for a file that the user names,
+    /// not for a file that a search finds.
     Buried,
-    /// It has some of the marks.
+    /// The file has some of the marks.
     Weak,
-    /// It has the marks, but not where they belong.
+    /// The file has the marks, but not in their proper places.
     Strong,
-    /// Its first record says so.
+    /// The first record of the file identifies the format.
     Certain,
 }
 
@@ -158,10 +161,10 @@ impl Confidence {
     }
 }
 
-/// What a format makes of the beginning of a file.
+/// Result of a format's detection for the beginning of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sniffed {
-    /// How sure it is.
+    /// Certainty of the result.
     pub confidence: Confidence,
     /// The version that the file would be read as.
     pub version: u32,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A folder by which sessions are found, and where it is to be instead.
+/// A folder by which sessions are found, and the folder that replaces it.
 #[derive(Clone, Debug)]
 pub struct Map {
     /// The old path.
@@ -14,7 +14,7 @@ pub struct Map {
 }
 
 impl Map {
-    /// From an old path to a new one.
+    /// Makes a map from an old path to a new one.
     #[must_use]
     pub fn new(old: impl Into<String>, new: impl Into<String>) -> Self {
         Self { old: old.into(), new: new.into(), met: Arc::default() }
@@ -25,7 +25,7 @@ impl Map {
         self.met.store(true, Ordering::Relaxed);
     }
 
-    /// Whether any session did.
+    /// Whether any session names the old path.
     #[must_use]
     pub fn was_met(&self) -> bool {
         self.met.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! What a person asked for, and what is said about one session.
+//! Options of the user, and the context of the work on one session.
 
 use super::Map;
 use crate::diagnostic::{Code, Diagnostic, Log};
@@ -10,7 +10,7 @@ use crate::record::{Field, Node};
 use crate::threads::ThreadBudget;
 use crate::yaml::encoding::Encoding;
 
-/// What to do with damaged input.
+/// Treatment of damaged input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
     /// No output for this input.
@@ -21,42 +21,43 @@ pub enum OnError {
     Keep,
 }
 
-/// What a person asked for, as far as formats need to know it.
+/// Options of the user, as far as formats need them.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What to do with damaged input.
+    /// Treatment of damaged input.
     pub on_error: OnError,
     /// The longest line, in bytes.
     pub max_line: usize,
-    /// What text is encoded in, where a format does not demand UTF-8.
+    /// Encoding of text, where a format does not demand UTF-8.
     pub encoding: Option<&'static Encoding>,
-    /// The version that a person says a session is of: for where its beginning does not tell.
+    /// The version of the session as the user names it, for sessions whose beginning does not show
+    /// it.
     pub version: Option<u32>,
     /// How new identifiers are chosen.
     pub ids: ids::Choice,
     /// Whether to migrate files of a version newer than any known.
     pub force_version: bool,
-    /// Whether what a target cannot express is kept in an origin beside it.
+    /// Whether data that a target cannot express are kept in an origin beside it.
     pub origin: bool,
-    /// Whether what was written is read again and compared with the session: what differs is
+    /// Whether the output is read again and compared with the session; differences are
     /// [noted](crate::diagnostic::Log::differ).
     pub compare: bool,
-    /// Whether a person may have put records into what is read, which get what their software takes
-    /// for granted.
+    /// Whether the user may have added records to the input. Such records get the fields that their
+    /// software requires.
     pub complete: bool,
     /// Whether the origins beside files that are read are left alone.
     pub ignore_origin: bool,
-    /// Whether records keep how their source spells them, where their format's own writer would
-    /// spell them otherwise. In another format it means nothing.
+    /// Whether records keep their spelling in the source, where their format's own writer would
+    /// spell them otherwise. In another format the spelling has no meaning.
     pub spelling: bool,
-    /// Whether anybody asks for what messages say; a reader may leave it out else.
+    /// Whether the contents of messages are needed; otherwise a reader may leave them out.
     pub contents: bool,
-    /// Paths that sessions are found by, old and new: what stands below the old one moves.
+    /// Paths by which sessions are found, old and new: paths below the old one move.
     pub map_paths: Vec<Map>,
-    /// What a person asked first, of a session without an identifier: where the target makes one,
-    /// it tells sessions of one agent, folder and second apart.
+    /// The user's first question, for a session without an identifier. Where the target makes an
+    /// identifier, it distinguishes sessions of one agent, folder and second.
     pub asked: Option<String>,
-    /// The threads that work on a large input may borrow.
+    /// Threads that the work on a large input may borrow.
     pub hands: ThreadBudget,
 }
 
@@ -83,36 +84,38 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The same for records of which nobody asks how their source spells them.
+    /// Returns the options for records whose spelling in the source is not needed.
     #[must_use]
     pub fn unspelled(&self) -> Self {
         Self { spelling: false, ..self.clone() }
     }
 }
 
-/// Work on one session: what was asked for, and what is said about it.
+/// Work on one session: the options, and the log of its findings.
 #[derive(Debug)]
 pub struct Cx<'a> {
-    /// What was asked for.
+    /// Options of the user.
     pub options: &'a Options,
-    /// What is said.
+    /// Log of the findings.
     pub log: &'a Log,
 }
 
 impl Cx<'_> {
-    /// Says something about the session.
+    /// Reports a finding about the session.
     pub fn report(&self, diagnostic: Diagnostic) {
         self.log.report(diagnostic);
     }
 
-    /// Says that a record's stored spelling is not written, for it says something else.
+    /// Reports that a record's stored spelling is not written, because it differs from the record's
+    /// content.
     pub fn raw_refused(&self, at: Position) {
         let message = "the record was edited, its stored spelling is dropped";
         self.report(Diagnostic::new(Code::RawRefused, message).at(at));
     }
 
-    /// Notes in a node what a file is like, and says what is strange about it; `None` for a plain
-    /// file. Where it begins is said of one of several.
+    /// Notes in a node the properties of a file, and reports the unusual ones: a byte order mark
+    /// and `\r\n` line endings; `None` for a plain file. The place of its beginning is given if the
+    /// file is one of several.
     #[must_use]
     pub fn file(&self, bom: bool, crlf: bool, at: Option<Position>) -> Option<Node> {
         let mut file = Node::default();
@@ -127,13 +130,13 @@ impl Cx<'_> {
         (!file.is_empty()).then_some(file)
     }
 
-    /// Whether what this error is about is to be carried along as it is.
+    /// Whether the damaged input to which this error refers is kept as it is.
     #[must_use]
     pub fn keeps(&self, error: &Error) -> bool {
         error.is_recoverable() && self.options.on_error == OnError::Keep
     }
 
-    /// Decides about damage: reports it and goes on, or gives it back where the work must stop.
+    /// Decides about damage: reports it and goes on, or returns it where the work must stop.
     ///
     /// # Errors
     /// The error itself, if it is not recoverable or the person wants to stop.

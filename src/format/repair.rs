@@ -7,29 +7,29 @@ use crate::position::Position;
 use serde::Serialize;
 use std::io::Write;
 
-/// Repairs one session: looks at all of its parts, decides, then writes what becomes of them.
+/// Repairs one session: reads all of its parts, decides, then writes the repaired parts.
 pub type RepairFn = fn(&mut dyn RepairIo, &RepairOptions, &Cx<'_>) -> Result<Repaired>;
 
-/// What the program lends for one repair: the parts of the session, and places for what they
-/// become.
+/// Parts of the session, and places for their repaired output, which the program lends for one
+/// repair.
 pub trait RepairIo {
-    /// The session as it is; every part can be opened as often as needed.
+    /// Returns the session as it is; every part can be opened as often as needed.
     fn parts(&mut self) -> &mut dyn Parts;
 
     /// Whether there is room for more parts than the main one.
     fn takes_parts(&self) -> bool;
 
-    /// Whether the parts go to where they are.
+    /// Whether the repaired parts replace the parts that are read.
     fn is_in_place(&self) -> bool;
 
-    /// Says that everything is decided, and whether anything is set aside: the quarantine gets its
-    /// place before any output does, so that no byte is nowhere at any moment.
+    /// Notes that everything is decided, and whether anything is set aside: the quarantine gets its
+    /// place before any output does, so that each byte has a place at any moment.
     ///
     /// # Errors
     /// If there is no place for it.
     fn begin(&mut self, removes: bool) -> Result<()>;
 
-    /// Opens a part for what becomes of it.
+    /// Opens the output for a part.
     ///
     /// # Errors
     /// If it cannot be created.
@@ -48,27 +48,28 @@ pub trait RepairIo {
     fn aside(&mut self, part: &str, bytes: &[u8], at: Position, code: Code) -> Result<()>;
 }
 
-/// What was done, or would be.
+/// Result of a repair, or of a trial without output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Repaired {
-    /// Whether anything was wrong.
+    /// Whether the session has defects.
     #[serde(skip)]
     pub changed: bool,
     /// Records that were found.
     #[serde(skip)]
     pub records: u64,
-    /// Whether messages are surely those that the rules for contexts give; else these are asked.
+    /// Whether the counts of messages surely agree with the rules for contexts; otherwise the rules
+    /// are asked.
     #[serde(skip)]
     pub counted: bool,
     /// Records found that the software did not read.
     pub rescued: u64,
     /// Entries of the active branch that the software reached before.
     pub entries_before: u64,
-    /// Those that it reaches now.
+    /// Entries of the active branch that the software reaches now.
     pub entries: u64,
     /// Messages of the context that it built before.
     pub messages_before: u64,
-    /// Those of the context that it builds now.
+    /// Messages of the context that the software builds now.
     pub messages: u64,
     /// Bytes that were set aside.
     pub quarantined: u64,
@@ -77,7 +78,8 @@ pub struct Repaired {
 }
 
 impl Repaired {
-    /// The same, with what the software reaches of the session as it was and as it is now.
+    /// Returns the result with the counts that the software reaches in the session as it was and as
+    /// it is now.
     #[must_use]
     pub fn reaching(self, before: Reach, after: Reach) -> Self {
         Self {
@@ -90,25 +92,26 @@ impl Repaired {
     }
 }
 
-/// What records are like that are JSON objects on lines of their own.
+/// Properties of records that are JSON objects on lines of their own.
 ///
-/// The lines are taken apart by the program; which pieces are records, how they hang together and
-/// what the software needs to go on is known to the format.
+/// The program divides the lines into pieces. The format knows which pieces are records, how they
+/// are linked, and which data the software needs to continue.
 #[derive(Debug)]
 pub struct Records {
-    /// How the records begin that the software writes. Behind a torn record, a whole one is
+    /// Beginnings of the records that the software writes. Behind a torn record, a whole one is
     /// looked for where one of these stands.
     pub begins: &'static [&'static [u8]],
-    /// Whether a JSON object is a record, and not one out of the inside of a record.
+    /// Whether a JSON object is a record, and not an object from the inside of a record.
     pub recognise: fn(&[u8]) -> bool,
     /// Makes a record of the complete members of a torn one, if there are enough of them.
     pub restore: fn(&[u8]) -> Option<Vec<u8>>,
 }
 
-/// What a person asked for, and what is known of the session from outside of it.
+/// Options of the user, and data of the session from outside of it: the name of its file and
+/// folder.
 #[derive(Clone, Debug, Default)]
 pub struct RepairOptions {
-    /// Whether the software must be able to go on with the session.
+    /// Whether the software must be able to continue the session.
     pub resumable: bool,
     /// Whether the complete members of torn records are restored.
     pub salvage: bool,
@@ -125,15 +128,15 @@ pub struct RepairOptions {
 pub struct Rescued<'a> {
     /// One JSON object, in UTF-8.
     pub bytes: &'a [u8],
-    /// Where it stands.
+    /// Place of the record.
     pub at: Position,
     /// Whether it stands alone on its line, so that the software reads it.
     pub read: bool,
-    /// What was done to its bytes.
+    /// Fix that was made to its bytes.
     pub repaired: Option<Code>,
 }
 
-/// How much of a session its software reaches.
+/// Counts of the entries and messages of a session that its software reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     /// Entries on the active branch.
@@ -145,7 +148,7 @@ pub struct Reach {
 /// Repairs the structure of one part whose records are lines. All pieces are shown once or more;
 /// then, when everything is decided, they are shown a last time to be written.
 pub trait Mend {
-    /// Looks at a record. `false` if it is none, and nothing was noted.
+    /// Looks at a record. Returns `false` if the bytes are not a record, and nothing was noted.
     fn look(&mut self, record: &Rescued<'_>) -> bool;
 
     /// Whether the record that was looked at last is not set aside, as far as that is known.
@@ -156,10 +159,10 @@ pub trait Mend {
     /// Looks at a blank line.
     fn blank(&mut self) {}
 
-    /// Looks at bytes that are set aside. What is left of a record may tell where it stood.
+    /// Looks at bytes that are set aside. The remainder of a record may show where it stood.
     fn aside(&mut self, _bytes: &[u8], _code: Code) {}
 
-    /// After a showing: whether everything must be shown once more before it can be written.
+    /// Ends a showing: returns whether everything must be shown once more before it can be written.
     fn again(&mut self) -> bool {
         false
     }
@@ -172,15 +175,15 @@ pub trait Mend {
         false
     }
 
-    /// Why blank lines behind the last record are set aside, if they are.
+    /// Returns why blank lines behind the last record are set aside, if they are.
     fn blank_end(&self) -> Option<Code> {
         None
     }
 
-    /// Appends the lines that stand before everything else.
+    /// Appends the lines before everything else.
     fn begin(&mut self, _out: &mut Vec<u8>) {}
 
-    /// Appends the lines that a record becomes; or says why it is set aside.
+    /// Appends the lines that a record becomes, or returns why it is set aside.
     fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code>;
 
     /// Appends the lines that follow the last record.

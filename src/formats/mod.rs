@@ -1,7 +1,7 @@
-//! The one table of formats.
+//! Table of all formats.
 //!
 //! A new format is a folder here and a row below; detection, the command line, the documentation
-//! and the tests of every law walk this table.
+//! and the tests of every law iterate over this table.
 
 pub mod agent_orchestrator;
 pub mod canonical;
@@ -15,7 +15,7 @@ use crate::named::Named;
 use crate::position::Position;
 use crate::record::{Field, Node};
 
-/// Every format, in the order in which they are listed.
+/// Every format, in the order in which the program lists them.
 pub static FORMATS: &[&Format] = &[
     &pi::FORMAT,
     &connectonion::FORMAT,
@@ -24,16 +24,18 @@ pub static FORMATS: &[&Format] = &[
     &canonical::FORMAT,
 ];
 
-/// The formats whose software finds sessions by name.
+/// Formats whose software finds sessions by name.
 pub static NAMED: &[&Named] = &[&agent_orchestrator::NAMED];
 
-/// The format by whose rules a session is sent: its own, or of a stream that of its source.
+/// Returns the format by whose rules a session is sent: its own, or for a stream that of its
+/// source.
 #[must_use]
 pub fn ruling(format: &'static Format, session: &Node) -> &'static Format {
     if format.name == canonical::FORMAT.name { Spec::of(session).format } else { format }
 }
 
-/// Reads a session as a tree. A stream gets what importers may leave out: identifiers and parents.
+/// Reads a session as a tree. Records of a stream get identifiers and parents that importers may
+/// omit.
 ///
 /// # Errors
 /// If a part cannot be opened.
@@ -45,14 +47,15 @@ pub fn records<'a>(
     Ok(named(format, (format.read)(parts, cx)?, cx))
 }
 
-/// Records of a format with what importers may leave out of a stream.
+/// Adds to the records of a stream the identifiers and parents that importers may omit; records of
+/// other formats are unchanged.
 #[must_use]
 pub fn named<'a>(format: &Format, records: Reader<'a>, cx: &'a Cx<'a>) -> Reader<'a> {
     let stream = format.name == canonical::FORMAT.name;
     if stream { canonical::named(records, is_of_a_tree, cx) } else { records }
 }
 
-/// The same from the record at this position on.
+/// Reads a session as a tree, from the record at this position on.
 ///
 /// # Errors
 /// As [`records`].
@@ -69,7 +72,7 @@ pub fn resume<'a>(
     if first.is_some_and(|first| is_of_a_tree(&first.value.node)) {
         return format.resume(parts, from, cx);
     }
-    // An identifier that was left out follows from the entries before.
+    // An omitted identifier follows from the entries before.
     Ok(skip_to(records(format, parts, cx)?, from))
 }
 
@@ -79,16 +82,16 @@ fn is_of_a_tree(session: &Node) -> bool {
     source.format.name != canonical::FORMAT.name && source.version().tree
 }
 
-/// A format, and a version of it if one was named.
+/// Format, and its version if one was named.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
-    /// The format.
+    /// Format.
     pub format: &'static Format,
-    /// The version.
+    /// Version, if one was named.
     pub version: Option<&'static Version>,
 }
 
-/// That a format has no version of this name, and which there are.
+/// Returns the message that a format has no version of this name, with the versions that it has.
 #[must_use]
 pub fn lacks(format: &Format, number: impl std::fmt::Display) -> String {
     let numbers: Vec<_> = format.versions.iter().map(|v| v.number.to_string()).collect();
@@ -99,7 +102,7 @@ impl Spec {
     /// Reads `name` or `name@version`.
     ///
     /// # Errors
-    /// What is wrong with it, with the names that there are.
+    /// Returns a message with the fault and the known names.
     ///
     /// ```
     /// use copyist::formats::Spec;
@@ -130,15 +133,15 @@ impl Spec {
         Ok(Self { format, version })
     }
 
-    /// What a session comes from, by its record: the format that its source names, and the stream
-    /// itself where that is none, as in one that an importer wrote.
+    /// Returns the format that a session comes from, by its record: the format that its source
+    /// names, or the canonical stream if it names none, as in a stream from an importer.
     #[must_use]
     pub fn of(session: &Node) -> Self {
         let source = session.text(Field::Source).and_then(|source| Self::parse(&source).ok());
         source.unwrap_or(Self { format: &canonical::FORMAT, version: None })
     }
 
-    /// The version named, or the one that is written when none is.
+    /// Returns the version named, or the version that is written by default.
     #[must_use]
     pub fn version(&self) -> &'static Version {
         let usual = self.format.usual.and_then(|usual| self.format.version(usual));

@@ -1,4 +1,4 @@
-//! Which entries of a tree get a row of their own, and in which order.
+//! Drawing of a tree: chooses which entries get a row of their own, and their order.
 
 use super::{Request, Shape};
 use crate::record::{Kind, Record};
@@ -9,22 +9,22 @@ use std::collections::HashMap;
 /// One row of a drawn tree.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// How many branches stand open to the left of it.
+    /// Number of open branches to the left of the row.
     pub depth: u32,
-    /// Whether it begins a branch.
+    /// Whether the row begins a branch.
     pub begins: bool,
-    /// What it shows.
+    /// Content of the row.
     #[serde(flatten)]
     pub item: Item,
 }
 
-/// What a row shows.
+/// Content of a row.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Item {
     /// Several entries, one behind the other.
     Run {
-        /// How many.
+        /// Number of the entries.
         run: u64,
     },
     /// One entry.
@@ -35,15 +35,15 @@ pub enum Item {
         line: u64,
         /// The kind of its record.
         kind: &'static str,
-        /// Who speaks.
+        /// Role of the speaker.
         #[serde(skip_serializing_if = "Option::is_none")]
         role: Option<String>,
-        /// When it was written.
+        /// Time at which it was written.
         #[serde(skip_serializing_if = "Option::is_none")]
         time: Option<String>,
-        /// What it says, in a line.
+        /// Preview of its content, in one line.
         text: String,
-        /// A person's mark on it.
+        /// The user's label on it.
         #[serde(skip_serializing_if = "Option::is_none")]
         label: Option<String>,
         /// Whether the session stands at it.
@@ -56,7 +56,7 @@ pub enum Item {
 /// Entries that get a row wherever they stand.
 #[derive(Debug, Default)]
 pub struct Marks {
-    /// What a person asked.
+    /// Questions of the user.
     questions: Bits,
     /// Summaries, labelled entries, the leaf.
     points: Bits,
@@ -72,7 +72,7 @@ impl Marks {
         }
     }
 
-    /// Marks what people point at.
+    /// Marks entries to which labels or the leaf refer.
     pub fn points(&mut self, ordinals: impl Iterator<Item = u32>) {
         for ordinal in ordinals {
             self.points.insert(ordinal);
@@ -80,23 +80,23 @@ impl Marks {
     }
 }
 
-/// A tree as rows, those of entries still without their text.
+/// A tree as rows; rows of entries have no text yet.
 #[derive(Debug, Default)]
 pub struct Drawing {
     /// The rows, from top to bottom.
     pub rows: Vec<Row>,
-    /// Where the row of an entry is, by its ordinal.
+    /// Places of the rows of entries, by ordinal.
     places: HashMap<u32, usize>,
-    /// The entries in no row.
+    /// Number of the entries that are in no row.
     pub not_drawn: u64,
-    /// The entries that a root leads to.
+    /// Number of the entries to which a root leads.
     pub reached: u64,
-    /// What was counted on the way.
+    /// Counts that were made on the way.
     pub shape: Shape,
 }
 
 impl Drawing {
-    /// The row of an entry, if it has one of its own.
+    /// Returns the row of an entry, if it has one of its own.
     pub fn row(&mut self, ordinal: u32) -> Option<&mut Row> {
         self.rows.get_mut(*self.places.get(&ordinal)?)
     }
@@ -108,8 +108,8 @@ impl Drawing {
     }
 }
 
-/// Draws a tree. Where questions make too many rows, they are left to the runs between forks;
-/// where there are too many rows still, the rest is counted only.
+/// Draws a tree. Where questions make too many rows, they are included in the runs between forks;
+/// where there are still too many rows, the rest is only counted.
 pub fn draw(branches: &Branches, main: &Path, marks: &Marks, request: Request) -> Drawing {
     let drawing = attempt(branches, main, request, |stop| {
         request.full

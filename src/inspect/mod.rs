@@ -1,4 +1,4 @@
-//! What there is in a session: its header, counts, tree, tokens and cost.
+//! Inspection of a session: its header, counts, tree, tokens and cost.
 
 mod draw;
 pub mod preview;
@@ -18,19 +18,19 @@ use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
-/// How much of the tree is wanted.
+/// Options for the drawing of the tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// Whether every entry gets a row of its own; else runs of entries share one.
+    /// Whether every entry gets a row of its own; otherwise runs of entries share one.
     pub full: bool,
-    /// How many rows there may be.
+    /// Maximum number of rows.
     pub rows: usize,
 }
 
-/// What there is in a session.
+/// Results of the inspection of a session.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Inspection {
-    /// What the header says, by the model's names.
+    /// Fields of the header, by the model's names.
     #[serde(serialize_with = "as_map")]
     pub header: Vec<(&'static str, String)>,
     /// The session's name.
@@ -48,16 +48,16 @@ pub struct Inspection {
     pub runs: BTreeMap<String, u64>,
     /// Answers by the model that gave them.
     pub models: BTreeMap<String, u64>,
-    /// Questions of a person.
+    /// Questions of the user.
     pub turns: u64,
-    /// What counts on the way from the root to the leaf.
+    /// Counts on the path from the root to the leaf.
     pub active: Active,
     /// Tokens and cost of the whole file, all branches included.
     pub usage: Usage,
-    /// Those that no result has summed up yet.
+    /// Tokens and cost that no result has summed up yet.
     #[serde(skip)]
     open: Usage,
-    /// What the session itself tells of all, in case nothing else does.
+    /// Totals that the session itself contains, used where no other record has counts.
     #[serde(skip)]
     totals: Usage,
     /// The first and the last time on an entry.
@@ -69,22 +69,22 @@ pub struct Inspection {
     /// The origin beside the file, if one stands there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// A person's marks, by entry.
+    /// The user's labels, by entry.
     pub labels: BTreeMap<String, String>,
     /// The tree as it is drawn.
     pub rows: Vec<Row>,
-    /// Entries that are in no row, for there would be too many.
+    /// Entries that are in no row, because there would be too many rows.
     pub not_drawn: u64,
 }
 
-/// What counts on the way from the root to the leaf.
+/// Counts on the path from the root to the leaf.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Active {
     /// Entries.
     pub entries: u64,
     /// Messages.
     pub messages: u64,
-    /// Questions of a person.
+    /// Questions of the user.
     pub turns: u64,
 }
 
@@ -97,11 +97,11 @@ pub struct Shape {
     pub forks: u64,
     /// Entries without a child.
     pub ends: u64,
-    /// Entries that no root leads to: those in a cycle, and what hangs from it.
+    /// Entries to which no root leads: those in a cycle, and their descendants.
     pub unreachable: u64,
 }
 
-/// What stands beside a file that was converted.
+/// Origin beside a file that was converted.
 #[derive(Clone, Debug, Serialize)]
 pub struct Origin {
     /// Format and version of the session that the file was converted from.
@@ -121,7 +121,7 @@ pub struct Usage {
     pub cache_read: f64,
     /// Tokens written to the cache.
     pub cache_write: f64,
-    /// Tokens of which is not told what they were, as turns tell them.
+    /// Tokens whose sort is not known, as turns count them.
     pub tokens: f64,
     /// Cost in the currency of the source, mostly US dollars.
     pub cost: f64,
@@ -131,7 +131,7 @@ fn as_map<S: Serializer>(pairs: &[(&str, String)], to: S) -> std::result::Result
     to.collect_map(pairs.iter().map(|(key, value)| (*key, value)))
 }
 
-/// Looks at a session, in two walks over it. Memory is 24 bytes an entry, and the rows.
+/// Inspects a session, in two walks over it. Memory is 24 bytes an entry, and the rows.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -152,7 +152,7 @@ pub fn run(
         ordinal.into_iter().for_each(|ordinal| marks.note(ordinal, &located.value));
     })?;
     found.session(&session);
-    // A session with a cycle can be opened, as long as nobody wants to know what it shows.
+    // A session with a cycle can be opened, as long as its active branch is not needed.
     let cycles = session.tree().findings().filter(|found| found.code == Code::Cycle);
     cycles.for_each(|cycle| cx.report(cycle));
     let path = session.path(None).unwrap_or_default();
@@ -180,7 +180,7 @@ pub fn run(
     Ok(found)
 }
 
-/// What a row says about its entry.
+/// Fills a row with the data of its entry.
 fn describe(
     row: &mut Row,
     located: &Located<Record>,
@@ -203,11 +203,11 @@ fn describe(
     };
 }
 
-/// How many names are counted one by one; the others share [`OTHERS`].
+/// Maximum number of names that are counted one by one; the others share [`OTHERS`].
 const NAMES: usize = 100;
 const OTHERS: &str = "(others)";
 
-/// What stands for the outcome of a run that has none.
+/// Name for the outcome of a run that has none.
 const OPEN: &str = "(no end)";
 
 fn count(names: &mut BTreeMap<String, u64>, name: String) {
@@ -248,7 +248,7 @@ impl Inspection {
         }
     }
 
-    /// A run begins, or ends in some way.
+    /// Counts the begin of a run, or its end with an outcome.
     fn run(&mut self, node: &Node) {
         let open = OPEN.to_owned();
         if node.json(Field::Run).is_some() {
@@ -285,7 +285,7 @@ impl Inspection {
         }
     }
 
-    /// What is known of the session as a whole.
+    /// Notes the data of the session as a whole.
     fn session(&mut self, session: &Session<'_>) {
         self.usage.join(std::mem::take(&mut self.open));
         if self.usage == Usage::default() {

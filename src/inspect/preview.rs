@@ -1,12 +1,12 @@
-//! What a record says, in a line.
+//! Preview of a record, in one line.
 
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
 
-/// How many characters are taken.
+/// Maximum number of characters of a preview.
 const LONGEST: usize = 300;
 
-/// The beginning of what a record says, white space as single spaces.
+/// Returns the beginning of a record's content, white space as single spaces.
 pub fn text(record: &Record) -> String {
     let node = &record.node;
     let text = |field| node.text(field).unwrap_or_default();
@@ -50,7 +50,7 @@ fn one_line(text: &str) -> String {
     }
 }
 
-/// Provider and model, as far as they are named.
+/// Returns provider and model, as far as they are named.
 pub fn model(node: &Node) -> Option<String> {
     match (node.text(Field::Provider), node.text(Field::Model)) {
         (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
@@ -69,7 +69,7 @@ fn message(node: &Node) -> String {
     }
 }
 
-/// The first text; without one, what the message is made of.
+/// Returns the first text; without one, the names of the blocks of the message.
 fn content(node: &Node) -> String {
     if let Some(text) = node.text(Field::Content) {
         return text;
@@ -91,7 +91,7 @@ fn node_output(result: &Node) -> String {
     result.text(Field::Output).unwrap_or_else(|| content(result))
 }
 
-/// A block that is no text, by its name.
+/// Returns a block that is not text, by its name.
 fn named(block: &Node) -> String {
     let is = |name| block.is(Field::Type, name);
     let text = |field| block.text(field).unwrap_or_default();

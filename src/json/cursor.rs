@@ -1,8 +1,8 @@
 //! A pull parser over one JSON text that reports spans and builds nothing.
 //!
 //! The caller decides which objects to enter; everything else is skipped, and skipping checks the
-//! grammar as strictly as entering does. Nesting costs one bit a level, so ten thousand levels
-//! are no more than a kilobyte. Input must be UTF-8 (the line reader sees to that).
+//! grammar as strictly as entering does. Nesting costs one bit a level, so ten thousand levels are
+//! no more than a kilobyte. Input must be UTF-8, which the line reader checks.
 
 use super::fault::{Fault, Span, What};
 use super::scan::{Levels, first, next_special, no_digits, word};
@@ -11,8 +11,8 @@ use super::text::decode_here;
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// A walk through an object and the objects in it, whichever way its tokens are found. The methods
-/// are those of [`Cursor`].
+/// A walk through an object and the objects in it, independent of how its tokens are found. The
+/// methods are those of [`Cursor`].
 pub trait Walk {
     /// The first byte of the next value or token.
     fn peek(&mut self) -> Option<u8>;
@@ -31,9 +31,9 @@ pub trait Walk {
     /// # Errors
     /// If the text breaks the grammar.
     fn skip_value(&mut self) -> Result<Span>;
-    /// The place of the brace that was passed; to be asked right behind it only.
+    /// Returns the place of the brace that was passed; valid only right behind it.
     fn last(&self) -> usize;
-    /// Nothing but white space may follow.
+    /// Checks that only white space follows.
     ///
     /// # Errors
     /// If anything does.
@@ -204,7 +204,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A key and its colon; the cursor ends at the value.
+    /// Reads a key and its colon; the cursor ends at the value.
     #[inline]
     fn key(&mut self) -> Result<Span> {
         let start = self.at;
@@ -235,9 +235,9 @@ impl<'a> Cursor<'a> {
         Ok(Span { start, end: self.at })
     }
 
-    /// Steps over the string that begins here and gives what it holds, as
-    /// [`decode_wtf8`](super::text::decode_wtf8) does: for text that was checked before, whose
-    /// escapes need no second check. Only what has escapes is decoded, into `buffer`.
+    /// Steps over the string that begins here and returns its content, as
+    /// [`decode_wtf8`](super::text::decode_wtf8) does. The text must have been checked before, so
+    /// that its escapes need no second check. Only a string with escapes is decoded, into `buffer`.
     ///
     /// # Errors
     /// If no string begins here, or it has no end.
@@ -256,7 +256,7 @@ impl<'a> Cursor<'a> {
             return Ok(bytes.get(start..end).unwrap_or_default());
         }
         buffer.clear();
-        // No string holds more than it takes.
+        // The content of a string is never longer than its spelling.
         buffer.reserve(bytes.len() - start);
         match decode_here(bytes.get(start..).unwrap_or_default(), buffer) {
             Some(after) => {
@@ -267,7 +267,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Nothing but white space may follow.
+    /// Checks that only white space follows.
     ///
     /// # Errors
     /// [`What::Trailing`] otherwise.
@@ -337,7 +337,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Where the number or word ends that begins here.
+    /// Returns where the number or word ends that begins here.
     ///
     /// # Errors
     /// If none does.

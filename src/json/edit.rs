@@ -65,8 +65,8 @@ impl Edits {
         }
     }
 
-    /// Adds items to the list `name` in the object `key`, whose value is at `present`; makes what is
-    /// not there. No name may need escaping.
+    /// Adds items to the list `name` in the object `key`, whose value is at `present`; creates the
+    /// object and the list where they do not exist. No name may need escaping.
     ///
     /// ```
     /// use copyist::json::{Span, edit::Edits};
@@ -104,7 +104,7 @@ impl Edits {
         self.replace(Span { start: place, end: place }, &new);
     }
 
-    /// Writes the changed text. `close` is the offset of the object's `}`; `empty` says that the
+    /// Writes the changed text. `close` is the offset of the object's `}`; `empty` is true if the
     /// object has no members left, so that the first addition needs no comma.
     pub fn apply(&mut self, text: &[u8], close: usize, empty: bool, out: &mut Vec<u8>) {
         self.replaced.sort_by_key(|(span, _)| span.start);
@@ -122,8 +122,8 @@ impl Edits {
 }
 
 impl Edits {
-    /// Where each change stands in the text that [`apply`](Self::apply) wrote last, and in the one
-    /// that it was given.
+    /// Returns the place of each change in the text that [`apply`](Self::apply) wrote last, and in
+    /// the text that it was given.
     #[must_use]
     pub fn places(&self, close: usize, empty: bool) -> Vec<(Span, Span)> {
         let (mut done, mut at) = (0, 0);
@@ -140,7 +140,7 @@ impl Edits {
     }
 }
 
-/// Where the list `name` of an object stands in a line.
+/// Returns where the list `name` of an object stands in a line.
 fn list_in(line: &[u8], object: Span, name: &str) -> Option<Span> {
     let mut cursor = Cursor::new(object.of(line));
     cursor.begin_object().ok()?;

@@ -1,4 +1,4 @@
-//! What is wrong with a JSON text, and where.
+//! Faults of a JSON text, and their places.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ impl Span {
     }
 }
 
-/// What is wrong with a text, and at which byte.
+/// Fault of a text, and the byte at which it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {at}: {what}")]
 pub struct Fault {
@@ -41,13 +41,13 @@ pub enum What {
     Unexpected(u8),
     /// A raw control character inside a string.
     Control(u8),
-    /// A `\` followed by something that is no escape.
+    /// A `\` that does not begin an escape.
     Escape,
     /// A number that JSON does not allow.
     Number,
     /// A word other than `true`, `false` and `null`.
     Literal,
-    /// Something follows the value.
+    /// Text after the value.
     Trailing,
 }
 

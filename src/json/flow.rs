@@ -1,37 +1,37 @@
-//! Values out of a stream, one by one.
+//! Values taken out of a stream, one by one.
 
 use super::fault::Fault;
 use super::{Cursor, Json};
 use bytes::Bytes;
 use std::io::{self, Read};
 
-/// JSON that may be too long for memory. No more of it is held than the longest piece asked for.
+/// JSON that may be too long for memory. At most the longest piece asked for is held.
 pub struct Flow<R> {
     from: R,
     buffer: Vec<u8>,
-    /// How much of the buffer was taken.
+    /// Number of bytes of the buffer that were taken.
     at: usize,
     over: bool,
-    /// No piece may be longer.
+    /// Maximum length of a piece, in bytes.
     limit: usize,
 }
 
-/// The stream is read in pieces of this size, at least.
+/// Minimum size, in bytes, of the pieces in which the stream is read.
 const CHUNK: usize = 64 << 10;
 
 impl<R: Read> Flow<R> {
-    /// From its beginning; pieces may have so many bytes.
+    /// Begins at the start of the stream; `limit` is the maximum length of a piece, in bytes.
     pub fn new(from: R, limit: usize) -> Self {
         Self { from, buffer: Vec::new(), at: 0, over: false, limit }
     }
 
-    /// What comes next, as far as it was read.
+    /// Returns the bytes that come next, as far as they were read.
     #[must_use]
     pub fn ahead(&self) -> &[u8] {
         self.buffer.get(self.at..).unwrap_or_default()
     }
 
-    /// Reads on; false if there is no more, or a piece grows too long.
+    /// Reads on; returns false at the end of the stream, or if a piece grows too long.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -42,14 +42,15 @@ impl<R: Read> Flow<R> {
         if self.over || held > self.limit {
             return Ok(false);
         }
-        // Who looks through a piece again each time that more is there does so twice on average.
+        // A caller that searches a piece again each time that more is read searches each byte twice
+        // on average.
         let wanted = CHUNK.max(held) as u64;
         let read = self.from.by_ref().take(wanted).read_to_end(&mut self.buffer)?;
         self.over = read == 0;
         Ok(!self.over)
     }
 
-    /// Passes over what was read.
+    /// Skips bytes that were read.
     pub fn pass(&mut self, bytes: usize) {
         self.at = self.buffer.len().min(self.at + bytes);
     }
@@ -67,7 +68,7 @@ impl<R: Read> Flow<R> {
         Ok(byte)
     }
 
-    /// Takes the next value; `None` if what comes is none, or longer than it may be.
+    /// Takes the next value; `None` if the next text is not a value, or is longer than the limit.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -76,7 +77,7 @@ impl<R: Read> Flow<R> {
             let ahead = self.ahead();
             let (found, held) = (Cursor::new(ahead).skip_value(), ahead.len());
             let open = match found {
-                // A number could go on.
+                // A number could continue.
                 Ok(span) => span.end == held,
                 Err(Fault { what, .. }) => what.is_truncation(),
             };
@@ -94,7 +95,7 @@ impl<R: Read> Flow<R> {
         }
     }
 
-    /// Takes all that is left; `None` if that is longer than it may be.
+    /// Takes all remaining bytes; `None` if they are longer than the limit.
     ///
     /// # Errors
     /// If it cannot be read.

@@ -1,15 +1,15 @@
 //! JSON as text: checked once, then carried in its source spelling.
 //!
-//! JSON that comes from JavaScript can hold what a Rust `String` and an `f64` cannot: lone
+//! JSON that comes from JavaScript can contain data that a Rust `String` and an `f64` cannot: lone
 //! surrogate escapes, 23-digit integers, `1.50`, duplicate keys, members whose order matters.
-//! So a value stays the slice of the line that it was, until someone must look inside.
+//! Therefore a value stays the slice of its line until code must look inside.
 //!
 //! * [`Cursor`] walks a text once and checks every byte of it against the grammar.
 //! * [`Flow`] takes values out of a stream that is too long for memory.
 //! * [`Json`] is one checked value, a counted slice of its line.
 //! * [`text`] decodes and quotes strings.
-//! * [`strings`] passes over the inside of strings; most of the time goes there.
-//! * [`edit`] changes a few bytes of an object and leaves the rest alone.
+//! * [`strings`] skips the inside of strings, where most of the time is spent.
+//! * [`edit`] changes a few bytes of an object and leaves the rest unchanged.
 //! * [`EscapeStyle`] spells a value as its producer would.
 
 mod cursor;

@@ -1,5 +1,5 @@
-//! Stands for `wide` on processors that it knows no instructions of. What it does is right and
-//! slow, so that nothing asks it but tests.
+//! Replacement for `wide` on processors whose instructions `wide` does not support. Its results are
+//! right but slow, so that only tests use it.
 
 use super::scan::SHORT_ESCAPE;
 use super::tokens::{BLOCK, Block, Outside, Tokens, note};
@@ -7,12 +7,12 @@ use super::tokens::{BLOCK, Block, Outside, Tokens, note};
 /// Finds more tokens.
 pub type Find = fn(&mut Tokens<'_>);
 
-/// The way that is worth going: none.
+/// Returns the way of finding tokens that is worth using: none.
 pub fn best() -> Option<Find> {
     None
 }
 
-/// Every way there is.
+/// Returns every available way of finding tokens.
 pub fn ways() -> impl Iterator<Item = Find> {
     [find as Find].into_iter()
 }
@@ -21,7 +21,7 @@ fn find(tokens: &mut Tokens<'_>) {
     tokens.find(look, outside, |_| false, note);
 }
 
-/// Comes nowhere.
+/// Returns the start as the place reached, because no instructions are available.
 pub fn stop(_bytes: &[u8], at: usize) -> Result<usize, usize> {
     Err(at)
 }

@@ -1,11 +1,11 @@
-//! One spelling for values that mean the same.
+//! Normal spelling, which is equal for values with the same meaning.
 
 use super::{EscapeStyle, Json, strings, text};
 use bytes::BytesMut;
 
 impl Json {
-    /// This string and another one as one, in their own spelling. What belongs to nobody else grows
-    /// where it is, so that of many pieces each is copied but once.
+    /// Joins this string and another one, in their own spelling. A buffer that is not shared is
+    /// extended in place, so that each of many pieces is copied only once.
     ///
     /// ```
     /// use copyist::json::Json;
@@ -20,9 +20,9 @@ impl Json {
         Self::checked(out.freeze())
     }
 
-    /// The value without white space between its parts, its strings with as few escapes as can
-    /// be. Numbers and the order of members stay as they are. A surrogate without its other half
-    /// keeps its escape.
+    /// Returns the value without white space between its parts, its strings with as few escapes as
+    /// possible. Numbers and the order of members stay as they are. A surrogate without its other
+    /// half keeps its escape.
     ///
     /// ```
     /// use copyist::json::Json;
@@ -36,7 +36,7 @@ impl Json {
         out
     }
 
-    /// Appends the same.
+    /// Appends the value in its normal spelling.
     pub fn normal_into(&self, out: &mut Vec<u8>) {
         let bytes = self.as_bytes();
         let odd = !text::is_simple(bytes);
@@ -67,8 +67,8 @@ impl Json {
         copy(copied, at, out);
     }
 
-    /// The value as `json.dumps` of Python spells it: a space behind each comma and colon, and
-    /// nothing but ASCII. Numbers stay as they are.
+    /// Returns the value as `json.dumps` of Python spells it: a space behind each comma and colon,
+    /// and only ASCII. Numbers stay as they are.
     ///
     /// ```
     /// use copyist::json::Json;
@@ -90,7 +90,7 @@ fn is_closed(scalar: &[u8]) -> bool {
     !first.is_ascii_whitespace() && !last.is_ascii_whitespace()
 }
 
-/// The place behind the string that begins at `at`.
+/// Returns the place behind the string that begins at `at`.
 fn string_end(text: &[u8], mut at: usize) -> usize {
     at += 1;
     loop {

@@ -1,11 +1,11 @@
-//! What is complete in an object whose end is missing.
+//! Recovery of the complete members of an object whose end is missing.
 
 use super::Cursor;
 
-/// How deep into what is not complete it is looked.
+/// Maximum depth at which incomplete values are searched.
 const DEEPEST: usize = 16;
 
-/// An object of the members of a cut one that are complete. Of a member that is cut itself, the
+/// Returns an object of the complete members of a cut object. Of a member that is cut itself, the
 /// complete members or elements are kept; a text, a number or a word that is cut is not.
 ///
 /// ```
@@ -20,7 +20,7 @@ pub fn salvage(cut: &[u8]) -> Option<Vec<u8>> {
     members(cut, 0, &mut out).then_some(out)
 }
 
-/// Appends the object that `cut` begins with; `false` if it begins with none.
+/// Appends the object that `cut` begins with; returns `false` if it does not begin with an object.
 fn members(cut: &[u8], depth: usize, out: &mut Vec<u8>) -> bool {
     let mut cursor = Cursor::new(cut);
     if cursor.begin_object().is_err() {
@@ -50,7 +50,7 @@ fn members(cut: &[u8], depth: usize, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Appends the value at the cursor: whole, or what is complete in it, or nothing.
+/// Appends the value at the cursor: whole, or its complete parts, or nothing.
 fn value(cursor: &mut Cursor<'_>, cut: &[u8], depth: usize, out: &mut Vec<u8>) -> Option<bool> {
     let start = cursor.at();
     let rest = cut.get(start..).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The two loops that walking JSON spends its time in, and what others need for such a loop.
+//! The two loops in which walking JSON spends its time, and the constants and functions that
+//! similar loops need.
 
 /// The bytes that make an escape of two characters.
 pub static SHORT_ESCAPE: [bool; 256] = {
@@ -16,8 +17,8 @@ pub static SHORT_ESCAPE: [bool; 256] = {
 pub const ONES: u64 = 0x0101_0101_0101_0101;
 pub const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// Eight bytes from `at` on as a word, the lowest first; spaces stand for those behind the end.
-/// `None` at the end.
+/// Returns eight bytes from `at` on as a word, the lowest first; spaces stand for bytes behind the
+/// end. `None` at the end.
 #[inline(always)]
 pub fn word(bytes: &[u8], at: usize) -> Option<u64> {
     let rest = bytes.get(at..)?;
@@ -31,13 +32,14 @@ pub fn word(bytes: &[u8], at: usize) -> Option<u64> {
     }
 }
 
-/// The number of the byte that the lowest hit stands in; 8 if there is none.
+/// Returns the number of the byte that contains the lowest hit; 8 if there is none.
 #[inline(always)]
 pub fn first(hits: u64) -> usize {
     hits.trailing_zeros() as usize / 8
 }
 
-/// The quotes, backslashes and control characters of a word; above the first there may be others.
+/// Marks the quotes, backslashes and control characters of a word; above the first mark there may
+/// be false ones.
 ///
 /// A byte's high bit is set where a test holds. Flipping the bit 0x02 puts the quote (0x22) right
 /// behind the control characters, so that one comparison finds both. A borrow can only spoil bits
@@ -49,7 +51,7 @@ pub fn hits(word: u64) -> u64 {
     (low | back) & !word & HIGH
 }
 
-/// What of a word is no digit.
+/// Marks the bytes of a word that are not digits.
 #[inline(always)]
 pub fn no_digits(word: u64) -> u64 {
     // Digits become 0 to 9, to which 0x76 can be added without reaching the high bit.
@@ -57,7 +59,7 @@ pub fn no_digits(word: u64) -> u64 {
     ((digits & !HIGH).wrapping_add(ONES * 0x76) | digits) & HIGH
 }
 
-/// The place from `at` on of the first quote, backslash or control character, or the end.
+/// Returns the place from `at` on of the first quote, backslash or control character, or the end.
 #[inline(always)]
 pub fn next_special(bytes: &[u8], mut at: usize) -> usize {
     while let Some(word) = word(bytes, at) {
@@ -70,10 +72,10 @@ pub fn next_special(bytes: &[u8], mut at: usize) -> usize {
     at.min(bytes.len())
 }
 
-/// The bytes of 64 behind backslashes that are not escaped themselves; `carried` says whether the
-/// first is, and then whether the next one will be. In a row of backslashes every
-/// second one is; adding the rows that begin at odd places to themselves carries a bit to where
-/// each ends, and so tells which.
+/// Marks the bytes of 64 that stand behind backslashes that are not escaped themselves. `carried`
+/// is true if the first byte is escaped, and is set if the byte behind the block is. In a row of
+/// backslashes every second one is escaped. Adding the rows that begin at odd places to themselves
+/// carries a bit to the end of each row, which shows the escaped ones.
 #[inline(always)]
 pub fn escaped(backslashes: u64, carried: &mut bool) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;

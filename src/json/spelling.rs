@@ -3,7 +3,7 @@
 use super::strings;
 use super::text::{decode_wtf8, is_simple, quote_wtf8};
 
-/// How a producer spells JSON. Numbers and the order of members are the value's own.
+/// Style in which a producer spells JSON. Numbers and the order of members are the value's own.
 ///
 /// ```
 /// use copyist::json::EscapeStyle;
@@ -25,13 +25,13 @@ pub struct EscapeStyle {
 }
 
 impl EscapeStyle {
-    /// That of Python's `json.dump`.
+    /// The style of Python's `json.dump`.
     pub const PYTHON: Self = Self { ascii: true, comma: b", ", colon: b": ", lines: false };
-    /// The same with `indent=2`.
+    /// The style of Python's `json.dump` with `indent=2`.
     pub const PYTHON_FILE: Self = Self { ascii: true, comma: b",", colon: b": ", lines: true };
-    /// That of JavaScript's `JSON.stringify`.
+    /// The style of JavaScript's `JSON.stringify`.
     pub const SCRIPT: Self = Self { ascii: false, comma: b",", colon: b":", lines: false };
-    /// The same on several lines, as `jq` and people write it.
+    /// The style of JavaScript's `JSON.stringify` on several lines, as `jq` and users write it.
     pub const SCRIPT_FILE: Self = Self { ascii: false, comma: b",", colon: b": ", lines: true };
 
     /// Appends a JSON text in this spelling.
@@ -79,8 +79,8 @@ impl EscapeStyle {
         }
     }
 
-    /// Whether all strings of a text are spelled so already, as far as one look at the whole tells:
-    /// mostly they are.
+    /// Whether all strings of a text are already spelled in this style, as far as one look at the
+    /// whole text shows; most are.
     fn keeps_strings(self, text: &[u8]) -> bool {
         let is_plain = || match self.ascii {
             true => plain(text) == text.len(),
@@ -89,7 +89,8 @@ impl EscapeStyle {
         is_simple(text) && is_plain()
     }
 
-    /// Deeper levels share a line: indentation would grow with the square of the depth.
+    /// Begins a line. Deeper levels share a line, because indentation would grow with the square of
+    /// the depth.
     fn begin_line(self, depth: usize, out: &mut Vec<u8>) {
         const DEEPEST: usize = 64;
         if self.lines && depth <= DEEPEST {
@@ -98,11 +99,11 @@ impl EscapeStyle {
         }
     }
 
-    /// Appends a string, given without its quotes; `odd` if it holds anything but plain bytes and
-    /// escapes of two characters.
+    /// Appends a string, given without its quotes; `odd` is true if it contains anything but plain
+    /// bytes and escapes of two characters.
     fn string(self, inner: &[u8], odd: bool, out: &mut Vec<u8>) {
         let start = out.len();
-        // Mostly there is nothing to be spelled otherwise but what is not ASCII, if that.
+        // In most strings at most the characters beyond ASCII must be respelled.
         if (!odd || inner.iter().all(|b| *b >= b' '))
             && is_simple(inner)
             && let Ok(text) = simdutf8::basic::from_utf8(inner)
@@ -145,11 +146,11 @@ fn escape(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// How many bytes at the beginning of a text are printable ASCII.
+/// Returns how many bytes at the beginning of a text are printable ASCII.
 fn plain(text: &[u8]) -> usize {
     const BLOCK: usize = 32;
     let is_plain = |byte: &u8| (b' '..=b'~').contains(byte);
-    // All bytes of a block are looked at, for so the compiler looks at many at once.
+    // All bytes of a block are tested, because the compiler then tests many at once.
     let all = |block: &[u8; BLOCK]| block.iter().fold(true, |all, byte| all & is_plain(byte));
     let (blocks, _) = text.as_chunks::<BLOCK>();
     let start = blocks.iter().take_while(|block| all(block)).count() * BLOCK;
@@ -157,8 +158,8 @@ fn plain(text: &[u8]) -> usize {
     start + rest.iter().position(|byte| !is_plain(byte)).unwrap_or(rest.len())
 }
 
-/// Where the string that begins here ends: the place of its closing quote; and whether there is
-/// anything but plain bytes and escapes of two characters before it.
+/// Returns where the string that begins here ends: the place of its closing quote; and whether
+/// there is anything but plain bytes and escapes of two characters before it.
 fn string_end(text: &[u8]) -> (usize, bool) {
     let (mut at, mut odd) = (0, false);
     loop {
@@ -173,8 +174,8 @@ fn string_end(text: &[u8]) -> (usize, bool) {
     }
 }
 
-/// The text with `null` for `NaN`, `Infinity` and `-Infinity`, which Python writes and reads and
-/// JSON does not know; `None` if there is none of them.
+/// Returns the text with `null` for `NaN`, `Infinity` and `-Infinity`, which Python writes and
+/// reads and JSON does not know; `None` if the text contains none of them.
 ///
 /// ```
 /// use copyist::json::without_nan;

@@ -1,10 +1,11 @@
-//! The inside of strings, where most of a session's bytes are: eight of them at a time, or with
-//! AVX2, where the processor has it, 64. Both stop at the same places.
+//! Search inside strings, which contain most of a session's bytes: eight bytes at a time, or 64
+//! with AVX2, where the processor has it. Both stop at the same places.
 
 use super::scan::{SHORT_ESCAPE, first, hits, next_special, word};
 
-/// The place from `at` on, inside a string, of what is no plain part of one: its closing quote, a
-/// control character, a backslash that does not begin an escape of two characters, or the end.
+/// Returns the place from `at` on, inside a string, of the first byte that is not a plain part of
+/// it: its closing quote, a control character, a backslash that does not begin an escape of two
+/// characters, or the end.
 ///
 /// ```
 /// use copyist::json::strings::{portable, stop};
@@ -30,7 +31,7 @@ fn long(bytes: &[u8], at: usize) -> usize {
     super::wide::stop(bytes, at).unwrap_or_else(|rest| portable(bytes, rest))
 }
 
-/// The same as [`stop`] on any processor.
+/// Returns the same place as [`stop`], on any processor.
 #[must_use]
 pub fn portable(bytes: &[u8], mut at: usize) -> usize {
     loop {
@@ -47,7 +48,7 @@ pub fn portable(bytes: &[u8], mut at: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// What can stand in a string, good and bad, in many orders.
+    /// Pieces that can stand in a string, valid and invalid, in many orders.
     const PIECES: [&[u8]; 15] = [
         b"a",
         b"plain text of some length ",

@@ -6,10 +6,10 @@ use memchr::memmem::Finder;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// Decodes a JSON string with its quotes; `None` if the bytes are no JSON string.
+/// Decodes a JSON string with its quotes; `None` if the bytes are not a JSON string.
 ///
-/// A surrogate escape without its other half becomes U+FFFD: the decoded form is for looking,
-/// the spelling is what is kept.
+/// A surrogate escape without its other half becomes U+FFFD: the decoded form is for inspection,
+/// and the spelling is kept.
 ///
 /// ```
 /// use copyist::json::text::decode;
@@ -22,7 +22,8 @@ pub fn decode(spelling: &[u8]) -> Option<String> {
     decoded(spelling).map(Cow::into_owned)
 }
 
-/// The same without a copy of what is spelled as it is.
+/// Decodes a JSON string with its quotes, without a copy if it has no escapes; `None` if the bytes
+/// are not a JSON string.
 #[must_use]
 pub fn decoded(spelling: &[u8]) -> Option<Cow<'_, str>> {
     let inner = spelling.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
@@ -45,7 +46,7 @@ pub fn decode_wtf8(spelling: &[u8]) -> Option<Vec<u8>> {
     unescape(spelling, |half| half)
 }
 
-/// Decodes a JSON string; `lone` says what stands for a surrogate without its other half.
+/// Decodes a JSON string; `lone` returns the replacement for a surrogate without its other half.
 fn unescape(spelling: &[u8], lone: fn(u32) -> u32) -> Option<Vec<u8>> {
     let inner = spelling.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     let mut rest = simdutf8::basic::from_utf8(inner).ok()?.as_bytes();
@@ -59,7 +60,7 @@ fn unescape(spelling: &[u8], lone: fn(u32) -> u32) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Decodes an escape, behind its backslash; gives what follows it.
+/// Decodes an escape, behind its backslash; returns the text behind it.
 #[inline]
 fn escaped<'a>(text: &'a [u8], lone: fn(u32) -> u32, out: &mut Vec<u8>) -> Option<&'a [u8]> {
     let (&letter, rest) = text.split_first()?;
@@ -80,9 +81,9 @@ fn escaped<'a>(text: &'a [u8], lone: fn(u32) -> u32, out: &mut Vec<u8>) -> Optio
     Some(rest)
 }
 
-/// Appends a JSON string with as few escapes as can be; a surrogate without its other half keeps its
-/// own. `None` if the string is no UTF-8 or an escape lacks digits: then what was appended is of no
-/// use.
+/// Appends a JSON string with as few escapes as possible; a surrogate without its other half keeps
+/// its own. `None` if the string is not UTF-8 or an escape lacks digits: then the appended bytes
+/// must not be used.
 ///
 /// ```
 /// let mut out = Vec::new();
@@ -122,8 +123,8 @@ fn respell_point(point: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Decodes the string at the beginning of a text, behind its quote, as WTF-8; gives what follows
-/// the quote that ends it. `None` if it has no end or an escape lacks digits.
+/// Decodes the string at the beginning of a text, behind its quote, as WTF-8; returns the text
+/// behind the closing quote. `None` if the string has no end or an escape lacks digits.
 pub(super) fn decode_here<'a>(text: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     let mut rest = text;
     loop {
@@ -135,8 +136,8 @@ pub(super) fn decode_here<'a>(text: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [
     }
 }
 
-/// Copies what stands for itself, and gives the rest. Most such pieces are short: eight bytes at a time
-/// are copied before it is known whether all of them belong there.
+/// Copies the bytes that stand for themselves, and returns the rest. Most such pieces are short:
+/// eight bytes at a time are copied before it is known whether all of them belong there.
 fn plain<'a>(mut text: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     while let Some((block, after)) = text.split_first_chunk::<8>() {
         out.extend_from_slice(block);
@@ -153,7 +154,7 @@ fn plain<'a>(mut text: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     rest
 }
 
-/// Decodes what follows `\u`, a second escape included where the two are a surrogate pair.
+/// Decodes the digits behind `\u`, including a second escape where the two are a surrogate pair.
 fn unicode(rest: &[u8]) -> Option<(u32, &[u8])> {
     let (first, rest) = hex4(rest)?;
     if (0xd800..0xdc00).contains(&first)
@@ -182,8 +183,8 @@ fn hex4(text: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::from_str_radix(digits, 16).ok()?, rest))
 }
 
-/// Appends `text` as a JSON string, escaping what JSON demands and nothing more: the spelling of
-/// JavaScript's `JSON.stringify`.
+/// Appends `text` as a JSON string, escaping only what JSON demands: the spelling of JavaScript's
+/// `JSON.stringify`.
 ///
 /// ```
 /// let mut out = Vec::new();
@@ -196,7 +197,7 @@ pub fn quote(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Appends what stands between the quotes.
+/// Appends the text between the quotes.
 fn escape(bytes: &[u8], out: &mut Vec<u8>) {
     out.reserve(bytes.len());
     let mut plain = 0;
@@ -233,8 +234,9 @@ fn escape(bytes: &[u8], out: &mut Vec<u8>) {
 pub fn quote_wtf8(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     let mut rest = text;
-    // Mostly there is no half, which is seen fastest by who need not say where. It is asked once: the
-    // whole rest again behind each half would be the square of the work.
+    // Most texts have no lone surrogate. The basic check shows this fastest, because it need not
+    // find the place. It is made once: checking the whole rest again behind each surrogate would
+    // take the square of the time.
     let whole = simdutf8::basic::from_utf8(text).is_ok();
     while !whole && let Err(fault) = simdutf8::compat::from_utf8(rest) {
         let (valid, odd) = rest.split_at(fault.valid_up_to());
@@ -263,7 +265,7 @@ pub fn quote_wtf8(text: &[u8], out: &mut Vec<u8>) {
 #[must_use]
 pub fn is(spelling: &[u8], name: &str) -> bool {
     let inner = spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default();
-    // Escapes make a spelling longer than what it spells.
+    // Escapes make a spelling longer than its content.
     inner == name.as_bytes()
         || (inner.len() > name.len()
             && memchr::memchr(b'\\', inner).is_some()
@@ -271,7 +273,7 @@ pub fn is(spelling: &[u8], name: &str) -> bool {
 }
 
 /// Whether no string of a JSON text has another spelling with fewer escapes, as far as a quick look
-/// tells: true is certain.
+/// shows: true is certain.
 ///
 /// ```
 /// use copyist::json::text::is_simple;
@@ -284,7 +286,8 @@ pub fn is_simple(json: &[u8]) -> bool {
     // Most values are short and without any escape, and nothing is found faster than that.
     let Some(first) = memchr::memchr(b'\\', json) else { return true };
     let json = json.get(first..).unwrap_or_default();
-    // Control characters have no other spelling, but for those that an escape of two has.
+    // Control characters have no other spelling, except those that have an escape of two
+    // characters.
     let mut codes = CODE.find_iter(json).map(|at| json.get(at + 2..at + 6).unwrap_or_default());
     let needed = |code: &[u8]| match code {
         [b'0', b'0', b'0', low] => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
@@ -297,13 +300,13 @@ pub fn is_simple(json: &[u8]) -> bool {
 static CODE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\u"));
 static SLASH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\/"));
 
-/// Bytes that are no text, as text.
+/// Returns bytes that are not text in base64.
 #[must_use]
 pub fn to_base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
-/// The bytes again; `None` if the text is not base64.
+/// Decodes base64; `None` if the text is not base64.
 ///
 /// ```
 /// use copyist::json::text::{from_base64, to_base64};

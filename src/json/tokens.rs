@@ -1,7 +1,8 @@
 //! A walk over one JSON text by its tokens, which are found for 64 bytes at a time.
 //!
-//! It says yes only to what [`Cursor`] accepts, and then gives the same places. What it does not
-//! take, `Cursor` looks at again and says why; so here a fault tells no more than that there is one.
+//! The walk accepts only texts that [`Cursor`] accepts, and then returns the same places. `Cursor`
+//! checks a refused text again and reports the reason; so a fault here carries only the fact that
+//! there is one.
 
 use super::cursor::{Cursor, Walk};
 use super::fault::{Fault, Span, What};
@@ -10,47 +11,47 @@ use super::wide;
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// Tokens are found in runs of at most so many: mostly all of a line's.
+/// Maximum number of tokens found in one run; most lines have fewer.
 const RUN: usize = 256;
-/// What no token of JSON begins with.
+/// Kind for the absence of a token: no token of JSON begins with this byte.
 const NONE: u8 = 0;
-/// Bytes that are looked at in one step.
+/// Number of bytes that one step examines.
 pub(super) const BLOCK: usize = 64;
 
-/// Which bytes of a block are what, a bit for each, the lowest for the first.
+/// Classes of the bytes of a block, a bit for each byte, the lowest for the first.
 pub(super) struct Block {
     pub quotes: u64,
     pub backslashes: u64,
     pub controls: u64,
-    /// What makes an escape of two characters.
+    /// Characters that make an escape of two characters.
     pub short: u64,
 }
 
-/// The same of what counts only outside of strings.
+/// Classes of the bytes of a block that count only outside of strings.
 pub(super) struct Outside {
     /// Brackets, braces, commas and colons.
     pub marks: u64,
     pub spaces: u64,
-    /// Those of the spaces that end a line.
+    /// Spaces that end a line.
     pub breaks: u64,
 }
 
-/// What the blocks before tell of the next one.
+/// State that the blocks before carry to the next one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Carry {
-    /// Whether its first byte is escaped.
+    /// Whether the first byte of the next block is escaped.
     escaped: bool,
-    /// All bits set inside of a string.
+    /// All bits are set inside of a string.
     inside: u64,
-    /// Whether a number or a word goes on.
+    /// The lowest bit is set if a number or a word continues.
     scalar: u64,
-    /// All bits set if the end of a line is a token.
+    /// All bits are set if the end of a line is a token.
     breaks: u64,
 }
 
 impl Carry {
-    /// The tokens of the next block; which bytes behind a backslash need a closer look; and which
-    /// bytes must not stand where they do.
+    /// Returns the tokens of the next block; the bytes behind a backslash that need a closer check;
+    /// and the bytes that must not stand where they do.
     #[inline(always)]
     fn tokens(&mut self, block: &Block, outside: impl FnOnce() -> Outside) -> (u64, u64, u64) {
         let escaped = escaped(block.backslashes, &mut self.escaped);
@@ -75,8 +76,8 @@ pub(super) struct Room<'a> {
     pub kinds: &'a mut [u8; BLOCK],
 }
 
-/// Notes the tokens of a block that begins at `start`. Eight at a time, for most blocks have fewer:
-/// what stands behind the last is written over by the next block.
+/// Notes the tokens of a block that begins at `start`. Eight are noted at a time, because most
+/// blocks have fewer: the entries behind the last token are overwritten by the next block.
 #[inline(always)]
 pub(super) fn note(mut tokens: u64, start: u32, block: &[u8; BLOCK], room: Room<'_>) {
     let kinds = room.kinds.chunks_exact_mut(8);
@@ -93,7 +94,7 @@ pub(super) fn note(mut tokens: u64, start: u32, block: &[u8; BLOCK], room: Room<
     }
 }
 
-/// Whether each of these bytes begins an escape of six characters, its backslash apart.
+/// Whether each of these bytes begins an escape of six characters, without its backslash.
 #[cold]
 #[inline(never)]
 fn are_codes(mut places: u64, text: &[u8]) -> bool {
@@ -110,22 +111,22 @@ fn are_codes(mut places: u64, text: &[u8]) -> bool {
 }
 
 /// Finds the tokens of a text, in order: the opening quote of each string, the first byte of each
-/// number or word, and every bracket, brace, comma and colon; of several lines, also where each ends.
+/// number or word, and every bracket, brace, comma and colon; in several lines, also the end of
+/// each line.
 #[derive(Debug)]
 pub struct Tokens<'a> {
-    /// From the line on that is walked.
+    /// The text, from the beginning of the current line.
     bytes: &'a [u8],
-    /// How many bytes stood before that.
+    /// Number of bytes before the current line.
     base: u32,
-    /// Where the blocks begin that were not looked at.
+    /// Place at which the blocks begin that were not searched.
     rest: usize,
     carry: Carry,
-    /// Whether a string holds what it must not.
+    /// Whether a string contains a byte that it must not contain.
     odd: bool,
     /// How tokens are found.
     find: wide::Find,
-    /// Where the tokens stand that were found, and what each begins with; behind the last is
-    /// nothing, which begins with [`NONE`].
+    /// Places of the tokens found, and their first bytes; the entry behind the last is [`NONE`].
     places: [u32; RUN],
     kinds: [u8; RUN],
     next: usize,
@@ -135,13 +136,14 @@ pub struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    /// `None` where the processor lacks what this needs, or places do not fit in 32 bits.
+    /// Begins a walk. `None` where the processor lacks the instructions, or places do not fit in 32
+    /// bits.
     #[must_use]
     pub fn of(bytes: &'a [u8]) -> Option<Self> {
         Self::found_by(wide::best()?, bytes)
     }
 
-    /// The same by every way that the processor has: all find the same.
+    /// Returns a walk by every way that the processor has; all find the same tokens.
     pub fn by_each_way(bytes: &'a [u8]) -> impl Iterator<Item = Self> {
         wide::ways().filter_map(|find| Self::found_by(find, bytes))
     }
@@ -153,16 +155,16 @@ impl<'a> Tokens<'a> {
         Some(Self { bytes, base, rest, carry, odd, find, places, kinds, next, end, fresh })
     }
 
-    /// The same of lines that stand one behind another, each a text of its own: [`Walk::end`] is where
-    /// a line ends, and [`next_line`](Self::next_line) goes on. If one of them is not walked to its
-    /// end, the others are not to be walked either.
+    /// Sets the walk to consecutive lines, each a text of its own: [`Walk::end`] is where a line
+    /// ends, and [`next_line`](Self::next_line) goes on. If one of them is not walked to its end,
+    /// the lines behind it must not be walked either.
     #[must_use]
     pub fn in_lines(mut self) -> Self {
         self.carry.breaks = u64::MAX;
         self
     }
 
-    /// Goes to the next line and gives the length of the one before it, whose end must have been
+    /// Goes to the next line and returns the length of the one before it, whose end must have been
     /// reached; `None` if that was the last, and has no end.
     #[inline]
     pub fn next_line(&mut self) -> Option<usize> {
@@ -172,13 +174,13 @@ impl<'a> Tokens<'a> {
         let length = self.place(self.next);
         self.next += 1;
         self.bytes = self.bytes.get(length + 1..)?;
-        // `of` saw to it that places fit.
+        // The constructor made sure that places fit.
         self.base += length as u32 + 1;
         self.rest -= length + 1;
         Some(length)
     }
 
-    /// What the next token begins with; [`NONE`] if there is none.
+    /// Returns the first byte of the next token; [`NONE`] if there is none.
     #[inline(always)]
     fn kind(&mut self) -> u8 {
         match self.kinds.get(self.next) {
@@ -187,8 +189,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The same, and the one behind it is the next; [`last`](Walk::last) is its place. Which token is
-    /// the next must not wait for what this one begins with.
+    /// Takes the next token and returns its first byte; [`last`](Walk::last) is its place. The
+    /// choice of the token behind it must not wait for the first byte of this one.
     #[inline(always)]
     fn take(&mut self) -> u8 {
         match self.kinds.get(self.next) {
@@ -208,14 +210,14 @@ impl<'a> Tokens<'a> {
         kind
     }
 
-    /// The place in the line of one of the tokens.
+    /// Returns the place in the line of one of the tokens.
     #[inline(always)]
     fn place(&self, token: usize) -> usize {
         self.places.get(token).map_or(0, |at| at.wrapping_sub(self.base) as usize)
     }
 
-    /// Looks for more tokens, and gives what the first begins with. One that begins with [`NONE`] is
-    /// as good as none, but that the end is not reached.
+    /// Searches for more tokens, and returns the first byte of the first one. A token that begins
+    /// with [`NONE`] counts as absent, except that the end is not reached.
     #[cold]
     #[inline(never)]
     fn more(&mut self) -> u8 {
@@ -235,8 +237,8 @@ impl<'a> Tokens<'a> {
         self.kinds.first().copied().unwrap_or(NONE)
     }
 
-    /// Finds what there is room for. `look` and `outside` say what stands in a block, `is_plain`
-    /// whether that is nothing by which a string ends or goes on otherwise.
+    /// Finds as many tokens as there is room for. `look` and `outside` classify the bytes of a
+    /// block; `is_plain` is true for a block without bytes that can end or change a string.
     #[inline(always)]
     pub(super) fn find(
         &mut self,
@@ -260,11 +262,11 @@ impl<'a> Tokens<'a> {
             odd |= wrong != 0 || codes != 0 && !are_codes(codes, left);
             rest += BLOCK;
             if tokens != 0 {
-                // `of` saw to it that places fit.
+                // The constructor made sure that places fit.
                 note(tokens, base + (rest - BLOCK) as u32, block, Room { places, kinds });
                 end += tokens.count_ones() as usize;
             } else if carry.inside != 0 && found.backslashes == 0 {
-                // Behind a block that changes nothing stand more of the kind, in images above all.
+                // Plain blocks come in rows, above all in images.
                 while bytes.get(rest..).and_then(<[u8]>::first_chunk).is_some_and(&is_plain) {
                     rest += BLOCK;
                 }
@@ -273,7 +275,7 @@ impl<'a> Tokens<'a> {
         (self.rest, self.carry, self.odd, self.end) = (rest, carry, odd, end);
     }
 
-    /// Where what ends before `next` ends, the white space between cut off.
+    /// Returns where the value ends that stands before `next`, without the white space between.
     #[inline]
     fn end_before(&self, next: usize) -> usize {
         let mut end = next;
@@ -285,7 +287,7 @@ impl<'a> Tokens<'a> {
         end
     }
 
-    /// Checks the number or word that begins here; gives its end.
+    /// Checks the number or word that begins here; returns its end.
     #[inline]
     fn scalar(&self, at: usize) -> Result<usize> {
         let end = Cursor::end_of_scalar(self.bytes, at)?;
@@ -295,9 +297,9 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Past the object or list that was just taken, which begins with `kind`. What stands where is
-    /// told by the place in this code, not by a table, for the processor guesses well what follows
-    /// in each place.
+    /// Steps over the object or list that was just taken, which begins with `kind`. The state is
+    /// the place in this code, not an entry of a table, because the processor predicts well what
+    /// follows each place.
     fn container(&mut self, mut kind: u8) -> Result<usize> {
         let mut open = Levels::default();
         loop {
@@ -334,7 +336,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// What the value begins with whose member or item was just taken, which begins with `kind`.
+    /// Returns the first byte of the value whose member or item was just taken, which begins with
+    /// `kind`.
     #[inline(always)]
     fn value(&mut self, object: bool, kind: u8) -> Result<u8> {
         if !object {
@@ -347,7 +350,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// What ends an object or a list.
+/// Returns the byte that ends an object or a list.
 #[inline(always)]
 fn closing(object: bool) -> u8 {
     if object { b'}' } else { b']' }
@@ -415,8 +418,8 @@ fn refused<T>() -> Result<T> {
     Err(Fault { at: 0, what: What::End })
 }
 
-/// A bit is set where the number of bits up to it is odd: between an opening quote, that included,
-/// and its closing one.
+/// Sets a bit where the number of bits up to it is odd: from an opening quote, included, to its
+/// closing one.
 #[inline(always)]
 fn parity(mut bits: u64) -> u64 {
     bits ^= bits << 1;

@@ -6,9 +6,9 @@ use std::fmt;
 
 /// One JSON value, spelled as its source spelled it.
 ///
-/// It is a counted slice of the line that it came from: cloning it copies nothing. Whoever makes
-/// one of bytes vouches that they are one JSON value in UTF-8; [`Cursor`] is the means. A text is
-/// checked when it is parsed:
+/// The value is a counted slice of the line that it came from: cloning it copies nothing. A caller
+/// that makes a value of bytes guarantees that they are one JSON value in UTF-8; [`Cursor`] checks
+/// it. A text is checked when it is parsed:
 ///
 /// ```
 /// use copyist::json::Json;
@@ -21,8 +21,8 @@ use std::fmt;
 pub struct Json(Bytes);
 
 impl Json {
-    /// Wraps bytes that the caller has checked; nothing is checked here. A text that may be
-    /// anything is [parsed](str::parse).
+    /// Wraps bytes that the caller has checked; this function checks nothing. An unchecked text is
+    /// [parsed](str::parse).
     #[must_use]
     pub fn checked(bytes: Bytes) -> Self {
         Self(bytes)
@@ -53,7 +53,7 @@ impl Json {
         Self(value.to_string().into_bytes().into())
     }
 
-    /// A number that was worked out: the nearest one that JSON can say.
+    /// Returns a computed number: the nearest one that JSON can express.
     ///
     /// ```
     /// # use copyist::json::Json;
@@ -105,8 +105,8 @@ impl Json {
         }
     }
 
-    /// The members of an object in order, names and values as they are spelled; none if this is
-    /// no object.
+    /// Returns the members of an object in order, names and values as they are spelled; none if the
+    /// value is not an object.
     ///
     /// ```
     /// use copyist::json::Json;
@@ -127,14 +127,14 @@ impl Json {
         })
     }
 
-    /// The members of an object as values of their own, which share its bytes.
+    /// Returns the members of an object as values of their own, which share its bytes.
     #[must_use]
     pub fn pairs(&self) -> Vec<(Self, Self)> {
         let slice = |part| Self::checked(self.bytes().slice_ref(part));
         self.members().map(|(key, value)| (slice(key), slice(value))).collect()
     }
 
-    /// The elements of a list in order; none if this is no list.
+    /// Returns the elements of a list in order; none if the value is not a list.
     ///
     /// ```
     /// use copyist::json::Json;
@@ -147,21 +147,21 @@ impl Json {
         let mut cursor = Cursor::new(self.as_bytes());
         let list = cursor.begin_array().is_ok();
         std::iter::from_fn(move || {
-            // As above.
+            // The bytes are known to be JSON, so the walk ends where the list does.
             cursor.next_element().ok().filter(|more| *more && list)?;
             let span = cursor.skip_value().ok()?;
             Some(Self(self.0.slice(span.start..span.end)))
         })
     }
 
-    /// The first member of an object that has this name.
+    /// Returns the first member of an object that has this name.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Self> {
         let (_, value) = self.members().find(|(key, _)| text::is(key, name))?;
         Some(Self(self.0.slice_ref(value)))
     }
 
-    /// The value that this string holds as JSON text, if it is such a string.
+    /// Returns the value that this string contains as JSON text, if it is such a string.
     ///
     /// ```
     /// use copyist::json::Json;

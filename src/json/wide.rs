@@ -1,8 +1,8 @@
 //! The inside of strings and the tokens of a text, 64 bytes at a time.
 //!
-//! This is the only module with `unsafe` code. It needs it for two things: to load and store the
-//! bytes of arrays that have as many, and to call what is compiled for AVX2 or AVX-512 on a
-//! processor that was asked whether it has that.
+//! No other module has `unsafe` code. The code needs it for two things: to load and store the bytes
+//! of arrays of exactly that size, and to call functions that are compiled for AVX2 or AVX-512 on a
+//! processor that has reported these instructions.
 #![allow(unsafe_code, reason = "instructions of one kind of processor; see above")]
 
 mod avx2;
@@ -13,13 +13,13 @@ use super::tokens::Tokens;
 /// Finds more tokens.
 pub type Find = fn(&mut Tokens<'_>);
 
-/// The best way of those that the processor has.
+/// Returns the best way that the processor has.
 #[inline]
 pub fn best() -> Option<Find> {
     ways().next()
 }
 
-/// Every way that the processor has, the best first.
+/// Returns every way that the processor has, the best first.
 pub fn ways() -> impl Iterator<Item = Find> {
     let ways: [(fn() -> bool, Find); 2] = [(has_avx512, find_avx512), (has_avx2, find_avx2)];
     ways.into_iter().filter_map(|(is_there, find)| is_there().then_some(find))
@@ -37,33 +37,33 @@ fn has_avx512() -> bool {
 
 fn find_avx2(tokens: &mut Tokens<'_>) {
     if has_avx2() {
-        // SAFETY: the processor has what the function is compiled for.
+        // SAFETY: the processor has the instructions for which the function is compiled.
         unsafe { avx2::find(tokens) }
     }
 }
 
 fn find_avx512(tokens: &mut Tokens<'_>) {
     if has_avx512() {
-        // SAFETY: the processor has what the function is compiled for.
+        // SAFETY: the processor has the instructions for which the function is compiled.
         unsafe { avx512::find(tokens) }
     }
 }
 
-/// Where [`super::strings::stop`] stops, or as far as it comes before fewer than 64 bytes are left,
-/// never into the middle of an escape.
+/// Returns the place where [`super::strings::stop`] stops, or the place reached when fewer than 64
+/// bytes are left, never in the middle of an escape.
 pub fn stop(bytes: &[u8], at: usize) -> Result<usize, usize> {
     if !has_avx2() {
         return Err(at);
     }
-    // SAFETY: the processor has what the function is compiled for.
+    // SAFETY: the processor has the instructions for which the function is compiled.
     unsafe { avx2::stop(bytes, at) }
 }
 
 const MARK: u8 = 0x0f;
 const SPACE: u8 = 0xf0;
 
-/// Bits for the lower half of a byte, and for the upper one: a byte is of a kind if both have its
-/// bit.
+/// Bits for the lower half of a byte, and for the upper one: a byte belongs to a class if both
+/// halves have the bit of the class.
 #[derive(Clone, Copy)]
 struct Table {
     lower: [i8; 16],
@@ -77,7 +77,7 @@ const MARKS: Table = Table {
     upper: [32, 0, 1 | 16, 2, 0, 4, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0],
 };
 
-/// What stands behind the backslash in an escape of two characters: `"` 22, `/` 2f: 1. `\` 5c: 2.
+/// Characters behind the backslash in an escape of two characters: `"` 22, `/` 2f: 1. `\` 5c: 2.
 /// `b` 62, `f` 66, `n` 6e: 4. `r` 72, `t` 74: 8.
 const SHORT_ESCAPES: Table = Table {
     lower: [0, 0, 13, 0, 8, 0, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1],

@@ -1,12 +1,12 @@
-//! Looking into objects without reading them.
+//! Lookups in objects that are not read yet.
 
 use super::{Finder, How, Row, Source};
 use crate::json::{Fault, Json, Span, text};
 use std::borrow::Cow;
 
 impl<'a> Source<'a> {
-    /// Looks ahead, in the object that begins here, for the string value of the member `name`.
-    /// It costs nothing where the member comes first, as producers write it.
+    /// Looks ahead, in the object that begins here, for the string value of the member `name`. The
+    /// lookup costs nothing where the member comes first, as producers write it.
     ///
     /// # Errors
     /// If the text up to there breaks the grammar.
@@ -15,7 +15,7 @@ impl<'a> Source<'a> {
         Ok(value.and_then(|value| text::decoded(self.spelling(value))))
     }
 
-    /// The same for a value of any kind.
+    /// Looks ahead, in the object that begins here, for the value of any kind of the member `name`.
     ///
     /// # Errors
     /// If the text up to there breaks the grammar.
@@ -38,7 +38,8 @@ impl<'a> Source<'a> {
         Ok(None)
     }
 
-    /// Walks through a group or a list of blocks, only to see whether it can be read in two ways.
+    /// Walks through a group or a list of blocks, only to determine whether it can be read in two
+    /// ways.
     pub(super) fn skim(&mut self, how: &How) -> Result<(), Fault> {
         match (how, self.cursor.peek()) {
             (How::Object(rows), Some(b'{')) => self.skim_members(rows, None),

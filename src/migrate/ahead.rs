@@ -1,4 +1,4 @@
-//! Blocks of lines that are checked ahead, and output that is written behind, by whichever thread
+//! Blocks of lines that are checked ahead, and output that is written behind, by any thread that
 //! has time; both stay in order.
 
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 
-/// A block and what was found in its lines. What is not good goes the slow way.
+/// A block and the members found in its lines. Lines that are not good are checked again in order.
 #[derive(Debug, Default)]
 pub struct Checked {
     block: Block,
@@ -37,7 +37,7 @@ impl Checked {
         }
     }
 
-    /// The lines, the first of which has the number `first` in its file.
+    /// Returns the lines, the first of which has the number `first` in its file.
     pub fn lines(&self, first: u64) -> impl Iterator<Item = (Line<'_>, Option<&Scan>)> {
         let mut start = 0;
         (first..).zip(&self.lines).map(move |(number, found)| {
@@ -49,48 +49,48 @@ impl Checked {
         })
     }
 
-    /// How many bytes the lines have.
+    /// Returns how many bytes the lines have.
     pub fn size(&self) -> usize {
         self.block.bytes().len()
     }
 
-    /// How many lines there are.
+    /// Returns how many lines there are.
     pub fn len(&self) -> u64 {
         self.lines.len() as u64
     }
 }
 
-/// The blocks that were read and not yet dealt with, and the output that was not yet written.
+/// The blocks that were read and not yet processed, and the output that was not yet written.
 pub struct Ahead<'o> {
     kind: ByteLines,
     hands: ThreadBudget,
     state: Mutex<State>,
     changed: Condvar,
-    /// Where output goes, if any thread may write it.
+    /// Output, if any thread may write it.
     out: Option<Mutex<Box<dyn Write + Send + 'o>>>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     blocks: VecDeque<Stage>,
-    /// The number of the first of them.
+    /// The number of the first block.
     first: usize,
     /// Output in its order.
     outgoing: VecDeque<Vec<u8>>,
-    /// Whether a thread writes what came before that.
+    /// Whether a thread writes the output before the queue.
     writing: bool,
-    /// Why that did not work.
+    /// Error of the writing.
     failed: Option<io::Error>,
     helpers: usize,
-    /// How many threads wait for something to change.
+    /// Number of threads that wait for a change.
     waiting: usize,
     over: bool,
-    /// The memory of blocks that were dealt with, and of output that was written.
+    /// Memory of processed blocks and of written output, for further use.
     spare: Vec<Vec<Found>>,
     written: Vec<Vec<u8>>,
 }
 
-/// So many pieces of output wait to be written at most.
+/// Maximum number of pieces of output that wait to be written.
 const MOST_OUTGOING: usize = 4;
 
 #[derive(Debug)]
@@ -101,7 +101,7 @@ enum Stage {
 }
 
 impl State {
-    /// The oldest block that nobody checks yet.
+    /// Returns the oldest block that no thread checks yet.
     fn claim(&mut self) -> Option<(usize, Checked)> {
         let waiting = |stage: &Stage| matches!(stage, Stage::Waiting(_));
         let place = self.blocks.iter().position(waiting)?;
@@ -111,7 +111,7 @@ impl State {
         }
     }
 
-    /// The output that comes next, if nobody writes; the calling thread has to.
+    /// Returns the next output, if no thread writes; the calling thread has to write it.
     fn outgoing(&mut self) -> Option<Vec<u8>> {
         if self.writing {
             return None;
@@ -133,11 +133,11 @@ thread_local! {
     static KEPT: RefCell<State> = RefCell::default();
 }
 
-/// So many lines or bytes of output are kept room for at most.
+/// Maximum number of lines and of bytes of output for which room is kept.
 const MOST_KEPT: (usize, usize) = (1 << 10, 1 << 20);
 
 impl State {
-    /// What can be used again: of each its room, and no more than that.
+    /// Keeps the memory that can be used again: one buffer of each sort, within the limits.
     fn emptied(mut self) -> Self {
         let (most_lines, most_bytes) = MOST_KEPT;
         self.blocks.clear();
@@ -159,8 +159,8 @@ impl Drop for Ahead<'_> {
 }
 
 impl<'o> Ahead<'o> {
-    /// Nothing yet; blocks will be checked as `kind` says, with threads from `hands`. Gives the
-    /// output back if only the calling thread may write it.
+    /// Begins without blocks; blocks will be checked by `kind`, with threads from `hands`. Returns
+    /// the output if only the calling thread may write it.
     pub fn new(
         kind: ByteLines,
         hands: &ThreadBudget,
@@ -178,7 +178,7 @@ impl<'o> Ahead<'o> {
         lock(&self.state)
     }
 
-    /// Whether another block is of use: two for each thread, and some so that none stands idle
+    /// Whether another block is useful: two for each thread, and some so that no thread is idle
     /// while output is written.
     pub fn has_room(&self) -> bool {
         let state = self.lock();
@@ -186,7 +186,7 @@ impl<'o> Ahead<'o> {
         state.blocks.len() < most
     }
 
-    /// Takes a block behind the others.
+    /// Adds a block behind the others.
     pub fn push(&self, block: Block) {
         let mut state = self.lock();
         let lines = state.spare.pop().unwrap_or_default();
@@ -194,7 +194,7 @@ impl<'o> Ahead<'o> {
         self.wake(state);
     }
 
-    /// Wakes those that wait. Mostly there are none, and the system would be asked all the same.
+    /// Wakes the waiting threads. Mostly there are none, and a call of the system is saved.
     fn wake(&self, state: MutexGuard<'_, State>) {
         let waiting = state.waiting > 0;
         drop(state);
@@ -203,7 +203,7 @@ impl<'o> Ahead<'o> {
         }
     }
 
-    /// Gets the help of a thread that would stand idle.
+    /// Borrows the help of an idle thread.
     pub fn ask<'s>(&'s self, scope: &'s Scope<'s, '_>) {
         if let Some(busy) = self.hands.borrow() {
             self.lock().helpers += 1;
@@ -211,7 +211,7 @@ impl<'o> Ahead<'o> {
         }
     }
 
-    /// Writes and checks until there is no more to come, or the thread is wanted back.
+    /// Writes and checks until the work is over, or the thread must be returned.
     fn help(&self, _busy: Busy) {
         let _helping = Helping(self);
         let mut state = self.lock();
@@ -220,7 +220,7 @@ impl<'o> Ahead<'o> {
         }
     }
 
-    /// Does what nobody has begun, or waits until something changes. Writing comes first, for only
+    /// Does work that no thread has begun, or waits for a change. Writing comes first, because only
     /// one thread can do it at a time.
     fn step<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         if let Some(next) = state.outgoing() {
@@ -242,7 +242,7 @@ impl<'o> Ahead<'o> {
         let checked = catch_unwind(AssertUnwindSafe(|| block.check(self.kind)));
         let mut state = self.lock();
         if let Err(panic) = checked {
-            // Whoever deals with the lines checks them again, and says what is to be said.
+            // The thread that processes the lines checks them again and reports the fault.
             block.lines.clear();
             state.put(number, Stage::Waiting(block));
             self.wake(state);
@@ -252,8 +252,8 @@ impl<'o> Ahead<'o> {
         self.wake(state);
     }
 
-    /// Writes a piece of output that was taken from the queue. Others wait until that is done, so a
-    /// panic is an error here.
+    /// Writes a piece of output that was taken from the queue. Other threads wait until that is
+    /// done, so a panic becomes an error here.
     fn write(&self, mut piece: Vec<u8>) {
         let all = || self.out.as_ref().map_or(Ok(()), |out| lock(out).write_all(&piece));
         let written = catch_unwind(AssertUnwindSafe(all));
@@ -268,7 +268,8 @@ impl<'o> Ahead<'o> {
         self.wake(state);
     }
 
-    /// The next block; `None` if there is none. The calling thread does what others have not begun.
+    /// Returns the next block; `None` if there is none. The calling thread does work that others
+    /// have not begun.
     pub fn next(&self) -> Option<Checked> {
         let mut state = self.lock();
         while !matches!(state.blocks.front()?, Stage::Done(_)) {
@@ -279,7 +280,7 @@ impl<'o> Ahead<'o> {
         Some(block)
     }
 
-    /// Takes a block back that was dealt with; gives its memory.
+    /// Takes back a block that was processed; returns its memory.
     pub fn recycle(&self, block: Checked) -> Vec<u8> {
         let Checked { block, mut lines } = block;
         lines.clear();
@@ -287,13 +288,13 @@ impl<'o> Ahead<'o> {
         block.into_memory()
     }
 
-    /// An empty buffer for output.
+    /// Returns an empty buffer for output.
     pub fn buffer(&self) -> Vec<u8> {
         self.lock().written.pop().unwrap_or_default()
     }
 
-    /// Takes output behind what it was given before, and leaves an empty buffer. With nobody to
-    /// help, it is written at once.
+    /// Adds output behind the earlier output, and leaves an empty buffer. Without helpers, the
+    /// output is written at once.
     ///
     /// # Errors
     /// If output could not be written.
@@ -306,7 +307,7 @@ impl<'o> Ahead<'o> {
         self.settle(most)
     }
 
-    /// Sees to it that no more than `most` pieces of output wait.
+    /// Waits until at most `most` pieces of output wait.
     ///
     /// # Errors
     /// If output could not be written.
@@ -323,7 +324,7 @@ impl<'o> Ahead<'o> {
         }
     }
 
-    /// Writes what waits, and has the output hand on what it holds back.
+    /// Writes the waiting output, and flushes the destination.
     ///
     /// # Errors
     /// If output could not be written.
@@ -338,7 +339,7 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A helper at work, whose end is noticed however it comes.
+/// A helper at work, whose end is noticed even after a panic.
 struct Helping<'a, 'o>(&'a Ahead<'o>);
 
 impl Drop for Helping<'_, '_> {
@@ -349,7 +350,7 @@ impl Drop for Helping<'_, '_> {
     }
 }
 
-/// Sends the helpers home when the work ends, well or not.
+/// Releases the helpers when the work ends, with or without an error.
 pub struct Over<'a, 'o>(pub &'a Ahead<'o>);
 
 impl Drop for Over<'_, '_> {

@@ -1,8 +1,8 @@
 //! Migration, and copying, on the byte plane.
 //!
-//! Lines are read in blocks. What can be said of a line without those before it is found first, by
-//! any thread that has time (`ahead`); what becomes of it is decided in order, by one, and written
-//! by any again, where the output allows that.
+//! Lines are read in blocks. The checks of a line that need no earlier lines are made first, by any
+//! thread that has time (`ahead`). The new bytes of each line are decided in order, by one thread,
+//! and written by any thread again, where the output allows that.
 
 mod ahead;
 
@@ -16,12 +16,12 @@ use ahead::{Ahead, Over};
 use std::io::{Read, Write};
 use std::thread;
 
-/// What was done.
+/// Result of a migration or a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// The version that the input was read as.
     pub from: u32,
-    /// The version that the output is of, where that was left to the session.
+    /// The version of the output, where the session determined it.
     pub to: Option<u32>,
     /// Whether the output differs from the input.
     pub changed: bool,
@@ -33,19 +33,19 @@ pub struct Outcome {
     pub bytes_out: u64,
 }
 
-/// Output is handed on in pieces of this size.
+/// Size, in bytes, of the pieces in which output is passed on.
 const CHUNK: usize = 64 << 10;
-/// Lines are read and checked in blocks of some such size.
+/// Approximate size, in bytes, of the blocks in which lines are read and checked.
 const BLOCK: usize = 256 << 10;
-/// From here on an input is large enough to ask for help.
+/// Size, in bytes, from which an input is large enough to borrow threads.
 const LARGE: u64 = 2 << 20;
-/// How much may stand before the header.
+/// Maximum number of bytes before the header.
 const LEAD: usize = 16 << 20;
 
-/// Brings one session to `target`, line by line, in the memory of its longest line.
+/// Migrates one session to `target`, line by line, in the memory of its longest line.
 ///
-/// A session that is already there passes byte for byte. What is not one record a line stops the
-/// work, unless the options say otherwise; nothing of the output is of use then.
+/// A session that already has the target version passes byte for byte. Input that is not one record
+/// a line stops the work, unless the options say otherwise; the output must not be used then.
 ///
 /// # Errors
 /// If the input is damaged, is no session of the format, cannot reach the target, or if reading
@@ -75,7 +75,8 @@ pub fn run(
     run_to(format, input, Out::Here(Box::new(output)), target, cx)
 }
 
-/// The same, where any thread may write the output of a large session, if `output` is such.
+/// Migrates one session to `target`, where any thread may write the output of a large session, if
+/// `output` allows that.
 ///
 /// # Errors
 /// As [`run`].
@@ -144,7 +145,7 @@ struct Work<'a> {
     bom: bool,
     plane: Option<Box<dyn Plane + 'a>>,
     out: Vec<u8>,
-    /// Where output goes that only this thread may write.
+    /// Output that only this thread may write.
     own: Option<Box<dyn Write + 'a>>,
     done: Outcome,
 }
@@ -158,7 +159,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// ThreadBudget on what can go.
+    /// Passes on the output that is ready.
     fn hand_on(&mut self, ahead: &Ahead<'_>) -> Result<()> {
         // Whether a byte order mark stays in front is known only with the header.
         if self.out.len() >= CHUNK && self.plane.is_some() {
@@ -184,7 +185,7 @@ impl<'a> Work<'a> {
         Ok(self.done)
     }
 
-    /// Takes a line, and what is known of it.
+    /// Takes a line, and the members found in it.
     fn line(&mut self, line: &Line<'_>, scan: Option<&Scan>) -> Result<()> {
         self.done.bytes_in = line.at.byte + line.bytes.len() as u64 + u64::from(line.terminated);
         if line.is_blank() {
@@ -233,7 +234,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The last line, which lacks its line ending.
+    /// Reports the last line, which lacks its line ending.
     fn last(&mut self, line: &Line<'_>) {
         if line.is_blank() {
             return;

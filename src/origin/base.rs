@@ -1,6 +1,6 @@
 //! The base: what today's writer makes of the origin's stream in the file's format, read again.
 //!
-//! What differs between the base and the file was done to the file since it was written.
+//! Each difference between the base and the file is an edit of the file since it was written.
 
 use super::matching::align::{Atom, Tag, atoms, pairs};
 use super::matching::outcomes::RecordKey;
@@ -15,18 +15,18 @@ use std::collections::HashSet;
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
-/// What was written of a session, as far as its records can be found in it again.
+/// Trace of a session's writing, by which its records can be found again in the target.
 #[derive(Default)]
 pub struct Trace {
     atoms: Vec<Atom>,
-    /// The last answer, and pieces of one with the piece before each.
+    /// Last answer, and pieces of an answer, each with the piece before it.
     answer: u32,
     pieces: Vec<(u32, u32)>,
 }
 
 impl Trace {
-    /// The writer was given this record, in place of that one of the source; `more` is one that
-    /// became part of the answer before it.
+    /// Notes the record that the writer got in the place of record `number` of the source. `more`
+    /// states whether it became part of the answer before it.
     pub fn passed(&mut self, number: u32, record: &Record, more: bool) {
         if more {
             self.pieces.push((self.answer, number));
@@ -38,14 +38,14 @@ impl Trace {
     }
 }
 
-/// The records of the base, and which of them tell what of the source.
+/// Records of the base, and their matches with the records of the source.
 pub struct Base {
     store: RecordStore,
-    /// By what each is known.
+    /// Key of each record.
     pub names: Vec<RecordKey>,
-    /// Those that the reader put in: they stand nowhere in the file.
+    /// Numbers of the records that the reader added: they stand nowhere in the file.
     pub put_in: HashSet<u32>,
-    /// Numbers of records of the source, and of those of the base that tell them, sorted.
+    /// Pairs of record numbers of the source and of the base with the same content, sorted.
     pairs: Vec<(u32, u32)>,
     shares: Shares,
 }
@@ -80,7 +80,7 @@ impl Base {
         Ok(Self { store, names, put_in, pairs, shares })
     }
 
-    /// A record of the base.
+    /// Returns a record of the base.
     ///
     /// # Errors
     /// If it cannot be read back.
@@ -88,12 +88,12 @@ impl Base {
         canonical::record(&self.store.line(number)?)
     }
 
-    /// What a record of the base is.
+    /// Returns the tag of a record of the base.
     pub fn tag(&self, number: u32) -> Option<Tag> {
         self.names.get(number as usize).map(|name| name.tag)
     }
 
-    /// The numbers of the records that tell nothing of the source.
+    /// Returns the numbers of the records that match no record of the source.
     fn derived(&self) -> IntoIter<u32> {
         let mut claimed = vec![false; self.names.len()];
         for (_, base) in &self.pairs {
@@ -103,7 +103,8 @@ impl Base {
         free.collect::<Vec<_>>().into_iter()
     }
 
-    /// The next item of a walk over the records that only the base has, and then the source.
+    /// Returns the next item of a walk over the records that only the base has, and then the
+    /// source.
     ///
     /// # Errors
     /// If a record cannot be read.
@@ -126,7 +127,7 @@ impl Base {
         Ok(Some(Item { source: Some(record), bases, share }))
     }
 
-    /// Begins such a walk.
+    /// Begins a walk over the records that only the base has, and then the source.
     pub fn items<'s>(&self, source: Reader<'s>) -> Items<'s> {
         let pairs = self.pairs.clone().into_iter().peekable();
         Items { derived: self.derived(), source, number: 0, pairs }
@@ -141,17 +142,19 @@ pub struct Items<'s> {
     pairs: Peekable<IntoIter<(u32, u32)>>,
 }
 
-/// A record of the source, with the records of the base that tell it; or one that only the base has.
+/// Record of the source with the records of the base that match it, or a record that only the base
+/// has.
 pub struct Item {
-    /// The record; `None` for what the target's writer computed.
+    /// Record of the source; `None` if the target's writer computed the record of the base.
     pub source: Option<Record>,
     /// The numbers of the base's records.
     pub bases: Vec<u32>,
-    /// The blocks that it tells of an answer which others tell, too.
+    /// Blocks of a shared answer that belong to this record.
     pub share: Option<Share>,
 }
 
-/// What a user sets of a session, so that it counts even where its source has no such thing.
+/// Fields of a session that a user sets, so that an edit counts even where the source has no such
+/// field.
 const SET: &[Field] = &[
     Field::Id,
     Field::Name,
@@ -165,7 +168,7 @@ const SET: &[Field] = &[
     Field::Totals,
 ];
 
-/// Whether a record of this kind is a session's, and the field one that a user sets.
+/// Whether the kind is a session, and the field is one that a user sets.
 pub fn is_set(kind: Kind, field: Field) -> bool {
     kind == Kind::Session && SET.contains(&field)
 }

@@ -1,7 +1,7 @@
-//! Damage is no deletion: what a damaged file lost comes back from its origin.
+//! Damage is not deletion: records that a damaged file lost are restored from its origin.
 //!
-//! Records that only the base has are gone from the file. Between two records that are as they were,
-//! where the reader reports damage, they were lost; everywhere else a person deleted them.
+//! Records that only the base has are gone from the file. Between two unchanged records where the
+//! reader reports damage, they were lost. Everywhere else, the user deleted them.
 
 use super::base::Base;
 use super::matching::align::Tag;
@@ -19,40 +19,41 @@ use crate::repair;
 use crate::stage::{Stage, Staged};
 use std::collections::BTreeSet;
 
-/// Where a file is damaged.
+/// Places where a file is damaged.
 pub enum Damage {
-    /// At these places.
+    /// Damage at these places.
     At(Vec<Position>),
-    /// Nobody knows where: what could be read of it was repaired first.
+    /// Damage at unknown places: the file had to be repaired before it could be read.
     Anywhere,
 }
 
 impl Damage {
-    /// What a reader reported of it.
+    /// Collects the places of the errors that a reader reported.
     pub fn found(log: &Log) -> Self {
         Self::At(log.places(|code| code.severity() == Severity::Error))
     }
 
-    /// The same, with what repair did, and what is a sign for one who has the file repaired.
+    /// Collects the places of errors and of repairs, and a missing line ending at the end of the
+    /// file, which is a sign of damage where the user has the file repaired.
     fn repaired(log: &Log) -> Self {
         let is_fix = |code: Code| code.is_fix() && code != Code::LineEnded;
         let is_sign = |code: Code| is_fix(code) || code == Code::NoFinalNewline;
         Self::At(log.places(|code| code.severity() == Severity::Error || is_sign(code)))
     }
 
-    /// Whether there is any.
+    /// Whether there is any damage.
     pub fn is_any(&self) -> bool {
         !matches!(self, Self::At(places) if places.is_empty())
     }
 
-    /// The numbers of the records in which it is; -1 for what stands before all of them.
+    /// Returns the numbers of the damaged records; -1 stands for the place before all records.
     fn records(&self, now: &FileRecords) -> BTreeSet<i64> {
         let Self::At(damaged) = self else { return (-1..now.places.len() as i64).collect() };
         let mut order: Vec<_> = (0..)
             .zip(now.places.iter().zip(&now.names))
             .map(|(n, (at, name))| (*at, n, name.tag))
             .collect();
-        // Some formats tell of all turns before the first message.
+        // Some formats write all turns before the first message.
         order.sort_unstable_by_key(|(at, number, _)| (at.part, at.byte, *number));
         let mut within = BTreeSet::new();
         for at in damaged {
@@ -61,8 +62,8 @@ impl Damage {
             let last = |(_, number, tag): &(Position, i64, Tag)| {
                 tag.is_message() && !now.put_in.contains(&(*number as u32))
             };
-            // Behind the last message there may be what is left of the next one, and what a reader
-            // says of the whole file in the end.
+            // Behind the last message, there may be the remains of the next one, and findings of
+            // the reader about the whole file.
             let before = order.get(..end).unwrap_or_default();
             let from = before.iter().rposition(last).unwrap_or(0);
             within.extend(before.iter().skip(from).map(|(_, number, _)| *number));
@@ -72,17 +73,17 @@ impl Damage {
     }
 }
 
-/// A record of a file that is whole again.
+/// Record of a file to which the lost records are restored.
 #[derive(Clone, Copy)]
 enum Step {
-    /// The file's own.
+    /// Record of the file.
     File(u32),
-    /// One that came back.
+    /// Record of the base that is restored.
     Base(u32),
 }
 
-/// What became of the records that stand in the file that was written, by those that stand in the
-/// file now: what a reader puts in stands in neither.
+/// Outcomes of the base's records, matched with the records that stand in the file now. Records
+/// that the reader added to those of the file do not count.
 fn outcomes(base: &Base, now: &FileRecords) -> Vec<Match> {
     let own: Vec<u32> =
         (0..now.names.len() as u32).filter(|number| !now.put_in.contains(number)).collect();
@@ -98,7 +99,7 @@ fn outcomes(base: &Base, now: &FileRecords) -> Vec<Match> {
     outcomes.collect()
 }
 
-/// The records of the file with those that were lost; `None` if none were.
+/// Returns the records of the file with the lost ones; `None` if none were lost.
 fn steps(base: &Base, now: &FileRecords, damage: &Damage) -> Option<Vec<Step>> {
     let (outcomes, damaged) = (outcomes(base, now), damage.records(now));
     let is_damaged = |number: u32| damaged.contains(&i64::from(number));
@@ -118,7 +119,7 @@ fn steps(base: &Base, now: &FileRecords, damage: &Damage) -> Option<Vec<Step>> {
         };
         let any = (from..to).any(is_gone);
         lost |= any;
-        // What is left of a damaged record is no new one.
+        // The remains of a damaged record are not a new record.
         let stays = |number: &u32| !any || !is_damaged(*number) && !now.put_in.contains(number);
         for place in from..to {
             if is_gone(place) {
@@ -135,7 +136,7 @@ fn steps(base: &Base, now: &FileRecords, damage: &Damage) -> Option<Vec<Step>> {
     lost.then_some(steps)
 }
 
-/// The file with the records that it lost, each of which is reported; `None` if it lost none.
+/// Returns the file with the records that it lost, and reports each; `None` if it lost none.
 ///
 /// # Errors
 /// If a record cannot be read back, or there is no room.
@@ -164,7 +165,7 @@ pub fn healed(
         };
         places.push(place);
         if record.is_node() && record.node.get(Field::Id).is_some() {
-            // A list has its order alone.
+            // The entries of a list are linked by their order only.
             if !format.links() && record.node.get(Field::Parent).is_some() {
                 record.node.set(Field::Parent, last.unwrap_or_else(|| Json::constant("null")));
             }
@@ -178,8 +179,8 @@ pub fn healed(
     Ok(Some(FileRecords { places, ..whole }))
 }
 
-/// A damaged session with what it lost, written as the files that it was; `None` if it has no origin
-/// that can be used, or lost nothing. What is wrong with it beside that is left to repair.
+/// Returns a damaged session with the records that it lost, as a canonical stream; `None` if it has
+/// no origin that can be used, or lost nothing. Other damage is left to repair.
 ///
 /// # Errors
 /// If something cannot be read or written.
@@ -202,7 +203,7 @@ pub fn unlost(
     let finding = Cx { options: &options, log: &found };
     let store = RecordStore::new(sink.spool()?);
     let read = FileRecords::of(from, parts, store, &finding);
-    // What repair would do tells where damage is that a reader passes over.
+    // A trial repair shows damage that a reader passes over.
     let mut stage = Stage::trial(sink);
     let Ok(done) = repair::run(from, parts, &mut stage, &RepairOptions::default(), &finding) else {
         return Ok(None);

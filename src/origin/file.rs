@@ -14,7 +14,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::rc::Rc;
 use zstd::stream::{read::Decoder, write::Encoder};
 
-/// What the header calls the file.
+/// Value of the header's member `copyist`.
 const KIND: &str = "origin";
 /// The version of the layout.
 const VERSION: u64 = 1;
@@ -26,17 +26,18 @@ const WINDOW_LOG: u32 = 23;
 const SKIPPABLE: [u8; 4] = 0x184D_2A50_u32.to_le_bytes();
 /// Maximum length of the header line and of the last frame.
 const LONGEST: u64 = 64 << 20;
-/// Maximum size of the unpacked stream: this many times the packed bytes and the file's, and so much.
+/// Maximum size of the unpacked stream: this many times the sizes of the packed bytes and of the
+/// file together, plus this many bytes.
 const EXPANSION: (u64, u64) = (200, 1 << 30);
 
-/// What shaped the target beyond the stream.
+/// Header of an origin: the settings that shaped the target beside the stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// `origin`.
+    /// Kind of the file, `origin`.
     copyist: String,
     /// The version of the layout.
     version: u64,
-    /// The release that wrote it.
+    /// Release of copyist that wrote the origin.
     release: String,
     /// Format and version of the source.
     pub source: String,
@@ -44,7 +45,7 @@ pub struct Header {
     pub target: String,
     /// How new identifiers were chosen.
     pub ids: Choice,
-    /// What the output's place was like.
+    /// Properties of the output's place.
     #[serde(flatten)]
     pub place: Like,
     /// Paths that moved since, old and new, in the order in which they moved.
@@ -55,24 +56,25 @@ pub struct Header {
 /// The length and the hash of some bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digest {
-    /// In bytes.
+    /// Length in bytes.
     pub length: u64,
     /// BLAKE3, in hexadecimal digits.
     pub blake3: String,
 }
 
-/// What the last frame holds.
+/// Content of the last frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trailer {
-    /// The stream.
+    /// Digest of the stream.
     pub stream: Digest,
-    /// The target's parts as they were written, unpacked; not those that sessions share.
+    /// Digests of the target's parts as they were written, unpacked, without the parts that
+    /// sessions share.
     pub parts: Vec<Digest>,
-    /// Whether the session has a place in a part that others share, too.
+    /// Whether the session also has a place in a part that sessions share.
     pub shares: bool,
 }
 
-/// Takes bytes and knows their digest.
+/// Accumulator for the digest of bytes.
 #[derive(Default)]
 pub struct Measure {
     hasher: blake3::Hasher,
@@ -80,7 +82,7 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// Takes more bytes.
+    /// Adds more bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
         self.length += bytes.len() as u64;
@@ -93,7 +95,7 @@ impl Measure {
     }
 }
 
-/// The digest of all that a reader gives.
+/// Computes the digest of all bytes of a reader.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -109,7 +111,7 @@ pub fn digest_of(mut from: impl Read) -> Result<Digest> {
     }
 }
 
-/// An origin file that is written.
+/// Origin file that is being written.
 pub struct Writing {
     frame: Encoder<'static, Box<dyn Write>>,
     stream: Measure,
@@ -142,7 +144,7 @@ impl Writing {
         self.frame.write_all(lines).map_err(cannot_write)
     }
 
-    /// Ends the file. Gives the digest of the stream.
+    /// Ends the file, and returns the digest of the stream.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -155,7 +157,7 @@ impl Writing {
 }
 
 impl Header {
-    /// Of a session of `source` that was written as `target`.
+    /// Creates the header for a session of `source` that was written as `target`.
     #[must_use]
     pub fn new(source: String, target: String, ids: Choice, place: Like) -> Self {
         let release = env!("CARGO_PKG_VERSION").to_owned();
@@ -184,8 +186,8 @@ impl Header {
 }
 
 impl Trailer {
-    /// A skippable frame: magic number, length, and JSON with that length once more behind it, so
-    /// that the frame can be found from the file's end.
+    /// Spells the trailer as a skippable frame: magic number, length, and JSON with that length
+    /// once more behind it, so that the frame can be found from the file's end.
     fn frame(&self) -> Vec<u8> {
         let out = serde_json::to_vec(self).unwrap_or_default();
         let length = (out.len() as u32 + 4).to_le_bytes();
@@ -223,23 +225,23 @@ pub fn stream_of(mut file: &mut dyn ReadSeek) -> Option<Digest> {
     Trailer::read(file).ok().flatten().map(|(trailer, _)| trailer.stream)
 }
 
-/// An origin file that is read: the stream is its only part.
+/// Origin file that is being read: the stream is its only part.
 pub struct Origin {
-    /// What shaped the target.
+    /// Settings that shaped the target.
     pub header: Header,
     /// Lengths and hashes.
     pub trailer: Trailer,
     opener: Opener,
-    /// Where the frame begins and ends in the file.
+    /// Beginning and end of the frame in the file.
     frame: (u64, u64),
 }
 
-/// Why an origin cannot be read.
+/// Reason why an origin cannot be used.
 pub type Unreadable = &'static str;
 
 impl Origin {
-    /// Opens an origin file, and checks that all of it is there: it is unpacked once. `size` is that
-    /// of the file beside it.
+    /// Opens an origin file, and unpacks it once to check that it is whole. `size` is the size in
+    /// bytes of the file beside it.
     ///
     /// # Errors
     /// If the system refuses to read it; `Err` inside says why it is none that can be used.
@@ -299,7 +301,7 @@ impl Parts for Origin {
     }
 }
 
-/// Copies the origin beside a session to where the session goes, if there is one.
+/// Copies the origin beside a session to the place of the copied session, if there is one.
 ///
 /// # Errors
 /// If it cannot be read or written.

@@ -1,5 +1,5 @@
-//! The guard: the merged session must say to a model what the file says, for an origin may come from
-//! anybody. Where it does not, the first difference is put into words.
+//! Guard, which compares the merged session with the file: both must say the same to a model, as an
+//! origin may come from anyone. Where they differ, the first difference is put into words.
 
 use super::matching::align::{are_shown_alike, shown};
 use crate::context;
@@ -10,7 +10,7 @@ use crate::json::text;
 use crate::position::Located;
 use crate::record::{Field, Record, block};
 
-/// The first message that differs; `None` if none can be told.
+/// Describes the first message that differs; `None` if no difference is found.
 pub fn differing(merged: Source<'_>, plain: Source<'_>, cx: &Cx<'_>) -> Option<String> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
@@ -34,7 +34,7 @@ pub fn differing(merged: Source<'_>, plain: Source<'_>, cx: &Cx<'_>) -> Option<S
     None
 }
 
-/// What a model is told, message by message: the words, and all of it.
+/// Messages that a model reads, each as its words and as its whole content.
 fn said(
     sent: impl Iterator<Item = Result<Located<Record>>>,
 ) -> impl Iterator<Item = (String, Vec<u8>)> {
@@ -45,7 +45,7 @@ fn said(
     })
 }
 
-/// What of a message stands behind so many characters, and a little before.
+/// Excerpt of a message from this number of characters on, and a few characters before.
 fn excerpt(message: Option<&str>, behind: usize) -> String {
     const BEFORE: usize = 16;
     const LENGTH: usize = 48;
@@ -60,11 +60,11 @@ fn excerpt(message: Option<&str>, behind: usize) -> String {
     format!("`{before}{shown}{after}`")
 }
 
-/// Whether a model would be told the same by what a file becomes with its origin as by the file
-/// itself, the system's own words apart.
+/// Whether a file merged with its origin says the same to a model as the file itself, system
+/// messages apart.
 ///
-/// A session that stands at an entry without an identifier, or at none, may say nothing by the rules of
-/// its source; what was written of it is what leads to the last entry that has one.
+/// A session whose leaf has no identifier, or that has no leaf, may say nothing by the rules of its
+/// source. In that case the path to the last entry with an identifier was written.
 ///
 /// # Errors
 /// If one of them cannot be read any more.
@@ -86,7 +86,7 @@ pub fn is_heard(merged: Source<'_>, plain: Source<'_>, cx: &Cx<'_>) -> Result<bo
     Ok(says.is_ok_and(|says| are_same(says.filter(is_told), shows)))
 }
 
-/// Whether a model would be told the same by two sessions, the system's own words apart.
+/// Whether two sessions say the same to a model, system messages apart.
 ///
 /// # Errors
 /// If one of them cannot be read.
@@ -101,7 +101,7 @@ pub fn says_the_same(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> 
 /// A session to be read, and its format.
 pub type Source<'s> = (&'static Format, &'s mut dyn Parts);
 
-/// Whether a message counts: the system's own words do not.
+/// Whether a message counts: all messages count but system messages.
 pub fn is_told(item: &Result<Located<Record>>) -> bool {
     item.as_ref().map_or(true, |located| !located.value.node.is(Field::Role, "system"))
 }

@@ -10,20 +10,20 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-/// Lines are compressed in pieces of this size.
+/// Size in bytes of the pieces in which lines are compressed.
 const PIECE: usize = 128 << 10;
 
 /// Keeps the records of a session as they are read.
 pub struct Keep {
     writing: Writing,
     lines: Vec<u8>,
-    /// How many records it has, and how many of them this reading gave.
+    /// Number of records kept, and number of records that this reading gave.
     records: u64,
     given: u64,
 }
 
 impl Keep {
-    /// Begins an origin; `None` where none can stand.
+    /// Begins an origin; `None` where the sink has no place for one.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -33,12 +33,12 @@ impl Keep {
         Ok(Some(Self { writing, lines: Vec::with_capacity(PIECE), records: 0, given: 0 }))
     }
 
-    /// The session is read from its beginning, once more perhaps.
+    /// Prepares for a reading of the session from its beginning, which may be a repeated one.
     pub fn begin_reading(&mut self) {
         self.given = 0;
     }
 
-    /// Takes a record.
+    /// Keeps a record, unless an earlier reading gave it.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -57,7 +57,7 @@ impl Keep {
         Ok(())
     }
 
-    /// Ends the origin of a session whose parts were `written`, and says where it goes.
+    /// Ends the origin of a session whose parts `sink` has measured, and places it.
     ///
     /// # Errors
     /// If it cannot be written, or something else stands there.
@@ -72,30 +72,30 @@ impl Keep {
     }
 }
 
-/// What was written of a session.
+/// Parts of a session that were written.
 #[derive(Default)]
 struct Written {
     parts: Vec<(String, Rc<RefCell<Measure>>)>,
-    /// Whether anything goes into files that sessions share.
+    /// Whether anything is written into files that sessions share.
     shares: bool,
-    /// How many parts there were at the mark.
+    /// Number of parts at the mark.
     mark: usize,
 }
 
-/// A sink whose parts are measured as they are written.
+/// Sink whose parts are measured as they are written.
 pub struct Measured<'s> {
     sink: &'s mut dyn Sink,
     written: Written,
 }
 
 impl<'s> Measured<'s> {
-    /// Over this sink.
+    /// Wraps a sink.
     pub fn over(sink: &'s mut dyn Sink) -> Self {
         Self { sink, written: Written::default() }
     }
 }
 
-/// A place like another one, of which nothing is left but the digests of what is written there.
+/// Sink for a place like another one, which keeps only the digests of what is written.
 pub struct Digesting<'s> {
     sink: &'s mut dyn Sink,
     place: Like,
@@ -103,7 +103,7 @@ pub struct Digesting<'s> {
 }
 
 impl<'s> Digesting<'s> {
-    /// Room comes from this sink.
+    /// Creates a sink for a place like this one; temporary room comes from `sink`.
     pub fn like(sink: &'s mut dyn Sink, place: Like) -> Self {
         Self { sink, place, parts: Vec::new() }
     }
@@ -146,7 +146,7 @@ impl Sink for Digesting<'_> {
     }
 }
 
-/// A part that is measured.
+/// Part that is measured as it is written.
 struct Part {
     inner: Box<dyn Write>,
     measure: Rc<RefCell<Measure>>,

@@ -1,13 +1,14 @@
-//! Origins: what brings the source of a converted session back.
+//! Origins: files from which the source of a converted session is restored.
 //!
-//! A conversion writes its target as the target's own software would, and the source's canonical
-//! stream, compressed, into a file of its own beside it (`file`). Converting the target back restores
-//! the source: verbatim where the target is as it was written. Where it was edited, the stream is
-//! written once more, as the base; base and file are matched record by record (`matching`), and what
-//! differs is an edit of the source (`merge`). In the end the session must say to a model what the file
-//! itself says (`guard`), or the origin is not used: it may come from anybody.
+//! A conversion writes its target as the target's own agent would, and the source's canonical
+//! stream, compressed, into a file of its own beside it (`file`). Converting the target back
+//! restores the source: verbatim where the target is as it was written. Where it was edited, the
+//! stream is written once more, as the base. Base and file are matched record by record
+//! (`matching`), and each difference is an edit of the source (`merge`). In the end the session
+//! must say to a model what the file itself says (`guard`); otherwise the origin is not used, as it
+//! may come from anyone.
 //!
-//! The formats know nothing of this but which of their files an origin stands beside.
+//! The formats know nothing of origins, except beside which of their files an origin stands.
 
 mod base;
 mod damage;

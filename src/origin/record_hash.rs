@@ -14,12 +14,12 @@ const APART: &[Field] = &[
     Field::Layout,
     Field::Group,
     Field::Source,
-    // Migration gives entries some; that of a session it leaves.
+    // Migration adds these to entries, and keeps the identifier of a session.
     Field::Id,
     Field::Parent,
 ];
 
-/// The hash of what a record says, its spelling apart.
+/// Computes the hash of a record's content, its spelling apart.
 pub fn of(record: &Record) -> u64 {
     let own = |field| record.kind == Kind::Session && field == Field::Id;
     let counts = |field| own(field) || !APART.contains(&field);

@@ -1,4 +1,4 @@
-//! Records that can be asked for by their number, outside of memory.
+//! Store of records outside of memory, which returns them by number.
 
 use crate::error::{Error, Result};
 use crate::format::Spool;
@@ -10,20 +10,20 @@ use crate::stage::Staged;
 use bytes::Bytes;
 use std::io::{Read, Write};
 
-/// Records as lines of the canonical stream. It costs eight bytes a record.
+/// Records as lines of the canonical stream. Each record costs eight bytes of memory.
 pub struct RecordStore {
     lines: Part,
-    /// Where each record ends.
+    /// End of each record, in bytes.
     ends: Vec<u64>,
     out: Vec<u8>,
     written: u64,
 }
 
-/// Records are written in pieces of this size.
+/// Size in bytes of the pieces in which records are written.
 const CHUNK: usize = 256 << 10;
 
 impl RecordStore {
-    /// Without records.
+    /// Creates a store without records.
     pub fn new(spool: Box<dyn Spool>) -> Self {
         let lines = Room::of(spool).part();
         Self { lines, ends: Vec::new(), out: Vec::new(), written: 0 }
@@ -36,7 +36,7 @@ impl RecordStore {
         if self.out.len() >= CHUNK { self.flush() } else { Ok(()) }
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub fn count(&self) -> u32 {
         self.ends.len() as u32
     }
@@ -64,7 +64,7 @@ impl RecordStore {
         Ok(line.into())
     }
 
-    /// All of them, as a canonical stream.
+    /// Returns all records as a canonical stream.
     pub fn parts(&mut self) -> Result<Staged> {
         self.flush()?;
         Ok(Staged::one(self.lines.clone()))

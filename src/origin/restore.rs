@@ -1,4 +1,4 @@
-//! A file with its origin as the session that it was made of.
+//! Restores the source of a file from its origin.
 
 use super::base::{Base, Trace};
 use super::damage::{Damage, healed};
@@ -22,19 +22,20 @@ use crate::record::{Field, Kind, Record};
 use crate::stage::{Stage, Staged};
 use std::collections::{BTreeMap, HashSet};
 
-/// What a file says with its origin.
+/// Session that is restored from a file with its origin.
 pub struct Restored {
-    /// The source's stream, with what was edited.
+    /// Stream of the source, with the edits of the file.
     pub stream: Box<dyn Parts>,
     /// The file's own records as a stream, where it was edited.
     pub shown: Option<Staged>,
-    /// What there is to report of the edits, if they are used.
+    /// Findings about the edits, to be reported if the edits are used.
     pub said: Log,
-    /// What shaped the file, for the version that it was made in.
+    /// Header of the origin, for the version in which the file was made.
     pub header: Header,
 }
 
-/// Writes the stream of an origin in the format and version of its file, and traces what is written.
+/// Function that writes the stream of an origin in the format and version of its file, and traces
+/// what is written.
 pub type WriteFn = fn(&mut Origin, Spec, &mut dyn Sink, &Cx<'_>) -> Result<Trace>;
 
 /// Reads a session with the origin beside it; `None` if there is none, or none that can be used, which
@@ -61,7 +62,7 @@ pub fn restore(
         let stream: Box<dyn Parts> = Box::new(origin);
         return Ok(Some(Restored { stream, shown: None, said: log, header }));
     }
-    // What is reported of an origin that is rejected would bury that it is.
+    // Findings about a rejected origin would bury the rejection.
     let inner = Cx { options: cx.options, log: &log };
     let found = Log::default();
     let done = changed(from, (parts, &found), (&mut origin, target), sink, write, &inner);
@@ -127,8 +128,9 @@ pub fn is_of(origin: &Origin, digests: &[Digest]) -> bool {
     !origin.trailer.shares && digests == sorted(origin.trailer.parts.clone())
 }
 
-/// The source of the origin beside a session, and whether the session is as it was written; `None` in
-/// its place if the origin cannot be used. `None` where no origin stands beside the session.
+/// Returns the source of the origin beside a session, and whether the session is as it was written.
+/// The second value is `None` if the origin cannot be used. Returns `None` where no origin stands
+/// beside the session.
 ///
 /// # Errors
 /// If one of them cannot be read.
@@ -145,8 +147,8 @@ pub fn look(parts: &mut dyn Parts) -> Result<Option<(String, Option<bool>)>> {
     }))
 }
 
-/// Whether a file that is as it was written is what today's writer makes of the stream, or at least says
-/// the same to a model: an origin may come from anybody.
+/// Whether today's writer makes an unchanged file from the stream, or the stream at least says the
+/// same to a model: an origin may come from anyone.
 fn tells_of(
     (from, parts, digests): (&'static Format, &mut dyn Parts, &[Digest]),
     (origin, target): (&mut Origin, Spec),
@@ -179,7 +181,7 @@ fn sorted(mut digests: Vec<Digest>) -> Vec<Digest> {
     digests
 }
 
-/// A diagnostic for an origin that is rejected, with the first thing that was done to the file.
+/// Builds the diagnostic for a rejected origin, with the first edit of the file.
 pub fn rejected_for(rejected: Error, said: Log) -> Diagnostic {
     const DONE: &[Code] = &[Code::OriginEdited, Code::OriginDeleted, Code::OriginAdded];
     let found = rejected.into_diagnostic();
@@ -190,19 +192,19 @@ pub fn rejected_for(rejected: Error, said: Log) -> Diagnostic {
     Diagnostic { message, at: first.at, ..found }
 }
 
-/// What became of a file since it was written.
+/// Change of a file since it was written.
 enum Changed {
-    /// Nothing but its spelling.
+    /// Change of nothing but the spelling.
     Not,
-    /// It is another session.
+    /// Change to another session.
     Another,
-    /// It was edited.
+    /// Edit of the session, merged with the origin.
     Merged(Merged),
 }
 
-/// A file merged with its origin.
+/// File merged with its origin.
 pub struct Merged {
-    /// The source's stream, with what was edited.
+    /// Stream of the source, with the edits of the file.
     pub stream: Staged,
     /// The file's own records.
     pub shown: Staged,
@@ -266,7 +268,7 @@ pub fn is_of_one_session(base: &mut Base, now: &mut FileRecords) -> Result<bool>
             return Ok(true);
         }
     }
-    // Turns say what was asked.
+    // Turns contain the questions.
     let says = |tag: Tag| tag.is_message() || tag == Tag('T');
     let messages = |names: &[RecordKey]| -> HashSet<u64> {
         names.iter().filter(|name| says(name.tag)).map(|name| name.hash).collect()
@@ -274,8 +276,8 @@ pub fn is_of_one_session(base: &mut Base, now: &mut FileRecords) -> Result<bool>
     Ok(!messages(&base.names).is_disjoint(&messages(&now.names)))
 }
 
-/// Takes a file for the one edited since that `base` is of the stream `origin`; both are of one format.
-/// `None` if it says nothing else.
+/// Merges a file with the stream `origin`, as an edit of `base`, which is a file of that stream in
+/// the same format. `None` if the file is unchanged.
 ///
 /// # Errors
 /// If one of them cannot be read, or the origin does not fit what the file says.
@@ -299,15 +301,15 @@ pub fn between(
 pub struct FileRecords {
     /// The records.
     pub store: RecordStore,
-    /// By what each is known.
+    /// Key of each record.
     pub names: Vec<RecordKey>,
-    /// Where each stands, if anybody can look there.
+    /// Position of each record, if the user can look there.
     pub places: Vec<Position>,
-    /// Messages in place of which a model is told something else.
+    /// Records that a model reads in the place of the file's records.
     pub instead: BTreeMap<u32, Record>,
-    /// Those that say anew what others did, and tell nothing of their own.
+    /// Numbers of records that repeat others, and contain nothing of their own.
     pub again: HashSet<u32>,
-    /// Those that the reader put in: they stand nowhere in the file.
+    /// Numbers of records that the reader added: they stand nowhere in the file.
     pub put_in: HashSet<u32>,
     /// Whether a message follows another one than the one before it.
     pub branches: bool,
@@ -326,7 +328,7 @@ impl FileRecords {
         }
     }
 
-    /// A record as it is told to a model.
+    /// Returns a record as a model reads it.
     ///
     /// # Errors
     /// If it cannot be read back.
@@ -351,7 +353,8 @@ impl FileRecords {
         Self::read((format.read)(parts, cx)?, format.links(), store, cx)
     }
 
-    /// Takes the records of a reader; of a format whose entries have links or not.
+    /// Collects the records of a reader. `links` states whether the entries of the format have
+    /// links.
     ///
     /// # Errors
     /// If one cannot be read.
@@ -379,7 +382,8 @@ impl FileRecords {
     }
 }
 
-/// Merges the records of a file with the source's, by way of the base; `None` if it says nothing else.
+/// Merges the records of a file with the source's records, by way of the base; `None` if the
+/// session is unchanged.
 fn merged(
     base: &mut Base,
     now: &mut FileRecords,
@@ -434,7 +438,7 @@ fn merged(
     Ok(Some(Merged { stream: merged, shown: now.store.parts()? }))
 }
 
-/// Records with others in the place of some.
+/// Copies records, with others in the place of some.
 fn replaced(
     store: &mut RecordStore,
     mut to: RecordStore,

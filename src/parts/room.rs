@@ -1,5 +1,5 @@
 //! Parts that share room outside of memory: a session may have more of them than a process may have
-//! files.
+//! open files.
 
 use super::{Sink, Spool};
 use crate::error::Result;
@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::io::{self, Read, SeekFrom, Write};
 use std::rc::Rc;
 
-/// The room.
+/// Shared room for parts.
 #[derive(Clone)]
 pub struct Room(Rc<RefCell<Store>>);
 
@@ -17,12 +17,12 @@ struct Store {
 }
 
 impl Room {
-    /// In this spool.
+    /// Makes a room in this spool.
     pub fn of(spool: Box<dyn Spool>) -> Self {
         Self(Rc::new(RefCell::new(Store { spool, end: 0 })))
     }
 
-    /// The room that is there, or one in a spool of the sink.
+    /// Returns the existing room, or a new one in a spool of the sink.
     ///
     /// # Errors
     /// If that has none.
@@ -33,25 +33,25 @@ impl Room {
         })
     }
 
-    /// A new part.
+    /// Returns a new part.
     pub fn part(&self) -> Part {
         Part { room: self.clone(), pieces: Rc::default() }
     }
 }
 
-/// A part, shared by who writes it and who reads it.
+/// A part, shared by its writer and its readers.
 #[derive(Clone)]
 pub struct Part {
     room: Room,
     pieces: Rc<RefCell<Vec<Piece>>>,
 }
 
-/// What of a part stands together.
+/// Contiguous piece of a part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Piece {
-    /// Where it begins in the part.
+    /// Begin of the piece in the part.
     start: u64,
-    /// Where it stands in the room.
+    /// Place of the piece in the room.
     place: u64,
     length: u64,
 }
@@ -68,7 +68,7 @@ impl Part {
         Reading { part: self.clone(), at }
     }
 
-    /// All of it, for what is known to be small.
+    /// Returns the whole part, for parts that are known to be small.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -78,12 +78,12 @@ impl Part {
         Ok(contents)
     }
 
-    /// How much was written.
+    /// Returns how many bytes were written.
     pub fn length(&self) -> u64 {
         self.pieces.borrow().last().map_or(0, Piece::end)
     }
 
-    /// Leaves no more of it than so much.
+    /// Shortens the part to this length.
     pub fn cut(&mut self, length: u64) {
         let mut pieces = self.pieces.borrow_mut();
         pieces.retain(|piece| piece.start < length);
@@ -92,7 +92,7 @@ impl Part {
         }
     }
 
-    /// Notes what was written last; it mostly stands behind what was written before.
+    /// Notes a piece that was written; most pieces stand directly behind the one before.
     fn note(&mut self, place: u64, length: u64) {
         let mut pieces = self.pieces.borrow_mut();
         match pieces.last_mut() {

@@ -1,8 +1,8 @@
-//! Answers as other formats have them: in one piece, with what they took.
+//! Whole answers, with their usage, as other formats have them.
 //!
-//! Some programs write each block of an answer as a message of its own, and what it took in a
-//! record beside it. A model's interface wants every result right behind the answer that calls for
-//! it, so answers that stand side by side are one while calls of the first of them wait.
+//! Some programs write each block of an answer as a message of its own, and its usage in a record
+//! beside it. A model's interface requires every result right behind the answer that calls for it.
+//! Therefore consecutive answers are joined while calls of the first of them wait.
 
 use super::{Field, Kind, Node, Record, Value, block};
 use crate::ids::hash;
@@ -10,37 +10,37 @@ use crate::json::Json;
 use crate::position::Located;
 use std::collections::{HashMap, HashSet};
 
-/// Makes messages whole on their way into another format, and of the pieces of answers one.
+/// Completes messages for another format, and joins the pieces of answers.
 #[derive(Debug, Default)]
 pub struct Answers {
-    /// Whether the pieces of an answer become one.
+    /// Whether the pieces of an answer are joined.
     joins: bool,
-    /// Whether records that tell what an answer took have no place where this goes.
+    /// Whether the target has no place for records with the usage of answers.
     tells: bool,
     forks: HashSet<u64>,
     /// An answer whose calls wait.
     held: Option<Located<Record>>,
-    /// By the names that pieces had, what the answer is called that they are part of.
+    /// Names of the joined answers, by the names of their pieces.
     names: HashMap<Json, Json>,
-    /// Who was asked last, and what is told of the answers to that.
+    /// Model that was asked last, and the usage of its answers.
     asked: Node,
     told: HashMap<Json, Node>,
 }
 
-/// What says to which entry a record refers.
+/// Fields that name the entry to which a record refers.
 const REFERENCES: &[Field] =
     &[Field::Parent, Field::Target, Field::From, Field::FirstKept, Field::Leaf];
 
 impl Answers {
-    /// For a format that has whole answers or not, and a record for a model's response or not.
-    /// Messages among `forks`, which are hashes of identifiers, are no part of one: others follow or
-    /// refer to them alone.
+    /// Begins for a format that has whole answers or not, and a record for a model's response or
+    /// not. Messages among `forks`, which are hashes of identifiers, are not joined: other entries
+    /// follow or refer to them alone.
     #[must_use]
     pub fn new(joins: bool, has_responses: bool, forks: HashSet<u64>) -> Self {
         Self { joins, tells: !has_responses, forks, ..Self::default() }
     }
 
-    /// Whether a record is more of the answer that was taken before it.
+    /// Whether a record continues the answer that was taken before it.
     #[must_use]
     pub fn goes_on(&self, record: &Record) -> bool {
         let Some(held) = self.held.as_ref().filter(|_| is_answer(record)) else { return false };
@@ -50,7 +50,7 @@ impl Answers {
             && parent.is_none_or(|parent| id == Some(parent))
     }
 
-    /// Takes the next record. Gives those that can go on, in their order.
+    /// Takes the next record. Returns the records that are complete, in their order.
     pub fn take(&mut self, mut located: Located<Record>) -> [Option<Located<Record>>; 2] {
         let record = &mut located.value;
         if record.kind == Kind::Message {
@@ -74,7 +74,7 @@ impl Answers {
             Kind::Response if self.tells => self.response(&record.node),
             _ => {}
         }
-        // What is said around an answer while it is given has no place among messages.
+        // Records about an answer while it is given have no place among messages.
         let stands = record.is_node()
             || matches!(record.kind, Kind::Session | Kind::Turn | Kind::Run | Kind::Result);
         if !stands {
@@ -92,16 +92,16 @@ impl Answers {
         [before, Some(located)]
     }
 
-    /// The last answer, if it waits.
+    /// Returns the last answer, if it waits.
     pub fn finish(&mut self) -> Option<Located<Record>> {
         self.held.take()
     }
 
-    /// Calls what a record refers to by what it is called now.
+    /// Replaces the references of a record by the present names of their targets.
     fn rename(&self, node: &mut Node) {
         for field in REFERENCES.iter().filter(|_| !self.names.is_empty()) {
             let mut name = node.json(*field);
-            // Each piece is called like the next one, so no way is longer.
+            // Each piece is renamed to the next one, so no chain is longer.
             for _ in 0..self.names.len() {
                 let Some(whole) = name.and_then(|name| self.names.get(name)) else { break };
                 name = Some(whole);
@@ -112,7 +112,7 @@ impl Answers {
         }
     }
 
-    /// Notes who is asked from here on, if a record says so.
+    /// Notes the model that is asked from here on, if a record names it.
     fn ask(&mut self, node: &Node) {
         let asked = only(node, &[Field::Provider, Field::Model]);
         if !asked.is_empty() {
@@ -120,7 +120,8 @@ impl Answers {
         }
     }
 
-    /// Notes what a response tells of its messages: the last one has what all of them took.
+    /// Notes the usage that a response contains for its messages: the last message gets the usage
+    /// of all.
     fn response(&mut self, node: &Node) {
         self.told.clear();
         let messages: Vec<Json> =
@@ -137,7 +138,7 @@ impl Answers {
         }
     }
 
-    /// Tells an answer what it took, as far as it does not say so itself.
+    /// Adds the usage to an answer, as far as the answer does not contain it.
     fn tell(&mut self, answer: &mut Node) {
         let told = answer.json(Field::Id).and_then(|id| self.told.remove(id));
         for (field, value) in told.iter().flat_map(Node::iter) {
@@ -148,8 +149,8 @@ impl Answers {
     }
 }
 
-/// Whether a record is an answer that stands in the source and is sent again: what is not must not
-/// take along what is.
+/// Whether a record is an answer that stands in the source and is sent again: other records must
+/// not be joined with such answers.
 fn is_answer(record: &Record) -> bool {
     let own = record.kind == Kind::Message && !record.is_restored() && !record.is_aside();
     own && record.node.is(Field::Role, "assistant") && !is_broken(&record.node)
@@ -169,10 +170,10 @@ pub fn calls(message: &Node) -> bool {
     blocks.iter().any(|block| block.is(Field::Type, block::TOOL_CALL))
 }
 
-/// Two pieces of an answer as one: it stands where the first did, and is called and ends like the
-/// second.
+/// Joins two pieces of an answer: the result stands where the first did, and has the name and the
+/// end of the second.
 fn joined(mut first: Node, mut second: Node) -> Node {
-    // There may be many pieces, so what is held of them is gone on with.
+    // There may be many pieces, so the first piece's list is extended.
     let mut blocks = blocks_of(&mut first);
     blocks.append(&mut blocks_of(&mut second));
     let mut whole = second;
@@ -196,7 +197,7 @@ fn blocks_of(message: &mut Node) -> Vec<Node> {
     }
 }
 
-/// The sum of what two answers took.
+/// Returns the sum of the usage of two answers.
 fn sum(a: &Node, b: &Node) -> Node {
     let mut sums = b.clone();
     for (field, value) in a.iter() {
@@ -217,8 +218,8 @@ fn sum(a: &Node, b: &Node) -> Node {
 const TOKENS: &[Field] =
     &[Field::InputTokens, Field::OutputTokens, Field::CacheRead, Field::CacheWrite, Field::Total];
 
-/// What a response took, with what was read from a cache and written to one apart from the rest of
-/// what was put in: some count it twice.
+/// Returns the usage of a response, with the tokens read from a cache and written to one separate
+/// from the rest of the input: some producers count them twice.
 fn apart(usage: &Node) -> Node {
     let mut told = only(usage, TOKENS);
     let number = |field| usage.json(field).and_then(Json::float).unwrap_or(0.0);

@@ -1,4 +1,4 @@
-//! Tools that were called and did not answer yet.
+//! Tools that were called and have not returned yet.
 
 use super::{Field, Node};
 use crate::ids::hash;
@@ -15,7 +15,7 @@ impl Called {
         let mut any = false;
         for block in message.nodes(Field::Content).unwrap_or_default() {
             if let (Some(call), Some(name)) = (block.json(Field::Id), block.json(Field::Name)) {
-                // A copy, for the value itself would keep its line in memory.
+                // The name is copied, because the value itself would keep its line in memory.
                 let name = Json::checked(name.as_bytes().to_vec().into());
                 self.0.insert(hash(call.as_bytes()), name);
                 any = true;
@@ -24,13 +24,13 @@ impl Called {
         any
     }
 
-    /// The name of the tool that a call was of, if that is open.
+    /// Returns the name of the tool of a call, if the call is open.
     #[must_use]
     pub fn name(&self, call: &Json) -> Option<&Json> {
         self.0.get(&hash(call.as_bytes()))
     }
 
-    /// The same of a call that is answered now.
+    /// Removes a call that is answered, and returns the name of its tool.
     pub fn answered(&mut self, call: &Json) -> Option<Json> {
         self.0.remove(&hash(call.as_bytes()))
     }

@@ -1,6 +1,6 @@
 //! The names of the canonical model, each with the shape of its values.
 
-/// What a field's value may be.
+/// Shape of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shape {
@@ -45,7 +45,7 @@ impl Shape {
 }
 
 impl Shape {
-    /// The shape in words, with its article.
+    /// Returns the shape in words, with its article.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -75,20 +75,20 @@ macro_rules! fields {
             /// Every field, in order.
             pub const ALL: &'static [Field] = &[$(Field::$variant,)*];
 
-            /// The name in the stream.
+            /// Returns the name in the stream.
             #[inline]
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Field::$variant => $name,)* }
             }
 
-            /// What its values may be.
+            /// Returns the shape of the field's values.
             #[must_use]
             pub fn shape(self) -> Shape {
                 match self { $(Field::$variant => Shape::$shape,)* }
             }
 
-            /// One line of meaning, for the documentation.
+            /// Returns one line of meaning, for the documentation.
             #[must_use]
             pub fn summary(self) -> &'static str {
                 match self { $(Field::$variant => $doc,)* }
@@ -229,7 +229,7 @@ fields! {
 }
 
 impl Field {
-    /// The fields of this name; two names stand for different fields in different records.
+    /// Returns the fields of this name; two names stand for different fields in different records.
     ///
     /// ```
     /// use copyist::record::Field;
@@ -244,10 +244,10 @@ impl Field {
     }
 }
 
-/// More than twice as many as there are fields, so that hardly any two meet.
+/// Number of slots, more than twice the number of fields, so that few names collide.
 const SLOTS: usize = 256;
 
-/// Where a name is looked for first.
+/// Returns the slot at which the search for a name begins.
 const fn slot(name: &[u8]) -> usize {
     match name {
         [first, .., last] => (*first as usize * 7 + *last as usize * 99 + name.len() * 67) % SLOTS,

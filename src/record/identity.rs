@@ -1,9 +1,10 @@
-//! What tells a session from others that has no identifier of a format's own kind.
+//! Identity of a session that has no identifier of a format's own kind.
 
 use super::{Field, Node};
 
-/// What tells a session from others, in which this was asked first. Of what changes when a session
-/// goes on, only what there is neither a name nor another time than.
+/// Returns bytes that distinguish a session from others; `asked` is its first question. Data that
+/// change when a session continues count only where there is neither an identifier nor a time of
+/// creation.
 #[must_use]
 pub fn identity(session: &Node, asked: Option<&str>) -> Vec<u8> {
     let lasting = [Field::Id, Field::Name, Field::Agent, Field::Cwd, Field::Created];

@@ -3,10 +3,10 @@
 use super::{Field, block};
 
 /// Declares the kinds once: variant, name in the stream, whether it is a node of the tree, the
-/// fields beyond [`COMMON`], and what it is.
+/// fields beyond [`COMMON`], and its meaning.
 macro_rules! kinds {
     ($($variant:ident $name:literal $node:literal $doc:literal [$($field:ident)*])*) => {
-        /// What a record is.
+        /// Kind of a record.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Kind { $(#[doc = $doc] $variant,)* }
@@ -15,7 +15,7 @@ macro_rules! kinds {
             /// Every kind, in the order of the documentation.
             pub const ALL: &'static [Kind] = &[$(Kind::$variant,)*];
 
-            /// The name in the stream.
+            /// Returns the name in the stream.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Kind::$variant => $name,)* }
@@ -27,13 +27,13 @@ macro_rules! kinds {
                 match self { $(Kind::$variant => $node,)* }
             }
 
-            /// The fields that it may carry beyond [`COMMON`].
+            /// Returns the fields that a record of this kind may carry beyond [`COMMON`].
             #[must_use]
             pub fn fields(self) -> &'static [Field] {
                 match self { $(Kind::$variant => &[$(Field::$field,)*],)* }
             }
 
-            /// One line of meaning, for the documentation.
+            /// Returns one line of meaning, for the documentation.
             #[must_use]
             pub fn summary(self) -> &'static str {
                 match self { $(Kind::$variant => $doc,)* }
@@ -106,14 +106,14 @@ kinds! {
 }
 
 impl Kind {
-    /// The kind of this name, if there is one.
+    /// Returns the kind of this name, if there is one.
     #[must_use]
     pub fn named(name: &[u8]) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name().as_bytes() == name)
     }
 
-    /// Whether a node of this kind is lost without an identifier: what is not understood, a move of
-    /// the leaf and playback may do without.
+    /// Whether a node of this kind is lost without an identifier. Records that the reader does not
+    /// understand, moves of the leaf and playback need none.
     #[must_use]
     pub fn is_named(self) -> bool {
         self.is_node() && !matches!(self, Self::Opaque | Self::Leaf | Self::Event)

@@ -1,9 +1,9 @@
-//! The canonical model: what every format is read as, and written from.
+//! The canonical model: the records that every format is read as, and written from.
 //!
 //! A session is a stream of [`Record`]s in source order. Each has a [`Kind`] and named values, a
 //! [`Node`]; content blocks, usage and the like are nodes too. Values keep their source spelling
-//! ([`Json`]), so what a writer does not have to understand passes through it
-//! unchanged, and one generic reader, writer and schema serve every kind.
+//! ([`Json`]). Therefore values that a writer need not understand pass through it unchanged, and
+//! one generic reader, writer and schema serve every kind.
 //!
 //! ```
 //! use copyist::json::Json;
@@ -39,7 +39,7 @@ pub mod block {
 
     /// Text.
     pub const TEXT: &str = "text";
-    /// What a model thought before it spoke.
+    /// Thoughts of a model before its answer.
     pub const THINKING: &str = "thinking";
     /// An image, in base64.
     pub const IMAGE: &str = "image";
@@ -47,9 +47,9 @@ pub mod block {
     pub const DOCUMENT: &str = "document";
     /// A call of a tool.
     pub const TOOL_CALL: &str = "tool_call";
-    /// What a tool answered.
+    /// The result of a tool.
     pub const TOOL_RESULT: &str = "tool_result";
-    /// Whether a block of a message lacks what every one of its type has.
+    /// Whether a block of a message lacks a field that every block of its type has.
     #[must_use]
     pub fn lacks(message: &Node) -> bool {
         let blocks = message.nodes(Field::Content).unwrap_or_default();
@@ -64,12 +64,13 @@ pub mod block {
         })
     }
 
-    /// A block that is not understood; its `data` is the block as it stands in the source.
+    /// A block that the reader does not understand; its `data` is the block as it stands in the
+    /// source.
     pub const OPAQUE: &str = "opaque";
-    /// The value of [`Field::Type`] for one of these names.
+    /// Returns the value of [`Field::Type`] for one of these names.
     #[must_use]
     pub fn type_of(name: &str) -> Json {
-        // No allocation for what every block of every message has.
+        // The most frequent types need no allocation.
         match name {
             TEXT => Json::constant("\"text\""),
             THINKING => Json::constant("\"thinking\""),
@@ -78,7 +79,7 @@ pub mod block {
             other => Json::string(other),
         }
     }
-    /// A block of text.
+    /// Returns a block of text.
     #[must_use]
     pub fn text(text: Json) -> Node {
         let mut node = Node::with_capacity(2);
@@ -86,14 +87,14 @@ pub mod block {
         node.set(Field::Text, text);
         node
     }
-    /// The texts among blocks as one.
+    /// Returns the texts among blocks, joined.
     #[must_use]
     pub fn all_text(blocks: &[Node]) -> Option<Json> {
         let texts = blocks.iter().filter(|block| block.is(Field::Type, TEXT));
         let texts = texts.filter_map(|block| block.json(Field::Text).cloned());
         texts.reduce(|a, b| a.joined(&b))
     }
-    /// The text of a message, however it is kept.
+    /// Returns the text of a message, in either form of content.
     #[must_use]
     pub fn said(message: &Node) -> Option<Json> {
         match message.get(Field::Content)? {
@@ -102,8 +103,8 @@ pub mod block {
             Value::Node(_) => None,
         }
     }
-    /// Says of a message, where it leaves them out, the words, the arguments of calls and the answers
-    /// of tools that no format goes without.
+    /// Completes a message, where it leaves them out, with the text, the arguments of calls and the
+    /// results of tools that every format requires.
     pub fn complete(message: &mut Node) {
         let nothing = |value: Option<&Value>| match value {
             None => true,
@@ -125,8 +126,8 @@ pub mod block {
             }
         }
     }
-    /// What stands for a block where a format has no place for it: a person sees that something
-    /// was there, and two different ones never look the same.
+    /// Returns the text for a block for which a format has no place: the user sees that a block was
+    /// there, and two different blocks never have the same text.
     #[must_use]
     pub fn stand_in(block: &Node) -> Node {
         let text = |field| block.text(field).unwrap_or_default();
@@ -141,15 +142,16 @@ pub mod block {
         };
         self::text(Json::string(&format!("[{what}, {print:016x}]")))
     }
-    /// Where the image is that a part in the shape of one of the big interfaces names by its place.
+    /// Returns the URL of the image in a part in the shape of one of the large interfaces, if the
+    /// part names it by URL.
     fn image_at(part: &Json) -> Option<String> {
         let wire = part.member("type")?.text().filter(|wire| wire.contains("image"))?;
         let holder = part.member(&wire).or_else(|| part.member("source"))?;
         let url = holder.member("url").and_then(|url| url.text()).or_else(|| holder.text())?;
         Some(url).filter(|url| !url.starts_with("data:"))
     }
-    /// Whether what an image from elsewhere says besides is how closely it is looked at, which is a
-    /// matter of the interface that several formats share.
+    /// Whether the only further member of an image from another format is its level of detail,
+    /// which belongs to an interface that several formats share.
     #[must_use]
     pub fn is_detail(extra: &Json) -> bool {
         let only = |object: &Json, name: &str| {
@@ -159,8 +161,8 @@ pub mod block {
         detail.is_some_and(|detail| detail.text().is_some())
     }
 
-    /// The arguments of a call as the object that interfaces and other formats want, and whether
-    /// they had to be put into one because they are anything else.
+    /// Returns the arguments of a call as the object that interfaces and other formats require, and
+    /// whether they had to be put into an object because they are another value.
     #[must_use]
     pub fn arguments(call: &Node) -> (Json, bool) {
         let Some(given) = call.json(Field::Arguments) else { return (Json::constant("{}"), false) };
@@ -169,7 +171,7 @@ pub mod block {
             b"null" | b"\"\"" => (Json::constant("{}"), false),
             object if object.starts_with(b"{") => (parsed.unwrap_or_else(|| given.clone()), false),
             _ => {
-                // A list that is a text elsewhere is the same list.
+                // A list that another format spells as a text is the same list.
                 let given = parsed.as_ref().unwrap_or(given);
                 let object = [b"{\"arguments\":", given.as_bytes(), b"}"].concat();
                 (Json::checked(object.into()), true)
@@ -177,7 +179,7 @@ pub mod block {
         }
     }
 
-    /// Puts into a message what is said in its place.
+    /// Replaces the content of a message.
     pub fn replace(message: &mut Node, replacement: &Node) {
         let Some(content) = replacement.get(Field::Content) else { return };
         let is = |role| message.is(Field::Role, role);
@@ -196,27 +198,27 @@ pub mod block {
         }
     }
 
-    /// Every name.
+    /// Every name of a block.
     pub const ALL: &[&str] = &[TEXT, THINKING, IMAGE, DOCUMENT, TOOL_CALL, TOOL_RESULT, OPAQUE];
 }
 
 /// One record of the canonical stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// What it is.
+    /// Kind of the record.
     pub kind: Kind,
-    /// What it carries.
+    /// Values of the record.
     pub node: Node,
 }
 
 impl Record {
-    /// An empty record.
+    /// Returns an empty record.
     #[must_use]
     pub fn new(kind: Kind) -> Self {
         Self { kind, node: Node::with_capacity(16) }
     }
 
-    /// A line that is kept as it is: blank, or damaged.
+    /// Returns a record for a line that is kept as it is: blank, or damaged.
     #[must_use]
     pub fn of_line(bytes: &[u8]) -> Self {
         let mut record = Self::new(Kind::Opaque);
@@ -228,7 +230,7 @@ impl Record {
         record
     }
 
-    /// Whether it is a line that holds nothing.
+    /// Whether the record is a blank line.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         let text = (self.kind == Kind::Opaque && self.node.json(Field::Type).is_none())
@@ -237,7 +239,7 @@ impl Record {
         text.and_then(Json::text).is_some_and(|text| text.trim().is_empty())
     }
 
-    /// What it is, in words for a person: `message of role user`.
+    /// Returns the kind of the record in words for the user: `message of role user`.
     #[must_use]
     pub fn told(&self) -> String {
         let kind = self.kind.name();
@@ -247,22 +249,24 @@ impl Record {
         }
     }
 
-    /// Whether a reader restored it or a writer computed it, so that its own source lacks it.
+    /// Whether a reader restored the record or a writer computed it, so that its own source lacks
+    /// it.
     #[must_use]
     pub fn is_restored(&self) -> bool {
         self.node.is_true(Field::Synthesized) || self.node.is_true(Field::Derived)
     }
 
-    /// Whether a person asks something, with which a turn begins; what an agent asks another one
-    /// is no turn.
+    /// Whether the record is a question of the user, with which a turn begins; a question of one
+    /// agent to another does not begin a turn.
     #[must_use]
     pub fn is_question(&self) -> bool {
         let own = self.node.get(Field::ParentCall).is_none();
         self.kind == Kind::Message && self.node.is(Field::Role, "user") && own
     }
 
-    /// Whether it is a message that no model hears of, wherever it stands: one that is kept out of
-    /// the context, or one of a sub-agent. A command says itself whether it was kept out, and where.
+    /// Whether the record is a message that is never sent to a model: one that is excluded from the
+    /// context, or one of a sub-agent. The exclusion of a command does not count here, because the
+    /// command itself states whether and where it is excluded.
     #[must_use]
     pub fn is_aside(&self) -> bool {
         let told = |field| self.node.json(field).is_some_and(|value| !value.is_null());

@@ -1,4 +1,4 @@
-//! A group of named values: the one building stone of records, blocks and usage.
+//! A group of named values: the common structure of records, blocks and usage.
 
 use super::Field;
 use crate::json::{Json, text};
@@ -50,24 +50,24 @@ impl From<Vec<Node>> for Value {
 }
 
 impl Node {
-    /// Room for a record's usual number of fields, so that filling it allocates once.
+    /// Returns a group with room for this number of fields, so that filling it allocates once.
     #[must_use]
     pub fn with_capacity(fields: usize) -> Self {
         Self { members: Vec::with_capacity(fields) }
     }
 
-    /// The value of a field.
+    /// Returns the value of a field.
     #[must_use]
     pub fn get(&self, field: Field) -> Option<&Value> {
         self.members.iter().find(|(f, _)| *f == field).map(|(_, value)| value)
     }
 
-    /// The value of a field, to change it.
+    /// Returns the value of a field, to change it.
     pub fn get_mut(&mut self, field: Field) -> Option<&mut Value> {
         self.members.iter_mut().find(|(f, _)| *f == field).map(|(_, value)| value)
     }
 
-    /// The value of a field that is plain JSON.
+    /// Returns the value of a field that is plain JSON.
     #[must_use]
     pub fn json(&self, field: Field) -> Option<&Json> {
         match self.get(field)? {
@@ -76,7 +76,7 @@ impl Node {
         }
     }
 
-    /// The value of a field that is a group.
+    /// Returns the value of a field that is a group.
     #[must_use]
     pub fn node(&self, field: Field) -> Option<&Node> {
         match self.get(field)? {
@@ -85,7 +85,7 @@ impl Node {
         }
     }
 
-    /// The value of a field that is a list of groups.
+    /// Returns the value of a field that is a list of groups.
     #[must_use]
     pub fn nodes(&self, field: Field) -> Option<&[Node]> {
         match self.get(field)? {
@@ -94,14 +94,14 @@ impl Node {
         }
     }
 
-    /// The decoded text of a field that is a string.
+    /// Returns the decoded text of a field that is a string.
     #[must_use]
     pub fn text(&self, field: Field) -> Option<String> {
         self.json(field)?.text()
     }
 
-    /// The bytes of a line that is kept as it is, if it is one: what
-    /// [`Record::of_line`](super::Record::of_line) keeps.
+    /// Returns the bytes of a line that is kept as it is, if the record is such a line: the bytes
+    /// that [`Record::of_line`](super::Record::of_line) keeps.
     #[must_use]
     pub fn line(&self) -> Option<Vec<u8>> {
         let bytes = || text::from_base64(&self.text(Field::RawBytes)?);
@@ -143,12 +143,12 @@ impl Node {
         Some(self.members.remove(place).1)
     }
 
-    /// The fields that have a value.
+    /// Returns the fields that have a value.
     pub fn fields(&self) -> impl Iterator<Item = Field> + '_ {
         self.members.iter().map(|(field, _)| *field)
     }
 
-    /// Fields and values, in order.
+    /// Returns fields and values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (Field, &Value)> {
         self.members.iter().map(|(field, value)| (*field, value))
     }
@@ -160,7 +160,7 @@ impl Node {
         self.iter().filter(counts).eq(other.iter().filter(counts))
     }
 
-    /// Whether there is no value at all.
+    /// Whether there is no value.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()

@@ -1,4 +1,4 @@
-//! What a repair has made of a session, where it can be read once more before it goes to its place.
+//! Draft of a repaired session, which can be read again before it goes to its place.
 
 use super::quarantine::QUARANTINE;
 use crate::error::{Error, Result};
@@ -11,17 +11,17 @@ use std::path::Path;
 #[derive(Default)]
 pub struct Draft {
     room: Option<Room>,
-    /// `None` for a part that is as it was.
+    /// The parts by name; `None` for a part that stays as it was.
     parts: Vec<(String, Option<Part>)>,
 }
 
 impl Draft {
-    /// A part that stays as it is, or as the draft `before` has it.
+    /// Adds a part that stays as it is, or as the draft `before` has it.
     pub fn keep(&mut self, name: &str, before: &Self) {
         self.parts.push((name.to_owned(), before.part(name).cloned()));
     }
 
-    /// A part that is written anew.
+    /// Adds a part that is written from the beginning.
     ///
     /// # Errors
     /// If there is no room.
@@ -35,7 +35,7 @@ impl Draft {
         self.parts.iter().find(|(part, _)| part == name).and_then(|(_, part)| part.as_ref())
     }
 
-    /// Puts everything in its place, what was set aside first, so that no byte is nowhere at any
+    /// Puts all parts in their places, the quarantine first, so that each byte has a place at any
     /// moment.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Draft {
     }
 }
 
-/// Copies are made in pieces of this size.
+/// Size, in bytes, of the pieces in which parts are copied.
 const BUFFER: usize = 256 << 10;
 
 fn copy(from: &mut dyn Read, to: &mut dyn Write) -> Result<()> {
@@ -73,7 +73,7 @@ fn copy(from: &mut dyn Read, to: &mut dyn Write) -> Result<()> {
     copied.map_err(|error| Error::io("cannot write", error))
 }
 
-/// A session as a draft has it.
+/// A session in the form of a draft.
 pub struct Again<'a> {
     pub source: &'a mut dyn Parts,
     pub draft: &'a Draft,

@@ -4,7 +4,7 @@ use crate::diagnostic::Code;
 use crate::json::edit::Edits;
 use crate::json::{Cursor, Span, text};
 
-/// The member that notes of the program stand under.
+/// The member that contains the notes of the program.
 const NOTES: &str = "copyist";
 
 /// Changes to one record.
@@ -12,7 +12,7 @@ const NOTES: &str = "copyist";
 pub struct Fixes {
     /// The changes.
     pub edits: Edits,
-    /// What stands under `copyist.repaired` of them, as elements of a list.
+    /// Notes of the changes for `copyist.repaired`, as elements of a list.
     notes: Vec<u8>,
 }
 
@@ -28,13 +28,13 @@ impl Fixes {
         self.notes.push(b'}');
     }
 
-    /// Whether there is nothing to be changed or noted.
+    /// Whether there is neither a change nor a note.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.edits.is_empty() && self.notes.is_empty()
     }
 
-    /// Writes the changed record with its note. A text that is no object passes as it is.
+    /// Writes the changed record with its note. A text that is not an object passes as it is.
     pub fn apply(mut self, record: &[u8], out: &mut Vec<u8>) {
         let Some(object) = Object::of(record) else {
             out.extend_from_slice(record);
@@ -47,7 +47,7 @@ impl Fixes {
     }
 }
 
-/// Appends a record with the note that it was repaired so.
+/// Appends a record with a note of this repair.
 ///
 /// ```
 /// use copyist::{diagnostic::Code, repair::mark};
@@ -61,7 +61,7 @@ pub fn mark(record: &[u8], code: Code, out: &mut Vec<u8>) {
     fixes.apply(record, out);
 }
 
-/// Where in an object a note has its place.
+/// Place in an object for a note.
 struct Object {
     note: Option<Span>,
     close: usize,

@@ -1,12 +1,12 @@
-//! Getting back from a damaged session every record that is there, and a session with which the
-//! real software goes on.
+//! Repair: recovers every record of a damaged session, and makes a session with which the real
+//! software continues.
 //!
-//! A format repairs its own sessions, part by part; here is what it works with. A part of lines is
-//! taken apart into records and bytes that are none (`pieces`). The format looks at the records and
-//! decides how they hang together; then all is read again and written (`walk`): records that
-//! nothing is wrong with byte for byte, others with the few bytes changed that must be and a note
-//! of what was done, and what cannot stand in the output to the quarantine. Nothing of the session
-//! is kept in memory but an index.
+//! A format repairs its own sessions, part by part; this module has the tools for it. A part of
+//! lines is divided into records and other bytes (`pieces`). The format looks at the records and
+//! decides how they are linked. Then everything is read again and written (`walk`). Records without
+//! a defect are written byte for byte. In other records only the necessary bytes are changed, and a
+//! note of the change is added. Bytes that cannot stand in the output go to the quarantine. Only an
+//! index of the session is kept in memory.
 
 mod draft;
 mod mark;
@@ -33,12 +33,12 @@ use std::io::Write;
 
 /// Repairs one session.
 ///
-/// A session that nothing is wrong with passes byte for byte. What cannot stand in the output goes
-/// to the part [`QUARANTINE`], which is made only if there is something to put into it.
+/// A session without a defect passes byte for byte. Bytes that cannot stand in the output go to the
+/// part [`QUARANTINE`], which is created only if there is something to put into it.
 ///
-/// What was set aside or put in can change what the rest means: which record is the last, what an
-/// entry refers to. So what a repair made is repaired again until nothing is wrong with it, and
-/// goes to its place then.
+/// Records that were set aside or added can change the meaning of the rest: which record is the
+/// last, or to which entry a reference leads. Therefore the result of a repair is repaired again
+/// until it has no defect, and only then goes to its place.
 ///
 /// # Errors
 /// If not one record is there, or if reading or writing fails.
@@ -73,8 +73,9 @@ pub fn run(
 /// Counts the messages that the software would send of a session.
 pub type Counting<'c> = &'c dyn Fn(&mut dyn Parts) -> u64;
 
-/// The same. Where the format's repair does not surely know how many messages the context has,
-/// `counting` says it, before and after; the rules for contexts are not known here.
+/// Repairs one session as [`run`] does. Where the format's repair does not surely know how many
+/// messages the context has, `counting` counts them, before and after; this module does not know
+/// the rules for contexts.
 ///
 /// # Errors
 /// As [`run`].
@@ -93,7 +94,7 @@ pub fn run_counting(
     let lent = Lent { before: &before, sink, quarantine: &mut quarantine };
     let (mut draft, mut done) = pass(format, parts, lent, wanted, cx)?;
     let wanted = RepairOptions { relink: Vec::new(), ..wanted.clone() };
-    // A record that was as long as may be has a note in it now.
+    // A record of the maximum length now contains a note, too.
     let max_line = cx.options.max_line.saturating_mul(2);
     let options = Options { max_line, ..cx.options.clone() };
     for number in 2.. {
@@ -106,7 +107,7 @@ pub fn run_counting(
         let lent = Lent { before: &draft, sink, quarantine: &mut quarantine };
         let mut again = Again { source: parts, draft: &draft };
         let (next, more) = match pass(format, &mut again, lent, &wanted, &inner) {
-            // What no repair mends in the end is as wrong as what none mends in an input.
+            // A defect that no repair can fix is reported, as in an input that needs no repair.
             Ok((_, more)) if !more.changed && !quarantine.turned() => {
                 tell(log, |code| code.severity() == Severity::Error, &again.names(), cx);
                 break;
@@ -125,7 +126,8 @@ pub fn run_counting(
         (draft, done) = (next, Repaired { entries, messages, ..done });
     }
     if let Some(counting) = counting.filter(|_| !done.counted) {
-        // Of what it cannot read the software builds no context, however much is read here.
+        // The software builds no context of a session that it cannot read, even if this program
+        // reads some of it.
         done.messages_before = if done.entries_before > 0 { counting(parts) } else { 0 };
         let mut after = Again { source: parts, draft: &draft };
         let same = !done.changed && done.entries_before > 0;
@@ -135,7 +137,7 @@ pub fn run_counting(
     Ok(Repaired { quarantined: quarantine.taken(), fixes: fixes(cx), ..done })
 }
 
-/// How often a session is repaired at most. Twice is mostly enough.
+/// Maximum number of times that a session is repaired. Twice is mostly enough.
 const PASSES: u32 = 8;
 
 fn unsettled(error: Option<Error>) -> Diagnostic {
@@ -157,7 +159,8 @@ fn pass<'a>(
     Ok((work.draft, done))
 }
 
-/// Tells of what another repair found that is news. Its places are not those of the input.
+/// Reports the findings of a later repair that the earlier ones did not have. Their places are not
+/// places of the input.
 fn tell(log: Log, news: impl Fn(Code) -> bool, names: &[String], cx: &Cx<'_>) {
     let found = log.into_findings();
     let news: Vec<_> = found.counts.into_keys().filter(|code| news(*code)).collect();
@@ -172,38 +175,38 @@ fn tell(log: Log, news: impl Fn(Code) -> bool, names: &[String], cx: &Cx<'_>) {
     }
 }
 
-/// What a result says that is put in for a call of a tool that got none.
+/// Text of the result that is added for a call of a tool without one.
 pub const OUTCOME_UNKNOWN: &str =
     "The session was interrupted before this tool returned. The outcome of the call is unknown.";
 
-/// The error for a session of which nothing is left.
+/// Returns the error for a session of which no record is left.
 #[must_use]
 pub fn nothing_back() -> Error {
     Error::unfit(Diagnostic::new(Code::NothingBack, Code::NothingBack.title()))
 }
 
-/// Says that an entry was not linked to the parent that a person wants for it.
+/// Returns the report that an entry was not linked to the parent that the user wants for it.
 #[must_use]
 pub fn not_linked(entry: &str, parent: &str) -> Diagnostic {
     let code = Code::NotLinked;
     Diagnostic::new(code, format!("{}: {entry} to {parent}", code.title()))
 }
 
-/// How many fixes were told of.
+/// Returns how many fixes were reported.
 fn fixes(cx: &Cx<'_>) -> u64 {
     let fixes = Code::ALL.iter().filter(|code| code.is_fix());
     fixes.map(|code| cx.log.count_of(*code)).sum()
 }
 
-/// What all repairs of one session share.
+/// State that all repairs of one session share.
 struct Lent<'a> {
-    /// What the repair before made.
+    /// Draft of the repair before.
     before: &'a Draft,
     sink: &'a mut dyn Sink,
     quarantine: &'a mut Quarantine,
 }
 
-/// One repair.
+/// State of one repair.
 struct Work<'a> {
     parts: &'a mut dyn Parts,
     lent: Lent<'a>,
@@ -248,7 +251,7 @@ mod tests {
     use crate::memory::{Buffer, Bytes};
     use std::io::Read;
 
-    /// Never content: takes the first byte off, and says so.
+    /// Repairs without end: removes the first byte of each input, and reports it.
     fn eats(bench: &mut dyn RepairIo, _: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
         let mut text = Vec::new();
         let read = bench.parts().main()?.read_to_end(&mut text);
@@ -262,7 +265,8 @@ mod tests {
         Ok(Repaired { changed: true, ..Repaired::default() })
     }
 
-    /// What becomes of a text, what was set aside of it, and how often it was said that it has no end.
+    /// Returns the repaired text, the lines of the quarantine, and the number of reports that the
+    /// repair does not settle.
     fn eaten(text: &str) -> (String, Vec<String>, u64) {
         let format = Format { repair: eats, ..pi::FORMAT };
         let (options, log, mut out) = (Options::default(), Log::default(), Buffer::default());

@@ -1,9 +1,10 @@
-//! A damaged stream taken apart: records, and bytes that are none.
+//! A damaged stream divided into pieces: records, and bytes that are not records.
 //!
-//! A healthy line is one record. Any other is walked from its beginning. A value that ends where
-//! another begins, or where the line ends, is a record if the format recognises it; behind what is
-//! none, the next record begins where the format's records begin and the value there is not followed
-//! by what follows nested objects.
+//! A healthy line is one record. Any other line is walked from its beginning. A value that ends
+//! where another begins, or where the line ends, is a record if the format recognises it. Behind
+//! bytes that are not a record, the next record begins where two conditions hold: the text begins
+//! as the format's records do, and the text behind the value there does not show that it is a
+//! nested object.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
@@ -14,10 +15,10 @@ use crate::position::Position;
 use std::borrow::Cow;
 use std::io::Read;
 
-/// What the stream consists of.
+/// Piece of the stream.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'a> {
-    /// A blank line, where it stands, and whether a line ending follows.
+    /// A blank line, its place, and whether a line ending follows.
     Blank(&'a [u8], Position, bool),
     /// A record.
     Record(Rescued<'a>),
@@ -25,42 +26,42 @@ pub enum Part<'a> {
     Aside(&'a [u8], Position, Code),
 }
 
-/// Takes parts in the order of the stream. For a record that is alone on its line it says whether
-/// it is one.
+/// Takes parts in the order of the stream. For a record that is alone on its line, returns whether
+/// it is a record.
 pub type Show<'a> = &'a mut dyn FnMut(Part<'_>) -> Result<bool>;
 
-/// Walks over a stream, as often as needed; what the first walk found out the others know.
+/// Walks over a stream, as often as needed; later walks use the findings of the first.
 pub struct Pieces<'a> {
     kind: &'static Records,
     salvage: bool,
     cx: &'a Cx<'a>,
-    /// Whether this is the first walk, which checks every line and says what is wrong.
+    /// Whether this is the first walk, which checks every line and reports the defects.
     first: bool,
     /// Places of the lines that are not one record each, and whether the format refused the line as
     /// a whole.
     broken: Vec<(u64, bool)>,
-    /// How many of them this walk has met.
+    /// Number of these lines that this walk has met.
     met: usize,
     head: Option<Head>,
-    /// What the walks found.
+    /// Findings of the walks.
     pub found: Found,
 }
 
-/// What was found in a stream.
+/// Findings in a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Found {
-    /// Whether anything is not as it should be.
+    /// Whether the stream has a defect.
     pub damaged: bool,
-    /// How many bytes are set aside.
+    /// Number of bytes that are set aside.
     pub aside: u64,
     /// Records, whole or repaired.
     pub records: u64,
-    /// Those of them that the software does not read.
+    /// Records that the software does not read.
     pub rescued: u64,
 }
 
-/// The first piece of a record into which another was written whole, and that one. The record began
-/// first, so it comes first if its second piece does.
+/// The first piece of a record into which another was written whole, and that other record. The
+/// outer record began first, so it comes first if its second piece is found.
 struct Head {
     bytes: Vec<u8>,
     at: Position,
@@ -68,12 +69,12 @@ struct Head {
     inner_at: Position,
 }
 
-/// How many bytes of a line are walked for each of its bytes, in search of records: a line made to
-/// waste time would take the square of its length.
+/// Number of bytes that the search for records may walk for each byte of a line. Without this
+/// limit, a line made to waste time would take the square of its length.
 pub const EFFORT: usize = 64;
 
 impl<'a> Pieces<'a> {
-    /// For sessions of one format.
+    /// Begins for sessions of one format.
     pub fn new(kind: &'static Records, salvage: bool, cx: &'a Cx<'a>) -> Self {
         Self {
             kind,
@@ -90,7 +91,7 @@ impl<'a> Pieces<'a> {
     /// Shows all parts of a stream.
     ///
     /// # Errors
-    /// Those of `show`, and if the stream cannot be read.
+    /// The errors of `show`, and if the stream cannot be read.
     pub fn walk(&mut self, source: Box<dyn Read>, show: Show<'_>) -> Result<()> {
         self.met = 0;
         let mut lines = Lines::new(source, self.cx.options.max_line);
@@ -128,8 +129,8 @@ impl<'a> Pieces<'a> {
         if joined { Ok(()) } else { self.take_apart(line, refused, show) }
     }
 
-    /// Whether a line can be one record, and whether the format refused it. Later walks know what the
-    /// first one found.
+    /// Whether a line can be one record, and whether the format refused it. Later walks use the
+    /// result of the first.
     fn health(&mut self, line: &Line<'_>) -> (bool, bool) {
         if self.first {
             return (simdutf8::basic::from_utf8(line.bytes).is_ok(), false);
@@ -143,7 +144,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// The last record may lack its line ending.
+    /// Reports a last record without a line ending.
     fn ending(&mut self, line: &Line<'_>) -> Result<()> {
         if !line.terminated && self.first {
             self.found.damaged = true;
@@ -164,15 +165,15 @@ impl<'a> Pieces<'a> {
             self.found.aside += bytes.len() as u64;
             let found = Diagnostic::new(code, format!("{}: {} bytes", code.title(), bytes.len()));
             let found = found.at(at);
-            // NUL bytes are nothing to look at.
+            // The window of NUL bytes has no information.
             let nuls = code == Code::NulsRemoved;
             self.cx.report(if nuls { found } else { found.showing(bytes, 0) });
         }
         show(Part::Aside(bytes, at, code)).map(drop)
     }
 
-    /// Shows a record that was found on a broken line. What is not UTF-8 in it is replaced, as
-    /// software that reads it does.
+    /// Shows a record that was found on a broken line. Bytes in it that are not UTF-8 are replaced,
+    /// as software that reads it does.
     fn record(
         &mut self,
         bytes: &[u8],
@@ -198,7 +199,7 @@ impl<'a> Pieces<'a> {
         show(Part::Record(Rescued { bytes: &bytes, at, read, repaired })).map(drop)
     }
 
-    /// Shows what a broken line consists of.
+    /// Shows the pieces of a broken line.
     fn take_apart(&mut self, line: &Line<'_>, refused: bool, show: Show<'_>) -> Result<()> {
         let bytes = line.bytes;
         let mut budget = bytes.len().saturating_mul(EFFORT);
@@ -232,13 +233,13 @@ impl<'a> Pieces<'a> {
         Ok(())
     }
 
-    /// Whether bytes are one record and nothing else.
+    /// Whether bytes are exactly one record.
     fn is_record(&self, bytes: &[u8], budget: &mut usize) -> bool {
         !bytes.is_empty() && self.record_at(bytes, false, budget) == Some(bytes.len())
     }
 
-    /// Keeps what stands before a record to the end of its line until the next line is known: only a
-    /// record that was written whole into the middle of another stands so.
+    /// Keeps the bytes before a record at the end of its line until the next line is known: only a
+    /// record that was written whole into the middle of another stands there.
     fn keep_head(&mut self, head: &[u8], at: Position, inner: &[u8]) -> Result<()> {
         let inner_at = at.plus(head.len());
         self.say(Code::GluedSplit, Code::GluedSplit.title(), inner_at);
@@ -251,8 +252,8 @@ impl<'a> Pieces<'a> {
         rest.iter().position(|b| !b.is_ascii_whitespace()).map(|space| at + space)
     }
 
-    /// How long the record is that the bytes begin with. At the beginning of a line what the
-    /// software would read is one, too.
+    /// Returns the length of the record with which the bytes begin. At the beginning of a line, a
+    /// value that the software would read counts as a record, too.
     fn record_at(&self, bytes: &[u8], alone: bool, budget: &mut usize) -> Option<usize> {
         if bytes.first() != Some(&b'{') {
             return None;
@@ -264,7 +265,7 @@ impl<'a> Pieces<'a> {
         (line || (self.kind.recognise)(value)).then_some(length)
     }
 
-    /// Where the next record begins behind something else.
+    /// Returns where the next record begins behind other bytes.
     fn next_record(&self, bytes: &[u8], budget: &mut usize) -> Option<usize> {
         let behind = bytes.get(1..).unwrap_or_default();
         memchr::memmem::find_iter(behind, b"{\"").map(|at| at + 1).find(|at| {
@@ -279,7 +280,7 @@ impl<'a> Pieces<'a> {
         })
     }
 
-    /// Sets aside what is no record, and restores of it what can be.
+    /// Sets aside bytes that are not a record, and restores the complete members of a torn one.
     fn rubbish(&mut self, bytes: &[u8], at: Position, show: Show<'_>) -> Result<()> {
         let value = || whole(bytes, &mut usize::MAX.clone()) == Some(bytes.trim_ascii_end().len());
         let torn = bytes.starts_with(b"{") && !value();
@@ -292,8 +293,8 @@ impl<'a> Pieces<'a> {
         Ok(())
     }
 
-    /// Puts a record together into which a whole one was written: its first piece stands before
-    /// that one, the second on the next line. If that is no second piece, there is none.
+    /// Joins a record into which a whole one was written: its first piece stands before that one,
+    /// the second on the next line. If the next line is not the second piece, there is none.
     fn join(&mut self, line: &Line<'_>, show: Show<'_>) -> Result<bool> {
         let Some(head) = &self.head else { return Ok(false) };
         let joined = [head.bytes.as_slice(), line.bytes].concat();
@@ -309,7 +310,7 @@ impl<'a> Pieces<'a> {
         Ok(true)
     }
 
-    /// Gives up hope for the second piece.
+    /// Ends the wait for the second piece.
     fn settle(&mut self, show: Show<'_>) -> Result<()> {
         let Some(head) = self.head.take() else { return Ok(()) };
         self.rubbish(&head.bytes, head.at, show)?;
@@ -317,7 +318,8 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// How long the JSON value is that the bytes begin with; what is walked is taken from the budget.
+/// Returns the length of the JSON value with which the bytes begin; the bytes walked are subtracted
+/// from the budget.
 pub fn whole(bytes: &[u8], budget: &mut usize) -> Option<usize> {
     if *budget == 0 {
         return None;

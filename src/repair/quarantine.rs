@@ -1,4 +1,4 @@
-//! What is set aside, as JSON Lines.
+//! Quarantine: the bytes that repair sets aside, as JSON Lines.
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
@@ -8,24 +8,24 @@ use crate::parts::room::{Part, Room};
 use crate::position::Position;
 use std::io::{BufWriter, Write};
 
-/// The part that takes what cannot stand in the output.
+/// The part for bytes that cannot stand in the output.
 pub const QUARANTINE: &str = ".quarantine.jsonl";
 
-/// Writes what is set aside, each piece with where it stood and why it could not stay.
+/// Writes the bytes that are set aside, each piece with its place and the reason.
 #[derive(Default)]
 pub struct Quarantine {
     part: Option<Part>,
     out: Option<BufWriter<Part>>,
-    /// How many repairs there were before this one.
+    /// Number of repairs before this one.
     pass: u32,
-    /// How many bytes were set aside.
+    /// Number of bytes that were set aside.
     taken: u64,
-    /// That, and the length of the part, when this repair began.
+    /// Number of bytes set aside, and length of the part, when this repair began.
     before: (u64, u64),
 }
 
 impl Quarantine {
-    /// Another repair begins, of what the one before made.
+    /// Begins another repair, of the result of the one before.
     pub fn turn(&mut self) {
         self.pass += 1;
         self.out = None;
@@ -37,17 +37,17 @@ impl Quarantine {
         self.taken > self.before.0
     }
 
-    /// This repair does not count.
+    /// Removes the bytes that this repair set aside, because its result is not used.
     pub fn turn_back(&mut self) {
         let (taken, length) = self.before;
         self.taken = taken;
-        // What it holds back is dropped, not written.
+        // Buffered bytes are dropped, not written.
         self.out.take().map(BufWriter::into_parts);
         self.part.iter_mut().for_each(|part| part.cut(length));
         self.part.take_if(|_| length == 0);
     }
 
-    /// Opens it, behind what is there.
+    /// Opens the part for writing, behind the bytes that it has.
     ///
     /// # Errors
     /// If there is no room.
@@ -88,7 +88,7 @@ impl Quarantine {
             line.push(b',');
         }
         match std::str::from_utf8(bytes) {
-            // NUL bytes are text by name only.
+            // NUL bytes are valid text in name only.
             Ok(plain) if !bytes.contains(&0) => {
                 line.extend_from_slice(b"\"text\":");
                 text::quote(plain, &mut line);
@@ -102,7 +102,7 @@ impl Quarantine {
         out.write_all(&line).map_err(|error| Error::io("cannot write the quarantine", error))
     }
 
-    /// Writes what is left.
+    /// Writes the buffered bytes.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -111,12 +111,12 @@ impl Quarantine {
         flushed.map_err(|error| Error::io("cannot write the quarantine", error))
     }
 
-    /// How many bytes were set aside.
+    /// Returns how many bytes were set aside.
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// What was written, if anything was to be.
+    /// Returns the part, if anything was set aside.
     pub fn part(&self) -> Option<&Part> {
         self.part.as_ref()
     }

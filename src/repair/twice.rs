@@ -1,13 +1,13 @@
-//! Records that were written twice: after a crash some programs write again what they are not sure
-//! of, one record or a block of them.
+//! Records that were written twice: after a crash some programs write again the records of which
+//! they are not sure, one record or a block of them.
 
 use std::collections::HashMap;
 
-/// Finds them by 64 bits of each record.
+/// Finds records that were written twice, by 64 bits of each record.
 ///
-/// Some records are unlike any other of their session, for a time or an identifier stands in them:
-/// a second one is a copy. Others may be said twice; they are copies only in the midst of a block
-/// whose other records are.
+/// Some records differ from every other one of their session, because they contain a time or an
+/// identifier: a second one is a copy. Others may legitimately occur twice; they are copies only
+/// inside a block whose other records are copies.
 ///
 /// ```
 /// use copyist::repair::Twice;
@@ -20,14 +20,14 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub struct Twice {
     records: Vec<u64>,
-    /// Where each record stands first that is unlike any other.
+    /// First places of the records that differ from every other one.
     first: HashMap<u64, u32>,
-    /// Copies of those, and the place of what they are copies of.
+    /// Places of their copies, and of the records that were copied.
     copies: Vec<(u32, u32)>,
 }
 
 impl Twice {
-    /// The next record.
+    /// Notes the next record.
     pub fn record(&mut self, content: u64, unlike: bool) {
         let place = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
         self.records.push(content);
@@ -40,14 +40,15 @@ impl Twice {
         }
     }
 
-    /// The places of all copies, ascending.
+    /// Returns the places of all copies, ascending.
     #[must_use]
     pub fn copies(&self) -> Vec<u32> {
         if self.copies.is_empty() {
             return Vec::new();
         }
         let sums = Sums::of(&self.records);
-        // From where to where each block goes, as long as it is not the block itself.
+        // First and last place of each copied block. A block extends to each side of its record by
+        // less than the distance to the original.
         let mut blocks: Vec<_> = self
             .copies
             .iter()
@@ -66,11 +67,11 @@ impl Twice {
     }
 }
 
-/// For each place what the records before it come to, so that long blocks are compared at once: of a
-/// record that was written over and over each copy is one of a block as long as all before it.
+/// Sums of the records before each place, so that long blocks are compared at once: if a record was
+/// written many times, each copy belongs to a block as long as all records before it.
 struct Sums(Vec<u64>);
 
-/// Sums are those of powers of a number, by this prime.
+/// Prime modulus of the sums, whose terms are multiplied by powers of a number.
 const PRIME: u64 = (1 << 61) - 1;
 const NUMBER: u64 = 0x0e37_79b9_7f4a_7c15;
 
@@ -85,8 +86,8 @@ impl Sums {
         Self(sums)
     }
 
-    /// How many records before and behind two equal ones are equal, too, if the one is so far before
-    /// the other.
+    /// Returns how many records before and behind two equal ones are equal, too, if the second
+    /// follows the first at this distance.
     fn around(&self, place: usize, first: usize) -> (usize, usize) {
         let room = place.saturating_sub(first);
         let factor = power(room as u64);
@@ -105,7 +106,8 @@ impl Sums {
     }
 }
 
-/// The greatest length up to this one of which it is so; then it is so of all that are less.
+/// Returns the greatest length up to this one for which the condition holds; it must hold for all
+/// smaller lengths, too.
 fn longest(most: usize, is_so: &dyn Fn(usize) -> bool) -> usize {
     let (mut least, mut most) = (0, most);
     while least < most {

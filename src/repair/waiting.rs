@@ -3,9 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-/// What waits, in its order, until it is taken by what it is called. Results mostly come in the
-/// order of their calls, but need not: who looked through all that wait for each of them would do
-/// the square of the work.
+/// Items that wait, in their order, until they are taken by name. Results mostly come in the order
+/// of their calls, but need not. A search through all waiting items for each of them would take the
+/// square of the time.
 #[derive(Debug)]
 pub struct Waiting<K, T> {
     list: Vec<Option<T>>,
@@ -19,23 +19,23 @@ impl<K, T> Default for Waiting<K, T> {
 }
 
 impl<K: Eq + Hash, T> Waiting<K, T> {
-    /// Something more, behind the rest.
+    /// Adds an item behind the rest.
     pub fn push(&mut self, name: K, what: T) {
         self.places.entry(name).or_default().push_back(self.list.len());
         self.list.push(Some(what));
     }
 
-    /// Whether anything of this name waits.
+    /// Whether an item of this name waits.
     pub fn has(&self, name: &K) -> bool {
         self.places.contains_key(name)
     }
 
-    /// Whether nothing waits.
+    /// Whether no item waits.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// The first of this name, which waits no more.
+    /// Takes the first item of this name.
     pub fn take(&mut self, name: &K) -> Option<T> {
         let places = self.places.get_mut(name)?;
         let place = places.pop_front();
@@ -45,7 +45,7 @@ impl<K: Eq + Hash, T> Waiting<K, T> {
         self.list.get_mut(place?)?.take()
     }
 
-    /// Everything that waits still, in its order.
+    /// Returns all items that still wait, in their order.
     pub fn rest(self) -> impl Iterator<Item = T> {
         self.list.into_iter().flatten()
     }

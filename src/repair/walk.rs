@@ -1,5 +1,5 @@
-//! The way over one part whose records are lines: shown to the format until it has decided, then
-//! written.
+//! Walk over one part whose records are lines: the part is shown to the format until it has
+//! decided, then written.
 
 use super::pieces::{Found, Part, Pieces};
 use crate::diagnostic::{Code, Diagnostic};
@@ -8,20 +8,20 @@ use crate::format::{Cx, Mend, Records, RepairIo, RepairOptions};
 use crate::position::Position;
 use std::io::Write;
 
-/// Output is handed on in pieces of this size.
+/// Size, in bytes, of the pieces in which output is passed on.
 const CHUNK: usize = 64 << 10;
 
-/// One part of lines, on its way.
+/// One part of lines that is being repaired.
 pub struct Walk<'a> {
     part: String,
     pieces: Pieces<'a>,
     cx: &'a Cx<'a>,
-    /// Where the blank lines begin that nothing follows.
+    /// Place at which the blank lines at the end begin.
     blank: Option<Position>,
 }
 
 impl<'a> Walk<'a> {
-    /// For a part by its name.
+    /// Begins for a part by its name.
     #[must_use]
     pub fn new(part: &str, kind: &'static Records, wanted: &RepairOptions, cx: &'a Cx<'a>) -> Self {
         Self {
@@ -48,30 +48,30 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What was found.
+    /// Returns the findings.
     #[must_use]
     pub fn found(&self) -> Found {
         self.pieces.found
     }
 
-    /// Whether the part does not stay as it is.
+    /// Whether the part is changed.
     #[must_use]
     pub fn changes(&self, mend: &dyn Mend) -> bool {
         self.pieces.found.damaged || mend.changes() || self.cut(mend).is_some()
     }
 
-    /// Whether anything of it is set aside.
+    /// Whether bytes of the part are set aside.
     #[must_use]
     pub fn removes(&self, mend: &dyn Mend) -> bool {
         self.pieces.found.aside > 0 || mend.removes() || self.cut(mend).is_some()
     }
 
-    /// Where blank lines begin that are set aside, and why.
+    /// Returns where blank lines begin that are set aside, and why.
     fn cut(&self, mend: &dyn Mend) -> Option<(Position, Code)> {
         self.blank.zip(mend.blank_end())
     }
 
-    /// Writes what becomes of the part.
+    /// Writes the repaired part.
     ///
     /// # Errors
     /// If it cannot be read again or written.
@@ -139,7 +139,7 @@ fn write(
             }
         }
         Part::Record(record) => match mend.write(&record, &mut out.bytes) {
-            // The bytes of what was repaired before stand there already.
+            // The bytes of a record that was already repaired stand there already.
             Some(code) if record.repaired.is_none() => {
                 bench.aside(part, record.bytes, record.at, code)
             }
@@ -156,7 +156,7 @@ struct Out {
 }
 
 impl Out {
-    /// ThreadBudget on what is ready, if it is so much.
+    /// Passes the output on, if it has reached this size.
     fn pass(&mut self, much: usize) -> Result<()> {
         if self.bytes.len() < much {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Originals that are put back.
+//! Restoration of the original files that a run replaced.
 
 use super::barrier::sync_folder;
 use super::check::{check_in_place, is_same_file};
@@ -14,29 +14,30 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// What became of a file whose original was to be put back.
+/// Outcome for one file whose original was to be restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Back {
     /// The original is there again.
     Restored,
-    /// What the run had added is gone.
+    /// The file that the run had added was removed.
     Removed,
-    /// There is nothing left to do: an earlier undo did it, or the run did not come to write it.
+    /// There is nothing left to do: an earlier undo did it, or the run ended before it wrote the
+    /// file.
     There,
 }
 
-/// A folder below which originals are put back, and nowhere else.
+/// A folder below which originals are restored. No file outside of it is changed.
 #[derive(Debug)]
 pub struct Restorer {
     root: PathBuf,
     dry: bool,
     swept: Swept,
-    /// The folders in which something was renamed.
+    /// The folders in which a file was renamed or removed.
     folders: BTreeSet<PathBuf>,
 }
 
 impl Restorer {
-    /// For what is below `root`; a `dry` one only looks.
+    /// Creates a restorer for the files below `root`. A `dry` one only checks and changes nothing.
     ///
     /// # Errors
     /// If the folder is not there, or no longer the one that it was.
@@ -53,7 +54,7 @@ impl Restorer {
         Ok(Self { root, dry, swept: Swept::default(), folders: BTreeSet::new() })
     }
 
-    /// Puts the original back that `written` took the place of and `read` describes.
+    /// Restores the original that `written` took the place of and that `read` describes.
     ///
     /// # Errors
     /// If either is not what it was, or stands elsewhere.
@@ -109,7 +110,8 @@ impl Restorer {
         Ok(Back::Removed)
     }
 
-    /// The path of a file that the run wrote. What a killed run left beside it goes.
+    /// Returns the path of a file that the run wrote. Temporary files that a killed run left beside
+    /// it are removed.
     fn target(&self, written: &State) -> Result<PathBuf> {
         let target = self.inside(&written.path.path())?;
         if !self.dry {
@@ -118,7 +120,8 @@ impl Restorer {
         Ok(target)
     }
 
-    /// For a file that is not what the run wrote.
+    /// Handles a file that is not what the run wrote: if it is the original, the second name that a
+    /// killed run gave it is removed.
     fn unlike(&mut self, target: &Path, backup: Option<&Path>, read: &State) -> Result<Back> {
         if !is(target, read) {
             let message = format!("it was changed since the run wrote it{}", kept(backup));
@@ -134,7 +137,8 @@ impl Restorer {
         Ok(Back::There)
     }
 
-    /// The path of a file in the folder, which leads there through no link.
+    /// Returns the full path of a file below the root folder. A path that leads through a symbolic
+    /// link is refused.
     fn inside(&self, path: &Path) -> Result<PathBuf> {
         let plain = path.components().all(|piece| matches!(piece, Component::Normal(_)));
         let full = self.root.join(path);
@@ -145,7 +149,7 @@ impl Restorer {
         Ok(full)
     }
 
-    /// Makes it all durable.
+    /// Makes all changes durable.
     ///
     /// # Errors
     /// If the system refuses.
@@ -158,7 +162,7 @@ fn is_gone(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// Where the original is, if it is there.
+/// Describes for an error message where the original is. Empty if there is no backup.
 fn kept(backup: Option<&Path>) -> String {
     let backup = backup.filter(|backup| backup.is_file());
     let rename = "look at both, and rename it if that is what you want";
@@ -170,8 +174,9 @@ fn has_hash(path: &Path, state: &State) -> Result<bool> {
     Ok(hash(File::open(path))? == *state.hash.as_deref().unwrap_or_default())
 }
 
-/// Whether a backup is what the run read. Its contents decide where the journal knows them;
-/// elsewhere a copy, or one that was touched, cannot be told from one that was changed.
+/// Checks that a backup is the file that the run read. Where the journal has a hash of the
+/// contents, the hash decides. Without a hash, a copy or a file with a new time cannot be told
+/// apart from a changed file and is refused.
 fn check_backup(backup: &Path, read: &State) -> Result<()> {
     let name = backup.display();
     let meta = fs::symlink_metadata(backup);
@@ -198,7 +203,7 @@ fn outside(path: &Path) -> Error {
     Error::request(Code::OutsideRoot, message)
 }
 
-/// Whether a name is one that a run gives to an original.
+/// Whether a file name is one that a run gives to a backup of `target`.
 fn is_backup_of(backup: &Path, target: &Path) -> bool {
     let name = |path: &Path| path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
     let (longer, name) = (name(backup), name(target));

@@ -1,17 +1,17 @@
-//! The moment from which files survive a power cut.
+//! Flushing to the disk, so that files survive a power cut.
 
 use crate::error::{Error, Result};
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// So many files are flushed one by one. More are flushed with all that their file system holds
-/// back: one wait for the disk instead of one for each, though it may include what other programs
-/// wrote.
+/// Maximum number of files that are flushed one by one. More files are flushed together with
+/// everything else that their file system holds back. That is one wait for the disk instead of one
+/// for each file, though it may include what other programs wrote.
 const FEW: usize = 8;
 
-/// Makes the contents of files durable, of which it may be known what they are like. Gives an outcome
-/// for each.
+/// Makes the contents of files durable. The metadata of a file may be passed if it is known
+/// already. Returns one outcome for each file.
 pub fn flush(files: &[(&File, Option<&Metadata>)]) -> Vec<Result<()>> {
     if files.len() > FEW
         && let Some(done) = together::flush(files)
@@ -35,7 +35,7 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
     }
 }
 
-/// `syncfs` tells of failed writes since Linux 5.8.
+/// Flush of whole file systems. `syncfs` reports failed writes since Linux 5.8.
 #[cfg(target_os = "linux")]
 mod together {
     use super::{File, Metadata, Result, failed};
@@ -43,7 +43,7 @@ mod together {
     use std::collections::HashMap;
     use std::os::unix::fs::MetadataExt;
 
-    /// Flushes every file system that one of the files is in; `None` if that cannot be done.
+    /// Flushes every file system that contains one of the files; `None` if that is not possible.
     pub fn flush(files: &[(&File, Option<&Metadata>)]) -> Option<Vec<Result<()>>> {
         let mut systems: HashMap<u64, Option<Errno>> = HashMap::new();
         let mut outcomes = Vec::with_capacity(files.len());
@@ -65,7 +65,7 @@ mod together {
 mod together {
     use super::{File, Metadata, Result};
 
-    /// Other systems know nothing of the kind.
+    /// Always returns `None`, because other systems have no call like `syncfs`.
     pub fn flush(_: &[(&File, Option<&Metadata>)]) -> Option<Vec<Result<()>>> {
         None
     }

@@ -1,4 +1,4 @@
-//! What is checked before anything is written.
+//! Checks that run before anything is written.
 
 use super::destination::{Policy, backup_of};
 use crate::diagnostic::Code;
@@ -8,8 +8,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The path of a part whose name is put behind `stem`. Names can come from what a file holds, so
-/// none may lead elsewhere, not even through links that stand there already.
+/// Returns the path of a part whose name is appended to `stem`. Names can come from the contents of
+/// a file. Therefore a name that leads out of the folder is refused, and so is one that leads
+/// through an existing symbolic link.
 ///
 /// # Errors
 /// If it would.
@@ -25,7 +26,7 @@ pub fn check_part(stem: &Path, name: &str) -> Result<PathBuf> {
     path.push(ending);
     let (mut path, mut there) = (PathBuf::from(path), true);
     for piece in below.into_iter().flat_map(|below| below.split('/')) {
-        // Nothing stands below what is not there.
+        // Below a path that does not exist there is nothing to check.
         match there.then(|| fs::symlink_metadata(&path)) {
             Some(Ok(meta)) if meta.is_symlink() => {
                 return Err(refused("a symbolic link stands in the way"));
@@ -38,21 +39,21 @@ pub fn check_part(stem: &Path, name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// What stands at a place where an output is to go.
+/// Kind of file that exists at the place of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stands {
-    /// Nothing at all.
+    /// No file.
     Nothing,
     /// A file, or a link that leads to one or nowhere.
     File,
     /// A folder.
     Folder,
-    /// A device or a pipe, which is written to, never replaced.
+    /// A device or a pipe. The writer writes to it and never replaces it.
     Special,
 }
 
 impl Stands {
-    /// Looks. Most places are free, which the system is asked only once.
+    /// Looks at `target`. Most places are free, and for these the system is asked only once.
     pub fn at(target: &Path) -> Self {
         let Ok(own) = fs::symlink_metadata(target) else { return Self::Nothing };
         let meta = if own.is_symlink() { fs::metadata(target).ok() } else { Some(own) };
@@ -64,19 +65,19 @@ impl Stands {
     }
 }
 
-/// Whether two paths lead to one file. Nothing but regular files is opened to see: opening a pipe
-/// waits for somebody at its other end.
+/// Whether two paths lead to the same file. Only regular files are opened for this check, because
+/// opening a pipe waits for a process at its other end.
 pub fn is_same_file(a: &Path, b: &Path) -> bool {
     a.is_file() && b.is_file() && same_file::is_same_file(a, b).unwrap_or(false)
 }
 
-/// The error for a pipe or a device in a place where nobody asked for one.
+/// Returns the error for a pipe or a device in a place that the user did not name.
 pub fn special(target: &Path) -> Error {
     let message = format!("{} is no regular file, and was not named as output", target.display());
     Error::request(Code::OutputSpecial, message)
 }
 
-/// Whether an output may go where this stands.
+/// Checks whether an output may be written to `target`, where a file of kind `stands` is.
 ///
 /// # Errors
 /// If it is one of the inputs, is a folder, or exists and may not be written over.
@@ -103,13 +104,13 @@ pub fn check_target<'p>(
     check_name(target)
 }
 
-/// Sees to it that the folders above a file, as far as they are there, would take it and those
-/// that are missing under their names.
+/// Checks that the system accepts the names of the file and of the folders above it that do not
+/// exist yet.
 fn check_name(path: &Path) -> Result<()> {
-    /// Nowhere is a name as short as this too long.
+    /// Length in bytes up to which every system accepts a name.
     const SHORT: usize = 128;
     let long = |name: &OsStr| name.len() > SHORT;
-    // Hardly any is, so mostly nothing need be asked.
+    // Hardly any name is that long, so mostly the system is not asked.
     if path.as_os_str().len() <= SHORT || !path.iter().any(long) {
         return Ok(());
     }
@@ -126,7 +127,7 @@ fn check_name(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The nearest folder above a file that is there.
+/// Returns the nearest folder above a file that exists.
 fn there(path: &Path) -> Option<&Path> {
     path.ancestors().skip(1).map(or_here).find(|folder| folder.is_dir())
 }
@@ -135,8 +136,9 @@ fn or_here(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 
-/// Sees to it, where nothing is written, that the system would let a file be written; one that
-/// `replaces` another has its owner, and the other keeps a name that ends in `backup`.
+/// Checks in a dry run that the system would let the file be written. If the file `replaces`
+/// another one, the new file needs the owner of the old one, and the old one needs a free name that
+/// ends in `backup`.
 ///
 /// # Errors
 /// If it would not, as far as that can be told.
@@ -151,7 +153,7 @@ pub fn check_room(path: &Path, backup: Option<&str>, replaces: bool) -> Result<(
     there(path).map_or(Ok(()), check_writable)
 }
 
-/// Sees to it that the original of a file can be kept.
+/// Checks that the original of a file can be kept under a backup name.
 ///
 /// # Errors
 /// If its name would be too long.
@@ -159,7 +161,8 @@ pub fn check_backup(path: &Path, backup: Option<&str>) -> Result<()> {
     backup.map_or(Ok(()), |suffix| check_name(&backup_of(path, suffix)))
 }
 
-/// What cannot be done where a file is not its user's, or of none of his groups.
+/// Start of the error message if the new file cannot get the owner and the group of the old one,
+/// because the old file belongs to another user or to a group that the user is not in.
 #[cfg(unix)]
 pub const NO_OWNER: &str = "cannot give the new file the owner and the group of the old one (`-o` and \
                             `--out-dir` write another file)";
@@ -197,18 +200,19 @@ fn check_writable(_: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The error for an output whose place another one of the run has.
+/// Returns the error for an output whose place another output of the run has.
 pub fn taken(target: &Path) -> Error {
     let message = format!("{} is another output of this run", target.display());
     Error::request(Code::OutputTaken, message)
 }
 
-/// The error for an output whose place is taken.
+/// Returns the error for an output at whose place a file exists.
 pub fn exists(target: &Path) -> Error {
     Error::request(Code::Exists, format!("{} exists", target.display()))
 }
 
-/// Whether what is to be changed in place is no pipe or device, which to open may take for ever.
+/// Checks that a file to be changed in place is not a pipe or a device. Opening one of these can
+/// block for ever.
 ///
 /// # Errors
 /// If it is one.
@@ -223,7 +227,7 @@ fn not_regular() -> Error {
     Error::request(Code::Link, "only a regular file can be changed in place")
 }
 
-/// Whether a file may be changed in place.
+/// Checks whether a file may be changed in place.
 ///
 /// # Errors
 /// If it is a link or no regular file, or another program holds a lock on it.

@@ -1,5 +1,6 @@
-//! The places that belong to somebody in one run: what is read, and what is written already. Only
-//! the person can say that what an earlier run wrote goes; what this run needs never does.
+//! The files that one run needs: the inputs, the journal, and the outputs written so far. The user
+//! can allow that the run overwrites what an earlier run wrote. No option allows that it overwrites
+//! what it needs itself.
 
 use super::check::{Stands, is_same_file};
 use super::destination::{below, folder_of};
@@ -19,19 +20,20 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockRea
 pub struct Claims {
     inputs: Vec<Arc<Path>>,
     journal: Option<PathBuf>,
-    /// Their real paths. Nobody asks for them as long as all places are free.
+    /// The real paths of the inputs. Computed at the first use, and not needed as long as all
+    /// places are free.
     real: OnceLock<HashSet<PathBuf>>,
     taken: Mutex<Taken>,
-    /// How many outputs there were.
+    /// Number of outputs that got an owner so far.
     owners: AtomicU64,
-    /// The real paths of the folders of outputs, by the paths under which they were named. Names are
-    /// compared as they are spelled: there are many, and pieces of paths take their time.
+    /// The real paths of the folders of outputs, by the paths under which they were named. Names
+    /// are compared byte by byte: there are many, and comparing paths by their components is slow.
     folders: RwLock<HashMap<OsString, PathBuf>>,
-    /// The places that an earlier run wrote to, and that are as it left them.
+    /// The files that an earlier run wrote and that have not changed since.
     own: RwLock<HashSet<PathBuf>>,
     /// Folders that this run created.
     new: RwLock<HashSet<OsString>>,
-    /// Who may take a place next, where places are not known before the work.
+    /// The order in which outputs take places, where the places are not known before the work.
     turns: Option<Turns>,
 }
 
@@ -39,19 +41,20 @@ pub struct Claims {
 #[derive(Debug, Default)]
 struct Taken {
     places: HashMap<OsString, Owner>,
-    /// Of names with a number, how many are taken, by the first. Many sessions may want one name, and
-    /// to try all numbers for each would be the square of the work.
+    /// The highest number that is taken for a numbered name, by the path of the first one. Many
+    /// sessions can ask for the same name. Trying every number for each of them would take
+    /// quadratic time.
     numbers: HashMap<PathBuf, u64>,
-    /// Hashes of what files get that sessions share.
+    /// Hashes of the contents that this run writes to files that sessions share.
     shared: HashMap<PathBuf, blake3::Hash>,
 }
 
-/// Whose a place is.
+/// Identifier of the output that a place belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner(u64);
 
 impl Claims {
-    /// Of a run with these inputs and this journal.
+    /// Creates the claims of a run with these inputs and this journal.
     #[must_use]
     pub fn of(inputs: Vec<Arc<Path>>, journal: Option<PathBuf>) -> Self {
         // Mostly each gets an output.
@@ -60,29 +63,30 @@ impl Claims {
         Self { inputs, journal, taken, ..Self::default() }
     }
 
-    /// The same for a run in which outputs take their places in the order of the inputs, with so
-    /// many at work at a time.
+    /// Makes outputs take their places in the order of the inputs. At most `workers` inputs are
+    /// worked on at a time.
     #[must_use]
     pub fn in_turn(self, workers: usize, hands: ThreadBudget) -> Self {
         Self { turns: Some(Turns::new(workers, hands)), ..self }
     }
 
-    /// Waits for leave to work on the input in this place, if outputs take their places in turn.
+    /// Waits for the permission to work on the input number `place`, if outputs take their places
+    /// in order.
     pub fn begin(&self, place: usize) -> Option<Turn<'_>> {
         self.turns.as_ref().map(|turns| turns.begin(place))
     }
 
-    /// Waits until the output of the input in this place may take one.
+    /// Waits until the output of input number `place` may take a place.
     pub fn wait(&self, place: usize) {
         self.turns.iter().for_each(|turns| turns.wait(place));
     }
 
-    /// The output of the input in this place takes none any more.
+    /// Records that the output of input number `place` takes no more places.
     pub fn pass(&self, place: usize) {
         self.turns.iter().for_each(|turns| turns.pass(place));
     }
 
-    /// Sees to it that a file is none of the inputs, and not the journal.
+    /// Checks that a file is not one of the inputs and not the journal.
     ///
     /// # Errors
     /// If it is.
@@ -100,9 +104,10 @@ impl Claims {
         Ok(())
     }
 
-    /// What stands at the place of an output. In a folder that this run created nothing does but its
-    /// own outputs, whose places are taken; what another program puts there meanwhile is met when
-    /// the output gets its place, as ever.
+    /// Returns the kind of file that exists at the place of an output. A folder that this run
+    /// created contains only outputs of this run, whose places are taken, so the system is not
+    /// asked. If another program creates a file there meanwhile, the check at the final rename
+    /// finds it.
     pub fn stands(&self, path: &Path) -> Stands {
         if read(&self.new).contains(folder_of(path).as_os_str()) {
             Stands::Nothing
@@ -111,30 +116,31 @@ impl Claims {
         }
     }
 
-    /// Says that this run created a folder.
+    /// Records that this run created a folder.
     pub fn new_folder(&self, folder: &Path) {
         let mut new = self.new.write().unwrap_or_else(PoisonError::into_inner);
         new.insert(folder.into());
     }
 
-    /// One that has no place yet.
+    /// Returns a new owner, which has no place yet.
     pub fn owner(&self) -> Owner {
         Owner(self.owners.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Takes a place; false if another one has it.
+    /// Takes a place for `owner`; false if another owner has it.
     pub fn take(&self, path: &Path, owner: Owner) -> bool {
         let place = self.place(path).into_os_string();
         *self.taken().places.entry(place).or_insert(owner) == owner
     }
 
-    /// The first number that may be free for a name. A place once taken stays so.
+    /// Returns the lowest number that may be free for a name. A place that is taken is never
+    /// released.
     pub fn untaken(&self, first: &Path) -> u64 {
         let first = self.place(first);
         self.taken().numbers.get(&first).map_or(1, |taken| taken + 1)
     }
 
-    /// Says that the places of a name are taken up to this number.
+    /// Records that the places of a name are taken up to this number.
     pub fn taken_up_to(&self, first: &Path, number: u64) {
         let first = self.place(first);
         let mut taken = self.taken();
@@ -142,33 +148,34 @@ impl Claims {
         *known = number.max(*known);
     }
 
-    /// Whether a file that sessions share gets these contents: those of the first that has it.
+    /// Whether a file that sessions share gets these contents. The first output that writes the
+    /// file in this run decides.
     pub fn share(&self, path: &Path, contents: &[u8]) -> bool {
         let (hash, place) = (blake3::hash(contents), self.place(path));
         *self.taken().shared.entry(place).or_insert(hash) == hash
     }
 
-    /// Whose this place is.
+    /// Returns the owner of a place.
     pub fn owner_of(&self, path: &Path) -> Option<Owner> {
         let place = self.place(path);
         self.taken().places.get(place.as_os_str()).copied()
     }
 
-    /// Says that a file may be written over: an earlier run of this kind wrote it from the same
-    /// input, and nobody touched it since.
+    /// Records that a file may be overwritten: an earlier run of this kind wrote it from the same
+    /// input, and it was not changed since.
     pub fn own(&self, path: &Path) {
         let place = self.place(path);
         self.own.write().unwrap_or_else(PoisonError::into_inner).insert(place);
     }
 
-    /// Whether a file may be written over because it was said so.
+    /// Whether [`own`](Self::own) was called for a file, so that it may be overwritten.
     pub fn is_own(&self, path: &Path) -> bool {
         let own = read(&self.own);
         // Mostly there are none.
         !own.is_empty() && own.contains(&self.place(path))
     }
 
-    /// The real path of a file that may not be there yet.
+    /// Returns the real path of a file that may not exist yet.
     fn place(&self, path: &Path) -> PathBuf {
         let (folder, name) = (folder_of(path), path.file_name().unwrap_or_default());
         if let Some(real) = read(&self.folders).get(folder.as_os_str()) {
@@ -176,7 +183,7 @@ impl Claims {
         }
         let real = real_folder(folder);
         let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
-        // It stays what the first said who asked: another may have made the folder since.
+        // The first answer stays valid, even if another thread has created the folder since.
         below(folders.entry(folder.into()).or_insert(real), name)
     }
 
@@ -189,7 +196,7 @@ fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The real paths of files, links followed. Each folder is asked for its own only once.
+/// Returns the real paths of files, with links followed. Each folder is resolved only once.
 fn real_paths<'p>(files: &'p [Arc<Path>]) -> HashSet<PathBuf> {
     let mut folders: HashMap<&Path, Option<PathBuf>> = HashMap::new();
     let real = |path: &'p Arc<Path>| {
@@ -202,14 +209,14 @@ fn real_paths<'p>(files: &'p [Arc<Path>]) -> HashSet<PathBuf> {
     files.iter().filter_map(real).collect()
 }
 
-/// A file's path by real folders, by which it is known before it is there. The file itself may be a
-/// link that the person named.
+/// Returns a file's path with its folder resolved, which works before the file exists. The file
+/// itself may be a link that the user named.
 #[must_use]
 pub fn real(path: &Path) -> PathBuf {
     real_folder(folder_of(path)).join(path.file_name().unwrap_or_default())
 }
 
-/// A folder's real path. What of it is not there yet will be called as it is named.
+/// Returns a folder's real path. The part that does not exist yet is kept as it is named.
 #[must_use]
 pub fn real_folder(folder: &Path) -> PathBuf {
     let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
@@ -220,12 +227,12 @@ pub fn real_folder(folder: &Path) -> PathBuf {
     whole.ancestors().find_map(real).unwrap_or_else(|| whole.clone())
 }
 
-/// Whether two paths name one place, where a file may or may not be.
+/// Whether two paths name the same place, whether or not a file exists there.
 pub fn is_one_place(a: &Path, b: &Path) -> bool {
     real(a) == real(b) || is_same_file(a, b)
 }
 
-/// Whether a path is one that an original gets which is kept, with `suffix` behind its name.
+/// Whether a path is one that a backup of `original` can get, with `suffix` appended to its name.
 pub fn is_backup_of(path: &Path, original: &Path, suffix: &str) -> bool {
     let mut begin = original.file_name().unwrap_or_default().to_owned();
     begin.push(suffix);
@@ -238,12 +245,12 @@ pub fn is_backup_of(path: &Path, original: &Path, suffix: &str) -> bool {
         && is_one_place(folder_of(path), folder_of(original))
 }
 
-/// The first of a path, and the same with a number behind it, that `fits`.
+/// Returns the first path that `fits`: `path` itself, or `path` with a number appended.
 pub fn numbered(path: &Path, fits: impl Fn(&Path) -> bool) -> PathBuf {
     (1..).map(|n| nth(path, n)).find(|path| fits(path)).unwrap_or_else(|| path.to_owned())
 }
 
-/// A path with a number behind it, but for the first.
+/// Returns the path with the number `n` appended; for `n` of 1 the path itself.
 pub fn nth(path: &Path, n: u64) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     if n > 1 {

@@ -1,4 +1,4 @@
-//! Copies of files that sessions share, made once for all of them.
+//! Copies of files that sessions share, made once for all of these sessions.
 
 use super::fingerprint::Fingerprint;
 use super::lock::is_locked;
@@ -12,11 +12,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
-/// The copies of a folder's shared files. All that are cloned from one are the same.
+/// The copies of a folder's shared files. All clones of one value share the copies.
 #[derive(Clone, Debug, Default)]
 pub struct Copies(Arc<Mutex<Option<Made>>>);
 
-/// Copies, and what the files were like of which they are.
+/// The copies, and the fingerprints of the copied files.
 #[derive(Debug)]
 struct Made {
     files: Vec<(Arc<Path>, Fingerprint)>,
@@ -24,7 +24,7 @@ struct Made {
 }
 
 impl PartialEq for Copies {
-    /// They follow from the files, so two of them say the same.
+    /// Always true: copies follow from the files, so they do not distinguish two values.
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -32,7 +32,7 @@ impl PartialEq for Copies {
 
 impl Eq for Copies {}
 
-/// A folder with copies; it is gone when all that use it are.
+/// A folder with copies. The folder is deleted when its last user drops it.
 #[derive(Debug)]
 pub struct Lent(Arc<TempDir>);
 
@@ -43,7 +43,8 @@ impl AsRef<Path> for Lent {
 }
 
 impl Copies {
-    /// Copies of these files, under their names. What changed since it was copied is copied again.
+    /// Returns copies of these files, under their names. If a file has changed since it was copied,
+    /// all are copied again.
     ///
     /// # Errors
     /// If another program is writing to one of them, or there is no room.
@@ -71,7 +72,7 @@ fn fingerprints(files: &[Arc<Path>]) -> Result<Vec<(Arc<Path>, Fingerprint)>> {
     files.iter().map(|file| Ok((Arc::clone(file), Fingerprint::of(file)?))).collect()
 }
 
-/// Copies a file that no other program is just writing.
+/// Copies a file, unless another program is writing to it.
 fn copy(from: &Path, to: &Path, tally: &Tally) -> Result<()> {
     let failed = |error| Error::io("cannot copy the input to a temporary file", error);
     let file = File::open(from).map_err(|error| Error::io("cannot open", error))?;
@@ -90,7 +91,8 @@ fn copy(from: &Path, to: &Path, tally: &Tally) -> Result<()> {
     io::copy(&mut tally.reader(&Reach::default(), file), &mut copy).map(drop).map_err(failed)
 }
 
-/// Whether what a change of a database replaces stands in a file beside it.
+/// Whether a database has an unfinished change, so that a journal beside it contains the replaced
+/// data.
 fn unfinished(database: &Path) -> bool {
     let mut journal = database.as_os_str().to_owned();
     journal.push("-journal");

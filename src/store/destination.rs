@@ -1,8 +1,8 @@
-//! Where outputs go, and what a person allows.
+//! The destinations of outputs, and what the user allows for them.
 
 use std::path::{Path, PathBuf};
 
-/// Where a session goes.
+/// Destination of one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// Standard output.
@@ -15,31 +15,31 @@ pub enum Destination {
     Files {
         /// The main part's path.
         main: PathBuf,
-        /// What the other parts' names are put behind.
+        /// The path to which the names of other parts are appended.
         stem: PathBuf,
     },
-    /// Files below the folder of all sessions, as their software names them.
+    /// Files below the folder of all sessions, named as the agent names them.
     Native {
         /// The folder.
         folder: PathBuf,
-        /// What the output would be called elsewhere, without its ending.
+        /// The name that the output would have in another folder, without its ending.
         stem: String,
-        /// The place of its input among all.
+        /// The number of its input in the order of all inputs.
         place: usize,
     },
-    /// Where the input is: what is written takes the place of what was read.
+    /// The place of the input: the new files replace the files that were read.
     InPlace {
-        /// What becomes of the originals.
+        /// Whether the originals are kept.
         backup: Backup,
-        /// What the names of other parts than the main one are put behind.
+        /// The path to which the names of parts other than the main one are appended.
         stem: PathBuf,
-        /// What the quarantine's name is put behind.
+        /// The path to which the quarantine's name is appended.
         aside: PathBuf,
     },
 }
 
 impl Destination {
-    /// The main file that is written, if the input is `source`.
+    /// Returns the main file that is written, if the input is `source`.
     #[must_use]
     pub fn target<'a>(&'a self, source: Option<&'a Path>) -> Option<&'a Path> {
         match self {
@@ -49,7 +49,7 @@ impl Destination {
         }
     }
 
-    /// How the names of originals end that are kept.
+    /// Returns the ending of the names under which originals are kept.
     #[must_use]
     pub fn backup(&self) -> Option<&str> {
         match self {
@@ -58,13 +58,14 @@ impl Destination {
         }
     }
 
-    /// When it may take a place that others may want, too: after all whose inputs come before.
+    /// Returns the turn in which the output may take a place that other outputs may want, too:
+    /// after all outputs whose inputs come before.
     #[must_use]
     pub fn turn(&self) -> usize {
         if let Self::Native { place, .. } = self { *place } else { 0 }
     }
 
-    /// The folder in which temporary files wait, if the input is `source`.
+    /// Returns the folder that contains the temporary files, if the input is `source`.
     #[must_use]
     pub fn folder<'a>(&'a self, source: Option<&'a Path>) -> Option<&'a Path> {
         match self {
@@ -74,41 +75,41 @@ impl Destination {
     }
 }
 
-/// Whether the original of a file that is changed in place is kept.
+/// Whether the original of a file that is changed in place is kept, and under which name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Backup {
-    /// Beside it, with this ending.
+    /// The original is kept beside the new file, with this ending.
     Suffix(String),
-    /// It is not.
+    /// The original is not kept.
     None,
 }
 
-/// What a person allows.
+/// The user's permissions for a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Existing files may be written over.
+    /// Whether existing files may be overwritten.
     pub force: bool,
-    /// Everything is checked and done, but nothing is written.
+    /// Whether everything is checked and done, but nothing is written.
     pub dry: bool,
 }
 
-/// Names of originals that are kept end so, unless the person says otherwise.
+/// Default ending of the names under which originals are kept.
 pub const BACKUP: &str = ".bak";
 
 impl From<&Path> for Destination {
     fn from(path: &Path) -> Self {
-        // The device stands for a file that may not be renamed over.
+        // The device file may not be replaced by a rename.
         let stdout = ["-", "/dev/stdout", "/dev/fd/1"].iter().any(|name| path == Path::new(name));
         if stdout { Self::Stdout } else { Self::File(path.to_owned()) }
     }
 }
 
-/// The folder that a file stands in.
+/// Returns the folder that contains a file.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A path below a folder, in memory of the right size.
+/// Returns a path below a folder, in memory of the right size.
 #[must_use]
 pub fn below(folder: &Path, path: impl AsRef<Path>) -> PathBuf {
     let path = path.as_ref();
@@ -119,7 +120,7 @@ pub fn below(folder: &Path, path: impl AsRef<Path>) -> PathBuf {
     below
 }
 
-/// What a file's first backup is called.
+/// Returns the name of a file's first backup.
 pub fn backup_of(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -1,4 +1,4 @@
-//! Whether a file is still what it was.
+//! Detection of changes to a file.
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use std::fs::{File, Metadata};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// What tells whether a file was written to: its size, its time and the file itself.
+/// Size, time of modification and inode of a file, which show whether the file was written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     size: u64,
@@ -15,7 +15,7 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Of the file at `path`, links followed.
+    /// Returns the fingerprint of the file at `path`, with links followed.
     ///
     /// # Errors
     /// If it is not there.
@@ -24,7 +24,7 @@ impl Fingerprint {
         Ok(Self::from(&meta))
     }
 
-    /// Of an open file, whatever its name is.
+    /// Returns the fingerprint of an open file, whatever its name is.
     ///
     /// # Errors
     /// If the system does not tell.
@@ -33,7 +33,7 @@ impl Fingerprint {
         Ok(Self::from(&meta))
     }
 
-    /// Whether the file at `path` is still like that.
+    /// Checks that the file at `path` still has this fingerprint.
     ///
     /// # Errors
     /// If it is not, or is not there.
@@ -44,20 +44,20 @@ impl Fingerprint {
         Err(Error::request(Code::Changed, Code::Changed.title()))
     }
 
-    /// Whether both are of one file, whatever was written to it.
+    /// Whether both fingerprints belong to the same file, even if it was written to in between.
     #[must_use]
     pub fn is_same_file(&self, other: &Self) -> bool {
         self.inode == other.inode
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The time of the last change, to the nanosecond; `None` where the file system knows none, or
-    /// one that no calendar has.
+    /// Returns the time of the last change, to the nanosecond; `None` where the file system has no
+    /// such time, or where it is outside of the calendar's range.
     #[must_use]
     pub fn modified(&self) -> Option<String> {
         Some(jiff::Timestamp::try_from(self.modified?).ok()?.to_string())

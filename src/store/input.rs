@@ -21,53 +21,54 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A session that is read: files, or standard input.
+/// A session that is read, from files or from standard input.
 pub struct Input {
     /// The main part first.
     parts: Vec<Part>,
-    /// Where each of them stands there, by name: a session may have thousands.
+    /// The index of each part in `parts`, by name. A session may have thousands of parts.
     places: HashMap<String, usize>,
-    /// What tells more of the session, and what that calls it.
+    /// The index file that contains more about the session: the session's name in it, and its path.
     index: Option<(String, PathBuf)>,
-    /// Where the session stands among others.
+    /// The session's place in the folder of all sessions.
     among: Option<Among>,
-    /// Where its origin stands if there is one, and whether the user says so.
+    /// The path of the session's origin file, and whether the user named it. The file may not
+    /// exist.
     origin: Option<(PathBuf, bool)>,
     tally: Tally,
-    /// How far each file was read that is followed, by name.
+    /// The extent to which each followed file was read, by name.
     followed: HashMap<String, Reach>,
 }
 
 /// A session's place in the folder of all sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Among {
-    /// The folder, which the parts' names are behind.
+    /// The folder that the parts' names are relative to.
     pub home: PathBuf,
     /// The session's identifier.
     pub session: String,
-    /// Copies of what the sessions share.
+    /// Copies of the files that the sessions share.
     pub copies: Copies,
 }
 
 struct Part {
     name: String,
     source: Source,
-    /// What was opened for a look at the first bytes; whoever reads the part goes on with it.
+    /// The reader that was opened to look at the first bytes. Reading the part continues with it.
     begun: Option<Begun>,
-    /// Where it is noted that a compressed one can be unpacked only so far, if that is no error.
+    /// Place to record how far a damaged compressed file can be unpacked, if that is not an error.
     tear: Option<Tear>,
-    /// What the file was like when it was read to its end, whoever opened it last.
+    /// The fingerprint of the file when it was last read to its end.
     end: End,
-    /// How far it was read.
+    /// The extent to which the part was read.
     reach: Reach,
 }
 
 enum Source {
-    /// A regular file, what it was like before anything was read of it, and the file itself if it
-    /// was opened to see that.
+    /// A regular file, its metadata before anything was read, and the open file if it was opened to
+    /// get the metadata.
     File(Arc<Path>, Metadata, Option<File>),
-    /// What can be read only once: standard input, a named pipe, a device. `None` once it was
-    /// opened.
+    /// A source that can be read only once: standard input, a named pipe, a device. `None` once it
+    /// was opened.
     Pipe(Option<Box<dyn Read>>),
     /// A pipe's contents, copied to a temporary file that has no name.
     Spooled(File),
@@ -81,7 +82,7 @@ impl fmt::Debug for Input {
 }
 
 impl Input {
-    /// A file. What is no regular file is read once, like standard input.
+    /// Opens a file. A file that is not a regular file is read once, like standard input.
     ///
     /// # Errors
     /// If it cannot be opened.
@@ -89,8 +90,8 @@ impl Input {
         Self::files([(String::new(), path.into())])
     }
 
-    /// A file that was found in a folder, where it was a regular one. It is opened at once: the
-    /// system is asked less.
+    /// Opens a regular file that was found in a folder. The file is opened at once, which saves
+    /// requests to the system.
     ///
     /// # Errors
     /// If it cannot be opened, or is a regular file no more.
@@ -98,7 +99,7 @@ impl Input {
         Ok(Self::of(vec![Part::new(String::new(), Source::found(path.into())?)]))
     }
 
-    /// Files that make up one session, by the names of its parts.
+    /// Opens the files that make up one session, by the names of its parts.
     ///
     /// # Errors
     /// If one of them cannot be opened.
@@ -108,12 +109,12 @@ impl Input {
         Ok(Self::of(parts))
     }
 
-    /// The contents of a file without a name.
+    /// Returns an input with the contents of a file that has no name.
     pub(super) fn spooled(file: File) -> Self {
         Self::of(vec![Part::new(String::new(), Source::Spooled(file))])
     }
 
-    /// Standard input.
+    /// Returns standard input as an input.
     #[must_use]
     pub fn stdin() -> Self {
         let source = Source::Pipe(Some(Box::new(io::stdin())));
@@ -122,38 +123,38 @@ impl Input {
 
     fn of(parts: Vec<Part>) -> Self {
         let (tally, followed) = (Tally::default(), HashMap::new());
-        // Of two with one name the first is meant.
+        // If two parts have the same name, the first one counts.
         let places =
             parts.iter().enumerate().rev().map(|(at, part)| (part.name.clone(), at)).collect();
         Self { parts, places, index: None, among: None, origin: None, tally, followed }
     }
 
-    /// The same; compressed files that are damaged are read as far as they can be unpacked.
+    /// Makes the reader unpack damaged compressed files as far as possible, instead of failing.
     #[must_use]
     pub fn up_to_tears(mut self) -> Self {
         self.parts.iter_mut().for_each(|part| part.tear = Some(Tear::default()));
         self
     }
 
-    /// Where a compressed part ended before its end, if one did.
+    /// Returns where a damaged compressed part stopped, if one did.
     #[must_use]
     pub fn torn(&self) -> Option<Torn> {
         self.parts.iter().find_map(|part| part.tear.as_ref()?.found())
     }
 
-    /// The same, with a file that tells more of the session, which it calls `name`.
+    /// Adds an index file that contains more about the session, which the index calls `name`.
     #[must_use]
     pub fn with_index(self, name: String, path: PathBuf) -> Self {
         Self { index: Some((name, path)), ..self }
     }
 
-    /// The same, standing among others.
+    /// Sets the session's place in the folder of all sessions.
     #[must_use]
     pub fn among(self, among: Among) -> Self {
         Self { among: Some(among), ..self }
     }
 
-    /// The same with the origin beside its main part, or with the one that the user `named`.
+    /// Sets the origin file: the one that the user `named`, else the one beside the main part.
     #[must_use]
     pub fn with_origin(mut self, format: &Format, named: Option<PathBuf>) -> Self {
         let names = self.names();
@@ -167,13 +168,13 @@ impl Input {
         self
     }
 
-    /// The folder of all sessions, if this one stands in such a folder.
+    /// Returns the folder of all sessions, if this session is in such a folder.
     #[must_use]
     pub fn home(&self) -> Option<&Path> {
         self.among.as_ref().map(|among| among.home.as_path())
     }
 
-    /// The regular files that are read, and what they were like before.
+    /// Returns the regular files that are read, and their metadata before reading.
     #[must_use]
     pub fn sources(&self) -> Vec<(Arc<Path>, Metadata)> {
         let regular = |part: &Part| match &part.source {
@@ -183,7 +184,7 @@ impl Input {
         self.parts.iter().filter_map(regular).collect()
     }
 
-    /// Whether all of it was read from files to their ends, and they were then as they were before.
+    /// Whether the whole input was read from files to their ends, and no file had changed by then.
     #[must_use]
     pub fn stood_still(&self) -> bool {
         let still = |part: &Part| match &part.source {
@@ -193,8 +194,8 @@ impl Input {
         self.parts.iter().all(still)
     }
 
-    /// The same, with no file open and none of its bytes in memory: for one of many that wait to
-    /// be read.
+    /// Closes the files and frees the bytes that were read ahead, for an input that waits to be
+    /// read.
     #[must_use]
     pub fn closed(mut self) -> Self {
         for part in &mut self.parts {
@@ -206,14 +207,14 @@ impl Input {
         self
     }
 
-    /// The same, counted by `tally`.
+    /// Sets the `tally` that counts the bytes that are read.
     #[must_use]
     pub fn counted(self, tally: Tally) -> Self {
         Self { tally, ..self }
     }
 
-    /// The first bytes of the first part, a byte order mark left out, and whether they are all
-    /// there are.
+    /// Returns the first bytes of the first part without a byte order mark, and whether they are
+    /// the whole part.
     ///
     /// # Errors
     /// If the input cannot be read.
@@ -224,11 +225,11 @@ impl Input {
         Ok((ahead.strip_prefix(BOM).unwrap_or(ahead), rest.is_none()))
     }
 
-    /// Reads a part from this file from now on, which has no name.
+    /// Makes a part be read from this unnamed file from now on.
     pub fn put(&mut self, name: &str, file: File) {
         let part = Part::new(name.to_owned(), Source::Spooled(file));
         match self.part(name) {
-            // Where a compressed one was torn is known still.
+            // The position at which a compressed part was torn is kept.
             Ok(old) => *old = Part { tear: old.tear.take(), reach: old.reach.clone(), ..part },
             Err(_) => {
                 self.places.insert(part.name.clone(), self.parts.len());
@@ -253,7 +254,7 @@ impl Part {
         Self { name, source, begun: None, tear: None, end, reach }
     }
 
-    /// Reads the first bytes, if nobody did.
+    /// Reads the first bytes, if that was not done yet.
     fn begin(&mut self) -> Result<&mut Begun> {
         let begun = match self.begun.take() {
             Some(begun) => begun,
@@ -262,7 +263,7 @@ impl Part {
         Ok(self.begun.insert(begun))
     }
 
-    /// The whole of it; a pipe only once.
+    /// Returns a reader of the whole part. A pipe can be read only once.
     fn read(&mut self) -> Result<Box<dyn Read>> {
         let Some(Begun { ahead, rest }) = self.begun.take() else {
             return self.open();
@@ -273,19 +274,19 @@ impl Part {
         })
     }
 
-    /// The text from its beginning; that of a pipe only once.
+    /// Opens the text from its beginning. A pipe can be opened only once.
     fn open(&mut self) -> Result<Box<dyn Read>> {
         let end = self.opened();
         self.source.open(self.tear.as_ref(), end)
     }
 
-    /// Somebody opens it once more.
+    /// Records that the part is opened once more.
     fn opened(&mut self) -> End {
         self.end = End::default();
         End::clone(&self.end)
     }
 
-    /// Makes it one that can be read again, at any place.
+    /// Copies the part to a temporary file, so that it can be read again from any position.
     fn spool(&mut self, tally: &Tally) -> Result<()> {
         let failed = |error| Error::io("cannot copy the input to a temporary file", error);
         tally.again(1);
@@ -311,7 +312,7 @@ impl Source {
         let failed = |error| Error::io("cannot open", error);
         let mut options = File::options();
         options.read(true);
-        // A pipe that took its place meanwhile is not waited for.
+        // If a pipe took the file's place meanwhile, opening it does not block.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NONBLOCK);
         let file = options.open(&path).map_err(failed)?;
@@ -321,7 +322,7 @@ impl Source {
         }
     }
 
-    /// The text, compressed or not, from its beginning; that of a pipe only once.
+    /// Opens the text, compressed or not, from its beginning. A pipe can be opened only once.
     fn open(&mut self, tear: Option<&Tear>, end: End) -> Result<Box<dyn Read>> {
         let unpacked = |reader| Unpacked::new(reader, tear.cloned());
         Ok(match self {
@@ -334,7 +335,7 @@ impl Source {
         })
     }
 
-    /// How many bytes it seems to have.
+    /// Returns the expected number of bytes.
     fn size(&self) -> u64 {
         match self {
             Self::File(_, meta, _) => meta.len(),
@@ -386,7 +387,7 @@ impl Parts for Input {
         let tally = self.tally.clone();
         let part = self.part(name)?;
         if matches!(&part.source, Source::File(path, ..) if Packing::of_file(path).is_some()) {
-            // There is no place in it to go to.
+            // A compressed file cannot be read from a position in its text.
             part.spool(&tally)?;
         }
         part.opened();

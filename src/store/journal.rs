@@ -1,8 +1,10 @@
-//! The file in which a run writes what it did, so that another can go on or take it back.
+//! The journal file, in which a run records what it did, so that another run can continue or undo
+//! it.
 //!
-//! JSON Lines: a header, then an entry for each input. Entries are written before the outputs that
-//! they tell of get their places, and are on the disk by then. So whatever a run leaves that ended
-//! at any moment is in its journal; whoever reads an entry looks whether it came true.
+//! The format is JSON Lines: a header, then one entry for each input. Entries are written and
+//! flushed to the disk before the outputs that they describe are renamed to their places. So the
+//! journal contains everything that an interrupted run can have left. A reader of an entry checks
+//! whether its outputs really exist.
 
 use super::barrier::sync_folder;
 use super::destination::folder_of;
@@ -12,71 +14,71 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// The first line.
+/// The first line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// What the file is: [`Header::MARK`].
+    /// Marks the file as a journal: [`Header::MARK`].
     pub copyist: String,
-    /// The version of this kind of file: [`Header::VERSION`].
+    /// The version of the journal format: [`Header::VERSION`].
     pub version: u32,
     /// The program's version.
     pub program: String,
     /// The command.
     pub command: String,
-    /// What else decides on the outputs.
+    /// The other settings that determine the outputs.
     pub settings: String,
     /// Whether the run changes its inputs.
     pub in_place: bool,
-    /// The folder below which all inputs are; paths of entries are relative to it.
+    /// The folder that contains all inputs. The paths of entries are relative to it.
     pub root: Name,
 }
 
 impl Header {
-    /// What the first member of every journal says.
+    /// Value of the first member of every journal.
     pub const MARK: &str = "journal";
-    /// The version that is written, and the newest that is read.
+    /// The version that is written, and the newest one that can be read.
     pub const VERSION: u32 = 1;
 }
 
-/// What became of one input.
+/// The record of one input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Its main file.
+    /// The main file of the input.
     pub path: Name,
-    /// Which of the sessions that share the file.
+    /// The session, where several sessions share the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// What became of it.
+    /// The outcome for the input.
     pub outcome: String,
-    /// The exit code that it calls for.
+    /// The exit code that the outcome requires.
     pub exit: u8,
-    /// The files that were read, as they were before.
+    /// The files that were read, in their state before the run.
     pub files: Vec<State>,
-    /// The files that were written, as they are.
+    /// The files that were written, in their state after the run.
     pub outputs: Vec<State>,
 }
 
-/// A file at one moment.
+/// State of a file at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Where it is.
+    /// The file's path.
     pub path: Name,
     /// Its size in bytes.
     pub size: u64,
-    /// When it was written to.
+    /// The time of the last change.
     pub modified: Option<String>,
     /// The BLAKE3 hash of its contents, if it was written by the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// Where the original is that it took the place of.
+    /// The path of the backup of the original that this file replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<Name>,
-    /// Whether it holds what was set aside, which nobody else has.
+    /// Whether the file contains quarantined data, which exists nowhere else.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub aside: bool,
 }
 
-/// A path; one that is no text as its bytes.
+/// A path, stored as text, or as bytes if it is not valid UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Name {
@@ -96,7 +98,7 @@ impl From<&Path> for Name {
 }
 
 impl Name {
-    /// The path.
+    /// Returns the path.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         match self {
@@ -115,15 +117,16 @@ impl Name {
 /// A journal that was read.
 #[derive(Debug)]
 pub struct Read {
-    /// Its first line.
+    /// The first line.
     pub header: Header,
-    /// Its entries, in their order.
+    /// The entries, in the order of the file.
     pub entries: Vec<Entry>,
-    /// Lines that could not be read, a torn last one apart: that is what a power cut leaves.
+    /// Number of lines that could not be read. A torn last line, which a power cut leaves, is not
+    /// counted.
     pub unread: u64,
-    /// Whether a last line was torn.
+    /// Whether the last line was torn.
     pub torn: bool,
-    /// Where the last whole line ends, whether it can be read or not.
+    /// The position in bytes after the last whole line, whether or not that line could be read.
     end: u64,
 }
 
@@ -141,7 +144,7 @@ pub fn read(file: &File) -> Result<Option<Read>> {
         line.clear();
         let length = lines.read_until(b'\n', &mut line).map_err(failed)?;
         if !line.ends_with(b"\n") {
-            // Nothing that a torn header could tell of was done.
+            // Nothing was done yet that a torn header could describe.
             let torn = || START.starts_with(line.get(..START.len().min(line.len())).unwrap_or(&[]));
             return match read {
                 None if !torn() => Err(no_journal()),
@@ -168,7 +171,7 @@ pub fn read(file: &File) -> Result<Option<Read>> {
     }
 }
 
-/// How every journal begins.
+/// The first bytes of every journal.
 const START: &[u8] = b"{\"copyist\":\"journal\",\"version\":";
 
 fn no_journal() -> Error {
@@ -176,16 +179,16 @@ fn no_journal() -> Error {
     Error::io("cannot go on", io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
-/// A journal that is written. As long as it is open, no other run can write to it.
+/// A journal that is open for writing. As long as it is open, no other run can write to it.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
-    /// Where the next entry goes.
+    /// The position of the next entry, in bytes.
     end: u64,
 }
 
 impl Journal {
-    /// Opens a journal, new or not, and gives what it holds. Nothing of it changes before
+    /// Opens or creates a journal, and returns its contents. The file is not changed before
     /// [`begin`](Self::begin) or [`go_on`](Self::go_on).
     ///
     /// # Errors
@@ -207,13 +210,14 @@ impl Journal {
         Ok((Self { file, end }, read))
     }
 
-    /// Whether something stands behind the last whole line.
+    /// Whether there are bytes after the last whole line.
     #[must_use]
     pub fn is_torn(&self) -> bool {
         self.file.metadata().is_ok_and(|meta| meta.len() > self.end)
     }
 
-    /// Writes the first line; nothing that stands there already told of anything that was done.
+    /// Writes the header as the first line. Existing contents are removed, because they describe
+    /// nothing that was done.
     ///
     /// # Errors
     /// If the system refuses.
@@ -223,8 +227,8 @@ impl Journal {
         self.write(std::slice::from_ref(header))
     }
 
-    /// Cuts off a last line without its ending, which a power cut left: it told of nothing that
-    /// was done. Whole lines stay, whatever is in them.
+    /// Removes a last line without a line feed, which a power cut left: it describes nothing that
+    /// was done. Whole lines stay, whatever they contain.
     ///
     /// # Errors
     /// If the system refuses.
@@ -232,7 +236,7 @@ impl Journal {
         self.file.set_len(self.end).map_err(|error| Error::io("cannot write the journal", error))
     }
 
-    /// Adds entries. They are on the disk when this ends.
+    /// Appends entries. They are on the disk when the function returns.
     ///
     /// # Errors
     /// If the system refuses; then none was added.

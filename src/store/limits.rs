@@ -1,27 +1,29 @@
-//! What the system allows this process.
+//! Limits that the operating system sets for the process.
 
-/// Has the system make room for so many open files at once. It makes more when there are more, but
-/// then all threads wait: Linux lets 20 ms pass, unless there is only one thread yet.
+/// Makes the kernel allocate room for `files` open files at once. Otherwise the kernel enlarges the
+/// table as more files are opened, and then all threads wait: Linux takes 20 ms for it, unless the
+/// process has only one thread yet.
 #[cfg(target_os = "linux")]
 pub fn make_room(files: u64) {
     use rustix::io::fcntl_dupfd_cloexec;
     let (any, least) = (std::fs::File::open("/"), i32::try_from(files));
     if let (Ok(any), Ok(least)) = (any, least) {
-        // Without it the work only takes longer.
+        // If this fails, the work only takes longer.
         drop(fcntl_dupfd_cloexec(any, least));
     }
 }
 
-/// Other systems have nothing to be asked.
+/// Does nothing, because other systems need no such preparation.
 #[cfg(not(target_os = "linux"))]
 pub fn make_room(_: u64) {}
 
-/// How many files may be open at a time, after asking for as many as the system gives without
-/// further rights.
+/// Returns how many files may be open at a time, after raising the limit as far as the system
+/// allows without further rights.
 #[cfg(unix)]
 pub fn open_files() -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    /// More are of no use here, and some systems call "without limit" what they then refuse.
+    /// Upper limit for the request. More open files are of no use here, and some systems report
+    /// "unlimited" and then refuse such a value.
     const ENOUGH: u64 = 8192;
     let limit = getrlimit(Resource::Nofile);
     let now = limit.current.unwrap_or(ENOUGH);
@@ -33,7 +35,7 @@ pub fn open_files() -> u64 {
     if raised.is_ok() { wanted } else { now }
 }
 
-/// How many files may be open at a time.
+/// Returns a number of files that may be open at a time.
 #[cfg(not(unix))]
 pub fn open_files() -> u64 {
     512

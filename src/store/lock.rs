@@ -2,8 +2,8 @@
 
 use std::fs::File;
 
-/// Where SQLite locks a byte while it waits to write, and where the bytes begin of which it locks
-/// all while it writes; no contents stand there. <https://sqlite.org/lockingv3.html>
+/// The byte ranges (start and length) that SQLite locks: a byte while it waits to write, and a
+/// range while it writes. These bytes contain no data. <https://sqlite.org/lockingv3.html>
 #[cfg(unix)]
 const LOCKS: [(u64, u64); 2] = [(0x4000_0000, 1), (0x4000_0002, 510)];
 
@@ -19,12 +19,12 @@ pub fn is_locked(file: &File) -> bool {
             typ: FlockType::ReadLock,
             offset_type: FlockOffsetType::Set,
         };
-        // Where the file system knows no locks there is nothing to ask.
+        // A file system without locks has no lock to report.
         matches!(fcntl_getlk(file, &asked), Ok(Some(_)))
     })
 }
 
-/// Whether a database is locked for writing; on other systems it could not be read then.
+/// Always false. On other systems a locked database cannot be read anyway.
 #[cfg(not(unix))]
 pub fn is_locked(_: &File) -> bool {
     false

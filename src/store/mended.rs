@@ -1,5 +1,5 @@
-//! An input that is repaired before it is read for good: what changes of it waits in files without
-//! names.
+//! An input that is repaired before it is read for conversion. The repaired parts are kept in
+//! unnamed temporary files.
 
 use super::input::Input;
 use super::output::Output;
@@ -9,12 +9,12 @@ use crate::repair::QUARANTINE;
 use std::fs::File;
 use std::io::Write;
 
-/// Lets `work` repair the input; what it writes is what is read of it from then on. What is set
-/// aside goes where the output has a place for it. Gives the names of the parts that were written,
-/// too.
+/// Lets `work` repair the input. From then on, the parts that `work` wrote are read instead of the
+/// original ones. Quarantined lines go to the output's quarantine. Also returns the names of the
+/// parts that were written.
 ///
 /// # Errors
-/// Those of `work`, and if there is no room.
+/// The errors of `work`, and if there is no room.
 pub fn mend<T>(
     input: &mut Input,
     output: &mut Output,
@@ -48,7 +48,7 @@ impl Sink for Waiting<'_> {
         self.output.change(name, change)
     }
 
-    // What is not changed is read where it is.
+    // A part that is not changed is read from its original file.
     fn is_in_place(&self) -> bool {
         true
     }

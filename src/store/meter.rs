@@ -1,4 +1,4 @@
-//! How many bytes were read, for whoever watches the work.
+//! Counting of the bytes that were read, for a progress display.
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The progress of a whole run, in bytes of its inputs. It can be asked from any thread.
+/// The progress of a whole run, in bytes of its inputs. Every thread can read it.
 #[derive(Clone, Debug, Default)]
 pub struct Meter(Arc<Sum>);
 
@@ -17,18 +17,19 @@ struct Sum {
 }
 
 impl Meter {
-    /// Says that somebody will ask.
+    /// Records that a progress display will read the meter.
     pub fn watch(&self) {
         self.0.watched.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody will; else nobody need find out what is left to be read.
+    /// Whether a progress display reads the meter. If none does, the remaining size of an input is
+    /// not determined.
     fn is_watched(&self) -> bool {
         self.0.watched.load(Ordering::Relaxed)
     }
 
-    /// How many bytes are dealt with. What is read more than once counts in part each time, what
-    /// need not be read at the end of the input's work.
+    /// Returns how many bytes are done. A byte that is read several times counts in part each time.
+    /// A byte that need not be read counts at the end of the work on its input.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.0.bytes.load(Ordering::Relaxed)
@@ -42,44 +43,46 @@ pub struct Tally(Rc<Counts>);
 #[derive(Debug, Default)]
 struct Counts {
     meter: Meter,
-    /// How often the input will be read, less one.
+    /// Number of times that the input will be read, minus one.
     again: Cell<u64>,
     read: Cell<u64>,
-    /// The same without what was read before.
+    /// Number of bytes that were read for the first time.
     first: Cell<u64>,
 }
 
-/// How far one part of an input was ever read.
+/// Highest position in one part of an input that was ever read, in bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reach(Rc<Cell<u64>>);
 
 impl Tally {
-    /// Of an input of which nothing is read yet.
+    /// Creates the tally of an input of which nothing is read yet.
     #[must_use]
     pub fn new(meter: &Meter) -> Self {
         Self(Rc::new(Counts { meter: meter.clone(), ..Counts::default() }))
     }
 
-    /// How many of the input's bytes were read, those read again not counted again.
+    /// Returns how many of the input's bytes were read. Bytes that were read several times count
+    /// once.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.0.first.get()
     }
 
-    /// Says that the work on the input is done; its `size` bytes are dealt with, read or not.
+    /// Records that the work on the input is done. All of its `size` bytes count as done, whether
+    /// they were read or not.
     pub fn settle(&self, size: impl FnOnce() -> u64) {
         if self.0.meter.is_watched() {
             self.advance(size().saturating_sub(self.metered()));
         }
     }
 
-    /// Says that everything will be read `more` times again.
+    /// Records that the whole input will be read `more` times again.
     pub(super) fn again(&self, more: u64) {
         self.0.again.set(self.0.again.get() + more);
     }
 
-    /// Counts what is read through `reader`, which stands at the beginning of a part that was read
-    /// that far before.
+    /// Returns a reader that counts the bytes read from `reader`, which is at the beginning of a
+    /// part. `reach` is how far that part was read before.
     pub(super) fn reader<R: Read>(&self, reach: &Reach, reader: R) -> Counted<R> {
         Counted { reader, at: 0, reach: reach.clone(), tally: self.clone() }
     }
@@ -92,7 +95,7 @@ impl Tally {
         self.advance(self.metered().saturating_sub(before));
     }
 
-    /// How much the meter was told while the input was read.
+    /// Returns how many bytes were added to the meter while the input was read.
     fn metered(&self) -> u64 {
         self.0.read.get() / (1 + self.0.again.get())
     }
@@ -102,7 +105,7 @@ impl Tally {
     }
 }
 
-/// A reader that counts.
+/// A reader that counts its bytes in a tally.
 pub(super) struct Counted<R> {
     reader: R,
     at: u64,

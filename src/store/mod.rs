@@ -1,5 +1,5 @@
-//! The world outside: files that are read, and files that are written so that a crash at any
-//! moment leaves either the old contents or the new.
+//! File access: reading files, and writing files so that a crash at any moment leaves either the
+//! old contents or the new ones.
 
 mod back;
 mod barrier;

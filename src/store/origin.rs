@@ -1,4 +1,4 @@
-//! Where the origin of a session stands: beside its main part.
+//! The place of a session's origin file: beside its main part.
 
 use super::input::Input;
 use super::output::Output;
@@ -13,10 +13,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// What the name of an origin has behind that of its file.
+/// Ending that is appended to a file's name to form the name of its origin.
 pub const ORIGIN: &str = ".origin";
 
-/// The place of the origin of a file, whether that is compressed or not.
+/// Returns the path of a file's origin. The ending of a compressed file is removed first.
 #[must_use]
 pub fn origin_of(file: &Path) -> PathBuf {
     let name = file.file_name().unwrap_or_default();
@@ -30,7 +30,7 @@ pub fn origin_of(file: &Path) -> PathBuf {
     }
 }
 
-/// The file whose origin this is, if it is there.
+/// Returns the file that an origin belongs to, if it exists.
 #[must_use]
 pub fn file_of(origin: &Path) -> Option<PathBuf> {
     let name = origin.file_name()?.to_str()?.strip_suffix(ORIGIN)?;
@@ -39,20 +39,20 @@ pub fn file_of(origin: &Path) -> Option<PathBuf> {
     names.into_iter().find(|path| fs::symlink_metadata(path).is_ok())
 }
 
-/// Whether a file is called as origins are.
+/// Whether a file has the name of an origin.
 #[must_use]
 pub fn is_origin(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(ORIGIN.as_bytes()))
 }
 
-/// Whether an origin stands alone: its file is gone.
+/// Whether an origin stands alone because its file does not exist.
 #[must_use]
 pub fn is_alone(path: &Path) -> bool {
     is_origin(path) && file_of(path).is_none()
 }
 
 impl Input {
-    /// The session that an origin holds, as its stream.
+    /// Opens the session that an origin contains, as its stream.
     ///
     /// # Errors
     /// If it cannot be read, or is torn or damaged.
@@ -74,8 +74,8 @@ impl Input {
 }
 
 impl Output {
-    /// Gives the origin its place, before all parts. An origin that stands there without its file is
-    /// written over only if it is the same.
+    /// Puts the origin in its place, before all parts. An existing origin whose file is gone is
+    /// overwritten only if it has the same contents.
     pub(super) fn put_origin(&mut self, file: Temporary, beside: &Path, same: &Same) -> Result<()> {
         let target = origin_of(beside);
         let lone = file_of(&target).is_none();
@@ -99,7 +99,7 @@ impl Output {
     }
 }
 
-/// Removes the origin of a file that another one takes the place of: it is not the new one's.
+/// Removes the origin of a file that is replaced, because it does not belong to the new file.
 pub(super) fn remove_old(file: &Path) -> Result<()> {
     match fs::remove_file(origin_of(file)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -1,8 +1,8 @@
-//! Outputs that appear whole or not at all.
+//! Outputs that appear as a whole or not at all.
 //!
-//! The bytes go to temporary files beside the target, readable by their owner only. Once they are
-//! all there the files are flushed to the disk and renamed to their places, and the folders are
-//! flushed. Whatever happens before that leaves the target as it was.
+//! The bytes go to temporary files beside the target, which only their owner can read. When they
+//! are complete, the files are flushed to the disk and renamed to their places, and the folders are
+//! flushed. A failure before that leaves the target unchanged.
 
 mod sink;
 
@@ -27,38 +27,38 @@ use std::sync::Arc;
 /// An output while it is written.
 pub struct Output {
     destination: Destination,
-    /// The input's files, and what they were like before they were read.
+    /// The input's files, and their metadata before they were read.
     sources: Vec<(Arc<Path>, Metadata)>,
     policy: Policy,
-    /// What stood at the place of the main part before the work.
+    /// Kind of file that existed at the place of the main part before the work.
     stands: Stands,
-    /// Where the quarantine goes, if a person said so.
+    /// The place of the quarantine, if the user named one.
     quarantine: Option<PathBuf>,
-    /// The parts that are to be put in their places, as they were created.
+    /// The parts that wait for their places, in the order of their creation.
     pub(super) staged: Vec<Staged>,
-    /// What sessions share and this one changes.
+    /// Changes to files that sessions share, by path.
     changes: Vec<(PathBuf, Change)>,
     /// The paths of all parts that were created.
     pub(super) created: Vec<Arc<Path>>,
     /// The ends of compressed parts.
     packed: Vec<Closed>,
-    /// What belongs to whom in this run, and who this output is there.
+    /// The places that outputs have in this run.
     claims: Arc<Claims>,
     owner: Owner,
-    /// The origin, until it is known where it goes.
+    /// The origin, until its place is known.
     origin: Option<Temporary>,
-    /// How many of each there were at the mark: staged, changes, created, packed.
+    /// The lengths of `staged`, `changes`, `created` and `packed` at the mark.
     mark: Option<[usize; 4]>,
 }
 
-/// What a spool holds in memory before it becomes a file: all of most sessions. A session has up
-/// to eight spools, and each worker one session.
+/// Maximum number of bytes that a spool holds in memory before it becomes a file. Most sessions
+/// fit. A session has up to eight spools, and each worker has one session.
 const IN_MEMORY: usize = 1 << 20;
 
 impl Output {
-    /// Checks what can be checked before the work: that nothing is written over that must not be.
-    /// `sources` are the regular files that are read, the main part's first, as they were before;
-    /// `claims` is what belongs to whom in the run.
+    /// Checks before the work that nothing will be overwritten that must not be. `sources` are the
+    /// regular files that are read, the main part's first, with their metadata before reading.
+    /// `claims` contains the places that outputs have in the run.
     ///
     /// # Errors
     /// If the target exists, is an input, or is a symbolic link to be changed in place.
@@ -99,7 +99,7 @@ impl Output {
         Ok(output)
     }
 
-    /// Says where the quarantine goes.
+    /// Sets the place of the quarantine.
     ///
     /// # Errors
     /// If that is the place of something else.
@@ -119,7 +119,7 @@ impl Output {
     /// Takes a place for this output.
     pub(super) fn claim(&self, target: &Path, stands: Stands) -> Result<()> {
         let special = stands == Stands::Special;
-        // One that was taken already waits no more.
+        // An output that has the place already does not wait again.
         let taken_before = || self.destination.turn() > 0 && self.owns(target);
         if special || self.replaces(target) || taken_before() {
             return Ok(());
@@ -131,14 +131,14 @@ impl Output {
         if self.claims.take(target, self.owner) { Ok(()) } else { Err(taken(target)) }
     }
 
-    /// Whether a place is this output's.
+    /// Whether a place belongs to this output.
     fn owns(&self, target: &Path) -> bool {
         self.claims.owner_of(target) == Some(self.owner)
     }
 
-    /// Takes a place for the quarantine: this one, or with a number behind it if another output has
-    /// it. Away from outputs it may be all that is left of what an earlier run found, so it never
-    /// takes the place of one.
+    /// Takes a place for the quarantine: `path`, or `path` with a number appended if another output
+    /// has it. Where it is not beside an output, an existing quarantine may be the only copy of
+    /// what an earlier run found, so the new one never replaces it.
     fn claim_quarantine(&self, path: &Path) -> PathBuf {
         let beside_output = match &self.destination {
             Destination::File(_) => self.stands != Stands::Special,
@@ -153,8 +153,8 @@ impl Output {
         })
     }
 
-    /// Where the quarantine goes: where the person said, else beside the output, else beside the
-    /// input.
+    /// Returns the place of the quarantine: the one that the user named, else beside the output,
+    /// else beside the input.
     fn quarantine(&self) -> Result<PathBuf> {
         let beside = |path: &Path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -187,8 +187,8 @@ impl Output {
         self.destination.target(self.source())
     }
 
-    /// Where a part goes that is not the main one; `None` if that is nowhere. It is not where the
-    /// person wants the quarantine.
+    /// Returns the place of a part other than the main one; `None` if it is not written. The place
+    /// that the user named for the quarantine is refused for other parts.
     fn part(&self, name: &str) -> Result<Option<PathBuf>> {
         let place = self.place_of(name)?;
         let quarantine = self.quarantine.as_deref().filter(|_| name != QUARANTINE);
@@ -213,7 +213,7 @@ impl Output {
         }
     }
 
-    /// Whether the target is read, too, and the new file takes the place of the old one.
+    /// Whether the target is also an input, so that the new file replaces the old one.
     fn replaces(&self, target: &Path) -> bool {
         self.changes_inputs() && self.sources().any(|source| source == target)
     }
@@ -222,7 +222,8 @@ impl Output {
         matches!(self.destination, Destination::InPlace { .. })
     }
 
-    /// Whether a part that is not the main one may go there. Gives what stands there.
+    /// Checks whether a part other than the main one may be written to `target`. Returns the kind
+    /// of file that exists there.
     fn check(&self, target: &Path) -> Result<Stands> {
         if self.replaces(target) {
             return check_in_place(target).map(|()| Stands::File);
@@ -235,22 +236,23 @@ impl Output {
         self.check_special(target, stands).map(|()| stands)
     }
 
-    /// What may be written over at a place.
+    /// Returns the permissions for a place. A file that an earlier run wrote there may be
+    /// overwritten.
     fn policy(&self, target: &Path) -> Policy {
         Policy { force: self.policy.force || self.claims.is_own(target), ..self.policy }
     }
 
-    /// Sees to it that a pipe or a device is written to only where the person named it: a pipe that
-    /// nobody reads would make the run wait for ever.
+    /// Checks that a pipe or a device is written to only where the user named it. A pipe without a
+    /// reader would block the run for ever.
     fn check_special(&self, target: &Path, stands: Stands) -> Result<()> {
         let named = matches!(&self.destination, Destination::File(path) if path == target)
             || self.quarantine.as_deref() == Some(target);
         if stands == Stands::Special && !named { Err(special(target)) } else { Ok(()) }
     }
 
-    /// The folder in which what goes to `target` waits. Parts that stand deeper get their folders when
-    /// they are put there; a run that is killed leaves what it leaves in one place. A quarantine may
-    /// lie elsewhere.
+    /// Returns the folder that contains the temporary file for `target`. Folders of parts that are
+    /// deeper are created only when the parts are put in place, so a killed run leaves all its
+    /// temporary files in one folder. A quarantine may be outside of it.
     fn waiting_room<'t>(&'t self, target: &'t Path) -> &'t Path {
         let beside = folder_of(target);
         let is_beside = |folder: &Path| folder.as_os_str() == beside.as_os_str();
@@ -259,17 +261,18 @@ impl Output {
         folder.unwrap_or(beside)
     }
 
-    /// Whether what goes to `target` waits in another folder.
+    /// Whether the temporary file for `target` is in another folder.
     pub(super) fn is_elsewhere(&self, target: &Path) -> bool {
         self.waiting_room(target).as_os_str() != folder_of(target).as_os_str()
     }
 
-    /// Whether the user allows that a file at this place is written over.
+    /// Whether a file at this place may be overwritten.
     pub(super) fn allows_over(&self, target: &Path) -> bool {
         self.policy(target).force
     }
 
-    /// Whether the origin may go to this place. Gives what stands there.
+    /// Checks whether the origin may be written to `target`. Returns the kind of file that exists
+    /// there.
     pub(super) fn check_origin(&self, target: &Path, over: bool) -> Result<Stands> {
         let stands = self.claims.stands(target);
         let policy = Policy { force: over, ..self.policy };
@@ -277,7 +280,7 @@ impl Output {
         self.check_special(target, stands).map(|()| stands)
     }
 
-    /// Opens the file that takes a part's bytes until all are there.
+    /// Opens the file to which a part's bytes are written until the part is complete.
     fn stage(&mut self, target: Arc<Path>, stands: Stands, meets: Meets) -> Result<Arc<File>> {
         if stands == Stands::Special {
             let file = OpenOptions::new().write(true).open(&target).map(Arc::new);
@@ -291,12 +294,12 @@ impl Output {
         Ok(open)
     }
 
-    /// A file for what goes to `target`.
+    /// Creates the temporary file for `target`.
     fn unplaced(&self, target: &Path) -> Result<Temporary> {
         let folder = self.waiting_room(target);
-        // With no input whose permissions are kept, the output gets those of any new file.
+        // Without an input whose permissions are kept, the output gets those of any new file.
         let like = self.sources.first().map(|(_, meta)| meta);
-        // The folder is there for all outputs but the first few.
+        // Only for the first few outputs is the folder missing.
         temporary(folder, like).or_else(|_| {
             if create_folder(folder)? {
                 self.claims.new_folder(folder);
@@ -305,8 +308,8 @@ impl Output {
         })
     }
 
-    /// Compresses what is written to a part, if its name asks for it, or a file that is changed in
-    /// place is compressed.
+    /// Compresses a part if its name has the ending of a compressed file, or if a file that is
+    /// changed in place is compressed.
     fn packed(&mut self, file: Arc<File>, target: &Path) -> Result<Out<'static>> {
         let changed = self.replaces(target);
         let packing = if changed { Packing::of_file(target) } else { Packing::of_name(target) };
@@ -317,7 +320,7 @@ impl Output {
         Ok(Out::Here(Box::new(writer)))
     }
 
-    /// The paths of all parts that were created, the main part's first if that was.
+    /// Returns the paths of all parts that were created, the main part first if it was created.
     #[must_use]
     pub fn paths(&self) -> Vec<&Path> {
         let mut paths: Vec<_> = self.created.iter().map(|path| &**path).collect();
@@ -325,7 +328,7 @@ impl Output {
         paths
     }
 
-    /// Whether the input is still as it was before it was read.
+    /// Checks that the input's files are as they were before reading.
     ///
     /// # Errors
     /// If it is not.
@@ -342,8 +345,8 @@ impl Output {
         put(vec![sealed], |_| Ok(())).pop().unwrap_or(Ok(()))
     }
 
-    /// Makes every file what it is to be; it only waits for its place, as [`put`] gives it. If the
-    /// input `stood_still` while it was read, and stays, it is no matter what becomes of it now.
+    /// Completes every file, so that it only waits for [`put`] to give it its place. If the input
+    /// `stood_still` while it was read and is not replaced, later changes to it do not matter.
     ///
     /// # Errors
     /// If the system refuses.
@@ -380,13 +383,13 @@ impl Output {
         self.sources.into_iter().map(|(path, meta)| (path, Fingerprint::from(&meta))).collect()
     }
 
-    /// Gives the output up; only what was read is remembered.
+    /// Drops the output. Only the fingerprints of the input's files are kept.
     #[must_use]
     pub fn discard(self) -> Sealed {
         Sealed { sources: self.fingerprints(), ..Sealed::default() }
     }
 
-    /// Gives a file the permissions and times that it is to have, and gives what it is like then.
+    /// Gives a file its final permissions and times. Returns the file's metadata after that.
     fn finish(&self, Staged { file, target, meets, .. }: &Staged) -> Result<Option<Metadata>> {
         let file = file.as_file();
         if *meets == Meets::Goes
@@ -398,7 +401,7 @@ impl Output {
             if !self.changes_inputs() {
                 return keep_attributes(before, file).map(Some);
             }
-            // The one that goes may have got other permissions since.
+            // The permissions of the old file may have changed since it was read.
             let old = fs::metadata(if self.replaces(target) { target } else { first });
             let old = old.map_err(|error| Error::io("cannot keep permissions", error))?;
             let made = keep_attributes(&old, file)?;

@@ -1,6 +1,7 @@
-//! Files that were compressed: gzip and Zstandard.
+//! Compressed files: gzip and Zstandard.
 //!
-//! What is read is told by its first bytes, whatever its name is; what is written follows its name.
+//! When reading, the first bytes of a file decide, whatever its name is. When writing, the name
+//! decides.
 
 use crate::error::{Swollen, Torn};
 use flate2::bufread::MultiGzDecoder;
@@ -12,7 +13,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How a file is compressed.
+/// Compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// `.gz`, RFC 1952.
@@ -23,18 +24,18 @@ pub enum Packing {
 
 const ALL: [Packing; 2] = [Packing::Gzip, Packing::Zstd];
 
-/// So many first bytes tell how a file is compressed.
+/// Number of first bytes that show how a file is compressed.
 const START: usize = 4;
 
-/// Text may grow to so many times its compressed size, and [`ALLOWANCE`] more. Sessions repeat
-/// themselves, but no session does so a thousand times over.
+/// Maximum ratio of a text's size to its compressed size; [`ALLOWANCE`] bytes are allowed in
+/// addition. Sessions repeat themselves, but no session does so a thousand times over.
 const MOST_TIMES: u64 = 200;
 
-/// So many bytes may come out of however little.
+/// Number of bytes that may be unpacked from a file of any size.
 const ALLOWANCE: u64 = 1 << 30;
 
 impl Packing {
-    /// How names end.
+    /// Returns the ending of file names.
     #[must_use]
     pub fn ending(self) -> &'static str {
         match self {
@@ -43,7 +44,7 @@ impl Packing {
         }
     }
 
-    /// The first bytes.
+    /// Returns the first bytes of such a file.
     fn magic(self) -> &'static [u8] {
         match self {
             Self::Gzip => &[0x1f, 0x8b],
@@ -51,14 +52,15 @@ impl Packing {
         }
     }
 
-    /// What a file's name says.
+    /// Returns the compression that a file's name indicates.
     #[must_use]
     pub fn of_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.as_encoded_bytes();
         ALL.into_iter().find(|packing| name.ends_with(packing.ending().as_bytes()))
     }
 
-    /// What a file's first bytes say. A file that cannot be read says nothing.
+    /// Returns the compression that a file's first bytes indicate. `None` for a file that cannot be
+    /// read.
     #[must_use]
     pub fn of_file(path: &Path) -> Option<Self> {
         let mut file = File::open(path).ok()?;
@@ -68,14 +70,15 @@ impl Packing {
     }
 
     fn of_start(start: &[u8]) -> Option<Self> {
-        // A Zstandard file may begin with a frame that tells nothing of the text.
+        // A Zstandard file may begin with a skippable frame, which contains no text.
         if matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]) {
             return Some(Self::Zstd);
         }
         ALL.into_iter().find(|packing| start.starts_with(packing.magic()))
     }
 
-    /// What stands in a compressed stream; with a `tear` only as far as it can be unpacked.
+    /// Returns a reader of the text in a compressed stream. With a `tear`, the text of a damaged
+    /// stream ends where it cannot be unpacked further.
     fn unpack(self, packed: impl Read + 'static, tear: Option<Tear>) -> io::Result<Box<dyn Read>> {
         let taken = Rc::new(Cell::new(0));
         let packed = Taken::new(packed, Rc::clone(&taken));
@@ -87,13 +90,14 @@ impl Packing {
     }
 }
 
-/// A name without what compression put behind it.
+/// Returns a file name without the ending of a compressed file.
 #[must_use]
 pub fn plain_name(name: &str) -> &str {
     ALL.iter().find_map(|packing| name.strip_suffix(packing.ending())).unwrap_or(name)
 }
 
-/// Reads until there are `least` bytes in `buffer`, which has room for them, or there are no more.
+/// Reads until `buffer` contains at least `least` bytes or the reader ends. The buffer has room for
+/// `least` bytes.
 pub fn fill(reader: &mut dyn Read, buffer: &mut [u8], least: usize) -> io::Result<usize> {
     let mut filled = 0;
     while filled < least {
@@ -107,19 +111,20 @@ pub fn fill(reader: &mut dyn Read, buffer: &mut [u8], least: usize) -> io::Resul
     Ok(filled)
 }
 
-/// Where what a file holds ended before its end, for all who read it only that far.
+/// The position where a damaged file can be unpacked no further, shared by all readers that read it
+/// up to there.
 #[derive(Clone, Debug, Default)]
 pub struct Tear(Rc<RefCell<Option<Torn>>>);
 
 impl Tear {
-    /// The place, if there is one and somebody came to it.
+    /// Returns the position, if there is one and a reader reached it.
     #[must_use]
     pub fn found(&self) -> Option<Torn> {
         self.0.borrow().clone()
     }
 }
 
-/// The text of what may be compressed. Nothing is read of it before somebody asks.
+/// Reader of a text that may be compressed. The first byte is read when it is requested.
 pub struct Unpacked {
     stage: Stage,
     tear: Option<Tear>,
@@ -128,13 +133,14 @@ pub struct Unpacked {
 enum Stage {
     Unseen(Box<dyn Read>),
     Open(Box<dyn Read>),
-    /// While one becomes the other.
+    /// Temporary state while `Unseen` becomes `Open`.
     Between,
 }
 
 impl Unpacked {
-    /// Of what may be compressed. With a `tear` a damaged one ends where it can be unpacked no
-    /// further, which is noted there, and is no error.
+    /// Creates a reader of a text that may be compressed. With a `tear`, a damaged text ends
+    /// without an error where it can be unpacked no further, and the position is recorded in the
+    /// `tear`.
     pub fn new(reader: Box<dyn Read>, tear: Option<Tear>) -> Self {
         Self { stage: Stage::Unseen(reader), tear }
     }
@@ -162,20 +168,20 @@ impl Read for Unpacked {
         }
         match &mut self.stage {
             Stage::Open(reader) => reader.read(buffer),
-            // It failed before; there is no more.
+            // The reader failed before, so there are no more bytes.
             Stage::Unseen(_) | Stage::Between => Ok(0),
         }
     }
 }
 
-/// So much is taken at a time, and unpacked.
+/// Number of bytes that are read and unpacked at a time.
 const STEP: usize = 64 << 10;
 
-/// So many bytes at the end of a file may be a checksum.
+/// Number of bytes at the end of a file that may be a checksum.
 const CHECKSUM: usize = 4;
 
-/// Counts what is taken, and gives the last bytes apart: who finds that the checksum in them is
-/// wrong keeps back all that it unpacks at the same time.
+/// Reader that counts the bytes taken from it, and returns the last bytes separately. A decoder
+/// that finds a wrong checksum in them discards everything that it unpacks in the same call.
 struct Taken<R> {
     reader: R,
     buffer: Vec<u8>,
@@ -219,8 +225,9 @@ impl<R: Read> Read for Taken<R> {
     }
 }
 
-/// Unpacks the same pieces whoever asks: what comes out before an error depends on how much is
-/// asked for at a time, and a file that is read twice must not say two things.
+/// Reader that unpacks in steps of a fixed size. The bytes that a decoder returns before an error
+/// depend on how many are requested at a time, and a file that is read twice must give the same
+/// bytes.
 struct Steady<R> {
     reader: R,
     piece: Vec<u8>,
@@ -249,7 +256,8 @@ impl<R: Read> Read for Steady<R> {
     }
 }
 
-/// Ends where more comes out than any session holds, or no more can be unpacked.
+/// Reader that fails when more is unpacked than any session contains, and stops where the file is
+/// damaged.
 struct Limited {
     reader: Box<dyn Read>,
     given: u64,
@@ -278,7 +286,8 @@ impl Read for Limited {
             return Ok(0);
         }
         let read = match self.reader.read(buffer) {
-            // What the system says of the file is no word about what is in it.
+            // An error of the system while reading the file does not show that the contents are
+            // damaged.
             Err(error)
                 if error.raw_os_error().is_none() && error.kind() != io::ErrorKind::Interrupted =>
             {
@@ -294,8 +303,8 @@ impl Read for Limited {
     }
 }
 
-/// A file that is compressed while it is written. It is whole when this is dropped, or [`Closed`]
-/// says why not.
+/// A file that is compressed while it is written. The file is complete when this value is dropped;
+/// [`Closed`] reports an error if it is not.
 pub struct Packed {
     encoder: Option<Encoder>,
     closed: Closed,
@@ -306,12 +315,12 @@ enum Encoder {
     Zstd(zstd::Encoder<'static, BufWriter<Arc<File>>>),
 }
 
-/// How the writing of a compressed file ended; `None` if it has not.
+/// The outcome of writing a compressed file; `None` while it is open.
 #[derive(Clone, Default)]
 pub struct Closed(Rc<RefCell<Option<io::Result<()>>>>);
 
 impl Closed {
-    /// Gives the outcome, once.
+    /// Returns the outcome, once.
     ///
     /// # Errors
     /// If the end could not be written, or nobody wrote it.
@@ -322,14 +331,14 @@ impl Closed {
 }
 
 impl Packed {
-    /// Writes to `file`.
+    /// Creates a writer that compresses to `file`.
     ///
     /// # Errors
     /// If there is no memory.
     pub fn new(file: Arc<File>, packing: Packing) -> io::Result<(Self, Closed)> {
         let file = BufWriter::with_capacity(64 << 10, file);
         let encoder = match packing {
-            // Without name and time, so that the same input gives the same bytes.
+            // There is no name and no time in the header, so that equal inputs give equal bytes.
             Packing::Gzip => Encoder::Gzip(GzEncoder::new(file, flate2::Compression::default())),
             Packing::Zstd => {
                 let mut encoder = zstd::Encoder::new(file, 0)?;
@@ -351,7 +360,8 @@ impl Write for Packed {
         }
     }
 
-    /// What is flushed in the middle is compressed the worse; the end brings it all.
+    /// Does nothing: a flush in the middle makes the compression worse, and the end writes all
+    /// bytes.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A new file that takes the place of an old one, and what is kept of that.
+//! A new file that takes the place of an old one, and the attributes of the old file that are kept.
 
 #[cfg(unix)]
 use super::check::NO_OWNER;
@@ -14,7 +14,8 @@ use std::fs::{self, File, FileTimes, Metadata};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-/// Gives the new file the permissions and times of the old one, and gives what it is like then.
+/// Gives the new file the permissions and times of the old one. Returns the new file's metadata
+/// after that.
 pub fn keep_attributes(meta: &Metadata, file: &File) -> Result<Metadata> {
     let failed = |error| Error::io("cannot keep permissions and times", error);
     let mut times = FileTimes::new();
@@ -26,15 +27,16 @@ pub fn keep_attributes(meta: &Metadata, file: &File) -> Result<Metadata> {
     }
     file.set_times(times).map_err(failed)?;
     let made = file.metadata().map_err(failed)?;
-    // Mostly it was created with them.
+    // Mostly the file was created with these permissions.
     if made.permissions() != meta.permissions() {
         file.set_permissions(meta.permissions()).map_err(failed)?;
     }
     Ok(made)
 }
 
-/// How many other names a file has. A new file in its place has none of them. The second name that a
-/// killed run gave it as a backup with this ending does not count: it will be that again.
+/// Returns how many other hard links a file has. A new file in its place has none of them. The
+/// backup with this ending that a killed run created as a second name does not count, because the
+/// next run uses it as its backup.
 #[cfg(unix)]
 #[must_use]
 pub fn other_names(path: &Path, suffix: Option<&str>) -> u64 {
@@ -44,7 +46,7 @@ pub fn other_names(path: &Path, suffix: Option<&str>) -> u64 {
     others - u64::from(others > 0 && suffix.is_some_and(kept))
 }
 
-/// How many other names a file has, where the system tells.
+/// Always returns 0, because the system does not report the number.
 #[cfg(not(unix))]
 #[must_use]
 pub fn other_names(_: &Path, _: Option<&str>) -> u64 {
@@ -61,7 +63,7 @@ pub fn keep_owner(old: &Metadata, file: &File) -> Result<()> {
         return Ok(());
     }
     fchown(file, Some(old.uid()), Some(old.gid())).map_err(failed)?;
-    // A change of owner may take bits off.
+    // A change of owner may remove permission bits.
     file.set_permissions(old.permissions()).map_err(failed)
 }
 
@@ -70,15 +72,15 @@ pub fn keep_owner(_: &Metadata, _: &File) -> Result<()> {
     Ok(())
 }
 
-/// Originals that were kept in this run and that no new files have taken the places of yet. Where
-/// none ever does, they need not be kept.
+/// The originals that were kept in this run and that are not yet replaced. On drop, the backups of
+/// originals that were never replaced are removed.
 #[derive(Debug, Default)]
 pub struct Kept(Vec<(PathBuf, Fingerprint, PathBuf)>);
 
 impl Kept {
-    /// Gives the original, which is like `before`, a second name, so that it is there at every
-    /// moment. An older backup is never replaced: it may be the only copy of what an earlier run
-    /// found. Gives the second name.
+    /// Gives the original, whose fingerprint is `before`, a second name, so that it exists at every
+    /// moment. An older backup is never replaced, because it may be the only copy of what an
+    /// earlier run found. Returns the second name.
     ///
     /// # Errors
     /// If the system refuses.
@@ -90,12 +92,12 @@ impl Kept {
             match fs::hard_link(path, &backup) {
                 Ok(()) => break backup,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    // A run that was killed may have come as far as this.
+                    // A run that was killed may have created this backup already.
                     if is_same_file(path, &backup) || is_copy(path, &backup) {
                         return Ok(backup);
                     }
                 }
-                // Not every file system has links.
+                // Some file systems have no hard links.
                 Err(_) => {
                     copy_original(path, &backup)?;
                     break backup;
@@ -107,7 +109,7 @@ impl Kept {
         Ok(backup)
     }
 
-    /// A new file has the place, so what stood there stays under its second name.
+    /// Records that a new file has the place, so that the backup of the original stays.
     pub fn stay(&mut self, path: &Path) {
         self.0.retain(|(kept, ..)| kept != path);
     }
@@ -117,16 +119,17 @@ impl Drop for Kept {
     fn drop(&mut self) {
         for (path, before, backup) in &self.0 {
             if is_same_file(path, backup) || before.holds(path).is_ok() {
-                // One that stays does no harm.
+                // A backup that cannot be removed does no harm.
                 let _ = fs::remove_file(backup);
             }
         }
     }
 }
 
-/// Whether a file is another one's copy, with its time: it is as good a backup as a new one.
+/// Whether a file is a copy of another one with the same time, so that it is as good a backup as a
+/// new one.
 fn is_copy(path: &Path, copy: &Path) -> bool {
-    // What has such a name may be a pipe, too.
+    // The file with the backup's name may be a pipe.
     if !copy.is_file() {
         return false;
     }
@@ -136,8 +139,8 @@ fn is_copy(path: &Path, copy: &Path) -> bool {
     alike && read_the_same(BufReader::new(a), BufReader::new(b)).unwrap_or(false)
 }
 
-/// Puts a file in the place of the one that it was made from, unless that is no longer like
-/// `before`: what another program writes there even in the last moment is not lost.
+/// Puts a file in the place of the one that it was made from, unless that one has changed since
+/// `before`. Contents that another program writes there at the last moment are not lost.
 ///
 /// # Errors
 /// If it was written to, or the system refuses.
@@ -145,14 +148,14 @@ pub fn replace(file: Named, target: &Path, before: &Fingerprint) -> Result<()> {
     before.holds(target)?;
     let new = Fingerprint::of_open(file.as_file())?;
     if swap(file.path(), target).is_err() {
-        // Not every file system can; then the look before has to do.
+        // Some file systems cannot swap names; there the check above must suffice.
         let put = file.persist(target).map(drop);
         return put.map_err(|error| rename_failed(target, error.error));
     }
     if before.holds(file.path()).is_ok() {
         return Ok(());
     }
-    // Whoever wrote may do so again before it has its place back.
+    // The other program may write again before its file is back in place.
     match give_back(file.path(), target, &new) {
         Ok(()) => Err(Error::request(Code::Changed, Code::Changed.title())),
         Err(error) => {
@@ -163,7 +166,7 @@ pub fn replace(file: Named, target: &Path, before: &Fingerprint) -> Result<()> {
     }
 }
 
-/// Changes the names until `path` is that of the new file again.
+/// Swaps the names until `path` is the name of the new file again.
 fn give_back(path: &Path, target: &Path, new: &Fingerprint) -> io::Result<()> {
     while !Fingerprint::from(&fs::metadata(path)?).is_same_file(new) {
         swap(path, target)?;
@@ -171,7 +174,7 @@ fn give_back(path: &Path, target: &Path, new: &Fingerprint) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives two files each other's names.
+/// Swaps the names of two files.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn swap(a: &Path, b: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -199,7 +202,7 @@ fn copy_original(path: &Path, backup: &Path) -> Result<()> {
     take_free(to, backup).map_err(failed)
 }
 
-/// The error for an output that did not get its place.
+/// Returns the error for an output that could not be renamed to its place.
 pub fn rename_failed(target: &Path, error: io::Error) -> Error {
     if error.kind() == io::ErrorKind::AlreadyExists {
         exists(target)

@@ -1,4 +1,4 @@
-//! Outputs that are complete, and how many of them get their places behind one wait for the disk.
+//! Complete outputs, of which many are put in their places after a single wait for the disk.
 
 use super::barrier::{flush, sync_folder};
 use super::destination::folder_of;
@@ -15,105 +15,105 @@ use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An output that is complete and waits for its place; if it is dropped, nothing of it remains.
+/// An output that is complete and waits for its place. If it is dropped, nothing of it remains.
 #[derive(Debug, Default)]
 pub struct Sealed {
     /// The files, in the order in which they get their places.
     pub(super) staged: Vec<Staged>,
-    /// What was read, and what it was like before.
+    /// The files that were read, and their fingerprints before reading.
     pub(super) sources: Vec<(Arc<Path>, Fingerprint)>,
-    /// What sessions share, as it was before the change.
+    /// The files that sessions share, in their state before the change.
     pub(super) before: Vec<Before>,
-    /// Held until the new contents stand where the old ones were read.
+    /// The lock on shared files, held until the new contents are in place.
     pub(super) alone: Option<Alone>,
     /// Whether files that were read are replaced.
     pub(super) in_place: bool,
-    /// Whether it is of no concern what became of them since.
+    /// Whether later changes to the files that were read do not matter.
     pub(super) settled: bool,
-    /// How the names of originals end that are kept.
+    /// The ending of the names under which originals are kept.
     pub(super) backup: Option<String>,
-    /// The originals that were kept and still stand in their places.
+    /// The originals that have a backup and are not replaced yet.
     pub(super) kept: Kept,
 }
 
 /// A file that waits for its place.
 #[derive(Debug)]
 pub(super) struct Staged {
-    /// Its contents.
+    /// The file with its contents.
     pub file: Temporary,
-    /// What it is like since nothing is written to it any more.
+    /// The file's metadata since the last write to it.
     pub made: Option<Metadata>,
-    /// Its place.
+    /// The file's final path.
     pub target: Arc<Path>,
-    /// Whether that is in another folder, which may not be there yet.
+    /// Whether the final path is in another folder, which may not exist yet.
     pub elsewhere: bool,
-    /// What becomes of a file that stands there.
+    /// Treatment of an existing file at the final path.
     pub meets: Meets,
-    /// Whether such a file may be written over.
+    /// Whether an existing file may be overwritten.
     pub over: bool,
-    /// Whether it holds what was set aside.
+    /// Whether the file contains quarantined data.
     pub aside: bool,
-    /// Whether it is the origin of the others.
+    /// Whether the file is the origin of the other files.
     pub origin: bool,
 }
 
-/// What becomes of a file that stands where another is put.
+/// Treatment of an existing file at an output's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meets {
-    /// It stops the work, unless the person allows that it is written over.
+    /// The work fails, unless the user allows that the file is overwritten.
     Stop,
-    /// It stays, for sessions share it and it is as good.
+    /// The existing file stays, because sessions share it and it is equivalent.
     Stays,
-    /// It goes, for the new one was made from it.
+    /// The existing file is replaced, because the new one was made from it.
     Goes,
 }
 
-/// A file right before it gets its place.
+/// A file immediately before it gets its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// Its place.
+    /// The final path.
     pub path: Arc<Path>,
-    /// What it is like; it keeps that when it is renamed.
+    /// The file's fingerprint. A rename does not change it.
     pub fingerprint: Fingerprint,
-    /// Where the original is that it takes the place of.
+    /// The path of the backup of the original that the file replaces.
     pub backup: Option<PathBuf>,
-    /// Whether it holds what was set aside.
+    /// Whether the file contains quarantined data.
     pub aside: bool,
 }
 
 impl Sealed {
-    /// The files that were read, and what they were like before.
+    /// Returns the files that were read, and their fingerprints before reading.
     #[must_use]
     pub fn sources(&self) -> &[(Arc<Path>, Fingerprint)] {
         &self.sources
     }
 
-    /// Whether others wait for this one, because it changes what sessions share.
+    /// Whether other outputs wait for this one, because it changes a file that sessions share.
     #[must_use]
     pub fn is_urgent(&self) -> bool {
         self.alone.is_some()
     }
 
-    /// Whether nothing waits for a place.
+    /// Whether no file waits for a place.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.staged.is_empty()
     }
 
-    /// How many files it has open.
+    /// Returns how many files the output has open.
     #[must_use]
     pub fn files(&self) -> usize {
         self.staged.len()
     }
 
-    /// How many bytes wait to be flushed, as far as that can be told.
+    /// Returns how many bytes wait to be flushed, as far as that is known.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let made = self.staged.iter().filter_map(|staged| staged.made.as_ref());
         made.map(Metadata::len).sum()
     }
 
-    /// The hashes of the files that are this session's own.
+    /// Returns the hashes of the files that belong to this session alone.
     ///
     /// # Errors
     /// If one cannot be read.
@@ -125,15 +125,17 @@ impl Sealed {
         self.staged.iter().filter(|staged| staged.meets == Meets::Stop)
     }
 
-    /// What the file at `target` was like before, if a new one takes its place.
+    /// Returns the fingerprint that the file at `target` had before, if a new one replaces it.
     fn replaced(&self, target: &Path) -> Option<&Fingerprint> {
         let sources = if self.in_place { self.sources.as_slice() } else { &[] };
         sources.iter().find(|(source, _)| **source == *target).map(|(_, before)| before)
     }
 
-    /// The last checks, and the backups. Gives what its own files will be.
+    /// Runs the last checks and creates the backups. Returns the files that belong to this session
+    /// alone, with their final paths.
     fn prepare(&mut self) -> Result<Vec<Placed>> {
-        // The flush can take long, and of a group of outputs most need not be touched at all.
+        // The flush can take long, and most outputs of a group need no further request to the
+        // system.
         let sources = if self.settled { &[] } else { self.sources.as_slice() };
         sources.iter().try_for_each(|(path, before)| before.holds(path))?;
         self.before.iter().try_for_each(Before::unchanged)?;
@@ -158,9 +160,9 @@ impl Sealed {
         Ok(placed)
     }
 
-    /// Renames the files to their places, and notes their folders.
+    /// Renames the files to their places, and adds their folders to `folders`.
     fn rename(mut self, folders: &mut BTreeSet<OsString>) -> Result<()> {
-        // Since they were looked at, the journal may have waited for those of others.
+        // The journal may have waited for other outputs since the last check.
         self.before.iter().try_for_each(Before::unchanged)?;
         let mut staged = std::mem::take(&mut self.staged);
         settle_origins(&mut staged, self.in_place)?;
@@ -192,8 +194,8 @@ impl Sealed {
     }
 }
 
-/// Sees to it that no origin ever stands beside a file that it is not of: where files are replaced, their
-/// old origins go before, and the new one comes last.
+/// Ensures that an origin never stands beside a file that it does not belong to. The old origins of
+/// replaced files are removed first, and the new origin is renamed last.
 fn settle_origins(staged: &mut Vec<Staged>, in_place: bool) -> Result<()> {
     let replaced = |staged: &&Staged| {
         !in_place && !staged.origin && staged.over && fs::symlink_metadata(&staged.target).is_ok()
@@ -207,9 +209,9 @@ fn settle_origins(staged: &mut Vec<Staged>, in_place: bool) -> Result<()> {
     Ok(())
 }
 
-/// Puts outputs in their places. All of them are durable before the first one is renamed; between
-/// the two, `record` is told what each will be (`None` for those that failed), and nothing is
-/// renamed if it fails. Gives what became of each.
+/// Puts outputs in their places. All of them are durable before the first one is renamed. Between
+/// these two steps, `record` receives the files of each output (`None` for those that failed). If
+/// `record` fails, nothing is renamed. Returns one outcome for each output.
 pub fn put(
     mut outputs: Vec<Sealed>,
     record: impl FnOnce(&[Option<Vec<Placed>>]) -> Result<()>,
@@ -220,7 +222,7 @@ pub fn put(
         flush(&files.collect::<Vec<_>>()).into_iter()
     };
     let prepare = |output: &mut Sealed| {
-        // Each takes its own outcomes, also behind a failed one.
+        // Each output takes its own outcomes, also after one that failed.
         let durable: Vec<_> = flushed.by_ref().take(output.staged.len()).collect();
         durable.into_iter().collect::<Result<()>>()?;
         output.prepare()
@@ -255,7 +257,7 @@ pub fn put(
     };
     let mut outcomes: Vec<_> = outputs.into_iter().zip(outcomes).map(rename).collect();
     if let Err(error) = folders.iter().try_for_each(|folder| sync_folder(folder.as_ref())) {
-        // Which of them it concerns cannot be told; each is in its place.
+        // It is not known which outputs the error concerns; all of them are in their places.
         if let Some(outcome) = outcomes.iter_mut().find(|outcome| outcome.is_ok()) {
             *outcome = Err(error);
         }
@@ -263,7 +265,7 @@ pub fn put(
     outcomes
 }
 
-/// The hash of a file's contents, in hexadecimal digits.
+/// Returns the hash of a file's contents, in hexadecimal digits.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -277,7 +279,7 @@ pub fn hash(file: io::Result<File>) -> Result<String> {
     hashed.map_err(|error| Error::io("cannot read", error))
 }
 
-/// Creates a folder, and those above it; false if it is there.
+/// Creates a folder and the folders above it; false if the folder exists already.
 ///
 /// # Errors
 /// If the system refuses.

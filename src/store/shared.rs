@@ -1,5 +1,5 @@
-//! Files that sessions share: one of them is changed at a time, and never while its own software
-//! has it open.
+//! Files that sessions share. One of them is changed at a time, and never while the agent has it
+//! open.
 
 use super::fingerprint::Fingerprint;
 use super::lock::is_locked;
@@ -10,13 +10,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// The largest file that is copied or changed, in bytes.
+/// Maximum size in bytes of a file that is copied or changed.
 pub const LARGEST: u64 = 1 << 30;
 
-/// While it is held, no other thread of this run changes what sessions share.
+/// Lock on the files that sessions share. While it is held, no other thread of this run changes
+/// them.
 ///
-/// It may be let go by another thread than the one that waited for it, as a guard of the standard
-/// library may not.
+/// Another thread than the one that waited for the lock may drop it, which is not allowed for a
+/// guard of the standard library.
 #[derive(Debug)]
 pub struct Alone(());
 
@@ -24,7 +25,7 @@ static TAKEN: Mutex<bool> = Mutex::new(false);
 static FREE: Condvar = Condvar::new();
 
 impl Alone {
-    /// Waits until nobody else holds it.
+    /// Waits until no other thread holds the lock.
     pub fn wait() -> Self {
         let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
         let mut taken =
@@ -41,18 +42,18 @@ impl Drop for Alone {
     }
 }
 
-/// A shared file before its change.
+/// State of a shared file before its change.
 #[derive(Debug)]
 pub struct Before {
-    /// Where it stands.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What it holds; `None` if it is not there.
+    /// The contents of the file; `None` if it does not exist.
     pub contents: Option<Vec<u8>>,
     fingerprint: Option<Fingerprint>,
 }
 
 impl Before {
-    /// Reads the file, if it is there.
+    /// Reads the file, if it exists.
     ///
     /// # Errors
     /// If it is no regular file or too large, or another program may have it open.
@@ -66,7 +67,7 @@ impl Before {
         if !meta.is_file() || meta.len() > LARGEST {
             return Err(refused("it is no regular file, or larger than 1 GiB"));
         }
-        // What a database's own program has not put into it yet stands beside it.
+        // A database's program keeps changes that are not yet in the database in these files.
         for ending in ["-wal", "-journal"] {
             let mut beside = path.as_os_str().to_owned();
             beside.push(ending);
@@ -90,7 +91,7 @@ impl Before {
         Ok(before)
     }
 
-    /// Whether the file is still as it was.
+    /// Checks that the file has not changed.
     ///
     /// # Errors
     /// If it is not.
@@ -104,7 +105,7 @@ impl Before {
     }
 }
 
-/// Whether a file holds these bytes.
+/// Whether a file contains exactly these bytes.
 pub fn holds(path: &Path, bytes: &[u8]) -> Result<bool> {
     let same =
         fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == bytes.len() as u64);

@@ -1,21 +1,21 @@
-//! Room outside of memory that is used in small pieces: a request to the system costs more than
-//! most of them.
+//! Temporary storage in a file that is accessed in small pieces through a buffer, because one
+//! request to the system costs more than most of these accesses.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// So much is read ahead, and so much waits to be written.
+/// Maximum number of bytes that are read ahead or wait to be written.
 const MOST: usize = 64 << 10;
-/// So much is read where what stands before was not read.
+/// Minimum number of bytes that are read at a position that does not follow the previous piece.
 const LEAST: usize = 4 << 10;
 
-/// A file, of which a piece is held in memory. What waits to be written is lost when it is dropped,
-/// as the file itself is.
+/// A file of which one piece is held in memory. Bytes that wait to be written are lost when the
+/// value is dropped, as the file itself is.
 #[derive(Debug)]
 pub struct Buffered<F> {
     file: F,
-    /// Where the next byte is read or written.
+    /// Position of the next byte that is read or written.
     at: u64,
-    /// Where the piece begins.
+    /// Position of the first byte of the piece.
     start: u64,
     piece: Vec<u8>,
     /// Whether the piece waits to be written.
@@ -23,7 +23,7 @@ pub struct Buffered<F> {
 }
 
 impl<F: Read + Write + Seek> Buffered<F> {
-    /// An empty file, or one that is read from its beginning.
+    /// Wraps an empty file, or one that is read from its beginning.
     pub fn new(file: F) -> Self {
         Self { file, at: 0, start: 0, piece: Vec::new(), waits: false }
     }
@@ -32,7 +32,7 @@ impl<F: Read + Write + Seek> Buffered<F> {
         self.start + self.piece.len() as u64
     }
 
-    /// Writes what waits. Where that fails nobody knows what the file holds.
+    /// Writes the piece if it waits. After an error the contents of the file are undefined.
     fn settle(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.waits) {
             self.file.seek(SeekFrom::Start(self.start))?;
@@ -42,19 +42,19 @@ impl<F: Read + Write + Seek> Buffered<F> {
         Ok(())
     }
 
-    /// Begins a piece.
+    /// Begins an empty piece at `start`.
     fn begin(&mut self, start: u64) {
         self.start = start;
         self.piece.clear();
     }
 
-    /// What of the piece stands where the next byte is read.
+    /// Returns the bytes of the piece from the current position on.
     fn held(&self) -> &[u8] {
         let before = self.at.checked_sub(self.start).and_then(|before| before.try_into().ok());
         before.and_then(|before: usize| self.piece.get(before..)).unwrap_or_default()
     }
 
-    /// Reads a piece, of which so much is wanted.
+    /// Reads a piece, of which the caller wants `wanted` bytes.
     fn fetch(&mut self, wanted: usize) -> io::Result<()> {
         let onward = (self.start..=self.end() + MOST as u64).contains(&self.at);
         self.begin(self.at);

@@ -6,11 +6,11 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// The least and the most that is read at a time.
+/// The minimum and the maximum number of bytes that are read at a time.
 const CHUNKS: (u64, u64) = (64 << 10, 4 << 20);
 
-/// The last line of a file: what stands behind the last line feed that is not the last byte, up
-/// to the next one. However long the file is, little more than the line is read.
+/// Returns the last line of a file: the bytes after the last line feed that is not the last byte,
+/// up to the next line feed. Little more than the line is read, however long the file is.
 ///
 /// # Errors
 /// If the file cannot be read, or the line is longer than `limit` bytes.
@@ -33,10 +33,10 @@ pub fn last_line(path: &Path, limit: usize) -> Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Where the last line begins.
+/// Returns the position where the last line begins.
 fn start_of_line(file: &mut File, size: u64) -> io::Result<u64> {
     let (mut chunk, most) = CHUNKS;
-    // The last byte ends the line, whatever it is.
+    // The last byte belongs to the line or ends it, whatever it is.
     let mut end = size.saturating_sub(1);
     let mut buffer = Vec::new();
     while end > 0 {

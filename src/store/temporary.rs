@@ -1,13 +1,13 @@
-//! Files that have their contents before they have their names.
+//! Files that are written before they get their names.
 //!
-//! Where the system can, such a file has no name at all until then (`unnamed`), and nothing is left
-//! of it when the process ends, however it ends. Elsewhere it has a temporary name beside its target,
-//! and so has one that changes names with the file that it takes the place of.
+//! Where the system can, such a file has no name at all until then (`unnamed`), and nothing of it
+//! is left when the process ends for any reason. Otherwise it has a temporary name beside its
+//! target. A file that is swapped with the one that it replaces also needs a temporary name.
 //!
-//! Whoever creates a temporary name holds a lock on the file until it has its final name or is gone,
-//! and the system takes the lock back when a process ends. So a temporary file that can be
-//! locked is nobody's. The process number in the name could not tell that: numbers are given out
-//! again, and containers and other machines have numbers of their own.
+//! The process that creates a temporary name holds a lock on the file until the file has its final
+//! name or is deleted. The system releases the lock when the process ends. So a temporary file that
+//! can be locked belongs to no process. The process number in the name could not show that: numbers
+//! are reused, and containers and other machines have numbers of their own.
 
 mod unnamed;
 
@@ -24,26 +24,26 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use tempfile::{Builder, NamedTempFile};
 
-/// Names of temporary files begin so; walks pass over them.
+/// Beginning of the names of temporary files. Walks through folders skip these files.
 pub const TEMPORARY: &str = ".copyist-";
 
-/// Names of temporary files end so.
+/// Ending of the names of temporary files.
 const ENDING: &str = ".tmp";
 
-/// A temporary name, and the file that has it; others may have it open, too.
+/// A file with a temporary name; other owners may have the same file open.
 pub type Named = NamedTempFile<Arc<File>>;
 
-/// A file that waits for its name.
+/// A file that waits for its final name.
 #[derive(Debug)]
 pub enum Temporary {
-    /// It has a temporary one.
+    /// The file has a temporary name.
     Named(Named),
-    /// It has none.
+    /// The file has no name.
     Unnamed(Arc<File>),
 }
 
 impl Temporary {
-    /// The file.
+    /// Returns the file.
     pub fn as_file(&self) -> &Arc<File> {
         match self {
             Self::Named(file) => file.as_file(),
@@ -51,7 +51,7 @@ impl Temporary {
         }
     }
 
-    /// Gives it a temporary name in `folder`, if it has none.
+    /// Gives the file a temporary name in `folder`, if it has none.
     ///
     /// # Errors
     /// If the system refuses.
@@ -65,7 +65,7 @@ impl Temporary {
         }
     }
 
-    /// Gives it its name, whatever has that.
+    /// Gives the file its final name, and replaces a file that has that name.
     ///
     /// # Errors
     /// If the system refuses.
@@ -74,7 +74,7 @@ impl Temporary {
         file.persist(target).map(drop).map_err(|error| error.error)
     }
 
-    /// Gives it its name, if nothing has that.
+    /// Gives the file its final name, if no file has that name.
     ///
     /// # Errors
     /// If something has, or the system refuses.
@@ -91,7 +91,7 @@ impl Temporary {
     }
 }
 
-/// Gives a file with a temporary name its own, if nothing has that.
+/// Renames a file from its temporary name to its final one, if no file has that name.
 ///
 /// # Errors
 /// If something has, or the system refuses.
@@ -103,29 +103,29 @@ pub fn take_free(file: Named, target: &Path) -> io::Result<()> {
     }
 }
 
-/// The same where there are no links, and no names that are taken only if they are free, as in exFAT:
-/// an empty file takes the name, and gives way.
+/// Takes a name on file systems that have neither hard links nor a rename that fails if the name is
+/// taken, such as exFAT: an empty file takes the name first and is then replaced.
 fn take_reserved(file: Named, target: &Path) -> io::Result<()> {
     let place = File::options().write(true).create_new(true).open(target)?;
     let empty = Fingerprint::from(&place.metadata()?);
-    // Who writes to it in between keeps the name.
+    // If another program writes to the empty file in between, that program keeps the name.
     let is_ours = || empty.holds(target).is_ok();
     if !is_ours() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     file.persist(target).map(drop).map_err(|refused| {
         if is_ours() {
-            // What stays is empty, and the error names it.
+            // A file that cannot be removed is empty, and the error names it.
             let _ = fs::remove_file(target);
         }
         refused.error
     })
 }
 
-/// Creates a file in `folder` that has no name yet, if the system can, else one with a
-/// [temporary name](named_temporary). Its permissions are those of any new file; if it is to be
-/// `like` another, those of that as far as the system grants them, or the owner's alone where others
-/// could open it before it is complete.
+/// Creates a file in `folder` that has no name yet, if the system can, else one with a [temporary
+/// name](named_temporary). The permissions are those of any new file. If the file is to be `like`
+/// another one, it gets the permissions of that file as far as the system grants them, or, where
+/// other users could open it before it is complete, only those of the owner.
 ///
 /// # Errors
 /// If the system refuses.
@@ -136,8 +136,8 @@ pub fn temporary(folder: &Path, like: Option<&Metadata>) -> Result<Temporary> {
     }
 }
 
-/// Creates a temporary file in `folder`, locked for as long as it is open. It is its owner's alone
-/// if it is `private`.
+/// Creates a temporary file in `folder`, which stays locked as long as it is open. If it is
+/// `private`, only its owner can access it.
 ///
 /// # Errors
 /// If the system refuses.
@@ -152,8 +152,8 @@ pub fn named_temporary(folder: &Path, private: bool) -> Result<Named> {
     file.map_err(|error| Error::io("cannot create a temporary file", error))
 }
 
-/// A copy with a temporary name of a file that gets none: a sandbox may allow no links, and another
-/// file system can be mounted below the folder where the file is.
+/// Copies a file that cannot get a name to one with a temporary name. A sandbox may forbid links,
+/// and another file system can be mounted below the folder that contains the file.
 fn copied(file: &File, folder: &Path) -> io::Result<Named> {
     let failed = |error: Error| io::Error::new(error.io_kind(), error.message().to_owned());
     let copy = named_temporary(folder, true).map_err(failed)?;
@@ -166,16 +166,16 @@ fn copied(file: &File, folder: &Path) -> io::Result<Named> {
     Ok(copy)
 }
 
-/// What the owner and others may do with a new file, as far as the system grants it.
+/// Permissions of the owner and of others for a new file, as far as the system grants them.
 #[cfg(unix)]
 const NEW: u32 = 0o666;
 
-/// Has `make` make a file under a temporary name, and locks it.
+/// Lets `make` create a file under a temporary name, and locks the file.
 fn named(folder: &Path, mut make: impl FnMut(&Path) -> io::Result<Arc<File>>) -> io::Result<Named> {
     let prefix = format!("{TEMPORARY}{}-", std::process::id());
     loop {
         let file = Builder::new().prefix(&prefix).suffix(ENDING).make_in(folder, &mut make)?;
-        // Until it was locked, another run could take it for a stale one and remove it.
+        // Before it was locked, another run could take it for a stale one and remove it.
         let taken = matches!(file.as_file().try_lock(), Err(TryLockError::WouldBlock));
         if !taken && file.path().exists() {
             return Ok(file);
@@ -183,15 +183,15 @@ fn named(folder: &Path, mut make: impl FnMut(&Path) -> io::Result<Arc<File>>) ->
     }
 }
 
-/// The folders out of which this run has swept what killed runs left.
+/// The folders from which this run has removed the temporary files of killed runs.
 #[derive(Debug, Default)]
 pub struct Swept(RwLock<HashSet<OsString>>);
 
 impl Swept {
-    /// Removes stale temporary files from the folder of `target`, once a run. What is written
-    /// straight, such as a device, has none beside it.
+    /// Removes stale temporary files from the folder of `target`, once per run. A target that is
+    /// written to directly, such as a device, has no temporary files beside it.
     ///
-    /// What cannot be removed does no harm and is no error.
+    /// A file that cannot be removed does no harm and is not an error.
     pub fn beside(&self, target: &Path) {
         let folder = folder_of(target);
         let known =
@@ -214,7 +214,7 @@ fn sweep(folder: &Path) {
     }
 }
 
-/// Whether a name is one that [`temporary`] gives.
+/// Whether a name has the form of the names that [`temporary`] gives.
 fn is_temporary(name: &OsStr) -> bool {
     let name = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY)?.strip_suffix(ENDING));
     let Some((process, random)) = name.and_then(|name| name.split_once('-')) else {
@@ -224,11 +224,11 @@ fn is_temporary(name: &OsStr) -> bool {
     all(process, u8::is_ascii_digit) && all(random, u8::is_ascii_alphanumeric)
 }
 
-/// Removes a temporary file that no one holds. Where the file system knows no locks, none can be
-/// told from one in use, and all stay.
+/// Removes a temporary file that no process holds. On a file system without locks, stale files
+/// cannot be told apart from files in use, so all of them stay.
 fn remove_stale(path: &Path) -> io::Result<()> {
-    // Network file systems lock only what is open for writing; a run may have been killed when
-    // the file had its final permissions already, which may forbid that.
+    // Network file systems lock only a file that is open for writing. A run may have been killed
+    // after the file got its final permissions, which may forbid writing.
     let file = File::options().write(true).open(path).or_else(|_| File::open(path))?;
     file.try_lock()?;
     fs::remove_file(path)

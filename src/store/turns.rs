@@ -1,14 +1,16 @@
-//! The order in which outputs take places whose names come from what is written.
+//! The order in which outputs take places whose names depend on what is written.
 //!
-//! Of two outputs that would have one name, the one whose input comes first has it, whoever is done
-//! first. So each waits with its name for those before it. Nobody's work waits for that: who has
-//! come so far hands on its leave to work, and one of the workers that are there beside goes on.
+//! If two outputs want the same name, the one whose input comes first gets it, whichever is
+//! finished first. So each output waits with its name until those before it have theirs. No work
+//! waits for that: an output that waits passes on its permission to work, and another worker
+//! continues.
 
 use crate::threads::ThreadBudget;
 use std::collections::BTreeSet;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// So many may wait for their names at a time, each with what it wrote in temporary files.
+/// Maximum number of outputs that wait for their names at a time, each with its contents in
+/// temporary files.
 pub const WAITING: usize = 32;
 
 /// The turns of a run.
@@ -21,17 +23,18 @@ pub struct Turns {
 
 #[derive(Debug)]
 struct State {
-    /// The first input that may still take a name.
+    /// The number of the first input that may still take a name.
     next: usize,
-    /// Those behind it that take none any more.
+    /// The inputs after `next` that take no more names.
     passed: BTreeSet<usize>,
-    /// How many more may work.
+    /// Number of further inputs that may be worked on.
     free: usize,
-    /// Those that want to; the first of them may before all others, so that few wait for names.
+    /// The inputs that wait for the permission to work. The first of them gets it before all
+    /// others, so that few outputs wait for names.
     wanting: BTreeSet<usize>,
 }
 
-/// Leave to work on an input; when it ends, so does the input's turn.
+/// Permission to work on an input. When it is dropped, the input's turn ends.
 #[derive(Debug)]
 pub struct Turn<'t> {
     turns: &'t Turns,
@@ -39,7 +42,8 @@ pub struct Turn<'t> {
 }
 
 impl Turns {
-    /// For so many at work at a time, whose `hands` are idle while they wait.
+    /// Creates the turns for `workers` inputs at a time. The threads of waiting workers are
+    /// returned to the budget `hands`.
     #[must_use]
     pub fn new(workers: usize, hands: ThreadBudget) -> Self {
         let state =
@@ -47,13 +51,13 @@ impl Turns {
         Self { state: Mutex::new(state), changed: Condvar::new(), hands }
     }
 
-    /// Waits until there is leave to work on the input in this place.
+    /// Waits for the permission to work on the input number `place`.
     pub fn begin(&self, place: usize) -> Turn<'_> {
         self.work(place, self.state());
         Turn { turns: self, place }
     }
 
-    /// Waits until no input before this one takes a name any more.
+    /// Waits until no input before this one takes any more names.
     pub fn wait(&self, place: usize) {
         let mut state = self.state();
         if state.next >= place {
@@ -66,7 +70,7 @@ impl Turns {
         self.work(place, state.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The input in this place takes no name any more.
+    /// Records that the input number `place` takes no more names.
     pub fn pass(&self, place: usize) {
         let mut state = self.state();
         if state.next <= place {
@@ -86,7 +90,7 @@ impl Turns {
         let mut state = state.unwrap_or_else(PoisonError::into_inner);
         state.free -= 1;
         state.wanting.remove(&place);
-        // There may be leave for the next one, too.
+        // There may be a permission for the next input, too.
         self.changed.notify_all();
     }
 

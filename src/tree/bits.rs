@@ -15,13 +15,13 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// An empty set with room for ordinals below `count`.
+    /// Returns an empty set with room for ordinals below `count`.
     #[must_use]
     pub fn with_room(count: usize) -> Self {
         Self { words: vec![0; count.div_ceil(64)] }
     }
 
-    /// Adds an ordinal; says whether it is new.
+    /// Adds an ordinal; returns whether it is new.
     pub fn insert(&mut self, ordinal: u32) -> bool {
         let place = ordinal as usize / 64;
         if place >= self.words.len() {
@@ -41,7 +41,7 @@ impl Bits {
         word >> (ordinal % 64) & 1 == 1
     }
 
-    /// The bits, 64 a word.
+    /// Returns the bits, 64 a word.
     pub(super) fn words(&self) -> &[u64] {
         &self.words
     }

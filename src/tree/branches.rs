@@ -31,29 +31,30 @@ pub struct Branches {
 /// A node on a walk over the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// Its ordinal among the nodes in source order.
+    /// Ordinal among the nodes in source order.
     pub ordinal: u32,
-    /// How many branches stand open beside the one that it is on.
+    /// Number of open branches beside the node's branch.
     pub depth: u32,
-    /// How many children it has.
+    /// Number of children.
     pub children: u32,
-    /// Whether it begins a branch: a root, or a child beside others.
+    /// Whether the node begins a branch: a root, or a child beside others.
     pub begins: bool,
-    /// Whether it has no parent.
+    /// Whether the node has no parent.
     pub root: bool,
 }
 
-/// Siblings of which some are yet to be shown: first those beside the straight one, then that.
+/// Siblings of which some are not shown yet: first the branches beside the straight one, then the
+/// straight one.
 struct Siblings<'t> {
     nodes: &'t [Entry],
     next: usize,
     straight: Option<usize>,
-    /// The depth of the straight one.
+    /// The depth of the straight sibling.
     depth: u32,
 }
 
 impl Branches {
-    /// `entries` sorted by identifier, then by ordinal.
+    /// Makes branches of `entries`, sorted by identifier, then by ordinal.
     pub(super) fn new(mut entries: Vec<Entry>) -> Self {
         for at in 0..entries.len() {
             let next = entries.get(at + 1).map(|entry| entry.id);
@@ -69,17 +70,17 @@ impl Branches {
         Self { entries }
     }
 
-    /// Sorted by ordinal.
+    /// Returns the children of a parent, sorted by ordinal.
     fn children(&self, parent: u64) -> &[Entry] {
         let from = self.entries.partition_point(|entry| entry.parent < parent);
         let to = self.entries.partition_point(|entry| entry.parent <= parent);
         self.entries.get(from..to).unwrap_or_default()
     }
 
-    /// Shows every node that a root leads to, in the order in which a person would draw them: a
-    /// branch straight down, beside each fork the branches that were left there. Where it forks,
-    /// the walk goes straight on with the child on `main`, or else the youngest. It ends when
-    /// `show` says false. Nodes in a cycle hang from no root and are not shown.
+    /// Shows every node to which a root leads, in the order in which a user would draw them: a
+    /// branch straight down, beside each fork the branches that were left there. At a fork, the
+    /// walk goes straight on with the child on `main`, or else the youngest. The walk ends when
+    /// `show` returns false. Nodes in a cycle have no root and are not shown.
     pub fn walk(&self, main: &Path, show: &mut dyn FnMut(Stop) -> bool) {
         let mut open = vec![Siblings::of(self.children(MISSING), 0, main)];
         while let Some(siblings) = open.last_mut() {
@@ -107,7 +108,7 @@ impl Branches {
     }
 }
 
-/// Stands for the identifier of a node that has no children for certain.
+/// Identifier of a node that certainly has no children.
 const CHILDLESS: u64 = 0;
 
 impl<'t> Siblings<'t> {
@@ -116,7 +117,7 @@ impl<'t> Siblings<'t> {
         Self { nodes, next: 0, straight: on_main.or(nodes.len().checked_sub(1)), depth }
     }
 
-    /// The next one, and how deep it stands.
+    /// Returns the next sibling, and its depth.
     fn step(&mut self) -> Option<(Entry, u32)> {
         if Some(self.next) == self.straight {
             self.next += 1;

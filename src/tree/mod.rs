@@ -1,8 +1,8 @@
 //! The shape of a session's tree, without its contents.
 //!
-//! An entry costs 24 bytes: the hashes of its identifier and of its parent's, its ordinal, and where
-//! it stands. That is enough to find duplicate identifiers, missing parents and cycles, and to follow the path
-//! from the leaf to the root, in a file of any size.
+//! An entry costs 24 bytes: the hashes of its identifier and of its parent's, its ordinal, and its
+//! place. That is enough to find duplicate identifiers, missing parents and cycles, and to follow
+//! the path from the leaf to the root, in a file of any size.
 
 mod bits;
 mod branches;
@@ -25,27 +25,27 @@ use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
 use places::Places;
 
-/// What an entry costs, but for its place: packed, it is as large as its members.
+/// Data of an entry, without its place; packed, so that it is as large as its members.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, packed(4))]
 struct Entry {
     id: u64,
     parent: u64,
-    /// Ordinal among the nodes; it wraps in files that no one can have.
+    /// Ordinal among the nodes; it wraps only in files larger than any real file.
     ordinal: u32,
 }
 
-/// A parent that is `null`: a root.
+/// Key of a parent that is `null`: a root.
 const ROOT: u64 = 0;
-/// A parent member that is not there.
+/// Key of a missing parent member.
 const ABSENT: u64 = 1;
-/// A parent that no node is. The first that is an identifier's hash is above it.
+/// Key of a parent that is not a node. The lowest hash of an identifier is above it.
 const MISSING: u64 = 2;
 
-/// So far from where it is looked for first is most of what is looked for.
+/// Distance from the guessed place within which most searches end.
 const NEAR: usize = 64;
 
-/// An identifier by its hash. Two spellings of one text are one identifier.
+/// Returns the hash of an identifier. Two spellings of one text are one identifier.
 fn key(id: &Json) -> u64 {
     key_of(id.as_bytes())
 }
@@ -98,7 +98,7 @@ impl Shape {
         self.without_id.push(at);
     }
 
-    /// How many nodes were noted.
+    /// Returns how many nodes were noted.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -136,7 +136,7 @@ impl Shape {
         }
     }
 
-    /// Sorts what was noted.
+    /// Sorts the noted nodes.
     #[must_use]
     pub fn finish(mut self) -> Tree {
         let leaf = self.entries.last().map(|entry| entry.id);
@@ -186,7 +186,7 @@ impl Finding {
 /// The shape of a whole tree.
 #[derive(Debug)]
 pub struct Tree {
-    /// Sorted by identifier, then by ordinal.
+    /// Entries sorted by identifier, then by ordinal.
     entries: Vec<Entry>,
     places: Places,
     references: Vec<Reference>,
@@ -195,7 +195,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Notes which parents are not there, so that no one need look for them again.
+    /// Marks missing parents, so that they are not searched for again.
     fn mark_missing(&mut self) {
         for place in 0..self.entries.len() {
             let parent = self.entries.get(place).map_or(ROOT, |entry| entry.parent);
@@ -208,14 +208,14 @@ impl Tree {
         }
     }
 
-    /// The last entry with this identifier, as pi's own index has it, by place in `entries`.
+    /// Returns the last entry with this identifier, as in pi's own index, by place in `entries`.
     fn find(&self, id: u64) -> Option<usize> {
         let last = self.after(id).checked_sub(1)?;
         (self.entries.get(last)?.id == id).then_some(last)
     }
 
-    /// How many nodes have this identifier or one before it. Hashes are spread evenly, so it is looked
-    /// for about where it would stand if they were spread exactly.
+    /// Returns how many nodes have this identifier or one before it. Hashes are spread evenly, so
+    /// the search begins where the identifier would stand if they were spread exactly.
     fn after(&self, id: u64) -> usize {
         let entries = self.entries.as_slice();
         let guess = ((u128::from(id) * entries.len() as u128) >> u64::BITS) as usize;
@@ -237,7 +237,7 @@ impl Tree {
         low + near.partition_point(|entry| entry.id <= id)
     }
 
-    /// What is wrong with the tree, in the order of the lines.
+    /// Returns the defects of the tree, in the order of the lines.
     pub fn findings(&self) -> impl Iterator<Item = Diagnostic> + use<> {
         let mut found: Vec<Finding> = Vec::new();
         let mut say = |code, at, other| found.push(Finding::new(code, at, other));
@@ -271,7 +271,7 @@ impl Tree {
         found.into_iter().map(Finding::into_diagnostic)
     }
 
-    /// One node of each cycle, by its ordinal.
+    /// Returns one node of each cycle, by its ordinal.
     fn cycles(&self) -> Vec<u32> {
         let mut seen = vec![0u32; self.entries.len()];
         let mut met = Vec::new();
@@ -298,8 +298,9 @@ impl Tree {
         if parent <= MISSING { None } else { self.find(parent) }
     }
 
-    /// The nodes from the root to the leaf. The leaf is `leaf`, else the last node; `None` if there
-    /// is no such node. The path stops before it would meet itself, and says so.
+    /// Returns the nodes from the root to the leaf. The leaf is `leaf`, else the last node; `None`
+    /// if there is no such node. The path stops before it would meet itself, and contains a finding
+    /// about that.
     #[must_use]
     pub fn path(&self, leaf: Option<&Json>) -> Option<Path> {
         let leaf = self.find(leaf.map(key).or(self.leaf)?)?;
@@ -310,13 +311,13 @@ impl Tree {
         }))
     }
 
-    /// The ordinal of the node that has this identifier; of several, the last.
+    /// Returns the ordinal of the node that has this identifier; of several, the last.
     #[must_use]
     pub fn ordinal(&self, id: &Json) -> Option<u32> {
         Some(self.entries.get(self.find(key(id))?)?.ordinal)
     }
 
-    /// How many nodes there are.
+    /// Returns how many nodes there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -328,9 +329,9 @@ impl Tree {
         self.entries.is_empty()
     }
 
-    /// The ordinals of the nodes whose parent this node is, in source order; of the roots for
-    /// `None`. It looks at every node: [`into_branches`](Self::into_branches) serves a walk
-    /// over them all.
+    /// Returns the ordinals of the nodes whose parent is this node, in source order; of the roots
+    /// for `None`. The search looks at every node: [`into_branches`](Self::into_branches) serves a
+    /// walk over all nodes.
     #[must_use]
     pub fn children(&self, id: Option<&Json>) -> Vec<u32> {
         let wanted = id.map(key);
@@ -340,7 +341,7 @@ impl Tree {
         found
     }
 
-    /// The same nodes, sorted for a walk from the roots to the leaves.
+    /// Returns the nodes, sorted for a walk from the roots to the leaves.
     #[must_use]
     pub fn into_branches(self) -> Branches {
         Branches::new(self.entries)

@@ -1,9 +1,9 @@
-//! The order of a path, where the file has another one.
+//! Order of a path, where the file has another order.
 
 use std::collections::BTreeMap;
 
-/// Gives what comes in a file's order in that of a path. What comes too early waits in memory for
-/// what stands before it; where parents stand before their children, nothing does.
+/// Returns items that come in a file's order in the order of a path. Items that come too early wait
+/// in memory for the items before them; where parents stand before their children, none waits.
 ///
 /// ```
 /// use copyist::tree::InOrder;
@@ -27,18 +27,18 @@ impl<T> Default for InOrder<T> {
 }
 
 impl<T> InOrder<T> {
-    /// Takes what stands at this position of the path.
+    /// Takes the item at this position of the path.
     pub fn add(&mut self, position: u32, item: T) {
         self.waiting.insert(position, item);
     }
 
-    /// What comes next at the end, when nothing more is added.
+    /// Returns the next item at the end, when no more are added.
     pub fn rest(&mut self) -> Option<(u32, T)> {
         self.waiting.pop_first()
     }
 }
 
-/// What comes next and its position, as far as it was added.
+/// Iterates over the items with their positions, as far as all before them were added.
 impl<T> Iterator for InOrder<T> {
     type Item = (u32, T);
 

@@ -1,4 +1,4 @@
-//! The way from a root to a leaf.
+//! Path from a root to a leaf.
 
 use super::{Bits, Entry, Finding};
 use crate::diagnostic::{Code, Diagnostic};
@@ -6,21 +6,21 @@ use crate::position::Position;
 
 /// The nodes from a root to a leaf, known by their ordinals among the nodes in source order.
 ///
-/// It costs one bit for each node of the session as long as parents stand before their children,
-/// as agents write them.
+/// The path costs one bit for each node of the session as long as parents stand before their
+/// children, as agents write them.
 #[derive(Debug, Default)]
 pub struct Path {
     nodes: Bits,
-    /// How many bits are set before each block of [`BLOCK`] words.
+    /// Number of bits that are set before each block of [`BLOCK`] words.
     before: Vec<u32>,
-    /// Ordinals, each with its place on the path, sorted; where the path's order is not the
+    /// Ordinals, each with its place on the path, sorted; used where the path's order is not the
     /// file's.
     order: Option<Vec<(u32, u32)>>,
     len: u32,
     cycle: Option<Position>,
 }
 
-/// Words that are counted one by one.
+/// Number of words that are counted one by one.
 const BLOCK: usize = 8;
 
 impl Path {
@@ -54,7 +54,7 @@ impl Path {
         path
     }
 
-    /// The place of each node on the path.
+    /// Returns the place of each node on the path.
     fn places(
         &self,
         leaf: usize,
@@ -77,7 +77,7 @@ impl Path {
         self.nodes.contains(ordinal)
     }
 
-    /// How many nodes stand before the node of this ordinal on the path, if it is on it.
+    /// Returns how many nodes stand before the node of this ordinal on the path, if it is on it.
     #[must_use]
     pub fn position(&self, ordinal: u32) -> Option<u32> {
         if !self.contains(ordinal) {
@@ -96,26 +96,26 @@ impl Path {
         Some(self.before.get(block)? + inside + lower.count_ones())
     }
 
-    /// How many nodes are on it.
+    /// Returns how many nodes are on the path.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether no node is on it.
+    /// Whether the path has no node.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether parents stand before their children all the way, so that the path's order is that
-    /// of the file.
+    /// Whether parents stand before their children all the way, so that the path's order is the
+    /// order of the file.
     #[must_use]
     pub fn is_in_file_order(&self) -> bool {
         self.order.is_none()
     }
 
-    /// The finding about a node that is its own ancestor, where the path comes back to one.
+    /// Returns the finding about a node that is its own ancestor, where the path returns to one.
     #[must_use]
     pub fn cycle(&self) -> Option<Diagnostic> {
         let finding = Finding::new(Code::Cycle, self.cycle?, 0);

@@ -1,6 +1,6 @@
-//! Where entries stand.
+//! Places of entries.
 //!
-//! What tells of a place is how far it is from the one before: three to four bytes an entry, where
+//! Each place is stored as its distance from the one before: three to four bytes an entry, where
 //! line and byte would be twelve.
 
 use crate::position::Position;
@@ -8,15 +8,15 @@ use crate::position::Position;
 /// Places in the order in which they were noted.
 #[derive(Debug, Default)]
 pub struct Places {
-    /// How far each place is from the one before, in lines and bytes.
+    /// Distances of each place from the one before, in lines and bytes.
     steps: Vec<u8>,
-    /// The first place of each block, and where the steps behind it begin.
+    /// The first place of each block, and the beginning of the steps behind it.
     blocks: Vec<(Position, usize)>,
     last: Position,
     count: usize,
 }
 
-/// A place is found by so many steps at most.
+/// Number of places in a block, which limits the steps to find one.
 const BLOCK: usize = 64;
 
 impl Places {
@@ -36,7 +36,7 @@ impl Places {
         self.count += 1;
     }
 
-    /// The place that was noted after so many others.
+    /// Returns the place with this number, counted from 0.
     #[must_use]
     pub fn at(&self, ordinal: u32) -> Position {
         let ordinal = ordinal as usize;
@@ -51,8 +51,8 @@ impl Places {
         at
     }
 
-    /// A step forward or, from one part of a session to the next, backward: seven bits a byte, the
-    /// lowest first, in which the very lowest says that it is backward.
+    /// Adds a step forward or, from one part of a session to the next, backward: seven bits a byte,
+    /// the lowest first, in which the lowest bit is set if the step is backward.
     fn step(&mut self, from: u64, to: u64) {
         let forward = to >= from;
         let mut left = (to.abs_diff(from) << 1) | u64::from(!forward);
@@ -64,7 +64,7 @@ impl Places {
     }
 }
 
-/// The next step, to be added.
+/// Returns the next step, to be added.
 fn step(steps: &mut &[u8]) -> u64 {
     let (mut step, mut shift) = (0_u64, 0);
     while let Some((byte, rest)) = steps.split_first() {

@@ -1,4 +1,4 @@
-//! What is to be done about each entry of a broken tree, in the order of the file.
+//! Plan of the changes to each entry of a broken tree, in the order of the file.
 
 use super::skeleton::{Aim, Bone, FIRST, key_of_id, marks};
 use super::{ABSENT, Bits, MISSING, ROOT};
@@ -6,7 +6,7 @@ use crate::format::Reach;
 use crate::ids::{Id, Maker};
 use std::collections::{HashMap, HashSet};
 
-/// What is to be done about the entries of a session.
+/// Plan of the changes to the entries of a session.
 #[derive(Debug)]
 pub struct Plan {
     bones: Vec<Bone>,
@@ -87,7 +87,7 @@ impl Plan {
         }
     }
 
-    /// Takes the parent from the first entry of each circle. A circle needs a parent that stands
+    /// Removes the parent of the first entry of each circle. A circle needs a parent that stands
     /// behind its child, so only such entries are followed.
     fn break_circles(&mut self) {
         let starts = self.bones.iter().filter(|bone| bone.leads_forward());
@@ -122,10 +122,11 @@ impl Plan {
         }
     }
 
-    /// Finds parents for entries that have none any more.
+    /// Finds parents for entries that have lost theirs.
     ///
-    /// Software writes an entry behind the one that it follows, unless a person went back. So as
-    /// long as no entry before is without a child but the last one, the last one it was.
+    /// Software writes an entry behind the one that it follows, unless the user went back.
+    /// Therefore, as long as the last entry is the only earlier one without a child, it is the
+    /// parent.
     fn adopt(&mut self, missing: &HashMap<u32, u64>, wishes: &Bits) {
         let mut parents = Bits::with_room(self.bones.len());
         let mut adopted: HashMap<u64, Option<u32>> = HashMap::new();
@@ -166,10 +167,11 @@ impl Plan {
         self.leaf = last;
     }
 
-    /// The entry, or the next one before it that does not come from `root`, which is one and now
-    /// gets it as its parent: where the file's order is upset, what stands before an entry may.
+    /// Returns the entry, or the nearest one before it that does not descend from `root`, which
+    /// gets it as its parent. In a file with changed order, an entry may descend from `root`
+    /// although it stands before it.
     fn not_from(&self, entry: Option<u32>, root: u32, roots: &mut Roots) -> Option<u32> {
-        /// How many entries are looked at.
+        /// Maximum number of entries that the search looks at.
         const LOOKED_AT: usize = 64;
         let before = (0..=entry?).rev().filter(|at| self.marks(*at) & marks::PASSED == 0);
         let found = before.take(LOOKED_AT).find(|at| roots.root(*at) != root);
@@ -177,7 +179,7 @@ impl Plan {
         found
     }
 
-    /// Whether an entry is an ancestor of another one.
+    /// Whether an entry descends from another one.
     fn comes_from(&self, entry: u32, ancestor: u32) -> bool {
         let mut here = Some(entry);
         for _ in 0..self.bones.len() {
@@ -190,8 +192,8 @@ impl Plan {
         false
     }
 
-    /// An entry at the end that only says something about the session, and follows an earlier
-    /// entry than the last one of the conversation, is linked to that one.
+    /// Links an entry at the end that only describes the session, and follows an earlier entry than
+    /// the last one of the conversation, to that last one.
     fn move_leaf(&mut self) {
         let Some(leaf) = self.leaf.filter(|leaf| self.marks(*leaf) & marks::ASIDE != 0) else {
             return;
@@ -226,7 +228,8 @@ impl Plan {
         }
     }
 
-    /// Children of what gets a new identifier need it, and so on.
+    /// Notes the entries whose identifiers are needed: parents of linked entries. Children of
+    /// renamed entries are linked to the new identifiers.
     fn note_wanted(&mut self) {
         for ordinal in 0..self.bones.len() as u32 {
             let Some(bone) = self.bone(ordinal).filter(|b| !b.is(marks::PASSED)) else { continue };
@@ -245,13 +248,14 @@ impl Plan {
         }
     }
 
-    /// What was noted about an entry.
+    /// Returns the marks of an entry.
     #[must_use]
     pub fn marks(&self, ordinal: u32) -> u32 {
         self.bone(ordinal).map_or(0, |bone| bone.note & ((1 << marks::BITS) - 1))
     }
 
-    /// The parent that an entry gets, `Some(None)` for a root; `None` where it keeps its own.
+    /// Returns the parent that an entry gets, `Some(None)` for a root; `None` where it keeps its
+    /// own.
     #[must_use]
     pub fn linked(&self, ordinal: u32) -> Option<Option<u32>> {
         let bone = self.bone(ordinal).filter(|bone| bone.is(marks::LINKED))?;
@@ -264,7 +268,7 @@ impl Plan {
         self.moved == Some(ordinal)
     }
 
-    /// The new identifier of an entry that gets one.
+    /// Returns the new identifier of an entry that gets one.
     #[must_use]
     pub fn name(&self, ordinal: u32) -> Option<Id> {
         let renamed = self.marks(ordinal) & marks::RENAMED != 0;
@@ -272,7 +276,7 @@ impl Plan {
         renamed.then(|| self.names.get(&ordinal).copied().unwrap_or_else(own))
     }
 
-    /// What becomes of a reference that cannot stay as it is.
+    /// Returns the new target of a reference that cannot stay as it is.
     #[must_use]
     pub fn aim(&self, ordinal: u32, kept: bool) -> Option<Aim> {
         self.aims.get(&(ordinal, kept)).copied()
@@ -296,46 +300,47 @@ impl Plan {
         !self.bones.iter().any(Bone::leads_forward)
     }
 
-    /// How many entries there are, those that go included.
+    /// Returns how many entries there are, removed ones included.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.bones.len() as u32
     }
 
-    /// Whether there is none.
+    /// Whether there is no entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bones.is_empty()
     }
 
-    /// Whether anything is to be done.
+    /// Whether the plan contains a change.
     #[must_use]
     pub fn changes(&self) -> bool {
         let fixes = marks::GONE | marks::RENAMED | marks::LINKED;
         !self.aims.is_empty() || self.bones.iter().any(|bone| bone.is(fixes))
     }
 
-    /// Whether entries go.
+    /// Whether entries are removed.
     #[must_use]
     pub fn removes(&self) -> bool {
         self.bones.iter().any(|bone| bone.is(marks::GONE))
     }
 
-    /// The last compaction of the active branch.
+    /// Returns the last compaction of the active branch.
     #[must_use]
     pub fn compaction(&self) -> Option<u32> {
         let active = |b: &&Bone| b.is(marks::COMPACTION) && self.is_active(b.ordinal);
         self.bones.iter().rev().find(active).map(|bone| bone.ordinal)
     }
 
-    /// The first entry that a compaction keeps, if it stands before it on the active branch.
+    /// Returns the first entry that a compaction keeps, if it stands before it on the active
+    /// branch.
     #[must_use]
     pub fn kept_by(&self, compaction: u32) -> Option<u32> {
         let kept = self.kept.get(&compaction).copied();
         kept.filter(|kept| *kept < compaction && self.is_active(*kept))
     }
 
-    /// Identifiers that no entry has or gets.
+    /// Returns identifiers that no entry has or gets.
     #[must_use]
     pub fn free_names(&self, maker: &Maker, count: usize) -> Vec<Id> {
         let mut next = self.bones.len() as u64 + self.names.len() as u64;
@@ -354,14 +359,14 @@ impl Plan {
         free
     }
 
-    /// What the software reached before.
+    /// Returns the counts that the software reached before.
     #[must_use]
     pub fn before(&self) -> Reach {
         self.before
     }
 
-    /// What it reaches of the active branch, where `kept` is the first entry that the last
-    /// compaction keeps.
+    /// Returns the counts that the software reaches on the active branch, where `kept` is the first
+    /// entry that the last compaction keeps.
     #[must_use]
     pub fn reach(&self, kept: Option<u32>) -> Reach {
         let compaction = self.compaction();
@@ -385,8 +390,8 @@ impl Plan {
     }
 }
 
-/// The roots that entries come from, while entries get parents. Where no entry stands before its
-/// parent nothing that stands before an entry comes from it, and nothing is kept.
+/// Roots of the entries, while entries get parents. Where no entry stands before its parent, no
+/// entry descends from a later one, and nothing is kept.
 struct Roots(Vec<u32>);
 
 impl Roots {
@@ -403,7 +408,7 @@ impl Roots {
         }
     }
 
-    /// The root that an entry comes from; the way there is shortened as it is gone.
+    /// Returns the root of an entry; shortens the way there for later searches.
     fn root(&mut self, entry: u32) -> u32 {
         let mut here = entry;
         while let Some(above) = self.above(here).filter(|above| *above != here) {

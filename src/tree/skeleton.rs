@@ -1,9 +1,9 @@
-//! A tree that may be broken, and how its entries are to hang together.
+//! A tree that may be broken, and the decision how its entries are linked.
 //!
-//! An entry costs 24 bytes: hashes of its identifier and of its parent's, its ordinal, and what
-//! was noted about it. What is to be done is decided on these alone, in two orders: sorted by
-//! identifier it shows which entries refer to which ([`Skeleton::decide`]), in the order of the
-//! file which entry can have been before which ([`Plan`]).
+//! An entry costs 24 bytes: hashes of its identifier and of its parent's, its ordinal, and its
+//! marks. The changes are decided on these alone, in two orders. Sorted by identifier, the entries
+//! show which refer to which ([`Skeleton::decide`]). In the order of the file, they show which
+//! entry can have been before which ([`Plan`]).
 
 use super::plan::Plan;
 use super::{ABSENT, Bits, MISSING, ROOT};
@@ -12,45 +12,45 @@ use crate::ids::{Id, Maker, hash};
 use crate::json::text;
 use std::collections::HashMap;
 
-/// Notes about an entry.
+/// Marks of an entry.
 pub mod marks {
-    /// The software reads it as the file is.
+    /// The software reads the entry as the file is.
     pub const READ: u32 = 1;
-    /// It is a message of the context.
+    /// The entry is a message of the context.
     pub const SAID: u32 = 1 << 1;
-    /// It stands for what was said before it.
+    /// The entry is a summary of the messages before it.
     pub const COMPACTION: u32 = 1 << 2;
-    /// It says something about the session, and nothing follows from where it stands.
+    /// The entry describes the session, and its place has no meaning.
     pub const ASIDE: u32 = 1 << 3;
-    /// It is no part of the tree.
+    /// The entry does not belong to the tree.
     pub const OUTSIDE: u32 = 1 << 4;
-    /// The software fails on it.
+    /// The software fails on the entry.
     pub const UNUSABLE: u32 = 1 << 5;
-    /// The same record stands before it.
+    /// An equal record stands before the entry.
     pub const DUPLICATE: u32 = 1 << 6;
-    /// It gets a new identifier.
+    /// The entry gets a new identifier.
     pub const RENAMED: u32 = 1 << 7;
-    /// It had none.
+    /// The entry had no identifier.
     pub const NAMELESS: u32 = 1 << 8;
-    /// It gets another parent.
+    /// The entry gets another parent.
     pub const LINKED: u32 = 1 << 9;
-    /// Its parent is not known.
+    /// The parent of the entry is not known.
     pub const ORPHAN: u32 = 1 << 10;
-    /// It was its own ancestor.
+    /// The entry was its own ancestor.
     pub const CIRCLE: u32 = 1 << 11;
-    /// How many bits there are.
+    /// Number of bits of the marks.
     pub const BITS: u32 = 12;
-    /// What is not in the output.
+    /// Marks of entries that are not in the output.
     pub const GONE: u32 = UNUSABLE | DUPLICATE;
-    /// What the tree is without.
+    /// Marks of entries that are not in the tree.
     pub const PASSED: u32 = GONE | OUTSIDE;
 }
 
-/// What is known of an entry.
+/// Data of an entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bone {
     pub id: u64,
-    /// A hash first; [`FIRST`] and an ordinal later.
+    /// Hash of the parent first; [`FIRST`] and an ordinal later.
     pub parent: u64,
     pub ordinal: u32,
     /// Marks, and a part of the hash of its bytes.
@@ -66,21 +66,21 @@ impl Bone {
         self.note >> marks::BITS
     }
 
-    /// Whether its parent stands behind it.
+    /// Whether the parent stands behind the entry.
     pub fn leads_forward(&self) -> bool {
         !self.is(marks::PASSED) && self.parent().is_some_and(|parent| parent >= self.ordinal)
     }
 
-    /// The ordinal of the parent that was found.
+    /// Returns the ordinal of the parent that was found.
     pub fn parent(&self) -> Option<u32> {
         self.parent.checked_sub(FIRST).map(|ordinal| ordinal as u32)
     }
 }
 
-/// The parent that has ordinal 0, once hashes are resolved.
+/// Key of the parent with ordinal 0, once hashes are resolved.
 pub(super) const FIRST: u64 = MISSING + 1;
 
-/// An identifier in its JSON spelling as a key.
+/// Returns the key of an identifier in its JSON spelling.
 #[must_use]
 pub fn key_of(spelling: &[u8]) -> u64 {
     let hashed = match memchr::memchr(b'\\', spelling) {
@@ -90,12 +90,12 @@ pub fn key_of(spelling: &[u8]) -> u64 {
     hashed.max(MISSING + 1)
 }
 
-/// A new identifier as a key.
+/// Returns the key of a new identifier.
 pub(super) fn key_of_id(id: &Id) -> u64 {
     hash(id).max(MISSING + 1)
 }
 
-/// A parent in its JSON spelling as a key; `None` where there is no such member.
+/// Returns the key of a parent in its JSON spelling; `None` stands for a missing member.
 #[must_use]
 pub fn parent_of(spelling: Option<&[u8]>) -> u64 {
     match spelling {
@@ -106,20 +106,20 @@ pub fn parent_of(spelling: Option<&[u8]>) -> u64 {
     }
 }
 
-/// An entry as it is noted.
+/// An entry in the form in which it is noted.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// Its identifier's key.
+    /// Key of the identifier.
     pub id: Option<u64>,
-    /// Its parent's key, as [`parent_of`] gives it.
+    /// Key of the parent, as [`parent_of`] returns it.
     pub parent: u64,
     /// A hash of its bytes.
     pub content: u64,
-    /// What else is to be noted.
+    /// Marks of the entry.
     pub marks: u32,
 }
 
-/// Another entry that one refers to, besides its parent.
+/// Reference of an entry to another one that is not its parent.
 #[derive(Clone, Copy, Debug)]
 struct Reference {
     from: u32,
@@ -127,21 +127,21 @@ struct Reference {
     kept: bool,
 }
 
-/// What becomes of a reference.
+/// New target of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
-    /// The entry itself: the target is not there.
+    /// The entry itself: the target is missing.
     Itself,
-    /// This entry.
+    /// The entry of this ordinal.
     At(u32),
 }
 
-/// Collects what is to be decided on.
+/// Collects the data for the decision.
 #[derive(Debug, Default)]
 pub struct Skeleton {
     bones: Vec<Bone>,
     references: Vec<Reference>,
-    /// Parents of what is not in the file, as far as torn records tell.
+    /// Parents of entries that are not in the file, as far as torn records show them.
     torn: HashMap<u64, u64>,
     wished: Vec<(u64, u64)>,
 }
@@ -166,29 +166,29 @@ impl Skeleton {
         self.references.push(Reference { from, target, kept });
     }
 
-    /// Notes what a torn record tells of its parent.
+    /// Notes the parent that a torn record names.
     pub fn torn(&mut self, id: u64, parent: u64) {
         self.torn.entry(id).or_insert(parent);
     }
 
-    /// Whether an entry with this identifier is there, and stays.
+    /// Whether an entry with this identifier exists, and stays.
     #[must_use]
     pub fn knows(&self, id: u64) -> bool {
         self.bones.iter().any(|bone| bone.id == id && !bone.is(marks::PASSED))
     }
 
-    /// Notes which parent an entry is to have.
+    /// Notes the parent that the user wants for an entry.
     pub fn wanted(&mut self, id: u64, parent: u64) {
         self.wished.push((id, parent));
     }
 
-    /// How many entries there are.
+    /// Returns how many entries there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bones.len()
     }
 
-    /// Whether there is none.
+    /// Whether there is no entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bones.is_empty()
@@ -208,8 +208,8 @@ impl Skeleton {
         Plan::new(self.bones, maker, names, missing, wishes, aims, before)
     }
 
-    /// Decides about a list. Entries have no identifiers; where one could not have been written
-    /// twice, its content's hash stands for one.
+    /// Decides about a list. Entries have no identifiers; where a record could not legitimately
+    /// occur twice, its content's hash stands for one.
     #[must_use]
     pub fn decide_list(mut self, maker: Maker) -> Plan {
         self.bones.sort_unstable_by_key(|bone| (bone.id, bone.ordinal));
@@ -237,11 +237,11 @@ impl Skeleton {
         }
     }
 
-    /// All places of an identifier.
+    /// Returns all places of an identifier.
     fn group(&self, id: u64) -> std::ops::Range<usize> {
         let start = self.bones.partition_point(|bone| bone.id < id);
         let rest = self.bones.get(start..).unwrap_or_default();
-        // Most have one place, and each search is dear in so large a table.
+        // Most identifiers have one place, and each search is expensive in so large a table.
         let length = match rest {
             [_, next, ..] if next.id == id => rest.partition_point(|bone| bone.id == id),
             [one, ..] if one.id == id => 1,
@@ -250,10 +250,10 @@ impl Skeleton {
         start..start + length
     }
 
-    /// Of entries with one identifier, those that stand there twice go, and the others but the
-    /// first get new identifiers.
+    /// Removes the copies among entries with one identifier; the others except the first get new
+    /// identifiers.
     fn find_duplicates(&mut self) {
-        /// With how many entries of the same identifier each is compared.
+        /// Maximum number of entries of the same identifier with which each is compared.
         const COMPARED: usize = 64;
         for place in 0..self.bones.len() {
             let Some(bone) = self.bones.get(place).copied() else { break };
@@ -274,8 +274,8 @@ impl Skeleton {
         }
     }
 
-    /// Finds new identifiers that no entry has. Most follow from the ordinal; the others are given
-    /// back.
+    /// Finds new identifiers that no entry has. Most follow from the ordinal; the others are
+    /// returned.
     fn rename(&mut self, maker: &Maker) -> HashMap<u32, Id> {
         let mut names = HashMap::new();
         let mut next = self.bones.len() as u64;
@@ -296,7 +296,7 @@ impl Skeleton {
         names
     }
 
-    /// Gives entries the parents that a person wants for them.
+    /// Gives entries the parents that the user wants for them.
     fn grant(&mut self) -> Bits {
         let mut granted = Bits::default();
         for (id, parent) in std::mem::take(&mut self.wished) {
@@ -311,9 +311,10 @@ impl Skeleton {
         granted
     }
 
-    /// The entry that an identifier means to an entry: the nearest before it, else one behind it.
+    /// Returns the entry that an identifier means to an entry: the nearest before it, else one
+    /// behind it.
     fn nearest(&self, id: u64, own: u32) -> Option<u32> {
-        /// How many entries that go are passed over.
+        /// Maximum number of removed entries that are skipped.
         const PASSED: usize = 64;
         let bones = self.bones.get(self.group(id)).unwrap_or_default();
         let here = bones.partition_point(|bone| bone.ordinal < own);
@@ -327,9 +328,10 @@ impl Skeleton {
         found.map(|bone| bone.ordinal)
     }
 
-    /// The parent of what is not there: the next ancestor that is. `None` if no one tells.
+    /// Returns the parent of a missing entry: the next ancestor that exists. `None` if no record
+    /// names one.
     fn through_torn(&self, id: u64, own: u32) -> Option<u64> {
-        /// How many torn records may follow each other.
+        /// Maximum number of torn records that may follow each other.
         const LONGEST: usize = 1000;
         let mut at = id;
         for _ in 0..LONGEST {
@@ -344,8 +346,8 @@ impl Skeleton {
         None
     }
 
-    /// Puts ordinals in the place of parents' hashes. Gives the hashes of those that are not
-    /// there, by entry, and the first entry that each of them was the parent of.
+    /// Replaces parents' hashes by ordinals. Returns the hashes of the missing ones, by entry, and
+    /// the first entry that had each of them as its parent.
     fn resolve(&mut self) -> (HashMap<u32, u64>, HashMap<u64, u32>) {
         let (mut missing, mut firsts) = (HashMap::new(), HashMap::<u64, u32>::new());
         for place in 0..self.bones.len() {
@@ -370,8 +372,8 @@ impl Skeleton {
         (missing, firsts)
     }
 
-    /// What becomes of references whose target is not there or has a new identifier.
-    /// And the first entries that compactions keep.
+    /// Returns the new targets of references whose target is missing or has a new identifier, and
+    /// the first entries that compactions keep.
     fn aim(&self, firsts: &HashMap<u64, u32>) -> (HashMap<(u32, bool), Aim>, HashMap<u32, u32>) {
         let mut renamed: Vec<u32> = Vec::new();
         renamed.extend(self.bones.iter().filter(|b| b.is(marks::RENAMED)).map(|b| b.ordinal));
@@ -385,7 +387,7 @@ impl Skeleton {
             let aim = match found {
                 Some(found) if renamed.binary_search(&found).is_ok() => Aim::At(found),
                 Some(_) => continue,
-                // A fork that left labels out kept the entry behind one.
+                // A fork that left labels out kept the entry behind a label.
                 None => match firsts.get(target).filter(|first| *kept && *first < from) {
                     Some(first) => {
                         keeps.insert(*from, *first);
@@ -399,8 +401,8 @@ impl Skeleton {
         (aims, keeps)
     }
 
-    /// What the software reaches of the tree as it is. It takes the last of several entries with
-    /// one identifier, and hangs where it comes back to an entry.
+    /// Returns the counts that the software reaches in the tree as it is. The software takes the
+    /// last of several entries with one identifier, and hangs where it returns to an entry.
     fn reach(&self) -> Reach {
         let read = |bone: &&Bone| bone.is(marks::READ) && !bone.is(marks::OUTSIDE);
         let of = |id: u64| self.bones.get(self.group(id))?.iter().rev().find(read).copied();

@@ -1,19 +1,20 @@
-//! Encodings other than UTF-8, there and back.
+//! Conversion from and to encodings other than UTF-8.
 //!
-//! Programs that open files without naming an encoding write what the system prefers: on Windows
-//! GBK or cp1252, and editors there add UTF-16 with a byte order mark. A [`Decoder`] makes UTF-8
-//! of all of them as it reads and says what it found; [`encode`] makes the same bytes again.
+//! Programs that open files without naming an encoding write the one that the system prefers: on
+//! Windows GBK or cp1252, and editors there add UTF-16 with a byte order mark. A [`Decoder`]
+//! converts all of them to UTF-8 as it reads and reports the encoding that it found; [`encode`]
+//! makes the same bytes again.
 //!
 //! Without a mark, and unless the caller names the encoding, text that is UTF-8 is UTF-8. The
-//! decision falls at the first byte beyond ASCII, by the 64 KiB from there on: texts of that length
-//! in other encodings are never UTF-8 by chance, and short ones hardly ever.
+//! decision is made at the first byte beyond ASCII, by the 64 KiB from there on: texts of that
+//! length in other encodings are never UTF-8 by chance, and short ones hardly ever.
 
 use encoding_rs::{DecoderResult, EncoderResult, GBK, WINDOWS_1252};
 pub use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Bytes by which the encoding is told.
+/// Number of bytes by which the encoding is determined.
 const SAMPLE: usize = 64 << 10;
 
 /// Names that Windows and Python have for encodings beyond those of the
@@ -21,7 +22,7 @@ const SAMPLE: usize = 64 << 10;
 const CODE_PAGES: &[(&str, &str)] =
     &[("cp932", "shift_jis"), ("cp936", "gbk"), ("cp949", "euc-kr"), ("cp950", "big5")];
 
-/// The encoding of a name, in any case: `utf-16le`, `gbk`, `cp1252` …
+/// Returns the encoding of a name, in any case: `utf-16le`, `gbk`, `cp1252` …
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Encoding> {
     let page = CODE_PAGES.iter().find(|(page, _)| name.eq_ignore_ascii_case(page));
@@ -29,22 +30,22 @@ pub fn named(name: &str) -> Option<&'static Encoding> {
     Encoding::for_label_no_replacement(label.as_bytes())
 }
 
-/// The beginning of a file as text, as far as a look at it needs: what is no text there, as
-/// U+FFFD. Only what is `named` or marked is decoded; other encodings hold ASCII as it is.
+/// Returns the beginning of a file as text, for detection; bytes that are not text become U+FFFD.
+/// Only an encoding that is `named` or marked is decoded; other encodings contain ASCII as it is.
 #[must_use]
 pub fn head<'a>(bytes: &'a [u8], named: Option<&'static Encoding>) -> Cow<'a, str> {
     let found = Found::declared(bytes, named);
     found.encoding.decode_with_bom_removal(bytes).0
 }
 
-/// What an input is encoded in.
+/// Encoding of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The encoding.
     pub encoding: &'static Encoding,
-    /// Whether it begins with a byte order mark.
+    /// Whether the input begins with a byte order mark.
     pub mark: bool,
-    /// How sure that is, in percent, where it is a guess.
+    /// Certainty of the encoding, in percent, where it is a guess.
     pub confidence: Option<u8>,
 }
 
@@ -53,8 +54,8 @@ impl Found {
         Self { encoding, mark: false, confidence: None }
     }
 
-    /// What the caller `named`, or else a byte order mark says; UTF-8 where neither does. A mark of
-    /// another encoding than the named one is text.
+    /// Returns the encoding that the caller `named`, or else the one of a byte order mark; UTF-8
+    /// where there is neither. A mark of another encoding than the named one is text.
     #[must_use]
     pub fn declared(bytes: &[u8], named: Option<&'static Encoding>) -> Self {
         let marked = Encoding::for_bom(bytes).map(|(encoding, _)| encoding);
@@ -63,7 +64,7 @@ impl Found {
         Self { mark: marked.is_some(), ..Self::sure(encoding) }
     }
 
-    /// Whether it is UTF-8.
+    /// Whether the encoding is UTF-8.
     #[must_use]
     pub fn is_utf8(&self) -> bool {
         self.encoding == UTF_8
@@ -72,8 +73,8 @@ impl Found {
 
 /// Reads any encoding as UTF-8, without the byte order mark.
 ///
-/// Bytes that are not of the encoding are an error of kind `InvalidData`; in UTF-8 they pass, for
-/// whoever reads on can name their place.
+/// Bytes that are not valid in the encoding are an error of kind `InvalidData`; in UTF-8 they pass,
+/// because the code that reads on can name their place.
 ///
 /// ```
 /// use copyist::yaml::encoding::Decoder;
@@ -134,13 +135,14 @@ impl<R: Read> Decoder<R> {
         }
     }
 
-    /// What was found so far; it is settled once a character beyond ASCII or the end was read.
+    /// Returns the encoding found so far; it is final once a character beyond ASCII or the end was
+    /// read.
     #[must_use]
     pub fn found(&self) -> Found {
         self.found
     }
 
-    /// Fills the sample; says whether the input ended.
+    /// Fills the sample; returns whether the input ended.
     fn fill(&mut self) -> io::Result<bool> {
         let held = self.raw.len();
         let missing = SAMPLE.saturating_sub(held) as u64;
@@ -148,7 +150,7 @@ impl<R: Read> Decoder<R> {
         Ok(self.raw.len() < SAMPLE)
     }
 
-    /// Reads the beginning: a mark, and what the caller named.
+    /// Reads the beginning: applies a mark, and the encoding that the caller named.
     fn start(&mut self, named: Option<&'static Encoding>) -> io::Result<()> {
         self.fill()?;
         self.found = Found::declared(&self.raw, named);
@@ -160,7 +162,7 @@ impl<R: Read> Decoder<R> {
         Ok(())
     }
 
-    /// Gives out ASCII, and decides at the first byte that is none.
+    /// Returns ASCII, and decides at the first byte beyond it.
     fn ascii(&mut self) -> io::Result<()> {
         let last = self.fill()?;
         match self.raw.iter().position(|b| !b.is_ascii()) {
@@ -245,8 +247,8 @@ impl<R: Read> Read for Decoder<R> {
     }
 }
 
-/// Tells the encoding of a sample that begins beyond ASCII. What ends in the middle of a character
-/// is UTF-8 that goes on, or that was cut: other files end with a line.
+/// Determines the encoding of a sample that begins beyond ASCII. A sample that ends in the middle
+/// of a character is UTF-8 that continues, or that was cut: other files end with a line.
 fn look(sample: &[u8]) -> Found {
     match simdutf8::compat::from_utf8(sample) {
         Ok(_) => Found::sure(UTF_8),
@@ -256,9 +258,9 @@ fn look(sample: &[u8]) -> Found {
     }
 }
 
-/// Whether a sample is UTF-8 with faults: text in another encoding has more faults than
-/// characters that pass for UTF-8 by chance, of which one in five does that has two bytes and next
-/// to none that has more.
+/// Whether a sample is UTF-8 with faults. Text in another encoding has more faults than characters
+/// that look like UTF-8 by chance: one in five looks like a character of two bytes, and almost none
+/// like a longer one.
 fn is_damaged_utf8(sample: &[u8]) -> bool {
     let (mut good, mut bad) = (0, 0);
     for chunk in sample.utf8_chunks() {
@@ -268,7 +270,7 @@ fn is_damaged_utf8(sample: &[u8]) -> bool {
     good > 3 * bad
 }
 
-/// GBK or cp1252?
+/// Guesses between GBK and cp1252.
 ///
 /// In cp1252 a byte beyond ASCII is a letter with an accent, mostly between two ASCII letters. In
 /// GBK such bytes come in pairs, nearly all of them in the rows that hold punctuation, kana and
@@ -339,14 +341,14 @@ pub fn encode(text: &str, encoding: &'static Encoding, out: &mut Vec<u8>) -> Res
     Ok(())
 }
 
-/// Takes UTF-8 and hands it on in another encoding.
+/// Takes UTF-8 and passes it on in another encoding.
 ///
 /// A character that the encoding lacks is an error of kind `InvalidData`.
 #[derive(Debug)]
 pub struct Encoder<W> {
     to: W,
     encoding: &'static Encoding,
-    /// The beginning of a character that goes on with the next text.
+    /// The beginning of a character that continues in the next text.
     cut: Vec<u8>,
 }
 
@@ -356,7 +358,7 @@ impl<W: Write> Encoder<W> {
         Self { to, encoding, cut: Vec::new() }
     }
 
-    /// Writes what comes next in this encoding.
+    /// Sets the encoding of all further text.
     pub fn set_encoding(&mut self, encoding: &'static Encoding) {
         self.encoding = encoding;
     }

@@ -1,4 +1,4 @@
-//! YAML nodes as JSON, and JSON as YAML.
+//! Conversion of YAML nodes to JSON, and of JSON to YAML.
 
 use super::read::{Budget, Event, Events, ScalarStyle, What, restore_breaks};
 use super::write::Emitter;
@@ -10,35 +10,35 @@ use crate::position::Position;
 use std::collections::HashMap;
 use std::io::Read;
 
-/// What scalars without quotes are.
+/// Types of scalars without quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalars {
-    /// What YAML 1.1 makes of them: `null`, `true`, numbers in decimal; the rest is text.
+    /// The types of YAML 1.1: `null`, `true`, numbers in decimal; the rest is text.
     Typed,
-    /// Text, whatever they look like, but for `null`.
+    /// Text for all scalars except `null`.
     Text,
-    /// Text for these members of the outermost mapping and what lists under them hold, else as
-    /// typed. `a/b` is the member `b` of the mapping that is the member `a`, or of each in a list
-    /// that is.
+    /// Text for these members of the outermost mapping and for the scalars in lists under them,
+    /// otherwise as typed. `a/b` is the member `b` of the mapping that is the member `a`, or of
+    /// each mapping in a list that is.
     TextOf(&'static [&'static str]),
 }
 
 /// Reads nodes as JSON. Aliases are expanded, as far as a budget goes.
 #[derive(Debug)]
 pub struct Nodes {
-    /// What stands behind each anchor.
+    /// JSON of the nodes behind each anchor.
     anchors: HashMap<usize, Vec<u8>>,
     budget: Budget,
-    /// Where the last node ended, white space and the end of a block apart.
+    /// End of the last node, without white space and the end of a block.
     pub end: Position,
-    /// Whether the last node held what JSON cannot say: a tag, an alias, an anchor.
+    /// Whether the last node contained data that JSON cannot express: a tag, an alias, an anchor.
     pub beyond_json: bool,
-    /// Where comments stood.
+    /// Places of the comments.
     pub comments: Vec<Position>,
 }
 
 impl Nodes {
-    /// Aliases may expand as far as `budget` goes.
+    /// Begins; aliases may expand as far as `budget` allows.
     #[must_use]
     pub fn new(budget: Budget) -> Self {
         Self {
@@ -50,10 +50,10 @@ impl Nodes {
         }
     }
 
-    /// The next event that is no comment.
+    /// Returns the next event that is not a comment.
     ///
     /// # Errors
-    /// Those of [`Events::next`]; an end before the document's end is one, too.
+    /// The errors of [`Events::next`]; an end before the document's end is one, too.
     pub fn next<R: Read>(&mut self, events: &mut Events<R>) -> Result<Event> {
         loop {
             match events.next()? {
@@ -71,7 +71,7 @@ impl Nodes {
     }
 
     fn note_end(&mut self, event: &Event) {
-        // The end of a block is seen only where something else begins.
+        // The end of a block is known only where another node begins.
         let bracket = event.end.byte.saturating_sub(event.at.byte) == 1;
         let ends = match event.what {
             What::Scalar(..) | What::Alias(_) => true,
@@ -86,7 +86,7 @@ impl Nodes {
     /// Appends the node that begins with `first` as JSON.
     ///
     /// # Errors
-    /// Those of the stream, and where aliases expand too far.
+    /// The errors of the stream, and where aliases expand too far.
     pub fn value<R: Read>(
         &mut self,
         events: &mut Events<R>,
@@ -196,13 +196,13 @@ struct Open {
     /// Whether the next node is a key.
     key: bool,
     first: bool,
-    /// The way to this mapping and to the value that comes next, as names of text have it; `None`
-    /// where none of them leads.
+    /// The path to this mapping and to the value that comes next, in the form of the names of text;
+    /// `None` where none of them leads there.
     path: Option<&'static str>,
     inner: Option<&'static str>,
-    /// Whether the value that comes next is text whatever it looks like.
+    /// Whether the value that comes next is always text.
     text: bool,
-    /// Where its JSON begins.
+    /// Place at which its JSON begins.
     start: usize,
     anchor: Option<usize>,
 }
@@ -213,7 +213,7 @@ impl Open {
         Self { mapping, key: !mapping, first: true, path, inner, text: false, start, anchor }
     }
 
-    /// Notes what comes behind a key.
+    /// Notes the names of text that match a key.
     fn key(&mut self, key: &Text<'_>, scalars: Scalars) {
         (self.text, self.inner) = (false, None);
         let (Scalars::TextOf(names), Some(path), Some(key)) = (scalars, self.path, key.as_str())
@@ -231,13 +231,13 @@ impl Open {
         }
     }
 
-    /// Turns to the next node; says whether it is a key.
+    /// Goes to the next node; returns whether it is a key.
     fn begin_item(&mut self) -> bool {
         self.key = self.mapping && !self.key;
         self.key
     }
 
-    /// Writes what stands before the node.
+    /// Writes the separator before the node.
     fn separate(&mut self, out: &mut Vec<u8>) {
         if self.mapping && !self.key {
             out.push(b':');
@@ -314,7 +314,7 @@ pub fn emit(value: &[u8], yaml: &mut Emitter) -> Result<(), Fault> {
     }
 }
 
-/// A word, or a number as YAML 1.1 knows it: with a point in it where it has an exponent.
+/// Spells a word, or a number in the form of YAML 1.1: with a point in it where it has an exponent.
 fn number(value: &[u8]) -> String {
     let spelled = String::from_utf8_lossy(value).into_owned();
     match spelled.split_once(['e', 'E']) {

@@ -1,10 +1,11 @@
 //! YAML as a stream: events in, scalars out, no tree.
 //!
-//! * [`Text`] is what a scalar holds; JSON and PyYAML both allow half of a surrogate pair in it.
-//! * [`encoding`] makes UTF-8 of what else there is, and back.
-//! * [`json`] makes JSON of nodes, and nodes of JSON.
-//! * [`read`] gives the events of a document with their places.
-//! * [`write`](mod@write) spells documents, as PyYAML does or for people.
+//! * [`Text`] is the content of a scalar; JSON and PyYAML both allow half of a surrogate pair in
+//!   it.
+//! * [`encoding`] converts other encodings to UTF-8, and back.
+//! * [`json`] converts nodes to JSON, and JSON to nodes.
+//! * [`read`] returns the events of a document with their places.
+//! * [`write`](mod@write) spells documents, as PyYAML does or for users.
 
 pub mod encoding;
 pub mod json;
@@ -19,7 +20,7 @@ fn is_number(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let exponent = memchr::memchr2(b'e', b'E', text).is_some();
     let point = memchr::memchr(b'.', text).is_some();
-    // YAML 1.1 knows no exponent without a point, nor one without a sign.
+    // YAML 1.1 has no exponent without a point, and none without a sign.
     let signed = text.windows(2).any(|pair| matches!(pair, [b'e' | b'E', b'+' | b'-']));
     digits.first().is_some_and(u8::is_ascii_digit)
         && (!exponent || (point && signed))

@@ -1,14 +1,14 @@
-//! What a scalar holds.
+//! Content of a scalar.
 
 use crate::json::text as json;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Text that may hold half of a surrogate pair, which no Rust string can.
+/// Text that may contain half of a surrogate pair, which no Rust string can.
 ///
-/// Sessions get such halves from JSON and Python: a tool's output cut in the middle of an emoji
-/// is `"\ud83d"` in both. The bytes are [WTF-8](https://simonsapin.github.io/wtf-8/): UTF-8, and
-/// a lone half spelled as UTF-8 would spell it. Two halves that meet are always one character.
+/// Sessions get such halves from JSON and Python: a tool's output cut in the middle of an emoji is
+/// `"\ud83d"` in both. The bytes are [WTF-8](https://simonsapin.github.io/wtf-8/): UTF-8, and a
+/// lone half spelled as UTF-8 would spell it. Two halves that meet are always one character.
 ///
 /// ```
 /// use copyist::yaml::Text;
@@ -58,7 +58,8 @@ impl PartialEq<&str> for Text<'_> {
 }
 
 impl<'a> Text<'a> {
-    /// What a JSON string holds; `None` if the bytes, quotes included, are no JSON string.
+    /// Returns the content of a JSON string; `None` if the bytes, quotes included, are not a JSON
+    /// string.
     ///
     /// A string without escapes is not copied.
     #[must_use]
@@ -70,17 +71,17 @@ impl<'a> Text<'a> {
         json::decode_wtf8(spelling).map(|bytes| Self(Cow::Owned(bytes)))
     }
 
-    /// Text of bytes that are known to be WTF-8.
+    /// Makes text of bytes that are known to be WTF-8.
     pub(super) fn from_wtf8(bytes: Vec<u8>) -> Self {
         Self(Cow::Owned(bytes))
     }
 
-    /// The same, not copied.
+    /// Borrows text from bytes that are known to be WTF-8.
     pub(super) fn of_wtf8(bytes: &'a [u8]) -> Self {
         Self(Cow::Borrowed(bytes))
     }
 
-    /// The text as a JSON string, spelled as JavaScript's `JSON.stringify` spells it.
+    /// Returns the text as a JSON string, spelled as JavaScript's `JSON.stringify` spells it.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.0.len() + 2);
@@ -88,24 +89,24 @@ impl<'a> Text<'a> {
         out
     }
 
-    /// Appends the same.
+    /// Appends the text as a JSON string, spelled as JavaScript's `JSON.stringify` spells it.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         json::quote_wtf8(&self.0, out);
     }
 
-    /// The text, unless it holds half of a surrogate pair.
+    /// Returns the text, unless it contains half of a surrogate pair.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         simdutf8::basic::from_utf8(&self.0).ok()
     }
 
-    /// The bytes, in WTF-8.
+    /// Returns the bytes, in WTF-8.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The same text, borrowing nothing.
+    /// Returns the text as a value that borrows nothing.
     #[must_use]
     pub fn into_owned(self) -> Text<'static> {
         Text(Cow::Owned(self.0.into_owned()))

@@ -371,6 +371,9 @@ impl Dir {
         std::process::Command::new(env!("CARGO_BIN_EXE_copyist"))
             .args(args)
             .current_dir(self.0.path())
+            // The settings of whoever runs the tests are none of ours.
+            .env("XDG_CONFIG_HOME", self.0.path())
+            .env_remove("COPYIST_CONFIG")
             .output()
             .expect("the program runs")
     }

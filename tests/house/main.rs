@@ -6,3 +6,4 @@ mod common;
 mod docs;
 mod library;
 mod oracle;
+mod words;

@@ -4,6 +4,7 @@ mod batch;
 mod cli;
 #[path = "../common/mod.rs"]
 mod common;
+mod config;
 mod context;
 mod foreign;
 mod interrupt;

@@ -1,8 +1,9 @@
-//! A canonical stream that goes to the format that it comes from.
+//! Conversion of a canonical stream to the format from which it comes.
 //!
-//! Where that does not say what the stream says, the stream is taken for a file that was edited
-//! abroad: what its format makes of it goes to a third format, as any session does, and the stream
-//! goes there, too. What differs there is what was edited, and comes home as such.
+//! The output in the source format may not have the content of the stream. Then the stream is
+//! treated as a file that was edited in another format: the output goes to a third format, as any
+//! session does, and the stream goes there, too. The differences in the third format are the edits,
+//! and are restored as edits.
 
 use super::{
     are_same, beside, encoding_of, finish, is_as_told, is_no_fault_of_the_session, says_there,
@@ -24,7 +25,7 @@ use crate::record::{Field, Kind, Record};
 use crate::stage::{Stage, Staged};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Writes a stream in the format that it comes from.
+/// Writes a stream in the format from which it comes.
 ///
 /// # Errors
 /// If reading or writing fails, or the stream says what its format cannot.
@@ -60,8 +61,8 @@ pub fn stream(
     finish(to, stage, cx).map(|()| done)
 }
 
-/// Whether it is known what a stream says to a model, and that is anything. Where it begins is told
-/// if that is not where the stream does.
+/// Whether the content that a stream shows to a model is known and is not empty. A missing parent
+/// is reported, because the context then begins later than the stream.
 fn speaks(parts: &mut dyn Parts, cx: &Cx<'_>) -> bool {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
@@ -72,7 +73,7 @@ fn speaks(parts: &mut dyn Parts, cx: &Cx<'_>) -> bool {
     speaks
 }
 
-/// Writes a stream that its format does not tell as it is.
+/// Writes a stream whose format does not express it as it is.
 fn mended(
     to: Spec,
     mut made: Staged,
@@ -97,7 +98,7 @@ fn mended(
     {
         return Ok(done);
     }
-    // What refers to a message that is gone is told of, and may be all that is wrong.
+    // References to a missing message are reported, and may be the only defect.
     if are_same(to, &mut made, parts, cx)? {
         return plainly(&canonical::FORMAT, 1, to, parts, sink, cx);
     }
@@ -109,8 +110,9 @@ fn mended(
     Ok(done)
 }
 
-/// What the format makes of the stream without what is new: messages that tell of no turn where others
-/// do have no place among them. It carries nothing, for it is read as it shows itself.
+/// Returns the output of the format for the stream without its new messages: messages without a
+/// turn have no place among messages that have one. The output has no origin, because it is read as
+/// it shows itself.
 fn founded(to: Spec, parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Staged> {
     let log = Log::default();
     let options = Options { origin: false, compare: false, ..cx.options.clone() };
@@ -132,7 +134,7 @@ fn is_said_in_a_turn(record: &Record) -> bool {
     record.kind == Kind::Message && number(record, Field::Turn).is_some()
 }
 
-/// Writes a stream if it says in the format what it says.
+/// Writes a stream if the output in the format has the content of the stream.
 fn told(
     to: Spec,
     parts: &mut dyn Parts,
@@ -150,7 +152,7 @@ fn told(
     Ok(Some(done))
 }
 
-/// Counts what of a stream is not said to a model.
+/// Counts the records of a stream that are not sent to a model.
 fn lost(parts: &mut dyn Parts, to: Spec, cx: &Cx<'_>) -> Result<()> {
     let (log, seen) = (Log::default(), Log::default());
     for item in (canonical::FORMAT.read)(parts, &Cx { options: cx.options, log: &seen })? {
@@ -164,8 +166,8 @@ fn lost(parts: &mut dyn Parts, to: Spec, cx: &Cx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The stream without the messages beside its branch, where it has some and a file of the format has
-/// one way only.
+/// Returns the stream without the messages beside its branch, where it has some and a file of the
+/// format has only one path.
 fn straight(
     to: Spec,
     parts: &mut dyn Parts,
@@ -191,7 +193,8 @@ fn straight(
     straight.map(Some)
 }
 
-/// The stream with its turns counted anew, where some were taken out, or all that was said in them.
+/// Returns the stream with its turns numbered from the beginning, where turns, or all messages in
+/// them, were removed.
 fn closed(
     to: Spec,
     parts: &mut dyn Parts,
@@ -216,8 +219,8 @@ fn closed(
     counted.map(Some)
 }
 
-/// The stream with each entry whose parent is gone behind the one before it: who deletes an entry
-/// means no other one.
+/// Returns the stream in which each entry whose parent is missing follows the entry before it: a
+/// user who deletes an entry means no other entry.
 fn linked(parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Option<Staged>> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
@@ -245,7 +248,7 @@ fn linked(parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Opt
     linked.map(Some)
 }
 
-/// The stream with some records changed, or left out where that says so.
+/// Returns the stream with some records changed, or left out where `change` returns false.
 fn rewritten(
     parts: &mut dyn Parts,
     sink: &mut dyn Sink,
@@ -267,8 +270,8 @@ fn rewritten(
     stage.whole()
 }
 
-/// The places of the turns in which something is said; `None` if that is all of them, and they are
-/// counted so.
+/// Returns the numbers of the turns that have messages; `None` if those are all turns, and they are
+/// numbered in order.
 fn places(reader: Reader<'_>) -> Result<Option<BTreeMap<u64, u64>>> {
     let (mut turns, mut said) = (Vec::<u64>::new(), BTreeSet::new());
     for item in reader {
@@ -293,8 +296,8 @@ fn number(record: &Record, field: Field) -> Option<u64> {
     record.node.json(field).and_then(Json::float).map(|number| number as u64)
 }
 
-/// The format in which a session of this one is looked at otherwise: one that holds all branches, if
-/// there is another.
+/// Returns the third format through which a session of this format is compared: one that holds all
+/// branches, if there is another.
 fn through(to: Spec) -> Spec {
     let stream = canonical::FORMAT.name;
     let others =
@@ -303,8 +306,8 @@ fn through(to: Spec) -> Spec {
     Spec { format: format.copied().unwrap_or(&canonical::FORMAT), version: None }
 }
 
-/// The stream in a third format, and what its own made of it, with what it says there otherwise;
-/// `None` if that cannot be found out.
+/// Returns the stream in a third format, and the output of its own format with the edits found
+/// there; `None` for the latter if the edits cannot be determined.
 fn retold(
     to: Spec,
     via: Spec,
@@ -315,7 +318,7 @@ fn retold(
 ) -> Result<(Staged, Option<(Merged, Log)>)> {
     let log = Log::default();
     let plain = Options { origin: false, compare: false, ..cx.options.clone() };
-    // What was written has its new paths.
+    // The output contains the new paths.
     let encoding = encoding_of(parts, cx)?;
     let own = Options { map_paths: Vec::new(), encoding, ..plain.clone() };
     let mut shown = {
@@ -332,7 +335,8 @@ fn retold(
     }
 }
 
-/// What a format made of a stream, with what `shown` says otherwise than a third format shows of it.
+/// Returns the output of a format for a stream, with the edits that `shown` contains in comparison
+/// with a third format's view of the output.
 fn edits(
     to: Spec,
     via: Spec,

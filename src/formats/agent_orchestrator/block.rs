@@ -1,5 +1,5 @@
-//! Content blocks, as the provider's interface has them, and as the SDK's data classes do: these
-//! have no `type`.
+//! Content blocks, as the provider's interface spells them, and as the SDK's data classes do: the
+//! latter have no `type`.
 //!
 //! | block | canonical |
 //! |---|---|
@@ -15,11 +15,11 @@ use crate::json::{Fault, Json, text};
 use crate::mapping::{Extra, Object, Source, row};
 use crate::record::{Field, Node, Value, block};
 
-/// One type of block.
+/// Type of block.
 struct Kind {
-    /// The provider's name.
+    /// Name of the type in the provider's interface.
     wire: &'static str,
-    /// The model's name.
+    /// Name of the type in the model.
     name: &'static str,
     members: Members,
 }
@@ -69,9 +69,9 @@ const MEDIA: Members = Members { rows: &[], order: &["type", "source"], inner: &
 static IMAGE: Kind = kind("image", block::IMAGE, MEDIA);
 static DOCUMENT: Kind = kind("document", block::DOCUMENT, MEDIA);
 
-/// What a message can hold.
+/// Types of blocks that a message can contain.
 static OUTER: &[&Kind] = &[&TEXT, &THINKING, &REDACTED, &CALL, &RESULT, &IMAGE, &DOCUMENT];
-/// What the answer of a tool can hold.
+/// Types of blocks that the answer of a tool can contain.
 static INNER: &[&Kind] = &[&TEXT, &IMAGE, &DOCUMENT];
 
 /// Reads content: a string, `null`, or a list of blocks.
@@ -144,13 +144,14 @@ pub fn is_content(source: &mut Source<'_>) -> bool {
     matches!(source.cursor.peek(), Some(b'"' | b'n' | b'['))
 }
 
-/// Members that tell what a block is which does not say it.
+/// Members that show the type of a block that has no `type`.
 const TELLING: [&str; 5] = ["tool_use_id", "thinking", "input", "name", "text"];
-/// What it is, by which of them it has, the first that holds.
+/// Types of blocks by the indices of their members in [`TELLING`]; the first match counts.
 static BY_NAMES: &[(&[usize], &Kind)] =
     &[(&[0], &RESULT), (&[1], &THINKING), (&[2, 3], &CALL), (&[4], &TEXT)];
 
-/// The type that the block that begins here says, or else which of the members it has that tell one.
+/// Returns the `type` of the block that begins here, or else which of the [`TELLING`] members it
+/// has.
 fn told(source: &Source<'_>) -> Result<(Option<Json>, [bool; TELLING.len()]), Fault> {
     let (mut ahead, mut has) = (source.cursor.clone(), [false; TELLING.len()]);
     if ahead.peek() != Some(b'{') {
@@ -169,7 +170,7 @@ fn told(source: &Source<'_>) -> Result<(Option<Json>, [bool; TELLING.len()]), Fa
     Ok((None, has))
 }
 
-/// The type of the block that begins here, by its name or, where it has none, by its members.
+/// Returns the type of the block that begins here, by its name or, if it has none, by its members.
 fn kind_of(source: &Source<'_>, kinds: &[&'static Kind]) -> Result<Option<&'static Kind>, Fault> {
     let wire = match told(source)? {
         (Some(wire), _) => wire.text(),
@@ -184,15 +185,15 @@ fn kind_of(source: &Source<'_>, kinds: &[&'static Kind]) -> Result<Option<&'stat
     Ok(source.and_then(|source| base64(&source)).map(|_| media))
 }
 
-/// What the source of an image or a document gives.
+/// Contents of the source of an image or a document.
 struct Given {
     media_type: Json,
     data: Json,
-    /// Whatever else it says.
+    /// Other members of the source.
     beside: Option<Json>,
 }
 
-/// Media type and data, if they are given so, and no member twice.
+/// Returns media type and data, if the source contains them in base64 and no member twice.
 fn base64(source: &Json) -> Option<Given> {
     let text = |name| source.member(name).filter(|value| value.as_bytes().starts_with(b"\""));
     let known = ["type", "media_type", "data"];
@@ -211,9 +212,9 @@ fn base64(source: &Json) -> Option<Given> {
 /// Whether blocks are written with their `type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Types {
-    /// As the provider has them.
+    /// With `type`, as the provider's interface does.
     Given,
-    /// As the SDK has them, where it knows them.
+    /// Without `type`, as the SDK does for the classes that it knows.
     Left,
 }
 
@@ -258,7 +259,7 @@ fn write_block(node: &Node, types: Types, out: &mut Vec<u8>) {
             ("type", _) => {}
             ("source", _) => write_media(node, extra, object.key(key)),
             ("content", Some(said)) => write(said, Types::Given, object.key(key)),
-            // The SDK's class has this member always.
+            // The SDK's class always has this member.
             ("is_error", _)
                 if !typed
                     && node.get(Field::IsError).is_none()
@@ -286,7 +287,7 @@ fn write_media(node: &Node, extra: Option<&Json>, out: &mut Vec<u8>) {
     source.close();
 }
 
-/// The fields of a block, by its name, that are written.
+/// Whether a block of this name is written with a field.
 #[must_use]
 pub fn holds(name: &str, field: Field) -> bool {
     let media = [block::IMAGE, block::DOCUMENT].contains(&name);

@@ -1,8 +1,8 @@
-//! What Claude was sent, as far as the log tells: the messages of its own interface, without those
-//! of sub-agents.
+//! Messages that Claude was sent, as far as the log contains them: those of its own interface,
+//! without those of sub-agents.
 //!
-//! A log begins with its session and is never cut back, so what stands in it is the conversation;
-//! what Claude Code made of it when it ran out of room stands in its own transcript.
+//! A log begins with its session and is never cut, so its messages are the conversation; the form
+//! to which Claude Code compacted the conversation is in Claude Code's own transcript only.
 
 use super::block::{self, Types};
 use crate::format::Context;

@@ -1,4 +1,4 @@
-//! What keeps a session from being taken up again, as far as its two files tell.
+//! Findings in the two files of a session that prevent the scripts from resuming it.
 
 use super::line::Shape;
 use crate::diagnostic::{Code, Diagnostic};
@@ -7,39 +7,39 @@ use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Kind, Record, block};
 
-/// Watches the lines of a log go by.
+/// Observer of the lines of a log.
 #[derive(Debug, Default)]
 pub struct Health {
-    /// Whether the metadata are there and name no session.
+    /// Whether the metadata exist and contain no session identifier.
     no_id: bool,
-    /// Whether there are no metadata where there should be.
+    /// Whether metadata are missing where the scripts expect them.
     no_metadata: bool,
-    /// Claude's identifier, as the log has it last.
+    /// Claude's identifier, from the last line that has one.
     id: Option<Json>,
-    /// The calls of tools that have no answer yet, each with its place.
+    /// Calls of tools that have no answer yet, each with its position.
     open: Vec<(Json, Position)>,
-    /// Where the last success stands, if nothing but blank lines follow.
+    /// Position of the last success, if only blank lines follow.
     success: Option<Position>,
-    /// Whether blank lines follow it.
+    /// Whether blank lines follow the success.
     hidden: bool,
 }
 
-/// How many unanswered calls are remembered; an answer always comes within a few lines.
+/// Maximum number of unanswered calls that are kept; an answer always comes within a few lines.
 const CALLS: usize = 1000;
 
 impl Health {
-    /// Says what the metadata are like.
+    /// Notes the state of the metadata.
     pub fn begin(&mut self, no_id: bool, no_metadata: bool) {
         self.no_id = no_id;
         self.no_metadata = no_metadata;
     }
 
-    /// A line that cannot be read.
+    /// Notes a line that cannot be read.
     pub fn damaged(&mut self) {
         self.success = None;
     }
 
-    /// A record of a line.
+    /// Notes a record of a line.
     pub fn record(&mut self, record: &Record, at: Position) {
         let node = &record.node;
         if record.kind == Kind::Opaque && node.text(Field::Text).is_some_and(|t| is_blank(&t)) {
@@ -80,7 +80,7 @@ impl Health {
         }
     }
 
-    /// Says what is wrong, at the end of the log.
+    /// Reports the findings at the end of the log.
     pub fn end(&self, shape: Shape, end: Position, cx: &Cx<'_>) {
         let say = |code: Code, message: String, at: Position| {
             cx.report(Diagnostic::new(code, message).at(at));

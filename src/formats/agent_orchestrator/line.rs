@@ -1,4 +1,4 @@
-//! One line of a log as records, and back.
+//! Conversion of one line of a log to records, and back.
 //!
 //! | line | canonical |
 //! |---|---|
@@ -20,23 +20,23 @@ use crate::mapping::{Extra, Object, Source};
 use crate::record::{Field, Kind, Node, Record, Value, block as blocks};
 use bytes::Bytes;
 
-/// In which of two shapes lines are written.
+/// Shape in which lines are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// As `claude` prints them: version 1.
+    /// Lines as `claude` prints them: version 1.
     Printed,
-    /// As the SDK's data classes: version 2.
+    /// Lines as the SDK's data classes: version 2.
     Classes,
 }
 
 impl Shape {
-    /// That of a version.
+    /// Returns the shape of a version's lines.
     #[must_use]
     pub fn of(version: u32) -> Self {
         if version == 1 { Self::Printed } else { Self::Classes }
     }
 
-    /// How its lines are spelled.
+    /// Returns the spelling of the lines.
     #[must_use]
     pub fn spelling(self) -> EscapeStyle {
         match self {
@@ -46,25 +46,25 @@ impl Shape {
     }
 }
 
-/// What a line is.
+/// Kind of a line, with its shape where several exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A prompt, which the scripts add.
+    /// Prompt, which the scripts add.
     Prompt,
-    /// One of the other kinds, and in which shape.
+    /// Notice of the SDK or of `claude`.
     System(Shape),
-    /// An answer of the model.
+    /// Answer of the model.
     Assistant(Shape),
     /// Answers of tools.
     User(Shape),
-    /// The outcome of a prompt.
+    /// Outcome of a prompt.
     Result(Shape),
-    /// An object that is none of these.
+    /// Object of any other kind.
     Other,
 }
 
 impl What {
-    /// Told by the members of the object that begins the text.
+    /// Determines the kind of a line by the members of the object that begins the text.
     ///
     /// # Errors
     /// If the text is no JSON object.
@@ -105,7 +105,7 @@ impl What {
         })
     }
 
-    /// The shape, if the line is of a kind that has one.
+    /// Returns the shape, if the line is of a kind that has one.
     #[must_use]
     pub fn shape(self) -> Option<Shape> {
         match self {
@@ -119,7 +119,7 @@ impl What {
     }
 }
 
-/// Reads a line that is a JSON object. `group` names what is split.
+/// Reads a line that is a JSON object. `group` names the group of the records if the line is split.
 ///
 /// # Errors
 /// If it is not one JSON object.
@@ -241,7 +241,7 @@ fn message(
     Ok(record)
 }
 
-/// Reads the message inside a printed line, and gives what is said.
+/// Reads the message inside a printed line, and returns its content.
 fn message_inside(
     source: &mut Source<'_>,
     role: &str,
@@ -255,7 +255,7 @@ fn message_inside(
             said = Some(block::content(source)?);
             return Ok(true);
         }
-        // What goes without saying.
+        // Values that the writer adds by itself.
         let known = if text::is(name, "role") { Some(role) } else { None };
         let known = if text::is(name, "type") { Some("message") } else { known };
         let mut ahead = source.cursor.clone();
@@ -277,7 +277,8 @@ fn is_answer(node: &Node) -> bool {
     node.is(Field::Type, blocks::TOOL_RESULT)
 }
 
-/// Gives each answer of a tool a message of its own. What stands beside it goes with the first.
+/// Splits a message so that each answer of a tool is a message of its own. Other members go with
+/// the first one.
 fn split(mut record: Record, group: &str) -> Vec<Record> {
     let content = match record.node.take(Field::Content) {
         Some(Value::Nodes(nodes)) if nodes.iter().any(is_answer) => nodes,
@@ -313,8 +314,8 @@ fn split(mut record: Record, group: &str) -> Vec<Record> {
     pieces.into_iter().map(piece).collect()
 }
 
-/// Appends the line that records stand for, in its spelling; several of them are of one group.
-/// False if there is none in this shape.
+/// Appends the line that records stand for, in its spelling; several records are of one group.
+/// Returns false if there is no such line in this shape.
 pub fn write(records: &[Record], shape: Shape, out: &mut Vec<u8>) -> bool {
     let Some(record) = records.first() else { return false };
     let mut line = Vec::with_capacity(USUAL);

@@ -1,7 +1,8 @@
-//! The lines of a log as a tree: the conversation, and beside it what sub-agents say.
+//! Tree of the lines of a log: the conversation, and beside it the messages of sub-agents.
 //!
-//! A sub-agent's lines stand between those of its caller. They hang from the line before them, and
-//! the conversation goes on behind that same line, so the way to the leaf is what the model saw.
+//! A sub-agent's lines stand between those of its caller. The first is the child of the line before
+//! it, and the conversation continues after that same line, so the path to the leaf is what the
+//! model saw.
 
 use crate::format::Cx;
 use crate::ids::{Maker, hash};
@@ -9,21 +10,22 @@ use crate::json::Json;
 use crate::record::{Field, Node};
 use std::collections::HashMap;
 
-/// Gives messages identifiers, which logs do not have for all of them, and parents.
+/// Generator of identifiers and parents for messages. Logs do not contain identifiers for all
+/// messages.
 #[derive(Debug)]
 pub struct Lineage {
     maker: Maker,
     made: u64,
-    /// The last message of the conversation.
+    /// Last message of the conversation.
     last: Option<Json>,
-    /// The last one of each sub-agent, by the hash of the call that it works for.
+    /// Last message of each sub-agent, by the hash of the call that it works for.
     agents: HashMap<u64, Json>,
-    /// Whether what came last is no message of the conversation.
+    /// Whether the last record is not a message of the conversation.
     aside: bool,
 }
 
 impl Lineage {
-    /// For the session whose record this is.
+    /// Creates the lineage for the session with this record.
     #[must_use]
     pub fn of(session: &Node, cx: &Cx<'_>) -> Self {
         let of = |field| session.text(field).unwrap_or_default();
@@ -32,7 +34,7 @@ impl Lineage {
         Self { maker, made: 0, last: None, agents: HashMap::new(), aside: false }
     }
 
-    /// Puts a message in its place.
+    /// Gives a message its identifier and parent.
     pub fn link(&mut self, node: &mut Node) {
         self.made += 1;
         let id = self.maker.id(self.made);
@@ -48,12 +50,12 @@ impl Lineage {
         node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
     }
 
-    /// Passes a record that could be a message and is none.
+    /// Passes a record that could be a message but is not one.
     pub fn pass(&mut self) {
         self.aside = true;
     }
 
-    /// The message that the session stands at, where that is not the last one.
+    /// Returns the session's current message, if it is not the last one.
     #[must_use]
     pub fn leaf(&self) -> Option<&Json> {
         self.last.as_ref().filter(|_| self.aside)

@@ -1,4 +1,4 @@
-//! The file of a session's metadata, `{name}.meta.json`.
+//! File of a session's metadata, `{name}.meta.json`.
 //!
 //! | member | canonical `session` |
 //! |---|---|
@@ -15,23 +15,24 @@ use crate::mapping::{Extra, Object, Source};
 use crate::record::{Field, Node, Value};
 use bytes::Bytes;
 
-/// The ending of its name.
+/// Ending of the file's name.
 pub const ENDING: &str = ".meta.json";
 
-/// The ending while it is written; a file of this name is what a killed script left.
+/// Ending of the file's name while it is written; a killed script leaves a file with this name.
 pub const TEMPORARY: &str = ".meta.json.tmp";
 
-/// The members that a session always had. Version 1 has them alone, or some of the later ones besides.
+/// Members that a session always had. Metadata of version 1 contain only these, or some of the
+/// later ones besides.
 const FIRST: [&str; 2] = ["session_name", "created_at"];
 
-/// Whether a text begins as such a file does, and the version that it speaks for: whole seconds
-/// are those of the shell.
+/// Detects metadata by the beginning of a text, and returns their version: times in whole seconds
+/// are those of the shell scripts.
 #[must_use]
 pub fn sniff(head: &[u8]) -> Option<u32> {
     let mut cursor = Cursor::new(head);
     cursor.begin_object().ok()?;
     let (mut known, mut version) = (0, 1);
-    // A text that is cut gives what it has.
+    // A text that is cut counts as far as it goes.
     while let Ok(Some(key)) = cursor.next_key() {
         let key = key.of(head);
         known += usize::from(FIRST.iter().any(|name| text::is(key, name)));
@@ -44,8 +45,8 @@ pub fn sniff(head: &[u8]) -> Option<u32> {
     (known == FIRST.len()).then_some(version)
 }
 
-/// Reads the metadata; `None` if the text is no object. Members stand on lines of their own, and
-/// values in records must not, so they lose the space between their parts.
+/// Reads the metadata; `None` if the text is not an object. Members stand on lines of their own,
+/// but values in records must not, so the white space between their parts is removed.
 ///
 /// # Errors
 /// If it is not one JSON value.
@@ -62,7 +63,7 @@ pub fn read(text: &Bytes, shape: Shape) -> Result<Option<Node>, Fault> {
     let mut source = Source::new(&line);
     let (mut node, mut extra) = (Node::with_capacity(12), Extra::default());
     META.read(&mut source, &mut node, &mut extra, &mut |_, _| Ok(false))?;
-    // The shell reads the identifier from the log.
+    // The shell scripts read the identifier from the log.
     if shape == Shape::Printed
         && let Some(Value::Json(id)) = node.take(Field::Id)
     {

@@ -1,14 +1,14 @@
-//! The sessions of claude-agent-orchestrator: `{name}.jsonl`, a log of what Claude printed, and
+//! Sessions of claude-agent-orchestrator: `{name}.jsonl`, a log of Claude's output, and
 //! `{name}.meta.json` beside it.
 //!
-//! Version 1 was written by shell scripts: what `claude -p --output-format stream-json` prints,
-//! with what came on standard error between, and no prompts. Version 2 is written by Python
-//! scripts: prompts, and the data classes of Claude's SDK without their names. What a line is, its
-//! members say; lines of the other version in a log are read as what they are.
+//! Shell scripts wrote version 1: the output of `claude -p --output-format stream-json`, with
+//! standard error in between, and without prompts. Python scripts write version 2: prompts, and the
+//! data classes of Claude's SDK without their names. The members of a line show its kind; the
+//! reader reads a line of the other version in a log as what it is.
 //!
-//! Which members become what stands in `line.rs`, `block.rs` and `meta.rs`; the order in which
-//! they are written in `wire.rs`. A log without metadata is a session, too, as `claude` itself
-//! makes it; so are metadata without a log, which a run leaves that has just begun.
+//! The tables of members are in `line.rs`, `block.rs` and `meta.rs`; the order in which they are
+//! written is in `wire.rs`. A log without metadata is a session as well, as `claude` itself makes
+//! it; so are metadata without a log, which a run leaves that has just begun.
 
 mod block;
 mod context;
@@ -40,7 +40,7 @@ use std::io::Read;
 
 const NAME: &str = "agent-orchestrator";
 
-/// The row of the table.
+/// Entry of the format in the table of formats.
 pub static FORMAT: Format = Format {
     aliases: &["ao"],
     beside: &[".jsonl", meta::ENDING, meta::TEMPORARY],
@@ -78,7 +78,7 @@ pub static FORMAT: Format = Format {
 
 const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Result, Kind::Opaque];
 
-/// How the scripts find sessions by name.
+/// Rules by which the scripts find sessions by name.
 pub static NAMED: named::Named = named::Named {
     format: &FORMAT,
     project_variable: "AGENT_ORCHESTRATOR_PROJECT_DIR",
@@ -95,34 +95,35 @@ pub static NAMED: named::Named = named::Named {
     count: status::count,
 };
 
-/// The longest name of a session.
+/// Maximum number of characters in the name of a session.
 const LONGEST: usize = 60;
 
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// Whether a session may be called so. The scripts also take a name with a line feed behind it,
-/// for Python's `$` stands before one, too; such a name is none.
+/// Whether a session may have this name. The scripts also accept a name with a line feed at its
+/// end, for Python's `$` matches before one; this function refuses it.
 fn is_name(name: &str) -> bool {
     (1..=LONGEST).contains(&name.len()) && name.chars().all(is_plain)
 }
 
-/// The name of a session's files for a name of any kind.
+/// Converts any name to a name for a session's files.
 fn stem(name: &str) -> String {
     let plain = name.chars().take(LONGEST).map(|c| if is_plain(c) { c } else { '_' });
     let name: String = plain.collect();
     if name.is_empty() { "session".to_owned() } else { name }
 }
 
-/// The name by which the scripts look for a session: its own, as its metadata say it.
+/// Returns the name by which the scripts look for a session: the one in its metadata, if it is
+/// valid.
 fn native(named: &Named<'_>) -> String {
     let own = named.session.text(Field::Name).filter(|name| is_name(name));
     let name = own.unwrap_or_else(|| stem(named.stem));
     if named.nth == 1 {
         return format!("/{name}");
     }
-    // A longer name would be none.
+    // A longer name would not be valid.
     let number = format!("-{}", named.nth);
     let room = LONGEST - number.len();
     format!("/{}{number}", name.get(..room).unwrap_or(&name))
@@ -151,15 +152,15 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
             };
             return Some(Sniffed { confidence, version });
         }
-        // Words on standard error may come first; objects of another kind may not.
+        // Text from standard error may come first; objects of another kind may not.
         first &= what.is_err() && !line.trim_ascii().starts_with(b"{");
-        // Only its own files have those words in front: elsewhere they tell of a session.
+        // Only files of this format begin with such text: in other files it is about a session.
         clean &= called || Head::is_torn(line, i == 0, called);
     }
     None
 }
 
-/// Whether a line can be of this format only. Claude Code's transcripts have lines of the same
+/// Whether a line can be of this format only. Claude Code's transcripts contain lines of the same
 /// types, with members in another spelling.
 fn is_sure(what: What, line: &[u8]) -> bool {
     const PARENT: &[u8] = b"\"parent_tool_use_id\"";
@@ -172,7 +173,7 @@ fn is_sure(what: What, line: &[u8]) -> bool {
     }
 }
 
-/// Metadata and lines as JSON, `NaN` as `null`.
+/// Passes metadata and lines as JSON to `show`, with `NaN` as `null`.
 fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
@@ -213,12 +214,12 @@ fn lines(source: Box<dyn Read>, part: u32, cx: &Cx<'_>, show: Piece<'_>) -> Resu
     }
 }
 
-/// Whether a text is one JSON object, to Python at least.
+/// Whether a text is one JSON object, as Python reads JSON.
 fn is_plain_object(text: &[u8]) -> bool {
     as_json(text).is_some()
 }
 
-/// A text that is one JSON object, to Python at least.
+/// Returns a text that is one JSON object, as Python reads JSON; `NaN` becomes `null`.
 fn as_json(text: &[u8]) -> Option<Cow<'_, [u8]>> {
     let whole = |text: &[u8]| {
         let mut cursor = Cursor::new(text);

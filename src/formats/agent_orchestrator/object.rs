@@ -1,27 +1,27 @@
-//! Objects whose producer keeps an order of members, known to us or not.
+//! Objects whose producer keeps an order of members, known to the model or not.
 //!
-//! Python writes the members of its data classes always, `null` for what is not there. What has
-//! no field in the model, or `null` where a field has none, travels in `extra`; the order of the
-//! table says where it goes back to.
+//! Python always writes all members of its data classes, `null` for a missing value. Members
+//! without a field in the model, and `null` where a field has a value of another type, are kept in
+//! `extra`; the order of the table determines where the writer puts them.
 
 use crate::json::{Fault, Json, Span, text};
 use crate::mapping::{Extra, Object, Row, Source};
 use crate::record::{Field, Node, Value};
 
-/// The members of one object.
+/// Members of one object.
 #[derive(Debug)]
 pub struct Members {
-    /// Those that have a field.
+    /// Members that have a field.
     pub rows: &'static [Row],
-    /// All that the producer writes, in its order.
+    /// All members that the producer writes, in its order.
     pub order: &'static [&'static str],
-    /// The members of objects in it.
+    /// Members of the objects inside this one.
     pub inner: &'static [(&'static str, &'static Members)],
 }
 
-/// Takes a member that is read in a way of its own; says whether it did.
+/// Function that reads a member in a way of its own; returns whether it did.
 pub type Taking<'t> = &'t mut dyn FnMut(&mut Source<'_>, Span) -> Result<bool, Fault>;
-/// Writes a member that is written in a way of its own; says whether it did.
+/// Function that writes a member in a way of its own; returns whether it did.
 pub type Putting<'p> = &'p mut dyn FnMut(&str, &mut Object<'_>) -> bool;
 
 impl Members {
@@ -50,7 +50,7 @@ impl Members {
         Ok(())
     }
 
-    /// Writes a node's members, those of `extra` that are not in the order last.
+    /// Writes a node's members; members of `extra` that are not in the order come last.
     pub fn write(
         &self,
         node: &Node,

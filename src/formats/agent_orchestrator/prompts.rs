@@ -1,7 +1,7 @@
-//! The conversation of another agent as its prompts, each with what came of it.
+//! Conversion of another agent's conversation to prompts, each with its outcome.
 //!
-//! Claude's SDK gives one line a content block, and one result a prompt; a result is a success
-//! only where the conversation ended with an answer.
+//! Claude's SDK gives one line per content block, and one result per prompt. A result is a success
+//! only if the conversation ended with an answer.
 
 use super::block;
 use super::line::{self, Shape};
@@ -15,43 +15,43 @@ use jiff::Timestamp;
 use std::collections::HashSet;
 use std::slice;
 
-/// Takes one line.
+/// Function that takes one line.
 pub type Put<'p> = &'p mut dyn FnMut(&[u8]);
 
-/// The turns of a session while they are written.
+/// Turns of a session while they are written.
 #[derive(Debug)]
 pub struct Prompts {
     shape: Shape,
-    /// The session's model, for answers that name none.
+    /// Model of the session, for answers that name none.
     model: Option<Json>,
     turn: Option<Turn>,
-    /// The line that is being written.
+    /// Line that is being written.
     text: Vec<u8>,
 }
 
-/// One prompt, and what came of it so far.
+/// Prompt, with its outcome so far.
 #[derive(Debug, Default)]
 struct Turn {
-    /// How many answers the model gave.
+    /// Number of answers of the model.
     answers: u64,
     /// Calls of tools that have no answer.
     open: HashSet<Json>,
-    /// The text of the last message, if that is an answer.
+    /// Text of the last message, if that is an answer.
     text: Option<Json>,
     /// Whether an answer was broken off.
     broken: bool,
-    /// Tokens by field.
+    /// Sums of tokens by field.
     tokens: Vec<(Field, f64)>,
     cost: Option<f64>,
     times: Option<(Timestamp, Timestamp)>,
 }
 
-/// The tokens that a result sums up.
+/// Fields of tokens that a result sums up.
 const TOKENS: [Field; 4] =
     [Field::InputTokens, Field::CacheWrite, Field::CacheRead, Field::OutputTokens];
 
 impl Prompts {
-    /// Before the first one.
+    /// Creates a conversion without turns.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
         Self { shape, model: None, turn: None, text: Vec::new() }
@@ -68,7 +68,7 @@ impl Prompts {
         let is = |role| record.kind == Kind::Message && node.is(Field::Role, role);
         let broken = is_broken(node);
         if node.is_true(Field::Excluded) || (record.kind == Kind::Message && broken) {
-            // What is not sent again is no part of the conversation.
+            // A message that is not sent again is no part of the conversation.
             if let Some(turn) = &mut self.turn {
                 turn.broken |= broken;
                 turn.text = None;
@@ -150,7 +150,7 @@ impl Prompts {
             self.put(&line, put);
         }
         line.node.set(Field::Content, last.into_iter().collect::<Vec<_>>());
-        // Tokens are those of the whole answer, so they stand once.
+        // The tokens count the whole answer, so they stand once.
         let usage = node.node(Field::Usage).map(|usage| kept(usage, &TOKENS));
         let usage = usage.filter(|usage| !usage.is_empty());
         usage.into_iter().for_each(|usage| line.node.set(Field::Usage, usage));
@@ -178,14 +178,14 @@ impl Prompts {
         self.put(&Record { kind: Kind::Message, node: said }, put);
     }
 
-    /// Writes the result of the prompt that is open.
+    /// Writes the result of the open prompt.
     pub fn close(&mut self, put: Put<'_>) {
         let Some(turn) = self.turn.take() else { return };
         self.put(&turn.result(), put);
     }
 }
 
-/// These of a node's fields.
+/// Copies these fields of a node.
 fn kept(node: &Node, fields: &[Field]) -> Node {
     let mut out = Node::with_capacity(fields.len() + 3);
     for &field in fields {
@@ -194,7 +194,7 @@ fn kept(node: &Node, fields: &[Field]) -> Node {
     out
 }
 
-/// Counts the fields of a message that are not in its lines.
+/// Counts the fields of a message that its lines do not contain.
 fn losses(node: &Node, said: &Node, besides: &[Field], log: &Log) {
     const ALWAYS: &[Field] = &[
         Field::Content,
@@ -220,7 +220,8 @@ fn losses(node: &Node, said: &Node, besides: &[Field], log: &Log) {
     }
 }
 
-/// Content without what only its format knows, arguments as values. Counts what is left out.
+/// Converts content: removes fields that only the source format knows, and parses arguments. Counts
+/// the removed fields.
 fn adapted(content: Option<&Value>, log: &Log) -> Option<Value> {
     let Some(Value::Nodes(nodes)) = content else { return content.cloned() };
     Some(nodes.iter().map(|node| adapted_block(node, log)).collect::<Vec<_>>().into())

@@ -1,4 +1,4 @@
-//! A log, and the metadata beside it, as a stream of records.
+//! Reader of a log and the metadata beside it as a stream of records.
 
 use super::health::Health;
 use super::line::{self, Shape, What};
@@ -15,7 +15,7 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 use std::io::{Cursor, Read};
 
-/// How much of a log is looked at for what it is.
+/// Number of bytes of a log that detection reads.
 const HEAD: u64 = 256 << 10;
 
 /// Opens a session for reading.
@@ -39,19 +39,20 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     Ok(Box::new(records))
 }
 
-/// A file of a session.
+/// File of a session.
 pub struct File {
-    /// Which of the parts it is.
+    /// Number of the part.
     pub number: u32,
-    /// Whether it is the metadata, not the log.
+    /// Whether the file is the metadata, not the log.
     pub is_metadata: bool,
-    /// How it begins.
+    /// Beginning of the file.
     pub head: Bytes,
-    /// The whole of it.
+    /// Whole contents of the file.
     pub source: Box<dyn Read>,
 }
 
-/// The files of a session; what a killed script left beside them is none.
+/// Returns the files of a session; a temporary file that a killed script left beside them is
+/// skipped.
 ///
 /// # Errors
 /// If one cannot be read.
@@ -71,21 +72,21 @@ pub fn files(parts: &mut dyn Parts) -> Result<Vec<File>> {
     (0..).zip(&names).filter(|(_, name)| !left(name)).map(file).collect()
 }
 
-/// The shape of a log's lines, by the first of them that has one.
+/// Returns the shape of a log's lines, by the first of them that has one.
 #[must_use]
 pub fn shape_of(head: &[u8]) -> Option<Shape> {
     let head = head.strip_prefix(BOM).unwrap_or(head);
     head.split(|b| *b == b'\n').find_map(|line| What::of(line.trim_ascii()).ok()?.shape())
 }
 
-/// A log while it is read.
+/// Log while it is read.
 struct Log {
     lines: Lines<Box<dyn Read>>,
     part: u32,
     bom: bool,
     /// Whether the first line ends with `\r\n`.
     crlf: bool,
-    /// What its beginning says of the session.
+    /// Facts about the session from the log's beginning.
     about: Node,
 }
 
@@ -94,10 +95,10 @@ struct Records<'a> {
     log: Option<Log>,
     shape: Shape,
     lineage: Option<Lineage>,
-    /// What was read and not yet given.
+    /// Records that were read and not yet returned.
     ready: VecDeque<Result<Located<Record>>>,
     records: u64,
-    /// Where the last line begins, if it has no line ending, and whether it is a whole record.
+    /// Position of the last line if it has no line ending, and whether it is a whole record.
     unterminated: Option<(Position, bool)>,
     health: Health,
     done: bool,
@@ -158,8 +159,8 @@ impl<'a> Records<'a> {
         Ok(())
     }
 
-    /// Makes ready what stands before the lines: the session's record, and metadata that could
-    /// not be read.
+    /// Queues the records before the lines: the session record, and metadata that could not be
+    /// read.
     fn session(
         &mut self,
         metadata: Option<(u32, Box<dyn Read>)>,
@@ -189,7 +190,7 @@ impl<'a> Records<'a> {
         Ok(())
     }
 
-    /// Says so if the metadata are of a session of another name.
+    /// Reports metadata that name another session than the file names do.
     fn name(&self, file: Option<String>) {
         let Some(Ok(session)) = self.ready.front() else { return };
         let (Some(said), Some(file)) = (session.value.node.text(Field::Name), file) else { return };
@@ -200,7 +201,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Carries metadata along that cannot be read, if that is wanted.
+    /// Keeps metadata that cannot be read as a record, if the options request that.
     fn unreadable(&mut self, error: Error, text: &Bytes, at: Position) {
         let kept = self.cx.keeps(&error);
         match self.cx.tolerate(error) {
@@ -214,7 +215,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// What the metadata say.
+    /// Reads the metadata into a node.
     fn metadata(&mut self, text: &Bytes, at: Position) -> Result<Node> {
         let line = Line { bytes: text, at, terminated: false };
         utf8(&line)?;
@@ -269,7 +270,7 @@ impl<'a> Records<'a> {
         record
     }
 
-    /// Makes the records of the next line ready; false at the end.
+    /// Queues the records of the next line; false at the end.
     fn line(&mut self) -> Result<bool> {
         let Some(log) = &mut self.log else { return Ok(false) };
         let Some(line) = log.lines.next()? else { return Ok(false) };
@@ -323,7 +324,7 @@ impl<'a> Records<'a> {
         let first = text.trim_ascii_start().as_bytes().first();
         let words = self.shape == Shape::Printed && !matches!(first, Some(b'{' | b'[' | 0));
         if words {
-            // What `claude` and the shell said on standard error.
+            // Output of `claude` and the shell on standard error.
             return Ok(vec![Record::of_line(bytes)]);
         }
         let group = line.at.line.to_string();
@@ -349,7 +350,7 @@ impl<'a> Records<'a> {
         Ok(records)
     }
 
-    /// What is known only at the end.
+    /// Reports the findings and queues the record that are known only at the end.
     fn tail(&mut self) {
         let at = self
             .log
@@ -385,7 +386,7 @@ fn spelling(bytes: &Bytes) -> Json {
     Json::string(&String::from_utf8_lossy(bytes))
 }
 
-/// A part in one piece.
+/// Reads a part as a whole.
 ///
 /// # Errors
 /// If it cannot be read, or is longer than `limit` bytes.
@@ -400,12 +401,12 @@ pub fn whole(source: Box<dyn Read>, limit: usize, at: Position) -> Result<Bytes>
     Ok(text.into())
 }
 
-/// What the beginning of a log says of the session: Claude's identifier and the folder, from the
-/// first line that has them.
+/// Returns the facts about the session in the beginning of a log: Claude's identifier and the
+/// folder, from the first line that has them.
 fn about(head: &[u8]) -> Node {
     let mut node = Node::default();
     let head = head.strip_prefix(BOM).unwrap_or(head);
-    // A line of other bytes is kept as it is, and none of it is told anywhere else.
+    // A line that is not UTF-8 is kept as it is, and no fact is taken from it.
     let texts = head.split(|b| *b == b'\n').filter(|line| std::str::from_utf8(line).is_ok());
     for line in texts {
         let Ok(What::System(_) | What::Assistant(_) | What::Result(_)) = What::of(line) else {

@@ -1,4 +1,4 @@
-//! What the scripts make of a session: its status, its result, its row in the list.
+//! Results of the scripts for a session: its status, its result, its row in the list.
 //!
 //! Source: `session.py` (`get_session_status`, `extract_result`, `list_all_sessions`) from
 //! November 12, 2025 on, and `agent-orchestrator.sh` before that.
@@ -8,8 +8,8 @@ use crate::named::{About, Counts, Verdict};
 use bytes::Bytes;
 use std::borrow::Cow;
 
-/// Judges by the last line: whatever stands between the last line feed that is not the last byte,
-/// and the next one.
+/// Judges a session by the last line: the bytes between the last line feed that is not the last
+/// byte, and the next line feed.
 #[must_use]
 pub fn judge(line: &[u8]) -> Verdict {
     let mut verdict = Verdict {
@@ -61,7 +61,7 @@ pub fn judge(line: &[u8]) -> Verdict {
 const SHELL: &str = "the shell scripts (to 2025-11-13)";
 const EARLY: &str = "the first Python scripts (2025-11-11 and 12)";
 
-/// The one value of a line, as Python's `json.loads` takes it.
+/// Parses the one value of a line, as Python's `json.loads` does.
 fn value(line: &[u8]) -> Result<Json, String> {
     let Ok(utf8) = std::str::from_utf8(line) else {
         return Err("the last line is not UTF-8".to_owned());
@@ -80,7 +80,7 @@ fn value(line: &[u8]) -> Result<Json, String> {
     }
 }
 
-/// What a value is that is no object, for people and in Python.
+/// Names the type of a value that is not an object, in English and in Python.
 fn not_an_object(value: &Json) -> Option<(&'static str, &'static str)> {
     match value.as_bytes().first()? {
         b'{' => None,
@@ -95,7 +95,7 @@ fn not_an_object(value: &Json) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// The last member of a name: of two Python takes that one.
+/// Returns the last member of a name: Python takes the last of two.
 fn last(object: &Json, name: &str) -> Option<Json> {
     let found = object.members().filter(|(key, _)| text::is(key, name)).last();
     found.map(|(_, value)| Json::checked(object.bytes().slice_ref(value)))
@@ -105,7 +105,7 @@ fn is_word(value: &Json, word: &str) -> bool {
     value.as_bytes().starts_with(b"\"") && text::is(value.as_bytes(), word)
 }
 
-/// Whether Python takes a value for false.
+/// Whether Python treats a value as false.
 fn is_false(value: &Json) -> bool {
     let inner = |open: u8, close: u8| {
         let bytes = value.as_bytes();
@@ -123,7 +123,7 @@ fn is_false(value: &Json) -> bool {
 /// Reads the metadata.
 ///
 /// # Errors
-/// What is wrong, where they cannot be read at all.
+/// Returns a description of the fault if the metadata cannot be read at all.
 pub fn about(text: &[u8]) -> Result<About, String> {
     let value = value(text).map_err(|why| why.replace("last line", "file"))?;
     if not_an_object(&value).is_some() {
@@ -154,7 +154,7 @@ pub fn about(text: &[u8]) -> Result<About, String> {
     Ok(about)
 }
 
-/// Whether Python's `datetime.fromisoformat` takes a time, without the `Z` behind it.
+/// Whether Python's `datetime.fromisoformat` accepts a time, without its final `Z`.
 fn is_time(time: &str) -> bool {
     let bare = time.trim_end_matches('Z');
     bare.parse::<jiff::civil::DateTime>().is_ok()
@@ -162,7 +162,7 @@ fn is_time(time: &str) -> bool {
         || bare.parse::<jiff::Timestamp>().is_ok()
 }
 
-/// Adds what a line says of turns and cost.
+/// Adds the prompts, results and cost of a line to the counts.
 pub fn count(line: &[u8], counts: &mut Counts) {
     let has = |word: &[u8]| memchr::memmem::find(line, word).is_some();
     if !has(b"\"user_message\"") && !has(b"\"duration_ms\"") {

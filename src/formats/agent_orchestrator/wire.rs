@@ -1,5 +1,5 @@
-//! The names that Claude's programs and the scripts around them give to things, in the order in
-//! which they write them.
+//! Names that Claude's programs and the scripts around them use, in the order in which they write
+//! them.
 //!
 //! Source: `types.py` of claude-agent-sdk 0.1.0 to 0.2.187, `session.py` and
 //! `agent-orchestrator.sh` of claude-agent-orchestrator, output of `claude` 1.0 to 2.1.
@@ -8,11 +8,11 @@ use super::object::Members;
 use crate::mapping::{Row, object, row};
 use crate::record::Field;
 
-/// The member that says whose sub-agent speaks. `null` where it is none's, which goes without
-/// saying.
+/// Member that names the call whose sub-agent speaks. The value `null` means no sub-agent, and is
+/// not kept.
 pub const PARENT: &str = "parent_tool_use_id";
 
-/// The `type` of a prompt's line.
+/// Value of `type` in a prompt's line.
 pub const PROMPT: &str = "user_message";
 
 const USAGE: &[Row] = &[
@@ -51,21 +51,21 @@ const RESULT_USAGE: Members = Members {
     inner: &[],
 };
 
-/// The line of a prompt, which the scripts add themselves.
+/// Line of a prompt, which the scripts add themselves.
 pub static USER_MESSAGE: Members = Members {
     rows: &[row("timestamp", Field::Time)],
     order: &["type", "content", "timestamp"],
     inner: &[],
 };
 
-/// A notice of the SDK.
+/// Notice of the SDK.
 pub static SYSTEM: Members = Members {
     rows: &[row("subtype", Field::Subtype), row("data", Field::Data)],
     order: &["subtype", "data"],
     inner: &[],
 };
 
-/// An answer of the SDK.
+/// Answer of the model, as the SDK's class.
 pub static ASSISTANT: Members = Members {
     rows: &[
         row("model", Field::Model),
@@ -89,14 +89,14 @@ pub static ASSISTANT: Members = Members {
     inner: &[("usage", &ANSWER_USAGE)],
 };
 
-/// What tools answer, and what is told to a sub-agent, by the SDK.
+/// Answers of tools, and messages to a sub-agent, as the SDK's class.
 pub static USER: Members = Members {
     rows: &[row(PARENT, Field::ParentCall), row("tool_use_result", Field::Details)],
     order: &["content", "uuid", PARENT, "tool_use_result"],
     inner: &[],
 };
 
-/// The outcome of a prompt, by the SDK.
+/// Outcome of a prompt, as the SDK's class.
 pub static RESULT: Members = Members {
     rows: RESULT_ROWS,
     order: &[
@@ -121,7 +121,7 @@ pub static RESULT: Members = Members {
     inner: &[("usage", &RESULT_USAGE)],
 };
 
-/// The same as `claude` prints it.
+/// Outcome of a prompt, as `claude` prints it.
 pub static PRINTED_RESULT: Members = Members {
     rows: RESULT_ROWS,
     order: &[
@@ -157,7 +157,7 @@ const RESULT_ROWS: &[Row] = &[
     row("result", Field::Result),
 ];
 
-/// A message's line as `claude` prints it.
+/// Line of a message as `claude` prints it.
 pub static PRINTED: Members = Members {
     rows: &[
         row(PARENT, Field::ParentCall),
@@ -168,7 +168,7 @@ pub static PRINTED: Members = Members {
     inner: &[],
 };
 
-/// The message in it.
+/// Message inside a line that `claude` prints.
 pub static MESSAGE: Members = Members {
     rows: &[
         row("model", Field::Model),
@@ -180,7 +180,7 @@ pub static MESSAGE: Members = Members {
     inner: &[("usage", &ANSWER_USAGE)],
 };
 
-/// The file of a session's metadata.
+/// File of a session's metadata.
 pub static META: Members = Members {
     rows: META_ROWS,
     order: &[

@@ -1,4 +1,4 @@
-//! A stream of records as a log and its metadata.
+//! Writer of a stream of records as a log and its metadata.
 
 use super::line::{self, Shape};
 use super::prompts::Prompts;
@@ -41,7 +41,7 @@ pub fn open<'a>(
     }))
 }
 
-/// Output is handed on in pieces of this size.
+/// Size in bytes at which output is passed on.
 const CHUNK: usize = 256 << 10;
 
 struct Pair<'a> {
@@ -53,11 +53,11 @@ struct Pair<'a> {
     session: Option<Session>,
     /// Records that wait for others of their group.
     group: Vec<Located<Record>>,
-    /// The turns of a session from elsewhere.
+    /// Turns of a session from another format.
     prompts: Prompts,
-    /// The first time that a record tells.
+    /// First time that a record contains.
     began: Option<Timestamp>,
-    /// Metadata that could not be read, as they were.
+    /// Text of metadata that could not be read.
     unreadable: Option<Vec<u8>>,
 }
 
@@ -66,7 +66,7 @@ struct Session {
     at: Position,
     /// Whether the records come from a session of this format.
     own: bool,
-    /// Whether they come from one of this very version.
+    /// Whether the records come from a session of this version of the format.
     same: bool,
     /// Whether there are metadata.
     meta: bool,
@@ -91,14 +91,14 @@ impl Writer for Pair<'_> {
         }
         let is_of_log = record.kind != Kind::Session && !record.node.is(Field::Layout, "meta");
         if is_of_log && self.log.to.is_none() {
-            // Metadata that stood alone get a log when something is said.
+            // Metadata without a log get one with the first record of a log.
             self.log.to = Some(self.sink.create("")?);
         }
         match record.kind {
             Kind::Session => self.later_session(&record.node),
             Kind::Opaque if is_line(record) && same => self.kept_line(&record.node),
             Kind::Opaque if is_line(record) => self.lost("a line that is no record"),
-            // A log is what was said to the model.
+            // A log contains only messages that were sent to the model.
             Kind::Message if own && record.node.is_true(Field::Excluded) => {
                 self.lost("message that is kept out of the context");
             }
@@ -117,7 +117,7 @@ impl Writer for Pair<'_> {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         };
         if !session.same && session.node.json(Field::Created).is_none() {
-            // The real scripts list a session without these as unknown.
+            // The scripts list a session without these members as unknown.
             let began = times::with_micros(self.began.unwrap_or(Timestamp::UNIX_EPOCH));
             session.node.set(Field::Created, Json::string(&began));
             if session.node.json(Field::Updated).is_none() {
@@ -127,7 +127,7 @@ impl Writer for Pair<'_> {
         let log = &mut self.log;
         self.prompts.close(&mut |line| log.line(None, line));
         let silent = self.log.pending.is_none();
-        // The shell's scripts have the identifier from the log.
+        // The shell's scripts take the identifier from the log.
         let unnamed = silent && self.shape == Shape::Printed && session.own && !session.same;
         if unnamed && session.node.get(Field::Id).is_some() {
             self.lost("session.id");
@@ -151,8 +151,8 @@ impl Writer for Pair<'_> {
     }
 }
 
-/// Spells the times of a session as the scripts of a version do, by which alone metadata without a
-/// log tell their version.
+/// Spells the times of a session as the scripts of a version do. Metadata without a log show their
+/// version only by this spelling.
 fn spell_times(session: &mut Node, shape: Shape) {
     let spell = match shape {
         Shape::Printed => times::with_seconds,
@@ -165,7 +165,7 @@ fn spell_times(session: &mut Node, shape: Shape) {
     }
 }
 
-/// Whether a record stands on one line with the one before.
+/// Whether a record stands on the same line as the one before.
 fn is_joined(first: &Record, record: &Record) -> bool {
     let group = |record: &Record| record.node.json(Field::Group).cloned();
     let spoken = |record: &Record| record.kind == Kind::Message && !is_assistant(record);
@@ -176,7 +176,7 @@ fn is_assistant(record: &Record) -> bool {
     record.node.is(Field::Role, "assistant")
 }
 
-/// Whether a record is a line that is no record of the source.
+/// Whether a record is a line that is not a record of the source.
 fn is_line(record: &Record) -> bool {
     record.node.json(Field::Text).is_some() || record.node.json(Field::RawBytes).is_some()
 }
@@ -214,13 +214,13 @@ impl Pair<'_> {
         Ok(())
     }
 
-    /// Makes metadata of the session record of another format, as a new session has them.
+    /// Converts the session record of another format to the metadata of a new session.
     fn adopt(&mut self, node: &mut Node) {
         const HELD: &[Field] =
             &[Field::Source, Field::Agent, Field::Cwd, Field::Created, Field::Updated, Field::File];
         let told: Vec<Field> = node.fields().collect();
         for field in told {
-            // The name is that of the files.
+            // The session gets the name of its files.
             if field != Field::Name && field != Field::Model && !HELD.contains(&field) {
                 self.lost(&format!("session.{}", field.name()));
                 node.take(field);
@@ -252,14 +252,14 @@ impl Pair<'_> {
         self.cx.report(Diagnostic::new(Code::NotResumable, Code::NotResumable.title()));
     }
 
-    /// What comes behind the first session record.
+    /// Takes a session record after the first one.
     fn later_session(&mut self, node: &Node) {
         let file = node.node(Field::File);
         let newline = file.and_then(|file| file.json(Field::FinalNewline));
         self.log.unterminated |= newline.is_some_and(|newline| newline.as_bytes() == b"false");
         let own = self.session.as_ref().is_some_and(|session| session.own);
         for field in node.fields().filter(|field| *field != Field::File) {
-            // Where a session of this format stands follows from its lines.
+            // The current message of a session of this format follows from its lines.
             if !(own && field == Field::Leaf) {
                 self.lost(&format!("session.{}", field.name()));
             }
@@ -296,7 +296,7 @@ impl Pair<'_> {
         let mut text = Vec::new();
         let eol = records.first().map(|record| &record.node);
         if line::write(&records, self.shape, &mut text) {
-            // Only what a person typed has a time of its own.
+            // Only prompts of the user have a time of their own.
             let times = records.iter().filter_map(|record| record.node.json(Field::Time));
             for _ in times.filter(|time| memmem::find(&text, time.as_bytes()).is_none()) {
                 self.lost("message.time");
@@ -307,7 +307,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Takes from a record of the other version what this one has no place for.
+    /// Removes members that this version has no place for from a record of the other version.
     fn reshape(&self, record: &mut Record) {
         let extra = record.node.json(Field::Extra).cloned();
         let Some(extra) = extra.filter(|extra| extra.member("message").is_some()) else { return };
@@ -320,7 +320,7 @@ impl Pair<'_> {
         rest.finish().into_iter().for_each(|rest| record.node.set(Field::Extra, rest));
     }
 
-    /// The text of the metadata.
+    /// Spells the metadata.
     fn metadata(&self, session: Session) -> Vec<u8> {
         let Session { mut node, at, own, same, .. } = session;
         let name = node.text(Field::Name).filter(|name| own && is_name(name));
@@ -330,7 +330,7 @@ impl Pair<'_> {
             }
             self.cx.raw_refused(at);
         }
-        // Metadata that had no name at home, or one that is none, go back so.
+        // Metadata that had no valid name in the source are written without one.
         if name.is_none() && !same {
             let files = self.sink.stem().or_else(|| node.text(Field::Name));
             node.set(Field::Name, Json::string(&stem(&files.unwrap_or_default())));
@@ -346,8 +346,8 @@ impl Pair<'_> {
         out
     }
 
-    /// Counts what the metadata do not hold of a session of this format that was elsewhere, nor its
-    /// log, which tells these.
+    /// Counts the fields of a session of this format that the new metadata do not contain; fields
+    /// in `log`, which the log contains, do not count.
     fn count_lost(&self, node: &Node, text: &Bytes, log: &[Field]) {
         const APART: &[Field] = &[Field::Source, Field::File, Field::Raw, Field::Id, Field::Leaf];
         let held = meta::read(text, self.shape).ok().flatten().unwrap_or_default();
@@ -363,7 +363,7 @@ impl Pair<'_> {
         let bare = raw.strip_prefix(BOM).map_or(raw.clone(), |bare| raw.slice_ref(bare));
         let plain = without_nan(&bare).map_or(bare, Bytes::from);
         let mut apart = vec![Field::Source, Field::File];
-        // The shell's metadata do not hold it.
+        // The shell's metadata do not contain the identifier.
         apart.extend((self.shape == Shape::Printed).then_some(Field::Id));
         let read = meta::read(&plain, self.shape).ok().flatten();
         read.is_some_and(|read| read.is_same(node, &apart))
@@ -382,21 +382,21 @@ fn gives(raw: &Bytes, records: &[Record]) -> bool {
     read.is_ok_and(|read| read.len() == records.len() && read.iter().zip(records).all(same))
 }
 
-/// The lines of the main part.
+/// Lines of the main part.
 #[derive(Default)]
 struct Log {
     to: Option<Box<dyn Write>>,
     out: Vec<u8>,
-    /// Whether lines end with `\r\n`, if they do not say.
+    /// Whether lines end with `\r\n`, unless their records name an ending.
     crlf: bool,
-    /// The line ending that the line written last still lacks.
+    /// Line ending that the last written line still lacks.
     pending: Option<&'static [u8]>,
-    /// Whether the last line lacks it for good.
+    /// Whether the last line stays without its line ending.
     unterminated: bool,
 }
 
 impl Log {
-    /// Writes a line; `node` may say how it ends.
+    /// Writes a line; `node` may name its line ending.
     fn line(&mut self, node: Option<&Node>, text: &[u8]) {
         let eol: &[u8] = match node.and_then(|node| node.text(Field::Eol)).as_deref() {
             Some("crlf") => b"\r\n",

@@ -1,8 +1,10 @@
-//! What is sent of a stream whose source has no rules of its own, such as one that an importer wrote.
+//! Messages that are sent of a stream whose source has no rules of its own, such as a stream from
+//! an importer.
 //!
-//! Messages go as they stand, but for those that are kept out, those of sub-agents, and answers that
-//! were broken off; the last compaction gives its summary in the place of all that it does not keep;
-//! edits apply; summaries of branches, commands and messages of extensions go as the words of a user.
+//! Messages are sent as they stand, except for excluded ones, those of sub-agents, and answers that
+//! were broken off. The summary of the last compaction replaces all messages that the compaction
+//! does not keep. Edits apply. Summaries of branches, commands, and messages of extensions are sent
+//! as messages of the user.
 
 use super::write;
 use crate::context_rules::{self, Chosen};

@@ -1,13 +1,13 @@
-//! The canonical record stream as a format of its own: JSON Lines, one record a line.
+//! Canonical record stream as a format of its own: JSON Lines, one record per line.
 //!
-//! Each line is an object with a member `kind`; the others are the kind's fields, each in its shape
-//! (`copyist schema canonical`). It is what the program sees between reading and
-//! writing, so a conversion that went wrong can be looked at, edited, and taken up again here.
-//! Blank lines mean nothing.
+//! Each line is an object with a member `kind`; the other members are the kind's fields, each in
+//! its shape (`copyist schema canonical`). The stream is the program's form of a session between
+//! reading and writing, so that the user can inspect a wrong conversion, edit it, and resume from
+//! here. Blank lines are ignored.
 //!
-//! It is also what an importer writes, with a `session` first that has no `source`, or one that is no
-//! format's. Messages may then do without identifiers (`naming.rs`), and what a model is sent of
-//! them the stream says itself (`context.rs`).
+//! Importers write the stream as well, with a `session` record first that has no `source`, or a
+//! `source` that is not the name of a format. Messages may then lack identifiers (`naming.rs`), and
+//! the stream itself determines which of them are sent to a model (`context.rs`).
 
 mod context;
 mod naming;
@@ -29,7 +29,7 @@ use crate::position::Position;
 use crate::record::{Kind, Record};
 use bytes::Bytes;
 
-/// The row of the table.
+/// Entry of the format in the table of formats.
 pub static FORMAT: Format = Format {
     aliases: &["copyist"],
     resume: Some(read::resume),
@@ -60,21 +60,21 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     let mut kinds = behind().map_while(kind_of).peekable();
     let found = |confidence| Some(Sniffed { confidence, version: 1 });
     if kinds.peek().is_none() {
-        // Of a stream there may be nothing else behind what a merge or a person put in front.
+        // Nothing else may follow the lines that a merge or the user put in front of a stream.
         let session = |line: &[u8]| kind_of(line) == Some(Kind::Session);
         let buried = called && behind().take(SNIFFED).any(session);
         return if buried { found(Confidence::Buried) } else { None };
     }
-    // Lines of a source that stand before its header stand before the session's record, too.
+    // Lines of a source that stand before its header stand before the session record, too.
     let is_session = kinds.find(|kind| *kind != Kind::Opaque) == Some(Kind::Session);
     let whole = head.lines().next() == behind().next();
     found(if is_session && whole { Confidence::Certain } else { Confidence::Strong })
 }
 
-/// So many lines are looked at.
+/// Maximum number of lines that detection looks at.
 const SNIFFED: usize = 16;
 
-/// The kind of the record that a line is.
+/// Returns the kind of the record on a line.
 fn kind_of(line: &[u8]) -> Option<Kind> {
     let line = Bytes::copy_from_slice(line);
     let kind = Source::new(&line).peek_text("kind").ok()??;
@@ -92,7 +92,8 @@ fn open<'a>(line: &Line<'_>, _: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane
     Ok(Box::new(Copy))
 }
 
-/// Reads one record from its line, without line ending, whoever says what it holds.
+/// Reads one record from its line, without line ending. The role of a message is not checked
+/// against its content.
 ///
 /// # Errors
 /// If it is no record.
@@ -101,7 +102,7 @@ pub fn record(line: &Bytes) -> Result<Record> {
     read::parse_any(&Line { bytes: line, at, terminated: true }, line)
 }
 
-/// Passes each line on that was checked.
+/// Plane that passes each checked line on.
 struct Copy;
 
 impl Plane for Copy {

@@ -1,10 +1,10 @@
 //! Identifiers and parents for entries of a stream that have none.
 //!
-//! The stream asks for none: messages that have no identifiers, or no parents, at all are a plain
-//! list, and each is the child of the one before. One among others that have some stands where its
-//! parent says, else behind the one before it, too; nothing else says where, so that is told. Sources
-//! that are trees have such entries themselves, and rules of their own for them: what comes from there
-//! stays as it is.
+//! The stream requires none: messages without any identifiers, or without any parents, are a plain
+//! list, and each is the child of the one before. A message without an identifier among others that
+//! have some follows its parent if it names one, else the message before it; that is a guess, so it
+//! is reported. Sources that are trees have such entries themselves, and rules of their own for
+//! them: their entries stay as they are.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::{Cx, Reader};
@@ -13,8 +13,8 @@ use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 
-/// The records of a stream, each entry with an identifier and a parent; `leaves` says of a session
-/// whether its entries stay as they are.
+/// Returns the records of a stream, each entry with an identifier and a parent; `leaves` decides by
+/// the session record whether the entries stay as they are.
 pub fn named<'a>(records: Reader<'a>, leaves: fn(&Node) -> bool, cx: &'a Cx<'a>) -> Reader<'a> {
     let mut naming = Naming::new(leaves, cx);
     Box::new(records.map(move |mut item| {
@@ -23,31 +23,31 @@ pub fn named<'a>(records: Reader<'a>, leaves: fn(&Node) -> bool, cx: &'a Cx<'a>)
     }))
 }
 
-/// The entries of a stream as they come.
+/// Naming of the entries of a stream as they come.
 pub struct Naming<'a> {
     leaves: fn(&Node) -> bool,
     cx: &'a Cx<'a>,
-    /// Whether the session's record came, and what it calls the session.
+    /// Whether the session record came, and the identifier of the session.
     session: bool,
     name: Option<Json>,
     maker: Option<Maker>,
     identifiers: Gaps,
     parents: Gaps,
-    /// What the last entry is called.
+    /// Identifier of the last entry.
     last: Option<Json>,
 }
 
-/// Which entries lack something.
+/// Record of the entries that lack a property.
 #[derive(Default)]
 struct Gaps {
-    /// The first one, as long as none has it.
+    /// Position of the first entry that lacks the property, as long as no entry has it.
     first: Option<Position>,
-    /// Whether one has it.
+    /// Whether an entry has the property.
     given: bool,
 }
 
 impl Gaps {
-    /// Takes an entry; gives the place of one that lacks what others have.
+    /// Takes an entry; returns the position of an entry that lacks what others have.
     fn entry(&mut self, has: bool, at: Position) -> Option<Position> {
         self.given |= has;
         match has {
@@ -62,19 +62,20 @@ impl Gaps {
 }
 
 impl<'a> Naming<'a> {
-    /// Before the first record; `leaves` says of a session whether its entries stay as they are.
+    /// Creates a naming before the first record; `leaves` decides by the session record whether the
+    /// entries stay as they are.
     pub fn new(leaves: fn(&Node) -> bool, cx: &'a Cx<'a>) -> Self {
         let (identifiers, parents) = Default::default();
         let (session, name, maker, last) = Default::default();
         Self { leaves, cx, session, name, maker, identifiers, parents, last }
     }
 
-    /// Whether the session's record came.
+    /// Whether the session record came.
     pub fn has_begun(&self) -> bool {
         self.session
     }
 
-    /// Gives an entry what it lacks.
+    /// Gives an entry the identifier and the parent that it lacks.
     pub fn record(&mut self, located: &mut Located<Record>) {
         let Located { value: Record { kind, node }, at } = located;
         if *kind == Kind::Session {
@@ -96,8 +97,8 @@ impl<'a> Naming<'a> {
             node.set(Field::IdMade, Json::constant("true"));
         }
         let linked = node.json(Field::Parent).is_some();
-        // The first one follows none whether it says so or not, and of one without an identifier it
-        // was told.
+        // The first entry follows none, with or without a parent; an entry without an identifier
+        // was already reported.
         if named
             && self.last.is_some()
             && let Some(at) = self.parents.entry(linked, *at)

@@ -1,4 +1,4 @@
-//! Reading the stream strictly: only known kinds, only their fields, only values of their shape.
+//! Strict reader of the stream: only known kinds, only their fields, only values of their shape.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -35,7 +35,7 @@ struct Records<'a> {
     lines: Lines<Box<dyn Read>>,
     cx: &'a Cx<'a>,
     number: u64,
-    /// Whether the session's record came.
+    /// Whether the session record came.
     begun: bool,
     done: bool,
 }
@@ -92,8 +92,8 @@ impl Records<'_> {
     }
 }
 
-/// What is wrong with a stream in which a record of this kind stands before that of the session:
-/// nothing says yet whose it is, and by which rules it is read.
+/// Returns the finding for a stream in which a record of this kind stands before the session
+/// record: the source, and with it the rules for reading, are not known yet.
 pub fn headless(kind: Kind) -> Diagnostic {
     let message = format!(
         "a record `{}` stands before the record `session`, which comes first (or there is none)",
@@ -102,10 +102,10 @@ pub fn headless(kind: Kind) -> Diagnostic {
     Diagnostic::new(Code::BadRecord, message)
 }
 
-/// The member that says what a record is.
+/// Member that contains the kind of a record.
 const KIND: &str = "kind";
 
-/// Why a line is no record.
+/// Reason why a line is not a record.
 enum Problem {
     Json(Fault),
     Record(usize, String),
@@ -130,8 +130,8 @@ pub fn parse(line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
     }
 }
 
-/// The same for a record that is still being put together, so that what it holds may not fit yet who
-/// said it.
+/// Reads one line of a record that is still being assembled, so that its content may not fit its
+/// role yet.
 ///
 /// # Errors
 /// As [`parse`].
@@ -149,13 +149,13 @@ fn bad(message: String, line: &Line<'_>, at: usize) -> Error {
     Error::damaged(found.at(line.at.plus(at)).showing(line.bytes, at))
 }
 
-/// How deep blocks may stand in blocks. Sources have one level, the blocks of a tool's answer.
+/// Maximum depth of blocks in blocks. Sources have one level, the blocks of a tool's answer.
 const DEEPEST: usize = 64;
 
 struct Walk<'a> {
     cursor: Cursor<'a>,
     bytes: &'a Bytes,
-    /// How many blocks are open.
+    /// Number of open blocks.
     depth: usize,
 }
 
@@ -174,7 +174,7 @@ impl Walk<'_> {
         let source = Source::at(self.bytes, self.cursor.clone());
         let named = source.peek(name)?;
         if self.cursor.peek() != Some(b'{') {
-            // Broken JSON is the graver finding.
+            // Broken JSON is the more serious finding.
             self.cursor.clone().skip_value()?;
             return self.problem("expected an object".to_owned());
         }
@@ -200,7 +200,7 @@ impl Walk<'_> {
         Ok(record)
     }
 
-    /// The members of an object that was entered.
+    /// Reads the members of an object that was entered.
     fn members(
         &mut self,
         node: &mut Node,
@@ -284,7 +284,8 @@ impl Walk<'_> {
     }
 }
 
-/// What is wrong with the results of tools in a message: formats tell one in a message of its own.
+/// Returns the fault in the places of tool results in a message: a result must stand alone in a
+/// message of a tool.
 fn misplaced_result(message: &Node) -> Option<String> {
     let blocks = message.nodes(Field::Content).unwrap_or_default();
     let results = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_RESULT)).count();
@@ -300,7 +301,7 @@ fn misplaced_result(message: &Node) -> Option<String> {
     (results > 0).then(|| "a `tool_result` stands in a message of the role `tool`".to_owned())
 }
 
-/// The field that a key names.
+/// Returns the field that a key names.
 fn field_of(spelling: &[u8], admits: impl Fn(Field) -> bool) -> Option<Field> {
     let name = spelling.get(1..spelling.len().saturating_sub(1))?;
     let named = |name: &[u8]| Field::named(name).find(|field| admits(*field));

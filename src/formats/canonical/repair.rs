@@ -1,5 +1,6 @@
-//! Repair of a stream: records that are whole stay, all else goes. A record has no place for a note
-//! of what was done to it, so none is mended; what is wrong with the tree that they make is told.
+//! Repair of a stream: whole records stay, everything else is removed. A record has no place for a
+//! note of a repair, so the repair edits none; it reports the faults of the tree that the records
+//! make.
 
 use super::naming::Naming;
 use super::read::{headless, parse};
@@ -52,17 +53,17 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
 struct Stream<'a> {
     before: Reach,
     after: Reach,
-    /// Of the records that stay.
+    /// Naming of the records that stay.
     naming: Naming<'a>,
     shape: Shape,
-    /// What is wrong if others came before the session's record.
+    /// Finding for a record before the session record, if there is one.
     headless: Option<Diagnostic>,
 }
 
 impl<'a> Stream<'a> {
     fn new(cx: &'a Cx<'a>) -> Self {
         let (before, after, shape) = Default::default();
-        // Entries without identifiers are told of where others have some, wherever they come from.
+        // Entries without identifiers are reported if others have some, regardless of the source.
         let naming = Naming::new(|_| false, cx);
         Self { before, after, naming, shape, headless: None }
     }

@@ -1,4 +1,4 @@
-//! Writing the stream: one record a line, `kind` first, the fields in the model's order.
+//! Writer of the stream: one record per line, `kind` first, the fields in the model's order.
 
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer};
@@ -20,7 +20,7 @@ pub fn open<'a>(
     Ok(Box::new(Stream { to: sink.create("")?, out: Vec::new() }))
 }
 
-/// Output is handed on in pieces of this size.
+/// Size in bytes at which output is passed on.
 const CHUNK: usize = 256 << 10;
 
 struct Stream {
@@ -53,13 +53,13 @@ pub fn line(record: &Record, out: &mut Vec<u8>) {
     line_of(record, &|_| true, out);
 }
 
-/// The same with no other fields than those that count.
+/// Appends one record and its line ending, with only the fields that `counts` accepts.
 pub fn line_of(record: &Record, counts: &dyn Fn(Field) -> bool, out: &mut Vec<u8>) {
     only(record, counts, as_it_is, out);
     out.push(b'\n');
 }
 
-/// What [`Json::normal`] makes of such a line.
+/// Appends one record as [`Json::normal`] spells it, with only the fields that `counts` accepts.
 pub fn normal_line_of(record: &Record, counts: &dyn Fn(Field) -> bool, out: &mut Vec<u8>) {
     only(record, counts, Json::normal_into, out);
 }
@@ -69,7 +69,7 @@ pub fn object_of(record: &Record, out: &mut Vec<u8>) {
     only(record, &|_| true, as_it_is, out);
 }
 
-/// Appends a value in one spelling or another.
+/// Function that appends a value in a certain spelling.
 type Put = fn(&Json, &mut Vec<u8>);
 
 fn as_it_is(json: &Json, out: &mut Vec<u8>) {

@@ -1,8 +1,8 @@
-//! What tools answered in parts.
+//! Answers of tools that consist of several parts.
 //!
-//! A run file holds of an answer one text, with a word for each picture; the parts themselves stand
-//! in the next request, or else in the session's state only. What the state shows in such parts is
-//! the answer that the run holds, not another one.
+//! A run file contains an answer as one text, with a placeholder for each picture. The parts
+//! themselves stand in the next request, or else only in the state of the session. An answer that
+//! the state contains in parts is the answer that the run contains, not another one.
 
 use super::message;
 use crate::ids::hash;
@@ -11,20 +11,20 @@ use crate::mapping::Source;
 use crate::record::{Field, Node, Value, block};
 use std::collections::HashMap;
 
-/// A state's messages in their order.
+/// Messages of a state, in their order.
 pub type Messages = Box<dyn Iterator<Item = Json>>;
 
-/// What tools answered in parts, as a state holds it.
+/// Answers of tools in parts, as the state of a session contains them.
 pub struct Answers {
-    /// Which of the answers belongs to a call, by the call's hash.
+    /// Number of the answer to a call, by the hash of the call.
     numbers: HashMap<u64, usize>,
-    /// The answers, and how many were taken.
+    /// Answers that are not taken yet, and the number of those that are.
     list: Messages,
     taken: usize,
 }
 
 impl Answers {
-    /// Those of a state. Its messages come twice, so that none need be kept.
+    /// Collects the answers of a state. The messages are passed twice, so that none need be kept.
     #[must_use]
     pub fn of(first: Messages, second: Messages) -> Self {
         let calls = first.filter_map(|message| call_of(&message)).enumerate();
@@ -33,8 +33,8 @@ impl Answers {
         Self { numbers, list, taken: 0 }
     }
 
-    /// The parts of what this output's record has one text for. Answers that stand in another order
-    /// than their outputs are passed over.
+    /// Returns the message with the parts of an output whose record contains one text. Answers that
+    /// stand in another order than their outputs are skipped.
     pub fn of_output(&mut self, output: &Node) -> Option<Json> {
         let number = *self.numbers.get(&hash(output.json(Field::Call)?.as_bytes()))?;
         let message = self.list.nth(number.checked_sub(self.taken)?)?;
@@ -48,7 +48,7 @@ impl Answers {
     }
 }
 
-/// The hash of the call that a message answers in parts.
+/// Returns the hash of the call that a message answers in parts.
 fn call_of(message: &Json) -> Option<u64> {
     let source = Source::new(message.bytes());
     let has = |name| source.peek(name).ok().flatten();
@@ -56,7 +56,7 @@ fn call_of(message: &Json) -> Option<u64> {
     has("tool_call_id").map(|call| hash(call.as_bytes()))
 }
 
-/// What a tool answered as one text.
+/// Joins the answer of a tool into one text, with `[image]` for each image.
 #[must_use]
 pub fn flat(result: &Node) -> Json {
     let image = Json::constant("\"[image]\"");

@@ -1,4 +1,4 @@
-//! What Codelia takes up when it resumes a session: the messages of the path, as they stand.
+//! Messages that Codelia loads when it resumes a session: those of the path, unchanged.
 
 use super::message;
 use crate::format::Context;
@@ -11,7 +11,7 @@ pub fn open(_session: &Record) -> Box<dyn Context> {
     Box::new(Messages)
 }
 
-/// How the words of a compaction begin: what must be kept word by word, and what was summed up.
+/// Beginnings of the messages of a compaction: text to be kept word by word, and the summary.
 ///
 /// Source: codelia 9484c01 (2026-03-03).
 const SUMMED: &[&str] = &["[codelia.compaction.retain]\n", "[codelia.compaction.summary]\n"];

@@ -1,7 +1,7 @@
-//! Another format's session as runs and a state.
+//! Writer of another format's session as runs and a state.
 //!
-//! Each input of a person begins a run. What a run file would say beyond the conversation (requests,
-//! steps, the times between) is not invented.
+//! Each input of the user begins a run. The writer does not invent the other contents of a run file
+//! (requests, steps, the times between).
 
 mod told;
 
@@ -22,7 +22,7 @@ use crate::record::{Called, Field, Kind, Node, Record, Value, block, identity, i
 use crate::times;
 use told::Told;
 
-/// Opens runs and a state for writing, of the session that this record is of.
+/// Opens runs and a state for writing. `session` is the session's record.
 ///
 /// # Errors
 /// If there is no room for several parts.
@@ -62,11 +62,11 @@ struct Runs<'a> {
     sink: &'a mut dyn Sink,
     cx: &'a Cx<'a>,
     session: Node,
-    /// The session's identifier.
+    /// Identifier of the session.
     id: String,
-    /// The last time that was given.
+    /// Last time that a record contained.
     time: String,
-    /// When the last run began.
+    /// Time at which the last run began.
     began: Option<String>,
     run: Option<Run>,
     runs: u64,
@@ -78,7 +78,7 @@ struct Runs<'a> {
 struct Run {
     pen: Pen,
     id: String,
-    /// The answer that stands last, if it calls no tools.
+    /// Text of the last answer, if that answer calls no tools.
     last: Option<Json>,
 }
 
@@ -118,7 +118,7 @@ impl Writer for Runs<'_> {
         let last = self.run.as_ref().map(|run| run.id.clone());
         self.end()?;
         if self.runs == 0 {
-            // A state alone tells nothing of what headers hold.
+            // A state alone contains no fields of headers.
             let told = HEADERS.iter().filter(|field| self.session.json(**field).is_some());
             told.for_each(|field| self.lost(&format!("session.{}", field.name())));
         }
@@ -127,7 +127,7 @@ impl Writer for Runs<'_> {
 }
 
 impl Runs<'_> {
-    /// Fields that come at the end are too late for the headers.
+    /// Counts fields that come at the end, too late for the headers.
     fn later(&self, node: &Node) {
         let late = node.fields().filter(|field| !matches!(field, Field::File | Field::Leaf));
         late.for_each(|field| self.lost(&format!("session.{}", field.name())));
@@ -137,7 +137,7 @@ impl Runs<'_> {
         self.cx.log.count(FieldOutcome::Dropped, path);
     }
 
-    /// Writes a message to the history, and gives it.
+    /// Appends a message to the history, and returns its spelling.
     fn keep(&mut self, record: &Record) -> Result<Json> {
         losses(record, self.cx.log);
         let said = spelled(record);
@@ -181,7 +181,7 @@ impl Runs<'_> {
         self.line(None, Kind::Status, node, None)
     }
 
-    /// Writes a line of the run; what was said before any input begins one of its own.
+    /// Writes a line of the run; a line before any input begins a run of its own.
     fn line(
         &mut self,
         layout: Option<&str>,
@@ -204,7 +204,7 @@ impl Runs<'_> {
         Ok(())
     }
 
-    /// An answer: what was thought and what was said, each a message.
+    /// Writes an answer: its thoughts and its content, each a message.
     fn answer(&mut self, record: &Record) -> Result<()> {
         losses(record, self.cx.log);
         let blocks = record.node.nodes(Field::Content);
@@ -213,7 +213,7 @@ impl Runs<'_> {
         let mut list: Vec<Json> = thoughts.map(reasoning).collect();
         self.called.note(&record.node);
         if list.is_empty() || blocks.is_none_or(|blocks| blocks.len() > list.len()) {
-            // Thoughts have no place in what is said.
+            // Thoughts do not stand in the content of an answer.
             list.push(match record.node.get(Field::Layout) {
                 None => spelled(record),
                 Some(_) => {
@@ -240,7 +240,8 @@ impl Runs<'_> {
         Ok(())
     }
 
-    /// Usage as Codelia knows it: with the model that was used, without what another format adds.
+    /// Converts usage to Codelia's: with the model that gave the answer, without another format's
+    /// members.
     fn adapted(&self, value: Value, answer: &Record) -> Value {
         let Value::Node(mut usage) = value else { return value };
         let model = answer.node.json(Field::Model).or(self.session.json(Field::Model));
@@ -261,7 +262,7 @@ impl Runs<'_> {
         Value::Node(usage)
     }
 
-    /// What a tool answered. Its images stand in the state only, as in Codelia's own files.
+    /// Writes the answer of a tool. Its images stand in the state only, as in Codelia's own files.
     fn output(&mut self, record: &Record) -> Result<()> {
         let mut record = record.clone();
         if let Some(Value::Nodes(blocks)) = record.node.get_mut(Field::Content)
@@ -273,12 +274,12 @@ impl Runs<'_> {
                 result.set(Field::Name, name);
             }
             if result.get(Field::Content).is_none_or(is_null) {
-                // The first generation of pi's answers.
+                // Answers of pi's first generation.
                 let output = result.json(Field::Output).cloned();
                 result.set(Field::Content, output.unwrap_or(Json::constant("\"\"")));
             }
-            // Codelia says only what is true of this; told otherwise, the history and the run would
-            // hold two different messages.
+            // Codelia writes this member only if it is true; if it were written as false, the
+            // history and the run would contain two different messages.
             if !result.is_true(Field::IsError) {
                 result.take(Field::IsError);
             }
@@ -301,7 +302,7 @@ impl Runs<'_> {
         self.line(None, Kind::ToolOutput, node, None)
     }
 
-    /// Ends the run, if its last word is an answer.
+    /// Ends the run; writes its end only if its last message is an answer without calls.
     fn end(&mut self) -> Result<()> {
         let said = self.run.as_mut().and_then(|run| run.last.take());
         if let Some(said) = said {
@@ -330,11 +331,11 @@ impl Runs<'_> {
     }
 }
 
-/// What the headers of runs hold of a session, as it is.
+/// Fields of the session record that the headers of runs contain unchanged.
 const HEADERS: &[Field] =
     &[Field::Cwd, Field::Provider, Field::Model, Field::SystemPrompt, Field::Tools];
 
-/// A time right behind the first, if the second is not behind it.
+/// Returns a time one millisecond after the first, if the second is not after the first.
 fn behind(first: &str, second: &str) -> Option<String> {
     let first: jiff::Timestamp = first.parse().ok()?;
     let second: jiff::Timestamp = second.parse().ok()?;
@@ -346,13 +347,13 @@ fn is_null(value: &Value) -> bool {
     matches!(value, Value::Json(json) if json.is_null())
 }
 
-/// Whether a message was sent again by the software that it comes from: not what was broken off, and
-/// not what a person kept out.
+/// Whether the source software sent a message again: neither an answer that was broken off, nor a
+/// message that the user excluded.
 fn is_sent(node: &Node) -> bool {
     !is_broken(node) && !node.is_true(Field::Excluded)
 }
 
-/// A thought as a message of its own.
+/// Converts a thought to a message of its own.
 fn reasoning(block: &Node) -> Json {
     let mut record = Record::new(Kind::Message);
     record.node.set(Field::Role, Json::constant("\"assistant\""));
@@ -365,8 +366,8 @@ fn reasoning(block: &Node) -> Json {
     spelled(&record)
 }
 
-/// A message as Codelia spells it. It writes its state anew after each run, and what it spells in
-/// another way there than a run file does is another message.
+/// Spells a message as Codelia does. Codelia rewrites its state after each run, and a message that
+/// is spelled there in another way than in a run file is another message.
 fn spelled(message: &Record) -> Json {
     let mut spelling = Vec::with_capacity(USUAL);
     message::write(message, false, &mut spelling);
@@ -374,7 +375,7 @@ fn spelled(message: &Record) -> Json {
     if is_simple(own.as_bytes()) { own } else { Json::checked(own.normal().into()) }
 }
 
-/// What an answer says that calls no tools.
+/// Returns the text of an answer that calls no tools; `None` for an answer that does.
 fn final_text(node: &Node) -> Option<Json> {
     match node.get(Field::Content)? {
         Value::Json(said) => Some(said.clone()).filter(|said| !said.is_null()),
@@ -388,7 +389,7 @@ fn final_text(node: &Node) -> Option<Json> {
     }
 }
 
-/// A time as Codelia spells it.
+/// Converts a time to Codelia's spelling.
 fn stamp(time: &Json) -> Option<String> {
     times::read(time).map(times::with_millis)
 }
@@ -418,7 +419,7 @@ fn losses_of_session(session: &Node, id: &str, cx: &Cx<'_>) {
     }
 }
 
-/// Names what of a message has no place in Codelia's.
+/// Counts the fields of a message that have no place in Codelia's messages.
 fn losses(record: &Record, log: &Log) {
     const HELD: &[Field] = &[
         Field::Id,

@@ -1,17 +1,17 @@
-//! What the model was shown, while a session is read.
+//! History that the model was shown, while a session is read.
 //!
-//! Codelia writes the whole history into every request. Here it is the path to a message: each
-//! message is a record once, and a request refers to those that it shows. A history that goes on
-//! otherwise than the one before (after a compaction, or where resuming dropped calls without an
-//! answer) leaves the path at that point; the path to the last message is therefore always what
-//! would be sent next.
+//! Codelia writes the whole history into every request. Here the history is the path to a message:
+//! each message is a record once, and a request refers to the messages that it shows. A history
+//! that continues in another way than the one before (after a compaction, or where resuming dropped
+//! calls without an answer) leaves the path at that point. The path to the last message is
+//! therefore always the history that would be sent next.
 //!
-//! Requests share their list with the running agent and are written late, so that the first may
-//! already show its own answer and more. What a request shows first is a record there, and the
-//! response that comes later refers to it.
+//! Requests share their list with the running agent and are written late, so that the first one may
+//! already contain its own answer and more. A message that a request shows first becomes a record
+//! there, and the response that comes later refers to it.
 //!
-//! Of each message on the path 48 bytes are kept, of those of the run the places by their hashes,
-//! too, and a hash for each other value of 256 bytes or more: never contents.
+//! The history keeps 48 bytes for each message on the path, the places of the run's messages by
+//! their hashes, and a hash for each other value of 256 bytes or more: never contents.
 
 use super::items::{Items, id_json};
 use super::message;
@@ -22,28 +22,28 @@ use crate::mapping::Source;
 use crate::record::{Field, Node, Record};
 use std::collections::{HashMap, HashSet};
 
-/// Values that are at least as long are written once.
+/// Minimum length in bytes of a value that is written only once.
 const LONG: usize = 256;
 
-/// A message on the path.
+/// Message on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Of its spelling.
+    /// Hash of its spelling.
     exact: u128,
-    /// Of its simplest spelling.
+    /// Hash of its simplest spelling.
     sense: u128,
-    /// Of what it says.
+    /// Hash of its gist.
     gist: u64,
     id: Id,
 }
 
-/// Where messages stand on the path, by what they are: the first of each.
+/// Places of messages on the path, by their hashes: the first place for each hash.
 #[derive(Debug, Default)]
 struct Places {
-    /// By their spellings, and their simplest spellings. What is spelled as another one's simplest
-    /// spelling has the same one, so that the two need not be told from each other.
+    /// Places by spelling and by simplest spelling. A message that is spelled as another one's
+    /// simplest spelling has the same simplest spelling, so that the two need not be distinguished.
     said: HashMap<u128, usize>,
-    /// By what they say.
+    /// Places by gist.
     gists: HashMap<u64, usize>,
 }
 
@@ -54,7 +54,7 @@ impl Places {
         self.gists.entry(step.gist).or_insert(place);
     }
 
-    /// Takes out what has left the path with all that stood behind it.
+    /// Removes a message that has left the path with all that followed it.
     fn remove(&mut self, step: &Step, place: usize) {
         for hash in [step.exact, step.sense] {
             if self.said.get(&hash) == Some(&place) {
@@ -67,25 +67,25 @@ impl Places {
     }
 }
 
-/// The history of a session.
+/// History of a session.
 #[derive(Debug)]
 pub struct History {
     maker: Maker,
     made: u64,
     path: Vec<Step>,
-    /// Where the messages of this run begin on the path, and where each of them stands.
+    /// Place on the path where the messages of this run begin, and the places of these messages.
     run: usize,
     places: Places,
-    /// From where on messages that a request showed first wait for their response.
+    /// Place on the path from which messages that a request showed first wait for their response.
     unclaimed: usize,
-    /// The prompt and the tools of the run.
+    /// System prompt and tools of the run.
     prompt: Option<Json>,
     tools: Option<Json>,
-    /// What was written already beside the messages.
+    /// Labels of the values beside the messages that were already written.
     labels: HashSet<u128>,
 }
 
-/// A 128-bit hash that nobody can find two values for.
+/// Returns a 128-bit hash for which no two values with the same hash can be found.
 #[must_use]
 pub fn digest(bytes: &[u8]) -> u128 {
     let mut first = [0; 16];
@@ -94,7 +94,8 @@ pub fn digest(bytes: &[u8]) -> u128 {
     u128::from_be_bytes(first)
 }
 
-/// A message with its spelling as Codelia's writer would give it, or else with that of its source.
+/// Converts a message to a record. The record keeps the source's spelling if Codelia's writer would
+/// spell the message in another way.
 #[must_use]
 pub fn spelled(text: &Json) -> Record {
     let read = message::read(text.bytes());
@@ -112,8 +113,9 @@ fn is_system(message: &Json) -> bool {
     role.is_some_and(|role| text::is(role.as_bytes(), "system"))
 }
 
-/// The hash of a message's simplest spelling, as the writer would give it. One that the writer gives
-/// back has that, unless its texts are spelled in another way than they need be.
+/// Returns the hash of a message's simplest spelling, as the writer would give it. For a message
+/// that the writer restores byte for byte this is the hash of its spelling, unless its texts use
+/// more escapes than they need.
 fn sense_of(record: &Record, text: &[u8], exact: u128) -> u128 {
     if record.node.get(Field::Raw).is_none() && text::is_simple(text) {
         return exact;
@@ -121,7 +123,7 @@ fn sense_of(record: &Record, text: &[u8], exact: u128) -> u128 {
     digest(simplest(record, text).as_bytes())
 }
 
-/// A message in its simplest spelling, as the writer would give it.
+/// Spells a message in its simplest spelling, as the writer would give it.
 fn simplest(record: &Record, text: &[u8]) -> Json {
     let mut again = Vec::with_capacity(text.len());
     if !message::write(record, true, &mut again) {
@@ -134,27 +136,27 @@ fn gist_of(record: &Record) -> u64 {
     fingerprint(&message::gist(record))
 }
 
-/// A list of messages while it is compared with the path.
+/// List of messages while the reader compares it with the path.
 #[derive(Default)]
 struct Showing {
-    /// Whether what says the same in another way is another message.
+    /// Whether a message of the same gist in another form counts as another message.
     exactly: bool,
-    /// Whether what is only spelled in another way is told by its value.
+    /// Whether a message that differs only in its spelling is referred to by its value.
     spelled: bool,
-    /// How long the path was before.
+    /// Length of the path before the list.
     begin: usize,
-    /// How many of the path's messages were shown.
+    /// Number of messages of the path that the list has shown so far.
     at: usize,
     new: Vec<Record>,
     items: Items,
-    /// What left the path.
+    /// Hashes of the messages that left the path.
     left: HashSet<u128>,
-    /// Where an answer begins that is not claimed yet.
+    /// Place where an answer begins that no response has claimed yet.
     answer: Option<usize>,
 }
 
 impl History {
-    /// Of the session that `key` tells from others.
+    /// Creates an empty history whose identifiers come from `maker`.
     #[must_use]
     pub fn new(maker: Maker) -> Self {
         Self {
@@ -170,20 +172,20 @@ impl History {
         }
     }
 
-    /// A run begins, with its own prompt and tools.
+    /// Begins a run with its own prompt and tools.
     pub fn begin(&mut self, header: &Node) {
         self.prompt = header.json(Field::SystemPrompt).cloned();
         self.tools = header.json(Field::Tools).cloned();
     }
 
-    /// Puts a message behind the path.
+    /// Appends a message to the path.
     fn push(&mut self, record: Record, text: &[u8], exact: u128) -> Record {
         let sense = sense_of(&record, text, exact);
         let known = Step { exact, sense, gist: gist_of(&record), id: Id::default() };
         self.push_known(record, known)
     }
 
-    /// The same of one of which all but the name is known.
+    /// Appends a message whose hashes are known to the path, and gives it an identifier.
     fn push_known(&mut self, mut record: Record, known: Step) -> Record {
         self.made += 1;
         let id = self.maker.id(self.made);
@@ -199,7 +201,7 @@ impl History {
         record
     }
 
-    /// Puts a message behind the path that a line of its own holds.
+    /// Appends a message that a line of its own contains to the path.
     pub fn say(&mut self, record: Record, spelling: &[u8]) -> Record {
         self.say_hashed(record, spelling, digest(spelling))
     }
@@ -210,21 +212,21 @@ impl History {
         record
     }
 
-    /// The same of an answer that was found to be new.
+    /// Appends an answer that [`answer`](Self::answer) found to be new to the path.
     pub fn say_known(&mut self, record: Record, known: Step) -> Record {
         let record = self.push_known(record, known);
         self.unclaimed = self.path.len();
         record
     }
 
-    /// The last message of the path.
+    /// Returns the identifier of the last message on the path.
     #[must_use]
     pub fn last(&self) -> Option<Json> {
         self.path.last().map(|step| id_json(step.id))
     }
 
-    /// How many messages there are on the path from `first` on, from a list. What differs leaves
-    /// the path.
+    /// Follows the path along a list of messages. Messages of the path that differ from the list
+    /// leave the path, and the rest of the list is appended to it and to `new`.
     fn follow(&mut self, list: &[Json], new: &mut Vec<Record>) {
         let mut known = 0;
         for message in list {
@@ -241,7 +243,7 @@ impl History {
         }
     }
 
-    /// What stands from a place on leaves the path.
+    /// Cuts the path at a place and returns the messages that leave it.
     fn cut(&mut self, place: usize) -> Vec<Step> {
         let gone = self.path.split_off(place);
         gone.iter().zip(place..).for_each(|(step, place)| self.places.remove(step, place));
@@ -252,9 +254,9 @@ impl History {
         step.exact == digest(message.as_bytes()) || step.gist == gist_of(&spelled(message))
     }
 
-    /// The run is given its input. `request` is the list that the model will be shown first, as
-    /// far as it is known: what stands before the input there is the history that the run took
-    /// up, and gives the messages that are not on the path yet.
+    /// Takes the input of a run. `request` is the list that the model will be shown first, as far
+    /// as the reader knows it. The messages before the input in that list are the history that the
+    /// run continues; the method returns those that are not on the path yet.
     pub fn resume(&mut self, input: &Record, spelling: &[u8], request: &[Json]) -> Vec<Record> {
         let exact = digest(spelling);
         let sense = sense_of(input, spelling, exact);
@@ -270,13 +272,15 @@ impl History {
         new
     }
 
-    /// A request shows these messages: gives those that no record is yet, and references to all.
+    /// Takes the messages of a request. Returns new records for those that are not on the path, and
+    /// references to all.
     pub fn request(&mut self, list: &[Json]) -> (Vec<Record>, Json) {
         self.show(list)
     }
 
-    /// A state holds these messages, and the session stands at the last of them: what differs in
-    /// more than its spelling leaves the path. Where nobody asks for `spelling`, that is nothing.
+    /// Takes the messages of a state, the last of which is the session's current message. Messages
+    /// of the path that differ in more than their spelling leave it. Unless `spelling` is set, a
+    /// difference in spelling counts as none.
     ///
     /// # Errors
     /// If one cannot be read.
@@ -342,8 +346,8 @@ impl History {
         list.at += 1;
     }
 
-    /// What a list was is gone from the path where it showed something else; gives what is new, and
-    /// references to all.
+    /// Ends the comparison of a list: the messages of the path behind it leave the path. Returns
+    /// the new records and references to all messages.
     fn end(&mut self, mut list: Showing) -> (Vec<Record>, Json) {
         list.left.extend(self.cut(list.at).iter().map(|step| step.exact));
         if !list.left.is_empty() || self.unclaimed == list.begin {
@@ -353,8 +357,8 @@ impl History {
         (list.new, list.items.finish())
     }
 
-    /// A response gives these messages: gives those that no request showed before, and references
-    /// to all.
+    /// Takes the messages of a response. Returns new records for those that no request showed
+    /// before, and references to all.
     pub fn response(&mut self, list: &[Json]) -> (Vec<Record>, Json) {
         let (mut new, mut items) = (Vec::new(), Items::default());
         for message in list {
@@ -373,7 +377,7 @@ impl History {
         (new, items.finish())
     }
 
-    /// The message of this run that has this spelling, or answers the same call.
+    /// Finds the message of this run that has this spelling, or that answers the same call.
     #[must_use]
     pub fn answer(&self, record: &Record, spelling: &[u8]) -> Answer {
         let (exact, gist) = (digest(spelling), gist_of(record));
@@ -387,7 +391,7 @@ impl History {
         }
     }
 
-    /// A message by its value: once, and then by its label.
+    /// Refers to a message by its value the first time, and by its label after that.
     fn value(&mut self, message: &Json) -> Vec<u8> {
         if self.prompt.as_ref().is_some_and(|prompt| prompt_message(prompt) == message.as_bytes()) {
             return PROMPT.to_vec();
@@ -402,7 +406,8 @@ impl History {
         }
     }
 
-    /// Takes out of a later run's header what the session's first one says, too, and says so.
+    /// Removes from a later run's header the long values that the session's first header contains,
+    /// too, and refers to them.
     pub fn header(node: &mut Node, first: &Node) {
         let mut same = Vec::new();
         for field in [Field::SystemPrompt, Field::Tools] {
@@ -418,7 +423,8 @@ impl History {
         }
     }
 
-    /// Takes the tools out of a request that are written already, and says in its reference where.
+    /// Removes tools that are already written from a request, and refers to the place where they
+    /// are.
     pub fn tools(&mut self, node: &mut Node) {
         let Some(tools) = node.json(Field::Tools) else { return };
         let label = digest(tools.as_bytes());
@@ -435,22 +441,22 @@ impl History {
     }
 }
 
-/// What stands for the system message that is the run's own prompt.
+/// Reference to the system message with the run's own prompt.
 pub const PROMPT: &[u8] = b"{\"prompt\":true}";
 
-/// The system message of a prompt.
+/// Spells the system message of a prompt.
 #[must_use]
 pub fn prompt_message(prompt: &Json) -> Vec<u8> {
     [b"{\"role\":\"system\",\"content\":", prompt.as_bytes(), b"}"].concat()
 }
 
-/// Whether the answer of a tool is known from a request.
+/// Result of the search for a tool's answer among the messages of the run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It is this message, and spelled as it is or not.
+    /// Known answer: its identifier, and whether it has the same spelling.
     Said(Json, bool),
-    /// There is another answer to the call.
+    /// Another answer to the same call is known.
     Otherwise,
-    /// It is not; what there is to know of it.
+    /// Unknown answer, with its hashes.
     New(Step),
 }

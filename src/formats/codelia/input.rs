@@ -1,14 +1,14 @@
-//! What a run is given: in its first line, and as the message of a user.
+//! Input of a run: the form in the run's first line, and the form as a message of the user.
 
 use super::message;
 use crate::json::{Json, text};
 use crate::record::{Field, Kind, Record};
 
-/// The input as the message that it becomes, with the message's spelling; `None` for what becomes
-/// none, such as the empty text of a run that only compacts.
+/// Converts an input to the message that it becomes, with the spelling of that message. `None` for
+/// an input that becomes no message, such as the empty text of a run that only compacts.
 #[must_use]
 pub fn message_of(input: &Json) -> Option<(Record, Vec<u8>)> {
-    // Programs that sort members, and later releases, spell it otherwise.
+    // Programs that sort members, and later releases, spell the input in another way.
     let kind = only(input, "type")?.text()?;
     let said = only(input, &kind)?;
     let opens: &[u8] = match kind.as_str() {
@@ -26,14 +26,14 @@ pub fn message_of(input: &Json) -> Option<(Record, Vec<u8>)> {
     Some((record, spelling))
 }
 
-/// The member of this name, if it stands there once.
+/// Returns the member of this name if the object contains it exactly once.
 fn only(input: &Json, name: &str) -> Option<Json> {
     let mut members = input.members().filter(|(key, _)| text::is(key, name));
     let (_, value) = members.next()?;
     members.next().is_none().then(|| Json::checked(input.bytes().slice_ref(value)))
 }
 
-/// What a message gives a run, as its first line has it.
+/// Input of a run that a message stands for, as the run's first line spells it.
 #[must_use]
 pub fn of_message(message: &Json) -> Option<Vec<u8>> {
     let content = message.member("content")?;
@@ -43,7 +43,7 @@ pub fn of_message(message: &Json) -> Option<Vec<u8>> {
     Some([before, content.as_bytes(), b"}"].concat())
 }
 
-/// An input as the writer would spell it.
+/// Spells an input as the writer would.
 #[must_use]
 pub fn written(input: &Json) -> Vec<u8> {
     let message = message_of(input).map(|(_, spelling)| Json::checked(spelling.into()));

@@ -1,18 +1,18 @@
-//! What a request or a state shows, as references to records.
+//! References of a request or a state to the records of its messages.
 
 use crate::ids::Id;
 use crate::json::Json;
 
-/// An identifier as a reference.
+/// Converts an identifier to a reference.
 pub fn id_json(id: Id) -> Json {
     Json::string(&String::from_utf8_lossy(&id))
 }
 
-/// A list of references: an identifier, two for a piece of the path, or a value.
+/// List of references: an identifier, two for a piece of the path, or a value.
 #[derive(Debug, Default)]
 pub struct Items {
     out: Vec<u8>,
-    /// The first and the last message of the piece of the path that is not written yet.
+    /// First and last message of the piece of the path that is not written yet.
     piece: Option<(Id, Id)>,
 }
 
@@ -33,27 +33,27 @@ impl Items {
         }
     }
 
-    /// The next message of the path.
+    /// Appends the next message of the path.
     pub fn step(&mut self, id: Id) {
         let first = self.piece.map_or(id, |(first, _)| first);
         self.piece = Some((first, id));
     }
 
-    /// A message that stands elsewhere.
+    /// Appends a message that stands elsewhere than next on the path.
     pub fn add_id(&mut self, id: Id) {
         self.flush();
         self.step(id);
         self.flush();
     }
 
-    /// A value.
+    /// Appends a value.
     pub fn add(&mut self, item: &[u8]) {
         self.flush();
         self.separate();
         self.out.extend_from_slice(item);
     }
 
-    /// All of them.
+    /// Returns the list of all references.
     pub fn finish(mut self) -> Json {
         self.flush();
         if self.out.is_empty() {

@@ -1,4 +1,4 @@
-//! The log of a session's messages: one message a line, the whole of it written anew each time.
+//! Log of a session's messages: one message per line. Codelia rewrites the whole log each time.
 
 use super::NAME;
 use super::history::{History, spelled};
@@ -29,7 +29,7 @@ pub fn is_message(line: &[u8]) -> bool {
     role.is_some_and(|role| known.contains(&role.as_ref())) && has("content") && !has("type")
 }
 
-/// Whether a line has what every message has, be it that its role is none that is known.
+/// Whether a line has the members of every message, even if its role is not a known one.
 #[must_use]
 pub fn is_like_a_message(line: &[u8]) -> bool {
     let text = Bytes::copy_from_slice(line);
@@ -38,15 +38,15 @@ pub fn is_like_a_message(line: &[u8]) -> bool {
     has("role") && !has("type")
 }
 
-/// Whether lines are the first ones of a log: one that a person spelled otherwise does not make it
-/// another file.
+/// Whether lines are the first ones of a log. Messages of unknown roles before the first known one
+/// do not make a log another file.
 pub fn begin_a_log<'l>(lines: impl Iterator<Item = &'l [u8]>) -> bool {
     let mut lines =
         lines.take(LOOKED_AT).skip_while(|line| !is_message(line) && is_like_a_message(line));
     lines.next().is_some_and(is_message)
 }
 
-/// How many lines may stand before the first that is surely a message.
+/// Maximum number of lines that detection looks at for the first that is certainly a message.
 const LOOKED_AT: usize = 16;
 
 /// Opens a log for reading.
@@ -68,7 +68,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
 struct Messages<'a> {
     frames: FramedLines,
     cx: &'a Cx<'a>,
-    /// `None` before the first line.
+    /// History of the session; `None` before the first line.
     history: Option<History>,
     ready: VecDeque<Located<Record>>,
     number: u64,
@@ -159,12 +159,12 @@ fn check(frame: &Framing) -> Result<Json> {
     Ok(Json::checked(frame.bytes.clone()))
 }
 
-/// What a look through a log tells.
+/// Result of reading through a log.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// How many messages it holds.
+    /// Number of messages in the log.
     pub messages: usize,
-    /// The last one of a user.
+    /// Last message of the user.
     pub last_user: Option<Json>,
 }
 
@@ -178,7 +178,8 @@ impl Survey {
     }
 }
 
-/// Looks through a log; `None` unless it is as the runtime writes it, a message on each line.
+/// Reads through a log; `None` unless the log is as the runtime writes it, with a message on each
+/// line.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -197,7 +198,7 @@ pub fn survey(part: Box<dyn Read>, limit: usize) -> Result<Option<Survey>> {
     }
 }
 
-/// The messages of such a log, one by one.
+/// Returns the messages of a log that [`survey`] accepted, one by one.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -206,7 +207,7 @@ pub fn messages(part: Box<dyn Read>, limit: usize) -> Result<impl Iterator<Item 
     Ok(std::iter::from_fn(move || frames.next().transpose().map(|frame| check(&frame?))))
 }
 
-/// The messages of a log that is read as a whole, and what is wrong with its other lines.
+/// Splits a log that was read as a whole into its messages and the errors of its other lines.
 #[must_use]
 pub fn split(text: &Bytes, part: u32) -> (Vec<Json>, Vec<Error>) {
     let (mut messages, mut errors) = (Vec::new(), Vec::new());
@@ -225,7 +226,7 @@ pub fn split(text: &Bytes, part: u32) -> (Vec<Json>, Vec<Error>) {
     (messages, errors)
 }
 
-/// A log as the runtime writes it, without the last line ending.
+/// Spells a log as the runtime writes it, without the last line ending.
 #[must_use]
 pub fn joined(messages: &[Json]) -> Vec<u8> {
     messages.iter().map(Json::as_bytes).collect::<Vec<_>>().join(&b'\n')
@@ -252,7 +253,7 @@ impl Writer for Log<'_> {
             return Ok(());
         }
         if value.kind == Kind::Session {
-            // A log says nothing of its session.
+            // A log contains no facts about its session.
             const HELD: &[Field] = &[Field::Source, Field::Layout, Field::File, Field::Leaf];
             self.lost(value, HELD);
             self.pen.file(&value.node, !std::mem::replace(&mut self.begun, true));
@@ -283,7 +284,7 @@ impl Writer for Log<'_> {
 }
 
 impl Log<'_> {
-    /// Counts the fields of a record that are not among these.
+    /// Counts the fields of a record that are not among `held`.
     fn lost(&self, record: &Record, held: &[Field]) {
         for field in record.node.fields().filter(|field| !held.contains(field)) {
             let path = format!("{}.{}", record.kind.name(), field.name());

@@ -1,9 +1,9 @@
-//! Codelia's messages as records and back.
+//! Conversion of Codelia's messages to records and back.
 //!
 //! | Codelia | canonical |
 //! |---|---|
 //! | role `system`, `user` | the same; parts of a content become blocks |
-//! | role `assistant` | the same; `tool_calls` are blocks behind what is said, arguments stay the JSON text that they are |
+//! | role `assistant` | the same; `tool_calls` are blocks behind the text, arguments stay the JSON text that they are |
 //! | role `reasoning` | role `assistant` with one `thinking` block, layout `reasoning` |
 //! | `raw_item` of type `redacted_thinking` | `redacted`, with its `data` as signature |
 //! | role `tool` | one `tool_result` block |
@@ -12,8 +12,8 @@
 //! | any other part | `opaque` |
 //! | `refusal`, `name`, `raw_item`, `output_ref`, `trimmed`, `provider_meta` and the like | `extra` |
 //!
-//! An assistant that calls tools has `content: null` where it says nothing. Other spellings have a
-//! layout: `parts` for a list, `absent` where there is no such member.
+//! An assistant message that calls tools and contains no text has `content: null`. Other spellings
+//! have a layout: `parts` for a list, `absent` if there is no such member.
 
 use super::slots::{self, Found, Slot};
 use crate::json::{Fault, Json, text};
@@ -32,12 +32,12 @@ const TOOL: &[Slot] = &[
 ];
 const REASONING: &[Slot] = &[Slot::Value(row("content", Field::Thinking))];
 
-/// The layouts of messages.
+/// Layouts of messages.
 const THOUGHT: Json = Json::constant("\"reasoning\"");
 const PARTS: Json = Json::constant("\"parts\"");
 const ABSENT: Json = Json::constant("\"absent\"");
 
-/// Reads one message; what is no message of a known role is an opaque record.
+/// Reads one message. A value that is not a message of a known role becomes an opaque record.
 ///
 /// # Errors
 /// If the text is not one JSON value.
@@ -98,8 +98,8 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
     Ok(record)
 }
 
-/// Takes in what a provider keeps of a thought that nobody may read; false if there is anything
-/// else beside it.
+/// Takes the data that a provider keeps of a redacted thought; false if the message contains any
+/// other member beside it.
 fn redacted(extra: Option<&Json>, thought: &mut Node) -> bool {
     let data = extra.and_then(|extra| extra.member("raw_item")?.member("data"));
     let Some(data) = data.filter(|data| data.as_bytes().starts_with(b"\"")) else { return false };
@@ -113,7 +113,7 @@ fn redacted(extra: Option<&Json>, thought: &mut Node) -> bool {
     true
 }
 
-/// What is kept of such a thought.
+/// Returns the members that a redacted thought is written with.
 fn hidden(thought: &Node) -> Option<Json> {
     let data = thought.json(Field::Signature).filter(|_| thought.is_true(Field::Redacted))?;
     let mut out = Vec::new();
@@ -126,7 +126,8 @@ fn hidden(thought: &Node) -> Option<Json> {
     Some(Json::checked(out.into()))
 }
 
-/// What a message of an assistant says and calls; false if a call is not of the known shape.
+/// Sets the content and the calls of an assistant message; false if a call is not of the known
+/// shape.
 fn assistant(content: Option<Value>, extra: Option<Json>, node: &mut Node) -> Result<bool, Fault> {
     let list = extra.as_ref().and_then(|extra| extra.member("tool_calls"));
     let list = list.filter(|list| !matches!(list.normal().as_slice(), b"[]" | b"null"));
@@ -186,7 +187,7 @@ fn calls(list: &Json) -> Result<Option<Vec<Node>>, Fault> {
     Ok(Some(calls))
 }
 
-/// A content: a string, `null`, or parts as blocks; `None` for anything else.
+/// Converts a content: a string, `null`, or parts as blocks. `None` for anything else.
 ///
 /// # Errors
 /// Never, for the text was checked.
@@ -216,7 +217,7 @@ const SOURCE: &[Slot] =
 const DOCUMENT: &[Slot] =
     &[Slot::Fixed("type", "\"document\""), Slot::Within("source", SOURCE, None)];
 
-/// The types of parts that the model has blocks for.
+/// Types of parts that the model has blocks for.
 const PART_TYPES: [(&str, &str, &[Slot]); 3] = [
     ("text", block::TEXT, TEXT),
     ("image_url", block::IMAGE, IMAGE),
@@ -249,7 +250,7 @@ fn part(json: &Json) -> Result<Node, Fault> {
     Ok(node)
 }
 
-/// Takes a `data:` URL apart; false if it is another URL, or spelled with escapes.
+/// Splits a `data:` URL; false for another URL, or one that is spelled with escapes.
 fn image(url: &Json, node: &mut Node) -> bool {
     let spelling = String::from_utf8_lossy(url.as_bytes());
     let inner = spelling.strip_prefix("\"data:").and_then(|url| url.strip_suffix('"'));
@@ -264,8 +265,8 @@ fn image(url: &Json, node: &mut Node) -> bool {
     true
 }
 
-/// Writes the message that a record stands for; false if it stands for none. Of a record that is
-/// not `own`, but came from another format, only what Codelia knows is written.
+/// Writes the message that a record stands for; false if the record is not a message. A record that
+/// is not `own`, but came from another format, is written only with the members that Codelia knows.
 pub fn write(record: &Record, own: bool, out: &mut Vec<u8>) -> bool {
     let node = &record.node;
     if record.kind == Kind::Opaque {
@@ -314,7 +315,7 @@ fn is_call(node: &Node) -> bool {
     node.is(Field::Type, block::TOOL_CALL)
 }
 
-/// What is said, as it was spelled, or in the shape that fits.
+/// Spells the content of a message or result as it was spelled, or else in the shape that fits.
 fn said(holder: &Node, blocks: Option<&[Node]>, own: bool) -> Option<Vec<u8>> {
     if let Some(content) = holder.json(Field::Content) {
         return Some(content.as_bytes().to_vec());
@@ -346,7 +347,7 @@ fn said(holder: &Node, blocks: Option<&[Node]>, own: bool) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Whether a block has a place in a list of parts.
+/// Whether a block can stand in a list of parts.
 #[must_use]
 pub fn is_part(node: &Node) -> bool {
     [block::TEXT, block::IMAGE, block::DOCUMENT, block::OPAQUE]
@@ -354,8 +355,8 @@ pub fn is_part(node: &Node) -> bool {
         .any(|name| node.is(Field::Type, name))
 }
 
-/// A message from elsewhere with texts in place of the parts that Codelia's readers refuse; `None`
-/// if there are none. `lost` is told of each.
+/// Replaces the parts of a message from another format that Codelia's readers refuse by texts;
+/// `None` if there are no such parts. `lost` is called with the path of each.
 #[must_use]
 pub fn without_strange_parts(record: &Record, lost: &dyn Fn(&str)) -> Option<Record> {
     fn replaced(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
@@ -379,8 +380,8 @@ pub fn without_strange_parts(record: &Record, lost: &dyn Fn(&str)) -> Option<Rec
     })
 }
 
-/// Whether a block is none that Codelia's readers know: beside those that the model has, images
-/// by their place in the web, and what its adapters wrap.
+/// Whether Codelia's readers refuse a block. They know the blocks that the model has, images by
+/// URL, and the parts that Codelia's adapters wrap.
 fn is_strange(block: &Node) -> bool {
     if !block.is(Field::Type, block::OPAQUE) {
         return false;
@@ -412,7 +413,7 @@ fn write_part(part: &Node, own: bool, out: &mut Vec<u8>) {
     object.close();
 }
 
-/// The list of calls, if there is one.
+/// Spells the list of calls; `None` if there are none.
 fn written_calls(blocks: &[Node], own: bool) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     for call in blocks.iter().filter(|block| is_call(block)) {
@@ -432,7 +433,7 @@ fn written_calls(blocks: &[Node], own: bool) -> Option<Vec<u8>> {
     })
 }
 
-/// Arguments travel as JSON text.
+/// Converts arguments to the JSON text that Codelia expects.
 fn as_text(arguments: &Json) -> Json {
     if arguments.as_bytes().starts_with(b"\"") {
         return arguments.clone();
@@ -440,8 +441,9 @@ fn as_text(arguments: &Json) -> Json {
     Json::string(&String::from_utf8_lossy(arguments.as_bytes()))
 }
 
-/// What a message says, without how it is spelled and what only Codelia knows; a tool's by its
-/// call. Two messages that say the same stand for each other in a history.
+/// Gist of a message: its content without the spelling and without members that only Codelia knows.
+/// The gist of a tool's answer is its call. Two messages with the same gist replace each other in a
+/// history.
 #[must_use]
 pub fn gist(record: &Record) -> Vec<u8> {
     let node = &record.node;
@@ -469,7 +471,7 @@ pub fn gist(record: &Record) -> Vec<u8> {
     out
 }
 
-/// The messages of a list; `None` if it is none.
+/// Returns the messages of a list; `None` for a value that is not a list.
 #[must_use]
 pub fn each(list: &Json) -> Option<Vec<Json>> {
     list.as_bytes().starts_with(b"[").then(|| list.elements().collect())

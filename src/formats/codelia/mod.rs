@@ -1,7 +1,7 @@
 //! Codelia's runs and session state.
 //!
-//! A run is what came of one input: a file of lines, the first its header. What the agent takes up
-//! when it resumes a session is its state.
+//! A run is the record of one input: a file of lines that begins with a header. The state of a
+//! session is the file that the agent loads when it resumes the session.
 //!
 //! | Codelia | canonical |
 //! |---|---|
@@ -9,14 +9,15 @@
 //! | `run.start` | a `run` of layout `start`; its input is the `message` behind it |
 //! | `llm.request` | `request`; its `messages` refer to records, and hold by value what is none |
 //! | `llm.response` | `response`, its messages behind it |
-//! | `tool.output` | `tool_output`, and behind it the tool's `message` where the model was shown the whole output, be it in parts that only the state holds |
+//! | `tool.output` | `tool_output`, and behind it the tool's `message` if the model was shown the whole output, even if in parts that only the state contains |
 //! | `agent.event`, `run.context`, `run.status`, `run.error` | `event`, `run_context`, `status`, `run_error` |
 //! | `run.end` | a `run` of layout `end` |
 //! | any other type | `opaque` |
 //!
-//! References are identifiers of messages, pairs of them for a piece of the path from the one to
-//! the other, `{"prompt":true}` for the system message with the run's own prompt, `{"message":…}`
-//! for a message by value, and `{"same":…}` for one that another reference gives with this `label`.
+//! References are identifiers of messages, pairs of them for a piece of the path from the first to
+//! the second, `{"prompt":true}` for the system message with the run's own prompt, `{"message":…}`
+//! for a message by value, and `{"same":…}` for a message that another reference contains with this
+//! `label`.
 
 mod answers;
 mod context;
@@ -56,7 +57,7 @@ use std::ops::ControlFlow;
 
 const NAME: &str = "codelia";
 
-/// Where headers, inputs and states tell of the folders that a session works in, and of files there.
+/// Members of headers, inputs and states that contain folders of a session, or files in them.
 const FOLDERS: &[&str] = &[
     "cwd",
     "root",
@@ -68,9 +69,9 @@ const FOLDERS: &[&str] = &[
     "path",
 ];
 
-/// The row of the table.
+/// Entry of the format in the table of formats.
 pub static FORMAT: Format = Format {
-    // Both stores are read by every release; the older one needs no database.
+    // Every release reads both stores; the older one needs no database.
     usual: Some(1),
     member: Some(names::member),
     roster: Some(read::roster),
@@ -136,7 +137,8 @@ fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     }
 }
 
-/// Identifiers and references follow from all messages before, and parts have an order of their own.
+/// Reads from the beginning and skips the records before `from`: identifiers and references follow
+/// from all earlier messages, and parts have an order of their own.
 fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let before = move |item: &Result<Located<Record>>| {
         item.as_ref().is_ok_and(|l| (l.at.part, l.at.byte) != (from.part, from.byte))
@@ -159,7 +161,7 @@ fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The lines of a part that are whole JSON values.
+/// Passes the lines of a part that are whole JSON values to `show`.
 fn lines(part: Box<dyn Read>, cx: &Cx<'_>, show: Piece<'_>) -> Result<ControlFlow<()>> {
     let mut frames = FramedLines::over(part, cx.options.max_line)?;
     loop {
@@ -194,7 +196,7 @@ fn write<'a>(
     Ok(Box::new(Choosing { sink: Some(sink), version, cx, chosen: None }))
 }
 
-/// Waits for the session record, which says what kind of file is to be written.
+/// Writer that waits for the session record, which decides what kind of file is written.
 struct Choosing<'a> {
     sink: Option<&'a mut dyn Sink>,
     version: &'static Version,
@@ -211,7 +213,8 @@ impl Writer for Choosing<'_> {
             }
             let own = node.text(Field::Source).is_some_and(|source| source.starts_with(NAME));
             let layout = node.text(Field::Layout).filter(|_| own);
-            // What stands alone in a file gets the name of its own where that is asked for.
+            // A run or a state alone in a file gets the name of Codelia's own file if that is
+            // requested.
             let placed = sink.is_native() || (sink.takes_parts() && self.version.number == 2);
             let mut writer = match layout.as_deref() {
                 Some("run") if sink.is_native() => {

@@ -1,4 +1,4 @@
-//! Names of parts, and identifiers and times for sessions that come without Codelia's.
+//! Names of parts, and identifiers and times for sessions that have none of Codelia's.
 
 use super::log::is_like_a_message;
 use super::sniff;
@@ -10,7 +10,8 @@ use crate::mapping::Source;
 use crate::record::{Field, Node};
 use bytes::Bytes;
 
-/// What stands where no time is known; no clock is asked, so that each conversion gives the same.
+/// Time that is written if no time is known. The clock is not used, so that repeated conversions
+/// give the same result.
 pub const EPOCH: &str = "1970-01-01T00:00:00.000Z";
 
 /// Whether a text is an identifier as Codelia makes them.
@@ -23,7 +24,7 @@ pub fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// An identifier of Codelia's shape that follows from what it is for.
+/// Derives an identifier of Codelia's shape from the bytes `of`.
 #[must_use]
 pub fn uuid(of: &[u8]) -> String {
     let (a, b) = (hash(of), hash(&[of, b" 2"].concat()));
@@ -32,13 +33,14 @@ pub fn uuid(of: &[u8]) -> String {
     format!("{}-{}-4{}-a{}-{}", cut(0, 8), cut(8, 12), cut(13, 16), cut(17, 20), cut(20, 32))
 }
 
-/// The identifier of the nth run of a session that comes from elsewhere.
+/// Derives the identifier of the nth run of a session that comes from another format.
 #[must_use]
 pub fn made_run(session: &str, nth: u64) -> String {
     uuid(format!("{session} {nth}").as_bytes())
 }
 
-/// The part of a run with this header: its folder is the day on which it began, in UTC.
+/// Returns the part of a run with this header. Its folder is the day on which the run began, in
+/// UTC.
 #[must_use]
 pub fn run_part(header: &Node) -> String {
     let began = header.text(Field::Created).unwrap_or_default();
@@ -48,20 +50,20 @@ pub fn run_part(header: &Node) -> String {
     format!("/sessions/{day}/{}.jsonl", plain(&run))
 }
 
-/// The part of a session's state.
+/// Returns the part of a session's state.
 #[must_use]
 pub fn state_part(session: &str) -> String {
     format!("/sessions/state/{}.json", plain(session))
 }
 
-/// The part of a session's log of messages.
+/// Returns the part of a session's log of messages.
 #[must_use]
 pub fn log_part(session: &str) -> String {
     format!("/sessions/messages/{}.jsonl", plain(session))
 }
 
-/// The part that a session's origin stands beside: its state or its log of messages, else its first
-/// run.
+/// Returns the part beside which the file with the session's origin is written: its state or its
+/// log of messages, else its first run.
 #[must_use]
 pub fn main(parts: &[String]) -> Option<usize> {
     let stored = |part: &String| {
@@ -71,13 +73,13 @@ pub fn main(parts: &[String]) -> Option<usize> {
     parts.iter().position(stored).or_else(|| parts.iter().position(own))
 }
 
-/// The part that all sessions share: a row for each.
+/// Part that all sessions share: a database with a row for each.
 pub const DATABASE: &str = "/sessions/state.db";
 
-/// What the database's own program has not put into it yet.
+/// Part with the changes that SQLite has not moved into the database yet.
 pub const DATABASE_LOG: &str = "/sessions/state.db-wal";
 
-/// The part of a tool's output; `None` for a name that could lead elsewhere.
+/// Returns the part of a tool's output; `None` for a name that could lead outside of the folder.
 #[must_use]
 pub fn output_part(reference: &str) -> Option<String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -85,7 +87,7 @@ pub fn output_part(reference: &str) -> Option<String> {
     plain.then(|| format!("/cache/tool-output/{reference}.txt"))
 }
 
-/// An identifier from a file as the name of one.
+/// Converts an identifier from a file to a plain file name.
 fn plain(id: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
     let name: String = id.chars().take(100).map(fits).collect();
@@ -100,7 +102,8 @@ fn is_day(text: &str) -> bool {
     next(4) && next(2) && next(2) && parts.next().is_none()
 }
 
-/// Where Codelia keeps its sessions: in its own folder, or where `CODELIA_LAYOUT=xdg` has them.
+/// Returns the folder in which Codelia keeps its sessions: its own, or the one of
+/// `CODELIA_LAYOUT=xdg`.
 #[must_use]
 pub fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let set = |name| variable(name).filter(|value| !value.is_empty());
@@ -112,13 +115,13 @@ pub fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     own().map(|home| format!("{home}/.codelia/sessions"))
 }
 
-/// The folder of all sessions in the path of a file below it.
+/// Folder of all sessions in the path of a file below it.
 const SESSIONS: &str = "/sessions/";
 
-/// Where a file stands below the folder of all sessions.
+/// Returns the part and the session of a file below the folder of all sessions.
 #[must_use]
 pub fn member(path: &str, head: &mut dyn FnMut() -> Vec<u8>) -> Option<Member> {
-    // Most files stand elsewhere, and the search from the end takes its time.
+    // Most files stand elsewhere, and the search from the end is slow.
     let (_, below) = path.contains(SESSIONS).then(|| path.rsplit_once(SESSIONS))??;
     let part = format!("/sessions/{below}");
     if [DATABASE, DATABASE_LOG].contains(&part.as_str()) {
@@ -149,7 +152,7 @@ pub fn member(path: &str, head: &mut dyn FnMut() -> Vec<u8>) -> Option<Member> {
     Some(Member { part, session: Some(session), version })
 }
 
-/// Whether a file that begins so may be a log of messages; one without messages is empty.
+/// Whether a file with this beginning may be a log of messages; a log without messages is empty.
 fn is_log(head: &[u8]) -> bool {
     let line = first_line(head);
     line.is_empty() || is_like_a_message(line)
@@ -159,8 +162,8 @@ fn first_line(head: &[u8]) -> &[u8] {
     head.split(|b| *b == b'\n').next().unwrap_or_default()
 }
 
-/// The session of the run that begins so, be it behind what a crash tore; one without a session is
-/// one of its own.
+/// Returns the session of the run with this beginning, which may follow lines that a crash tore. A
+/// run without a session is a session of its own.
 fn session_of(head: &[u8]) -> Option<String> {
     let line = sniff::lines_behind_tears(head).next()?;
     let line = Bytes::copy_from_slice(line);

@@ -1,7 +1,7 @@
-//! What one request showed the model.
+//! Messages that one request showed to the model.
 //!
-//! A request refers to messages before it. The first showing finds it and, by their identifiers,
-//! what it refers to; the second keeps just that.
+//! A request refers to messages before it. The first pass over the records finds the request and
+//! the messages that it refers to, by their identifiers; the second pass keeps only these.
 
 use super::history::spelled;
 use super::resolve::{Headers, Sources};
@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::Cursor;
 use std::ops::ControlFlow;
 
-/// Begins to look for a request.
+/// Begins the search for a request.
 #[must_use]
 pub fn open(run: &str, number: f64) -> Box<dyn Prompt> {
     Box::new(Shown {
@@ -31,14 +31,14 @@ pub fn open(run: &str, number: f64) -> Box<dyn Prompt> {
 }
 
 struct Shown {
-    /// The run's identifier, and the request's number.
+    /// Identifier of the run, and number of the request.
     run: String,
     number: f64,
-    /// Whether the records that come are of that run.
+    /// Whether the next records are of that run.
     here: bool,
-    /// Each message's parent, both as hashes of their identifiers.
+    /// Parent of each message, both as hashes of their identifiers.
     parents: HashMap<u64, u64>,
-    /// The messages and labels that the request refers to, likewise.
+    /// Messages and labels that the request refers to, as hashes.
     wanted: HashSet<u64>,
     references: Option<Json>,
     headers: Headers,
@@ -54,7 +54,7 @@ fn items(references: &Json) -> Vec<Json> {
 }
 
 impl Shown {
-    /// Whether a record is the request; on the way, whose run it stands in.
+    /// Whether a record is the request. A header changes the run that the next records belong to.
     fn is_it(&mut self, record: &Record) -> bool {
         let node = &record.node;
         let of_run = |node: &Node| node.text(Field::Run).is_some_and(|run| run == self.run);
@@ -69,7 +69,7 @@ impl Shown {
         false
     }
 
-    /// Notes what the request refers to.
+    /// Notes the messages and labels that the request refers to.
     fn want(&mut self, references: &Json) {
         for item in items(references) {
             match item.as_bytes().first() {

@@ -1,4 +1,4 @@
-//! A run's file as a stream of records.
+//! Reader of a run's file as a stream of records.
 
 mod said;
 mod stored;
@@ -22,7 +22,7 @@ use std::collections::{HashSet, VecDeque};
 use stored::Stores;
 pub use stored::{open_whole, roster, row, stored_of};
 
-/// Fields of a run's header that the session record holds, where it is the first.
+/// Fields of a run's header that the session record contains if the run is the first.
 pub const SHARED: &[Field] = &[
     Field::Created,
     Field::Cwd,
@@ -45,7 +45,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     Ok(Box::new(Records::over(parts, cx, vec![place], Stores::default(), "run")?))
 }
 
-/// A part of a session.
+/// Part of a session.
 #[derive(Clone, Debug)]
 struct Place {
     part: u32,
@@ -55,42 +55,42 @@ struct Place {
 struct Records<'a> {
     parts: &'a mut dyn Parts,
     cx: &'a Cx<'a>,
-    /// The run that is read.
+    /// Lines of the run that is read.
     frames: FramedLines,
     part: u32,
     survey: Survey,
-    /// What tools answered in parts, once that is asked for.
+    /// Answers of tools in parts, once an output has asked for them.
     answers: Option<Answers>,
-    /// The runs behind it, and where the state is stored.
+    /// Runs that follow this one, and the places where the state is stored.
     runs: VecDeque<Place>,
     stores: Stores,
-    /// The layout that the session record gets; empty for a whole session.
+    /// Layout that the session record gets; empty for a whole session.
     layout: &'static str,
-    /// The session's first header.
+    /// First header of the session.
     first: Node,
-    /// `None` before the header.
+    /// History of the session; `None` before the header.
     history: Option<History>,
     run: Run,
-    /// Lines that were looked at before their turn.
+    /// Lines that were read ahead of their turn.
     ahead: VecDeque<Result<Framing>>,
     ready: VecDeque<Located<Record>>,
-    /// The last message that was given.
+    /// Identifier of the last message that the reader returned.
     last: Option<Json>,
     number: u64,
     done: bool,
 }
 
-/// What is known of the run that is read.
+/// Facts about the run that is read.
 #[derive(Debug, Default)]
 struct Run {
     id: Option<Json>,
     session: Option<Json>,
-    /// The requests that there were, by the hashes of their numbers: a value itself would keep its
-    /// whole line in memory.
+    /// Requests so far, by the hashes of their numbers: a value itself would keep its whole line in
+    /// memory.
     requests: HashSet<u64>,
-    /// The calls of tools that there were, likewise.
+    /// Calls of tools so far, by the hashes of their identifiers.
     calls: HashSet<u64>,
-    /// The last number of an event.
+    /// Last number of an event.
     event: Option<f64>,
     ended: bool,
 }
@@ -163,7 +163,7 @@ impl<'a> Records<'a> {
     }
 }
 
-/// A run, surveyed.
+/// Opens a run after its first reading.
 fn opened(parts: &mut dyn Parts, cx: &Cx<'_>, place: &Place) -> Result<(Survey, FramedLines)> {
     let survey = Survey::of(&mut || parts.open(&place.name), cx.options.max_line)?;
     let frames = FramedLines::over(parts.open(&place.name)?, cx.options.max_line)?;
@@ -225,14 +225,14 @@ impl Records<'_> {
         Ok(parsed)
     }
 
-    /// Whether the writer would give back this line.
+    /// Whether the writer would write this line byte for byte.
     fn is_as_written(&self, parsed: &Parsed, frame: &Framing) -> bool {
         let node = &parsed.record.node;
         let Some(of) = parsed.of else {
             return node.json(Field::Data).is_some_and(|data| data.bytes() == &frame.bytes);
         };
         let header = parsed.is("header");
-        // What a line does not say is taken from the header, so it must say that.
+        // A line without these members gets them from the header, so the header must contain them.
         let known = header || (node.json(Field::Run).is_some() || self.run.id.is_none());
         let session = node.json(Field::Session).is_some() || self.run.session.is_none();
         let said = parsed.said.map(|span| Json::checked(frame.bytes.slice(span.start..span.end)));
@@ -242,7 +242,7 @@ impl Records<'_> {
         known && (session || !parsed.is("run.start")) && again == frame.bytes
     }
 
-    /// Makes records of a line.
+    /// Converts a line to records.
     fn line(&mut self, parsed: Parsed, frame: &Framing, at: Position) -> Result<()> {
         let Parsed { mut record, of, said } = parsed;
         let said = said.map(|span| Json::checked(frame.bytes.slice(span.start..span.end)));
@@ -266,7 +266,7 @@ impl Records<'_> {
             "tool.output" => (Vec::new(), self.output(&mut record.node, at)),
             _ => (Vec::new(), Vec::new()),
         };
-        // When a message was said stands where it is said, once.
+        // The time of a message stands only in the message's own record.
         let time = record.node.json(Field::Time).cloned().filter(|_| !behind.is_empty());
         if time.is_some() {
             record.node.take(Field::Time);
@@ -282,7 +282,7 @@ impl Records<'_> {
 
     fn put(&mut self, mut value: Record, at: Position, frame: &Framing) {
         if value.kind == Kind::Opaque && value.node.json(Field::Data).is_some() {
-            // Whoever looks for the end of the conversation must not take this for it.
+            // Code that looks for the end of the conversation must not take this record for it.
             self.last = None;
         }
         self.frames.note(frame, &mut value, false, self.cx);
@@ -347,7 +347,7 @@ impl Records<'_> {
         self.ready.push_back(Located { value: run, at });
     }
 
-    /// Leaves out what every line of a run repeats.
+    /// Removes the members that every line of a run repeats.
     fn strip(&self, wire: &str, node: &mut Node) {
         let mut same = vec![(Field::Run, &self.run.id)];
         if wire == "run.start" {
@@ -360,12 +360,12 @@ impl Records<'_> {
         }
     }
 
-    /// Checks what a line says of the lines before it.
+    /// Checks a line against the lines before it.
     fn check(&mut self, wire: &str, node: &Node, at: Position) {
         let seq = node.json(Field::Seq);
         match wire {
             "llm.request" => self.run.requests.extend(seq.map(key)),
-            // A run that was made from another format's session keeps no requests.
+            // A run that was made from another format's session contains no requests.
             "llm.response"
                 if !self.run.requests.is_empty()
                     && seq.is_some_and(|seq| !self.run.requests.contains(&key(seq))) =>
@@ -389,7 +389,7 @@ impl Records<'_> {
         self.cx.report(Diagnostic::new(Code::Unpaired, message).at(at));
     }
 
-    /// The end of a run: goes on with what follows it.
+    /// Ends a run and begins the next one, or reads the state after the last one.
     fn end(&mut self) -> Result<()> {
         if self.history.is_none() {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
@@ -417,15 +417,15 @@ impl Records<'_> {
     }
 }
 
-/// What is said of a first line that is no header.
+/// Message for a first line that is not a header.
 const NOT_A_HEADER: &str = "first line is no header of a run";
 
-/// What stands for a value that is only looked for.
+/// Key of a value that is only looked up.
 fn key(value: &Json) -> u64 {
     hash(value.as_bytes())
 }
 
-/// What is said in a line, as the writer would spell it.
+/// Spells the conversation member of a line as the writer would.
 #[must_use]
 pub fn written(start: bool, said: &Json) -> Vec<u8> {
     match message::each(said) {

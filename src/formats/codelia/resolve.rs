@@ -1,4 +1,4 @@
-//! References of lines, turned back into what they stand for.
+//! Resolution of the references in lines to the messages and values that they stand for.
 
 use super::history::prompt_message;
 use super::message;
@@ -9,23 +9,23 @@ use crate::format::Spool;
 use crate::json::{Json, text};
 use crate::record::{Field, Kind, Node, Record, Value};
 
-/// Headers of runs, with what they leave to the session record and to the first of them.
+/// Headers of runs, with the fields that they leave to the session record and to the first header.
 #[derive(Debug, Default)]
 pub struct Headers {
-    /// What the session record says, until the first header takes it.
+    /// Session record, until the first header takes its fields.
     session: Option<Node>,
     first: Node,
 }
 
 impl Headers {
-    /// A session record; what the first one says counts.
+    /// Takes a session record; only the first one counts.
     pub fn session(&mut self, node: &Node) {
         if self.first.is_empty() && self.session.is_none() {
             self.session = Some(node.clone());
         }
     }
 
-    /// Puts into a header what it leaves to others.
+    /// Completes a header with the fields that it leaves to the session record or the first header.
     pub fn fill(&mut self, node: &mut Node) {
         if let Some(session) = self.session.take() {
             for &field in SHARED {
@@ -48,38 +48,39 @@ impl Headers {
     }
 }
 
-/// Everything that lines refer to.
+/// All messages and values that lines refer to.
 pub struct Sources {
     shelf: Shelf,
-    /// The prompt and the tools of the run.
+    /// System prompt and tools of the run.
     prompt: Option<Json>,
     tools: Option<Json>,
 }
 
-/// The messages of a line.
+/// Messages that a line refers to.
 #[derive(Debug, Default)]
 pub struct Resolved {
-    /// Those that were found.
+    /// Messages that were found.
     pub messages: Vec<Json>,
-    /// How many were not.
+    /// Number of messages that were not found.
     pub missing: u64,
 }
 
 impl Sources {
-    /// With room for what was said.
+    /// Creates an empty store that keeps messages in `spool`.
     #[must_use]
     pub fn new(spool: Box<dyn Spool>) -> Self {
         Self { shelf: Shelf::new(spool), prompt: None, tools: None }
     }
 
-    /// A run begins, with its own prompt and tools.
+    /// Begins a run with its own prompt and tools.
     pub fn begin(&mut self, header: &Node) {
         self.prompt = header.json(Field::SystemPrompt).cloned();
         self.tools = header.json(Field::Tools).cloned();
     }
 
-    /// Keeps a message for the lines that show it; false if the record is none. Its stored
-    /// spelling counts only if it reads as this record; `refused` hears of one that does not.
+    /// Keeps a message for the lines that refer to it; returns false for a record that is not a
+    /// message. The stored spelling counts only if it reads as this record; `refused` is called for
+    /// a spelling that does not.
     ///
     /// # Errors
     /// If there is no room.
@@ -91,7 +92,7 @@ impl Sources {
         Ok(true)
     }
 
-    /// The messages that a list of references stands for.
+    /// Returns the messages that a list of references stands for.
     ///
     /// # Errors
     /// If they cannot be read back.
@@ -104,8 +105,8 @@ impl Sources {
         Ok(Resolved { messages, missing })
     }
 
-    /// ThreadBudget on the messages that a list of references stands for, one by one. Says how many were
-    /// not found.
+    /// Passes the messages that a list of references stands for to `take`, one by one. Returns the
+    /// number of references that were not found.
     ///
     /// # Errors
     /// If they cannot be read back, and those of `take`.
@@ -121,7 +122,8 @@ impl Sources {
         Ok(missing)
     }
 
-    /// Keeps a value that a list of references holds, and that others name by this label.
+    /// Keeps a value that a list of references contains, and that other references name by this
+    /// label.
     ///
     /// # Errors
     /// If there is no room.
@@ -129,7 +131,7 @@ impl Sources {
         self.shelf.put(label, None, value.as_bytes())
     }
 
-    /// What one reference stands for; false if that is not there.
+    /// Passes the messages of one reference to `take`; false if the reference cannot be resolved.
     fn item(&mut self, item: &Json, take: &mut dyn FnMut(Json) -> Result<()>) -> Result<bool> {
         let message = match item.as_bytes().first() {
             Some(b'"') => self.shelf.get(item)?,
@@ -162,7 +164,7 @@ impl Sources {
         Ok(prompt.map(|prompt| Json::checked(prompt_message(prompt).into())))
     }
 
-    /// Puts the tools back into a request; false if what it refers to is not there.
+    /// Restores the tools of a request; false if the value that it refers to is missing.
     ///
     /// # Errors
     /// If they cannot be read back.
@@ -182,7 +184,8 @@ impl Sources {
     }
 }
 
-/// A message as Codelia spells it, or as its source did; `None` for a record that is none.
+/// Spells a message as Codelia does, or as its source did; `None` for a record that is not a
+/// message.
 pub fn spelling(record: &Record, refused: &mut dyn FnMut()) -> Option<Vec<u8>> {
     const APART: &[Field] =
         &[Field::Id, Field::Parent, Field::IdMade, Field::Time, Field::Eol, Field::Turn];

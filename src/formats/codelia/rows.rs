@@ -1,8 +1,8 @@
-//! The database that indexes all sessions: a row for each, beside its log of messages.
+//! Database that indexes all sessions: a row for each, beside its log of messages.
 //!
-//! It may come from anybody. It is read from a copy of its own, without running anything that its
-//! schema holds: no views, no triggers, no functions of the schema's choosing, and only so many
-//! steps. It is written in memory, as contents made of contents.
+//! The database is not trusted. The reader opens a copy of it without running anything that its
+//! schema contains: no views, no triggers, no functions of the schema's choosing, and only a
+//! limited number of steps. The writer works in memory and returns the new contents of the file.
 //!
 //! Source: codelia `packages/storage/src/session-state.ts` at 48e27ff.
 
@@ -20,7 +20,7 @@ use std::path::Path;
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS session_state (\n\tsession_id TEXT PRIMARY KEY,\n\tupdated_at TEXT NOT NULL,\n\trun_id TEXT,\n\tinvoke_seq INTEGER,\n\tschema_version INTEGER NOT NULL,\n\tmeta_json TEXT,\n\tmessage_count INTEGER,\n\tlast_user_message TEXT,\n\tworkspace_root TEXT\n);\nCREATE INDEX IF NOT EXISTS idx_session_state_updated_at ON session_state(updated_at DESC);";
 
-/// The columns that a field of the snapshot is for.
+/// Columns that a field of the snapshot stands for.
 const FIELDS: &[(&str, Field)] = &[
     ("session_id", Field::Session),
     ("updated_at", Field::Updated),
@@ -28,23 +28,23 @@ const FIELDS: &[(&str, Field)] = &[
     ("invoke_seq", Field::Seq),
 ];
 
-/// The columns that follow from the messages and the metadata.
+/// Columns that follow from the messages and the metadata.
 const DERIVED: [&str; 3] = ["message_count", "last_user_message", "workspace_root"];
 
-/// The columns that hold numbers.
+/// Columns that contain numbers.
 const NUMBERS: [&str; 3] = ["invoke_seq", "schema_version", "message_count"];
 
-/// How often a query may be asked whether to go on, and after how many steps.
+/// Maximum number of rounds of a query, and the number of SQLite's steps in a round.
 const ROUNDS: u32 = 20_000;
 const STEPS: i32 = 10_000;
 
 type Columns = Vec<(String, Json)>;
 
-/// A row, each value as JSON.
+/// Row of the database, each value as JSON.
 #[derive(Debug, Default)]
 pub struct Row(Columns);
 
-/// The error for a database that cannot be used.
+/// Returns the error for a database that cannot be used.
 fn unusable(why: &dyn std::fmt::Display) -> Error {
     let message = format!("the database of sessions cannot be used: {why}");
     Error::damaged(Diagnostic::new(Code::Database, message))
@@ -71,7 +71,7 @@ fn guarded(mut db: Connection, longest: usize) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-/// The columns of the table; an error for what is none.
+/// Returns the columns of the table; fails if it is not an ordinary table.
 fn columns(db: &Connection) -> Result<Vec<String>> {
     let failed = |error: rusqlite::Error| unusable(&error);
     let kind = "SELECT type, sql FROM sqlite_schema WHERE name = 'session_state'";
@@ -146,10 +146,10 @@ pub fn read(copy: &Path, session: &str, longest: usize) -> Result<Option<Row>> {
     select(&db, &columns, session)
 }
 
-/// The longest identifier that is looked at.
+/// Length of the longest identifier that is read.
 const LONGEST_ID: usize = 200;
 
-/// The sessions of a copy of the database.
+/// Returns the sessions in a copy of the database.
 ///
 /// # Errors
 /// As [`read`].
@@ -166,7 +166,7 @@ pub fn sessions(copy: &Path) -> Result<Vec<String>> {
 }
 
 impl Row {
-    /// The row that a snapshot with these messages stands for.
+    /// Returns the row that a snapshot with these messages stands for.
     #[must_use]
     pub fn of(snapshot: &Node, count: usize, last_user: Option<&Json>) -> Self {
         let extra = |name: &str| snapshot.json(Field::Extra)?.member(name);
@@ -187,7 +187,7 @@ impl Row {
         Self(columns)
     }
 
-    /// The members of a snapshot that no column is for.
+    /// Returns the members of a snapshot that have no column.
     pub fn strangers(snapshot: &Node) -> Vec<String> {
         let known =
             |name: &str| DERIVED.contains(&name) || name == "schema_version" || name == "meta_json";
@@ -199,8 +199,9 @@ impl Row {
             .collect()
     }
 
-    /// The members of a snapshot from elsewhere that have a column, which does not give them back as they
-    /// are spelled: a number is one of the database's there, and `null` is nothing.
+    /// Returns the members of a snapshot from another store that have a column, but that the column
+    /// does not restore as they are spelled: there, a number is one of the database's, and `null`
+    /// is no value.
     pub fn respelled(snapshot: &Node) -> Vec<String> {
         let extra = |name: &str| snapshot.json(Field::Extra)?.member(name);
         let fields = FIELDS.iter().map(|(name, field)| (*name, snapshot.json(*field).cloned()));
@@ -212,7 +213,7 @@ impl Row {
         fields.chain(others).filter_map(told).collect()
     }
 
-    /// Puts the row's values into a snapshot; what follows from the messages is left out.
+    /// Sets the row's values in a snapshot; values that follow from the messages are left out.
     pub fn fill(&self, snapshot: &mut Node, count: usize, last_user: Option<&Json>) {
         let mut rest = Vec::new();
         for (name, value) in &self.0 {
@@ -226,7 +227,7 @@ impl Row {
         }
         let meta = rest.iter().find(|(name, _)| *name == "meta_json");
         let object = |text: &Json| {
-            // One on several lines stays a text, for values in records stand on one.
+            // Metadata on several lines stay a text, for values in records stand on one line.
             let meta = text.parsed().filter(|meta| !meta.as_bytes().contains(&b'\n'))?;
             (Json::string(&String::from_utf8_lossy(meta.as_bytes())) == *text).then_some(meta)
         };
@@ -255,12 +256,12 @@ impl Row {
         self.value(name).and_then(Json::text).unwrap_or_default()
     }
 
-    /// How many messages its log is said to have.
+    /// Returns the number of messages that the row states for its log.
     pub fn counts(&self) -> u64 {
         self.value("message_count").and_then(Json::float).unwrap_or_default() as u64
     }
 
-    /// Puts the row into a database, which is made if there is none.
+    /// Writes the row into a database, and creates the database if there is none.
     ///
     /// # Errors
     /// If the database cannot be used, or has a newer row and that is not to be written over.
@@ -272,7 +273,7 @@ impl Row {
         }
         let mut there = columns(&db)?;
         if !there.iter().any(|name| name == "workspace_root") {
-            // Databases of the first six weeks lack it; Codelia adds it so, too.
+            // Databases of the first six weeks lack this column; Codelia adds it in the same way.
             db.execute_batch("ALTER TABLE session_state ADD COLUMN workspace_root TEXT")
                 .map_err(failed)?;
             there = columns(&db)?;
@@ -316,7 +317,7 @@ impl Row {
     }
 }
 
-/// Whether a column gives a value back as it is spelled.
+/// Whether a column restores a value as it is spelled.
 fn is_kept(column: &str, value: &Json) -> bool {
     let spelled = value.as_bytes();
     match (NUMBERS.contains(&column), value.text()) {
@@ -343,18 +344,20 @@ fn cell(value: &Json) -> Cell {
     }
 }
 
-/// The two bytes of a database's header that say how it is written.
+/// Position of the two bytes in a database's header that contain its journal mode.
 /// <https://sqlite.org/fileformat2.html>
 const MODE: std::ops::Range<usize> = 18..20;
 const ROLLBACK: u8 = 1;
 const LOG: u8 = 2;
 
-/// A database in memory knows no log beside it, so it must not say that it has one.
+/// Sets the journal mode. A database in memory has no log beside it, so its header must not state
+/// that it has one.
 fn set_mode(bytes: &mut [u8], mode: u8) {
     bytes.get_mut(MODE).into_iter().flatten().for_each(|byte| *byte = mode);
 }
 
-/// A database in memory with these contents, and whether it has a log beside it elsewhere.
+/// Opens a database in memory with these contents; also returns whether its file has a log beside
+/// it.
 fn opened(old: Option<&[u8]>) -> rusqlite::Result<(Connection, bool)> {
     let mut db = Connection::open_in_memory()?;
     let mut in_log_mode = true;
@@ -372,7 +375,7 @@ fn is_empty(db: &Connection) -> rusqlite::Result<bool> {
         .map(|n| n == 0)
 }
 
-/// The values of the derived columns.
+/// Returns the values of the derived columns.
 fn derived(snapshot: &Node, count: usize, last_user: Option<&Json>) -> [Json; 3] {
     let null = || Json::constant("null");
     let root = snapshot.json(Field::Meta).and_then(|meta| meta.member("codelia_workspace_root"));
@@ -383,13 +386,13 @@ fn derived(snapshot: &Node, count: usize, last_user: Option<&Json>) -> [Json; 3]
     ]
 }
 
-/// The last message of a user among these.
+/// Returns the last message of the user among these.
 #[must_use]
 pub fn last_user(messages: &[Json]) -> Option<&Json> {
     messages.iter().rfind(|message| is_of_user(message))
 }
 
-/// Whether a message is one of a user.
+/// Whether a message is one of the user.
 #[must_use]
 pub fn is_of_user(message: &Json) -> bool {
     message.member("role").is_some_and(|role| is(&role, "user"))
@@ -399,7 +402,7 @@ fn is(json: &Json, text: &str) -> bool {
     crate::json::text::is(json.as_bytes(), text)
 }
 
-/// A message as Codelia's list of sessions shows it.
+/// Returns the text of a message as Codelia's list of sessions shows it.
 fn shown(message: &Json) -> Option<String> {
     let content = message.member("content")?;
     if let Some(text) = content.text() {

@@ -1,7 +1,8 @@
-//! Messages that lines refer to, outside of memory.
+//! Store outside of memory for the messages that lines refer to.
 //!
-//! A message is written to a spool when it comes, and read back for each line that shows it. What
-//! is kept is where it stands, and which message was before it: 24 bytes a message.
+//! The writer writes a message to a spool when it comes, and reads it back for each line that
+//! refers to it. The store keeps the place of each message and the message before it in memory: 24
+//! bytes per message.
 
 use crate::error::{Error, Result};
 use crate::format::Spool;
@@ -14,30 +15,31 @@ use std::io::SeekFrom;
 struct Place {
     offset: u64,
     length: u64,
-    /// The number of the message before it on its path.
+    /// Number of the message before it on its path.
     before: Option<u32>,
 }
 
-/// The messages of a session.
+/// Messages of a session.
 pub struct Shelf {
     spool: Box<dyn Spool>,
     end: u64,
     places: Vec<Place>,
-    /// The number of a message, by the hash of its identifier or label.
+    /// Number of a message, by the hash of its identifier or label.
     numbers: HashMap<u64, u32>,
-    /// The last message that was put behind another one, or behind none as the first.
+    /// Number of the last message that was put behind another one, or behind none as the first.
     last: Option<u32>,
 }
 
 impl Shelf {
-    /// An empty one.
+    /// Creates an empty store.
     #[must_use]
     pub fn new(spool: Box<dyn Spool>) -> Self {
         Self { spool, end: 0, places: Vec::new(), numbers: HashMap::new(), last: None }
     }
 
-    /// Puts a value there under a name, behind the one that `before` names; if that is not there
-    /// (somebody took it out of a stream), behind the last one that stands behind any.
+    /// Stores a value under a name, behind the value that `before` names. If that value is missing
+    /// (because the user removed it from a stream), the value follows the last one that has a
+    /// predecessor.
     ///
     /// # Errors
     /// If there is no room.
@@ -60,7 +62,7 @@ impl Shelf {
         self.numbers.get(&hash(name.as_bytes())).copied()
     }
 
-    /// The value of this name.
+    /// Returns the value of this name.
     ///
     /// # Errors
     /// If it cannot be read back.
@@ -71,8 +73,9 @@ impl Shelf {
         }
     }
 
-    /// The numbers of the values on the path from one to another, both included; `None` if none leads
-    /// there. Where somebody took one of the two out of a stream, the path is what is left of it.
+    /// Returns the numbers of the values on the path from one to another, both included; `None` if
+    /// no path leads there. If the user removed one of the two from a stream, the path is the rest
+    /// of it.
     #[must_use]
     pub fn path(&self, first: &Json, last: &Json) -> Option<Vec<u32>> {
         let (first, last) = (self.number(first), self.number(last));
@@ -83,7 +86,7 @@ impl Shelf {
         let mut numbers = vec![at];
         while Some(at) != first {
             let before = self.places.get(at as usize).and_then(|place| place.before);
-            // What stands before a message was put there before it, so this ends.
+            // A message's predecessor was stored before it, so this loop ends.
             at = match before.filter(|before| *before < at) {
                 None if first.is_none() => break,
                 before => before?,
@@ -94,7 +97,7 @@ impl Shelf {
         Some(numbers)
     }
 
-    /// The value of this number.
+    /// Returns the value of this number.
     ///
     /// # Errors
     /// If it cannot be read back.
@@ -105,7 +108,7 @@ impl Shelf {
         self.spool.seek(SeekFrom::Start(offset)).map_err(failed)?;
         let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
         self.spool.read_exact(&mut bytes).map_err(failed)?;
-        // It was checked when it was put there.
+        // The value was checked when it was stored.
         Ok(Json::checked(bytes.into()))
     }
 }

@@ -1,31 +1,31 @@
-//! Codelia's objects by table, each member in its place.
+//! Tables of the members of Codelia's objects, each member in its place.
 //!
-//! As [`mapping`](crate::mapping) does, a row names a member once for reading and writing. Three
+//! Like in [`mapping`](crate::mapping), a row names a member once for reading and writing. Three
 //! things are different here. Codelia nests small objects (`model`, `prompts`, `output`) whose
 //! members are fields of the record itself. A member of another shape than its field, such as
-//! `"usage":null`, is kept among the unnamed ones but written in its own place. And messages are
-//! not values of the record but records of their own.
+//! `"usage":null`, is kept among the unnamed members, but is written in its own place. Messages are
+//! not values of the record, but records of their own.
 
 use crate::json::{Fault, Json, Span, text};
 use crate::mapping::{Extra, Object, Row, Source};
 use crate::record::{Field, Node};
 use bytes::Bytes;
 
-/// One member of an object.
+/// Member of an object.
 #[derive(Debug)]
 pub enum Slot {
-    /// A value of the record.
+    /// Value of the record.
     Value(Row),
-    /// A member that always has this value.
+    /// Member that always has this value.
     Fixed(&'static str, &'static str),
-    /// An object whose members are values of the record. What no slot names goes to the field
-    /// given, or under the object's name to the unnamed members.
+    /// Object whose members are values of the record. Members that no slot names go to the given
+    /// field, or else to the unnamed members under the object's name.
     Within(&'static str, &'static [Slot], Option<Field>),
-    /// A group of values.
+    /// Group of values.
     Group(&'static str, Field, &'static [Slot]),
-    /// A member that no field of the model is for, but which has a place among the others.
+    /// Member that no field of the model stands for, but that has a place among the others.
     Kept(&'static str),
-    /// What is said: messages, an input, a result.
+    /// Member with the conversation: messages, an input, or a result.
     Said(&'static str),
 }
 
@@ -39,17 +39,17 @@ impl Slot {
     }
 }
 
-/// What was found in an object beside its values.
+/// Findings in an object beside its values.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Where the member stands that is said.
+    /// Position of the value of the [`Slot::Said`] member.
     pub said: Option<Span>,
-    /// Whether a member came twice, so that the object can be read in two ways.
+    /// Whether a member occurs twice, so that the object can be read in two ways.
     pub twice: bool,
 }
 
-/// Reads the object that begins here, and gives what no slot names. `decides` is the member that
-/// the caller has looked at already; it is passed over.
+/// Reads the object that begins here, and returns the members that no slot names. `decides` is the
+/// member that the caller has already looked at; the reader skips it.
 ///
 /// # Errors
 /// If the text breaks the grammar.
@@ -111,8 +111,8 @@ pub fn read(
     Ok(extra)
 }
 
-/// Reads a nested object whose members are values of the record, and gives what no slot names;
-/// an empty object, so that it is not lost.
+/// Reads a nested object whose members are values of the record, and returns the members that no
+/// slot names. An object without any member is returned as `{}`, so that it is not lost.
 fn within(
     source: &mut Source<'_>,
     slots: &'static [Slot],
@@ -125,7 +125,8 @@ fn within(
     Ok(inner.or_else(|| none.then_some(Json::constant("{}"))))
 }
 
-/// Writes the members of an object; `said` is the value of what is said, if there is one.
+/// Writes the members of an object; `said` is the value of its [`Slot::Said`] member, if it has
+/// one.
 pub fn write(
     slots: &'static [Slot],
     node: &Node,
@@ -176,12 +177,12 @@ fn write_object(slots: &'static [Slot], group: &Node, out: &mut Vec<u8>) {
     object.close();
 }
 
-/// Whether an unnamed member is no object where one is nested.
+/// Whether an unnamed member is of another type where the table nests an object.
 fn is_other(other: Option<&[u8]>) -> bool {
     other.is_some_and(|other| !other.starts_with(b"{"))
 }
 
-/// Whether an object would have a member.
+/// Whether an object would have at least one member.
 fn has_any(slots: &'static [Slot], node: &Node, said: Option<&[u8]>) -> bool {
     slots.iter().any(|slot| match slot {
         Slot::Value(row) => node.get(row.field).is_some(),

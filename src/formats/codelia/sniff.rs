@@ -1,4 +1,4 @@
-//! What a file of Codelia's is, by its beginning.
+//! Detection of Codelia's files by their beginning.
 
 use super::{log, state, wire};
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use crate::mapping::Source;
 use bytes::Bytes;
 use std::io::Read;
 
-/// What a file is.
+/// Shape of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     Run,
@@ -17,7 +17,7 @@ pub enum Shape {
     Log,
 }
 
-/// What the beginning of a file says.
+/// Detects a file of Codelia by its beginning.
 pub fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     let found = |confidence, version| Some(Sniffed { confidence, version });
     if state::is_state(head.bytes) {
@@ -30,29 +30,29 @@ pub fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     if let Some(confidence) = run(first) {
         return found(if torn { confidence.min(Confidence::Strong) } else { confidence }, 1);
     }
-    // Other programs have such lines, too.
+    // Other programs write such lines, too.
     if log::begin_a_log(behind()) {
         return found(Confidence::Weak, 2);
     }
-    // Most files are of other programs, and have no such word.
+    // Most files are of other programs, and do not contain this word.
     memchr::memmem::find(head.bytes, b"\"schema_version\"")?;
     if head.lines().take(LOOKED_AT).any(is_header) { found(Confidence::Buried, 1) } else { None }
 }
 
-/// So many lines are looked at.
+/// Maximum number of lines that detection looks at.
 const LOOKED_AT: usize = 16;
 
-/// Whether a line is one of Codelia's, as far as it goes.
+/// Whether a line is one of Codelia's, as far as the line goes.
 fn is_own(line: &[u8]) -> bool {
     run(line).is_some() || log::is_like_a_message(line)
 }
 
-/// The lines of the beginning of one of Codelia's files, behind what a crash tore.
+/// Returns the lines at the beginning of a file of Codelia, after the lines that a crash tore.
 pub fn lines_behind_tears(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     head_of(bytes).behind_tears(true, is_own)
 }
 
-/// Whether the beginning of a state or a line is damage, not only cut where the head ends.
+/// Whether the beginning of a state or a line is damaged, not only cut where the head ends.
 pub fn begins_damaged(head: &[u8]) -> bool {
     let mut cursor = Cursor::new(head);
     let cut = |fault: &Fault| head.len() >= Head::SIZE && fault.what.is_truncation();
@@ -60,12 +60,12 @@ pub fn begins_damaged(head: &[u8]) -> bool {
     value.err().is_some_and(|fault| !cut(&fault))
 }
 
-/// Whether a line is the first of a run.
+/// Whether a line is the header of a run.
 fn is_header(line: &[u8]) -> bool {
     run(line) == Some(Confidence::Certain)
 }
 
-/// How surely a line is one of a run.
+/// Returns the confidence that a line is one of a run; `None` for any other line.
 pub fn run(line: &[u8]) -> Option<Confidence> {
     let line = Bytes::copy_from_slice(line);
     let source = Source::new(&line);
@@ -73,7 +73,7 @@ pub fn run(line: &[u8]) -> Option<Confidence> {
     let kind = source.peek_text("type").ok()??;
     let run = has("run_id").is_some_and(|id| id.text().is_some());
     if kind == "header" {
-        // Other programs name their lines alike, but have no such first line.
+        // Other programs use the same names of lines, but write no such first line.
         let version = has("schema_version").is_some_and(|version| version.float().is_some());
         return (version && run).then_some(Confidence::Certain);
     }
@@ -82,7 +82,7 @@ pub fn run(line: &[u8]) -> Option<Confidence> {
     (known && dated && run).then_some(Confidence::Weak)
 }
 
-/// What the main part is, by its beginning.
+/// Determines the shape of the main part by its beginning.
 pub fn shape(parts: &mut dyn Parts) -> Result<Shape> {
     let bytes = beginning(parts)?;
     let first = lines_behind_tears(&bytes).next().unwrap_or_default();
@@ -94,7 +94,7 @@ pub fn shape(parts: &mut dyn Parts) -> Result<Shape> {
     })
 }
 
-/// The beginning of the main part, without a mark.
+/// Reads the beginning of the main part, without a byte order mark.
 pub fn beginning(parts: &mut dyn Parts) -> Result<Vec<u8>> {
     parts.keep()?;
     let mut bytes = Vec::new();
@@ -103,7 +103,7 @@ pub fn beginning(parts: &mut dyn Parts) -> Result<Vec<u8>> {
     Ok(bytes.strip_prefix(BOM).map(<[u8]>::to_vec).unwrap_or(bytes))
 }
 
-/// The lines of a beginning that are not blank.
+/// Returns the lines of a beginning that are not blank.
 pub fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     head_of(bytes).lines()
 }

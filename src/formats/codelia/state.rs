@@ -1,4 +1,4 @@
-//! The state of a session in one file: what the agent takes up when it resumes.
+//! State of a session in one file, which the agent loads when it resumes the session.
 
 use super::NAME;
 use super::history::{History, spelled};
@@ -36,17 +36,17 @@ const SLOTS: &[Slot] = &[
 pub fn is_state(head: &[u8]) -> bool {
     let text = Bytes::copy_from_slice(head);
     let source = Source::new(&text);
-    // The messages may reach beyond the head, so what stands before them must do.
+    // The messages may reach beyond the head, so the members before them must identify a state.
     let has = |name| source.peek(name).ok().flatten().is_some_and(|value| value.text().is_some());
     has("session_id") && has("updated_at") && source.peek("type").ok().flatten().is_none()
 }
 
-/// A part that is read as a whole.
+/// Part that is read as a whole.
 #[derive(Debug)]
 pub struct State {
-    /// What the file is like.
+    /// Properties of the file: byte order mark and final newline.
     pub file: Option<Node>,
-    /// The text, without mark and last line ending.
+    /// Text without the byte order mark and the last line ending.
     pub text: Bytes,
 }
 
@@ -58,7 +58,7 @@ impl State {
     }
 }
 
-/// The text of a part.
+/// Reads the text of a part.
 ///
 /// # Errors
 /// If it cannot be read, or is larger than a line may be.
@@ -81,7 +81,7 @@ pub fn text_of(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<State> {
     Ok(State { file, text })
 }
 
-/// A state while it is taken apart.
+/// Parsed state.
 struct Parsed {
     snapshot: Record,
     messages: Vec<Json>,
@@ -91,8 +91,8 @@ fn has_lines(text: &[u8]) -> bool {
     memchr::memchr2(b'\n', b'\r', text).is_some()
 }
 
-/// JSON without the lines that people and other programs lay it out on, for values in records have
-/// none.
+/// Returns JSON without the line breaks that users and other programs lay it out with, for values
+/// in records contain none.
 fn on_one_line(text: &Bytes) -> Bytes {
     if !has_lines(text) {
         return text.clone();
@@ -131,20 +131,20 @@ pub fn is_read(text: &Bytes) -> bool {
     simdutf8::basic::from_utf8(text).is_ok() && parse(text).is_ok_and(|state| state.is_some())
 }
 
-/// A state that was read.
+/// State that was read.
 #[derive(Debug)]
 pub struct Stored {
-    /// Its record, without the messages.
+    /// Record of the state, without the messages.
     pub snapshot: Record,
-    /// Its messages.
+    /// Messages of the state.
     pub messages: Vec<Json>,
-    /// What the file is like.
+    /// Properties of the file: byte order mark and final newline.
     pub file: Option<Node>,
     text: Bytes,
 }
 
 impl Stored {
-    /// Where each message begins.
+    /// Returns the position at which each message begins.
     fn places(&self) -> impl Iterator<Item = Position> {
         let list = Source::new(&self.text).peek("messages").ok().flatten();
         let spelled = list.as_ref().and_then(message::each).unwrap_or_default();
@@ -182,8 +182,8 @@ pub fn read(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Stored> {
     Ok(Stored { snapshot, messages, file, text })
 }
 
-/// Looks through a state that may be too long for memory. Gives its record, without the messages;
-/// `None` unless it is as the runtime writes it, byte for byte.
+/// Reads through a state that may be too long for memory. Returns its record, without the messages;
+/// `None` unless the state is as the runtime writes it, byte for byte.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -208,7 +208,7 @@ fn surveyed(flow: Flow<Box<dyn Read>>) -> io::Result<Option<Record>> {
     Ok((again == text).then_some(parsed.snapshot))
 }
 
-/// The messages of such a state, one by one.
+/// Returns the messages of a state that [`survey`] accepted, one by one.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -220,17 +220,17 @@ pub fn messages(part: Box<dyn Read>, limit: usize) -> Result<impl Iterator<Item 
     Ok(std::iter::from_fn(move || next().map(|it| it.map(on_one_line)).map_err(failed).transpose()))
 }
 
-/// The list of messages of a state.
+/// Reader of the list of messages of a state.
 struct List {
     flow: Flow<Box<dyn Read>>,
-    /// What stands before the first message.
+    /// Text before the first message.
     head: Vec<u8>,
-    /// Whether the list was seen to end.
+    /// Whether the reader has reached the end of the list.
     ended: bool,
 }
 
 impl List {
-    /// `None` if it does not begin near the state's beginning.
+    /// Finds the list of messages; `None` if it does not begin near the state's beginning.
     fn of(mut flow: Flow<Box<dyn Read>>) -> io::Result<Option<Self>> {
         flow.more()?;
         let Some((head, behind)) = list_of(flow.ahead()) else { return Ok(None) };
@@ -239,7 +239,7 @@ impl List {
         Ok(Some(Self { flow, head, ended }))
     }
 
-    /// The next message; `None` at the end, and where anything else stands.
+    /// Returns the next message; `None` at the end, and where anything else stands.
     fn next(&mut self) -> io::Result<Option<Json>> {
         if self.ended {
             return Ok(None);
@@ -251,8 +251,8 @@ impl List {
     }
 }
 
-/// What of a state's beginning stands before the first message, and where that begins, or what
-/// follows an empty list.
+/// Returns the text of a state's beginning up to the first message, and the offset at which that
+/// message begins, or at which the text after an empty list begins.
 fn list_of(head: &[u8]) -> Option<(Vec<u8>, usize)> {
     let mut cursor = Cursor::new(head);
     cursor.begin_object().ok()?;
@@ -291,7 +291,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     Ok(Box::new(records.into_iter().map(Ok)))
 }
 
-/// A reference to all messages between these two.
+/// Refers to all messages between these two, both included.
 fn piece(ends: Option<&(Json, Json)>) -> Json {
     let reference = match ends {
         None => joined(&[]),
@@ -304,7 +304,7 @@ fn piece(ends: Option<&(Json, Json)>) -> Json {
     Json::checked(reference.into())
 }
 
-/// The session that a state is of.
+/// Creates the session record of a state.
 fn session(snapshot: &mut Node, file: Option<Node>) -> Record {
     let mut session = Record::new(Kind::Session);
     session.node.set(Field::Source, Json::string(&format!("{NAME}@1")));
@@ -317,7 +317,7 @@ fn session(snapshot: &mut Node, file: Option<Node>) -> Record {
     session
 }
 
-/// The folder that a session worked in, as its state tells.
+/// Returns the folder that a session worked in, from its state.
 #[must_use]
 pub fn workspace(snapshot: &Node) -> Option<Json> {
     let meta = snapshot.json(Field::Meta);
@@ -331,7 +331,7 @@ pub fn workspace(snapshot: &Node) -> Option<Json> {
         .or_else(|| column().filter(is_text))
 }
 
-/// Shows a state, which is all that the schema speaks of.
+/// Passes the text of a state to `show`, as the one value that the schema describes.
 ///
 /// # Errors
 /// If the part cannot be read.
@@ -342,7 +342,7 @@ pub fn shown(part: Box<dyn Read>, cx: &Cx<'_>, show: Piece<'_>) -> Result<Contro
     Ok(show(Position { line: 1, ..Position::default() }, &text))
 }
 
-/// What of a state stands before its messages, and what behind them.
+/// Returns the text of a state before its messages, and the text after them.
 #[must_use]
 pub fn around(node: &Node) -> (Vec<u8>, Vec<u8>) {
     let mut head = Vec::new();
@@ -360,8 +360,8 @@ pub fn write(node: &Node, messages: &[Json], out: &mut Vec<u8>) {
     object.close();
 }
 
-/// Opens a state for writing. One that comes from a log of messages, which says no more, is named
-/// as its output, if that is a session's identifier.
+/// Opens a state for writing. A state that comes from a log of messages, which does not name its
+/// session, gets the name of the output if that is a session's identifier.
 ///
 /// # Errors
 /// If the part cannot be created.
@@ -377,9 +377,9 @@ struct Snapshot<'a> {
     cx: &'a Cx<'a>,
     sources: Sources,
     session: Option<Node>,
-    /// The session's identifier, if the record has none.
+    /// Identifier of the session if the session record has none.
     name: Option<String>,
-    /// The first and the last message.
+    /// Identifiers of the first and the last message.
     ends: Option<(Json, Json)>,
     done: bool,
 }
@@ -418,7 +418,7 @@ impl Writer for Snapshot<'_> {
 }
 
 impl Snapshot<'_> {
-    /// The state that all messages are.
+    /// Creates the record of a state that consists of all messages.
     fn made(&mut self) -> Result<Node> {
         let Some(session) = &mut self.session else {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
@@ -463,7 +463,7 @@ impl Snapshot<'_> {
     }
 }
 
-/// Whether a stored text says what its record and these messages say.
+/// Whether a stored text has the content of its record and these messages.
 #[must_use]
 pub fn reads_as(raw: &Bytes, node: &Node, messages: &[Json]) -> bool {
     let parsed = parse(raw).ok().flatten();

@@ -1,8 +1,9 @@
-//! A look ahead over a run: which outputs of tools the model was shown otherwise.
+//! First reading of a run: finds the outputs of tools that the model was shown in another form.
 //!
-//! `tool.output` holds the output in full and as text; the model got it cut to 50 KiB, trimmed, or
-//! with its images. Which it was stands in the next request, behind the output, so a run is read
-//! twice. What is kept of the first reading is a hash for each output that was shown otherwise.
+//! `tool.output` contains the output in full and as text; the model got it cut to 50 KiB, trimmed,
+//! or with its images. The next request after the output contains the form that the model got, so a
+//! run is read twice. The first reading keeps the position of each output that was shown in another
+//! form.
 
 use super::history::digest;
 use super::{message, wire};
@@ -14,19 +15,19 @@ use crate::record::{Field, Node, Record, block};
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 
-/// What was found out.
+/// Result of the first reading of a run.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// The places of outputs that the model was shown otherwise.
+    /// Positions of outputs that the model was shown in another form.
     otherwise: HashSet<u64>,
-    /// Outputs that no request showed yet, in their order.
+    /// Outputs that no request has shown yet, in their order.
     waiting: Vec<Waiting>,
-    /// The places of all outputs, where there are no requests at all.
+    /// Positions of all outputs, in a run that contains no requests at all.
     unrequested: Vec<u64>,
 }
 
-/// The hash of a message by which it is found; of one that a person's editor spaced out, as the
-/// runtime spells it.
+/// Returns the hash by which a message is found. A message that an editor laid out with spaces is
+/// hashed as the runtime spells it.
 fn found_by(message: &Json) -> u128 {
     let text = message.as_bytes();
     let spaced = |at: usize| text.get(at + 1).is_some_and(u8::is_ascii_whitespace);
@@ -36,17 +37,17 @@ fn found_by(message: &Json) -> u128 {
     }
 }
 
-/// An output that no request showed yet.
+/// Output that no request has shown yet.
 #[derive(Debug)]
 struct Waiting {
     call: u128,
     byte: u64,
-    /// Of the message that it would be.
+    /// Hash of the message that the output would become.
     exact: u128,
 }
 
 impl Survey {
-    /// Reads a run, that `open` opens. What is wrong with it is left to the second reading.
+    /// Reads a run, which `open` opens. Faults in the run are left to the second reading.
     ///
     /// # Errors
     /// If it cannot be read at all.
@@ -71,14 +72,14 @@ impl Survey {
         Ok(survey)
     }
 
-    /// Whether the output in the line at this byte is not what the model was shown.
+    /// Whether the output in the line at this byte differs from the one that the model was shown.
     #[must_use]
     pub fn is_otherwise(&self, byte: u64) -> bool {
         self.otherwise.contains(&byte)
     }
 
-    /// Whether no request of the run shows the output in the line at this byte, if that becomes an
-    /// answer.
+    /// Whether no request of the run shows the output in the line at this byte, provided that the
+    /// output becomes an answer.
     #[must_use]
     pub fn is_unshown(&self, byte: u64) -> bool {
         self.waiting.binary_search_by_key(&byte, |output| output.byte).is_ok()
@@ -105,8 +106,9 @@ impl Survey {
         }
     }
 
-    /// A request shows these answers, by their calls. Behind one that is not its output all others
-    /// wait for the request, too, so that they stay in their order.
+    /// Compares the waiting outputs with the answers of a request, by their calls. Once an answer
+    /// differs from its output, all later outputs are taken from the request, too, so that they
+    /// stay in their order.
     fn shown(&mut self, shown: &HashMap<u128, u128>) {
         let mut others = false;
         let otherwise = &mut self.otherwise;
@@ -121,7 +123,8 @@ impl Survey {
     }
 }
 
-/// Shows the lines of a run until `show` has seen enough; whether it saw all.
+/// Passes the lines of a run to `show` until it returns false; returns whether `show` got all
+/// lines.
 fn each(
     part: Box<dyn Read>,
     limit: usize,
@@ -143,13 +146,14 @@ fn names(text: &[u8], name: &[u8]) -> bool {
     memchr::memmem::find(text, name).is_some()
 }
 
-/// The call that a message answers, and the message.
+/// Returns the call that a message answers and the hash of the message.
 fn shown(message: &Json) -> Option<(u128, u128)> {
     let call = Source::new(message.bytes()).peek("tool_call_id").ok().flatten()?;
     Some((digest(call.as_bytes()), found_by(message)))
 }
 
-/// The message that an output becomes, with its spelling; `None` for what becomes none.
+/// Converts an output to the message that it becomes, with its spelling; `None` for an output that
+/// becomes no message.
 #[must_use]
 pub fn answer(output: &Node) -> Option<(Record, Vec<u8>)> {
     let mut result = Node::with_capacity(6);
@@ -175,7 +179,7 @@ pub fn answer(output: &Node) -> Option<(Record, Vec<u8>)> {
     Some((record, spelling))
 }
 
-/// Puts what a message says of an output back into the output's record.
+/// Fills the fields of an output's record from the message that stands for the output.
 pub fn fill(output: &mut Node, message: &Json) {
     let Ok(record) = message::read(message.bytes()) else { return };
     let Some(result) = record.node.nodes(Field::Content).and_then(<[Node]>::first) else { return };

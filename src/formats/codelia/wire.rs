@@ -1,8 +1,7 @@
-//! Codelia's own spelling of the lines of a run: every member once, in the order in which the
-//! runtime writes them.
+//! Members of the lines of a run, each once, in the order in which Codelia's runtime writes them.
 //!
 //! Source: codelia `packages/shared-types/src/session-store` and `packages/storage` from 3fe5dc9 to
-//! 48e27ff, and files that both ends of this history wrote.
+//! 48e27ff, and files that the releases at both ends of this range wrote.
 
 use super::slots::{self, Found, Slot};
 use crate::json::{Fault, Json, Span, text};
@@ -12,16 +11,16 @@ use bytes::Bytes;
 
 use Slot::{Fixed, Group, Kept, Said, Value, Within};
 
-/// One type of line.
+/// Type of line.
 #[derive(Debug)]
 pub struct Type {
-    /// Codelia's name of it.
+    /// Name of the type in Codelia.
     pub wire: &'static str,
-    /// The model's kind.
+    /// Kind of record in the model.
     pub kind: Kind,
-    /// Which of the lines of this kind it is, where there are several.
+    /// Layout that distinguishes the lines of this kind, if there are several types.
     pub layout: Option<&'static str>,
-    /// Its members beyond `type`, `run_id` and `ts`.
+    /// Members beyond `type`.
     pub slots: &'static [Slot],
 }
 
@@ -38,11 +37,11 @@ const MODEL: &[Slot] =
     &[Value(row("provider", Field::Provider)), Value(row("name", Field::Model)), LEVEL];
 const LEVEL: Slot = Value(row("reasoning", Field::ThinkingLevel));
 
-/// The layouts of records of the kind `run`.
+/// Layout of a record of the kind `run` that stands for a run's header.
 pub const HEADER: &str = "header";
-/// That of a run's first line behind its header.
+/// Layout of a record of the kind `run` that stands for a run's first line after its header.
 pub const START: &str = "start";
-/// That of a run's last line.
+/// Layout of a record of the kind `run` that stands for a run's last line.
 pub const END: &str = "end";
 
 /// Every type of line.
@@ -182,19 +181,19 @@ const USAGE: &[Slot] = &[
     Value(row("total_tokens", Field::Total)),
 ];
 
-/// A line as a record, what is said still apart.
+/// Line as a record, with its conversation member still separate.
 #[derive(Debug)]
 pub struct Parsed {
-    /// The record.
+    /// Record of the line.
     pub record: Record,
-    /// Its type; `None` for a line that is not understood and kept whole.
+    /// Type of the line; `None` for a line of an unknown type or shape, which is kept whole.
     pub of: Option<&'static Type>,
-    /// Where the member stands that is said.
+    /// Position of the value of the conversation member.
     pub said: Option<Span>,
 }
 
 impl Parsed {
-    /// The wire name of its type.
+    /// Whether the line is of the type with this wire name.
     #[must_use]
     pub fn is(&self, wire: &str) -> bool {
         self.of.is_some_and(|of| of.wire == wire)
@@ -228,12 +227,12 @@ pub fn read(text: &Bytes) -> Result<Parsed, Fault> {
     Ok(Parsed { record, of: Some(of), said: found.said })
 }
 
-/// Keeps a line's one value as it is.
+/// Keeps the one value of a line as it is.
 fn whole(text: &Bytes, name: Option<&str>) -> Result<Parsed, Fault> {
     Ok(Parsed { record: mapping::whole(text, name)?, of: None, said: None })
 }
 
-/// The type of line that a record is.
+/// Returns the type of line that a record stands for.
 #[must_use]
 pub fn type_of(record: &Record) -> Option<&'static Type> {
     let is = |layout| record.node.is(Field::Layout, layout);
@@ -241,7 +240,7 @@ pub fn type_of(record: &Record) -> Option<&'static Type> {
     TYPES.iter().find(fits)
 }
 
-/// Appends the line that a record stands for, with what is said in it.
+/// Appends the line that a record stands for, with the value of its conversation member.
 pub fn write(of: &Type, node: &Node, said: Option<&[u8]>, out: &mut Vec<u8>) {
     let mut object = Object::open(out);
     text::quote(of.wire, object.key("type"));
@@ -249,7 +248,7 @@ pub fn write(of: &Type, node: &Node, said: Option<&[u8]>, out: &mut Vec<u8>) {
     object.close();
 }
 
-/// A list of messages as Codelia spells it.
+/// Joins messages to a list as Codelia spells it.
 #[must_use]
 pub fn joined(list: &[Json]) -> Vec<u8> {
     let list: Vec<&[u8]> = list.iter().map(Json::as_bytes).collect();

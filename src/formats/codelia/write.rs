@@ -1,4 +1,4 @@
-//! A stream of records of Codelia's as the file of a run.
+//! Writer of a stream of Codelia's records as the file of a run.
 
 mod stored;
 
@@ -27,7 +27,7 @@ pub fn open<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer
     Ok(Box::new(Run::new(Some(pen), None, sources, 1, cx)))
 }
 
-/// Opens a whole session for writing, each run and the state a part of its own.
+/// Opens a whole session for writing. Each run and the state is a part of its own.
 ///
 /// # Errors
 /// If there is no room for what lines refer to, or for several parts.
@@ -44,7 +44,7 @@ pub fn open_whole<'a>(
     Ok(Box::new(Run::new(None, Some(sink), sources, version, cx)))
 }
 
-/// What the first session record says beside what the first header says.
+/// Fields that the first session record can contain beside the fields of the first header.
 const HELD: &[Field] = &[
     Field::Source,
     Field::Id,
@@ -57,15 +57,16 @@ const HELD: &[Field] = &[
 ];
 
 struct Run<'a> {
-    /// The part that is written.
+    /// Part that is being written.
     pen: Option<Pen>,
-    /// Where the parts of a whole session are created.
+    /// Sink in which the parts of a whole session are created.
     sink: Option<&'a mut dyn Sink>,
-    /// How the state is stored: in a file, or as a row and a log.
+    /// Version of the format, which decides how the state is stored: 1 in a file, 2 as a row and a
+    /// log.
     version: u32,
-    /// What the file is like that is created next.
+    /// Session record with the properties of the file that is created next.
     file: Option<Node>,
-    /// The session's identifier, unless it was made, and when it was stored.
+    /// Identifier of the session, unless the reader made it, and the time at which it was stored.
     id: Option<Json>,
     updated: Option<Json>,
     cx: &'a Cx<'a>,
@@ -75,11 +76,11 @@ struct Run<'a> {
     begun: bool,
     /// Whether a state was written.
     stored: bool,
-    /// The header of the run.
+    /// Header of the run.
     header: Node,
-    /// When the last line was written that says so.
+    /// Time of the last line that has one.
     time: Option<Json>,
-    /// The line that is written once the messages are there that stand behind its record.
+    /// Line that is written once the messages that follow its record are there.
     waiting: Option<Located<Record>>,
 }
 
@@ -173,14 +174,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Counts the fields of a session record that have no place.
+    /// Counts the fields of a session record that have no place in the output.
     fn losses(&self, node: &Node, is_held: impl Fn(Field) -> bool) {
         for field in node.fields().filter(|field| !is_held(*field)) {
             self.cx.log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
         }
     }
 
-    /// Begins a part of a whole session; of one file there is only the one.
+    /// Begins a part of a whole session; does nothing where the output is a single file.
     fn create(&mut self, name: &str) -> Result<()> {
         let Some(sink) = &mut self.sink else { return Ok(()) };
         self.pen.take().map_or(Ok(()), Pen::finish)?;
@@ -198,7 +199,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A line that says something has the time of what it says.
+    /// Gives the waiting line the time of a message that it contains.
     fn date(&mut self, message: &Node) {
         let Some(Located { value, .. }) = &mut self.waiting else { return };
         let own = value.node.json(Field::Messages).zip(message.json(Field::Id));
@@ -250,7 +251,8 @@ impl Run<'_> {
         }
     }
 
-    /// A line's record with all that its line says, and what is said in it.
+    /// Completes a line's record with the fields that the line contains, and spells its
+    /// conversation member.
     fn filled(&mut self, of: &Type, node: &Node, at: Position) -> Result<(Node, Option<Vec<u8>>)> {
         let mut node = node.clone();
         if of.wire == "header" {
@@ -290,8 +292,8 @@ impl Run<'_> {
         Ok((node, said))
     }
 
-    /// Notes when a line was written. One that had its time from a message that was taken out of the
-    /// stream is of the time of the line before it.
+    /// Notes the time at which a line was written. A line that had its time from a message that was
+    /// removed from the stream gets the time of the line before it.
     fn stamp(&mut self, node: &mut Node, alone: bool) {
         if let (None, Some(time), true) = (node.json(Field::Time), &self.time, alone) {
             node.set(Field::Time, time.clone());
@@ -299,14 +301,14 @@ impl Run<'_> {
         self.time = node.json(Field::Time).or(self.time.as_ref()).cloned();
     }
 
-    /// A run begins: its header has what the session record says, if it is the first.
+    /// Begins a run. The header of the first run gets the fields that the session record contains.
     fn begin(&mut self, node: &mut Node) {
         self.headers.fill(node);
         self.sources.begin(node);
         self.header = node.clone();
     }
 
-    /// Says how many messages are not there, if any.
+    /// Reports the number of missing messages, if there are any.
     fn missing(&self, count: u64, at: Position) {
         if count == 0 {
             return;
@@ -316,8 +318,8 @@ impl Run<'_> {
     }
 }
 
-/// Whether a stored line says what its record says. What the record leaves to the header, the line
-/// may leave out.
+/// Whether a stored line has the content of its record. The line may omit the members that the
+/// record leaves to the header.
 fn reads_as(raw: &Bytes, of: &Type, filled: &Node, said: Option<&[u8]>, record: &Node) -> bool {
     let Ok(parsed) = wire::read(raw) else { return false };
     let mut apart = vec![Field::Eol, Field::Messages, Field::Input, Field::Stored];

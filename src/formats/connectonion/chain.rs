@@ -1,4 +1,4 @@
-//! The messages of a list as the one branch of a tree.
+//! Links the messages of a list as the one branch of a tree.
 
 use crate::format::Cx;
 use crate::ids::Maker;
@@ -14,7 +14,8 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// For the session whose record this is; `time` tells it from others of the same agent.
+    /// Makes a chain for the session of this record; the field `time` distinguishes the session
+    /// from others of the same agent.
     #[must_use]
     pub fn of(session: &Node, time: Field, cx: &Cx<'_>) -> Self {
         let of = |field| session.text(field).unwrap_or_default();
@@ -22,7 +23,7 @@ impl Chain {
         Self { maker: Some(Maker::new(cx.options.ids, key.as_bytes())), ..Self::default() }
     }
 
-    /// Puts a message behind the one before it.
+    /// Links a message behind the message before it.
     pub fn link(&mut self, node: &mut Node) {
         self.made += 1;
         let id = self.maker.map(|maker| maker.id(self.made)).unwrap_or_default();

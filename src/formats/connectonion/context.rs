@@ -1,7 +1,7 @@
-//! What ConnectOnion sends to a model: its messages, as they stand.
+//! Context that ConnectOnion sends to a model: its messages, unchanged.
 //!
-//! A run and a file of version 1 hold the system message themselves; a file of version 2 has it as
-//! `system_prompt`, and it comes first whenever it is there, empty or not.
+//! A run and a file of version 1 contain the system message in their messages. A file of version 2
+//! contains it as `system_prompt`, which comes first whenever it is there, empty or not.
 
 use super::message;
 use crate::format::Context;

@@ -1,4 +1,4 @@
-//! How the text ends that goes to an output.
+//! Output that tracks whether its last line has an ending.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ pub struct Ending<W> {
 }
 
 impl<W: Write> Ending<W> {
-    /// Of an output to which nothing was written.
+    /// Wraps an output to which nothing was written.
     pub fn of(out: W) -> Self {
         Self { out, last: b'\n' }
     }

@@ -1,11 +1,11 @@
-//! Images and documents, which the interface takes as `data:` URLs.
+//! Conversion of images and documents, which the interface takes as `data:` URLs.
 
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, Spacing};
 use crate::record::{Field, Node, block};
 
-/// A kind of part: its type and that of its block, the member that holds the URL, and beside it
-/// that of a name.
+/// A kind of part: its type, the type of its block, the member that holds the URL, and the member
+/// beside it that holds a name.
 struct Shape {
     wire: &'static str,
     block: &'static str,
@@ -30,8 +30,8 @@ fn shape_of(node: &Node) -> Option<&'static Shape> {
     (has(Field::Data) && has(Field::MediaType)).then_some(shape)
 }
 
-/// Whether a part is of a type that the interface knows, though the model has no block for it, such
-/// as an image that is given by its place in the web.
+/// Whether a part is of a type that the interface knows although the record model has no block for
+/// it, such as an image that is given by its web address.
 #[must_use]
 pub fn is_known(part: &Json) -> bool {
     let Some(wire) = part.member("type").and_then(|wire| wire.text()) else { return false };
@@ -45,8 +45,8 @@ pub fn is_known(part: &Json) -> bool {
     }
 }
 
-/// Makes blocks of the parts that show an image or a document, in whatever order their members
-/// stand. What else a part says stays with the block.
+/// Converts the parts that show an image or a document to blocks, whatever the order of their
+/// members. Other members of a part stay with the block.
 pub fn understand(blocks: &mut [Node]) {
     for node in blocks.iter_mut().filter(|block| block.is(Field::Type, block::OPAQUE)) {
         let Some(part) = node.json(Field::Data).cloned() else { continue };
@@ -75,8 +75,8 @@ fn read(part: &Json, shape: &Shape) -> Option<Node> {
     Some(node)
 }
 
-/// What an object says beside these members; `None` if a name comes twice, for then it can be read
-/// in two ways.
+/// Returns the members of an object other than `known`; `None` if a name stands twice, for then the
+/// object can be read in two ways.
 fn beside(object: &Json, known: &[&str]) -> Option<Extra> {
     let (mut rest, mut seen) = (Extra::default(), Vec::with_capacity(4));
     for (key, value) in object.members() {
@@ -92,8 +92,8 @@ fn beside(object: &Json, known: &[&str]) -> Option<Extra> {
     Some(rest)
 }
 
-/// The part of a block, as the program spells its JSON; `None` if it has none. Of one that is not
-/// its `own` it leaves out what the part said besides, unless the interface knows it.
+/// Returns the part of a block, in the program's JSON spelling; `None` if the block has none. A
+/// part that is not the format's `own` loses its other members, unless the interface knows them.
 #[must_use]
 pub fn write(node: &Node, spacing: Spacing, own: bool) -> Option<Json> {
     let shape = shape_of(node)?;

@@ -1,10 +1,11 @@
-//! ConnectOnion's messages, which are those of OpenAI's Chat Completions, as records and back.
+//! Conversion between ConnectOnion's messages, which are those of OpenAI's Chat Completions, and
+//! records.
 //!
 //! | ConnectOnion | canonical |
 //! |---|---|
 //! | `content` a string | the same |
 //! | `content` a list of parts | content blocks; a part that is no text, image or document is opaque; |
-//! | | of those from elsewhere only what the interface knows, of the others a text that says so |
+//! | | from another format, a part that the interface does not know becomes a text that names it |
 //! | `tool_calls` | `tool_call` blocks behind the text; arguments stay the JSON text that they are |
 //! | role `tool` | one `tool_result` block |
 //! | `content: null` beside `tool_calls` | layout `null` |
@@ -21,10 +22,11 @@ use bytes::Bytes;
 
 /// The roles of the interface.
 const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
-/// Where calls of tools come without a text, and the text is not left out but `null`.
+/// Layout of a message with calls of tools whose text is `null` and not omitted.
 const NULL: Json = Json::constant("\"null\"");
 
-/// What is text even where a person wrote it without quotes. Anything else is what YAML makes of it.
+/// Members whose scalars are text even if they are written without quotes. Other scalars have the
+/// type that YAML gives them.
 pub const TEXTS: &[&str] = &[
     "role",
     "content",
@@ -44,7 +46,7 @@ pub const TEXTS: &[&str] = &[
 const PARTS: &[BlockType] =
     &[BlockType { wire: "text", name: block::TEXT, rows: &[row("text", Field::Text)] }];
 
-/// Reads one message; what is no message of a known role is an opaque record.
+/// Reads one message; a value that is not a message of a known role becomes an opaque record.
 ///
 /// # Errors
 /// If the text is not one JSON value.
@@ -80,14 +82,14 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         }
     }
     source.cursor.end()?;
-    // Of two members of one name a reader takes the last, but both must come back.
+    // If a name stands twice, a reader takes the last member, but both must be restored.
     if twice || source.ambiguous {
         return whole(text, Some("message"));
     }
     Ok(parts.record(&role, extra))
 }
 
-/// Says that what was read is no message of a known shape.
+/// Reports a record that is not a message of a known shape.
 pub fn say_opaque(record: &Record, at: Position, cx: &Cx<'_>) {
     if record.kind == Kind::Opaque {
         cx.report(Diagnostic::new(Code::OddMessage, Code::OddMessage.title()).at(at));
@@ -167,7 +169,7 @@ fn call(source: &mut Source<'_>) -> Result<Option<Node>, Fault> {
     Ok((known == 3).then_some(node))
 }
 
-/// A message while its members are read.
+/// Parts of a message whose members are being read.
 #[derive(Default)]
 struct Parts {
     content: Option<Value>,
@@ -211,8 +213,8 @@ impl Parts {
     }
 }
 
-/// Writes the message that a record stands for; false if it stands for none. What is not `own`,
-/// but came from another format, is written in the shape that the real software gives it.
+/// Writes the message that a record stands for; false if the record stands for none. A record of
+/// another format, which is not `own`, is written in the shape that the real software uses.
 pub fn write(record: &Record, spacing: Spacing, own: bool, out: &mut Vec<u8>) -> bool {
     let node = &record.node;
     if record.kind == Kind::Opaque {
@@ -220,8 +222,8 @@ pub fn write(record: &Record, spacing: Spacing, own: bool, out: &mut Vec<u8>) ->
         data.into_iter().for_each(|data| out.extend_from_slice(data.as_bytes()));
         return data.is_some();
     }
-    // What is kept from the model has no place among what is sent to one; of the system's words its
-    // own files tell by their lists.
+    // Records that are kept from the model are not sent to one; in the format's own files, the
+    // lists themselves contain all system messages.
     let apart = record.is_aside() && !(own && node.is(Field::Role, "system"));
     let role = node.json(Field::Role).filter(|_| record.kind == Kind::Message && !apart);
     let role = role.filter(|role| ROLES.iter().any(|known| text::is(role.as_bytes(), known)));
@@ -256,7 +258,8 @@ fn is_part(node: &Node) -> bool {
     [block::TEXT, block::OPAQUE].iter().any(|name| node.is(Field::Type, name)) || is_media(node)
 }
 
-/// Writes what is said: as it was spelled, or the one text beside calls, or a list of parts.
+/// Writes the content of a message: as it was spelled, as the one text beside calls, or as a list
+/// of parts.
 fn said(
     holder: &Node,
     blocks: Option<&[Node]>,
@@ -293,13 +296,13 @@ fn said(
     }
 }
 
-/// Whether a block from elsewhere is one that the interface would refuse.
+/// Whether a block from another format is one that the interface would refuse.
 fn is_strange(node: &Node) -> bool {
     let data = node.json(Field::Data).filter(|_| node.is(Field::Type, block::OPAQUE));
     data.is_some_and(|part| !media::is_known(part))
 }
 
-/// A block as one that is written as it is.
+/// Returns a block in the form in which it is written unchanged.
 fn spelled(node: &Node, spacing: Spacing, own: bool) -> Node {
     if !own && is_strange(node) {
         return block::stand_in(node);
@@ -345,14 +348,14 @@ fn write_call(call: &Node, spacing: Spacing, out: &mut Vec<u8>) {
     member.close();
 }
 
-/// Writes the members of an object one by one, for the spaces between them.
+/// Writes the members of an object one by one, to control the spaces between them.
 fn write_extra(extra: Option<&Json>, object: &mut Object<'_>) {
     for (key, value) in extra.into_iter().flat_map(Json::members) {
         object.spelled(key, value);
     }
 }
 
-/// Arguments travel as JSON text.
+/// Writes the arguments of a call, which are a JSON text.
 fn write_arguments(arguments: &Json, out: &mut Vec<u8>) {
     let spelling = arguments.as_bytes();
     if spelling.starts_with(b"\"") {
@@ -367,7 +370,7 @@ pub fn lost(record: &Record, log: &Log) {
     log.count(FieldOutcome::Dropped, &record.told());
 }
 
-/// Counts what of a record is not in the message that [`write()`] made of it.
+/// Counts the fields of a record that are missing from the message that [`write()`] made of it.
 pub fn losses(record: &Record, own: bool, log: &Log) {
     let kind = record.kind.name();
     let count = |path: &str| log.count(FieldOutcome::Dropped, &format!("{kind}.{path}"));
@@ -379,7 +382,7 @@ pub fn losses(record: &Record, own: bool, log: &Log) {
     unwritable(&record.node, "content", own, &count);
 }
 
-/// Whether a field of a message's record stands in what [`write()`] makes of it.
+/// Whether [`write()`] writes this field of a message's record.
 fn holds(field: Field, own: bool) -> bool {
     const HELD: &[Field] = &[
         Field::Parent,
@@ -402,13 +405,14 @@ fn has_detail(image: &Node) -> bool {
     image.json(Field::Extra).is_some_and(block::is_detail)
 }
 
-/// What is written of an image or a document; the first not always.
+/// Fields of an image or document block that are written; the first one only if the part is from
+/// this format or an image detail.
 const MEDIA: &[Field] = &[Field::Extra, Field::Data, Field::MediaType, Field::Name];
 
-/// Names what of a message's content has no place.
+/// Counts the parts of a message's content that cannot be written.
 fn unwritable(node: &Node, path: &str, own: bool, count: &dyn Fn(&str)) {
     for block in node.nodes(Field::Content).unwrap_or_default() {
-        // Mostly nothing is counted, so paths are made where they are needed.
+        // Mostly nothing is counted, so paths are made only when needed.
         let path = || format!("{path}.*.{}", block.text(Field::Type).unwrap_or_default());
         let held: &[Field] = match () {
             () if is_call(block) => &[Field::Id, Field::Name, Field::Arguments, Field::Extra],

@@ -1,7 +1,8 @@
 //! ConnectOnion's session files.
 //!
-//! Three generations of YAML. Which members become what is said where they are read: messages in
-//! `message.rs`, turns and the top of a file in `file/`, the header of a run in `run/`.
+//! The format has three generations of YAML. The mapping of members is documented where they are
+//! read: messages in `message.rs`, turns and the top of a file in `file/`, the header of a run in
+//! `run/`.
 
 mod chain;
 mod context;
@@ -31,11 +32,11 @@ const REMARK: &str = "comment";
 /// The version whose files are runs.
 const RUN: u32 = 3;
 
-/// How far aliases may expand, in bytes. PyYAML writes one where an agent holds the same object
-/// twice, which is seldom and small.
+/// Maximum number of bytes to which aliases may expand. PyYAML writes an alias if an agent holds
+/// the same object twice, which is rare and small.
 const EXPANSION: u64 = 8 << 20;
 
-/// The row of the table.
+/// The format's entry in the table of formats.
 pub static FORMAT: Format = Format {
     aliases: &["co"],
     index: Some(run::summary_of),
@@ -90,9 +91,10 @@ pub static FORMAT: Format = Format {
     })
 };
 
-/// `sessions/<name>`, with the time in version 1, or `evals/<slug of what was asked>/run_<n>`: below
-/// `.co`. The name is the agent's. In version 2 it is the session's identifier if it has one, and a
-/// session of no agent has the name that its file would have elsewhere.
+/// Returns the path of a session below `.co`: `sessions/<name>`, with the time in version 1, or
+/// `evals/<slug of the question>/run_<n>`. The name is the agent's. In version 2 it is the
+/// session's identifier if it has one. A session without an agent has the name that its file would
+/// have in another format.
 fn native(named: &Named<'_>) -> String {
     let text = |field| named.session.text(field).unwrap_or_default();
     let agent = text(Field::Agent);
@@ -115,31 +117,33 @@ fn native(named: &Named<'_>) -> String {
     }
 }
 
-/// A piece of a path: letters as they are told by `is_letter`, `-` and `_`.
+/// Makes one piece of a path, of the characters that `is_letter` accepts, `-` and `_`.
 fn plain(name: &str, longest: usize, is_letter: fn(char) -> bool) -> String {
     let fits = |c: char| if is_letter(c) || matches!(c, '-' | '_') { c } else { '_' };
     let name: String = name.chars().map(fits).take(longest).collect();
     if name.is_empty() { "default".to_owned() } else { name }
 }
 
-/// Where a summary or an evaluation stands: beside the folder of its runs, which has its name.
+/// Returns the path of a summary or an evaluation: beside the folder of its runs, which has the
+/// same name.
 fn summary(named: &Named<'_>) -> String {
     let name = named.session.text(Field::Name).unwrap_or_else(|| named.stem.to_owned());
     // A slug has 50 characters of up to four bytes each.
     format!("/evals/{}", plain(&name, 60, char::is_alphanumeric))
 }
 
-/// Which run of a question it is: what a file of the real software is called, or the first that is
-/// free.
+/// Returns the number of a run: the number in its file name if that is the real software's, or the
+/// first free number.
 fn run(named: &Named<'_>) -> u64 {
     let own = named.stem.strip_prefix("run_").and_then(|number| number.parse::<u64>().ok());
     own.filter(|own| *own > 0).unwrap_or(1).saturating_add(named.nth - 1)
 }
 
-/// What the real software makes of a question for a name, from release 1.5.12 on. No run says what
-/// release wrote it; earlier ones took only ASCII for letters, and any number of `_` for one.
+/// Makes a folder name of a question, as the real software does from release 1.5.12 on. No run
+/// contains the release that wrote it. Earlier releases took only ASCII for letters, and any number
+/// of `_` for one.
 ///
-/// Marks that Python's `\w` leaves out of a word of an Indic script are letters here.
+/// Marks that Python's `\w` excludes from a word of an Indic script are letters here.
 fn slug(asked: &str) -> String {
     let mut slug = String::new();
     let mut before = true;
@@ -160,10 +164,10 @@ fn slug(asked: &str) -> String {
     cut.rsplit_once('_').map_or(cut, |(words, _)| words).to_owned()
 }
 
-/// So many characters a slug has at most.
+/// Maximum number of characters of a slug.
 const LONGEST_SLUG: usize = 50;
 
-/// The shape of the summary or evaluation that a session was.
+/// Returns the shape of the summary or evaluation from which a session was read.
 fn of_runs(session: &Node) -> Option<&'static file::Shape> {
     let shapes: [&'static file::Shape; 2] = [&file::INDEX, &file::AUTHORED];
     let layout = session.json(Field::Layout);
@@ -171,7 +175,7 @@ fn of_runs(session: &Node) -> Option<&'static file::Shape> {
     shapes.find(|shape| layout.map(Json::as_bytes) == shape.layout.map(str::as_bytes))
 }
 
-/// What a file of this format is.
+/// The kind of a file of this format.
 #[derive(Clone, Copy, Debug)]
 enum Made {
     /// A run of version 3.
@@ -188,7 +192,7 @@ impl Made {
         }
     }
 
-    /// What a file of a version is that does not tell itself.
+    /// Returns the kind of a file of this version whose content does not show its kind.
     fn of(version: Option<u32>) -> Self {
         match version {
             Some(RUN) => Self::Run,
@@ -208,13 +212,13 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     Some(Sniffed { confidence, version: made.version() })
 }
 
-/// Whether the beginning of a file, which is `called` as YAML is or not, is a member of a session,
-/// or what is left of one. A manual that shows a session begins otherwise.
+/// Whether the beginning of a file is a member of a session, or the rest of one; `called` is
+/// whether the file name is that of a YAML file. A manual that shows a session begins otherwise.
 fn begins_as_one(head: &str, called: bool) -> bool {
     let blank = |c: char| c == '\0' || c == '\n' || c == '\r';
     let mut lines = head.trim_start_matches(blank).lines();
     let meant = |line: &&str| !line.trim().is_empty();
-    // A heading of Markdown looks like a comment, and what is set off at its top like a document.
+    // A heading of Markdown looks like a comment, and the metadata at its top like a document.
     let aside = |line: &&str| called && (line.starts_with(['#', '%']) || line.starts_with("---"));
     let Some(line) = lines.find(|line| meant(line) && !aside(line)) else { return called };
     let key = line.split_once(':').map_or(line, |(key, _)| key).trim();
@@ -224,7 +228,7 @@ fn begins_as_one(head: &str, called: bool) -> bool {
     !key.trim_start_matches(['{', ' ']).contains(' ') || line.starts_with([' ', '-', '\t'])
 }
 
-/// What the file is that begins so.
+/// Returns the kind of the file that begins with `head`, and how certain that is.
 fn made(head: &str, whole: bool) -> Option<(Confidence, Made)> {
     match file::shape(head) {
         // An evaluation may begin as a run does.
@@ -241,29 +245,31 @@ fn made(head: &str, whole: bool) -> Option<(Confidence, Made)> {
     }
 }
 
-/// What the file is whose keys are in quotes or that is in braces.
+/// Returns the kind of a file whose keys are in quotes or that is in braces.
 fn laid_anew(head: &str) -> Option<Made> {
     let outline = file::outline(head)?;
     let run = || run::is_edited(&outline).then_some(Made::Run);
     file::shape(&outline).map(Made::File).or_else(run)
 }
 
-/// The name of the agent: that of a session from elsewhere, which has no agent's.
+/// Returns the name of the agent, or the name of the session if it is from another format and has
+/// no agent.
 fn agent(session: &Node) -> Json {
     let name = session.json(Field::Agent).or(session.json(Field::Name)).cloned();
     name.unwrap_or_else(|| Json::string(NAMELESS))
 }
 
-/// What the agent of a session is called that has none.
+/// Name of the agent for a session without one.
 const NAMELESS: &str = "session";
 
-/// A time as the real software writes it, which knows no zones; one that names none is its own.
+/// Returns a time as the real software writes it, without a zone; a time that names no zone stays
+/// as it is.
 fn time(time: &Json) -> Json {
     let zoned = time.text().and_then(|text| text.parse().ok());
     zoned.map_or_else(|| time.clone(), |zoned| Json::string(&times::in_seconds(zoned)))
 }
 
-/// The session of another format with times as they are written here.
+/// Returns the session of another format with times as this format writes them.
 fn timed(session: &Node) -> Node {
     let mut session = session.clone();
     for field in [Field::Created, Field::Updated] {
@@ -273,7 +279,7 @@ fn timed(session: &Node) -> Node {
     session
 }
 
-/// What the main part is and what it is encoded in, by its beginning.
+/// Returns the kind and the encoding of the main part, recognized by its beginning.
 fn beginning(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<(Made, Found)> {
     parts.keep()?;
     let mut bytes = Vec::new();
@@ -299,7 +305,8 @@ fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
     }
 }
 
-/// The encoding that a session of this format came in, for a writer of the same.
+/// Returns the encoding from which a session of this format was read, for a writer of the same
+/// format.
 fn encoding_of(file: &Node) -> Result<&'static Encoding> {
     let Some(name) = file.text(Field::Encoding) else { return Ok(encoding::UTF_8) };
     encoding::named(&name).ok_or_else(|| {
@@ -308,7 +315,7 @@ fn encoding_of(file: &Node) -> Result<&'static Encoding> {
     })
 }
 
-/// The error of an output that takes text in some encoding.
+/// Converts an error of an output that encodes text.
 fn cannot_write(error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::InvalidData => Error::request(Code::NotInEncoding, error.to_string()),
@@ -328,9 +335,10 @@ fn write<'a>(
     }
 }
 
-/// Writes a session of version 3: as what it came from, else as a run.
+/// Writes a session of version 3: as a summary or evaluation if it was read from one, else as a
+/// run.
 struct Newest<'a> {
-    /// Lent to the writer that the first record chooses.
+    /// The destination, until the first record chooses the writer.
     sink: Option<&'a mut dyn Sink>,
     version: &'static Version,
     cx: &'a Cx<'a>,
@@ -354,8 +362,8 @@ impl Writer for Newest<'_> {
     }
 }
 
-/// The error for a document behind the first one, of which nothing is read: the real loader takes a
-/// file of several for broken.
+/// Makes the error for a document behind the first one, which is not read: the real loader refuses
+/// a file of several documents.
 fn second_document(at: Position) -> Error {
     Error::damaged(Diagnostic::new(Code::YamlSyntax, "a second document begins").at(at))
 }

@@ -1,8 +1,9 @@
-//! What pi sends to a model: the messages on the path to the leaf, after compactions and edits.
+//! Context that pi sends to a model: the messages on the path to the leaf, after compactions and
+//! edits.
 //!
-//! Which messages that are is decided in `crate::context_rules`, by the rules of release 1.5.2. Earlier
-//! releases differ in three ways only: they know no context edits, no system messages, and leave
-//! `content: null` as it is.
+//! The module `crate::context_rules` selects these messages, by the rules of release 1.5.2. Earlier
+//! releases differ in three ways only: they know no context edits and no system messages, and they
+//! leave `content: null` as it is.
 
 use super::version::NEWEST;
 use super::wire::BLOCKS;
@@ -146,7 +147,7 @@ fn is_custom_entry(node: &Node) -> bool {
     node.is(Field::Subtype, "custom_message")
 }
 
-/// A message as pi reads it.
+/// Completes a message as pi reads it.
 fn completed(mut message: Record) -> Record {
     if message.kind == Kind::Message && !is_custom_entry(&message.node) {
         complete(&mut message.node);
@@ -154,7 +155,7 @@ fn completed(mut message: Record) -> Record {
     message
 }
 
-/// Reads `content: null` as pi does: nothing was said.
+/// Reads `content: null` as pi does: as empty content.
 fn complete(node: &mut Node) {
     let empty = if node.is(Field::Role, "system") {
         Value::Json(Json::constant("\"\""))
@@ -175,7 +176,8 @@ fn complete(node: &mut Node) {
     }
 }
 
-/// The entry's time as JavaScript's `Date.parse` gives it; `null` for what is no ISO time.
+/// Returns the entry's time as JavaScript's `Date.parse` does, in milliseconds; `null` if the time
+/// is not an ISO time.
 fn milliseconds(node: &Node) -> Vec<u8> {
     let time = node.text(Field::Time).and_then(|time| time.parse::<jiff::Timestamp>().ok());
     time.map_or(b"null".to_vec(), |time| time.as_millisecond().to_string().into_bytes())

@@ -1,4 +1,4 @@
-//! What pi has in every entry, for records of formats that leave it out.
+//! Fields that pi has in every entry, for records of formats that leave them out.
 //!
 //! pi reads the time, the model and the usage of messages without asking whether they are there.
 
@@ -9,10 +9,10 @@ use crate::times;
 use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
 
-/// What is known of a session of another format so far.
+/// Facts about a session of another format that are known so far.
 #[derive(Debug)]
 pub struct Foreign {
-    /// The last time that was told.
+    /// Last time of a record.
     time: Timestamp,
     provider: Option<Json>,
     model: Option<Json>,
@@ -20,10 +20,10 @@ pub struct Foreign {
     /// Hashes of the entries' identifiers, and the last one.
     entries: HashSet<u64>,
     last: Option<Json>,
-    /// Where the session stands, if it says so.
+    /// Leaf of the session, if the session names one.
     leaf: Option<Json>,
-    /// Entries that have no place in pi's files, and those that stand beside the conversation; and what
-    /// each of them follows.
+    /// Entries that have no place in pi's files, and entries that stand beside the conversation,
+    /// each with its parent.
     left_out: HashMap<Json, Json>,
     beside: HashMap<Json, Json>,
 }
@@ -34,7 +34,7 @@ const TOKENS: &[Field] =
     &[Field::InputTokens, Field::OutputTokens, Field::CacheRead, Field::CacheWrite];
 
 impl Foreign {
-    /// Of a session with this record.
+    /// Creates the state for a session with this record.
     #[must_use]
     pub fn of(session: &Node) -> Self {
         let told = [Field::Created, Field::Updated].map(|field| session.json(field));
@@ -53,7 +53,7 @@ impl Foreign {
         }
     }
 
-    /// An entry was written.
+    /// Notes an entry that was written.
     pub fn written(&mut self, entry: &Node) {
         let Some(id) = entry.json(Field::Id) else { return };
         self.time = entry.json(Field::Time).and_then(times::read).unwrap_or(self.time);
@@ -61,17 +61,17 @@ impl Foreign {
         self.last = Some(id.clone());
     }
 
-    /// An entry was left out: what follows it follows what it does.
+    /// Notes an entry that was left out: its children follow its parent.
     pub fn left_out(&mut self, entry: &Node) {
         let Some(id) = entry.json(Field::Id) else { return };
         self.left_out.insert(id.clone(), parent_of(entry));
     }
 
-    /// This entry, or the nearest one above it that pi's file has; of the conversation, if that is
-    /// asked for.
+    /// Returns this entry, or the nearest one above it that pi's file has; with `conversation`, the
+    /// nearest one of the conversation.
     fn written_above<'s>(&'s self, mut id: &'s Json, conversation: bool) -> &'s Json {
         let beside = |id| self.beside.get(id).filter(|_| conversation);
-        // No way up is longer, unless it leads in a circle.
+        // A longer path would lead in a circle.
         for _ in 0..self.left_out.len() + self.beside.len() {
             let Some(parent) = self.left_out.get(id).or_else(|| beside(id)) else { break };
             id = parent;
@@ -85,8 +85,8 @@ impl Foreign {
         record.is_aside() || !self.beside.is_empty()
     }
 
-    /// Gives an entry its place. pi sends all messages that lead to where it stands: those that no
-    /// model hears of stand beside them, and what follows them follows what they do.
+    /// Gives an entry its parent. pi sends all messages on the path to the leaf, so messages that
+    /// no model receives stand beside the path, and their children follow their parents.
     pub fn link(&mut self, record: &mut Record) {
         let (aside, node) = (record.is_aside(), &mut record.node);
         if let Some(parent) = node.json(Field::Parent).cloned() {
@@ -97,7 +97,7 @@ impl Foreign {
         }
     }
 
-    /// A record with an identifier, behind the last entry of the conversation.
+    /// Returns a record with an identifier, behind the last entry of the conversation.
     #[must_use]
     pub fn named(&self, mut record: Record) -> Record {
         let last = self.last.as_ref().map(|last| self.written_above(last, true).clone());
@@ -108,13 +108,14 @@ impl Foreign {
         record
     }
 
-    /// The session stands at this entry.
+    /// Notes the leaf of the session.
     pub fn stands_at(&mut self, leaf: Option<&Json>) {
         self.leaf = leaf.cloned().or(self.leaf.take());
     }
 
-    /// What has to be written last, for pi stands at the last entry: one that nobody is shown, behind
-    /// the one that the session stands at. `None` if that is the last one, or none.
+    /// Returns an entry to be written last, behind the leaf of the session, as pi takes the last
+    /// entry for the leaf. pi does not show it. `None` if the leaf is the last entry, or is not in
+    /// the file.
     #[must_use]
     pub fn stand(&mut self) -> Option<Record> {
         let leaf = self.written_above(self.leaf.as_ref().or(self.last.as_ref())?, true);
@@ -133,15 +134,15 @@ impl Foreign {
         Some(record)
     }
 
-    /// The session's own record with a time as pi writes it.
+    /// Gives the session's own record a time as pi writes it.
     pub fn header(&self, session: &mut Node) {
         session.set(Field::Created, Json::string(&times::with_millis(self.time)));
     }
 
-    /// Completes a record.
+    /// Completes a record with the fields that pi requires.
     pub fn complete(&mut self, record: &mut Record) {
         let node = &mut record.node;
-        // Entries of version 1 have nothing else by which two that say the same are told apart.
+        // In version 1, only the time distinguishes two entries of the same content.
         let told = node.json(Field::Time).and_then(times::read);
         self.time = told.unwrap_or_else(|| times::after(self.time));
         node.set(Field::Time, Json::string(&times::with_millis(self.time)));
@@ -164,7 +165,7 @@ impl Foreign {
 
     fn answer(&mut self, node: &mut Node) {
         let calls = self.called.note(node);
-        // A string is a user's way to speak.
+        // pi has a string as content in messages of the user only.
         if let Some(text) = node.json(Field::Content).cloned() {
             let blocks = if text.is_null() { Vec::new() } else { vec![block::text(text)] };
             node.set(Field::Content, blocks);
@@ -214,8 +215,8 @@ impl Foreign {
     }
 }
 
-/// Whether a message lacks so much that pi cannot have written it: pi takes its answers for lists, and
-/// looks into their usage.
+/// Whether a message lacks so much that pi cannot have written it: pi requires answers to be lists,
+/// and reads their usage.
 #[must_use]
 pub fn is_bare(record: &Record) -> bool {
     let node = &record.node;
@@ -241,7 +242,7 @@ fn parent_of(entry: &Node) -> Json {
     entry.json(Field::Parent).cloned().unwrap_or(Json::constant("null"))
 }
 
-/// Gives a thought a text: pi takes that for granted, and has its own for what nobody may read
+/// Gives a thought a text, which pi requires. A redacted thought gets pi's own text
 /// (`providers/anthropic.ts`).
 fn thought(block: &mut Node) {
     if block.is(Field::Type, block::THINKING) && block.json(Field::Thinking).is_none() {
@@ -251,7 +252,7 @@ fn thought(block: &mut Node) {
     }
 }
 
-/// Sets to nothing what is not told, and the sum to that of the others.
+/// Sets missing counts to zero, and a missing total to the sum of the counts.
 fn filled(node: &mut Node) {
     for &field in TOKENS {
         if node.json(field).is_none() {
@@ -264,7 +265,7 @@ fn filled(node: &mut Node) {
     }
 }
 
-/// Makes blocks what pi has, and says what is lost.
+/// Converts blocks to those that pi has, and reports what is lost.
 pub fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
     if node.take(Field::Extra).is_some() {
         lost(&format!("{path}extra"));
@@ -274,13 +275,13 @@ pub fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
         if strange {
             lost(&format!("{path}arguments"));
         }
-        // pi writes every line anew when it forks: what is not as it spells a value would come home
-        // as if it had been edited.
+        // pi rewrites every line when it forks. A value that is not in pi's spelling would then
+        // count as edited when the source is restored.
         node.set(Field::Arguments, Json::checked(arguments.normal().into()));
     }
     if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
         for block in blocks {
-            // pi takes whatever is no text for an image, and sends it without data.
+            // pi treats every block that is not text as an image, and sends it without data.
             for strange in [block::DOCUMENT, block::OPAQUE] {
                 if block.is(Field::Type, strange) {
                     lost(&format!("{path}content.*.{strange}"));

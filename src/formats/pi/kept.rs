@@ -1,15 +1,16 @@
-//! Lines that are kept, and are no records.
+//! Lines that are kept although they are not records.
 
 use crate::json::Cursor;
 use crate::record::{Field, Kind, Node, Record};
 
-/// Whether a record is a line that is no record of the source: blank, or damaged.
+/// Whether a record stands for a blank or damaged line of the source.
 pub fn is_line(record: &Record) -> bool {
     let has = |field| record.node.json(field).is_some();
     record.kind == Kind::Opaque && (has(Field::Text) || has(Field::RawBytes))
 }
 
-/// The line; `None` if behind the header a reader would take it for something that is said.
+/// Returns the line; `None` if it contains a line feed, or is JSON behind the header, which a
+/// reader would take for a record.
 pub fn line_of(node: &Node, behind_header: bool) -> Option<Vec<u8>> {
     let line = node.line().unwrap_or_default();
     let is_taken = line.contains(&b'\n') || (behind_header && is_json(&line));

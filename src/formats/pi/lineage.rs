@@ -1,4 +1,4 @@
-//! Which record of a session a line is, and what that says about identifiers and kept entries.
+//! Numbers of a session's records, and the identifiers and kept entries that follow from them.
 
 use crate::format::Cx;
 use crate::ids::{Id, Maker};
@@ -11,32 +11,32 @@ use crate::json::{Json, text};
 #[derive(Clone, Debug)]
 pub struct Lineage {
     maker: Maker,
-    /// Record numbers of what is no entry: headers after the first, and `others`.
+    /// Record numbers that are not those of entries: headers after the first, and `others`.
     passed: Vec<u64>,
-    /// Record numbers of what is no object and gets no identifier.
+    /// Record numbers of values that are not objects and get no identifier.
     others: Vec<u64>,
-    /// Records so far, the header included.
+    /// Number of records so far, the header included.
     records: u64,
-    /// Entries so far that get an identifier.
+    /// Number of entries so far that get an identifier.
     entries: u64,
-    /// The identifier of the last of these.
+    /// Identifier of the last of these entries.
     last: Option<Id>,
 }
 
-/// What a compaction's index of version 1 means.
+/// Meaning of a compaction's index in version 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// The entry of this identifier, and its record number.
     Entry(Id, u64),
-    /// The header: version 1 kept everything, so the first entry of all.
+    /// Header: version 1 kept everything, so the index means the first entry of all.
     Header(Id, u64),
-    /// A further header: the entry behind it.
+    /// Further header: the index means the entry behind it.
     Behind(Id, u64),
-    /// The compaction itself: nothing before it.
+    /// Compaction itself: it keeps nothing before it.
     Itself(Id, u64),
-    /// No entry before the compaction.
+    /// Index that means no entry before the compaction.
     Nowhere,
-    /// It is no number.
+    /// Index that is not a number.
     NoNumber,
 }
 
@@ -55,7 +55,7 @@ impl Kept {
 }
 
 impl Lineage {
-    /// For the session whose header has this `id` member.
+    /// Creates the counter for the session whose header has this `id` member.
     #[must_use]
     pub fn new(session: &[u8], cx: &Cx<'_>) -> Self {
         let session = text::decode(session).unwrap_or_default();
@@ -75,13 +75,13 @@ impl Lineage {
         self.records
     }
 
-    /// Goes on at this record number. What it means for identifiers is known only in versions
-    /// whose entries have their own.
+    /// Continues at this record number. Identifiers that follow from the entries passed over are
+    /// not available then, so this is for versions whose entries have their own.
     pub fn resume(&mut self, records: u64) {
         self.records = records;
     }
 
-    /// How many headers there were after the first.
+    /// Returns the number of headers after the first.
     #[must_use]
     pub fn headers(&self) -> usize {
         self.passed.len() - self.others.len()
@@ -93,14 +93,14 @@ impl Lineage {
         self.records += 1;
     }
 
-    /// Counts a record that is no object and can have no identifier.
+    /// Counts a value that is not an object and can have no identifier.
     pub fn other(&mut self) {
         self.passed.push(self.records);
         self.others.push(self.records);
         self.records += 1;
     }
 
-    /// Counts an entry; gives its new identifier and that of the entry before it.
+    /// Counts an entry; returns its new identifier and that of the entry before it.
     pub fn entry(&mut self) -> (Id, Option<Id>) {
         self.records += 1;
         self.entries += 1;
@@ -108,19 +108,19 @@ impl Lineage {
         (id, self.last.replace(id))
     }
 
-    /// What the index of the entry counted last means.
+    /// Returns the meaning of an index in the entry that was counted last.
     #[must_use]
     pub fn kept(&self, index: &[u8]) -> Kept {
         self.kept_by(self.records - 1, index)
     }
 
-    /// The same of the entry that is counted next.
+    /// Returns the meaning of an index in the entry that is counted next.
     #[must_use]
     pub fn kept_by_next(&self, index: &[u8]) -> Kept {
         self.kept_by(self.records, index)
     }
 
-    /// The same of the entry of number `own`.
+    /// Returns the meaning of an index in the entry of number `own`.
     fn kept_by(&self, own: u64, index: &[u8]) -> Kept {
         let Some(index) = Json::checked(index.to_vec().into()).float() else {
             return Kept::NoNumber;
@@ -132,7 +132,7 @@ impl Lineage {
         if self.others.binary_search(&index).is_ok() {
             return Kept::Nowhere;
         }
-        // Version 1 went on from the index to the end, past what is no entry.
+        // Version 1 continued from the index to the end, past records that are not entries.
         let at = self.entry_behind(index.max(1)).min(own);
         let passed = self.passed.partition_point(|number| *number < at) as u64;
         let id = self.maker.id(at - passed);
@@ -147,8 +147,8 @@ impl Lineage {
         }
     }
 
-    /// The number of the first entry at a number or behind it. A file may have any number of headers
-    /// in a row, and of compactions that name the first of them.
+    /// Returns the number of the first entry at a number or behind it. A file may have any number
+    /// of headers in a row, and of compactions that name the first of them.
     fn entry_behind(&self, number: u64) -> u64 {
         let first = self.passed.partition_point(|passed| *passed < number);
         let rest = self.passed.get(first..).unwrap_or_default();
@@ -165,7 +165,7 @@ impl Lineage {
     }
 }
 
-/// An identifier as JSON.
+/// Spells an identifier as JSON.
 #[must_use]
 pub fn quoted(id: Id) -> [u8; 10] {
     let mut out = [b'"'; 10];

@@ -1,4 +1,4 @@
-//! What migration noted of a compaction's index, on the way back to version 1.
+//! Notes of migration about a compaction's index, for the way back to version 1.
 
 use super::lineage::{Kept, Lineage};
 use super::{was, wire};
@@ -7,11 +7,12 @@ use crate::json::Json;
 use crate::mapping::{Source, without};
 use crate::record::{Field, Kind, Record};
 
-/// In what copyist notes of an entry, what a migration replaced.
+/// Name of the note with the members that a migration replaced in an entry.
 pub const MIGRATED: &str = "migrated";
 
-/// The index that was noted, and the record without the note, if behind these records it means the
-/// first kept entry that the record has now: that of this number.
+/// Returns the noted index, and the record without the note, if the index still means the first
+/// kept entry of the record, which has record number `number`. `before` has counted the records
+/// before this one.
 #[must_use]
 pub fn index_of(record: &Record, number: Option<u64>, before: &Lineage) -> Option<(Json, Record)> {
     let extra = record.node.json(Field::Extra).filter(|_| record.kind == Kind::Compaction)?;
@@ -30,13 +31,13 @@ pub fn index_of(record: &Record, number: Option<u64>, before: &Lineage) -> Optio
     Some((index, Record { kind: record.kind, node }))
 }
 
-/// A compaction without the member by which version 1 names the first entry that it keeps, if
-/// another version has such a member, where it means nothing.
+/// Returns a compaction of another version without the member by which version 1 names the first
+/// kept entry, if it has this member, which means nothing there.
 #[must_use]
 pub fn without_index(record: &Record, lineage: &Lineage, log: &Log) -> Option<Record> {
     let extra = record.node.json(Field::Extra).filter(|_| record.kind == Kind::Compaction)?;
     let index = wire::FIRST_KEPT_INDEX;
-    // What is no number means nothing in version 1 either.
+    // A value that is not a number means nothing in version 1 either.
     extra.member(index).filter(|old| lineage.kept_by_next(old.as_bytes()) != Kept::NoNumber)?;
     let rest = without(extra, index);
     let mut record = record.clone();

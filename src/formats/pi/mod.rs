@@ -1,8 +1,8 @@
 //! The pi coding agent's session files, versions 1 to 3.
 //!
-//! One JSON object a line. The first is the header; the others are entries. In version 1 they are
-//! a list; from version 2 on each has an `id` and a `parentId`, and they form a tree whose leaf is
-//! the last line. Version 3 got new types of entries without a new number.
+//! Each line is one JSON object. The first is the header; the others are entries. In version 1 they
+//! are a list; from version 2 on each has an `id` and a `parentId`, and they form a tree whose leaf
+//! is the last line. Version 3 got new types of entries without a new number.
 //!
 //! | pi | canonical |
 //! |---|---|
@@ -43,7 +43,7 @@ use crate::record::{Field, Kind};
 
 const NAME: &str = "pi";
 
-/// The row of the table.
+/// Row of the table of formats for pi.
 pub static FORMAT: Format = Format {
     aliases: &["pi-mono"],
     home: Some(home),
@@ -116,7 +116,7 @@ const TREE_KINDS: &[Kind] = &[
     Kind::Opaque,
 ];
 
-/// `--<folder>--/<time>_<id>`, as pi finds the sessions of a folder.
+/// Returns the path `--<folder>--/<time>_<id>`, by which pi finds the sessions of a folder.
 fn native(named: &Named<'_>) -> String {
     let text = |field| named.session.text(field).unwrap_or_default();
     let cwd = text(Field::Cwd);
@@ -127,7 +127,8 @@ fn native(named: &Named<'_>) -> String {
     format!("/--{folder}--/{time}_{id}")
 }
 
-/// Where pi keeps its sessions: below its agent's folder, or where a variable says.
+/// Returns the directory in which pi keeps its sessions: below its agent's folder, or where an
+/// environment variable says.
 fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let set = |name| variable(name).filter(|value| !value.is_empty());
     let own = || set("HOME").or_else(|| set("USERPROFILE"));
@@ -135,13 +136,15 @@ fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     set("PI_CODING_AGENT_SESSION_DIR").or_else(|| Some(format!("{}/sessions", agent()?)))
 }
 
-/// A piece of a path: nothing that leads out of its folder or means something to a terminal.
+/// Returns a piece of a path, without characters that lead out of its folder or mean something to a
+/// terminal.
 fn plain(text: &str, longest: usize, spelled: fn(char) -> char) -> String {
     let fits = |c: char| if c.is_control() || matches!(c, '/' | '\\') { '_' } else { c };
     text.chars().map(spelled).map(fits).take(longest).collect()
 }
 
-/// The first object is a header; or a header, or lines that could be entries, stand further on.
+/// Detects a session of pi: its first object is a header, or a header or lines that could be
+/// entries stand further on.
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     let called = Head::is_called(head.name, FORMAT.extensions);
     // Whether nothing but entries, and what a crash leaves of records, stood there so far.
@@ -181,12 +184,12 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     (messages > 0).then_some(Sniffed { confidence, version: 3 })
 }
 
-/// So many lines are looked at.
+/// Maximum number of lines that detection looks at.
 const SNIFFED: usize = 16;
 
-/// Whether a line of type `session` has what every release of pi gave its headers. Logs of other
-/// programs have lines of that type, too; one that tells nothing else may be anybody's, unless it
-/// carries a note of ours.
+/// Whether a line of type `session` can be a header of pi: it has a version, a note of copyist, or
+/// `cwd`, which every release of pi wrote. Logs of other programs have lines of that type, too. A
+/// line with at most two members is accepted, as it may come from any program.
 fn is_header(scan: &Scan, line: &[u8]) -> bool {
     let told = scan.version.is_some() || scan.note.is_some();
     told || scan.members <= 2 || holds(line, "\"cwd\"")

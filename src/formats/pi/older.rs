@@ -1,5 +1,5 @@
-//! The spelling of a line in an older version: migration leaves every byte of a line but what it
-//! adds, so the way back takes out what it added and nothing else.
+//! Spelling of a line in an older version. Migration leaves every byte of a line but what it adds,
+//! so the way back removes what it added and nothing else.
 
 use super::version::{NEWEST, TREE};
 use super::wire;
@@ -7,7 +7,7 @@ use crate::json::edit::Edits;
 use crate::json::{Cursor, Span, text};
 use crate::members::{Member, Scan};
 
-/// The header `raw` of a newer version as one of this version.
+/// Converts the header `raw` of a newer version to this version.
 pub fn header(raw: &[u8], version: u32) -> Option<Vec<u8>> {
     let scan = Scan::of(raw).ok()??;
     let mut edits = Edits::default();
@@ -21,8 +21,8 @@ pub fn header(raw: &[u8], version: u32) -> Option<Vec<u8>> {
     edited(raw, &scan, &mut edits)
 }
 
-/// The entry `raw` of one version without what only that has, in an older one, which names a
-/// compaction's first kept entry by its `index`.
+/// Converts the entry `raw` to an older version, without the members that only its own version has.
+/// The older version names a compaction's first kept entry by its `index`.
 pub fn entry(raw: &[u8], (from, to): (u32, u32), index: Option<&[u8]>) -> Option<Vec<u8>> {
     let scan = Scan::of(raw).ok()??;
     let kept = scan.kept_id.filter(|_| index.is_some());
@@ -48,7 +48,7 @@ pub fn entry(raw: &[u8], (from, to): (u32, u32), index: Option<&[u8]>) -> Option
     edited(raw, &scan, &mut edits)
 }
 
-/// A compaction's index where pi writes it, spelled as the member behind it is.
+/// Returns a compaction's index at the place where pi writes it, spelled like the member behind it.
 fn before_tokens(raw: &[u8], index: &[u8]) -> Option<(Span, Vec<u8>)> {
     let mut cursor = Cursor::new(raw);
     cursor.begin_object().ok()?;
@@ -68,8 +68,9 @@ fn before_tokens(raw: &[u8], index: &[u8]) -> Option<(Span, Vec<u8>)> {
     None
 }
 
-/// A member with the comma before it, or behind it if none that stays is before; what is between that
-/// and the member before is not its own. Up to `done` everything goes already.
+/// Returns the span of a member with the comma before it, or behind it if no member that stays is
+/// before it. The text between that comma and the member before does not belong to the span.
+/// Everything up to `done` is removed already.
 pub fn apart(raw: &[u8], member: Member, done: usize) -> Span {
     let Member { key, value, before, after } = member;
     let between = raw.get(before..key.start).unwrap_or_default();

@@ -22,8 +22,8 @@ pub struct Parsed {
     pub kept: Option<u64>,
 }
 
-/// Reads one line that is not the header. `version` is the session's; without `contents` what a
-/// message says and took is left out.
+/// Reads one line that is not the header. `version` is the version of the session. Without
+/// `contents`, the content and the usage of messages are left out.
 ///
 /// # Errors
 /// If the line is not one JSON value. A value that is no object is an opaque record.
@@ -99,8 +99,8 @@ fn made_ids(record: &mut Record, id: [u8; 8], before: Option<[u8; 8]>) {
     record.node.set(Field::IdMade, TRUE);
 }
 
-/// Turns version 1's index into the identifier that it means; an index that means none stays
-/// among the unnamed members.
+/// Converts version 1's index to the identifier that it means. An index that means none stays among
+/// the unnamed members.
 fn kept_entry(record: &mut Record, lineage: &Lineage) -> Option<u64> {
     let Some(Value::Json(index)) = record.node.take(Field::FirstKept) else {
         return None;
@@ -138,13 +138,13 @@ struct Entry {
     node: Node,
     extra: Extra,
     message_extra: Extra,
-    /// Whether a message is what pi writes as one.
+    /// Whether the entry has a `message` with a role that a record can hold.
     message: bool,
-    /// Whether there was a `message` of any kind.
+    /// Whether the entry has a `message` of any kind.
     message_seen: bool,
-    /// Whether what it says is asked for.
+    /// Whether the content of messages is read.
     contents: bool,
-    /// Which member `id` was, and how many there were so far.
+    /// Place of `id` among the members, and number of members so far.
     id_at: Option<usize>,
     count: usize,
 }
@@ -209,12 +209,14 @@ impl Entry {
         Ok(())
     }
 
-    /// Version 1 has no identifiers, so one that stands there is not understood.
+    /// Whether the version has a member: version 1 has no identifiers, so the identifier of a first
+    /// kept entry is not understood there.
     fn has(&self, row: &Row) -> bool {
         self.tree || row.field != Field::FirstKept
     }
 
-    /// Members that some kinds have and no row names: the message, and older spellings.
+    /// Reads members that some kinds have and no row names: the message, and older spellings.
+    /// Returns whether it read the member.
     fn other_member(&mut self, name: &[u8], source: &mut Source<'_>) -> Result<bool, Fault> {
         let Some(kind) = self.kind else {
             return Ok(false);
@@ -236,7 +238,8 @@ impl Entry {
                 self.node.set(Field::Model, source.json(value));
                 Ok(true)
             }
-            // Of any JSON type: what it means is decided when the entry's number is known.
+            // The index may have any JSON type. Its meaning is decided when the entry's number is
+            // known.
             Kind::Compaction if !self.tree && text::is(name, wire::FIRST_KEPT_INDEX) => {
                 let value = source.cursor.skip_value()?;
                 self.node.set(Field::FirstKept, source.json(value));
@@ -308,7 +311,7 @@ fn message(
     }
 }
 
-/// Whether a role that pi does not know has the name that the model gives to another one.
+/// Whether a role is unknown to pi and has the canonical name of another role.
 fn is_misleading(wire: &str) -> bool {
     wire::ROLES.iter().all(|role| role.wire != wire)
         && wire::ROLES.iter().any(|role| role.name == wire)
@@ -331,7 +334,7 @@ fn moved(fields: &[Field], from: &mut Node, to: &mut Node) {
     }
 }
 
-/// The role of a record, by the model's name and the version to write.
+/// Returns the role of a record, by its canonical name and the version to write.
 #[must_use]
 pub fn role_of(node: &Node, version: u32) -> Option<&'static Role> {
     // Version 3 renamed `hookMessage`; the name before that is the later row.
@@ -339,16 +342,16 @@ pub fn role_of(node: &Node, version: u32) -> Option<&'static Role> {
     if version < super::version::NEWEST { fitting.next_back() } else { fitting.next() }
 }
 
-/// What the first line says about the session.
+/// Header of a session, as the first line contains it.
 #[derive(Debug)]
 pub struct Header {
     /// The session record, `source` included.
     pub record: Record,
-    /// What its version means.
+    /// Meaning of the header's version.
     pub named: Named,
 }
 
-/// Reads the header; `None` if the line is no header that pi would accept.
+/// Reads the header; `None` if pi would not accept the line as a header.
 ///
 /// # Errors
 /// If the line is not one JSON value.
@@ -392,7 +395,7 @@ pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
     let named = Named::of(version);
     if let Some((key, value)) = parent {
         // A version that stands last came with a migration, which does not rename the key of the
-        // version before: what that would be in this one tells nothing.
+        // version before. The usual key of this version says nothing then.
         let usual = Some(wire::parent_key(named.read_as())).filter(|_| !version_last);
         parent_session(key, value, usual, &mut node);
     }

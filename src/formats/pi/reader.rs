@@ -1,4 +1,4 @@
-//! pi's file as a stream of records.
+//! Reader of pi's file as a stream of records.
 
 use super::foreign;
 use super::lineage::Lineage;
@@ -61,7 +61,7 @@ struct Records<'a> {
 /// A last line without its line ending.
 struct Unterminated {
     at: Position,
-    /// Whether it is a whole record; of a torn one the rest is missing, too, which was said.
+    /// Whether the line is a whole record. The damage of a torn record was reported already.
     whole: bool,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Records<'a> {
 }
 
 impl Records<'_> {
-    /// The record of the next line; `None` at the end.
+    /// Returns the record of the next line; `None` at the end.
     fn line(&mut self) -> Result<Option<Located<Record>>> {
         let Some(mut kept) = self.lines.kept()? else {
             return Ok(None);
@@ -184,7 +184,7 @@ impl Records<'_> {
             write::header(&header.record.node, version, &mut self.scratch);
             header.record
         };
-        // In a stream it would be taken for one that a person put in.
+        // In a stream, a message without these fields would count as one that the user added.
         if self.scratch != bytes.as_ref() || foreign::is_bare(&record) {
             record.node.set(Field::Raw, spelling(bytes));
         }
@@ -192,7 +192,7 @@ impl Records<'_> {
         Ok(record)
     }
 
-    /// Decides about a line that is JSON and no object.
+    /// Reports or refuses a line that is JSON but not an object.
     fn not_an_object(&self, line: &Line<'_>) -> Result<()> {
         let error = not_an_object(line);
         if !self.cx.keeps(&error) {
@@ -202,7 +202,8 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// The line as it stands in the file: before the header, the first one has the mark.
+    /// Returns the line as it stands in the file: the first line before the header has the byte
+    /// order mark.
     fn with_mark(&mut self, bytes: &Bytes) -> Bytes {
         if self.session.is_none() && std::mem::take(&mut self.bom) {
             return [BOM, bytes].concat().into();
@@ -210,14 +211,14 @@ impl Records<'_> {
         bytes.clone()
     }
 
-    /// Says what the header's record says of the file.
+    /// Sets the properties of the file in the header's record.
     fn file(&self, record: &mut Record) {
         if let Some(file) = self.cx.file(self.bom, self.crlf, None) {
             record.node.set(Field::File, file);
         }
     }
 
-    /// What is known only at the end.
+    /// Returns the record or the error that is known only at the end.
     fn tail(&mut self) -> Option<Result<Located<Record>>> {
         if self.session.is_none() {
             let found = Diagnostic::new(Code::Empty, Code::Empty.title());
@@ -236,23 +237,23 @@ impl Records<'_> {
     }
 }
 
-/// What is said of a first record that is no header.
+/// Message about a first record that is not a header.
 pub const NOT_A_HEADER: &str = "first record is no session header with a string `id`";
 
-/// The error for a line that is JSON and no object.
+/// Builds the error for a line that is JSON but not an object.
 #[must_use]
 pub fn not_an_object(line: &Line<'_>) -> Error {
     let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
     Error::damaged(found.at(line.at).showing(line.bytes, 0))
 }
 
-/// The finding about a header after the first.
+/// Builds the finding about a header after the first.
 #[must_use]
 pub fn further_header(at: Position) -> Diagnostic {
     Diagnostic::new(Code::FurtherHeader, Code::FurtherHeader.title()).at(at)
 }
 
-/// The finding about a version that copyist does not know.
+/// Builds the finding about a version that copyist does not know.
 #[must_use]
 pub fn strange_version(named: Named) -> Option<Diagnostic> {
     match named {

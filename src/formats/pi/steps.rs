@@ -1,9 +1,9 @@
 //! Migration from version 1 to 2 to 3, line by line.
 //!
-//! Each step is a function of one line, of the line's numbers and of the session; it never looks
-//! at another line. It says what to change, and everything else stays as it is, byte for byte.
-//! pi instead parses and writes every line anew, which spoils long integers and the order of
-//! members, and in place, so that a crash costs the file.
+//! Each step is a function of one line, of the line's numbers and of the session; it never looks at
+//! another line. It returns the changes, and everything else stays as it is, byte for byte. pi
+//! instead parses and rewrites every line, which changes long integers and the order of members. It
+//! does so in place, so that a crash destroys the file.
 //!
 //! Source: `migrateV1ToV2` and `migrateV2ToV3` of pi's `session-manager.ts`, the same in every
 //! release from 0.35 to 1.5.2. Where ours differs on purpose, [`to_v2`] says why.
@@ -22,7 +22,7 @@ use crate::lines::{Line, utf8};
 use crate::members::{self, Member, Scan};
 use crate::tree;
 
-/// What migration does, for people.
+/// Steps of migration, with a summary for the user.
 pub const STEPS: &[Step] = &[
     Step {
         from: 1,
@@ -32,11 +32,11 @@ pub const STEPS: &[Step] = &[
     Step { from: 2, to: 3, summary: "messages of role `hookMessage` get the role `custom`" },
 ];
 
-/// How many entries are watched for parents that are missing: 24 bytes each, so that migration
-/// stays within its memory. `validate` watches them all.
+/// Maximum number of entries that are watched for missing parents: 24 bytes each, so that migration
+/// stays within its memory. `validate` watches all entries.
 const WATCHED: usize = 400_000;
 
-/// The work on lines.
+/// Migration of single lines.
 pub const BY_LINES: ByteLines = ByteLines { check, many: Some(members::of_lines), open };
 
 fn check(line: &Line<'_>, scan: &mut Scan) -> Result<bool> {
@@ -71,7 +71,7 @@ fn open<'a>(line: &Line<'_>, target: Target, cx: &'a Cx<'a>) -> Result<Box<dyn P
     }))
 }
 
-/// The version that the session will have.
+/// Returns the version that the session will have.
 fn reachable(named: Named, target: Target, line: &Line<'_>, cx: &Cx<'_>) -> Result<u32> {
     let from = named.read_as();
     if let Some(found) = strange_version(named) {
@@ -102,7 +102,7 @@ struct Migration<'a> {
     lineage: Lineage,
     /// Whether the header is still to come.
     first: bool,
-    /// Whether the line may not come back by itself.
+    /// Whether the way back may fail to restore the line without a note.
     odd: bool,
     /// The index by which the way back would name a compaction's first kept entry.
     index: Option<u64>,
@@ -176,7 +176,7 @@ impl Migration<'_> {
         }
     }
 
-    /// Notes in a line how it was, if the way back would not make that of it.
+    /// Adds a note of the earlier spelling to a line, if the way back would not restore it.
     #[cold]
     fn keep(&self, old: &[u8], scan: &Scan, start: usize, out: &mut Vec<u8>) {
         let bare = |line| <[u8]>::strip_suffix(line, b"\r").unwrap_or(line);
@@ -220,14 +220,14 @@ impl Migration<'_> {
     }
 }
 
-/// Version 1 to 2: the entry gets an identifier and a parent, and a compaction names the first
-/// entry that it keeps by identifier.
+/// Migrates an entry from version 1 to 2: the entry gets an identifier and a parent, and a
+/// compaction names the first entry that it keeps by identifier.
 ///
 /// Two things differ from pi's own step. Identifiers cannot collide. And an index that pointed at a
 /// header, from which on version 1 kept everything, now points at the entry behind it; pi drops
 /// it, and with it all that came before the compaction.
 ///
-/// Gives the number of the first entry that is kept.
+/// Returns the number of the first entry that is kept.
 fn to_v2(
     line: &Line<'_>,
     scan: &Scan,
@@ -249,7 +249,7 @@ fn to_v2(
     first_kept(line, scan, index?, lineage, edits, cx)
 }
 
-/// Says that an identifier is replaced, which hardly any entry has.
+/// Reports that an identifier is replaced, which hardly any entry has.
 #[cold]
 fn replaced(line: &Line<'_>, Member { value, .. }: Member, name: &str, cx: &Cx<'_>) {
     let old = String::from_utf8_lossy(value.of(line.bytes)).into_owned();
@@ -296,8 +296,8 @@ fn first_kept(
     meant.number()
 }
 
-/// Version 2 to 3: the role `hookMessage` is called `custom`. Gives whether the role of the line is
-/// one of these.
+/// Migrates a line from version 2 to 3: the role `hookMessage` becomes `custom`. Returns whether
+/// the role of the line is one of these.
 fn to_v3(line: &[u8], scan: &Scan, edits: &mut Edits) -> bool {
     let Some(role) = scan.role else { return false };
     let hook = text::is(role.of(line), "hookMessage");

@@ -1,4 +1,4 @@
-//! Which version a header names, by the rules of pi's own loader.
+//! Version that a header names, by the rules of pi's own loader.
 
 use crate::json::text;
 
@@ -7,15 +7,15 @@ pub const TREE: u32 = 2;
 /// The newest version.
 pub const NEWEST: u32 = 3;
 
-/// What a header's `version` means to pi.
+/// Meaning of a header's `version` to pi.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Named {
-    /// A version that it knows, possibly spelled strangely (`"2"`, `2.5`, absent).
+    /// Version that pi knows, possibly in an unusual spelling (`"2"`, `2.5`, absent).
     Known(u32),
     /// A number above the newest version. pi opens such files as they are (issue 9426).
     Newer(f64),
-    /// Something that is no number. pi compares it with 2 and 3, both in vain, and migrates
-    /// nothing.
+    /// Value that is not a number. pi compares it with 2 and 3; both comparisons are false, so pi
+    /// migrates nothing.
     NotANumber,
 }
 
@@ -59,7 +59,7 @@ fn number_of_text(text: &str) -> Option<f64> {
     if text.is_empty() { Some(0.0) } else { parse(text.as_bytes()) }
 }
 
-/// A decimal number; not the words that Rust's parser knows besides.
+/// Parses a decimal number, without the words that Rust's parser also accepts.
 fn parse(spelling: &[u8]) -> Option<f64> {
     let decimal = |b: &u8| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
     if !spelling.iter().all(decimal) {

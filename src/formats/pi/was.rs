@@ -1,5 +1,5 @@
-//! What migration notes of a line that the way back would not make again: what stood where it
-//! changed something. It stands in the line itself, for a step knows no other.
+//! Notes of migration about lines that the way back would not restore exactly: the text that the
+//! migration replaced. A note stands in the line itself, as a migration step knows no other line.
 
 use super::{older, wire};
 use crate::ids::hash;
@@ -9,10 +9,10 @@ use crate::mapping::{Extra, without};
 use crate::members::{Member, Scan};
 use crate::record::{Field, Node};
 
-/// In what copyist notes of a line, how it was.
+/// Name of the note with the earlier spelling of a line.
 pub const WAS: &str = "was";
 
-/// Puts a note among those that copyist has in a line, which stand at `present`.
+/// Adds a note to the notes that copyist has in a line, which stand at `present`.
 pub fn note(line: &[u8], present: Option<Member>, name: &str, value: &str, edits: &mut Edits) {
     let note = format!("\"{name}\":{value}");
     match present.map(|member| member.value) {
@@ -26,8 +26,8 @@ pub fn note(line: &[u8], present: Option<Member>, name: &str, value: &str, edits
     }
 }
 
-/// The line that a migration from this version made of `old` by some changes, each with its place in
-/// both, and the note of them.
+/// Returns the line that a migration from this version made of `old`, with a note of the changes.
+/// Each change has its place in both lines.
 pub fn noted(line: &[u8], old: &[u8], changes: &[(Span, Span)], version: u32) -> Option<Vec<u8>> {
     let scan = Scan::of(line).ok()??;
     let change = |(new, was): &(Span, Span)| {
@@ -45,7 +45,7 @@ pub fn noted(line: &[u8], old: &[u8], changes: &[(Span, Span)], version: u32) ->
     Some(out)
 }
 
-/// The line of this version that a note tells of, if nothing but the note was added since.
+/// Restores the line of this version from its note, if nothing but the note was added since.
 pub fn line(raw: &[u8], version: u32) -> Option<Vec<u8>> {
     let (line, note) = taken(raw)?;
     let hash = format!("{:016x}", hash(&line));
@@ -73,7 +73,7 @@ pub fn is_noted(node: &Node, name: &str) -> bool {
     note.is_some_and(|note| note.member(name).is_some())
 }
 
-/// A record's fields without that note.
+/// Returns a record's fields without the note of this name.
 pub fn without_note(node: &Node, name: &str) -> Option<Node> {
     let extra = node.json(Field::Extra).filter(|_| is_noted(node, name))?;
     let mut rest = Extra::default();
@@ -90,7 +90,7 @@ pub fn without_note(node: &Node, name: &str) -> Option<Node> {
     Some(plain)
 }
 
-/// A line without its note, which stands as it was put there, and that.
+/// Returns a line without its note, and the note, if it stands as it was added.
 pub fn taken(line: &[u8]) -> Option<(Vec<u8>, Json)> {
     let scan = Scan::of(line).ok()??;
     let object = scan.note?;

@@ -27,7 +27,7 @@ pub static HEADER: &[Row] = &[
     row("thinkingLevel", Field::ThinkingLevel),
 ];
 
-/// The same where the model is spelled `provider/id`.
+/// Members as in [`HEADER`], with the model spelled `provider/id`.
 pub static HEADER_JOINED: &[Row] = &[
     row("timestamp", Field::Created),
     row("cwd", Field::Cwd),
@@ -36,14 +36,14 @@ pub static HEADER_JOINED: &[Row] = &[
     row("thinkingLevel", Field::ThinkingLevel),
 ];
 
-/// One type of entry.
+/// Type of an entry.
 #[derive(Debug)]
 pub struct EntryType {
-    /// pi's name of it.
+    /// Name of the type in pi's files.
     pub wire: &'static str,
-    /// The model's kind.
+    /// Canonical kind.
     pub kind: Kind,
-    /// Its members beyond `type`, `id`, `parentId` and `timestamp`.
+    /// Members of the entry beyond `type`, `id`, `parentId` and `timestamp`.
     pub rows: &'static [Row],
     /// Whether pi writes these members before `id`, `parentId` and `timestamp`.
     pub payload_first: bool,
@@ -119,9 +119,11 @@ pub static ENTRIES: &[EntryType] = &[
 
 /// The key of a compaction's first kept entry from version 2 on.
 pub const FIRST_KEPT_ID: &str = "firstKeptEntryId";
-/// The same in version 1: an index over all parsed records, the header being 0.
+/// Key of a compaction's first kept entry in version 1: an index over all parsed records, the
+/// header being 0.
 pub const FIRST_KEPT_INDEX: &str = "firstKeptEntryIndex";
-/// The member, in no release of pi, for what copyist notes of an entry and puts into the header.
+/// Member for copyist's notes about an entry, which copyist also puts into the header; no release
+/// of pi has it.
 pub const NOTE: &str = "copyist";
 
 const COMPACTION: &[Row] = &[
@@ -148,27 +150,27 @@ const COMPACTION: &[Row] = &[
 /// The single-member spelling of a model change.
 pub static MODEL_CHANGE_JOINED: &[Row] = &[row("model", Field::Model)];
 
-/// Where a role keeps the members that are not the message's own.
+/// Place of a role's members that are not the message's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inner {
-    /// It has none.
+    /// No place, as the role has no such members.
     None,
-    /// In the one `tool_result` block of the message.
+    /// Place in the one `tool_result` block of the message.
     ToolResult,
-    /// In the message's `bash` group.
+    /// Place in the message's `bash` group.
     Bash,
 }
 
-/// One role of a message.
+/// Role of a message.
 #[derive(Debug)]
 pub struct Role {
-    /// pi's name of it.
+    /// Name of the role in pi's files.
     pub wire: &'static str,
-    /// The model's name of it.
+    /// Canonical name of the role.
     pub name: &'static str,
-    /// Its members.
+    /// Members of the role.
     pub rows: &'static [Row],
-    /// Where some of them go.
+    /// Place of the members that are not the message's own.
     pub inner: Inner,
 }
 

@@ -28,7 +28,8 @@ pub fn header(node: &Node, version: u32, out: &mut Vec<u8>) {
     } else {
         object.rows(const { &[row("timestamp", Field::Created), row("cwd", Field::Cwd)] }, node);
         parent_session(parent, version, &mut object);
-        // What version 2 moved from the header into entries stands behind its own members.
+        // The members that version 2 moved from the header into entries stand behind the header's
+        // own.
         let rows = if joined { wire::HEADER_JOINED } else { wire::HEADER };
         let rest = rows.get(2..).unwrap_or_default();
         object.rows(rest, node);
@@ -50,7 +51,7 @@ fn parent_session(parent: Option<&Node>, version: u32, object: &mut Object<'_>) 
     object.member(known.unwrap_or(wire::parent_key(version)), value.as_bytes());
 }
 
-/// Appends the entry that a record stands for; false if pi has none of its kind. `index` is the
+/// Appends the entry that a record stands for; false if pi has no entry of its kind. `index` is the
 /// position of a compaction's first kept entry, which version 1 names instead of its identifier.
 pub fn entry(record: &Record, version: u32, index: Option<&Json>, out: &mut Vec<u8>) -> bool {
     let node = &record.node;
@@ -154,7 +155,8 @@ pub fn message(node: &Node, version: u32, extra: Option<&Json>, out: &mut Vec<u8
     }
     match role {
         None => {
-            // What a fork adds stands before the time, where pi's own roles have their members.
+            // The members that a fork adds stand before the time, where pi's own roles have their
+            // members.
             let (content, time) = wire::OTHER_ROLE.split_at(1);
             object.rows(content, node);
             object.extra_members(extra);
@@ -183,13 +185,13 @@ fn members(node: &Node, role: &Role, object: &mut Object<'_>) {
     }
 }
 
-/// The one block of a tool's message.
+/// Returns the one block of a tool's message.
 fn tool_result(node: &Node) -> Option<&Node> {
     let blocks = node.nodes(Field::Content)?;
     blocks.first().filter(|block| block.is(Field::Type, block::TOOL_RESULT))
 }
 
-/// Writes an entry that is kept whole, with the identifiers that its record has.
+/// Writes an entry that was kept whole, with the identifiers of its record.
 fn placed(data: &[u8], node: &Node, version: u32, out: &mut Vec<u8>) {
     let scan = Scan::of(data).ok().flatten().filter(|_| version >= TREE);
     let (Some(scan), Some(id)) = (scan, node.json(Field::Id)) else {
@@ -204,7 +206,7 @@ fn placed(data: &[u8], node: &Node, version: u32, out: &mut Vec<u8>) {
     edits.apply(data, scan.close, scan.members == 0, out);
 }
 
-/// Writes a further header, which pi reads past, with the version that the file gets.
+/// Writes a further header, which pi skips, with the version that the file gets.
 fn further_header(data: &[u8], version: u32, out: &mut Vec<u8>) {
     let Some(scan) = Scan::of(data).ok().flatten() else {
         out.extend_from_slice(data);
@@ -294,7 +296,7 @@ pub fn message_extra(record: &Record) -> Option<Json> {
     split_extra(record, entry).1
 }
 
-/// Whether a record's extra has a `message` that is no object, which has no place.
+/// Whether a record's extra has a `message` that is not an object, which has no place in a message.
 #[must_use]
 pub fn message_extra_is_lost(record: &Record) -> bool {
     let extra = record.node.json(Field::Extra).filter(|_| record.kind == Kind::Message);

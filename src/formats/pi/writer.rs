@@ -1,4 +1,4 @@
-//! A stream of records as pi's file.
+//! Writer of pi's file from a stream of records.
 
 mod before;
 
@@ -43,7 +43,7 @@ pub fn open<'a>(
     }))
 }
 
-/// Output is handed on in pieces of this size.
+/// Size in bytes of the pieces in which output is written.
 const CHUNK: usize = 256 << 10;
 
 struct Entries<'a> {
@@ -56,22 +56,22 @@ struct Entries<'a> {
     /// The line ending that the line written last still lacks.
     pending: Option<&'static [u8]>,
     final_newline: bool,
-    /// In version 1: the hash of the identifier of each record, by record number.
+    /// Hash of the identifier of each record, by record number, in version 1.
     numbers: Vec<u64>,
-    /// In version 1: by the hash of the identifier of what was left out, the number of the record
-    /// that follows.
+    /// Number of the record that follows a record that was left out, by the hash of the latter's
+    /// identifier, in version 1.
     passed: HashMap<u64, u64>,
 }
 
 struct Session {
     /// Whether the records come from a file of this format.
     own: bool,
-    /// Whether they come from one of this very version.
+    /// Whether the records come from a file of this very version.
     same: bool,
-    /// The newer version that they come from, if they do.
+    /// Newer version that the records come from, if they do.
     newer: Option<u32>,
     lineage: Lineage,
-    /// What is known of a session of another format.
+    /// Facts about a session of another format.
     foreign: Foreign,
 }
 
@@ -92,15 +92,16 @@ const HEADER_FIELDS: &[Field] = &[
     Field::Raw,
 ];
 
-/// What the lines of a list do not say. Identifiers that the reader made depend on how the person
-/// wanted them made.
+/// Fields that the lines of a list do not contain. Identifiers that the reader made depend on the
+/// user's choice of how they are made.
 const LISTED: [Field; 6] =
     [Field::Id, Field::Parent, Field::FirstKept, Field::Eol, Field::IdMade, Field::Layout];
 
 impl Writer for Entries<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
-        // What a reader of this format restored does not go back; from another one it is said.
+        // Records that a reader of this format restored are not written; those of another format
+        // are.
         let own = self.session.as_ref().is_some_and(|session| session.own);
         if own && record.is_restored() {
             return Ok(());
@@ -114,7 +115,7 @@ impl Writer for Entries<'_> {
                 let value = session.map(|session| session.foreign.named(record.clone()));
                 value.map_or(Ok(()), |value| self.entry(&Located { value, at: located.at }))?;
             }
-            // What is no node there is no entry here.
+            // A record that is no node in another format is not an entry in pi.
             Kind::Opaque if foreign => self.leave_out(record),
             kind if !record.is_node() && (foreign || !self.version.kinds.contains(&kind)) => {
                 self.cx.log.count(FieldOutcome::Dropped, kind.name());
@@ -148,7 +149,7 @@ impl Entries<'_> {
         Ok(())
     }
 
-    /// Ends the line before, and notes how the one that follows will end.
+    /// Ends the line before, and notes the line ending of the line that follows.
     fn begin_line(&mut self, node: &Node) {
         let eol = match node.text(Field::Eol).as_deref() {
             Some("crlf") => b"\r\n",
@@ -160,7 +161,7 @@ impl Entries<'_> {
         }
     }
 
-    /// Sees to it that a session stands in pi where it says that it does.
+    /// Writes a last entry where the session's leaf would not be pi's leaf otherwise.
     fn stand(&mut self) -> Result<()> {
         let session = self.session.as_mut().filter(|_| self.version.tree);
         let Some(value) = session.and_then(|session| session.foreign.stand()) else {
@@ -317,7 +318,8 @@ impl Entries<'_> {
         Ok(())
     }
 
-    /// The stored line of a record: of one of this version, or what is noted in one of a newer one.
+    /// Returns the stored line of a record: of this version, or as noted in a record of a newer
+    /// version.
     fn stored(&self, located: &Located<Record>, record: &Record) -> Option<Bytes> {
         let session = self.session.as_ref()?;
         let index = self.index(record);
@@ -332,7 +334,8 @@ impl Entries<'_> {
         gives.then_some(raw)
     }
 
-    /// A message that a person put into a stream of a pi session, with what pi takes for granted.
+    /// Completes a message that the user added to a stream of a pi session with the fields that pi
+    /// requires; `None` if the message needs nothing.
     fn completed(&mut self, record: &Record) -> Option<Record> {
         let session = self.session.as_mut().filter(|session| session.own)?;
         if !self.cx.options.complete || !foreign::is_bare(record) {
@@ -343,7 +346,7 @@ impl Entries<'_> {
         Some(whole)
     }
 
-    /// Leaves a record out that has no place.
+    /// Leaves out a record that has no place in this version.
     fn leave_out(&mut self, record: &Record) {
         self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
         self.session.iter_mut().for_each(|session| session.foreign.left_out(&record.node));
@@ -351,7 +354,7 @@ impl Entries<'_> {
         id.into_iter().for_each(|id| self.pass(id));
     }
 
-    /// A record of another format as pi would have it: without members that only that format
+    /// Converts a record of another format to pi's form: without members that only that format
     /// knows, whose names may mean something else here, and with arguments that are values.
     fn adapted(&self, record: &Record) -> Record {
         let mut record = record.clone();
@@ -365,21 +368,21 @@ impl Entries<'_> {
 
     /// Whether the version has a place for the record.
     fn holds(&self, record: &Record) -> bool {
-        // What another format does not understand would be an entry of pi's that nobody wrote.
+        // An opaque record of another format would become an entry that pi never wrote.
         let own = self.session.as_ref().is_some_and(|session| session.own);
         self.version.kinds.contains(&record.kind)
             && (own || record.kind != Kind::Opaque)
             && (self.version.tree || !record.node.is(Field::Subtype, "custom_message"))
     }
 
-    /// Counts what of a record is not in the line just written.
+    /// Counts the fields of a record that the line just written does not contain.
     fn losses(&self, record: &Record, index: Option<u64>) {
         let node = &record.node;
         let count = |field: &str| {
             self.cx.log.count(FieldOutcome::Dropped, &format!("{}.{field}", record.kind.name()));
         };
         for field in node.fields() {
-            // That a parent goes with its identifier need not be said twice.
+            // The loss of a parent is not counted beside the loss of its identifier.
             if field != Field::Parent && !write::holds(record, self.version.number, field) {
                 count(field.name());
             }
@@ -422,7 +425,8 @@ impl Entries<'_> {
         }
     }
 
-    /// The record number of a compaction's first kept entry, which may be the compaction itself.
+    /// Returns the record number of a compaction's first kept entry, which may be the compaction
+    /// itself.
     fn index(&self, record: &Record) -> Option<u64> {
         if self.version.number >= TREE {
             return None;
@@ -436,7 +440,8 @@ impl Entries<'_> {
         number.or_else(|| self.passed.get(&kept).copied())
     }
 
-    /// Notes that no record has this identifier: what is kept from it on begins with the next one.
+    /// Notes that no record has this identifier: a compaction that keeps entries from it on begins
+    /// with the next record.
     fn pass(&mut self, id: &Json) {
         self.passed.insert(hash(id.as_bytes()), self.numbers.len() as u64);
     }
@@ -449,7 +454,7 @@ impl Entries<'_> {
         })
     }
 
-    /// What a line says here, if it names the first kept entry by this index.
+    /// Reads a line as the next record, if the line names the first kept entry by this index.
     fn parsed(&self, line: &Bytes, index: Option<u64>) -> Option<Record> {
         let mut lineage = self.session.as_ref()?.lineage.clone();
         let version = self.version.number;
@@ -462,8 +467,8 @@ impl Entries<'_> {
     }
 }
 
-/// The session record of another format with what pi demands of a header: an identifier, derived
-/// from what the record says and what was asked first.
+/// Returns the session record of another format with an identifier, which pi requires of a header.
+/// The identifier is derived from the content of the record and from the first question.
 fn with_id(node: &Node, asked: Option<&str>) -> Node {
     let mut node = node.clone();
     node.take(Field::Extra);

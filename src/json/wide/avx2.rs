@@ -11,13 +11,13 @@ use std::arch::x86_64::{
 
 const WIDTH: usize = 32;
 
-/// As [`Find`](super::Find).
+/// Finds tokens, as [`Find`](super::Find).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub fn find(tokens: &mut Tokens<'_>) {
     tokens.find(|block| look(block), |block| outside(block), |block| is_plain(block), note);
 }
 
-/// As [`super::stop`].
+/// Returns the same place as [`super::stop`].
 #[target_feature(enable = "avx2")]
 pub fn stop(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
     // Whether the byte before this block is a backslash that escapes its first byte.
@@ -37,7 +37,7 @@ pub fn stop(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
     Err(at - usize::from(carried))
 }
 
-/// Whether neither a quote nor a backslash nor a control character stands in a block.
+/// Whether a block contains neither a quote nor a backslash nor a control character.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn is_plain(block: &[u8; BLOCK]) -> bool {
@@ -53,7 +53,7 @@ fn is_plain(block: &[u8; BLOCK]) -> bool {
     _mm256_movemask_epi8(either) == 0
 }
 
-/// What stands in a block.
+/// Classifies the bytes of a block.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn look(block: &[u8; BLOCK]) -> Block {
@@ -67,7 +67,7 @@ fn look(block: &[u8; BLOCK]) -> Block {
     }
 }
 
-/// The same of what counts only outside of strings.
+/// Classifies the bytes of a block that count only outside of strings.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn outside(block: &[u8; BLOCK]) -> Outside {

@@ -11,7 +11,7 @@ use std::arch::x86_64::{
     _mm512_test_epi8_mask,
 };
 
-/// As [`Find`](super::Find).
+/// Finds tokens, as [`Find`](super::Find).
 #[target_feature(enable = "avx2,bmi1,popcnt,avx512bw,avx512vbmi2")]
 pub fn find(tokens: &mut Tokens<'_>) {
     tokens.find(

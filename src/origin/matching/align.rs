@@ -1,7 +1,7 @@
-//! Which records of a target tell what which records of the source told.
+//! Alignment of the target's records with the records of the source.
 //!
-//! Formats cut what is said in different ways: an answer is one message here, a message a block
-//! there. So blocks are compared, not records.
+//! Formats split content differently: one writes an answer as one message, another as one message
+//! for each block. So blocks are compared, not records.
 
 use crate::alignment;
 use crate::context::plain;
@@ -12,35 +12,35 @@ use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Something that a record tells.
+/// One piece of a record's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Atom {
-    /// What is told.
+    /// Hash of the content.
     hash: u64,
     /// The record's number.
     record: u32,
-    /// What the record is.
+    /// Tag of the record.
     tag: Tag,
 }
 
 impl Atom {
-    /// What is told.
+    /// Returns the hash of the content.
     pub fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// The answer that tells it, by its record's number.
+    /// Returns the number of the record, if it is an answer.
     pub fn answer(&self) -> Option<u32> {
         self.tag.is_answer().then_some(self.record)
     }
 }
 
-/// What a record is, as far as records of different formats can stand for each other.
+/// Kind of a record: only records of one tag can stand for each other across formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub char);
 
 impl Tag {
-    /// That of a record.
+    /// Returns the tag of a record.
     pub fn of(record: &Record) -> Self {
         let role = |name| record.node.is(Field::Role, name);
         Self(match record.kind {
@@ -62,18 +62,18 @@ impl Tag {
         })
     }
 
-    /// Whether it is that of an answer.
+    /// Whether the tag is that of an answer.
     pub fn is_answer(self) -> bool {
         self.0 == 'a'
     }
 
-    /// Whether it is that of a message.
+    /// Whether the tag is that of a message.
     pub fn is_message(self) -> bool {
         self.class() == 3
     }
 
-    /// Records stand in one order with those of their own class only: some formats tell of all
-    /// turns before the first message.
+    /// Returns the class of the tag. Records have one order only within their class, as some
+    /// formats write all turns before the first message.
     fn class(self) -> usize {
         match self.0 {
             'S' => 0,
@@ -84,10 +84,10 @@ impl Tag {
     }
 }
 
-/// Classes of [`Tag`].
+/// Number of classes of a [`Tag`].
 const CLASSES: usize = 4;
 
-/// Adds what a record tells.
+/// Appends the pieces of a record's content to the list.
 pub fn atoms(record: &Record, number: u32, list: &mut Vec<Atom>) {
     let tag = Tag::of(record);
     let mut add = |hash| list.push(Atom { hash, record: number, tag });
@@ -122,7 +122,7 @@ fn hash_of(tag: Tag, text: &[u8]) -> u64 {
     fingerprint(text) ^ u64::from(u32::from(tag.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// A message or block as one spelling.
+/// Spells a message or a block in one canonical way.
 pub fn spelled(node: &Node) -> Vec<u8> {
     let mut out = Vec::new();
     spell(node, &mut out);
@@ -140,21 +140,21 @@ fn spell(node: &Node, out: &mut Vec<u8>) {
     }
 }
 
-/// A message as a file shows it that has no place for all of its blocks, and one for all texts
+/// Spells a message as a format shows it that has no place for some blocks, and that puts all texts
 /// before all calls.
 pub fn shown(message: &Node) -> Vec<u8> {
     plain(&sorted(message), false).map(|node| spelled(&node)).unwrap_or_default()
 }
 
-/// Whether files show two messages alike, [`shown`] so; mostly their values are the same bytes, and
-/// large ones need not be spelled for that.
+/// Whether two messages have the same spelling by [`shown`]. Mostly their values are the same
+/// bytes, and large values need no spelling then.
 pub fn are_shown_alike(a: &Node, b: &Node) -> bool {
     let [a, b] = [a, b].map(|message| plain(&sorted(message), false));
     let spelled = |node: &Option<Node>| node.as_ref().map(spelled).unwrap_or_default();
     a == b || spelled(&a) == spelled(&b)
 }
 
-/// The blocks of such a message, each by itself.
+/// Spells the blocks of a message as in [`shown`], each by itself.
 pub fn shown_blocks(message: &Node) -> Vec<Vec<u8>> {
     let shown = plain(&sorted(message), false);
     let blocks = shown.as_ref().and_then(|node| node.nodes(Field::Content));
@@ -180,12 +180,13 @@ fn stand_in(node: &mut Node) {
     }
 }
 
-/// Whether a block has no place in every format.
+/// Whether a block is a document or an opaque block, which have no place in some formats.
 fn is_odd(block: &Node) -> bool {
     [block::DOCUMENT, block::OPAQUE].iter().any(|name| block.is(Field::Type, name))
 }
 
-/// A message with what stands for its odd blocks; few have any.
+/// Returns a message with stand-ins for blocks that some formats have no place for; few messages
+/// have such blocks.
 fn seen(message: &Node) -> Cow<'_, Node> {
     fn has_odd(node: &Node) -> bool {
         let blocks = node.nodes(Field::Content).unwrap_or_default();
@@ -199,7 +200,8 @@ fn seen(message: &Node) -> Cow<'_, Node> {
     Cow::Owned(seen)
 }
 
-/// What a record of another kind tells, but for what formats spell differently.
+/// Content of a record that is not a session, turn or message, without the fields that formats
+/// spell differently.
 fn told(record: &Record) -> Vec<u8> {
     const APART: &[Field] = &[
         Field::Id,
@@ -217,8 +219,9 @@ fn told(record: &Record) -> Vec<u8> {
     out
 }
 
-/// Pairs of records, of the source and of the target, that tell the same, sorted and without
-/// doubles. What tells something else in the same place is paired, too, if it is of one tag.
+/// Pairs the source's records with the target's records of the same content. Records of different
+/// content in the same place are paired, too, if they have one tag. The pairs are sorted and
+/// without duplicates.
 pub fn pairs(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {
     let mut pairs = Vec::new();
     for class in 0..CLASSES {
@@ -241,9 +244,10 @@ pub fn pairs(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {
     pairs
 }
 
-/// Pairs what stands between equal records, in its order.
+/// Pairs the records between equal records by their tags, in order.
 fn rest<'a>(source: &'a [Atom], target: &'a [Atom]) -> impl Iterator<Item = (u32, u32)> + 'a {
-    // What is not left is looked for once: there may be as many of one kind here as of another there.
+    // A tag without records left is searched once: there may be many records of one tag in the
+    // source, and many of another tag in the target.
     let (mut left, mut gone) = (target, Vec::new());
     source.iter().filter_map(move |atom| {
         if gone.contains(&atom.tag) {
@@ -259,7 +263,7 @@ fn rest<'a>(source: &'a [Atom], target: &'a [Atom]) -> impl Iterator<Item = (u32
     })
 }
 
-/// Shows the ranges of two lists that are equal, and those that are not, in order.
+/// Passes the equal and the different ranges of two lists to `show`, in order.
 pub fn matched(a: &[u64], b: &[u64], show: &mut dyn FnMut(bool, Range<usize>, Range<usize>)) {
     let (mut at_a, mut at_b) = (0, 0);
     let range = |range: &Range<u32>| range.start as usize..range.end as usize;

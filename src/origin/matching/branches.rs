@@ -1,6 +1,6 @@
-//! What stands abroad beside the conversation, where home is no tree: branches that were left, for
-//! who goes on from an earlier entry has gone back to it; what sub-agents say; and what is not in the
-//! state that a session goes on from.
+//! Entries of the file beside the conversation, where the source format is not a tree: branches
+//! that the user left by going back to an earlier entry, messages of sub-agents, and entries that
+//! are not in the state from which a session continues.
 
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::Result;
@@ -16,16 +16,16 @@ use std::collections::HashSet;
 /// The entries of a file that is a tree.
 struct Entries {
     tree: Tree,
-    /// Which entry each record is, if it is one.
+    /// Ordinal of the entry that each record is, if it is one.
     ordinals: Vec<Option<u32>>,
-    /// Where the session stands, if the file says so.
+    /// Leaf of the session, if the file names it.
     leaf: Option<Json>,
-    /// Whether each record is of a sub-agent.
+    /// Whether each record belongs to a sub-agent.
     aside: Vec<bool>,
 }
 
-/// Whether what is new in a file stands on several ways: a run that was cancelled tells of calls that
-/// the session's state leaves out.
+/// Whether the new entries of a file stand on several paths: a cancelled run has calls that the
+/// session's state leaves out.
 ///
 /// # Errors
 /// If the records cannot be read back.
@@ -44,8 +44,8 @@ pub fn forks(now: &mut FileRecords, added: &[u32]) -> Result<bool> {
     Ok(false)
 }
 
-/// Takes what was said on branches that were left for deleted, and what is new there for nothing;
-/// `tree` says whether the file has branches of its own.
+/// Counts entries on branches that were left as deleted, and drops the new ones there. `tree`
+/// states whether the file has branches of its own.
 ///
 /// # Errors
 /// If the records cannot be read back.
@@ -83,8 +83,8 @@ pub fn behind(
     Ok(())
 }
 
-/// What an entry is that a file leaves out of the conversation, one with branches of its own or without:
-/// for the report, and in words.
+/// Name of an entry that a file leaves out of the conversation, for the report and in words. `tree`
+/// states whether the file has branches of its own.
 pub fn entry(tree: bool) -> (&'static str, &'static str) {
     let beside = match tree {
         true => "entries stand on branches that were left, which",
@@ -93,7 +93,7 @@ pub fn entry(tree: bool) -> (&'static str, &'static str) {
     ("entry off the active branch", beside)
 }
 
-/// Tells how many are lost.
+/// Reports how many entries are lost.
 pub fn tell(count: usize, (path, what): (&str, &str), cx: &Cx<'_>) {
     (0..count).for_each(|_| cx.log.count(diagnostic::FieldOutcome::Dropped, path));
     if count > 0 {
@@ -122,7 +122,7 @@ impl Entries {
         Ok(Self { tree: shape.finish(), ordinals, leaf, aside })
     }
 
-    /// The way to the last entry that the file had when it was made.
+    /// Path to the last entry that the file had when it was made, and still has.
     fn stood(&self, now: &mut FileRecords, outcomes: &[Match]) -> Result<Option<Path>> {
         let left = outcomes.iter().filter_map(|found| match found {
             Match::Same(number) | Match::Edited(number) => Some(*number),

@@ -1,6 +1,6 @@
-//! What a file's software summed up, where it writes that as messages in the place of all others: a
-//! summary, and behind it once more what it keeps. At home that is a compaction behind what was
-//! said, and what it keeps stands there already.
+//! Compactions that the file's agent writes as messages in the place of all others: a summary, and
+//! behind it copies of the messages that it keeps. In the source format, that is a compaction
+//! behind the earlier messages, and the kept messages are already in place.
 
 use crate::error::Result;
 use crate::format::Context;
@@ -13,7 +13,7 @@ use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// A node in whose place nothing is told.
+/// Returns a node for the place of a record that says nothing to a model.
 #[must_use]
 pub fn passed(record: &Record) -> Record {
     let mut passed = Record::new(Kind::Extension);
@@ -23,54 +23,57 @@ pub fn passed(record: &Record) -> Record {
     passed
 }
 
-/// What was summed up abroad.
+/// Compactions that were added to the file.
 #[derive(Default)]
 pub struct Summed {
-    /// What a model was told in the place of records of the file, had nothing been summed up.
+    /// Records that a model would read in the place of the file's records without the compactions.
     pub said: BTreeMap<u32, Record>,
-    /// By what the file calls the first message that a compaction keeps: what the source calls it.
+    /// Identifiers in the source of the first messages that compactions keep, by their identifiers
+    /// in the file.
     kept: HashMap<Json, Option<Json>>,
-    /// What the source calls compactions that are new.
+    /// Identifiers of the new compactions in the source.
     new: HashSet<Json>,
 }
 
 impl Summed {
-    /// Whether it must be known what of the source each message of the file is.
+    /// Whether the merge must find the message of the source for each message of the file.
     pub fn asks(&self) -> bool {
         !self.kept.is_empty()
     }
 
-    /// These messages of the file are this one of the source.
+    /// Notes that these messages of the file are this message of the source.
     pub fn place(&mut self, shown: &[Json], id: &Json) {
         for name in shown {
             self.kept.get_mut(name).into_iter().for_each(|known| *known = Some(id.clone()));
         }
     }
 
-    /// Gives a new compaction what the source calls the first message that it keeps.
+    /// Sets the source's identifier of the first message that a new compaction keeps.
     pub fn take(&mut self, compaction: &mut Record) {
         let id = compaction.node.json(Field::Id).cloned();
         let first = compaction.node.json(Field::FirstKept);
         let kept = first.and_then(|first| self.kept.get(first)?.clone());
-        // One that keeps nothing of what was said names itself: some files have to name something.
+        // A compaction that keeps no earlier message names itself, as some files have to name
+        // something.
         let kept = kept.or(id.clone());
         kept.into_iter().for_each(|kept| compaction.node.set(Field::FirstKept, kept));
         self.new.extend(id);
     }
 
-    /// Whether any is at home.
+    /// Whether the source got a new compaction.
     pub fn is_told(&self) -> bool {
         !self.new.is_empty()
     }
 
-    /// What a record of the source tells, had nothing been summed up, if it is a new compaction.
+    /// Returns a node that says nothing, if a record of the source is a new compaction.
     pub fn passed(&self, record: &Record) -> Option<Record> {
         let id = record.node.json(Field::Id).filter(|_| record.kind == Kind::Compaction)?;
         self.new.contains(id).then(|| passed(record))
     }
 }
 
-/// Takes summaries that are new in a file of `abroad`, with what they keep, for compactions.
+/// Turns new summaries in a file of the format `abroad`, with the messages that they keep, into
+/// compactions.
 ///
 /// # Errors
 /// If the records cannot be read back.
@@ -125,31 +128,31 @@ pub fn said(
     Ok(summed)
 }
 
-/// The way through a file's records.
+/// Walk through the records of a file.
 #[derive(Default)]
 struct Walk {
-    /// Which records are new.
+    /// Numbers of the records that are new.
     new: HashSet<u32>,
-    /// By the hashes of their identifiers: messages that a model answered, and which are no copies.
+    /// Hashes of the identifiers of messages that a response names, and that are not copies.
     answers: HashSet<u64>,
-    /// The messages on the path, but those that sum up and their copies.
+    /// Messages on the path, without summaries and copies.
     path: Vec<Step>,
-    /// By the hashes of their identifiers: which messages copies are of.
+    /// Messages by the copies of them, both as hashes of their identifiers.
     alias: HashMap<u64, u64>,
-    /// The last node.
+    /// Identifier of the last node.
     tip: Option<Json>,
-    /// How many tokens the last answer took with all before it.
+    /// Total number of tokens of the last answer, with all messages before it.
     tokens: Option<Json>,
     open: Option<Summary>,
     /// Compactions, and the number of the first message that each keeps.
     made: BTreeMap<u32, (Record, Option<u32>)>,
-    /// What tells nothing where nothing is summed up.
+    /// Nodes that say nothing, in the place of summaries and copies.
     passed: BTreeMap<u32, Record>,
     /// The numbers of copies and of their originals.
     copies: Vec<(u32, u32)>,
 }
 
-/// A message on the path, its identifier and its words by their hashes.
+/// Message on the path, with the hashes of its identifier and of its words.
 struct Step {
     number: u32,
     id: u64,
@@ -157,18 +160,19 @@ struct Step {
     asks: bool,
 }
 
-/// A summary that may go on.
+/// Summary that further messages may continue.
 struct Summary {
     /// The number of its last message.
     number: u32,
     record: Record,
-    /// Which message of the path is kept next, once it is known which was first.
+    /// Place in the path of the message that is kept next, once the first one is known.
     next: Option<usize>,
     first: Option<u32>,
 }
 
 impl Walk {
-    /// Looks at a record before all are taken: a request may show an answer before that is told.
+    /// Notes the answers that a response names, before the walk: a request may show an answer
+    /// before the file contains it.
     fn answers(&mut self, record: &Record) {
         let list = record.node.json(Field::Messages).filter(|_| record.kind == Kind::Response);
         let ids = list.iter().flat_map(|list| list.elements());
@@ -198,7 +202,7 @@ impl Walk {
         }
     }
 
-    /// A summary, or more of one.
+    /// Takes a summary, or the continuation of one.
     fn sum_up(&mut self, number: u32, record: &Record, text: &Json, before: Option<Json>) {
         let mut own = record.clone();
         let mut text = text.clone();
@@ -212,7 +216,7 @@ impl Walk {
                 before.into_iter().for_each(|before| own.node.set(Field::Parent, before));
             }
         }
-        // What goes on behind it goes on from what was said before.
+        // Messages behind the summary continue from the last message before it.
         if let Some(last) = self.path.last() {
             self.alias.insert(name(&record.node, Field::Id), last.id);
         }
@@ -252,7 +256,7 @@ impl Walk {
         true
     }
 
-    /// A message that nothing is summed up in goes on from another one.
+    /// Takes a message that no summary keeps, behind its parent on the path.
     fn step(&mut self, number: u32, record: &Record) {
         let parent = name(&record.node, Field::Parent);
         let parent = self.alias.get(&parent).copied().unwrap_or(parent);
@@ -263,12 +267,12 @@ impl Walk {
             let (id, asks) = (name(&record.node, Field::Id), record.node.is(Field::Role, "user"));
             self.path.push(Step { number, id, words, asks });
         } else if let Some(last) = self.path.last() {
-            // What it called and was told is not kept; who goes on from there goes on from here.
+            // Calls and results are not kept. Messages that follow them continue from here.
             self.alias.insert(name(&record.node, Field::Id), last.id);
         }
     }
 
-    /// What the open summary keeps is known.
+    /// Ends the open summary, as all messages that it keeps are known.
     fn close(&mut self) {
         if let Some(open) = self.open.take() {
             self.made.insert(open.number, (open.record, open.first));
@@ -280,7 +284,7 @@ fn name(node: &Node, field: Field) -> u64 {
     node.json(field).map_or(0, |id| hash(id.as_bytes()))
 }
 
-/// What a message says without its calls, its thoughts and what tools gave, as one hash.
+/// Hash of a message's content without calls, thoughts and tool results.
 fn words(message: &Node) -> u64 {
     const KEPT_OUT: &[&str] = &[block::TOOL_CALL, block::TOOL_RESULT, block::THINKING];
     let mut message = message.clone();

@@ -1,5 +1,5 @@
-//! What a model is told instead of messages, where home has no edits of the context: there the
-//! message itself is edited, or deleted.
+//! Edits of the context, where the source format has none: there the message itself is edited, or
+//! deleted.
 
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::Result;
@@ -10,7 +10,8 @@ use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Node, block};
 use std::collections::HashMap;
 
-/// Takes new edits of the context for edits of what they speak of, if home has no such thing.
+/// Applies new edits of the context to the messages that they name, if the source format has no
+/// such edits.
 ///
 /// # Errors
 /// If the records cannot be read back.

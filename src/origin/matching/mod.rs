@@ -1,4 +1,5 @@
-//! What in the file is what in the source: by way of the base, whose records are matched with both.
+//! Matching of the file with the source, by way of the base: the base's records are matched with
+//! both.
 
 pub mod align;
 pub mod branches;

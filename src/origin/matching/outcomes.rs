@@ -1,4 +1,4 @@
-//! What became of the records that a file had when it was made.
+//! Outcomes of the records that a file had when it was made: unchanged, edited or deleted.
 
 use crate::error::Result;
 use crate::ids::hash;
@@ -10,28 +10,28 @@ use crate::origin::restore::FileRecords;
 use crate::record::{Field, Record};
 use std::collections::{BTreeMap, HashSet};
 
-/// What became of a record that the file had when it was made.
+/// Outcome of a record that the file had when it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Match {
-    /// It is this one, as it was.
+    /// Unchanged record, which is this record of the file.
     Same(u32),
-    /// It is probably this one, edited.
+    /// Edited record, which is probably this record of the file.
     Edited(u32),
-    /// It is gone.
+    /// Record that is no longer in the file.
     Deleted,
 }
 
-/// By what a record of the file is known.
+/// Key by which a record of the file is recognised.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordKey {
     pub tag: Tag,
     pub hash: u64,
-    /// A hash of its identifier, where the file has one for each entry; 0 where not.
+    /// Hash of the record's identifier, where the file has one for each entry; otherwise 0.
     id: u64,
 }
 
 impl RecordKey {
-    /// That of a record, of a file whose entries have identifiers or not.
+    /// Builds the key of a record. `named` states whether the entries of the file have identifiers.
     pub fn of(record: &Record, named: bool) -> Self {
         let id = record.node.json(Field::Id).filter(|_| named && record.is_node());
         let own = id.filter(|_| record.node.get(Field::IdMade).is_none());
@@ -39,16 +39,16 @@ impl RecordKey {
         Self { tag: Tag::of(record), hash: record_hash::of(record), id }
     }
 
-    /// Whether a record with this name may be the one of that name, edited.
+    /// Whether the record of this key may be the record of the other key, edited.
     fn may_be(&self, other: &Self, ids: bool) -> bool {
         self.tag == other.tag && !(ids && self.id != 0 && other.id != 0 && self.id != other.id)
     }
 }
 
-/// By so much the number of a turn may be another one.
+/// Maximum difference between the old and the new number of a turn.
 const SHIFT: i32 = 16;
 
-/// Takes messages of turns that were numbered anew for what they were: only the number is another one.
+/// Matches messages whose turns got new numbers with the earlier messages: only the number differs.
 pub fn renumbered(names: &[RecordKey], now: &mut FileRecords) -> Result<()> {
     let known: HashSet<u64> = names.iter().map(|name| name.hash).collect();
     let mut last = 0.0;
@@ -73,8 +73,8 @@ pub fn renumbered(names: &[RecordKey], now: &mut FileRecords) -> Result<()> {
     Ok(())
 }
 
-/// Of turns that are fewer or more than there were, those that say the most of what one said are
-/// that one edited: their places tell nothing then.
+/// Matches turns by content where their number changed, as their places say nothing then. The turn
+/// that shares the most content with an earlier turn is that turn, edited.
 ///
 /// # Errors
 /// If the records cannot be read back.
@@ -111,7 +111,7 @@ pub fn match_turns(
     let mut from = 0;
     for (place, number) in new.iter().enumerate() {
         let record = now.record(*number)?;
-        // What is left of the new ones wants places, too.
+        // The remaining new turns need places, too.
         let to = (old.len() + place + 1).saturating_sub(new.len()).max(from + 1);
         let choice = old.iter().zip(&was).enumerate().take(to).skip(from);
         let best = choice.rev().max_by_key(|(_, (_, was))| alike(was, &record));
@@ -127,8 +127,8 @@ pub fn match_turns(
     Ok(())
 }
 
-/// How much of what a turn said another one says: its question and its result tell more than what
-/// it took.
+/// Measures how much content two turns share. An equal question or result counts 8, any other equal
+/// field 1.
 fn alike(was: &Record, turn: &Record) -> usize {
     let same = was.node.iter().map(|(field, value)| {
         let apart = field == Field::Number || NOT_EDITED.contains(&field);
@@ -139,7 +139,7 @@ fn alike(was: &Record, turn: &Record) -> usize {
     same.sum()
 }
 
-/// What became of each record, and which of the file's are new.
+/// Returns the outcome of each record, and the numbers of the file's new records.
 pub fn aligned(names: &[RecordKey], now: &[RecordKey]) -> (Vec<Match>, Vec<u32>) {
     let mut outcomes = vec![Match::Deleted; names.len()];
     let mut set =
@@ -175,12 +175,13 @@ pub fn aligned(names: &[RecordKey], now: &[RecordKey]) -> (Vec<Match>, Vec<u32>)
     (outcomes, added)
 }
 
-/// So many pairs of messages are looked at to find which are edited; of more each is the next one of
-/// its role.
+/// Maximum number of message pairs among which edited messages are searched. Beyond it, each
+/// message is paired with the next one of its role.
 const LOOKED_AT: usize = 1 << 20;
 
-/// Which messages are which, by their roles and in one order: with a result that stands before its
-/// call nothing of the session would be used. As many as can be, and the first ones that can.
+/// Pairs messages by their roles and in order: as many as possible, and the earliest possible ones.
+/// A result before its call would make the whole session unusable. `None` if there are too many
+/// pairs.
 pub fn in_order<N>(
     old: &[(N, RecordKey)],
     new: &[u32],

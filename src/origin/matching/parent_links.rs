@@ -1,4 +1,4 @@
-//! Which entries new ones follow, where the file is a tree.
+//! Parents of new entries, where the file is a tree.
 
 use crate::context::{as_message, is_plain};
 use crate::error::Result;
@@ -9,28 +9,28 @@ use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Record};
 use std::collections::HashMap;
 
-/// The entries of a tree that new ones follow.
+/// Entries of a tree that new entries follow.
 #[derive(Default)]
 pub struct ParentLinks {
-    /// What the file is.
+    /// Format and version of the file.
     pub abroad: Option<Spec>,
-    /// Whether the file is a tree.
+    /// Whether the file is a tree, or has new messages of a sub-agent.
     pub tree: bool,
-    /// What the file's software tells a model of a record.
+    /// Rules by which the file's agent sends records to a model.
     rules: Option<Box<dyn Context>>,
-    /// By what the file calls an entry that a new one follows: what the source calls it, once that
-    /// is known.
+    /// Parents of new entries by their identifiers in the file, with their identifiers in the
+    /// source once these are known.
     wanted: HashMap<Json, Option<Json>>,
-    /// Entries of the file that the source has none for, and what they follow.
+    /// Entries of the file that the source does not have, and their parents.
     passed: HashMap<Json, Json>,
-    /// What the file and the source call new entries.
+    /// Identifiers of new entries in the file and in the source.
     new: HashMap<Json, Json>,
-    /// Where the file says that it stands, and what the source calls that.
+    /// New leaf that the file names, by its identifiers in the file and in the source.
     stands: Option<(Json, Option<Json>)>,
 }
 
 impl ParentLinks {
-    /// Of a file with these new records.
+    /// Collects the parents of these new records of the file.
     ///
     /// # Errors
     /// If the records cannot be read back.
@@ -46,7 +46,7 @@ impl ParentLinks {
         kin.rules = kin.abroad.and_then(|spec| spec.format.context).map(|open| open(&session));
         for number in new {
             let record = now.record(*number)?;
-            // What a sub-agent says hangs beside the conversation.
+            // Messages of a sub-agent stand beside the conversation.
             kin.tree |= record.node.get(Field::ParentCall).is_some();
         }
         for number in new {
@@ -65,8 +65,8 @@ impl ParentLinks {
         Ok(kin)
     }
 
-    /// A new record of the file as other formats know one, by what its software tells a model of it;
-    /// `None` if that is nothing.
+    /// Converts a new record of the file to a form that other formats know, by what the file's
+    /// agent sends of it to a model; `None` if it sends nothing.
     pub fn plain(&mut self, record: Record) -> Option<Record> {
         let speaks = matches!(record.kind, Kind::Message | Kind::BranchSummary);
         let Some(rules) = self.rules.as_mut().filter(|_| speaks) else { return Some(record) };
@@ -74,7 +74,7 @@ impl ParentLinks {
         Some(if is_plain(&record) { record } else { as_message(sent, &record.node) })
     }
 
-    /// An entry that the source has none for.
+    /// Notes an entry that the source does not have.
     pub fn pass(&mut self, record: &Record) {
         let Some((id, parent)) = ends(record) else { return };
         if self.wanted.contains_key(id) {
@@ -83,7 +83,7 @@ impl ParentLinks {
         }
     }
 
-    /// These entries of the file are this one of the source.
+    /// Notes that these entries of the file are this entry of the source.
     pub fn place(&mut self, shown: &[Json], id: &Json) {
         for name in shown {
             self.wanted.get_mut(name).into_iter().for_each(|known| *known = Some(id.clone()));
@@ -92,17 +92,17 @@ impl ParentLinks {
         }
     }
 
-    /// Whether the file says where it stands since it was made.
+    /// Whether the file names a new leaf since it was made.
     pub fn stands(&self) -> bool {
         self.stands.is_some()
     }
 
-    /// What of the source that is.
+    /// Returns the source's identifier of the new leaf.
     pub fn leaf(&self) -> Option<&Json> {
         self.stands.as_ref()?.1.as_ref()
     }
 
-    /// A new entry is this one in the source.
+    /// Notes the source's identifier of a new entry.
     pub fn add(&mut self, shown: &Record, id: &Json) {
         if let Some((name, _)) = ends(shown) {
             if self.tree {
@@ -112,10 +112,10 @@ impl ParentLinks {
         }
     }
 
-    /// What an entry of the file follows in the source, as far as it is asked for.
+    /// Returns the source's identifier of the parent of an entry of the file, if it is known.
     pub fn before(&self, record: &Record) -> Option<&Json> {
         let (_, mut parent) = ends(record)?;
-        // No way is longer, unless it leads in a circle.
+        // A longer path would lead in a circle.
         for _ in 0..=self.passed.len() {
             match self.passed.get(parent) {
                 Some(further) => parent = further,
@@ -125,13 +125,13 @@ impl ParentLinks {
         self.wanted.get(parent)?.as_ref()
     }
 
-    /// What is new, and followed by this entry of the file.
+    /// Returns the source's identifier of the new entry that this entry of the file follows.
     pub fn new_before(&self, record: &Record) -> Option<&Json> {
         self.new.get(ends(record)?.1)
     }
 }
 
-/// What the last entry of a file is called.
+/// Returns the identifier of the last entry of a file.
 fn last_node(now: &mut FileRecords) -> Result<Option<Json>> {
     for number in (0..now.names.len() as u32).rev() {
         let record = now.record(number)?;
@@ -142,7 +142,7 @@ fn last_node(now: &mut FileRecords) -> Result<Option<Json>> {
     Ok(None)
 }
 
-/// What an entry is called, and what it follows.
+/// Returns the identifiers of an entry and of its parent.
 fn ends(record: &Record) -> Option<(&Json, &Json)> {
     record.node.json(Field::Id).zip(record.node.json(Field::Parent))
 }

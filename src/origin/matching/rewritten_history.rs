@@ -1,9 +1,10 @@
-//! What a file without branches says anew: its software goes on from a history of its own, in which
-//! it cuts outputs short and drops calls, and which a person may edit. From the first message on that
-//! differs, all of that history stands in the file once more, behind what was said before.
+//! History that an agent rewrites in a file without branches. The agent continues from its own
+//! history, in which it shortens outputs and drops calls, and which the user may edit. From the
+//! first message that differs, the file contains all of that history again, behind the earlier
+//! messages.
 //!
-//! Both are one conversation. A message in the place of another one is that one, edited; what says the
-//! same is nothing new; what the history leaves out is gone.
+//! Both versions are one conversation. A message in the place of another message is an edit of it.
+//! A message of the same content is not new. A message that the history leaves out was deleted.
 
 use crate::error::Result;
 use crate::format::{Context, Cx};
@@ -20,18 +21,19 @@ use crate::origin::restore::FileRecords;
 use crate::record::{Field, Record};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What another history has no place for.
+/// Messages that the rewritten history does not contain.
 #[derive(Default)]
 pub struct RewrittenHistory {
-    /// The numbers of messages that are not in it.
+    /// Numbers of the messages that the history does not contain.
     gone: BTreeSet<u32>,
-    /// How many messages are not in it that say what the file did not say when it was made.
+    /// Number of messages that the history drops or edits, and that the file did not have when it
+    /// was made.
     lost: usize,
 }
 
 impl RewrittenHistory {
-    /// Takes what is said anew for what it was, if home is another format: in its own all of it has a
-    /// place.
+    /// Matches repeated messages with the earlier ones, if the source has another format. In its
+    /// own format, each of them keeps its place.
     ///
     /// # Errors
     /// If the records cannot be read back.
@@ -69,8 +71,9 @@ impl RewrittenHistory {
         Ok(walk.anew)
     }
 
-    /// Leaves out what has no place in the other history. What is new of it nobody at home will know, and
-    /// an edit of what it says otherwise counts for nothing.
+    /// Removes the messages that the rewritten history does not contain. New ones are not added to
+    /// the source, and earlier ones count as deleted. Reports the number of new messages that are
+    /// lost.
     pub fn leave_out(
         &self,
         now: &FileRecords,
@@ -87,32 +90,33 @@ impl RewrittenHistory {
     }
 }
 
-/// The way through a file's records.
+/// Walk through the records of a file.
 #[derive(Default)]
 struct Walk {
     rules: Option<Box<dyn Context>>,
-    /// By what the records were known that the file had when it was made.
+    /// Hashes of the records that the file had when it was made.
     known: HashSet<u64>,
-    /// The conversation so far.
+    /// Messages of the conversation so far.
     path: Vec<Step>,
-    /// From where on it is said anew, and what stood there.
+    /// Place in the path from which the history is repeated, and the messages that stood there.
     open: Option<(usize, Vec<Step>)>,
-    /// What the file calls messages that say others anew, and those.
+    /// Identifiers of repeated messages in the file, and of the earlier messages that they repeat.
     names: HashMap<Json, Json>,
     anew: RewrittenHistory,
 }
 
-/// A message, its identifier by its hash.
+/// Message of the path, with the hash of its identifier.
 #[derive(Clone, Copy)]
 struct Step {
     number: u32,
     id: u64,
-    /// Whether a line of its own says it, and when: a history only shows.
+    /// Whether the message has a line of its own with a time. A history shows messages without one.
     said: bool,
 }
 
 impl Walk {
-    /// The next message.
+    /// Takes the next message. A message that does not follow the last one may open a rewritten
+    /// history.
     fn step(&mut self, number: u32, record: &Record, now: &mut FileRecords) -> Result<()> {
         let name = |id: &Json| hash(id.as_bytes());
         let parent = record.node.json(Field::Parent).filter(|parent| !parent.is_null());
@@ -122,7 +126,7 @@ impl Walk {
             let above = self.path.iter().rposition(|step| Some(step.id) == parent);
             let begin = above.map_or(0, |above| above + 1);
             let left = self.path.split_off(begin);
-            // What follows nothing that is known is another conversation.
+            // A message whose parent is unknown begins another conversation.
             self.open = (above.is_some() || parent.is_none()).then_some((begin, left));
         }
         let said = record.node.get(Field::Time).is_some();
@@ -130,8 +134,9 @@ impl Walk {
         Ok(())
     }
 
-    /// All is known that is said anew: what stood there takes its place. A summary stands for all that
-    /// was said and is no other history, and one that the file had when it was made it keeps.
+    /// Ends the open history: each earlier message takes the place of its repetition. A summary is
+    /// not such a history, as it stands for all earlier messages. A history that the file had when
+    /// it was made stays as it is.
     fn close(&mut self, now: &mut FileRecords) -> Result<()> {
         let Some((begin, left)) = self.open.take() else { return Ok(()) };
         let branch = self.path.get(begin..).unwrap_or_default().to_vec();
@@ -169,7 +174,7 @@ impl Walk {
         name.is_some_and(|name| self.known.contains(&name.hash))
     }
 
-    /// Whatever speaks of messages that say others anew speaks of those.
+    /// Replaces references to repeated messages with references to the earlier messages.
     fn rename(&self, now: &mut FileRecords) -> Result<()> {
         for number in 0..now.names.len() as u32 {
             let mut record = now.record(number)?;
@@ -190,13 +195,13 @@ impl Walk {
     }
 }
 
-/// The same without the line that it stands in.
+/// Copies an identifier, so that it does not keep its line in memory.
 fn detached(id: &Json) -> Json {
     Json::checked(id.as_bytes().to_vec().into())
 }
 
-/// Which messages are which, by their places in both lists, and whether they say the same: else they
-/// are paired by their roles and in one order.
+/// Pairs messages of both lists by their places, and states whether their contents are the same.
+/// Messages of different content are paired by their roles and in order.
 fn pairs(
     now: &mut FileRecords,
     left: &[Step],

@@ -1,9 +1,8 @@
-//! Answers of the target that tell what several messages of the source told.
+//! Answers of the target that hold the content of several messages of the source.
 //!
-//! Some programs write each block of an answer as a message of its own. Where the target has the
-//! answer as one, each of these messages is told by its own blocks of it only: an item names them
-//! by where they stood and what they said. So an edit of one is one of the message that it
-//! belongs to.
+//! Some programs write each block of an answer as its own message. Where the target has one answer,
+//! each of these messages has only its own blocks of it: an item names them by their places and
+//! hashes. So an edit of a block is an edit of the message that it belongs to.
 
 use crate::error::Result;
 use crate::formats::canonical;
@@ -13,33 +12,32 @@ use crate::record::{Field, Kind, Node, Record, Value};
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-/// The blocks that a message tells of an answer that others share: where they stand, and the hash of
-/// each.
+/// Blocks of a shared answer that belong to one message: their places, and the hash of each.
 pub type Share = Vec<(usize, u64)>;
 
-/// Which answers of the target are shared, and what the messages of the source say that share them.
+/// Shared answers of the target, with the content of the source's messages that share them.
 #[derive(Default)]
 pub struct Shares {
     /// The messages of the source, by the answer.
     answers: HashMap<u32, Vec<u32>>,
-    /// What each of these tells.
+    /// Hashes of the content of each of these messages.
     told: HashMap<u32, Vec<u64>>,
-    /// The last answer that was taken of: those that share one mostly stand one behind the other.
+    /// Last answer that was divided: messages that share one mostly stand next to each other.
     last: Option<Shared>,
 }
 
-/// An answer, and where the blocks stand that each message of the source tells.
+/// Answer, with the places of the blocks that belong to each message of the source.
 struct Shared {
     base: u32,
     answer: Blocks,
     places: HashMap<u32, Vec<usize>>,
 }
 
-/// A message taken apart, so that some of its blocks can be had without going through the others.
+/// Message taken apart, so that some of its blocks can be read without a walk through the others.
 pub struct Blocks {
-    /// All but the blocks.
+    /// Message without its blocks.
     rest: Record,
-    /// `None` where it has no list of them.
+    /// Blocks of the message; `None` if it has no list of blocks.
     list: Option<Vec<Node>>,
 }
 
@@ -56,7 +54,7 @@ impl Blocks {
         self.list.iter().flatten()
     }
 
-    /// The message with the blocks only that stand at these places.
+    /// Returns the message with only the blocks at these places.
     fn at(&self, places: &[usize]) -> Record {
         let mut message = self.rest.clone();
         if let Some(list) = &self.list {
@@ -68,8 +66,8 @@ impl Blocks {
 }
 
 impl Shares {
-    /// By pairs of records that tell the same, to which those are added that tell pieces of one
-    /// answer: each of `pieces` goes with the piece before it.
+    /// Finds the shared answers by pairs of matching records. Adds the pairs of records that hold
+    /// pieces of one answer: each of `pieces` belongs to the piece before it.
     pub fn of(
         pairs: &mut Vec<(u32, u32)>,
         pieces: &[(u32, u32)],
@@ -97,8 +95,8 @@ impl Shares {
         shares
     }
 
-    /// The blocks of an answer that others share which this message of the source tells; `line` reads
-    /// the answer.
+    /// Returns the blocks of a shared answer that belong to this message of the source; `None` if
+    /// the answer is not shared. `line` reads the answer.
     ///
     /// # Errors
     /// If the line cannot be read, or is no record.
@@ -124,8 +122,8 @@ impl Shares {
         Ok(Some(own))
     }
 
-    /// Where the blocks stand that each message tells: the first that tells the same, or else the
-    /// one that the block before is of.
+    /// Finds the places of the blocks that belong to each message. A block belongs to the first
+    /// message of the same content, or else to the message of the block before it.
     fn owned(&self, numbers: &[u32], answer: &Blocks) -> HashMap<u32, Vec<usize>> {
         let mut left: HashMap<u64, VecDeque<(usize, usize)>> = HashMap::new();
         for (order, number) in numbers.iter().enumerate() {
@@ -147,7 +145,7 @@ impl Shares {
     }
 }
 
-/// The answers among what records tell, by their numbers, in order.
+/// Returns the numbers of the answers among these pieces of content, in order.
 fn answers(atoms: &[Atom]) -> Vec<u32> {
     let mut numbers: Vec<_> = atoms.iter().filter_map(Atom::answer).collect();
     numbers.sort_unstable();
@@ -155,7 +153,7 @@ fn answers(atoms: &[Atom]) -> Vec<u32> {
     numbers
 }
 
-/// Adds what the pieces of an answer are told by to each of them.
+/// Pairs each piece of an answer with all records that hold content of that answer.
 fn together(pairs: &mut Vec<(u32, u32)>, pieces: &[(u32, u32)], is_written: &dyn Fn(u32) -> bool) {
     let mut heads: HashMap<u32, u32> = HashMap::new();
     for (before, piece) in pieces {
@@ -186,7 +184,7 @@ fn together(pairs: &mut Vec<(u32, u32)>, pieces: &[(u32, u32)], is_written: &dyn
     pairs.dedup();
 }
 
-/// What a block of an answer tells.
+/// Hashes of the content of a block of an answer.
 fn prints_of(block: &Node, answer: &Node) -> Vec<u64> {
     let mut alone = Record::new(Kind::Message);
     answer.get(Field::Role).into_iter().for_each(|role| alone.node.set(Field::Role, role.clone()));
@@ -196,22 +194,23 @@ fn prints_of(block: &Node, answer: &Node) -> Vec<u64> {
     list.iter().map(Atom::hash).collect()
 }
 
-/// By what a block is known again, however it is spelled.
+/// Hash by which a block is recognised, however it is spelled.
 fn short(block: &Node) -> u64 {
     let prints: Vec<u8> =
         prints_of(block, &Node::default()).into_iter().flat_map(u64::to_le_bytes).collect();
     hash(&prints)
 }
 
-/// Shared answers of the file, and of those that were edited what they were made of.
+/// Shared answers of the file, and the parts that edited ones were made of.
 #[derive(Default)]
 pub struct Parted {
     edited: HashMap<u32, Vec<Share>>,
-    /// The last answer that was parted.
+    /// Last answer that was divided.
     last: Option<Whole>,
 }
 
-/// An answer, by what its blocks are known, and if it was edited which of them are of each part now.
+/// Answer with the hashes of its blocks; if it was edited, also with the blocks that belong to each
+/// part now.
 struct Whole {
     number: u32,
     answer: Blocks,
@@ -219,24 +218,24 @@ struct Whole {
     parts: Option<HashMap<Share, Vec<usize>>>,
 }
 
-/// What is left of a message's part of an answer.
+/// State of a message's part of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The same blocks that it was.
+    /// Part whose blocks are unchanged.
     Same,
-    /// Others.
+    /// Part whose blocks are other ones.
     Edited,
-    /// None of those that there were.
+    /// Part without any block left.
     Gone,
 }
 
 impl Parted {
-    /// An item that names blocks of an answer which was edited.
+    /// Notes an item with blocks of an answer that was edited.
     pub fn look(&mut self, number: u32, of: &Share) {
         self.edited.entry(number).or_default().push(of.clone());
     }
 
-    /// Leaves of an answer the blocks of one item.
+    /// Reduces an answer to the blocks of one item, and returns the state of that part.
     pub fn part(&mut self, number: u32, of: &Share, answer: &mut Record) -> Part {
         let whole = self.whole(number, answer.clone());
         let (own, part) = whole.part(of);
@@ -245,7 +244,7 @@ impl Parted {
         part
     }
 
-    /// The same of the answer that was parted last, if it is this one.
+    /// Returns the part of one item from the answer that was divided last, if that is this answer.
     pub fn held(&self, number: u32, of: &Share) -> Option<(Record, Part)> {
         self.last.as_ref().filter(|last| last.number == number).map(|last| last.part(of))
     }
@@ -258,7 +257,7 @@ impl Parted {
             for (place, owner) in owners(all, &now).into_iter().enumerate() {
                 places.get_mut(owner).into_iter().for_each(|places| places.push(place));
             }
-            // Of parts that are alike the first one has all.
+            // Of equal parts, the first one has all blocks.
             let parts = all.iter().cloned().zip(places).rev();
             parts.collect()
         });
@@ -286,7 +285,7 @@ impl Whole {
     }
 }
 
-/// To which of the parts each block of an answer belongs now: what was put in belongs to the part
+/// Returns the part to which each block of an answer belongs now. A new block belongs to the part
 /// before it.
 fn owners(parts: &[Share], now: &[u64]) -> Vec<usize> {
     let mut old: Vec<_> = parts

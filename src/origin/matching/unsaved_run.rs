@@ -1,6 +1,6 @@
-//! What a file tells behind the place where its session stands, where neither the file nor home has
-//! branches: a run that the session's state does not hold yet is what was said next. In its own format
-//! a state may lack what its runs tell.
+//! Run that a file contains behind the leaf of its session, where neither the file nor the source
+//! format has branches. Such a run, which the session's state does not hold yet, continues the
+//! conversation. In its own format, a state may lack the messages of its runs.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
@@ -11,8 +11,8 @@ use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Record};
 use std::collections::BTreeMap;
 
-/// Takes what goes on behind that place for a part of the conversation. Gives the record that says
-/// where the session stands, as if it did not.
+/// Makes the run behind the leaf a part of the conversation. Returns the record that names the
+/// leaf, without the leaf.
 ///
 /// # Errors
 /// If the records cannot be read back.
@@ -49,7 +49,7 @@ pub fn taken(
     Ok(said)
 }
 
-/// Whether all that stands behind an entry is new, and each entry follows the one before.
+/// Whether entries stand behind this entry, all of them are new, and each follows the one before.
 fn goes_on(now: &mut FileRecords, added: &[u32], leaf: &Json) -> Result<bool> {
     let (mut last, mut more) = (None, false);
     for number in 0..now.names.len() as u32 {

@@ -1,5 +1,5 @@
-//! Records of the source that the file shows, as they were or edited, and what the target computed
-//! of them.
+//! Records of the source that the file shows, unchanged or edited, and records that the target's
+//! writer computed from them.
 
 use super::Merger;
 use super::message_edits::{Agreed, Answer, agree, edited as edited_value, edits, unknown};
@@ -13,7 +13,8 @@ use crate::origin::matching::shared_answers::{Part, Share};
 use crate::record::{Field, Kind, Node, Record, Value};
 
 impl Merger<'_> {
-    /// A record that the target computed: nothing of the source, unless it was edited.
+    /// Handles a record that the target's writer computed, which changes the source only if it was
+    /// edited.
     pub(super) fn derived(&mut self, base: u32, found: Match) -> Result<()> {
         let number = match found {
             Match::Same(number) => return self.pass(number),
@@ -27,7 +28,7 @@ impl Merger<'_> {
         };
         let (was, now) = (self.base.record(base)?, self.now.record(number)?);
         let edits = edits(&was, &now, None);
-        // What a state says beside its messages its software writes anew.
+        // The agent rewrites the extra members of a state.
         if now.kind != Kind::Snapshot {
             self.edit_extra(Some(&was), &now, &mut Record::new(now.kind), number);
         }
@@ -55,13 +56,14 @@ impl Merger<'_> {
         Ok(())
     }
 
-    /// What [`bases`](Self::bases) gives, with an answer that others share as the item's part of it.
+    /// Returns the records of [`bases`](Self::bases), with a shared answer reduced to the item's
+    /// part of it.
     fn shown_by(
         &mut self,
         share: Option<&Share>,
         outcomes: &[Match],
     ) -> Result<(Vec<Record>, bool, u32, Option<Part>)> {
-        // There may be very many parts of one answer. A turn that was edited may change what it says.
+        // One answer may have very many parts. An edited turn may change the text of an answer.
         if let (Some(share), [found @ (Match::Same(number) | Match::Edited(number))]) =
             (share, outcomes)
             && let Some((base, part)) = self.parted.held(*number, share)
@@ -77,7 +79,8 @@ impl Merger<'_> {
         Ok((bases, edited, last, part))
     }
 
-    /// Says what a person set of a run or its outcome that the target computed without.
+    /// Reports fields that the user added to a run or its outcome, where the target's writer
+    /// computed the record without them.
     fn unplaced(&self, was: &Record, now: &Record, number: u32) {
         if !matches!(now.kind, Kind::Run | Kind::Result) {
             return;
@@ -90,7 +93,8 @@ impl Merger<'_> {
         }
     }
 
-    /// What the target computed is nothing of the source, but a new entry may follow it.
+    /// Notes an entry that the target's writer computed: it is not in the source, but a new entry
+    /// may follow it.
     fn pass(&mut self, number: u32) -> Result<()> {
         if self.kin.tree {
             self.kin.pass(&self.now.record(number)?);
@@ -98,7 +102,7 @@ impl Merger<'_> {
         Ok(())
     }
 
-    /// A record of the source that the file shows.
+    /// Writes a record of the source that the file shows, with the edits of the file.
     pub(super) fn told(
         &mut self,
         mut source: Record,
@@ -156,8 +160,8 @@ impl Merger<'_> {
         self.put(source, true)
     }
 
-    /// Sees to it that a record says what the file's records say. Gives its blocks that stayed the
-    /// source's, if it got others.
+    /// Gives a record the content of the file's records. Returns the blocks that come from the
+    /// source, if the record got others.
     fn agree(&self, source: &mut Record, bases: &[Record], number: u32) -> Option<Vec<Node>> {
         if self.home.is_some_and(|home| heard(source, bases, home)) {
             return None;
@@ -184,7 +188,8 @@ impl Merger<'_> {
         self.cx.log.count(diagnostic::FieldOutcome::Dropped, path);
     }
 
-    /// Leaves out of the session what its head told before it was forked, and does not any more.
+    /// Removes the fields from the session that its head contained before it was forked and no
+    /// longer contains, and reports them.
     fn left_out(&mut self, session: &mut Node, (was, head): (&Node, &Node), number: u32) {
         let gone = |field: &Field| was.get(*field).is_some() && head.get(*field).is_none();
         for field in session.fields().filter(gone).collect::<Vec<_>>() {
@@ -199,12 +204,12 @@ impl Merger<'_> {
         }
     }
 
-    /// What is told next is what the file shows by these records, up to number `last`.
+    /// Notes that the file shows the next record by these records, up to number `last`.
     fn show(&mut self, bases: &[Record], last: u32) {
         self.shown = (Vec::new(), None);
         if self.kin.tree || self.kin.stands() || self.summed.asks() {
             let names = bases.iter().filter_map(|base| base.node.json(Field::Id).cloned());
-            // What is new before an answer is new before the first part of it.
+            // A new entry before an answer stands before its first part.
             let first = bases.first().filter(|_| self.last != Some(last));
             let before = first.and_then(|base| self.kin.new_before(base));
             self.shown = (names.collect(), before.cloned());
@@ -212,8 +217,8 @@ impl Merger<'_> {
         self.last = Some(last);
     }
 
-    /// Sees to it that the source's software finds in an edited message what it looks for.
-    /// `held` is what it said before, if that is not what it says now.
+    /// Completes an edited message with the fields that the source's agent requires. `held`
+    /// contains the blocks that come from the source, if the message got others.
     fn mend(&self, source: &mut Record, held: Option<&[Node]>) {
         if !self.retold.tells(source) {
             source.node.take(Field::Synthesized);
@@ -234,8 +239,8 @@ impl Merger<'_> {
     }
 }
 
-/// Whether the head of a session was written anew, for one that goes on from it: what its software
-/// has no place for there nobody took away.
+/// Whether the head of a session was rewritten for a fork of it: fields that the agent has no place
+/// for there were not removed by the user.
 fn is_forked(edits: &[Field], session: &Record) -> bool {
     edits.contains(&Field::Id) && session.node.get(Field::ParentSession).is_some()
 }

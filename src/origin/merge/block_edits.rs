@@ -1,19 +1,20 @@
-//! The blocks of a message that was edited, one by one: one that is as it was stays as the source
-//! has it, one that changed takes what the file says and keeps what only the source tells of it.
+//! Blocks of an edited message, merged one by one. An unchanged block stays as the source has it. A
+//! changed block takes the content of the file, and keeps what only the source contains.
 
 use crate::json::Json;
 use crate::mapping::Object;
 use crate::origin::matching::align::shown_blocks;
 use crate::record::{Field, Node, Value, block};
 
-/// What a message says that was edited.
+/// Blocks of an edited message.
 #[derive(Default)]
 pub struct Met {
-    /// Its blocks.
+    /// All blocks of the message.
     pub blocks: Vec<Node>,
-    /// Those of them that are the source's, edited or not.
+    /// Blocks that come from the source, edited or not.
     pub held: Vec<Node>,
-    /// How many signatures are gone: a provider takes none for words that it does not sign.
+    /// Number of signatures that were removed: a provider accepts none for words that it does not
+    /// sign.
     pub unsigned: usize,
 }
 
@@ -25,7 +26,7 @@ impl Met {
     }
 }
 
-/// The source's blocks as those of the file say them now.
+/// Merges the source's blocks with the blocks of the file.
 pub fn met(own: &[Node], file: &[Node]) -> Met {
     let mut pairs = Pairs::of(own, file);
     pairs.pair(&|own, file| !own.hash.is_empty() && own.hash == file.hash);
@@ -39,7 +40,7 @@ pub fn met(own: &[Node], file: &[Node]) -> Met {
     pairs.met()
 }
 
-/// The blocks of a message or of an answer of a tool, however they are kept.
+/// Returns the blocks of a message or of a tool result, whether it holds a list or a text.
 pub fn of(content: Option<&Value>) -> Vec<Node> {
     match content {
         Some(Value::Nodes(blocks)) => blocks.clone(),
@@ -48,7 +49,8 @@ pub fn of(content: Option<&Value>) -> Vec<Node> {
     }
 }
 
-/// Blocks in the form of the content whose place they take: a text that stays one text is one.
+/// Converts blocks to the form of the content that they replace: a text that stays one text is a
+/// text.
 pub fn like(old: &Value, blocks: Vec<Node>) -> Value {
     let text = match (old, blocks.as_slice()) {
         (Value::Json(_), [block]) if block.is(Field::Type, block::TEXT) => {
@@ -59,11 +61,11 @@ pub fn like(old: &Value, blocks: Vec<Node>) -> Value {
     text.map_or(Value::Nodes(blocks), Value::Json)
 }
 
-/// A block, and what it says.
+/// Block with its content.
 struct Block<'b> {
     node: &'b Node,
     hash: Vec<u8>,
-    /// Whether it stands for one of the other side.
+    /// Whether the block has a counterpart on the other side.
     paired: bool,
 }
 
@@ -92,13 +94,14 @@ fn is_alike(own: &Block<'_>, file: &Block<'_>) -> bool {
             || arguments(own) == arguments(file))
 }
 
-/// Which blocks of the source are which of the file.
+/// Pairs of the source's blocks and the file's blocks.
 struct Pairs<'b> {
     own: Vec<Block<'b>>,
     file: Vec<Block<'b>>,
-    /// For each block of the source the file's.
+    /// Place of the file's block for each block of the source.
     by: Vec<Option<usize>>,
-    /// Whether it stays as it is: the file has no place for it, or says it in one with others.
+    /// Whether each block of the source stays as it is: the file has no place for it, or has joined
+    /// it with others.
     kept: Vec<bool>,
 }
 
@@ -113,7 +116,7 @@ impl<'b> Pairs<'b> {
         Self { by: vec![None; own.len()], own, file, kept }
     }
 
-    /// Pairs those that are alike and free, in their order.
+    /// Pairs blocks that are alike and not paired yet, in their order.
     fn pair(&mut self, alike: &dyn Fn(&Block<'_>, &Block<'_>) -> bool) {
         let blocks = self.own.iter_mut().zip(&mut self.by).zip(&self.kept);
         for ((own, by), _) in blocks.filter(|((own, _), kept)| !own.paired && !**kept) {
@@ -124,7 +127,7 @@ impl<'b> Pairs<'b> {
         }
     }
 
-    /// Texts that a file has as one say the same as they did, if that one does.
+    /// Keeps texts that the file has joined into one, if the joined text is unchanged.
     fn join(&mut self) {
         let is_free = |block: &Block<'_>| !block.paired && block.is(block::TEXT);
         let places = |list: &[Block<'_>]| -> Vec<usize> {
@@ -180,14 +183,14 @@ impl<'b> Pairs<'b> {
         signed && self.own.iter().zip(&self.by).zip(&self.kept).any(edited)
     }
 
-    /// Puts what is new in the file from this place on.
+    /// Adds the new blocks of the file from this place on.
     fn put_new(&self, from: usize, blocks: &mut Vec<Node>) {
         let new = self.file.iter().skip(from).take_while(|block| !block.paired);
         blocks.extend(new.filter(|b| !b.hash.is_empty()).map(|b| b.node.clone()));
     }
 }
 
-/// A block with what the file says in its place.
+/// Returns a block of the source with the edits of the file.
 fn mended(own: &Node, file: &Node, unsigned: &mut usize) -> Node {
     let mut node = own.clone();
     let same_call = block::arguments(own).0.normal() == block::arguments(file).0.normal();
@@ -214,8 +217,8 @@ fn mended(own: &Node, file: &Node, unsigned: &mut usize) -> Node {
     node
 }
 
-/// Arguments as a text where the source has a text, spelled as Python or JavaScript would if that
-/// was; and as a value where the source has a value.
+/// Returns arguments as a text where the source has a text, spelled as Python or JavaScript would
+/// if the old text was; and as a value where the source has a value.
 fn in_form_of(held: &Json, new: &Json) -> Json {
     let is_text = |json: &Json| json.as_bytes().first() == Some(&b'"');
     match (is_text(held), is_text(new)) {
@@ -233,7 +236,7 @@ fn in_form_of(held: &Json, new: &Json) -> Json {
     }
 }
 
-/// The members of both objects, the second one's where both have one.
+/// Joins the members of two objects; the second one's value counts where both have a member.
 fn together(held: &Json, new: &Json) -> Json {
     let mut out = Vec::new();
     let mut object = Object::open(&mut out);

@@ -1,5 +1,5 @@
-//! What goes with messages that were deleted: turns of which nothing is left, and what stands
-//! behind the last message that is.
+//! Records that are removed with deleted messages: turns of which nothing is left, and records
+//! behind the last message that is left.
 
 use crate::json::Json;
 use crate::origin::matching::align::Tag;
@@ -8,74 +8,74 @@ use crate::origin::merge::restored_texts::{self, Turn, nth};
 use crate::record::{Field, Kind, Node, Record};
 use std::collections::{HashMap, HashSet};
 
-/// Which messages of the source are left.
+/// Messages of the source that are left or deleted.
 #[derive(Default)]
 pub struct Deletions {
-    /// How many items were looked at, and how many were taken after that.
+    /// Number of items looked at, and number of items merged after that.
     seen: usize,
     taken: usize,
-    /// The last item of a message that is left, and whether some behind it are gone.
+    /// Last item with a message that is left, and whether messages behind it were deleted.
     last: usize,
     shorter: bool,
-    /// What messages that are gone were called, and from the first of them on what each message
-    /// follows.
+    /// Identifiers of deleted messages, and the parents of entries from the first deleted one on.
     gone: HashSet<Json>,
     parents: HashMap<Json, Json>,
     outputs: Outputs,
-    /// How many messages of each turn are left, and how many are gone; and how many turns were
-    /// taken.
+    /// Numbers of messages of each turn that are left and that are deleted; and number of turns
+    /// merged.
     turns: HashMap<Turn, [u64; 2]>,
     told: u64,
-    /// Whether the session's prompt is gone, and whether the run that is taken has one of its own.
+    /// Whether the session's prompt was removed, and whether the current run has a prompt of its
+    /// own.
     unprompted: bool,
     own_prompt: bool,
-    /// The numbers of turns that are gone.
+    /// Numbers of the removed turns.
     numbers: Vec<f64>,
-    /// Whether what stands behind the last message that is left has begun to go.
+    /// Whether the removal of records behind the last message that is left has begun.
     begun: bool,
-    /// Whether any message of the prompt that is looked at is left, and whether any is gone; and which
-    /// items tell how prompts ended of which nothing is left.
+    /// Whether any message of the current prompt is left, and whether any was deleted; and the
+    /// items that record how prompts without any message left ended.
     prompt: [bool; 2],
     ended: HashSet<usize>,
-    /// What is left of each run, in their order; and how many runs were taken.
+    /// Remains of each run, in order; and number of runs merged.
     said: Vec<Said>,
     begun_runs: usize,
-    /// The last run that is left, and those that are gone.
+    /// Last run that is left, and the removed runs.
     run: Option<Json>,
     runs: HashSet<Json>,
-    /// Whether the header of the run that is taken is gone.
+    /// Whether the header of the current run was removed.
     headless: bool,
 }
 
-/// What is left of a run.
+/// Remains of a run.
 #[derive(Default)]
 struct Said {
-    /// What its question is called, and whether that is gone.
+    /// Identifier of the question, and whether the question was deleted.
     question: Option<Json>,
     asked: bool,
     /// Whether any message that the file showed is left.
     left: bool,
 }
 
-/// How many outputs of tools there are.
+/// Numbers of tool outputs.
 #[derive(Default)]
 struct Outputs {
-    /// That the source tells of.
+    /// Outputs that the source contains.
     told: usize,
-    /// Whose messages were the last, and are gone.
+    /// Outputs whose messages were the last ones, and were deleted.
     gone: usize,
-    /// That were taken.
+    /// Outputs that were merged.
     taken: usize,
 }
 
 impl Deletions {
-    /// Looks at an item before all are taken: what it gives, what of the file's records speaks of
-    /// it, and what became of that.
+    /// Looks at an item before all are merged: the source's record, the tag of the base's record,
+    /// and the outcomes of the base's records.
     pub fn look(&mut self, source: &Record, tag: Option<Tag>, outcomes: &[Match]) {
         self.seen += 1;
         let kind = source.kind;
         self.outputs.told += usize::from(kind == Kind::ToolOutput);
-        // Detached from the line that it is a slice of.
+        // Copies a value, so that it does not keep its line in memory.
         let own = |field| {
             let value: Option<&Json> = source.node.json(field);
             value.map(|value| Json::checked(value.as_bytes().to_vec().into()))
@@ -117,24 +117,24 @@ impl Deletions {
         }
     }
 
-    /// The next item is taken.
+    /// Counts an item that is merged next.
     pub fn next(&mut self) {
         self.taken += 1;
     }
 
-    /// The session's prompt is gone: what refers to it refers to nothing.
+    /// Notes that the session's prompt was removed: references to it refer to nothing.
     pub fn lose_prompt(&mut self) {
         self.unprompted = true;
     }
 
-    /// This record is put next.
+    /// Notes the record that is written next.
     pub fn pass(&mut self, record: &Record) {
         if record.kind == Kind::Run && record.node.is(Field::Layout, "header") {
             self.own_prompt = record.node.get(Field::SystemPrompt).is_some();
         }
     }
 
-    /// A message is gone.
+    /// Notes that a message was deleted.
     pub fn lose(&mut self) {
         self.begun |= self.is_behind();
     }
@@ -143,8 +143,8 @@ impl Deletions {
         self.shorter && self.taken > self.last
     }
 
-    /// Whether a record that the file does not show goes with what is gone: of a tree no entry, for
-    /// what stands behind another one may be of another branch.
+    /// Whether a record that the file does not show is removed with deleted messages. In a tree, no
+    /// entry is removed, as an entry behind another one may belong to another branch.
     pub fn takes(&mut self, record: &Record, tree: bool) -> bool {
         let header = record.kind == Kind::Run && record.node.is(Field::Layout, "header");
         self.begun_runs += usize::from(header);
@@ -165,7 +165,7 @@ impl Deletions {
                 last || self.is_of_a_gone_run() || self.is_of_what_is_gone(record)
             }
             Kind::Session | Kind::Snapshot => false,
-            // A label, or an edit of the context, of what is gone means nothing any more.
+            // A label or an edit of the context means nothing if its target was deleted.
             Kind::Label | Kind::ContextEdit => {
                 let target = record.node.json(Field::Target);
                 target.is_some_and(|target| self.gone.contains(target))
@@ -187,7 +187,8 @@ impl Deletions {
         goes
     }
 
-    /// What a record that goes is told as: a run has several records, and is one.
+    /// Returns the name under which a removed record is reported: a run has several records, and is
+    /// reported as one.
     pub fn told(&self, record: &Record) -> Option<&'static str> {
         let header = record.node.is(Field::Layout, "header");
         match record.kind {
@@ -198,26 +199,26 @@ impl Deletions {
         }
     }
 
-    /// Whether a run begins with questions that are all gone.
+    /// Whether a run begins with questions that were all deleted.
     fn asks_what_is_gone(&self, record: &Record) -> bool {
         record.kind == Kind::Run && self.is_of_what_is_gone(record)
     }
 
-    /// Whether a record is about messages that are all gone.
+    /// Whether a record names only messages that were deleted.
     fn is_of_what_is_gone(&self, record: &Record) -> bool {
         let list = record.node.json(Field::Messages);
         list.is_some_and(|list| list.elements().all(|id| self.gone.contains(&id)))
     }
 
-    /// Whether the question of the run that is taken is gone, and nothing of it is left that the file
-    /// showed: its other records tell of nothing else.
+    /// Whether the question of the current run was deleted, and no message of the run that the file
+    /// showed is left: its other records belong to nothing else.
     fn is_of_a_gone_run(&self) -> bool {
         let run = self.begun_runs.checked_sub(1).and_then(|run| self.said.get(run));
         run.is_some_and(|run| run.asked && !run.left)
     }
 
-    /// Takes out of a record what refers to what is gone. `above` gives the nearest message above
-    /// one that is left.
+    /// Removes references to deleted messages from a record. `above` returns the message itself, or
+    /// the nearest one above it that is left.
     pub fn mend(&self, record: &mut Record, above: &dyn Fn(&Json) -> Json) {
         self.renumber(record);
         let refers = [
@@ -250,8 +251,8 @@ impl Deletions {
         }
     }
 
-    /// Takes out of what tells of the session as it is at its end the reference to a prompt that is
-    /// gone: the last run may be a new one.
+    /// Removes the reference to a removed prompt from the state of the session at its end: the last
+    /// run may be a new one.
     pub fn unprompt(&self, record: &mut Record) {
         let list = record.node.json(Field::Messages).filter(|_| record.kind == Kind::Snapshot);
         let Some(list) = list.filter(|list| list.as_bytes().starts_with(b"[")).cloned() else {
@@ -267,12 +268,12 @@ impl Deletions {
         }
     }
 
-    /// Whether a reference is to the session's prompt, which is gone.
+    /// Whether a reference is to the session's prompt, and the prompt was removed.
     fn is_lost_prompt(&self, item: &Json) -> bool {
         self.unprompted && !self.own_prompt && item.member("prompt").is_some()
     }
 
-    /// Counts turns without those that are gone.
+    /// Renumbers turns without the removed ones.
     fn renumber(&self, record: &mut Record) {
         let field = if record.kind == Kind::Turn { Field::Number } else { Field::Turn };
         let Some(number) = record.node.json(field).and_then(Json::float) else { return };
@@ -284,8 +285,8 @@ impl Deletions {
         }
     }
 
-    /// A compaction of which the first message that it keeps is gone keeps what is left from the next
-    /// one on, or nothing but itself.
+    /// Moves the start of a compaction whose first kept message was deleted to the next message
+    /// that is left, or to the compaction itself.
     fn keep_next(&self, node: &mut Node) {
         let Some(first) = node.json(Field::FirstKept).filter(|first| self.gone.contains(*first))
         else {
@@ -298,10 +299,10 @@ impl Deletions {
         unspelled(node);
     }
 
-    /// The first message that is left of the path from one that is gone to this one.
+    /// Returns the first message that is left on the path from a deleted one to this one.
     fn left_below(&self, first: &Json, last: &Json) -> Option<Json> {
         let (mut found, mut at) = (None, last);
-        // No way up is longer, unless the origin leads in a circle.
+        // A longer path would lead in a circle of the origin.
         for _ in 0..self.parents.len() {
             if at == first {
                 break;
@@ -312,7 +313,8 @@ impl Deletions {
         found.cloned()
     }
 
-    /// References to messages, each an identifier or the two ends of a path.
+    /// Returns references without deleted messages. Each reference is an identifier or the two ends
+    /// of a path.
     fn left(&self, list: &Json, above: &dyn Fn(&Json) -> Json) -> Json {
         let mut items = Vec::new();
         for item in list.elements() {

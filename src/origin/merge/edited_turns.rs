@@ -9,7 +9,7 @@ use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::{BTreeMap, HashMap};
 
-/// What turns were edited to.
+/// Edits of turns.
 #[derive(Default)]
 pub struct EditedTurns(BTreeMap<(Turn, Field), Edit>);
 
@@ -17,11 +17,11 @@ struct Edit {
     /// The text before.
     was: Json,
     now: Json,
-    /// Whether a message of the turn says it.
+    /// Whether a message of the turn contains the edited text.
     found: bool,
 }
 
-/// What messages of the file say that their turns repeat: a question, and the last answer.
+/// Texts of the file's messages that their turns repeat: a question, and the last answer.
 #[derive(Default)]
 pub struct Repeated {
     /// The messages' numbers, once a turn was asked for.
@@ -29,7 +29,7 @@ pub struct Repeated {
 }
 
 impl Repeated {
-    /// Those of a turn.
+    /// Returns the repeated texts of a turn.
     ///
     /// # Errors
     /// If the file's records cannot be read back.
@@ -69,7 +69,7 @@ impl Repeated {
     }
 }
 
-/// The texts that turns repeat of messages.
+/// Fields of a turn that repeat texts of messages.
 const REPEATED: [Field; 2] = [Field::Input, Field::Result];
 
 impl EditedTurns {
@@ -78,7 +78,7 @@ impl EditedTurns {
         self.0.is_empty()
     }
 
-    /// Looks at a turn of the file that was edited, whose messages say `said`.
+    /// Notes the edits of a turn of the file whose messages have the texts `said`.
     pub fn look(&mut self, turn: Turn, was: &Record, now: &Record, said: &[(Field, Json)]) {
         for (field, text) in said {
             let text_of = |turn: &Record| turn.node.json(*field).cloned().map(text_of);
@@ -92,7 +92,8 @@ impl EditedTurns {
         }
     }
 
-    /// Takes out of a record with the edits of a turn what messages say, too: theirs count.
+    /// Removes the texts that messages repeat from a record with the edits of a turn: the messages'
+    /// edits count.
     pub fn take(&mut self, turn: Turn, was: &Record, record: &mut Record) {
         for field in REPEATED {
             let Some(Value::Json(now)) = record.node.take(field) else { continue };
@@ -102,8 +103,8 @@ impl EditedTurns {
         }
     }
 
-    /// Gives a message what its turn was edited to, unless it was `edited` itself. Says whether it
-    /// said something else.
+    /// Gives a message the edited text of its turn. Returns whether its text changed. A message
+    /// that was `edited` itself counts in the place of the turn's edit.
     pub fn edit(&mut self, message: &mut Record, edited: bool) -> bool {
         let field = match message.node.text(Field::Role).as_deref() {
             Some("user") => Field::Input,
@@ -111,7 +112,7 @@ impl EditedTurns {
             _ => return false,
         };
         let edit = number(message, Field::Turn).and_then(|turn| self.0.get_mut(&(turn, field)));
-        // A message is a text, or says nothing.
+        // The content of a message is a text or null.
         let edit = edit.filter(|edit| matches!(edit.now.as_bytes().first(), Some(b'"' | b'n')));
         let Some(edit) = edit else { return false };
         let own = block::said(&message.node);
@@ -126,7 +127,7 @@ impl EditedTurns {
         false
     }
 
-    /// The edits that no message says, as turns with nothing else.
+    /// Returns the edits that no message contains, as turns without other fields.
     pub fn left(self) -> Vec<Record> {
         let mut turns: BTreeMap<Turn, Record> = BTreeMap::new();
         for ((turn, field), edit) in self.0.into_iter().filter(|(_, edit)| !edit.found) {
@@ -141,7 +142,8 @@ impl EditedTurns {
     }
 }
 
-/// A text of which a person made a list of texts or of their parts, in one; anything else as it is.
+/// Joins a list of texts, or of parts with texts, that the user made of a text; returns anything
+/// else as it is.
 fn text_of(json: Json) -> Json {
     let is_text = |item: &Json| item.as_bytes().first() == Some(&b'"');
     let text = |item: Json| Some(item.member("text").unwrap_or(item)).filter(is_text);
@@ -158,7 +160,7 @@ fn is_same(a: &Json, b: &Json) -> bool {
     a.normal() == b.normal()
 }
 
-/// The texts of a message, with what turns have for images.
+/// Joins the texts of a message, with the mark for images that turns have.
 fn shown(message: &Node) -> Option<Json> {
     let text = |block: &Node| match block.is(Field::Type, block::IMAGE) {
         true => Some(Json::constant("\"[image]\"")),

@@ -1,4 +1,4 @@
-//! What messages say, and how they come to say something else.
+//! Content of messages, and edits of it.
 
 use super::block_edits;
 use crate::json::Json;
@@ -8,18 +8,18 @@ use crate::origin::matching::align::shown_blocks;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use crate::times;
 
-/// What an edit does to a message that says something else than the file.
+/// Result of an edit of a message whose content is not that of the file.
 #[derive(Default)]
 pub struct Agreed {
-    /// How many signatures it lost, whose words are not those that they sign any more.
+    /// Number of signatures that were removed, as the words that they sign changed.
     pub unsigned: usize,
-    /// The command that it was, if it is words now.
+    /// Command of a message that is only words now.
     pub command: Option<Value>,
-    /// Its blocks that are the source's, edited or not, if there are others, too.
+    /// Blocks of the message that come from the source, edited or not, if it also has others.
     pub held: Option<Vec<Node>>,
 }
 
-/// Sees to it that a message says what the file's messages say.
+/// Gives a message the content of the file's messages.
 pub fn agree(source: &mut Record, bases: &[Record]) -> Agreed {
     let mut agreed = Agreed::default();
     if source.kind != Kind::Message || bases.iter().any(|base| base.kind == Kind::Compaction) {
@@ -56,8 +56,9 @@ pub fn agree(source: &mut Record, bases: &[Record]) -> Agreed {
     agreed
 }
 
-/// Marks results as failed, or not, as the file's are: what did not fail is not marked everywhere, so
-/// there may be no mark to refer to. Where the file has none its format may have no place for it.
+/// Marks results as failed or not, as in the file. Some formats do not mark a result that did not
+/// fail, so a mark of the file is copied only where it differs. Where the file has no mark, its
+/// format may have no place for one.
 fn fail(source: &mut Record, file: &[Node]) {
     let Some(Value::Nodes(blocks)) = source.node.get_mut(Field::Content) else { return };
     for block in blocks {
@@ -70,19 +71,19 @@ fn fail(source: &mut Record, file: &[Node]) {
     }
 }
 
-/// The thoughts among blocks.
+/// Returns the thoughts among blocks.
 fn thoughts(blocks: &[Node]) -> Vec<Vec<u8>> {
     blocks.iter().filter_map(|block| block.json(Field::Thinking)).map(Json::normal).collect()
 }
 
-/// What blocks say in any format.
+/// Returns the content of blocks as any format shows it.
 fn said(blocks: &[Node]) -> Vec<Vec<u8>> {
     let mut node = Node::default();
     node.set(Field::Content, blocks.to_vec());
     shown_blocks(&node)
 }
 
-/// Gives a message another text.
+/// Replaces the text of a message.
 pub fn say(node: &mut Node, text: &Json) {
     let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else {
         return node.set(Field::Content, text.clone());
@@ -100,7 +101,7 @@ pub fn say(node: &mut Node, text: &Json) {
     }
 }
 
-/// A value of the file, a time as the source spelled the one that it takes the place of.
+/// Returns a value of the file. A time is spelled as the source spelled the time that it replaces.
 pub fn respelled(value: &Value, old: Option<&Value>) -> Value {
     let (Value::Json(new), Some(Value::Json(old))) = (value, old) else { return value.clone() };
     let spaced = |time: &Json| time.as_bytes().get(11) == Some(&b' ');
@@ -115,14 +116,14 @@ pub fn respelled(value: &Value, old: Option<&Value>) -> Value {
     }
 }
 
-/// An answer, or what a tool gave, that was edited, where what follows may repeat what it was.
+/// Edited answer or tool result whose old text later records may repeat.
 pub struct Answer {
     now: Record,
     was: Record,
 }
 
 impl Answer {
-    /// Of what the base told in one record and the file tells in one.
+    /// Builds the edit of an answer that is one record in the base and one in the file.
     pub fn of(was: &[Record], now: &[Record]) -> Option<Self> {
         let ([was], [now]) = (was, now) else { return None };
         let is_one = ["assistant", "tool"].iter().any(|role| now.node.is(Field::Role, role));
@@ -130,7 +131,7 @@ impl Answer {
         (now.kind == Kind::Message && is_one).then(answer)
     }
 
-    /// What holds its text: the message, or the first result in it.
+    /// Returns the node that holds the text: the message, or the first result in it.
     fn holder(message: &mut Node) -> Option<&mut Node> {
         if !message.is(Field::Role, "tool") {
             return Some(message);
@@ -139,15 +140,15 @@ impl Answer {
         blocks.iter_mut().find(|block| block.is(Field::Type, block::TOOL_RESULT))
     }
 
-    /// What it says in the place of this text, if that is what it said.
+    /// Returns the new text in the place of this text, if this was the old text.
     fn instead(&self, old: &Json) -> Option<Json> {
         let said = |record: &Record| block::said(Self::holder(&mut record.node.clone())?);
         let (was, now) = (said(&self.was)?, said(&self.now)?);
         (now != *old && was.normal() == old.normal()).then_some(now)
     }
 
-    /// Gives the outcome of a run, or what an interface was shown, what the answer says now, if it
-    /// repeats what that said.
+    /// Gives the outcome of a run, or an event for an interface, the new text of the answer, if it
+    /// repeats the old text.
     pub fn repeat(&self, record: &mut Record) {
         let mut edits = Vec::new();
         for field in [Field::Result, Field::Final] {
@@ -162,7 +163,7 @@ impl Answer {
         }
     }
 
-    /// An object of which one member is what it said, with what it says.
+    /// Returns an object with the new text in the place of the member with the old text.
     fn shown(&self, data: &Json) -> Option<Json> {
         let members = data.pairs();
         let mut texts = members.iter().enumerate().filter(|(_, (_, value))| is_text(value));
@@ -197,8 +198,8 @@ pub fn is_nothing(record: &mut Record) -> bool {
     }
 }
 
-/// The extra members of a record that the file has otherwise than the base: the source gets those
-/// that it has, too. Gives the names of the others.
+/// Applies changed extra members of the file to those that the source has, too. Returns the names
+/// of the others.
 pub fn edit_extra(was: Option<&Node>, now: &Node, source: &mut Node) -> Vec<String> {
     let of = |node: &Node| node.json(Field::Extra).map(Json::pairs).unwrap_or_default();
     let known = was.map(of).unwrap_or_default();
@@ -223,16 +224,17 @@ pub fn edit_extra(was: Option<&Node>, now: &Node, source: &mut Node) -> Vec<Stri
     strangers.into_iter().filter_map(|(name, _)| name.text()).collect()
 }
 
-/// The fields that a user changed: those that the file has otherwise than the base, and of a session
-/// those that are new.
+/// Returns the fields that a user changed: those that differ between base and file, and new fields
+/// of a session.
 pub fn edits(was: &Record, now: &Record, source: Option<&Node>) -> Vec<Field> {
     let counts = |field: &Field| !NOT_EDITED.contains(field) || is_set(now.kind, *field);
-    // Sums that the file had when it was made its own software computes again.
+    // Totals that only the file has are computed again by its agent.
     let own = |field: &Field| {
         source.is_none_or(|source| *field != Field::Totals || source.get(*field).is_some())
     };
     let known = was.node.fields().filter(counts).filter(own);
-    // What only another part of the file told is gone with that, and was not taken away.
+    // A time that only another part of the file contained is gone with that part, and was not
+    // removed.
     let gone = |field: &Field| *field == Field::Time && now.node.get(*field).is_none();
     let differs = |field: &Field| !is_same(was.node.get(*field), now.node.get(*field));
     let mut edits: Vec<_> = known.filter(|field| differs(field) && !gone(field)).collect();
@@ -262,8 +264,8 @@ fn is_same(a: Option<&Value>, b: Option<&Value>) -> bool {
     }
 }
 
-/// A value of the source with what differs between base and file: of an object or a group each member
-/// for itself.
+/// Returns a value of the source with the differences between base and file. In a group, each
+/// member is merged by itself.
 pub fn edited(source: Option<&Value>, was: Option<&Value>, now: &Value) -> Value {
     match (source, was, now) {
         (Some(Value::Node(source)), was, Value::Node(now)) => {
@@ -283,7 +285,7 @@ pub fn edited(source: Option<&Value>, was: Option<&Value>, now: &Value) -> Value
     }
 }
 
-/// The fields that a record of the target's own has now and had not.
+/// Returns the fields that a record of the target has now and did not have in the base.
 pub fn unknown(was: &Record, now: &Record) -> Vec<Field> {
     let is_new = |field: &Field| !NOT_EDITED.contains(field) && was.node.get(*field).is_none();
     now.node.fields().filter(is_new).collect()

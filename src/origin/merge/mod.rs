@@ -39,12 +39,13 @@ use repeated_answers::Repeats;
 use restored_texts::{RestoredTexts, Turn, nth};
 use std::collections::{BTreeMap, HashMap};
 
-/// Makes the records of the source.
+/// Merger, which makes the records of the source from a file and its origin.
 pub struct Merger<'n> {
     now: &'n mut FileRecords,
     base: &'n mut Base,
     outcomes: Vec<Match>,
-    /// Records of the file that are new, in their order, and what was edited of derived ones.
+    /// New records of the file in their order, and edits of records that the target's writer
+    /// computed.
     news: BTreeMap<u32, Option<Record>>,
     shelf: RecordStore,
     cx: &'n Cx<'n>,
@@ -53,16 +54,16 @@ pub struct Merger<'n> {
     moved: HashMap<Json, Option<Json>>,
     /// The last node that the file shows.
     tip: Option<Json>,
-    /// The last node of the source, or what is new behind it: there a session stands that does not say
-    /// where it does.
+    /// Last node of the source, or the new node behind it: the leaf of a session that names none.
     end: Option<Json>,
     says_leaf: bool,
-    /// The last time that was told.
+    /// Last time of a record.
     time: Option<Json>,
-    /// What was summed up abroad, and records of the file that are read as edited where another record
-    /// was edited.
+    /// New compactions of the file, and records of the file that count as edited because another
+    /// record was edited.
     summed: Summed,
-    /// Nodes that followed the first follow the second, which is new.
+    /// Two nodes, of which the second is new: nodes that followed the first one follow the second
+    /// one.
     bent: Option<(Option<Json>, Json)>,
     turned: EditedTurns,
     repeated: Repeated,
@@ -78,30 +79,31 @@ pub struct Merger<'n> {
     parted: Parted,
     models: Models,
     whole: Option<Answers>,
-    /// The last record of the file that was told of.
+    /// Number of the last record of the file that an item showed.
     last: Option<u32>,
-    /// What the file calls what is put next, and what is new before that.
+    /// Identifiers in the file of the next record, and the new entry before that.
     shown: (Vec<Json>, Option<Json>),
-    /// What the session comes from.
+    /// Source format and its version.
     home: Option<Spec>,
-    /// What is said once, and how often it happened.
+    /// Findings that are reported once, and their number of occurrences.
     often: Vec<(Code, String, u64)>,
-    /// What the session was called, and what it is called now.
+    /// Old and new identifier of the session.
     renamed: Option<(Json, Json)>,
 }
 
-/// All records of the source.
+/// Merged records of the source.
 pub struct Done {
     /// The records.
     pub store: RecordStore,
     /// Whether anything was edited, deleted or added.
     pub changed: bool,
-    /// What was summed up, and what some of the file's records say by that or by an edit of others.
+    /// New compactions, and the records of the file that change by them or by edits of other
+    /// records.
     pub summed: Summed,
 }
 
 impl<'n> Merger<'n> {
-    /// Before the first item.
+    /// Creates a merger that stands before the first item.
     pub fn new(
         (now, base): (&'n mut FileRecords, &'n mut Base),
         kin: ParentLinks,
@@ -148,7 +150,7 @@ impl<'n> Merger<'n> {
         }
     }
 
-    /// Takes all items of the source.
+    /// Merges all items of the source.
     ///
     /// # Errors
     /// If a record cannot be read, or there is no room.
@@ -166,8 +168,8 @@ impl<'n> Merger<'n> {
         self.finish()
     }
 
-    /// Looks at an item before all are taken: an edit of what a turn tells is one of the turn, which
-    /// stands before it.
+    /// Looks at an item before all are merged: an edit of a text that a turn repeats is an edit of
+    /// the turn, which stands before it.
     fn look(&mut self, item: &Item) -> Result<()> {
         let Some(source) = &item.source else { return Ok(()) };
         let is_turn = source.kind == Kind::Turn;
@@ -182,7 +184,7 @@ impl<'n> Merger<'n> {
             self.parted.look(*number, share);
         }
         let gone = !outcomes.is_empty() && outcomes.iter().all(|found| *found == Match::Deleted);
-        // A question that its turn tells, too, would be restored from there.
+        // A question that its turn contains, too, would be restored from there.
         let asked = tag == Some(Tag('u'));
         if gone && (asked || restored) {
             let turn = source.node.json(Field::Turn);
@@ -217,8 +219,8 @@ impl<'n> Merger<'n> {
         bases.iter().map(|number| found(number).unwrap_or(Match::Deleted)).collect()
     }
 
-    /// The file's records that an item speaks of, whether one of them is not what it was, and the
-    /// last one's number.
+    /// Returns the file's records of an item, whether one of them changed, and the number of the
+    /// last one.
     fn bases(&mut self, outcomes: &[Match]) -> Result<(Vec<Record>, bool, u32)> {
         let mut bases = Vec::new();
         let (mut edited, mut last) = (outcomes.contains(&Match::Deleted), 0);
@@ -240,7 +242,7 @@ impl<'n> Merger<'n> {
         Ok((bases, edited, last))
     }
 
-    /// Takes the next item.
+    /// Merges the next item.
     fn item(&mut self, item: Item) -> Result<()> {
         let outcomes = self.outcomes(&item.bases);
         let Item { source, bases, share } = item;
@@ -264,7 +266,7 @@ impl<'n> Merger<'n> {
         self.told(source, (&bases, share.as_ref()), &outcomes)
     }
 
-    /// What is left when all items are done.
+    /// Writes the remaining records behind the last item.
     fn finish(mut self) -> Result<Done> {
         self.flush(u32::MAX)?;
         if let Some(leaf) = self.kin.leaf().filter(|leaf| self.tip.as_ref() != Some(*leaf)) {
@@ -281,8 +283,8 @@ impl<'n> Merger<'n> {
         Ok(Done { store: self.shelf, changed: self.changed, summed: self.summed })
     }
 
-    /// Sees to it that a session whose last node is gone stands at what is left above that, and not on
-    /// another branch that stands last now.
+    /// Sets the leaf of a session whose last node was deleted to the nearest node above it that is
+    /// left, so that it is not on another branch that is the last one now.
     fn stand(&mut self) {
         let says = self.says_leaf || self.kin.stands();
         let tree = self.home.is_some_and(|home| home.version().tree);
@@ -292,7 +294,7 @@ impl<'n> Merger<'n> {
         }
     }
 
-    /// The number of a turn of the file, or else which one it is.
+    /// Returns the number of a turn of the file, or else its place among the turns.
     fn turn(&self, turn: &Record, number: u32) -> Turn {
         let place = || {
             let turns = self.now.names.iter().take(number as usize + 1);
@@ -307,7 +309,7 @@ impl<'n> Merger<'n> {
         self.lost(source.kind.name())
     }
 
-    /// What follows a node that is gone follows what it did.
+    /// Notes the parent of a deleted node: the node's children follow it now.
     fn move_up(&mut self, id: Option<Json>, parent: Option<&Json>) {
         if let Some(id) = id {
             self.end = Some(id.clone());
@@ -321,7 +323,7 @@ impl<'n> Merger<'n> {
         Ok(())
     }
 
-    /// Puts a record of the source; `shown` is one that the file shows.
+    /// Writes a record of the source. `shown` states whether the file shows it.
     fn put(&mut self, mut record: Record, shown: bool) -> Result<()> {
         self.time = record.node.json(Field::Time).or(self.time.as_ref()).cloned();
         if let Some((old, new)) = &self.renamed
@@ -384,10 +386,10 @@ impl<'n> Merger<'n> {
         ready.iter().try_for_each(|record| self.shelf.add(record))
     }
 
-    /// This node of the source, or the nearest one above it that was not deleted.
+    /// Returns this node of the source, or the nearest one above it that was not deleted.
     fn left_above(&self, id: &Json) -> Json {
         let mut id = id.clone();
-        // No way up is longer, unless the origin leads in a circle.
+        // A longer path would lead in a circle of the origin.
         for _ in 0..self.moved.len() {
             let Some(above) = self.moved.get(&id) else { break };
             id = above.clone().unwrap_or(Json::constant("null"));

@@ -1,4 +1,4 @@
-//! Which models answer in a session, for answers from formats that do not say so.
+//! Models that answer in a session, for answers from formats that do not name them.
 
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
@@ -8,12 +8,12 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub struct Models {
     last: Option<(Json, Json)>,
-    /// The provider of each.
+    /// Provider of each model.
     providers: HashMap<Json, Json>,
 }
 
 impl Models {
-    /// The source tells of this.
+    /// Notes the model that a record of the source names.
     pub fn told(&mut self, record: &Record) {
         let node = &record.node;
         let names = match record.kind {
@@ -30,7 +30,8 @@ impl Models {
         }
     }
 
-    /// Gives a new answer the model that answers in the session, and one that is named its provider.
+    /// Gives a new answer without a model the current model of the session, and an answer with a
+    /// model its provider.
     pub fn complete(&self, answer: &mut Node) {
         if !answer.is(Field::Role, "assistant") || answer.json(Field::Provider).is_some() {
             return;

@@ -1,4 +1,4 @@
-//! What was edited or added abroad, in the forms of the format that the session comes from.
+//! Edited and new records in the forms of the source format.
 
 use super::block_edits;
 use crate::diagnostic::Log;
@@ -10,7 +10,7 @@ use crate::origin::matching::align::shown_blocks;
 use crate::position::{Located, Position};
 use crate::record::{Called, Field, Kind, Node, Record, Value, block};
 
-/// What says where a record stands, not what it says.
+/// Fields that contain a record's place, not its content.
 const PLACE: &[Field] = &[
     Field::Id,
     Field::IdMade,
@@ -25,16 +25,16 @@ const PLACE: &[Field] = &[
     Field::Derived,
 ];
 
-/// What a format says in members of its own, which mean nothing in another one.
+/// Fields with a format's own members, which mean nothing in another format.
 const OWN: &[Field] = &[Field::Extra, Field::Layout, Field::Subtype];
 
-/// What a record says, without its place.
+/// Returns a record without its place.
 pub fn words_of(mut record: Record) -> Record {
     PLACE.iter().for_each(|field| drop(record.node.take(*field)));
     record
 }
 
-/// What a record says, in the place of another one.
+/// Returns the content of a record in the place of another one.
 pub fn placed(said: Record, place: &Record) -> Record {
     let mut placed = words_of(said);
     for (field, value) in place.node.iter().filter(|(field, _)| PLACE.contains(field)) {
@@ -43,9 +43,10 @@ pub fn placed(said: Record, place: &Record) -> Record {
     placed
 }
 
-/// A message as `home` has one that comes from another format, or as the messages that it takes
-/// there, behind the one with the call that it answers: its writer knows what its own software wants
-/// of one. Empty where it becomes anything else.
+/// Converts a message of another format to the message or messages that `home` makes of it. The
+/// writer of `home` does this, as it knows what its agent requires. The message stands behind
+/// `call`, which has the call that it answers. Empty if the writer makes anything else of the
+/// message.
 pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Vec<Record> {
     let before = usize::from(call.is_some());
     let mut session = Record::new(Kind::Session);
@@ -62,11 +63,11 @@ pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Vec<Record
     let single = made.len() == 1;
     for (number, made) in made.iter_mut().enumerate() {
         PLACE.iter().for_each(|field| drop(made.node.take(*field)));
-        // Of a message that becomes several the first one says what it took.
+        // Of several messages, only the first one has the fields of the whole message.
         let counts = |field| number == 0 || PLACE.contains(&field);
         let own = message.node.iter().filter(|(field, _)| !OWN.contains(field) && counts(*field));
         for (field, value) in own {
-            // What the format has no place for its writer carries, or says that it cannot.
+            // The format's writer writes a field without a place in another way, or reports it.
             let poorer = field == Field::Content && single && is_poorer(made, message);
             if poorer && let (Value::Nodes(own), Some(there)) = (value, made.node.nodes(field)) {
                 let formed = formed(own, there, Some(&[]));
@@ -79,7 +80,7 @@ pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Vec<Record
     made
 }
 
-/// Writes messages into this session of `home`, and reads what is in it.
+/// Writes messages into a session of `home`, and reads back its records.
 pub fn read_back(
     home: Spec,
     session: Record,
@@ -101,7 +102,7 @@ pub fn read_back(
     Some(records.map(|at| at.value).collect())
 }
 
-/// What messages say, as one.
+/// Content of messages, as if they were one message.
 fn texts<'r>(messages: impl Iterator<Item = &'r Record>) -> Vec<Vec<u8>> {
     messages.flat_map(|message| shown_blocks(&message.node)).collect()
 }
@@ -116,7 +117,7 @@ fn is_poorer(made: &Record, message: &Record) -> bool {
     count(made) < count(message)
 }
 
-/// Messages that `home` makes of one, as one again: a message that is there has one place.
+/// Joins the messages that `home` makes of one message, as an existing message has one place.
 pub fn whole(made: Vec<Record>) -> Option<Record> {
     let several = made.len() > 1;
     let blocks: Vec<_> =
@@ -128,9 +129,9 @@ pub fn whole(made: Vec<Record>) -> Option<Record> {
     Some(first)
 }
 
-/// What of an edited message is not the source's any more, as `home` has it: what it says, if that
-/// came from the file, how many tokens that took, which nobody knows, and what its software looks for
-/// in every message. Blocks that it `held` before stay as they are; all, where there is no such list.
+/// Completes an edited message with what `home` made of it: content that came from the file, token
+/// counts, which are unknown, and fields that the agent expects in every message. Blocks in `held`
+/// stay as they are; without this list, all blocks stay.
 pub fn mend(message: &mut Record, made: &Record, held: Option<&[Node]>) {
     let poorer = is_poorer(made, message);
     for (field, value) in made.node.iter() {
@@ -150,8 +151,8 @@ pub fn mend(message: &mut Record, made: &Record, held: Option<&[Node]>) {
     }
 }
 
-/// The blocks of a message with those that `home` made of them in their places, but for those that
-/// are its own already and those that it has no place for.
+/// Replaces the blocks of a message with those that `home` made of them, except for blocks that are
+/// its own already and blocks that it has no place for.
 fn formed(own: &[Node], made: &[Node], held: Option<&[Node]>) -> Vec<Node> {
     let form = |(place, block): (usize, &Node)| {
         let alike = |other: &&Node| other.json(Field::Type) == block.json(Field::Type);
@@ -162,13 +163,13 @@ fn formed(own: &[Node], made: &[Node], held: Option<&[Node]>) -> Vec<Node> {
         if held.is_some_and(|held| !held.contains(block)) {
             return made.clone();
         }
-        // Arguments of another kind than home has came from the file.
+        // Arguments of another kind than in the source format came from the file.
         let kind = |block: &Node| block.json(Field::Arguments)?.as_bytes().first().copied();
         if kind(block) != kind(made) {
             let arguments = made.get(Field::Arguments).into_iter();
             arguments.for_each(|arguments| formed.set(Field::Arguments, arguments.clone()));
         }
-        // So did a text in the place of parts.
+        // A text in the place of parts came from the file, too.
         let text = block.json(Field::Content).filter(|_| made.nodes(Field::Content).is_some());
         let parts = made.get(Field::Content).filter(|_| text.is_some());
         parts.into_iter().for_each(|parts| formed.set(Field::Content, parts.clone()));
@@ -177,7 +178,7 @@ fn formed(own: &[Node], made: &[Node], held: Option<&[Node]>) -> Vec<Node> {
     own.iter().enumerate().map(form).collect()
 }
 
-/// Notes what a message calls and what it answers.
+/// Notes the calls of a message, and the calls that it answers.
 pub fn pass(message: &Node, called: &mut Called) {
     called.note(message);
     for block in message.nodes(Field::Content).unwrap_or_default() {
@@ -185,7 +186,7 @@ pub fn pass(message: &Node, called: &mut Called) {
     }
 }
 
-/// A message with the call that this one answers, if that is open.
+/// Builds a message with the call that this message answers, if the call is open.
 pub fn call_of(message: &Node, called: &Called) -> Option<Record> {
     let mut blocks = message.nodes(Field::Content)?.iter();
     let (call, name) = blocks.find_map(|block| {

@@ -1,4 +1,4 @@
-//! What is new in a file, put into the session that it comes from.
+//! New records of a file, which are added to the session that the file comes from.
 
 use super::Merger;
 use crate::diagnostic::{Code, FieldOutcome};
@@ -16,8 +16,8 @@ use crate::record::{Answers, Field, Kind, Node, Record};
 use crate::times;
 use std::collections::HashSet;
 
-/// Gives a session that says when it went on last the time of what is new. What a person laid out
-/// stays as it is, with what is not read of it.
+/// Sets the update time of a session, if it has one, to the time of the last new message, if that
+/// is later. A session record with a stored spelling stays as it is.
 fn update(session: &mut Node, last: &Json) {
     let laid_out = [Field::Raw, Field::RawBytes].iter().any(|field| session.get(*field).is_some());
     let Some(old) = session.json(Field::Updated).filter(|_| !laid_out).cloned() else { return };
@@ -27,22 +27,22 @@ fn update(session: &mut Node, last: &Json) {
     }
 }
 
-/// Where something goes that the source does not have.
+/// Destination of a record that the source does not have.
 #[derive(PartialEq)]
 enum Place {
-    /// Among what the source's format says.
+    /// Among the records of the source format.
     Home,
-    /// Into its origin: how a run of another agent went.
+    /// Into the origin of the restored session: details of another agent's run.
     Residue,
-    /// Nowhere, as it sums up what stands at home in full.
+    /// Nowhere, as the record sums up messages that the source has in full.
     Abroad,
-    /// Nowhere: from a line that is no entry the real pi shows nothing, and a log holds what its own
-    /// program says.
+    /// Nowhere: pi shows nothing of a line that is not an entry, and a log holds only the records
+    /// of its own program.
     Nowhere,
 }
 
 impl Merger<'_> {
-    /// Puts what is new before record `end` of the file.
+    /// Adds the new records before record `end` of the file.
     pub(super) fn flush(&mut self, end: u32) -> Result<()> {
         while let Some(entry) = self.news.first_entry().filter(|entry| *entry.key() < end) {
             let (number, known) = entry.remove_entry();
@@ -60,7 +60,7 @@ impl Merger<'_> {
                     let message = format!("{} is new", record.told());
                     self.say(Code::OriginAdded, &message, Some(number));
                 }
-                // The source's software restores nothing of it.
+                // The source's agent restores none of these records.
                 [Field::Synthesized, Field::Derived]
                     .iter()
                     .for_each(|f| drop(record.node.take(*f)));
@@ -70,7 +70,7 @@ impl Merger<'_> {
                     self.leave(&record, number);
                     continue;
                 }
-                // What the file's own software computes is computed again.
+                // Values that the file's agent computes are computed again.
                 Place::Residue if !fresh => continue,
                 Place::Nowhere => {
                     self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
@@ -101,7 +101,8 @@ impl Merger<'_> {
         self.settle()
     }
 
-    /// Takes in what is new, answers in one piece where the source's format has them so.
+    /// Adds a new record. The parts of an answer are joined where the source format has whole
+    /// answers.
     fn take_whole(&mut self, value: Record, number: u32) -> Result<()> {
         let at = Position { record: number.into(), ..Position::default() };
         let (home, same) = (self.home, self.is_native());
@@ -114,7 +115,7 @@ impl Merger<'_> {
         ready.into_iter().flatten().try_for_each(|ready| self.take_in(ready))
     }
 
-    /// Notes something that is said once for all times that it happens.
+    /// Counts the occurrences of a finding that is reported once.
     pub(super) fn again(&mut self, code: Code, what: String) {
         match self.often.iter_mut().find(|(known, said, _)| *known == code && *said == what) {
             Some((.., times)) => *times += 1,
@@ -138,7 +139,7 @@ impl Merger<'_> {
         }
     }
 
-    /// Says that.
+    /// Reports the counted findings, each with its number of occurrences.
     pub(super) fn say_often(&self) {
         for (code, what, times) in &self.often {
             let times = if *times > 1 { format!(" ({times} times)") } else { String::new() };
@@ -146,7 +147,7 @@ impl Merger<'_> {
         }
     }
 
-    /// Where something of the file goes that the source does not have.
+    /// Decides the destination of a record that the source does not have.
     fn place_of(&self, record: &Record) -> Place {
         let Some(home) = self.home else { return Place::Home };
         let held = home.version().kinds.contains(&record.kind);
@@ -157,14 +158,14 @@ impl Merger<'_> {
         match home.format.links() && !own {
             true if held => Place::Nowhere,
             true => Place::Residue,
-            // A remark about the lines of a file means nothing among those of another format.
+            // A notice about the lines of a file means nothing in another format.
             false if record.kind == Kind::Notice && !self.is_native() => Place::Nowhere,
             false => Place::Home,
         }
     }
 
-    /// Leaves a record out that sums up what the session's own format goes on telling in full, and
-    /// reads the file as one in which all is said that stands in it.
+    /// Leaves out a compaction that the source format has no place for, as the source has its
+    /// messages in full. The file then counts as one without this compaction.
     fn leave(&mut self, record: &Record, number: u32) {
         self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
         let message = "a compaction has no place at home, where all that it sums up stands";
@@ -174,13 +175,14 @@ impl Merger<'_> {
         self.changed = true;
     }
 
-    /// Whether the file is of home's own format.
+    /// Whether the file has the source format.
     fn is_native(&self) -> bool {
         let name = |spec: Option<Spec>| spec.map(|spec| spec.format.name);
         name(self.home) == name(self.kin.abroad)
     }
 
-    /// A new record as formats other than the file's know it; what it was, if it is nothing there.
+    /// Converts a new record to a form that other formats know. The error describes a record that
+    /// has no such form.
     fn plain(&mut self, record: Record) -> std::result::Result<Record, String> {
         if self.is_native() {
             return Ok(record);
@@ -189,7 +191,7 @@ impl Merger<'_> {
         self.kin.plain(record).ok_or(what)
     }
 
-    /// Takes in what is new.
+    /// Adds a new record to the source.
     fn take_in(&mut self, Located { value: mut record, at }: Located<Record>) -> Result<()> {
         let number = at.record as u32;
         let before = self.time.clone();
@@ -243,14 +245,15 @@ impl Merger<'_> {
         Ok(())
     }
 
-    /// Puts the new messages that are open, and what the source's format says around them.
+    /// Writes the open new messages, with the records that the source format has around them.
     fn settle(&mut self) -> Result<()> {
         let all = self.asked.settle(self.home);
         all.iter().for_each(|record| self.cut.pass(record));
         all.iter().try_for_each(|record| self.shelf.add(record))
     }
 
-    /// Gives what is made of new record `number` its place behind what the file shows.
+    /// Gives a record that is made of new record `number` an identifier and a parent: the last node
+    /// that the file shows.
     fn identify(&mut self, record: &mut Record, number: u32, place: usize) -> Result<()> {
         if !record.is_node() {
             return Ok(());
@@ -259,7 +262,7 @@ impl Merger<'_> {
         line.extend(std::iter::repeat_n(b' ', place));
         let own = record.node.json(Field::Id).filter(|_| self.asked.native).cloned();
         let id = own.unwrap_or_else(|| Json::string(&format!("{:08x}", hash(&line) >> 32)));
-        // In its own format the state tells of what is new, too.
+        // In a file of the source format, the state names the new messages, too.
         if !self.asked.native {
             self.tail.said(record.kind, &id);
         }
@@ -275,8 +278,8 @@ impl Merger<'_> {
         Ok(())
     }
 
-    /// Sees to it that a record has a time of its own, behind the one before: that of its turn,
-    /// if the file tells of that.
+    /// Gives a record without a time the time of its turn, if the file has one after the time of
+    /// the record before, or else the next time after that.
     pub(super) fn date(&mut self, node: &mut Node, turn: Option<Turn>) {
         if node.json(Field::Time).is_none() {
             let last = self.time.as_ref().and_then(times::read);
@@ -290,9 +293,9 @@ impl Merger<'_> {
         self.time = node.json(Field::Time).or(self.time.as_ref()).cloned();
     }
 
-    /// Looks at what is new before the first of it is put. A question from abroad has no place in a
-    /// file of one run, but in a session of several; and a file of the source's own format says
-    /// around a question what that does.
+    /// Looks at the new records before the first of them is written. A session of one run has no
+    /// place for a new question, and becomes a session of several runs. A file of the source format
+    /// has its own records around a question.
     pub(super) fn look_ahead(&mut self, session: &mut Node) -> Result<()> {
         let Some(home) = self.home else { return Ok(()) };
         let same = self.kin.abroad.is_some_and(|abroad| abroad.format.name == home.format.name);

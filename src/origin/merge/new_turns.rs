@@ -1,4 +1,4 @@
-//! What was asked abroad, as the format that the session comes from tells of a question.
+//! New questions of the file, in the form in which the source format records a question.
 
 use crate::formats::Spec;
 use crate::json::Json;
@@ -7,47 +7,47 @@ use crate::origin::merge::restored_texts::Turn;
 use crate::record::{Field, Kind, Node, Record, Value};
 use std::collections::{BTreeMap, HashMap};
 
-/// So many messages make one question and its answers at most; what is more is one without a
-/// question.
+/// Maximum number of messages of one question and its answers. Further messages count as answers
+/// without a question.
 const MOST: usize = 10_000;
 
-/// The questions of a session that goes on.
+/// Questions that are added to a session.
 #[derive(Default)]
 pub struct NewTurns {
-    /// What the session's record says.
+    /// Fields of the session's record.
     session: Node,
-    /// The highest number of a turn, or how many there are, where the source tells of turns.
+    /// Highest number of a turn, or number of turns; `None` if the source contains no turns.
     turns: Option<u64>,
-    /// Whether the last run is over, where the source tells of runs.
+    /// Whether the last run is over; `None` if the source contains no runs.
     over: Option<bool>,
-    /// The last number of what is numbered in a run.
+    /// Last sequence number of each kind of record.
     numbers: HashMap<Kind, f64>,
-    /// When what stands before the open question was said.
+    /// Time of the record before the open question.
     before: Option<Json>,
     /// The open question and its answers.
     open: Vec<Said>,
-    /// What turns of the file tell that are new, by their numbers, and what the open question's does.
+    /// New turns of the file by their numbers, and the new turn of the open question.
     abroad: BTreeMap<Turn, Record>,
     turn: Option<Record>,
-    /// Whether the file is of the source's own format, and says around a question what that does.
+    /// Whether the file has the source format, and its own records around a question.
     pub native: bool,
-    /// What the state of the session says of the new runs.
+    /// Fields of the session's state that the new runs change.
     state: Node,
-    /// How many answers they have.
+    /// Number of answers of the new runs.
     answers: u64,
 }
 
-/// A new message.
+/// New message of the file.
 struct Said {
-    /// As the file shows it.
+    /// Message in the form of the file.
     shown: Record,
-    /// As it is at home.
+    /// Messages in the form of the source format.
     made: Vec<Record>,
-    /// What stands behind it, and is no message.
+    /// Records behind the message that are not messages.
     behind: Vec<Record>,
 }
 
-/// What a turn of another format tells better than what it is made of.
+/// Fields that a turn of another format knows better than a turn that is made of its messages.
 const TOLD: &[Field] = &[
     Field::Time,
     Field::Model,
@@ -62,13 +62,13 @@ fn whole(json: &Json) -> Option<u64> {
     json.float().filter(|number| *number >= 0.0).map(|number| number as u64)
 }
 
-/// Whether a person says this.
+/// Whether a record is a message of the user.
 pub fn is_question(record: &Record) -> bool {
     record.kind == Kind::Message && record.node.is(Field::Role, "user")
 }
 
 impl NewTurns {
-    /// The source or the file tells of this.
+    /// Notes a record that the source contains or gets.
     pub fn told(&mut self, record: &Record) {
         let node = &record.node;
         match record.kind {
@@ -92,23 +92,24 @@ impl NewTurns {
         }
     }
 
-    /// Whether what is open ends before this message.
+    /// Whether the open question ends before this message.
     pub fn ends_before(&self, message: &Record) -> bool {
         is_question(message) || self.open.len() >= MOST
     }
 
-    /// A new turn of the file, which is number `turn` there.
+    /// Keeps a new turn of the file, which has number `turn` there.
     pub fn keep(&mut self, turn: Turn, record: Record) {
         self.abroad.insert(turn, record);
     }
 
-    /// When a turn of the file was, if that is new.
+    /// Returns the time of a turn of the file if it is new, or else of the open question's turn.
     pub fn time_of(&self, turn: Option<Turn>) -> Option<&Json> {
         let kept = turn.and_then(|turn| self.abroad.get(&turn)).or(self.turn.as_ref());
         kept?.node.json(Field::Time)
     }
 
-    /// Takes a new message of this turn, and what it is at home, said after `before`.
+    /// Adds a new message of this turn with its form in the source format. `before` is the time of
+    /// the record before it.
     pub fn add(
         &mut self,
         turn: Option<Turn>,
@@ -123,7 +124,8 @@ impl NewTurns {
         self.open.push(Said { shown, made, behind: Vec::new() });
     }
 
-    /// Takes what stands behind the last message and is none. Gives it back where none is open.
+    /// Adds a record behind the last open message that is not a message. Returns it where no
+    /// message is open.
     pub fn behind(&mut self, record: Record) -> Option<Record> {
         match self.open.last_mut() {
             Some(said) => {
@@ -134,19 +136,19 @@ impl NewTurns {
         }
     }
 
-    /// New turns of the file without messages of their own.
+    /// Returns the new turns of the file that have no messages of their own.
     pub fn left(&mut self) -> Vec<Record> {
         std::mem::take(&mut self.abroad).into_values().collect()
     }
 
-    /// What is open, with all that `home` says of it.
+    /// Ends the open question. Returns its messages with all records that `home` has of it.
     pub fn settle(&mut self, home: Option<Spec>) -> Vec<Record> {
         let open = std::mem::take(&mut self.open);
         let told = self.turn.take();
         let (mut shown, mut made, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
         for said in open {
             shown.push(said.shown);
-            // What stands behind a message goes with its last part.
+            // Records behind a message follow its last part.
             let last = said.made.len().saturating_sub(1);
             let parts = said.made.into_iter().enumerate();
             made.extend(
@@ -158,10 +160,10 @@ impl NewTurns {
         let all = home.and_then(|home| self.at_home(home, shown, &made, told.as_ref()));
         let ended = waiting.iter().any(|record: &Record| record.kind == Kind::Result);
         let mut waiting = waiting.into_iter();
-        // A turn that has no place at home rides on.
+        // A turn without a place in the source format stays in the stream.
         let mut out: Vec<_> = told.into_iter().filter(|_| self.turns.is_none()).collect();
         for (record, behind) in all.unwrap_or(made) {
-            // The file tells itself how the prompt ended.
+            // The file has its own record of how the prompt ended.
             if record.kind != Kind::Result || !ended {
                 out.push(record);
             }
@@ -170,7 +172,7 @@ impl NewTurns {
         out
     }
 
-    /// Adds to the state of the session what the new runs have.
+    /// Updates the state of the session with the new runs.
     pub fn extend(&self, state: &mut Node) {
         for (field, value) in self.state.iter() {
             state.set(field, value.clone());
@@ -179,18 +181,19 @@ impl NewTurns {
         answers.into_iter().for_each(|n| state.set(Field::Seq, Json::number(n + self.answers)));
     }
 
-    /// Whether the source has such records for a question.
+    /// Whether the source has records of this kind for a question.
     fn tells_of(&self, kind: Kind, home: Spec) -> bool {
         match kind {
             Kind::Turn => self.turns.is_some(),
             Kind::Session | Kind::Snapshot | Kind::Message => false,
-            // Agents that say how a prompt ended say it of each one.
+            // Agents that record how a prompt ended do so for each one.
             _ => self.over.is_some() || home.version().kinds.contains(&Kind::Result),
         }
     }
 
-    /// Messages with what `home` says around them. Its own writer is asked: it is given them behind
-    /// another question, as a session begins in other ways than it goes on.
+    /// Returns messages with the records that `home` has around them. The writer of `home` makes
+    /// these. It gets the messages behind another question, as a session begins in other ways than
+    /// it continues.
     fn at_home(
         &mut self,
         home: Spec,
@@ -242,7 +245,8 @@ impl NewTurns {
         Some(out)
     }
 
-    /// The session as the home's writer has to know it, with a name that nothing else has.
+    /// Returns the session record for the writer of `home`, with an identifier that nothing else
+    /// has.
     fn session(&self, first: &Record) -> Record {
         let mut session = Record { kind: Kind::Session, node: self.session.clone() };
         [Field::Source, Field::Layout, Field::File, Field::Leaf, Field::IdMade]
@@ -254,7 +258,7 @@ impl NewTurns {
         session
     }
 
-    /// A question that was asked before, and answered if another one follows.
+    /// Returns a question before the new messages, with an answer if another question follows.
     fn before(&self, answered: bool) -> Vec<Record> {
         let said = |role| {
             let mut record = Record::new(Kind::Message);
@@ -268,7 +272,7 @@ impl NewTurns {
         roles.iter().map(|role| said(role)).collect()
     }
 
-    /// Makes a record that `home` has around messages one of this session.
+    /// Adapts a record that `home` has around messages to this session.
     fn adopt(&self, record: &mut Record, names: &HashMap<Json, Json>) {
         let node = &mut record.node;
         [Field::Raw, Field::RawBytes, Field::Eol].iter().for_each(|f| drop(node.take(*f)));
@@ -287,7 +291,7 @@ impl NewTurns {
         }
     }
 
-    /// Keeps what the state says of the new run.
+    /// Keeps the fields of the state that the new run changes.
     fn remember(&mut self, from: Option<Node>, to: Option<Node>, asks: bool) {
         let (Some(from), Some(to)) = (from, to) else { return };
         let fields = if asks { &[Field::Updated, Field::Run][..] } else { &[Field::Updated] };
@@ -299,7 +303,7 @@ impl NewTurns {
     }
 }
 
-/// Gives a turn what another format told of it.
+/// Gives a turn the fields that a turn of another format contains.
 fn tell(turn: &mut Record, told: &Record) {
     for field in TOLD.iter().filter(|_| turn.kind == Kind::Turn) {
         let value = told.node.get(*field).filter(|value| !says_nothing(value));
@@ -322,12 +326,12 @@ fn state(records: &[Record]) -> Option<Node> {
     state.map(|record| record.node.clone())
 }
 
-/// Whether a record is a message of the file's own.
+/// Whether a record is a message that no reader restored.
 fn is_said(record: &Record) -> bool {
     record.kind == Kind::Message && !record.is_restored()
 }
 
-/// What a session has behind what a shorter one has: of each kind of records the later ones.
+/// Returns the records that a session has beyond a shorter one: the later ones of each kind.
 fn behind(shorter: &[Record], longer: Vec<Record>) -> Vec<Record> {
     let mut counts: HashMap<_, usize> = HashMap::new();
     let key = |record: &Record| (record.kind, record.is_restored());
@@ -343,8 +347,8 @@ fn behind(shorter: &[Record], longer: Vec<Record>) -> Vec<Record> {
     longer.into_iter().filter(|record| is_new(record)).collect()
 }
 
-/// Counts a turn from the last one on: `before` is the last one's number, and how many turns there
-/// were where this one is from.
+/// Renumbers a turn behind the last one. `before` is the last number, and the number of turns
+/// before this one in the session that it comes from.
 fn number(node: &mut Node, before: Option<(u64, u64)>) {
     for field in [Field::Turn, Field::Number] {
         let Some(turn) = node.json(field).and_then(whole) else { continue };
@@ -357,7 +361,7 @@ fn number(node: &mut Node, before: Option<(u64, u64)>) {
     }
 }
 
-/// References to messages that have other identifiers now.
+/// Replaces the identifiers of messages in references.
 pub fn renamed(list: &Json, names: &HashMap<Json, Json>) -> Json {
     if list.as_bytes().first() != Some(&b'[') {
         return names.get(list).unwrap_or(list).clone();

@@ -1,5 +1,5 @@
-//! Questions and answers that turns of the source repeat, and that were edited where messages say
-//! them: the turn says what the message does.
+//! Questions and answers that turns of the source repeat, and that were edited in messages: the
+//! turn takes the text of the message.
 
 use super::Merger;
 use crate::error::Result;
@@ -9,27 +9,27 @@ use crate::origin::merge::restored_texts::{Turn, number};
 use crate::record::{Field, Record, block};
 use std::collections::HashMap;
 
-/// What messages say now that turns may repeat.
+/// New texts of messages that turns may repeat.
 #[derive(Default)]
 pub struct Repeats {
     edits: HashMap<Turn, Vec<Edit>>,
     /// The last answer before the next question, if that was edited or is gone.
     answer: Option<(Turn, Edit)>,
-    /// What tells the turn of the last message: its number, or a record of the file.
+    /// Turn of the last message, as its number or as a record of the file that names it.
     last: (Option<Turn>, Option<u32>),
 }
 
-/// What a message says now.
+/// New text of a message.
 struct Edit {
     field: Field,
     text: Json,
-    /// What the message said; `None` for one that says nothing any more: then no message says what the
-    /// turn repeats.
+    /// Message before the edit; `None` for a message that lost its text, so that no message
+    /// contains the text that the turn repeats.
     known: Option<Record>,
 }
 
 impl Edit {
-    /// Whether it said this.
+    /// Whether the message had this text before the edit.
     fn was(&self, old: &Json) -> bool {
         let said = self.known.as_ref().map(|was| block::said(&was.node));
         said.is_none_or(|said| said.is_some_and(|said| said.normal() == old.normal()))
@@ -41,12 +41,13 @@ impl Repeats {
         self.edits.entry(turn).or_default().push(edit);
     }
 
-    /// No answer follows.
+    /// Adds the last answer, as no other answer follows.
     fn settle(&mut self) {
         self.answer.take().into_iter().for_each(|edit| self.add(edit));
     }
 
-    /// Gives a turn what the messages say now that it repeats. Says whether it repeats any.
+    /// Gives a turn the new texts of the messages that it repeats. Returns whether the turn
+    /// changed.
     pub fn retell(&mut self, number: Turn, turn: &mut Record) -> bool {
         self.settle();
         let mut differs = false;
@@ -113,7 +114,7 @@ impl Merger<'_> {
             }
             return Ok(());
         }
-        // What only the turn tells it is told by others.
+        // `RestoredTexts` gives the turn a text that only the turn contains.
         if restored && own.is_some() {
             return Ok(());
         }
@@ -124,7 +125,7 @@ impl Merger<'_> {
             Some(from) => self.said_behind(from)?.or(own),
             None => own,
         };
-        // Who deletes an answer does not want to read it in its turn.
+        // A user who deletes an answer does not want to read it in its turn.
         let text = text.or_else(|| deleted.then_some(Json::constant("\"\"")));
         let edit = text.map(|text| (turn, Edit { field: Field::Result, text, known }));
         self.repeats.answer = edit;

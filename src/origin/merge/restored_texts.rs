@@ -1,30 +1,30 @@
-//! Questions and answers that only turns tell of in the source, and that were edited where messages
-//! show them.
+//! Questions and answers that only turns of the source contain, and that were edited in messages of
+//! the file.
 
 use crate::json::Json;
 use crate::record::{Field, Record, block};
 use std::collections::HashMap;
 
-/// A turn's number, bit by bit: it need not be a whole one.
+/// Number of a turn as the bits of a float: it need not be a whole number.
 pub type Turn = u64;
 
-/// The number of a turn that has none: which one it is.
+/// Returns the number of a turn that has none: its place among the turns.
 pub fn nth(place: u64) -> Turn {
     (place as f64).to_bits()
 }
 
-/// The number of a turn in this field.
+/// Returns the number of a turn in this field.
 pub fn number(record: &Record, field: Field) -> Option<Turn> {
     record.node.json(field).and_then(Json::float).map(f64::to_bits)
 }
 
-/// What turns are edited to.
+/// Edits of turns.
 #[derive(Default)]
 pub struct RestoredTexts {
-    /// By the turn: the turn's field, and the new text.
+    /// Edited fields with their new texts, by the turn.
     edits: HashMap<Turn, Vec<(Field, Json)>>,
-    /// How many turns of the source have each number, how many were looked at, and how many were
-    /// told.
+    /// Number of the source's turns with each number, number of turns looked at, and number of
+    /// turns written.
     turns: HashMap<Turn, u64>,
     seen: u64,
     told: u64,
@@ -38,7 +38,7 @@ impl RestoredTexts {
         *self.turns.entry(turn.unwrap_or(nth(self.seen))).or_default() += 1;
     }
 
-    /// A message that stands for what a turn tells says this now.
+    /// Notes the new text of a message that stands for a text of its turn.
     pub fn edited(&mut self, message: &Record) {
         let field = match message.node.text(Field::Role).as_deref() {
             Some("user") => Field::Input,
@@ -51,7 +51,8 @@ impl RestoredTexts {
         }
     }
 
-    /// A message that stood for what a turn tells is gone: one of a person, or an answer.
+    /// Notes that a message that stood for a text of its turn was deleted: one of the user, if
+    /// `asked`, or an answer.
     pub fn erase(&mut self, turn: &Json, asked: bool) {
         let field = if asked { Field::Input } else { Field::Result };
         if let Some(turn) = turn.float() {
@@ -60,25 +61,24 @@ impl RestoredTexts {
         }
     }
 
-    /// What a turn's question or answer was edited to, if it is known which turn that is.
+    /// Returns the edits of a turn, if only one turn has this number.
     fn of(&self, turn: Option<Turn>) -> Option<&Vec<(Field, Json)>> {
         let turn = turn.filter(|turn| self.turns.get(turn) == Some(&1))?;
         self.edits.get(&turn)
     }
 
-    /// The turn that was told last, if it is known which one it is.
+    /// Returns the number of the turn that was written last, if only one turn has it.
     pub fn now(&self, turn: &Record) -> Option<Turn> {
         let turn = number(turn, Field::Number).unwrap_or(nth(self.told));
         Some(turn).filter(|turn| self.turns.get(turn) == Some(&1))
     }
 
-    /// Whether the turn of this message says what was edited.
+    /// Whether the turn of this message contains edits.
     pub fn tells(&self, message: &Record) -> bool {
         self.of(number(message, Field::Turn)).is_some()
     }
 
-    /// Gives the next turn the question and the answer that they were edited to; false if they were
-    /// not.
+    /// Gives the next turn its edited question and answer; false if neither was edited.
     pub fn retell(&mut self, turn: &mut Record) -> bool {
         self.told += 1;
         let number = number(turn, Field::Number).unwrap_or(nth(self.told));

@@ -1,13 +1,14 @@
-//! What stands behind all messages of a session and speaks of them: its state, and where it stands.
+//! Records behind all messages of a session that describe the session: its state, and its leaf.
 
 use crate::json::Json;
 use crate::origin::merge::new_turns::NewTurns;
 use crate::record::{Field, Kind, Record};
 
-/// So many records wait at most.
+/// Maximum number of records that wait.
 const MOST: usize = 1000;
 
-/// The records from the first such one on, until it is known whether anything is new before them.
+/// Records from the first such record on, which wait until it is known whether new records come
+/// before them.
 #[derive(Default)]
 pub struct Tail {
     records: Vec<Record>,
@@ -18,7 +19,8 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Takes a record that may have to wait. Gives those that are no tail, as this comes behind them.
+    /// Takes a record that may have to wait. Returns the records that are not at the end of the
+    /// session, as this record follows them.
     pub fn take(&mut self, record: Record) -> Vec<Record> {
         let speaks = record.kind == Kind::Snapshot
             || (record.kind == Kind::Session && record.node.get(Field::Leaf).is_some());
@@ -32,12 +34,12 @@ impl Tail {
         ready
     }
 
-    /// A message of the source: what was new before it stands on its way.
+    /// Forgets the new entries at a message of the source, as they stand on the path to it.
     pub fn shown(&mut self) {
         (self.new, self.leaf) = (None, None);
     }
 
-    /// A new entry. The state speaks of messages only.
+    /// Notes a new entry. The state names messages only.
     pub fn said(&mut self, kind: Kind, id: &Json) {
         self.leaf = Some(id.clone());
         if kind != Kind::Message {
@@ -47,7 +49,7 @@ impl Tail {
         self.new = Some((first, id.clone()));
     }
 
-    /// The session stands at this entry, behind which there are others.
+    /// Sets the leaf of the session to an entry with others behind it.
     pub fn stands_at(&mut self, leaf: &Json) {
         self.leaf = Some(leaf.clone());
         let says = |record: &Record| {
@@ -60,7 +62,7 @@ impl Tail {
         }
     }
 
-    /// What waits, at the end: the state with what is new.
+    /// Returns the records that wait at the end, with the new messages in the state.
     pub fn end(self, asked: &NewTurns, time: Option<&Json>) -> Vec<Record> {
         let mut records = self.records;
         // A state that was left behind stays as it was.
@@ -86,7 +88,7 @@ impl Tail {
     }
 }
 
-/// References, and one to the path from the one message to the other.
+/// Adds to references one to the path between two messages.
 fn with_piece(list: &Json, first: &Json, last: &Json) -> Json {
     let piece = match first == last {
         true => first.as_bytes().to_vec(),

@@ -1,16 +1,18 @@
-//! What a session's own software tells a model in words of its own: a command that a person ran, a
-//! summary. Where a file has other words in the same shape, what they are made of is read from them.
+//! Words in which the source's agent sends its own records to a model, such as a command that the
+//! user ran, or a summary. Where a file has other words in the same shape, the parts of the record
+//! are read from them.
 
 use crate::format::Context;
 use crate::formats::Spec;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 
-/// What words are made of that a person may have edited, one or several at once.
+/// Fields that such words contain and that the user may have edited, one or several at once.
 const PARTS: &[&[Field]] =
     &[&[Field::Summary], &[Field::Output], &[Field::Command], &[Field::Command, Field::Output]];
 
-/// Gives a record what these messages of the file say of it, if `home` tells of it in such words.
+/// Gives a record the content of these messages of the file, if `home` sends it in such words.
+/// Returns whether the words fit.
 pub fn heard(source: &mut Record, bases: &[Record], home: Spec) -> bool {
     let summary = matches!(source.kind, Kind::Compaction | Kind::BranchSummary);
     let Some(open) = home.format.context.filter(|_| summary || holder(source).is_some()) else {
@@ -23,14 +25,14 @@ pub fn heard(source: &mut Record, bases: &[Record], home: Spec) -> bool {
     words.are(source) || PARTS.iter().any(|parts| words.make(source, parts))
 }
 
-/// The words of the file, and what makes such words at home.
+/// Words of the file, and the rules that make such words in the source format.
 struct Words {
     rules: Box<dyn Context>,
     now: String,
 }
 
 impl Words {
-    /// What a model is told of a record.
+    /// Returns the words in which a record is sent to a model.
     fn of(&mut self, record: &Record) -> Option<String> {
         block::said(&self.rules.sent(record)?)?.text()
     }
@@ -39,7 +41,7 @@ impl Words {
         self.of(record).as_deref() == Some(&self.now)
     }
 
-    /// Reads these parts of a record from the words, if nothing else of them is another one.
+    /// Reads these fields of a record from the words, if nothing else in the words differs.
     fn make(&mut self, source: &mut Record, parts: &[Field]) -> bool {
         let Some(found) = self.found(source, parts) else { return false };
         let mut candidate = source.clone();
@@ -53,7 +55,7 @@ impl Words {
         fits
     }
 
-    /// What the words have where the record has these parts.
+    /// Returns the texts that the words have in the places of these fields.
     fn found(&mut self, source: &Record, parts: &[Field]) -> Option<Vec<String>> {
         let mut marked = source.clone();
         for field in parts {
@@ -65,7 +67,7 @@ impl Words {
         let around: Vec<_> = shape.split(HERE).collect();
         let (first, between) = around.split_first()?;
         let (last, between) = between.split_last()?;
-        // Where there is none, words may have another shape.
+        // Words with an empty text may have another shape.
         let inner = self.now.strip_prefix(first).and_then(|rest| rest.strip_suffix(last));
         let Some(mut rest) = inner else { return Some(vec![String::new(); parts.len()]) };
         let mut found = Vec::new();
@@ -79,15 +81,15 @@ impl Words {
     }
 }
 
-/// What stands where a part is looked for: nobody writes that.
+/// Mark for the place of a field that is searched for; no text contains it.
 const HERE: &str = "\u{fdd0}\u{fdd1}";
 
-/// The command that a person ran.
+/// Returns the command that the user ran.
 fn holder(record: &Record) -> Option<&Node> {
     record.node.node(Field::Bash)
 }
 
-/// Gives a record, or the command in it, a text; false if it has none.
+/// Sets a text of a record, or of the command in it; false if there is no such field.
 fn set(record: &mut Record, field: Field, text: &str) -> bool {
     let node = match record.node.get_mut(Field::Bash) {
         Some(Value::Node(bash)) => bash,

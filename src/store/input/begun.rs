@@ -1,4 +1,4 @@
-//! The first bytes of an input, which tell what it is; whoever reads it goes on behind them.
+//! The first bytes of an input, from which its format is detected. A reader continues after them.
 
 use crate::error::{Error, Result};
 use crate::format::Head;
@@ -6,18 +6,18 @@ use crate::lines::{give_back, lend};
 use crate::store::packed::fill;
 use std::io::{self, Read};
 
-/// The longest first line that is looked at whole.
+/// Maximum length in bytes of a first line that is read as a whole.
 const LONGEST_HEAD: usize = 16 << 20;
 
 /// A text whose first bytes were read.
 pub struct Begun {
-    /// They.
+    /// The first bytes.
     pub ahead: First,
-    /// What follows; `None` if that was all.
+    /// The reader of all bytes after them; `None` if there are no more.
     pub rest: Option<Box<dyn Read>>,
 }
 
-/// The first bytes, in a buffer that is lent.
+/// The first bytes, in a buffer from the pool.
 pub struct First {
     buffer: Vec<u8>,
     start: usize,
@@ -25,7 +25,7 @@ pub struct First {
 }
 
 impl First {
-    /// What nobody read yet.
+    /// Returns the bytes that were not read yet.
     pub fn unread(&self) -> &[u8] {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
@@ -46,11 +46,12 @@ impl Drop for First {
 }
 
 impl Begun {
-    /// Reads [`Head::SIZE`] bytes, or more until there is a whole line: headers of old releases
-    /// carry the system prompt. A file of `size` bytes, if that is less, is read at one go.
+    /// Reads [`Head::SIZE`] bytes, or more until there is a whole line: in old releases the first
+    /// line contains the system prompt. If the file has fewer bytes (`size`), it is read with one
+    /// request.
     pub fn new(mut reader: Box<dyn Read>, size: u64) -> Result<Self> {
         let mut ahead = First { buffer: lend(), start: 0, end: 0 };
-        // The end shows where there is room for more.
+        // One byte more than the file has makes the reader find the end.
         let size = usize::try_from(size).unwrap_or(Head::SIZE);
         let mut room = Head::SIZE.min(size.saturating_add(1));
         loop {

@@ -1,4 +1,4 @@
-//! A regular file whose end is known before it is read.
+//! A regular file whose size is known before it is read.
 
 use crate::store::Fingerprint;
 use std::cell::Cell;
@@ -6,11 +6,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// What a file was like when somebody came to its end.
+/// The fingerprint of a file at the time when a reader reached its end.
 pub type End = Rc<Cell<Option<Fingerprint>>>;
 
-/// Such a file, read from its beginning. Where it gives less than was asked for, and just what it had
-/// when it was looked at, that is its end, and it is not asked once more.
+/// A regular file, read from its beginning. If a read returns fewer bytes than the buffer holds,
+/// and the total is the known size, that is the end of the file. The system is then not asked
+/// again.
 pub struct Measured {
     file: File,
     left: u64,
@@ -19,7 +20,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Of so many bytes; what it is like at its end is told to `end`.
+    /// Creates a reader for a file of `size` bytes. The fingerprint at the end of the file is
+    /// stored in `end`.
     pub fn new(file: File, size: u64, end: End) -> Self {
         Self { file, left: size, over: false, end }
     }
@@ -36,7 +38,7 @@ impl Read for Measured {
         if self.over {
             self.end.set(Fingerprint::of_open(&self.file).ok());
         }
-        // One that grows meanwhile is read to wherever its end is then.
+        // A file that grows meanwhile is read to its new end.
         self.left = left.unwrap_or(u64::MAX);
         Ok(read)
     }

@@ -1,4 +1,4 @@
-//! An output as what a session is written to.
+//! The implementation of [`Sink`] by which a session is written to an [`Output`].
 
 use super::{IN_MEMORY, Output};
 use crate::diagnostic::Code;
@@ -62,7 +62,7 @@ impl Sink for Output {
     fn add(&mut self, name: &str, contents: &[u8]) -> Result<bool> {
         let Some(target) = self.part(name)?.map(Arc::<Path>::from) else { return Ok(true) };
         self.claims.wait(self.destination.turn());
-        // Other sessions may need what is there, whatever else may be written over.
+        // Other sessions may need the existing file, even if other files may be overwritten.
         if fs::symlink_metadata(&target).is_ok() && !self.claims.is_own(&target) {
             return shared::holds(&target, contents);
         }
@@ -81,7 +81,7 @@ impl Sink for Output {
     fn origin(&mut self) -> Result<Option<Box<dyn Write>>> {
         let one = matches!(&self.destination, Destination::File(_) | Destination::Files { .. });
         if !(one || self.is_native()) || self.stands == Stands::Special {
-            // Where nothing is written nobody knows that there is no place for it.
+            // If nothing is written, it does not matter that there is no place for the origin.
             let nowhere = self.destination == Destination::Nowhere;
             return Ok(nowhere.then(|| Box::new(io::sink()) as Box<dyn Write>));
         }
@@ -139,7 +139,7 @@ impl Sink for Output {
             n += 1;
         }
         self.claims.taken_up_to(&first, n);
-        // What else it writes is named by this.
+        // The names of all its other files follow from this one.
         self.claims.pass(self.destination.turn());
         Ok(n)
     }
@@ -185,7 +185,7 @@ impl Sink for Output {
     }
 
     fn spool(&mut self) -> Result<Box<dyn Spool>> {
-        // Beside the output there is room for it; a temporary folder may lie in memory.
+        // The folder of the output has room for the spool; a temporary folder may be in memory.
         let folder = self.destination.folder(self.source()).filter(|folder| folder.is_dir());
         Ok(match folder.filter(|_| !self.policy.dry) {
             Some(folder) => Box::new(Buffered::new(spooled_tempfile_in(IN_MEMORY, folder))),

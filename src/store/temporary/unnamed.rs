@@ -1,4 +1,4 @@
-//! Files without names.
+//! Files that have no name.
 
 pub use of_system::{create, link};
 
@@ -16,11 +16,11 @@ mod of_system {
 
     const OWN: &str = "/proc/self/fd";
 
-    /// Creates one in a folder, of which nothing is left unless it is given a name, with the
-    /// permissions of any new file or of that which it is to be `like`; `None` if the file system
-    /// knows no such files, or refuses.
+    /// Creates an unnamed file in a folder. Nothing of it is left unless it is given a name. Its
+    /// permissions are those of any new file, or those of the file that it is to be `like`. `None`
+    /// if the file system does not support such files, or refuses.
     pub fn create(folder: &Path, like: Option<&Metadata>) -> Option<File> {
-        // Without it an older kernel could not give the file a name.
+        // Without `/proc`, an older kernel could not give the file a name.
         static NAMES: OnceLock<bool> = OnceLock::new();
         if !NAMES.get_or_init(|| Path::new(OWN).is_dir()) {
             return None;
@@ -30,13 +30,14 @@ mod of_system {
         open(folder, flags, Mode::from_raw_mode(mode)).ok().map(File::from)
     }
 
-    /// Gives one a name.
+    /// Gives an unnamed file a name.
     ///
     /// # Errors
     /// If something has it, or the system refuses.
     pub fn link(file: &File, path: &Path) -> io::Result<()> {
         match linkat(file, c"", CWD, path, AtFlags::EMPTY_PATH) {
-            // So says a kernel before 6.10 where the right to pass over permissions is missing.
+            // A kernel before 6.10 returns this error where the right to bypass permissions is
+            // missing.
             Err(Errno::NOENT) => {
                 let own = format!("{OWN}/{}", file.as_raw_fd());
                 Ok(linkat(CWD, own, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
@@ -52,12 +53,12 @@ mod of_system {
     use std::io;
     use std::path::Path;
 
-    /// Other systems know nothing of the kind.
+    /// Always returns `None`, because other systems have no unnamed files.
     pub fn create(_: &Path, _: Option<&Metadata>) -> Option<File> {
         None
     }
 
-    /// So there are none to be named.
+    /// Always fails, because there are no unnamed files.
     pub fn link(_: &File, _: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }

@@ -2,15 +2,15 @@
 
 use crate::yaml::Text;
 
-/// What PyYAML wrote as `text`, a scalar in single quotes.
+/// Returns the original of `text`, a scalar that PyYAML wrote in single quotes.
 ///
-/// PyYAML writes U+0085, U+2028 and U+2029 into single quotes as they are and takes them for line
-/// breaks: it goes on behind the indentation of the next line. Parsers of YAML 1.2 keep that
-/// indentation as part of the text and fold the true line breaks around it. Here both are undone.
-/// What they do not read at all is such a character at the beginning of a line (`"a\n\u{2028}b"` in
-/// Python): that is an error with a place, never another text.
+/// PyYAML writes U+0085, U+2028 and U+2029 into single quotes as they are and treats them as line
+/// breaks: it continues behind the indentation of the next line. Parsers of YAML 1.2 keep that
+/// indentation as part of the text and fold the true line breaks around it. This function undoes
+/// both. Parsers of YAML 1.2 refuse such a character at the beginning of a line (`"a\n\u{2028}b"`
+/// in Python): that is an error with a place, never another text.
 ///
-/// (PyYAML's own reader is not the measure: it reads U+0085 as a space.)
+/// (PyYAML's own reader is not the standard: it reads U+0085 as a space.)
 ///
 /// ```
 /// use copyist::yaml::{Text, read::restore_breaks};

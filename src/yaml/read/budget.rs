@@ -1,13 +1,13 @@
-//! A limit on what aliases may expand to.
+//! Limit on the expansion of aliases.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::position::Position;
 
-/// How much may still be copied.
+/// Number of bytes that may still be copied.
 ///
-/// An alias costs three bytes and can stand for a megabyte, which can itself be aliases. Whoever
-/// copies anchored nodes pays for each copy.
+/// An alias costs three bytes and can stand for a megabyte, which can itself contain aliases. Code
+/// that copies anchored nodes subtracts each copy.
 ///
 /// ```
 /// use copyist::{position::Position, yaml::read::Budget};
@@ -19,19 +19,19 @@ use crate::position::Position;
 pub struct Budget(u64);
 
 impl Budget {
-    /// So many bytes, whatever the input.
+    /// Makes a budget of this number of bytes, independent of the input.
     #[must_use]
     pub fn of(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// What an input of so many bytes may expand to: 200 times its size and 1 GiB.
+    /// Makes the budget for an input of this number of bytes: 200 times its size and 1 GiB.
     #[must_use]
     pub fn for_input(bytes: u64) -> Self {
         Self(bytes.saturating_mul(200).saturating_add(1 << 30))
     }
 
-    /// Pays for a copy of so many bytes at an alias.
+    /// Subtracts a copy of this number of bytes at an alias.
     ///
     /// # Errors
     /// [`Code::YamlLimit`] if the budget is spent.

@@ -1,4 +1,4 @@
-//! What the parser's errors mean.
+//! Conversion of the parser's errors.
 
 use super::parsed::Shift;
 use super::source::Shared;
@@ -8,14 +8,14 @@ use crate::position::Position;
 use granit_parser::{ErrorKind, ScanError};
 use std::io;
 
-/// The error that ends the stream.
+/// Returns the error that ends the stream.
 pub fn error(error: &ScanError, shared: &Shared, shift: Shift) -> Error {
     let kind = error.kind();
     let at = shift.position(*error.marker());
     match kind {
         ErrorKind::InputIo { error } => {
             let kind = error.io_error().map_or(io::ErrorKind::Other, io::Error::kind);
-            // What a decoder says of its input.
+            // The fault that a decoder found in its input.
             if kind == io::ErrorKind::InvalidData {
                 return damaged(Code::NotUtf8, error.message().to_owned(), at);
             }
@@ -49,7 +49,7 @@ pub fn error(error: &ScanError, shared: &Shared, shift: Shift) -> Error {
     }
 }
 
-/// The error for a scalar that holds the beginning of a surrogate's escape and no more.
+/// Returns the error for a scalar that contains only the beginning of a surrogate's escape.
 pub fn escape(at: Position) -> Error {
     damaged(Code::YamlSyntax, "escape that lacks hexadecimal digits".into(), at)
 }

@@ -1,11 +1,12 @@
-//! Halves of surrogate pairs, put back where [`source`](super::source) marked their escapes.
+//! Restoration of halves of surrogate pairs where [`source`](super::source) marked their escapes.
 
 use super::source::MARK;
 use crate::json::text::push_wtf8;
 use crate::yaml::Text;
 
-/// The text with its marks replaced: in double quotes by what the escape stands for, elsewhere by
-/// the two characters that it was. `None` if an escape lacks digits.
+/// Returns the text with its marks replaced: in double quotes by the half for which the escape
+/// stands, in other scalars by the two characters of the original. `None` if an escape lacks
+/// digits.
 pub fn restore(text: String, escapes: bool) -> Option<Text<'static>> {
     if !text.contains(MARK) {
         return Some(text.into());

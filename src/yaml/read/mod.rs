@@ -1,11 +1,11 @@
 //! Reading YAML, one event at a time.
 //!
-//! [`Events`] wraps the event parser of the crate `granit-parser` and adds what sessions need: a
-//! stream as input, places in lines and bytes, errors with codes, halves of surrogate pairs, and
-//! limits. As far as a file has the layout in which PyYAML writes, a scanner of our own (`plain`)
-//! gives the same events faster; at the first thing that it does not surely know the parser goes
-//! on. Nothing is kept but the scalar being read. Scalars stay text: what `yes` or `1e3` mean is for
-//! the caller to say, who knows what belongs there.
+//! [`Events`] wraps the event parser of the crate `granit-parser` and adds features that sessions
+//! need: a stream as input, places in lines and bytes, errors with codes, halves of surrogate
+//! pairs, and limits. As far as a file has the layout in which PyYAML writes, a scanner of this
+//! crate (`plain`) returns the same events faster; at the first text that it does not surely
+//! understand, the parser continues. Only the scalar being read is kept. Scalars stay text: the
+//! caller knows which types belong there, and decides the meaning of `yes` or `1e3`.
 
 mod breaks;
 mod budget;
@@ -28,12 +28,12 @@ use plain::{Plain, Said};
 use std::io::Read;
 use window::Rest;
 
-/// What a document may cost.
+/// Limits on the cost of a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How many collections may be open at once.
+    /// Maximum number of collections that may be open at once.
     pub depth: usize,
-    /// How many bytes a scalar may take in the file.
+    /// Maximum number of bytes that a scalar may take in the file.
     pub scalar: usize,
 }
 
@@ -44,46 +44,46 @@ impl Default for Limits {
     }
 }
 
-/// Something that the document says, and where.
+/// One event of the document, and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// What it says.
+    /// Content of the event.
     pub what: What,
-    /// Where it begins, its anchor and tag included.
+    /// Begin of the event, its anchor and tag included.
     pub at: Position,
-    /// Where it ends.
+    /// End of the event.
     pub end: Position,
 }
 
-/// What a document says.
+/// Content of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
-    /// A document begins; a stream can hold several.
+    /// Begin of a document; a stream can contain several.
     DocumentStart,
-    /// A document ends.
+    /// End of a document.
     DocumentEnd,
-    /// A mapping begins. Keys and values follow in turn; a key may come twice.
+    /// Begin of a mapping. Keys and values follow in turn; a key may come twice.
     MappingStart(Layout, Node),
-    /// The innermost mapping ends.
+    /// End of the innermost mapping.
     MappingEnd,
-    /// A sequence begins.
+    /// Begin of a sequence.
     SequenceStart(Layout, Node),
-    /// The innermost sequence ends.
+    /// End of the innermost sequence.
     SequenceEnd,
-    /// A scalar. A node that is not there is an empty one in plain style.
+    /// A scalar. A missing node is an empty scalar in plain style.
     Scalar(Text<'static>, ScalarStyle, Node),
-    /// The node with this anchor once more.
+    /// A repetition of the node with this anchor.
     Alias(usize),
     /// A comment.
     Comment {
-        /// What it says, without its `#`.
+        /// Text of the comment, without its `#`.
         text: String,
-        /// Whether nothing stands before it on its line.
+        /// Whether the comment stands alone on its line.
         own_line: bool,
     },
 }
 
-/// What can stand before a node.
+/// Properties that can stand before a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// The anchor, numbered: a name can be given twice, and an alias means the last one.
@@ -107,13 +107,13 @@ pub struct Node {
 /// # Ok::<(), copyist::error::Error>(())
 /// ```
 ///
-/// After an error the stream is at its end: what came before it is whole, what follows a broken
-/// place in YAML is guesswork.
+/// After an error the stream is at its end. All events before it are complete; an interpretation of
+/// YAML behind a broken place would be guesswork.
 pub struct Events<R: Read> {
     way: Way<R>,
 }
 
-/// Who reads.
+/// Source of the events: the scanner or the parser.
 enum Way<R: Read> {
     Plain(Box<Plain<R>>),
     Parser(Box<Parsed<R>>),
@@ -128,13 +128,13 @@ impl<R: Read> Events<R> {
         Self { way: Way::Plain(Box::new(Plain::new(reader, limits))) }
     }
 
-    /// The same by the parser alone, which gives the same events: the judge of the scanner in
-    /// tests, and the yardstick of its speed.
+    /// Reads a stream by the parser alone, which returns the same events: the reference for the
+    /// scanner in tests, and the baseline for its speed.
     pub fn parsed(reader: R, limits: Limits) -> Self {
         Self { way: Way::Parser(Box::new(Parsed::new(Rest::whole(reader), limits))) }
     }
 
-    /// The next event, or `None` at the end.
+    /// Returns the next event, or `None` at the end.
     ///
     /// # Errors
     /// [`Code::YamlSyntax`](crate::diagnostic::Code::YamlSyntax), `YamlCutShort` where the stream
@@ -156,7 +156,7 @@ impl<R: Read> Events<R> {
         found
     }
 
-    /// Whether the parser had to be asked.
+    /// Whether the parser had to take over.
     #[must_use]
     pub fn is_parsed(&self) -> bool {
         matches!(self.way, Way::Parser(_))

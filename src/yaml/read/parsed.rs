@@ -11,19 +11,20 @@ use std::borrow::Cow;
 use std::io::Read;
 use std::rc::Rc;
 
-/// Lines of comments in a row: the parser holds them until it knows what they stand before.
+/// Maximum number of consecutive lines of comments: the parser keeps them until it knows the node
+/// behind them.
 const COMMENTS: usize = 1 << 16;
 
 /// A stream read by the parser.
 pub struct Parsed<R: Read> {
     parser: Parser<'static, Source<Rest<R>>>,
     shared: Rc<Shared>,
-    /// How many events come of text that stands before the stream.
+    /// Number of events that come from text before the stream.
     pass: usize,
     shift: Shift,
 }
 
-/// How much further in its stream a place is than in the text that the parser sees.
+/// Distance of a place in the stream from the same place in the text that the parser sees.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shift {
     pub lines: i64,
@@ -46,8 +47,8 @@ impl<R: Read> Parsed<R> {
         Self::resumed(rest, limits, 0, Shift::default())
     }
 
-    /// Goes on in the middle of a stream: the first events, `pass` of them, are of text that only
-    /// leads there.
+    /// Continues in the middle of a stream: the first `pass` events come from text that only leads
+    /// there.
     pub fn resumed(rest: Rest<R>, limits: Limits, pass: usize, shift: Shift) -> Self {
         let shared = Rc::new(Shared::default());
         let source = Source::new(rest, limits.scalar, Rc::clone(&shared));
@@ -60,7 +61,7 @@ impl<R: Read> Parsed<R> {
         Self { parser: Parser::with_options(source, options), shared, pass, shift }
     }
 
-    /// The next event, or `None` at the end.
+    /// Returns the next event, or `None` at the end.
     pub fn next(&mut self) -> Result<Option<Event>> {
         loop {
             let Some(next) = self.parser.next_event() else { return Ok(None) };
@@ -92,7 +93,7 @@ impl<R: Read> Parsed<R> {
                 What::SequenceStart(layout, self.node(anchor, tag, span, &mut at))
             }
             Given::Scalar(text, spelling, anchor, tag) => {
-                // The parser reports a node that is not there as `~`.
+                // The parser reports a missing node as `~`.
                 let absent = spelling == ScalarStyle::Plain && at.byte == end.byte;
                 let text = if absent { Cow::default() } else { text };
                 let text = self.text(text, spelling, at)?;
@@ -108,7 +109,7 @@ impl<R: Read> Parsed<R> {
         Ok(Some(Event { what, at, end }))
     }
 
-    /// Anchor and tag of a node, which begins where the first of them does.
+    /// Returns anchor and tag of a node, which begins where the first of them does.
     fn node(
         &mut self,
         anchor: usize,

@@ -1,12 +1,13 @@
 //! A scanner for the layout in which PyYAML writes: block mappings, sequences that stand no deeper
 //! than their keys, scalars without quotes and in quotes, `[]` and `{}`.
 //!
-//! It is several times as fast as the parser and gives the very same events. Whatever else there
-//! is (comments, anchors, tags, flow collections, blocks of text, empty lines, documents, tabs,
-//! errors) is for the parser: the scanner stops, and the parser goes on at a place from which it
-//! sees everything that it would have seen. It looks ahead by one token, and an error that it finds
-//! there takes the place of the event before. So events are given once the entry behind theirs
-//! was understood as well, and the parser begins at the first entry whose events were not given.
+//! The scanner is several times as fast as the parser and returns the very same events. All other
+//! syntax (comments, anchors, tags, flow collections, blocks of text, empty lines, documents, tabs,
+//! errors) is left to the parser: the scanner stops, and the parser continues at a place from which
+//! it sees everything that it would have seen. The parser looks ahead by one token, and an error
+//! that it finds there takes the place of the event before. Therefore events are returned once the
+//! entry behind theirs was understood as well, and the parser begins at the first entry whose
+//! events were not returned.
 
 use super::parsed::{Parsed, Shift};
 use super::scalar::{Scan, Stop};
@@ -17,10 +18,10 @@ use crate::yaml::Text;
 use std::collections::VecDeque;
 use std::io::Read;
 
-/// Deeper documents are for the parser, which counts.
+/// Maximum depth; deeper documents are left to the parser, which counts.
 const DEPTH: usize = 64;
 
-/// Longer keys are for the parser; PyYAML writes none.
+/// Maximum length of a key; longer keys are left to the parser, and PyYAML writes none.
 const KEY: usize = 512;
 
 /// An open collection.
@@ -30,7 +31,7 @@ struct Level {
     column: usize,
 }
 
-/// Where in the document an entry begins.
+/// State of the document at which an entry begins.
 #[derive(Clone, Debug, Default)]
 struct State {
     open: Vec<Level>,
@@ -44,7 +45,7 @@ impl State {
         self.pending = other.pending;
     }
 
-    /// Text that leads the parser to where an entry begins, and how many events it has.
+    /// Returns text that leads the parser to where an entry begins, and the number of its events.
     fn way_here(&self) -> (Vec<u8>, usize) {
         let (mut text, mut events) = (Vec::new(), usize::from(!self.open.is_empty()));
         let mut levels = self.open.iter().peekable();
@@ -67,19 +68,19 @@ impl State {
     }
 }
 
-/// The scanner, up to the first thing that it is not sure of.
+/// The scanner, up to the first text that it does not surely understand.
 #[derive(Debug)]
 pub struct Plain<R> {
     window: Window<R>,
     limits: Limits,
-    /// Events to be given, those of the last entry, and those of the one being read.
+    /// Events to be returned, those of the last entry, and those of the entry being read.
     ready: VecDeque<Event>,
     held: VecDeque<Event>,
     fresh: VecDeque<Event>,
-    /// Where the last entry began, and the one behind it begins.
+    /// Begins of the last entry, and of the one behind it.
     back: Place,
     here: Place,
-    /// Where the entry being read ends.
+    /// State at the end of the entry being read.
     next: State,
     ended: bool,
 }
@@ -87,18 +88,18 @@ pub struct Plain<R> {
 /// The beginning of an entry.
 #[derive(Debug, Default)]
 struct Place {
-    /// In the window.
+    /// Offset in the window.
     at: usize,
     line: u64,
     state: State,
 }
 
-/// What the scanner has to say.
+/// Result of a step of the scanner.
 pub enum Said {
     Event(Event),
     /// The document is at its end.
     End,
-    /// The parser must go on.
+    /// The parser must continue.
     Unsure,
 }
 
@@ -133,7 +134,7 @@ impl<R: Read> Plain<R> {
         }
     }
 
-    /// Reads one entry; false if it is not sure.
+    /// Reads one entry; returns false if it is not surely understood.
     fn entry(&mut self) -> bool {
         let gone = self.window.forget(self.back.at);
         self.back.at -= gone;
@@ -171,7 +172,7 @@ impl<R: Read> Plain<R> {
         }
     }
 
-    /// The entry was understood: the one before it can be given.
+    /// Accepts an entry that was understood: the one before it can be returned.
     fn advance(&mut self, at: usize, line: u64) {
         std::mem::swap(&mut self.ready, &mut self.held);
         std::mem::swap(&mut self.held, &mut self.fresh);
@@ -198,7 +199,7 @@ impl<R: Read> Plain<R> {
     }
 }
 
-/// Reads one entry: a line, and those that the scalar at its end goes on in.
+/// Reads one entry: a line, and the lines in which the scalar at its end continues.
 struct Reader<'r> {
     scan: Scan<'r>,
     state: &'r mut State,
@@ -207,7 +208,7 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    /// The next entry; true at the end of the document.
+    /// Reads the next entry; returns true at the end of the document.
     fn entry(&mut self) -> Result<bool, Stop> {
         if self.scan.is_end()? {
             return self.end();
@@ -240,7 +241,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    /// Goes to the collection that an entry at this column belongs to.
+    /// Goes to the collection to which an entry at this column belongs.
     fn arrive(&mut self, column: usize, item: bool) -> Result<(), Stop> {
         let Some(top) = self.state.open.last().copied() else {
             if column > 0 || item {
@@ -280,7 +281,7 @@ impl Reader<'_> {
         Err(Stop::Unsure)
     }
 
-    /// An item of a sequence, from its `-` on.
+    /// Reads an item of a sequence, from its `-` on.
     fn item(&mut self, column: usize) -> Result<(), Stop> {
         self.scan.at += 2;
         let (start, line) = (self.scan.at, self.scan.line);
@@ -304,7 +305,7 @@ impl Reader<'_> {
         self.member(column + 2)
     }
 
-    /// A key and its value.
+    /// Reads a key and its value.
     fn member(&mut self, column: usize) -> Result<(), Stop> {
         let (start, line) = (self.scan.at, self.scan.line);
         let at = self.scan.position();
@@ -333,7 +334,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A value that ends its line; lines that it goes on in stand deeper than `column`.
+    /// Reads a value that ends its line; lines in which it continues stand deeper than `column`.
     fn value(&mut self, column: usize) -> Result<(), Stop> {
         let at = self.scan.position();
         match self.scan.peek()? {
@@ -361,7 +362,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Gives a quoted scalar whose line was ended.
+    /// Adds a quoted scalar whose line was ended.
     fn said(&mut self, text: Vec<u8>, spelling: ScalarStyle, at: Position) -> Result<(), Stop> {
         let what = What::Scalar(Text::from_wtf8(text), spelling, Node::default());
         let end = self.scan.line_before();
@@ -369,7 +370,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `[]` or `{}`.
+    /// Reads `[]` or `{}`.
     fn empty(&mut self, bracket: u8) -> Result<(), Stop> {
         let (start, end, closing) = if bracket == b'[' {
             let start = What::SequenceStart(Layout::Flow, Node::default());
@@ -397,12 +398,12 @@ impl Reader<'_> {
         self.say(if level.mapping { What::MappingEnd } else { What::SequenceEnd });
     }
 
-    /// Gives an event without extent.
+    /// Adds an event without extent.
     fn say(&mut self, what: What) {
         self.push(what, self.scan.position());
     }
 
-    /// Gives an event that ends here.
+    /// Adds an event that ends here.
     fn push(&mut self, what: What, at: Position) {
         self.events.push_back(Event { what, at, end: self.scan.position() });
     }

@@ -3,12 +3,12 @@
 use crate::position::Position;
 use memchr::{memchr, memchr2, memchr2_iter, memchr3};
 
-/// Why an entry could not be read.
+/// Reason why an entry could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The text ends within it.
+    /// The text ends within the entry.
     More,
-    /// It holds what is for the parser.
+    /// The entry contains syntax that is left to the parser.
     Unsure,
 }
 
@@ -31,7 +31,7 @@ impl<'t> Scan<'t> {
         self.place(self.at, self.line)
     }
 
-    /// Where the line before this one ends.
+    /// Returns where the line before this one ends.
     pub fn line_before(&self) -> Position {
         self.place(self.at - 1, self.line - 1)
     }
@@ -44,7 +44,7 @@ impl<'t> Scan<'t> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// What to do where the text ends.
+    /// Returns the reason to stop where the text ends.
     fn short(&self) -> Stop {
         if self.last { Stop::Unsure } else { Stop::More }
     }
@@ -67,7 +67,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Steps over spaces; gives how many.
+    /// Steps over spaces; returns how many.
     #[inline]
     pub fn spaces(&mut self) -> Read<usize> {
         let found = self.rest().iter().position(|b| *b != b' ').ok_or(self.short())?;
@@ -95,7 +95,7 @@ impl<'t> Scan<'t> {
         })
     }
 
-    /// Steps over a key without quotes, up to its `:`; `None` if the line holds none.
+    /// Steps over a key without quotes, up to its `:`; `None` if the line contains none.
     pub fn key(&mut self) -> Read<Option<&'t [u8]>> {
         if !self.begins_plain()? {
             return Ok(None);
@@ -121,7 +121,8 @@ impl<'t> Scan<'t> {
         Ok(Some(key))
     }
 
-    /// Text without quotes and where it ends; lines that it goes on in stand deeper than `column`.
+    /// Returns text without quotes and its end; lines in which it continues stand deeper than
+    /// `column`.
     pub fn plain(&mut self, column: usize) -> Read<(Vec<u8>, Position)> {
         if !self.begins_plain()? {
             return Err(Stop::Unsure);
@@ -153,7 +154,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Text in single quotes.
+    /// Reads text in single quotes.
     pub fn single(&mut self, column: usize) -> Read<Vec<u8>> {
         self.at += 1;
         let mut out = Vec::new();
@@ -175,7 +176,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Text in double quotes.
+    /// Reads text in double quotes.
     pub fn double(&mut self, column: usize) -> Read<Vec<u8>> {
         self.at += 1;
         let mut out = Vec::new();
@@ -207,8 +208,8 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Goes to the next line within quotes, behind `run`: one line break is a space, more of them
-    /// are one less.
+    /// Goes to the next line within quotes, behind `run`: one line break is a space, of several one
+    /// is dropped.
     fn fold(&mut self, run: &[u8], column: usize, out: &mut Vec<u8>) -> Read<()> {
         out.extend_from_slice(run.trim_ascii_end());
         self.end_line()?;
@@ -231,7 +232,7 @@ impl<'t> Scan<'t> {
         Ok(())
     }
 
-    /// An escape in double quotes, behind its letter.
+    /// Decodes an escape in double quotes, behind its letter.
     fn escape(&mut self, letter: u8, out: &mut Vec<u8>) -> Read<()> {
         let point = match letter {
             b'n' => 0x0a,
@@ -253,7 +254,7 @@ impl<'t> Scan<'t> {
             b'U' => self.digits(8)?,
             _ => return Err(Stop::Unsure),
         };
-        // Halves of surrogate pairs are for the parser.
+        // Halves of surrogate pairs are left to the parser.
         let c = char::from_u32(point).ok_or(Stop::Unsure)?;
         out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
         Ok(())
@@ -268,8 +269,8 @@ impl<'t> Scan<'t> {
     }
 }
 
-/// Whether a line of text without quotes holds what may begin a comment or a value, or ends with a
-/// space.
+/// Whether a line of text without quotes contains characters that may begin a comment or a value,
+/// or ends with a space.
 fn is_doubtful(line: &[u8]) -> bool {
     let mut marks = memchr2_iter(b':', b'#', line);
     line.last() == Some(&b' ')

@@ -1,17 +1,17 @@
 //! The text that the parser reads: a window of the stream, as wide as the longest scalar.
 //!
 //! The parser comes with an input over a string, which is fast, and one over an iterator of
-//! characters, which is bounded. This one is both: it takes the stream in chunks and keeps the
-//! text from the end of the last event on, so that the parser can ask for slices of the scalar
-//! that it is reading and knows its place in bytes.
+//! characters, which is bounded. The input of this module is both: it takes the stream in chunks
+//! and keeps the text from the end of the last event on. The parser can ask for slices of the
+//! scalar that it is reading and knows its place in bytes.
 //!
 //! # Halves of surrogate pairs
 //!
-//! PyYAML writes half of a surrogate pair as `"\ud800"`, and what `json.dumps` makes of an emoji
-//! as `"\ud83d\ude00"`. No parser in Rust takes the first: its scalars are strings. So the `\u` of
-//! every escape that can only be a half is replaced by [`MARK`], which is as long, and put back in
-//! every scalar but those in double quotes, where it is decoded (see [`halves`](super::halves)). A
-//! `MARK` that the stream itself holds is doubled.
+//! PyYAML writes half of a surrogate pair as `"\ud800"`, and the spelling of an emoji by
+//! `json.dumps` as `"\ud83d\ude00"`. Parsers in Rust refuse the first: their scalars are strings.
+//! Therefore the `\u` of every escape that can only be a half is replaced by [`MARK`], which is as
+//! long, and restored in every scalar except those in double quotes, where it is decoded (see
+//! [`halves`](super::halves)). A `MARK` that the stream itself contains is doubled.
 
 use granit_parser::input::{BorrowedInput, Input};
 use granit_parser::{ErrorKind, InputIoError};
@@ -19,25 +19,25 @@ use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// Stands for `\u` in front of the digits of a surrogate. Unicode leaves U+03A2 empty, for there is
-/// no capital final sigma; a stream that holds it all the same has places two bytes too far behind
-/// each.
+/// Replacement for `\u` in front of the digits of a surrogate. Unicode leaves U+03A2 empty, because
+/// there is no capital final sigma. In a stream that contains it nevertheless, places behind each
+/// are two bytes too far.
 pub const MARK: char = '\u{3a2}';
 
-/// Bytes asked of the reader at a time.
+/// Number of bytes requested from the reader at a time.
 const CHUNK: usize = 64 << 10;
 
-/// How many characters the parser may look ahead.
+/// Number of characters that the parser may look ahead.
 const LOOKAHEAD: usize = 16;
 
-/// What reader and parser tell each other.
+/// State that reader and parser share.
 #[derive(Debug, Default)]
 pub struct Shared {
-    /// Text before this offset is not asked for again.
+    /// Offset before which text is not asked for again.
     pub floor: Cell<usize>,
     /// Whether the parser looked for more text than there is.
     pub past_end: Cell<bool>,
-    /// Whether the text holds a [`MARK`].
+    /// Whether the text contains a [`MARK`].
     pub marked: Cell<bool>,
     /// Line and offset of the first byte that is not UTF-8.
     pub bad: Cell<Option<(u64, usize)>>,
@@ -54,7 +54,7 @@ pub struct Source<R> {
     base: usize,
     /// The next byte in `text`.
     at: usize,
-    /// How far the parser may look.
+    /// Distance that the parser may look ahead.
     window: usize,
     /// Line breaks in all text so far.
     breaks: u64,
@@ -90,7 +90,7 @@ impl<R: Read> Source<R> {
         self.text.as_bytes().get(self.at + ahead).copied()
     }
 
-    /// Sees to it that so many bytes can be looked at, if there are as many.
+    /// Makes sure that this number of bytes can be read, if the stream has as many.
     #[inline]
     fn want(&mut self, bytes: usize) {
         if self.text.len() - self.at < bytes {
@@ -125,7 +125,7 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Drops text that was read, once it is worth the move of the rest.
+    /// Drops text that was read, once that saves more than the move of the rest costs.
     fn forget(&mut self) {
         let dead = self.shared.floor.get().saturating_sub(self.base).min(self.at);
         if dead > CHUNK && dead > self.text.len() / 2 && self.text.is_char_boundary(dead) {
@@ -140,7 +140,7 @@ impl<R: Read> Source<R> {
         self.ended = true;
     }
 
-    /// Makes text of what was read; `last` says that nothing follows.
+    /// Decodes the bytes that were read; `last` is true if nothing follows.
     fn decode(&mut self, last: bool) {
         let raw = std::mem::take(&mut self.raw);
         let (text, damaged) = match simdutf8::compat::from_utf8(&raw) {
@@ -163,7 +163,7 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Appends text with halves of surrogate pairs marked; gives how much of it was taken.
+    /// Appends text with halves of surrogate pairs marked; returns how much of it was taken.
     fn take(&mut self, text: &str, last: bool) -> usize {
         let bytes = text.as_bytes();
         let (mut from, mut at, mut end) = (0, 0, bytes.len());
@@ -191,7 +191,8 @@ impl<R: Read> Source<R> {
         end
     }
 
-    /// Steps over text without line breaks that is also appended to `out`; gives its characters.
+    /// Steps over text without line breaks that is also appended to `out`; returns the number of
+    /// its characters.
     fn pass(&mut self, length: usize, out: &mut String) -> usize {
         let passed = self.text.get(self.at..self.at + length).unwrap_or_default();
         self.at += passed.len();
@@ -200,20 +201,20 @@ impl<R: Read> Source<R> {
     }
 }
 
-/// What a backslash or the first byte of a [`MARK`] begins.
+/// Sequences that a backslash or the first byte of a [`MARK`] begins.
 enum Found {
     /// The escape of a surrogate.
     Half,
     Mark,
-    /// Something else, of so many bytes.
+    /// Another sequence, of this number of bytes.
     Other(usize),
-    /// Perhaps the escape of a surrogate: it goes on in the next chunk.
+    /// Possibly the escape of a surrogate, which continues in the next chunk.
     Cut,
 }
 
 impl Found {
-    /// Backslashes are taken in pairs, as the parser takes them: in double quotes a row of them
-    /// begins with an escape.
+    /// Classifies a sequence. Backslashes are taken in pairs, as the parser takes them: in double
+    /// quotes a row of them begins with an escape.
     fn at(bytes: &[u8], last: bool) -> Self {
         match bytes {
             [b'\\', b'u', b'd' | b'D', b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F', ..] => Self::Half,
@@ -310,7 +311,7 @@ impl<R: Read> Input for Source<R> {
         self.text.get(start.checked_sub(self.base)?..end.checked_sub(self.base)?)
     }
 
-    /// The error, once all text before it was read.
+    /// Returns the error, once all text before it was read.
     fn take_source_error(&mut self) -> Option<ErrorKind> {
         self.byte(0).is_none().then(|| self.error.take())?
     }
@@ -369,7 +370,8 @@ impl<R: Read> BorrowedInput<'static> for Source<R> {
     }
 }
 
-/// The bytes and characters that stand for themselves within quotes, from the beginning of a text.
+/// Returns the numbers of bytes and characters that stand for themselves within quotes, from the
+/// beginning of a text.
 fn quoted_run(text: &str, single: bool) -> (usize, usize) {
     let (mut at, mut characters) = (0, 0);
     while let Some(&b) = text.as_bytes().get(at) {
@@ -393,8 +395,8 @@ fn is_printable(c: char) -> bool {
     matches!(c, '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// The bytes of a text without quotes up to a blank, a line break or an indicator that ends it,
-/// and whether that was found; `last` says that nothing follows.
+/// Returns the number of bytes of a text without quotes up to a blank, a line break or an indicator
+/// that ends it, and whether that was found; `last` is true if nothing follows.
 fn plain_run(bytes: &[u8], flow: bool, last: bool) -> (usize, bool) {
     let is_blank = |b: u8| matches!(b, b' ' | b'\t' | b'\n' | b'\r' | b'\0');
     let is_flow = |b: u8| flow && matches!(b, b',' | b'[' | b']' | b'{' | b'}');

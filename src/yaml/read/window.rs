@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-/// Bytes asked of the reader at a time.
+/// Number of bytes requested from the reader at a time.
 const CHUNK: usize = 64 << 10;
 
 /// A stream from the last place on to which the scanner may have to return.
@@ -12,19 +12,19 @@ pub struct Window<R> {
     bytes: Vec<u8>,
     /// Offset in the stream of the first of `bytes`.
     pub base: usize,
-    /// How many of `bytes` are text without any surprise.
+    /// Number of `bytes` that are text without any surprise.
     plain: usize,
-    /// What ended the stream, or the text that the scanner is sure of.
+    /// End of the stream, or of the text that the scanner surely understands.
     end: End,
 }
 
 #[derive(Debug)]
 enum End {
-    /// None was seen yet.
+    /// No end was seen yet.
     Open,
     /// The stream is at its end.
     Stream,
-    /// What follows is for the parser: a surprise, or an error of the reader.
+    /// Text that is left to the parser follows: a surprise, or an error of the reader.
     Surprise(Option<io::Error>),
 }
 
@@ -33,18 +33,18 @@ impl<R: Read> Window<R> {
         Self { reader, bytes: Vec::new(), base: 0, plain: 0, end: End::Open }
     }
 
-    /// What can be seen.
+    /// Returns the visible text.
     pub fn text(&self) -> &[u8] {
         self.bytes.get(..self.plain).unwrap_or_default()
     }
 
-    /// Whether the stream ends with what can be seen.
+    /// Whether the stream ends with the visible text.
     pub fn is_last(&self) -> bool {
         matches!(self.end, End::Stream)
     }
 
-    /// Forgets what stands before `start`, once that is worth the move of the rest; gives how many
-    /// bytes that were.
+    /// Drops the bytes before `start`, once that saves more than the move of the rest costs;
+    /// returns how many bytes were dropped.
     pub fn forget(&mut self, start: usize) -> usize {
         if start < CHUNK || start < self.bytes.len() / 2 {
             return 0;
@@ -55,8 +55,8 @@ impl<R: Read> Window<R> {
         start
     }
 
-    /// Reads on, at least as much as there is behind `start`: who reads a long scalar begins anew
-    /// each time. False if no more can be seen.
+    /// Reads on, at least as many bytes as there are behind `start`, because the reader of a long
+    /// scalar begins again each time. Returns false if no more text becomes visible.
     pub fn widen(&mut self, start: usize) -> bool {
         if !matches!(self.end, End::Open) {
             return false;
@@ -79,7 +79,7 @@ impl<R: Read> Window<R> {
         true
     }
 
-    /// The stream from `start` on, with text before it that it does not hold.
+    /// Returns the stream from `start` on, with text before it that the stream does not contain.
     pub fn into_rest(self, start: usize, before: Vec<u8>) -> Rest<R> {
         let mut text = before;
         text.extend_from_slice(self.bytes.get(start..).unwrap_or_default());
@@ -91,7 +91,7 @@ impl<R: Read> Window<R> {
     }
 }
 
-/// What is left of a stream.
+/// Remainder of a stream.
 #[derive(Debug)]
 pub struct Rest<R> {
     text: io::Cursor<Vec<u8>>,
@@ -100,7 +100,7 @@ pub struct Rest<R> {
 }
 
 impl<R: Read> Rest<R> {
-    /// All of it.
+    /// Returns a whole stream.
     pub fn whole(reader: R) -> Self {
         Self { text: io::Cursor::default(), error: None, reader }
     }
@@ -119,12 +119,12 @@ impl<R: Read> Read for Rest<R> {
     }
 }
 
-/// How much of some bytes is text that holds no surprise, and whether one follows, rather than the
-/// first bytes of a character.
+/// Returns how many of some bytes are text without a surprise, and whether a surprise follows,
+/// rather than the first bytes of a character.
 ///
-/// Surprises are bytes that are not UTF-8, control characters but for `\n`, the marks and line
+/// Surprises are bytes that are not UTF-8, control characters except `\n`, the marks and line
 /// breaks of YAML 1.1 (U+0085, U+2028, U+2029, U+FEFF, U+FFFE, U+FFFF), and the character that
-/// [`source`](super::source) takes for itself.
+/// [`source`](super::source) uses itself.
 fn plain(bytes: &[u8]) -> (usize, bool) {
     let (valid, broken) = match simdutf8::compat::from_utf8(bytes) {
         Ok(_) => (bytes.len(), false),
@@ -137,9 +137,10 @@ fn plain(bytes: &[u8]) -> (usize, bool) {
     }
 }
 
-/// The place of the first surprise in text.
+/// Returns the place of the first surprise in text.
 fn surprise(text: &[u8]) -> Option<usize> {
-    // Sixty-four bytes at a time, without a branch within; few such blocks need a second look.
+    // Sixty-four bytes are tested at a time, without a branch within; few such blocks need a second
+    // test.
     let mut at = 0;
     for block in text.chunks(64) {
         if block.iter().fold(false, |found, b| found | is_suspect(*b)) {

@@ -1,37 +1,37 @@
-//! What a scalar's text allows.
+//! Analysis of the spellings that a scalar's text allows.
 
 use crate::json::scan::{HIGH, ONES, first, word};
 
-/// Which spellings a text allows in PyYAML's eyes.
+/// Spellings that a text allows by PyYAML's rules.
 ///
-/// Source: PyYAML 6.0.3, `emitter.py`, `analyze_scalar`, with what only matters in flow
-/// collections and for block scalars left out: PyYAML writes none of these unless asked to.
+/// Source: PyYAML 6.0.3, `emitter.py`, `analyze_scalar`, without the parts that only matter in flow
+/// collections and for block scalars: PyYAML writes none of these unless asked to.
 #[derive(Clone, Copy, Debug)]
 pub struct Analysis {
-    /// Whether it holds a line break of YAML 1.1.
+    /// Whether the text contains a line break of YAML 1.1.
     pub multiline: bool,
-    /// Whether one of these is not `\n`.
+    /// Whether one of these line breaks is not `\n`.
     pub wide: bool,
-    /// Whether it may stand without quotes, were it not for its looks.
+    /// Whether the text may stand without quotes, apart from texts that look like another type.
     pub plain: bool,
-    /// Whether it may stand in single quotes.
+    /// Whether the text may stand in single quotes.
     pub single: bool,
 }
 
-/// What a character is to an emitter.
+/// Class of a character for an emitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Stands as it is.
+    /// A character that stands as it is.
     Plain,
     /// A line break of YAML 1.1: `\n`, U+0085, U+2028, U+2029.
     Break,
-    /// Must be escaped: controls, U+FEFF, lone surrogates, U+FFFE, U+FFFF. PyYAML counts U+10FFFF
-    /// among them.
+    /// A character that must be escaped: controls, U+FEFF, lone surrogates, U+FFFE, U+FFFF. PyYAML
+    /// counts U+10FFFF among them.
     Special,
 }
 
 impl Analysis {
-    /// Looks at a text in WTF-8.
+    /// Analyses a text in WTF-8.
     pub fn of(text: &[u8]) -> Self {
         let mut found =
             Self { multiline: false, wide: false, plain: plain_ends(text), single: true };
@@ -41,7 +41,8 @@ impl Analysis {
         } else {
             next_odd::<false>(text, &mut at)
         } {
-            // Double quotes it is; nothing else matters of a text too long for a key.
+            // The spelling is double quotes; the other results do not matter for a text too long
+            // for a key.
             if !found.plain && !found.single && (found.multiline || text.len() > LONG) {
                 break;
             }
@@ -60,7 +61,7 @@ impl Analysis {
         found
     }
 
-    /// Looks at a character that is not printable ASCII; gives its length.
+    /// Analyses a character that is not printable ASCII; returns its length.
     fn look(&mut self, text: &[u8], at: usize) -> usize {
         let (point, length) = point(text, at);
         match class(point) {
@@ -81,13 +82,13 @@ impl Analysis {
     }
 }
 
-/// Longer than any key that may stand before its `:`, in bytes.
+/// Length in bytes beyond that of any key that may stand before its `:`.
 const LONG: usize = 1024;
 
 /// Goes to the next byte that is not printable ASCII, or with `MARKS` a colon or a hash; `None` at
 /// the end.
 ///
-/// Eight bytes at a time, as in [`scan`](crate::json::scan).
+/// Eight bytes are tested at a time, as in [`scan`](crate::json::scan).
 #[inline]
 fn next_odd<const MARKS: bool>(text: &[u8], at: &mut usize) -> Option<u8> {
     let zero = |word: u64| word.wrapping_sub(ONES) & !word;
@@ -105,8 +106,8 @@ fn next_odd<const MARKS: bool>(text: &[u8], at: &mut usize) -> Option<u8> {
     None
 }
 
-/// The bytes that may not stand for themselves in some spelling: the beginnings of characters
-/// beyond ASCII, controls, and what has a meaning in quotes or within plain text.
+/// Bytes that may not stand for themselves in some spelling: the beginnings of characters beyond
+/// ASCII, controls, and characters with a meaning in quotes or within plain text.
 static SPECIAL: [bool; 256] = {
     let mut table = [false; 256];
     let mut i = 0;
@@ -117,7 +118,7 @@ static SPECIAL: [bool; 256] = {
     table
 };
 
-/// Goes to the next byte that [`SPECIAL`] holds; `None` at the end.
+/// Goes to the next byte that [`SPECIAL`] contains; `None` at the end.
 #[inline]
 pub fn next_special(text: &[u8], at: &mut usize) -> Option<u8> {
     let rest = text.get(*at..)?;
@@ -141,7 +142,7 @@ fn plain_ends(text: &[u8]) -> bool {
     }
 }
 
-/// What a code point is.
+/// Returns the class of a code point.
 pub fn class(point: u32) -> Class {
     match point {
         0x0a | 0x85 | 0x2028 | 0x2029 => Class::Break,
@@ -151,8 +152,8 @@ pub fn class(point: u32) -> Class {
     }
 }
 
-/// The code point at an offset of some WTF-8, and how many bytes it takes. What is no WTF-8 reads
-/// as U+FFFD, one byte at a time.
+/// Returns the code point at an offset of some WTF-8, and how many bytes it takes. Bytes that are
+/// not WTF-8 read as U+FFFD, one byte at a time.
 pub fn point(text: &[u8], at: usize) -> (u32, usize) {
     let low = |i: usize| match text.get(at + i) {
         Some(b @ 0x80..0xc0) => Some(u32::from(b & 0x3f)),

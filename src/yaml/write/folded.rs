@@ -1,11 +1,12 @@
 //! Scalars as PyYAML spells them, folded at 80 columns.
 //!
-//! Source: PyYAML 6.0.3, `emitter.py`: `write_plain`, `write_single_quoted`,
-//! `write_double_quoted`. These walk the text one character at a time; here what lies between the
-//! characters that matter is taken at once.
+//! Source: PyYAML 6.0.3, `emitter.py`: `write_plain`, `write_single_quoted`, `write_double_quoted`.
+//! These walk the text one character at a time; this module takes the text between the characters
+//! that matter at once.
 //!
-//! Bytes are the measure, so its faults are here, too: from the fortieth level on, where indentation
-//! passes column 80, it writes some double quotes that it does not read back.
+//! The output must be equal byte for byte, so PyYAML's faults are here, too: from the fortieth
+//! level on, where indentation passes column 80, it writes some double quotes that it does not read
+//! back.
 
 use super::analysis::{Class, class, point};
 use super::pen::Pen;
@@ -14,7 +15,8 @@ use std::ops::Range;
 
 /// PyYAML's `best_width`.
 const WIDTH: usize = 80;
-/// The same behind an escape, where it counts one column less: its `start` lies past its `end`.
+/// PyYAML's width behind an escape, where it counts one column less: its `start` lies past its
+/// `end`.
 const ESCAPED_WIDTH: usize = WIDTH + 1;
 
 /// Writes text without quotes. Keys that stand before their `:` are not folded.
@@ -36,7 +38,7 @@ pub fn plain(pen: &mut Pen, text: &[u8], fold: bool) {
     pen.push(text.get(at..).unwrap_or_default());
 }
 
-/// Writes text in single quotes; `wide`, if it holds line breaks other than `\n`.
+/// Writes text in single quotes; `wide` is true if it contains line breaks other than `\n`.
 pub fn single(pen: &mut Pen, text: &[u8], fold: bool, wide: bool) {
     pen.indicator(b"'", true);
     let mut at = 0;
@@ -59,11 +61,11 @@ pub fn single(pen: &mut Pen, text: &[u8], fold: bool, wide: bool) {
                 at += 1;
             }
             Some(b'\n') if !wide => {
-                // The column begins anew.
+                // The column begins again.
                 pen.out.extend_from_slice(run);
                 let rest = text.get(at..).unwrap_or_default();
                 let count = rest.iter().take_while(|b| **b == b'\n').count();
-                // A single one would be read as a space.
+                // A single line break would be read as a space.
                 (0..=count).for_each(|_| pen.line_break(b"\n"));
                 pen.new_line();
                 at += count;
@@ -77,8 +79,8 @@ pub fn single(pen: &mut Pen, text: &[u8], fold: bool, wide: bool) {
     pen.indicator(b"'", false);
 }
 
-/// The place of the first space in `range` that begins a new line: it stands beyond the last
-/// column, alone, and at neither end of the text.
+/// Returns the place of the first space in `range` that begins a new line: it stands beyond the
+/// last column, alone, and at neither end of the text.
 fn fold_at(text: &[u8], range: Range<usize>, column: usize) -> Option<usize> {
     let part = text.get(range.clone())?;
     let mut from = skip(part, (WIDTH + 1).saturating_sub(column));
@@ -94,7 +96,8 @@ fn fold_at(text: &[u8], range: Range<usize>, column: usize) -> Option<usize> {
     None
 }
 
-/// How many bytes some characters take at the beginning of a text; more than it has if it has less.
+/// Returns how many bytes some characters take at the beginning of a text; more than the text has
+/// if it has fewer characters.
 fn skip(text: &[u8], characters: usize) -> usize {
     match text.get(..characters) {
         Some(head) if !head.is_ascii() => {
@@ -106,13 +109,13 @@ fn skip(text: &[u8], characters: usize) -> usize {
     }
 }
 
-/// The length of the text before the first quote or `\n`.
+/// Returns the length of the text before the first quote or `\n`.
 fn narrow_words(text: &[u8]) -> usize {
     memchr::memchr2(b'\'', b'\n', text).unwrap_or(text.len())
 }
 
-/// The length of the text before the first quote or line break. No more than a part is looked at,
-/// so that many line breaks of one kind never mean as many walks to the first of another.
+/// Returns the length of the text before the first quote or line break. Only a part is searched, so
+/// that many line breaks of one kind never cause as many walks to the first of another.
 fn words(text: &[u8]) -> usize {
     let part = text.get(..1024).unwrap_or(text);
     let end = memchr::memchr2(b'\'', b'\n', part).unwrap_or(part.len());
@@ -120,13 +123,13 @@ fn words(text: &[u8]) -> usize {
     wide.find(|at| break_length(text, *at).is_some()).unwrap_or(end)
 }
 
-/// The length of the line break at an offset, if there is one.
+/// Returns the length of the line break at an offset, if there is one.
 fn break_length(text: &[u8], at: usize) -> Option<usize> {
     let (point, length) = point(text, at);
     (class(point) == Class::Break).then_some(length)
 }
 
-/// Writes the line breaks at the beginning of a text; gives their length. A single `\n` would be
+/// Writes the line breaks at the beginning of a text; returns their length. A single `\n` would be
 /// read as a space.
 fn breaks(pen: &mut Pen, text: &[u8]) -> usize {
     if text.first() == Some(&b'\n') {
@@ -188,9 +191,9 @@ pub fn double(pen: &mut Pen, text: &[u8], fold: bool) {
     pen.indicator(b"\"", false);
 }
 
-/// The first place in a range of printable ASCII that begins a new line within double quotes:
-/// beyond the last column a space, or any character behind an escape, where unwritten text begins.
-/// Neither end of the text is one.
+/// Returns the first place in a range of printable ASCII that begins a new line within double
+/// quotes: beyond the last column a space, or any character behind an escape, where unwritten text
+/// begins. Neither end of the text is such a place.
 fn double_fold_at(text: &[u8], start: usize, range: Range<usize>, column: usize) -> Option<usize> {
     let last = text.len().saturating_sub(1);
     let Range { start: at, end } = range;
@@ -202,9 +205,9 @@ fn double_fold_at(text: &[u8], start: usize, range: Range<usize>, column: usize)
     part.iter().position(|b| *b == b' ').map(|found| from + found)
 }
 
-/// How many bytes from `at` on are printable ASCII that double quotes hold as it is.
+/// Returns how many bytes from `at` on are printable ASCII that double quotes contain as it is.
 ///
-/// Eight at a time, as in [`scan`](crate::json::scan).
+/// Eight bytes are tested at a time, as in [`scan`](crate::json::scan).
 fn printable(text: &[u8], at: usize) -> usize {
     let mut end = at;
     while let Some(word) = word(text, end) {
@@ -229,8 +232,8 @@ fn fold_double(pen: &mut Pen, next: Option<&u8>) {
     }
 }
 
-/// Whether a character that has no escape of two ASCII characters needs one in double quotes. Unlike elsewhere in PyYAML, no
-/// character beyond U+FFFF can.
+/// Whether a character that has no escape of two ASCII characters needs one in double quotes.
+/// Unlike in the rest of PyYAML, every character beyond U+FFFF does.
 fn is_escaped(point: u32) -> bool {
     match point {
         0x20..=0x7e => false,
@@ -238,7 +241,7 @@ fn is_escaped(point: u32) -> bool {
     }
 }
 
-/// The letter of a character's escape, if that has two characters.
+/// Returns the letter of a character's escape, if the escape has two characters.
 #[inline]
 fn letter(point: u32) -> Option<u8> {
     Some(match point {

@@ -6,7 +6,7 @@
 /// Source: PyYAML 6.0.3, `resolver.py`, the implicit resolvers.
 pub fn is_yaml_1_1(text: &[u8]) -> bool {
     match text {
-        // Most texts are seen to be none by their first byte or their length.
+        // For most texts the first byte or the length shows that they are text.
         [b'a'..=b'e' | b'g'..=b'm' | b'p'..=b's' | b'u'..=b'x' | b'z', ..] => false,
         [b'A'..=b'Z' | b'a'..=b'z', _, _, _, _, _, ..] => false,
         b"" | b"~" | b"<<" | b"=" | b"null" | b"Null" | b"NULL" => true,
@@ -20,19 +20,19 @@ pub fn is_yaml_1_1(text: &[u8]) -> bool {
     }
 }
 
-/// What is left of a text while a pattern is matched against it.
+/// Remainder of a text while a pattern is matched against it.
 #[derive(Clone, Copy)]
 struct Rest<'a>(&'a [u8]);
 
 impl Rest<'_> {
-    /// Steps over bytes of a kind; says how many.
+    /// Steps over bytes of a kind; returns how many.
     fn run(&mut self, of: fn(&u8) -> bool) -> usize {
         let n = self.0.iter().take_while(|b| of(b)).count();
         self.0 = self.0.get(n..).unwrap_or_default();
         n
     }
 
-    /// Steps over one of some bytes.
+    /// Steps over one byte of a set.
     fn one(&mut self, of: &[u8]) -> bool {
         match self.0 {
             [first, rest @ ..] if of.contains(first) => {
@@ -43,7 +43,7 @@ impl Rest<'_> {
         }
     }
 
-    /// Steps over one or two digits and no more.
+    /// Steps over one or two digits.
     fn short_digits(&mut self) -> bool {
         digit(self) && {
             digit(self);
@@ -68,7 +68,7 @@ fn is_grouped(b: &u8) -> bool {
     b.is_ascii_digit() || *b == b'_'
 }
 
-/// `(:[0-5]?[0-9])+`, the digits of base 60.
+/// Matches `(:[0-5]?[0-9])+`, the digits of base 60.
 fn sixties(rest: &mut Rest<'_>) -> bool {
     let mut any = false;
     while rest.one(b":") {
@@ -120,7 +120,7 @@ fn is_float(text: &[u8]) -> bool {
     }
 }
 
-/// Nothing, or `[eE][-+][0-9]+`.
+/// Matches an empty text, or `[eE][-+][0-9]+`.
 fn exponent(mut rest: Rest<'_>) -> bool {
     if rest.ended() {
         return true;
@@ -149,7 +149,7 @@ fn is_time(text: &[u8]) -> bool {
         && is_time_end(rest)
 }
 
-/// A fraction of a second and a zone, either of which may be missing.
+/// Matches a fraction of a second and a zone, either of which may be missing.
 fn is_time_end(mut rest: Rest<'_>) -> bool {
     if rest.one(b".") {
         rest.run(u8::is_ascii_digit);

@@ -1,11 +1,11 @@
 //! Writing YAML, one scalar at a time.
 //!
-//! An [`Emitter`] is told what comes next and appends it to a buffer; it keeps the open
-//! collections, one small record each, and nothing of what they hold.
+//! The caller gives an [`Emitter`] one node after the other, and it appends them to a buffer; it
+//! keeps the open collections, one small record each, and none of their contents.
 //!
 //! [`Style::PyYaml`] is a port of the emitter and resolver of PyYAML 6.0.3 (`emitter.py`,
-//! `resolver.py`): files that Python programs write with `yaml.dump` come out byte for byte, so a
-//! file that was read and written again shows no difference but what was changed.
+//! `resolver.py`): files that Python programs write with `yaml.dump` are written byte for byte, so
+//! a file that was read and written again shows only the differences of the changes.
 
 mod analysis;
 mod folded;
@@ -18,34 +18,34 @@ use analysis::Analysis;
 use pen::{Pen, characters};
 use readable::ScalarStyle;
 
-/// How scalars are spelled.
+/// Style in which scalars are spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// As PyYAML 6 spells them with `yaml.dump(data, default_flow_style=False,
+    /// The spelling of PyYAML 6 with `yaml.dump(data, default_flow_style=False,
     /// allow_unicode=True)`: quotes where YAML 1.1 demands them, lines folded at 80 columns. One
-    /// text is spelled otherwise, with escapes: one in which U+0085, U+2028 or U+2029 follows a
-    /// `\n`, for no other parser reads what PyYAML makes of that.
+    /// text is spelled differently, with escapes: a text in which U+0085, U+2028 or U+2029 follows
+    /// a `\n`, because no other parser reads PyYAML's spelling of it.
     PyYaml,
-    /// For people and for any parser of YAML 1.1 or 1.2: without quotes where all agree, literal
-    /// blocks for text of several lines, else double quotes with the escapes of JSON. Lines are
-    /// never folded.
+    /// A spelling for users and for any parser of YAML 1.1 or 1.2: without quotes where all agree,
+    /// literal blocks for text of several lines, else double quotes with the escapes of JSON. Lines
+    /// are never folded.
     ///
     /// Half of a surrogate pair is the exception: it is written as an escape (`"\ud83d"`), which
     /// PyYAML and this crate read and others refuse.
     Readable,
 }
 
-/// Spaces by which a collection or a folded line is indented.
+/// Number of spaces by which a collection or a folded line is indented.
 const INDENT: usize = 2;
 
-/// The longest key that may stand before its `:`, in characters. PyYAML allows 127, the tag
-/// `!!str` or `!!int` that it does not write included.
+/// Maximum length of a key that may stand before its `:`, in characters. PyYAML allows 127,
+/// including the tag `!!str` or `!!int` that it does not write.
 const SIMPLE_KEY: usize = 122;
 
 /// Writes one YAML document, nodes in order.
 ///
-/// In a mapping every first node is a key and every second one its value. What is written stands
-/// in [`buffer`](Self::buffer), which the caller may empty at any time.
+/// In a mapping every first node is a key and every second one its value. The output stands in
+/// [`buffer`](Self::buffer), which the caller may empty at any time.
 ///
 /// ```
 /// use copyist::yaml::write::{Emitter, Style};
@@ -88,7 +88,7 @@ struct Level {
     outer: Option<usize>,
 }
 
-/// Where a node stands.
+/// Place of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Root,
@@ -108,12 +108,12 @@ impl Emitter {
         Self { pen: Pen::new(), style, indented, open, begun: None, open_ended: false }
     }
 
-    /// Spells what comes next in another style.
+    /// Sets the style of all further scalars.
     pub fn set_style(&mut self, style: Style) {
         self.style = style;
     }
 
-    /// Indents sequences below their keys from now on, as people and formatters do and PyYAML does
+    /// Indents sequences below their keys from now on, as users and formatters do and PyYAML does
     /// not.
     ///
     /// ```
@@ -127,7 +127,7 @@ impl Emitter {
         self.indented = true;
     }
 
-    /// What was written since the caller last emptied it.
+    /// Returns the buffer with the output since the caller last emptied it.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.pen.out
     }
@@ -216,8 +216,9 @@ impl Emitter {
         self
     }
 
-    /// Writes a node as it stood in another document, indented as deep: everything behind its `-`
-    /// or `:` up to the line break that ends it. So anchors, aliases, tags and comments pass.
+    /// Writes a node as it stood in another document, with the same indentation: everything behind
+    /// its `-` or `:` up to the line break that ends it. Anchors, aliases, tags and comments are
+    /// preserved.
     ///
     /// ```
     /// use copyist::yaml::write::{Emitter, Style};
@@ -237,8 +238,8 @@ impl Emitter {
         self
     }
 
-    /// Writes comments and blank lines: all that stood behind the node before, up to the line
-    /// ending in front of the next node's line.
+    /// Writes comments and blank lines: everything behind the node before, up to the line ending in
+    /// front of the next node's line.
     ///
     /// ```
     /// use copyist::yaml::write::{Emitter, Style};
@@ -253,14 +254,14 @@ impl Emitter {
         self
     }
 
-    /// Ends the document; gives what the buffer holds.
+    /// Ends the document; returns the content of the buffer.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
         self.close();
         self.pen.out
     }
 
-    /// Ends the document; the buffer holds the rest of it.
+    /// Ends the document; the buffer contains the rest of it.
     pub fn close(&mut self) {
         while self.begun.is_some() || !self.open.is_empty() {
             self.end();
@@ -272,13 +273,13 @@ impl Emitter {
         }
     }
 
-    /// Where the next node stands.
+    /// Returns the place of the next node.
     fn place(&self) -> Place {
         self.open.last().map_or(Place::Root, |level| level.next)
     }
 
-    /// Goes to where a scalar stands; says whether it is a key in front of its `:`, as it is if
-    /// `simple` allows it.
+    /// Goes to the place of a scalar; returns whether the scalar is a key in front of its `:`, as
+    /// `simple` may allow.
     fn enter_scalar(&mut self, simple: impl FnOnce() -> bool) -> bool {
         self.open_begun();
         let place = self.place();
@@ -287,7 +288,7 @@ impl Emitter {
         key
     }
 
-    /// Goes to where a node stands; `simple` says that it can be a key in front of its `:`.
+    /// Goes to the place of a node; `simple` is true if it can be a key in front of its `:`.
     fn enter(&mut self, place: Place, simple: bool) {
         match place {
             Place::Root => {}
@@ -313,14 +314,14 @@ impl Emitter {
         self.pen.opener(indicator);
     }
 
-    /// Indents what belongs to a scalar; gives the indentation around it.
+    /// Indents the lines of a scalar; returns the indentation around it.
     fn indent(&mut self) -> Option<usize> {
         let outer = self.pen.indent;
         self.pen.indent = Some(outer.map_or(INDENT, |indent| indent + INDENT));
         outer
     }
 
-    /// Opens the collection that was begun, for it gets a node.
+    /// Opens the collection that was begun, because it gets a node.
     fn open_begun(&mut self) {
         let Some(collection) = self.begun.take() else {
             return;

@@ -1,4 +1,4 @@
-//! The output, and what the last character written was.
+//! The output, and the kind of the last character written.
 
 /// Writes at a column; the state is that of PyYAML's emitter, which decides by it where spaces and
 /// line breaks go.
@@ -7,17 +7,17 @@
 #[derive(Debug)]
 pub struct Pen {
     pub out: Vec<u8>,
-    /// In characters.
+    /// Column, in characters.
     pub column: usize,
     /// Whether the last character was a space or a line break, so that none is needed.
     pub space: bool,
-    /// Whether the line holds nothing but indentation and indicators (`-`, `?`, `:`).
+    /// Whether the line contains only indentation and indicators (`-`, `?`, `:`).
     pub indention: bool,
     /// The indentation of the collection or scalar being written; `None` outside of all.
     pub indent: Option<usize>,
 }
 
-/// Spaces enough for nearly every indentation.
+/// Spaces for nearly every indentation.
 const SPACES: &[u8] = &[b' '; 64];
 
 impl Pen {
@@ -31,7 +31,7 @@ impl Pen {
         self.out.extend_from_slice(text);
     }
 
-    /// Appends text of so many characters.
+    /// Appends text of this number of characters.
     pub fn push_counted(&mut self, text: &[u8], characters: usize) {
         self.column += characters;
         self.out.extend_from_slice(text);
@@ -85,12 +85,13 @@ impl Pen {
     }
 }
 
-/// How many characters some WTF-8 holds.
+/// Returns how many characters some WTF-8 contains.
 pub fn characters(text: &[u8]) -> usize {
     if text.is_ascii() {
         return text.len();
     }
-    // Counted in bytes, which is much faster than in words, as long as no byte can overflow.
+    // The count is made in bytes, which is much faster than in words, as long as no byte can
+    // overflow.
     let count = |part: &[u8]| part.iter().map(|b| u8::from(*b & 0xc0 != 0x80)).sum::<u8>();
     text.chunks(u8::MAX.into()).map(|part| usize::from(count(part))).sum()
 }

@@ -1,9 +1,9 @@
-//! Scalars for people: as they are where every parser agrees, never folded.
+//! Scalars for users: without quotes where every parser agrees, never folded.
 
 use super::analysis::{Class, class, next_special, point};
 use super::pen::Pen;
 
-/// How a text is spelled.
+/// Spelling of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScalarStyle {
     /// Without quotes.
@@ -14,15 +14,15 @@ pub enum ScalarStyle {
     Quoted,
 }
 
-/// What a text allows, found in one walk.
+/// Properties of a text, found in one walk.
 struct Found {
     special: bool,
     multiline: bool,
-    /// Whether it holds what ends a plain scalar or begins a comment.
+    /// Whether the text contains characters that end a plain scalar or begin a comment.
     syntax: bool,
 }
 
-/// The safest spelling that a person can read.
+/// Returns the safest spelling that a user can read.
 pub fn spelling(text: &[u8], one_line: bool) -> ScalarStyle {
     let found = look(text);
     if found.special {
@@ -54,16 +54,16 @@ fn look(text: &[u8]) -> Found {
     found
 }
 
-/// Whether a literal block gives the text back in every parser. A last line that is all spaces
-/// would be taken for the block's end by some and by every editor that trims lines.
+/// Whether every parser returns the text of a literal block unchanged. Some parsers, and every
+/// editor that trims lines, would treat a last line of spaces as the block's end.
 fn is_block(text: &[u8]) -> bool {
     let mut lines = text.rsplit(|b| *b == b'\n');
     let last = lines.find(|line| !line.is_empty()).unwrap_or_default();
     !last.iter().all(|b| matches!(b, b' ' | b'\t'))
 }
 
-/// Whether a text of one line is that text without quotes in YAML 1.1 and 1.2: it begins with a
-/// letter, so it is no number, time or indicator, and it is none of the words that mean something.
+/// Whether a text of one line, without quotes, is that text in YAML 1.1 and 1.2: it begins with a
+/// letter, so it is not a number, time or indicator, and it is not one of the words with a meaning.
 fn is_plain(text: &[u8]) -> bool {
     let letter = match text.first() {
         Some(first @ ..0x80) => first.is_ascii_alphabetic(),
@@ -73,7 +73,7 @@ fn is_plain(text: &[u8]) -> bool {
     letter && text.last() != Some(&b' ') && !WORDS.iter().any(|w| text.eq_ignore_ascii_case(w))
 }
 
-/// Booleans, nulls and numbers of YAML 1.1 and 1.2, and of parsers that take more than either.
+/// Booleans, nulls and numbers of YAML 1.1 and 1.2, and of parsers that accept more than either.
 const WORDS: &[&[u8]] = &[
     b"y",
     b"n",
@@ -104,8 +104,8 @@ pub fn plain(pen: &mut Pen, text: &[u8]) {
 
 /// Writes text of several lines as a literal block.
 pub fn literal(pen: &mut Pen, text: &[u8]) {
-    // Indentation cannot be told from the first line if that is indented itself or empty. libyaml
-    // refuses a tab there.
+    // The indentation cannot be determined from the first line if that is indented itself or empty.
+    // libyaml refuses a tab there.
     let hint: &[u8] = if matches!(text, [b' ' | b'\t' | b'\n', ..]) { b"2" } else { b"" };
     let (lines, chomping): (_, &[u8]) = match text.strip_suffix(b"\n") {
         None => (text, b"-"),

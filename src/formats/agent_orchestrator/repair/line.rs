@@ -1,16 +1,16 @@
-//! What is a line of a log, told from its own members.
+//! Recognition of the lines of a log by their own members.
 
 use super::super::line::{Shape, What};
 use super::super::wire::PARENT;
 use crate::diagnostic::Code;
 use crate::json::{Cursor, salvage, text};
 
-/// How lines begin: those of `claude`, and those of the scripts and the SDK.
+/// Beginnings of lines: those of `claude`, and those of the scripts and the SDK.
 pub const BEGINS: &[&[u8]] =
     &[b"{\"type\":", b"{\"type\": ", b"{\"subtype\":", b"{\"content\":", b"{\"uuid\":"];
 
-/// Whether an object is a line, and not one out of the inside of a line. A message inside a
-/// printed line and what a tool returned look like lines of the SDK, but nobody's parent.
+/// Whether an object is a line, not an object from inside a line. A message inside a printed line
+/// and the result of a tool look like lines of the SDK, but lack the member [`PARENT`].
 #[must_use]
 pub fn recognise(object: &[u8]) -> bool {
     match What::of(object) {
@@ -20,23 +20,23 @@ pub fn recognise(object: &[u8]) -> bool {
     }
 }
 
-/// A line of the complete members of a torn one.
+/// Restores a line from the complete members of a torn one.
 #[must_use]
 pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     salvage(String::from_utf8_lossy(torn).as_bytes()).filter(|object| recognise(object))
 }
 
-/// Whether a line is what `claude` and the shell said on standard error, which the shell scripts
-/// put into the log, too.
+/// Whether a line is text that `claude` and the shell wrote to standard error, which the shell
+/// scripts put into the log, too.
 #[must_use]
 pub fn is_words(line: &[u8], shape: Shape) -> bool {
     let object = matches!(line.first(), Some(b'{' | b'[') | None);
     shape == Shape::Printed && !object && !line.contains(&0)
 }
 
-/// Whether a line is unlike any other of its session: an identifier of its own stands in it. A time
-/// is not enough, for people make such logs by hand; and results that a repair put in for two calls
-/// with one identifier are the same.
+/// Whether a line contains an identifier that makes it unlike any other line of its session. A time
+/// is not enough, for users make such logs by hand; and the results that a repair adds for two
+/// calls with one identifier are the same.
 #[must_use]
 pub fn is_unlike(what: What, line: &[u8]) -> bool {
     let holds = |name: &[u8]| memchr::memmem::find(line, name).is_some();

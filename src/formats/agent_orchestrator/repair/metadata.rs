@@ -1,5 +1,5 @@
-//! The metadata: what they must say for `ao-resume` to go on, taken from what is left of them, from
-//! the file that a crash left before it got their name, or from the log.
+//! Repair of the metadata: restores what `ao-resume` needs, from the rest of the metadata, from the
+//! temporary file that a crash left before it was renamed, or from the log.
 
 use super::super::line::Shape;
 use super::super::{FORMAT, is_plain_object, meta};
@@ -15,15 +15,15 @@ use crate::position::Position;
 use bytes::Bytes;
 use std::collections::HashSet;
 
-/// What there is of the metadata.
+/// Available texts of the metadata.
 #[derive(Debug)]
 pub struct Metadata {
-    /// Which of the parts they are, and its name.
+    /// Number of the part of the metadata, and its name.
     pub number: u32,
     pub part: String,
-    /// The file.
+    /// Text of the file.
     pub own: Option<Bytes>,
-    /// What was to take its place when the scripts were killed.
+    /// Text of the temporary file that was to replace it when the scripts were killed.
     pub temporary: Option<Bytes>,
 }
 
@@ -33,24 +33,24 @@ impl Default for Metadata {
     }
 }
 
-/// What becomes of them.
+/// Result of the decision about the metadata.
 #[derive(Debug)]
 pub enum Fate {
-    /// They stay as they are, or stay away.
+    /// Stay as they are, or stay missing.
     Stay,
-    /// They are written anew.
+    /// Are written again with a new text.
     New {
-        /// Their text.
+        /// New text.
         text: Vec<u8>,
-        /// What was done.
+        /// Codes of the repairs.
         codes: Vec<Code>,
-        /// What is set aside of the old text.
+        /// Part of the old text that is set aside, with the reason.
         aside: Option<(Bytes, Code)>,
     },
 }
 
 impl Fate {
-    /// Whether they are written anew.
+    /// Whether the metadata are written again.
     #[must_use]
     pub fn changes(&self) -> bool {
         matches!(self, Self::New { .. })
@@ -63,7 +63,7 @@ impl Fate {
     }
 }
 
-/// The members, in the order of the scripts.
+/// Members, in the order of the scripts.
 const ORDER: [&str; 8] = [
     "session_name",
     "agent",
@@ -76,13 +76,13 @@ const ORDER: [&str; 8] = [
 ];
 
 impl Metadata {
-    /// Whether a file of them is there.
+    /// Whether the file of the metadata exists.
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.own.is_some()
     }
 
-    /// Whether anything of a session is left in them.
+    /// Whether the metadata contain anything of a session.
     #[must_use]
     pub fn says_something(&self, fate: &Fate) -> bool {
         match fate {
@@ -95,7 +95,7 @@ impl Metadata {
         }
     }
 
-    /// Decides; `room` says whether metadata that are missing have a place.
+    /// Decides what the repair writes; `room` states whether missing metadata can be created.
     #[must_use]
     pub fn decide(&mut self, facts: &Facts, shape: Shape, name: &str, room: bool) -> Fate {
         let bare =
@@ -124,7 +124,7 @@ impl Metadata {
                 false => Fate::Stay,
             };
         }
-        // Only the scripts write prompts; what `claude` alone printed has no metadata.
+        // Only the scripts write prompts; output of `claude` alone has no metadata.
         if self.own.is_none() && !(room && facts.times.is_some()) {
             return Fate::Stay;
         }
@@ -134,7 +134,7 @@ impl Metadata {
         Fate::New { text, codes, aside: aside.map(|old| (old, Code::MetadataRebuilt)) }
     }
 
-    /// Writes what becomes of them.
+    /// Writes the result of the decision.
     ///
     /// # Errors
     /// If that fails.
@@ -158,9 +158,9 @@ impl Metadata {
     }
 }
 
-/// The members that are complete in damaged metadata: those before the damage, and those behind it
-/// whose lines are whole, for the scripts give each member a line. Of two the first counts, as of
-/// the two sides of a merge.
+/// Returns the members that are complete in damaged metadata: those before the damage, and those
+/// after it whose lines are whole, for the scripts give each member a line. The first of two
+/// members of one name counts, as in the two sides of a merge conflict.
 fn left(text: &[u8]) -> Option<Json> {
     let text = String::from_utf8_lossy(text.strip_prefix(BOM).unwrap_or(text)).into_owned();
     let whole = salvage(text.trim_start().as_bytes()).map(|whole| Json::checked(whole.into()));
@@ -171,7 +171,7 @@ fn left(text: &[u8]) -> Option<Json> {
     let mut indent = None;
     for line in text.lines() {
         let bare = line.trim_start();
-        // What stands deeper is a member of a member.
+        // A deeper line is a member of a member.
         let deep = line.len() - bare.len();
         if !bare.starts_with('"') || *indent.get_or_insert(deep) != deep {
             continue;
@@ -189,7 +189,7 @@ fn name_of((key, _): (&[u8], &[u8])) -> Option<String> {
     text::decode(key)
 }
 
-/// The members that a line consists of, as an object.
+/// Parses the members that a line consists of, as an object.
 fn members_of(line: &str) -> Option<Json> {
     let inner = line.trim_end().trim_end_matches(',');
     let object = |inner: &str| {
@@ -201,8 +201,8 @@ fn members_of(line: &str) -> Option<Json> {
     object(inner).or_else(|| object(inner.strip_suffix('}')?))
 }
 
-/// The metadata with Claude's identifier, without which `ao-resume` of the Python era fails. The
-/// shell scripts look for it in the log.
+/// Returns the metadata with Claude's identifier, without which `ao-resume` of the Python era
+/// fails. The shell scripts look for the identifier in the log.
 fn with_id(text: &Bytes, facts: &Facts, shape: Shape, codes: &mut Vec<Code>) -> Vec<u8> {
     let object = Json::checked(text.clone());
     let own = object.member("session_id").filter(|id| !id.is_null() && id.as_bytes() != b"\"\"");
@@ -216,7 +216,7 @@ fn with_id(text: &Bytes, facts: &Facts, shape: Shape, codes: &mut Vec<Code>) -> 
     }
 }
 
-/// Metadata of what is left, and of what names and the log tell.
+/// Rebuilds metadata from the rest of the old ones, from the file name, and from the log.
 fn rebuilt(left: Option<&Json>, facts: &Facts, shape: Shape, name: &str) -> Vec<u8> {
     let ending = FORMAT.beside.iter().filter(|ending| name.ends_with(**ending));
     let stem = ending.max_by_key(|e| e.len()).and_then(|ending| name.strip_suffix(ending));
@@ -273,7 +273,8 @@ fn rebuilt(left: Option<&Json>, facts: &Facts, shape: Shape, name: &str) -> Vec<
     out
 }
 
-/// A time as metadata have it: `datetime.fromisoformat` gets it without its `Z`.
+/// Converts a time to the form in metadata, for the scripts pass it without its `Z` to
+/// `datetime.fromisoformat`.
 fn zulu(time: &Json) -> Json {
     let text = time.text().unwrap_or_default();
     match text.strip_suffix("+00:00") {
@@ -282,7 +283,7 @@ fn zulu(time: &Json) -> Json {
     }
 }
 
-/// The text with a note of what was done.
+/// Adds a note of the repair to the text.
 fn marked(text: Vec<u8>, code: Code) -> Vec<u8> {
     let note = format!("{{\"code\":\"{}\"}}", code.name());
     match member(&text, "copyist") {
@@ -296,8 +297,8 @@ fn marked(text: Vec<u8>, code: Code) -> Vec<u8> {
     }
 }
 
-/// The text of an object with a member that has this value: in place where it is there, else
-/// behind the last one, spaced as the first is.
+/// Sets a member of an object's text to this value: in place if the member exists, else after the
+/// last one, with the spacing of the first.
 fn set(object: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(object.len() + value.len() + key.len() + 16);
     let mut put = |span: Span, new: &[&[u8]]| {
@@ -324,7 +325,7 @@ fn set(object: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Where the value of a member stands; of two, the last.
+/// Finds the value of a member; the last of two members of one name counts.
 fn member(object: &[u8], key: &str) -> Option<Span> {
     let mut cursor = Cursor::new(object);
     cursor.begin_object().ok()?;

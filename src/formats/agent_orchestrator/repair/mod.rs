@@ -1,7 +1,7 @@
 //! Repair of a log and the metadata beside it.
 //!
-//! Source of what the scripts do with damage: `session.py` (`get_session_status`, `resume_session`)
-//! of November 2025, and what they were seen to do.
+//! Source of the scripts' behaviour on damage: `session.py` (`get_session_status`,
+//! `resume_session`) of November 2025, and observation.
 
 mod line;
 mod metadata;
@@ -23,11 +23,11 @@ use metadata::Metadata;
 use resume::Resume;
 use std::borrow::Cow;
 
-/// What lines of logs are like.
+/// Recognition and restoration of the lines of logs.
 static RECORDS: Records =
     Records { begins: line::BEGINS, recognise: line::recognise, restore: line::restore };
 
-/// Repairs a session: the log first, for it tells what the metadata must say.
+/// Repairs a session: the log first, for it contains facts that the metadata need.
 ///
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
@@ -59,9 +59,9 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
         .reaching(before, after))
 }
 
-/// The files of a session.
+/// Files of a session.
 struct Files {
-    /// The log's part.
+    /// Name of the log's part.
     log: Option<String>,
     shape: Shape,
     metadata: Metadata,
@@ -94,14 +94,14 @@ impl Files {
     }
 }
 
-/// What a log tells of its session.
+/// Facts about the session that a log contains.
 #[derive(Debug, Default)]
 struct Facts {
-    /// Claude's identifier, as the log has it last.
+    /// Claude's identifier, from the last line that has one.
     id: Option<Json>,
-    /// The working directory.
+    /// Working directory.
     cwd: Option<Json>,
-    /// When it was first and last asked for something.
+    /// Times of the first and the last prompt.
     times: Option<(Json, Json)>,
 }
 
@@ -134,14 +134,14 @@ struct Log<'a> {
     cx: &'a Cx<'a>,
     facts: Facts,
     twice: Twice,
-    /// Places of lines that were written twice; known once all were looked at.
+    /// Places of duplicate lines; known after all lines were looked at.
     copies: Option<Vec<u32>>,
     resume: Option<Resume>,
     /// Whether the last line is the outcome of a prompt.
     closed: bool,
     looked: u32,
     written: u32,
-    /// Where the last line stands.
+    /// Position of the last line.
     end: Position,
     before: Reach,
     after: Reach,
@@ -165,7 +165,7 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// What the scripts read of the log as it was, and what they read now.
+    /// Returns how much of the log the scripts read before the repair, and how much after it.
     fn reach(&self) -> (Reach, Reach) {
         let copies = self.copies.as_ref().map_or(0, Vec::len) as u64;
         let put = self.resume.as_ref().map_or(0, Resume::count);
@@ -175,7 +175,8 @@ impl<'a> Log<'a> {
         (self.before, after)
     }
 
-    /// Looks at the lines that stay: for calls without results, and what the last one is.
+    /// Looks again at the lines that stay: for calls without results, and for the kind of the last
+    /// line.
     fn look_again(&mut self, place: u32, known: Option<(What, Cow<'_, [u8]>)>) {
         if self.is_copy(place) {
             return;
@@ -191,7 +192,7 @@ impl<'a> Log<'a> {
     }
 }
 
-/// What a line is; `None` for words, and for what Python does not take for an object either.
+/// Determines the kind of a line; `None` for text that is not a JSON object, not even for Python.
 fn what_of(line: &[u8]) -> Option<(What, Cow<'_, [u8]>)> {
     let plain = Cow::Borrowed(line);
     What::of(line).ok().map(|what| (what, plain)).or_else(|| {

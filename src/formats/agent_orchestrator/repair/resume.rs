@@ -1,7 +1,7 @@
-//! Results for calls of tools that never got one.
+//! Results for calls of tools that got none.
 //!
-//! A log tells what was said; what Claude goes on with is its own transcript. Still, what a
-//! model's interface refuses in a conversation it refuses in one that was made of a log.
+//! A log contains the conversation, but Claude resumes from its own transcript. Still, a model's
+//! interface refuses the same faults in a conversation that was made from a log.
 
 use super::super::line::{Shape, What};
 use super::super::wire::PARENT;
@@ -12,33 +12,33 @@ use crate::position::Position;
 use crate::repair::{OUTCOME_UNKNOWN, Waiting, mark};
 use std::collections::BTreeMap;
 
-/// Watches calls and results go by.
+/// Observer of calls and results.
 #[derive(Debug)]
 pub struct Resume {
     shape: Shape,
-    /// Calls that wait.
+    /// Calls that wait for a result.
     open: Waiting<Json, Call>,
-    /// Calls that got no result, by the place of the line before which it is put.
+    /// Calls that got no result, by the place of the line before which the result is added.
     put: BTreeMap<u32, Vec<Call>>,
 }
 
 #[derive(Debug)]
 struct Call {
     id: Json,
-    /// Whose sub-agent called, and the session; in their spelling.
+    /// Call for which the calling sub-agent works, and the session; both as they are spelled.
     parent: Json,
     session: Option<Json>,
 }
 
 impl Resume {
-    /// For a log whose lines have this shape.
+    /// Creates the observer for a log whose lines have this shape.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
         Self { shape, open: Waiting::default(), put: BTreeMap::new() }
     }
 
     /// Looks at the next line. An answer comes line by line, so that only a prompt, a new run of
-    /// Claude's or an outcome shows that no result comes any more.
+    /// Claude or an outcome shows that no more results come.
     pub fn look(&mut self, place: u32, what: What, line: &Json) {
         let message = line.member("message").unwrap_or_else(|| line.clone());
         let content = message.member("content");
@@ -55,7 +55,7 @@ impl Resume {
             }
             What::User(_) => {
                 let answered = blocks.iter().filter_map(|block| block.member("tool_use_id"));
-                // A result answers all calls of its name.
+                // A result answers all calls with its identifier.
                 answered.for_each(|id| while self.open.take(&id).is_some() {});
             }
             What::Prompt | What::Result(_) => self.settle(place),
@@ -75,12 +75,12 @@ impl Resume {
         }
     }
 
-    /// All lines were looked at; so many there are.
+    /// Ends the search after all lines; `lines` is their number.
     pub fn close(&mut self, lines: u32) {
         self.settle(lines);
     }
 
-    /// How many results are put in.
+    /// Returns the number of results that are added.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.put.values().map(|calls| calls.len() as u64).sum()

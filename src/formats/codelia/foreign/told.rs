@@ -1,4 +1,4 @@
-//! The messages that a session's state will hold, outside of memory.
+//! Store outside of memory for the messages that a session's state will contain.
 
 use crate::error::{Error, Result};
 use crate::format::{Sink, Spool};
@@ -9,18 +9,19 @@ use crate::json::Json;
 use crate::record::{Field, Node};
 use std::io::{Read, SeekFrom, Write};
 
-/// The messages, in the order in which they are said.
+/// Messages, in the order of the conversation.
 pub struct Told {
     spool: Box<dyn Spool>,
-    /// How the state is stored: in a file, or as a row and a log.
+    /// Version of the format, which decides how the state is stored: 1 in a file, 2 as a row and a
+    /// log.
     version: u32,
     count: usize,
-    /// The last message of a user.
+    /// Last message of the user.
     asked: Option<Json>,
 }
 
 impl Told {
-    /// None yet.
+    /// Creates an empty store.
     #[must_use]
     pub fn new(spool: Box<dyn Spool>, version: u32) -> Self {
         Self { spool, version, count: 0, asked: None }
@@ -41,12 +42,12 @@ impl Told {
         written.map_err(|error| Error::io("cannot write a temporary file", error))
     }
 
-    /// Notes a message of a user.
+    /// Notes a message of the user.
     pub fn asked(&mut self, message: &Json) {
         self.asked = Some(message.clone());
     }
 
-    /// Writes the state of the session, whose record says all but the messages.
+    /// Writes the state of the session; `state` is its record without the messages.
     ///
     /// # Errors
     /// If it cannot be written.

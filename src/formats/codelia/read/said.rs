@@ -1,4 +1,4 @@
-//! What the lines of a run say, as messages.
+//! Conversion of the lines of a run to messages.
 
 use super::{Records, key};
 use crate::formats::codelia::history::Answer;
@@ -9,11 +9,11 @@ use crate::lines::utf8;
 use crate::position::Position;
 use crate::record::{Field, Node, Record, block};
 
-/// How many lines may stand between the input of a run and its first request.
+/// Maximum number of lines between the input of a run and its first request.
 const AHEAD: usize = 16;
 
 impl Records<'_> {
-    /// The input of a run, behind the history that the run took up.
+    /// Returns the messages that the run continues, and the message of its input.
     pub(super) fn start(
         &mut self,
         node: &mut Node,
@@ -32,7 +32,7 @@ impl Records<'_> {
         (before, vec![own])
     }
 
-    /// The messages of the request that follows, as far as it follows soon.
+    /// Returns the messages of the run's first request, if that follows within [`AHEAD`] lines.
     fn first_request(&mut self) -> Vec<Json> {
         for place in 0..AHEAD {
             while self.ahead.len() <= place {
@@ -100,7 +100,7 @@ impl Records<'_> {
             }
             Answer::New(_) | Answer::Otherwise => return Vec::new(),
         };
-        // The text of what was answered in parts stands here alone, and so does another spelling.
+        // The record keeps the text of an answer in parts, and any other spelling of an answer.
         let own = match (spelled_alike, listed) {
             (false, _) => &[][..],
             (true, true) => &[Field::Call, Field::Name, Field::IsError],
@@ -114,7 +114,7 @@ impl Records<'_> {
     }
 }
 
-/// Says in a line's record which message it holds.
+/// Sets the reference of a line's record to the message that the line contains.
 fn refer(node: &mut Node, id: Option<&Json>) {
     if let Some(id) = id {
         let list = [b"[", id.as_bytes(), b"]"].concat();
@@ -122,7 +122,7 @@ fn refer(node: &mut Node, id: Option<&Json>) {
     }
 }
 
-/// The calls of a message, by the hashes of their identifiers.
+/// Returns the calls of a message, by the hashes of their identifiers.
 fn calls_of(message: &Record) -> Vec<u64> {
     let blocks = message.node.nodes(Field::Content).unwrap_or_default().iter();
     let calls = blocks.filter(|block| block.is(Field::Type, block::TOOL_CALL));

@@ -1,4 +1,5 @@
-//! A whole session: its runs in their order, and its state from wherever it is stored.
+//! Reader of a whole session: its runs in their order, and its state from the place where it is
+//! stored.
 
 use super::{Place, Records, Run};
 use crate::diagnostic::{Code, Diagnostic};
@@ -20,19 +21,19 @@ use bytes::Bytes;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Where the state of a session is stored.
+/// Places where the state of a session is stored.
 #[derive(Debug, Default)]
 pub(super) struct Stores {
-    /// A file of its own, as the first releases wrote it.
+    /// File of its own, as the first releases wrote it.
     state: Option<Place>,
-    /// The log of its messages.
+    /// Log of the session's messages.
     log: Option<Place>,
-    /// Its row in the database.
+    /// Row of the session in the database, and the number of the database's part.
     row: Option<(Row, u32)>,
 }
 
 impl Stores {
-    /// The version of the format that stores the state so.
+    /// Returns the version of the format that stores the state in these places.
     pub(super) fn version(&self) -> u32 {
         if self.log.is_some() || self.row.is_some() { 2 } else { 1 }
     }
@@ -81,9 +82,9 @@ pub fn open_whole<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader
     Ok(Box::new(records))
 }
 
-/// What the header of a run says.
+/// Facts from the header of a run.
 struct Began {
-    /// When, as it is spelled.
+    /// Time at which the run began, as it is spelled.
     at: String,
     session: Option<Json>,
 }
@@ -100,10 +101,11 @@ fn began(parts: &mut dyn Parts, name: &str) -> Result<Began> {
     })
 }
 
-/// A copy of the database, with what it was not told yet.
+/// Copies the database, with the changes in its log that are not in the database yet.
 fn copy(parts: &mut dyn Parts) -> Result<(Box<dyn AsRef<Path>>, PathBuf)> {
     let names = parts.names();
-    // Its log first: what moves from there to the database meanwhile is then there twice.
+    // The log is copied first: changes that move from there to the database meanwhile are then in
+    // both.
     let wanted = [DATABASE_LOG, DATABASE];
     let wanted: Vec<&str> =
         wanted.into_iter().filter(|name| names.iter().any(|n| n == name)).collect();
@@ -112,7 +114,7 @@ fn copy(parts: &mut dyn Parts) -> Result<(Box<dyn AsRef<Path>>, PathBuf)> {
     Ok((folder, file))
 }
 
-/// The session's row in the database.
+/// Reads the session's row in the database.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -120,7 +122,7 @@ pub fn row(parts: &mut dyn Parts, session: &str, cx: &Cx<'_>) -> Result<Option<R
     copy(parts).and_then(|(_folder, file)| rows::read(&file, session, cx.options.max_line))
 }
 
-/// The sessions that have a row in the database.
+/// Returns the sessions that have a row in the database.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -130,7 +132,8 @@ pub fn roster(parts: &mut dyn Parts) -> Result<Vec<String>> {
 }
 
 impl Records<'_> {
-    /// Begins with the session alone. What headers of runs would say is taken from its state.
+    /// Begins with the session alone. Fields that headers of runs would contain are taken from its
+    /// state.
     fn without_runs(&mut self, id: Json) -> Result<()> {
         self.history = Some(History::new(Maker::new(self.cx.options.ids, id.as_bytes())));
         self.run = Run { ended: true, ..Run::default() };
@@ -149,7 +152,7 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// What is stored beside the messages.
+    /// Returns the fields that the store contains beside the messages.
     fn told(&mut self) -> Result<Node> {
         let mut told = Node::default();
         if let Some((row, _)) = &self.stores.row {
@@ -157,7 +160,7 @@ impl Records<'_> {
         } else if let Some(place) = &self.stores.state {
             let limit = self.cx.options.max_line;
             let surveyed = state::survey(self.parts.open(&place.name)?, limit)?;
-            // What is wrong with it is said when it is read for good.
+            // Faults of the state are reported when it is read for good.
             let mut read = || state::read(self.parts.open(&place.name)?, self.cx);
             let snapshot = surveyed.or_else(|| read().ok().map(|state| state.snapshot));
             told = snapshot.map(|snapshot| snapshot.node).unwrap_or_default();
@@ -165,7 +168,7 @@ impl Records<'_> {
         Ok(told)
     }
 
-    /// What a tool answered in parts, as the state holds it, with its spelling.
+    /// Returns the answer of a tool in parts, as the state contains it, with its spelling.
     pub(super) fn in_parts(&mut self, output: &Node) -> Option<(Record, Vec<u8>)> {
         if self.answers.is_none() {
             self.answers = Some(Answers::of(self.said_last(), self.said_last()));
@@ -174,8 +177,8 @@ impl Records<'_> {
         Some((spelled(&message), message.as_bytes().to_vec()))
     }
 
-    /// The messages of the state, as far as they can be read: what is wrong with it is said when it
-    /// is read for good.
+    /// Returns the messages of the state, as far as they can be read. Faults of the state are
+    /// reported when it is read for good.
     fn said_last(&mut self) -> Messages {
         fn each(messages: Result<impl Iterator<Item = Result<Json>> + 'static>) -> Messages {
             Box::new(messages.into_iter().flatten().map_while(Result::ok))
@@ -190,7 +193,7 @@ impl Records<'_> {
         }
     }
 
-    /// The state, at which the session stands.
+    /// Reads the state, the last message of which is the session's current message.
     pub(super) fn stored(&mut self) -> Result<()> {
         let newer = self.stores.log.is_some() || self.stores.row.is_some();
         if let Some(place) = self.stores.state.take() {
@@ -213,7 +216,7 @@ impl Records<'_> {
             Err(error) => return self.cx.tolerate(error).map(drop),
         };
         if left {
-            // The runtime leaves it behind once there is a log.
+            // The runtime leaves this file unchanged once there is a log.
             snapshot.node.set(Field::Layout, Json::constant("\"state\""));
         }
         match whole {
@@ -227,7 +230,7 @@ impl Records<'_> {
         }
     }
 
-    /// The log and the row.
+    /// Reads the log and the row.
     fn newer(&mut self) -> Result<()> {
         let mut snapshot = Record::new(Kind::Snapshot);
         snapshot.node.set(Field::Layout, Json::constant("\"log\""));
@@ -264,7 +267,7 @@ impl Records<'_> {
         self.odd_log(&place, row, snapshot, at)
     }
 
-    /// A log that the runtime did not write, or not whole: its text is kept.
+    /// Reads a log that the runtime did not write, or that is damaged, and keeps its text.
     fn odd_log(
         &mut self,
         place: &Place,
@@ -315,7 +318,7 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// What the reference of an output names, if it is there.
+    /// Reads the stored output that an output's reference names, if it exists.
     pub(super) fn follow(&mut self, output: &mut Node, at: Position) -> Result<()> {
         let Some(id) = output.json(Field::Reference).and_then(|reference| reference.member("id"))
         else {
@@ -349,7 +352,7 @@ impl Records<'_> {
     }
 }
 
-/// What was stored, of an output's record with all that its line says.
+/// Returns the bytes of a stored output; `output` is the output's record with all its fields.
 #[must_use]
 pub fn stored_of(output: &Node) -> Option<Vec<u8>> {
     let stored = output.json(Field::Stored)?;

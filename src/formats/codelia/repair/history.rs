@@ -1,12 +1,13 @@
-//! What an agent held in memory when its run was killed, as far as the run proves it.
+//! Messages that an agent had in memory when its run was killed, as far as the run proves them.
 //!
-//! A request tells all messages that went before, and its response what came then. Requests are
-//! spelled when they are written, and messages may have come in the meantime: such a request holds
-//! its own response, and what followed it. Outputs of tools that no request tells of any more are
-//! taken from their records, if those cannot differ from what the agent had: long ones it would have
-//! cut, and of pictures the record holds only a word.
+//! A request contains all earlier messages, and its response the messages after them. Codelia
+//! spells requests when it writes them, and messages may have come in the meantime: such a request
+//! contains its own response, and the messages after it. Outputs of tools that no later request
+//! contains are taken from their records, if the records cannot differ from the messages that the
+//! agent had: the agent would have cut long outputs, and the record contains only a placeholder for
+//! a picture.
 //!
-//! Source: traps T1 and T4 of `packages/runtime` at 48e27ff, as they were seen.
+//! Source: traps T1 and T4 of `packages/runtime` at 48e27ff, as they were observed.
 
 use super::messages::role;
 use super::run::kind_of;
@@ -19,10 +20,10 @@ use crate::mapping::Object;
 use bytes::Bytes;
 use std::io::Read;
 
-/// Outputs longer than this are cut before the model gets them.
+/// Maximum length in bytes of an output that the model gets without a cut.
 const LONGEST: usize = 50 << 10;
 
-/// The messages of the last request of a run, its response, and outputs that came then.
+/// Returns the messages of the last request of a run, its response, and the outputs after it.
 ///
 /// # Errors
 /// If the run cannot be read.
@@ -46,7 +47,7 @@ pub fn of(run: Box<dyn Read>, cx: &Cx<'_>) -> Result<Vec<Json>> {
             "llm.response" if asked.is_some() && record.member("seq") == asked => {
                 let said = messages(&record, "output");
                 open = said.iter().flat_map(calls).collect();
-                // An earlier turn may have said the same.
+                // An earlier turn may contain the same answer.
                 let mut turn = history.iter().rev().take_while(|message| role(message) != "user");
                 if !turn.any(|message| said.first() == Some(message)) {
                     history.extend(said);
@@ -78,7 +79,7 @@ fn calls(message: &Json) -> Vec<Json> {
     calls.iter().flat_map(Json::elements).filter_map(|call| call.member("id")).collect()
 }
 
-/// The message that an output became.
+/// Converts an output to the message that it became.
 fn result(output: &Json, id: &Json) -> Option<Json> {
     let raw = output.member("result_raw")?;
     let said = raw.text().filter(|said| said.len() <= LONGEST && !said.contains("[image]"))?;
@@ -96,8 +97,8 @@ fn result(output: &Json, id: &Json) -> Option<Json> {
     Some(Json::checked(message.into()))
 }
 
-/// The messages of a history that follow those that are stored, which are told by their hashes;
-/// `None` if it does not begin with these. The system's words are stored by some releases only.
+/// Returns the messages of a history after the stored ones, which are known by their hashes; `None`
+/// if the history does not begin with them. Only some releases store system messages.
 #[must_use]
 pub fn missing(history: Vec<Json>, stored: &[u64]) -> Option<Vec<Json>> {
     let follows = |history: &[Json]| {

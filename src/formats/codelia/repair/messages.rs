@@ -1,4 +1,4 @@
-//! The messages that a session goes on with: those of a log, and those of a state.
+//! Repair of the messages with which a session continues: those of a log, and those of a state.
 
 use super::About;
 use crate::diagnostic::{Code, Diagnostic};
@@ -12,11 +12,11 @@ use crate::repair::{OUTCOME_UNKNOWN, Waiting, mark};
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// What messages in logs are like.
+/// Recognition and restoration of the messages in logs.
 pub static RECORDS: Records =
     Records { begins: &[b"{\"role\":\"", b"{\"role\": \""], recognise: is_message, restore };
 
-/// A message of the complete members of a torn one.
+/// Restores a message from the complete members of a torn one.
 fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     salvage(String::from_utf8_lossy(torn).as_bytes()).filter(|object| {
         let message = Json::checked(object.clone().into());
@@ -37,34 +37,34 @@ pub fn is_result(message: &[u8]) -> bool {
     role(&Json::checked(Bytes::copy_from_slice(message))) == "tool"
 }
 
-/// Who says a message; empty if it does not tell.
+/// Returns the role of a message; empty if the message names none.
 pub fn role(message: &Json) -> String {
     message.member("role").and_then(|role| role.text()).unwrap_or_default()
 }
 
-/// Calls of tools and their results. What a model's interface refuses is found: a call without a
-/// result before the next turn, a result without a call.
+/// Calls of tools and their results. The repair finds two faults that a model's interface refuses:
+/// a call without a result before the next turn, and a result without a call.
 #[derive(Debug, Default)]
 pub struct Calls {
     looked: u32,
-    /// Calls that wait: identifier and name of the tool.
+    /// Calls that wait for a result: identifier and name of the tool.
     open: Waiting<Json, (Json, Json)>,
     /// Whether a result came since the last call.
     answered: bool,
-    /// Results that are put in, by the place of the message before which they stand.
+    /// Results that the repair adds, by the place of the message before which they stand.
     put: BTreeMap<u32, Vec<Vec<u8>>>,
-    /// Places of results that answer nothing.
+    /// Places of results that answer no call.
     orphans: BTreeSet<u32>,
 }
 
 impl Calls {
-    /// Looks at the messages that come next.
+    /// Looks at the next messages.
     pub fn look_at(&mut self, messages: &[Json]) {
         messages.iter().for_each(|message| self.look(message));
     }
 
-    /// Looks at the next message. Some providers' answers are a message for each block, so that an
-    /// answer ends only where a result or something else comes.
+    /// Looks at the next message. The answers of some providers consist of a message for each
+    /// block, so that an answer ends only where a result or a message of another role comes.
     pub fn look(&mut self, message: &Json) {
         let place = self.looked;
         self.looked += 1;
@@ -112,33 +112,33 @@ impl Calls {
         }
     }
 
-    /// All messages were looked at.
+    /// Ends the search after all messages.
     pub fn close(&mut self) {
         self.settle(self.looked);
     }
 
-    /// Whether anything is to be changed.
+    /// Whether the repair changes anything.
     pub fn changes(&self) -> bool {
         !self.put.is_empty() || self.removes()
     }
 
-    /// Whether a result goes.
+    /// Whether the repair removes a result.
     pub fn removes(&self) -> bool {
         !self.orphans.is_empty()
     }
 
-    /// How many messages there are more in the end, if not fewer.
+    /// Returns the number of messages after the repair, given the number before it.
     pub fn count(&self, messages: u64) -> u64 {
         let put = self.put.values().map(Vec::len).sum::<usize>() as u64;
         (messages + put).saturating_sub(self.orphans.len() as u64)
     }
 
-    /// Whether the message at a place goes.
+    /// Whether the message at a place is removed.
     pub fn is_orphan(&self, place: u32) -> bool {
         self.orphans.contains(&place)
     }
 
-    /// The results that stand before a place.
+    /// Returns the results that stand before a place, and reports each.
     pub fn before(&self, place: u32, at: Position, cx: &Cx<'_>) -> &[Vec<u8>] {
         let put = self.put.get(&place).map(Vec::as_slice).unwrap_or_default();
         for _ in put {
@@ -149,22 +149,22 @@ impl Calls {
     }
 }
 
-/// The repair of a log.
+/// Repair of a log.
 pub struct Log<'a> {
     cx: &'a Cx<'a>,
     calls: Option<Calls>,
     messages: u64,
     written: u32,
-    /// Where the last message stands.
+    /// Position of the last message.
     end: Position,
-    /// Hashes of what was said, and of all messages.
+    /// Hashes of the contents of messages, and hashes of whole messages.
     said: HashSet<u64>,
     stored: Vec<u64>,
-    /// Messages that follow the last, which a run proves.
+    /// Messages after the last stored one that a run proves.
     restored: Vec<Json>,
 }
 
-/// A hash of what a message says, if that is a text.
+/// Returns a hash of the content of a message, if that is a text that is not empty.
 pub fn said(message: &Json) -> Option<u64> {
     let content = message.member("content")?;
     let text = content.as_bytes().starts_with(b"\"") && content.as_bytes().len() > 2;
@@ -172,7 +172,7 @@ pub fn said(message: &Json) -> Option<u64> {
 }
 
 impl<'a> Log<'a> {
-    /// For a part.
+    /// Creates the repair of a part.
     pub fn new(about: &About<'a>) -> Self {
         let calls = about.wanted.resumable.then(Calls::default);
         Self {
@@ -187,7 +187,7 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// Hashes of all messages.
+    /// Returns the hashes of all messages.
     pub fn stored(&self) -> &[u64] {
         &self.stored
     }
@@ -198,18 +198,18 @@ impl<'a> Log<'a> {
         self.restored = messages;
     }
 
-    /// Everything is known.
+    /// Ends the search when all messages are known.
     pub fn close(&mut self) {
         self.calls.iter_mut().for_each(Calls::close);
     }
 
-    /// Whether a message says this.
+    /// Whether a message has the content with this hash.
     pub fn says(&self, said: u64) -> bool {
         self.said.contains(&said)
     }
 
-    /// What Codelia takes up of the log as it was, nothing if one line of it is bad; and what it
-    /// takes up now.
+    /// Returns how much of the log Codelia loads before the repair, nothing if one line of it is
+    /// damaged; and how much it loads after the repair.
     pub fn reach(&self, damaged: bool) -> (Reach, Reach) {
         let of = |messages| Reach { entries: messages, messages };
         let messages = self.messages + self.restored.len() as u64;
@@ -275,7 +275,7 @@ impl Mend for Log<'_> {
     }
 }
 
-/// A message that a run proves, with a mark.
+/// Returns a message that a run proves, with a mark, and reports it.
 pub fn restored(message: &Json, at: Position, cx: &Cx<'_>) -> Vec<u8> {
     let code = Code::HistoryRestored;
     cx.report(Diagnostic::new(code, code.title()).at(at));

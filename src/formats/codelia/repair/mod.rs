@@ -1,13 +1,14 @@
-//! Repair of runs, logs of messages and states, one by one or all of a session.
+//! Repair of runs, logs of messages, and states, one by one or all of a session.
 //!
-//! A run that was killed has no `run.end`, and stays so: Codelia replays it as far as it goes, and
-//! what became of it nobody knows. A state that lacks its last answer stays, too, and is told of;
-//! for the agent to go on, what the run proves is appended to it. Rows of the database say what the
-//! state says, and are left alone; to another folder goes that of the session.
+//! A run that was killed has no `run.end`, and the repair adds none: Codelia replays the run as far
+//! as it goes, and its outcome is unknown. A state that lacks its last answer stays as well, and is
+//! reported. To make the session resumable, the repair appends the messages that the run proves.
+//! Rows of the database repeat facts of the state, and are not changed; if the output is another
+//! folder, the repair copies the row of the session.
 //!
-//! Source of what Codelia does with damage: `packages/storage` and `packages/runtime` at 48e27ff,
-//! and what they were seen to do: of a run, bad lines are passed over, but the header must be the
-//! first line; a log or a state with one is refused whole.
+//! Source of Codelia's behaviour on damage: `packages/storage` and `packages/runtime` at 48e27ff,
+//! and observation. Codelia skips damaged lines of a run, but the header must be the first line; it
+//! refuses a log or a state with a damaged line as a whole.
 
 mod history;
 mod messages;
@@ -71,7 +72,8 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     Ok(done.reaching(before, after))
 }
 
-/// The last run, if it was killed before its last answer got into what the agent takes up.
+/// Finds the last run, if it was killed before its last answer got into the state that the agent
+/// loads.
 fn behind(pieces: &[Piece<'_>]) -> Option<usize> {
     let runs = pieces.iter().enumerate().filter_map(|(place, piece)| match piece {
         Piece::Run(_, run) => Some((place, run)),
@@ -89,8 +91,8 @@ fn behind(pieces: &[Piece<'_>]) -> Option<usize> {
     lacks.then_some(place)
 }
 
-/// Appends to what the agent takes up what the run proves that followed it; false if the run does
-/// not tell how the stored messages go on.
+/// Appends the messages that the run proves to the stored messages; false if the run does not show
+/// how the stored messages continue.
 fn catch_up(
     run: usize,
     names: &[String],
@@ -124,8 +126,9 @@ fn add(sum: &mut Reach, more: Reach) {
     sum.messages += more.messages;
 }
 
-/// What a file of its own is. Of a log only those lines tell that stay: neither torn ones nor
-/// results, unless there is nothing else. Any line of a run tells, for a run gets its header first.
+/// Determines the shape of a single file. In a log only those lines count that the repair keeps,
+/// that is neither torn lines nor results, unless there is nothing else. In a run every line
+/// counts, for the repair puts a header first.
 fn told(parts: &mut dyn Parts) -> Result<Shape> {
     let first = shape(parts)?;
     let bytes = sniff::beginning(parts)?;
@@ -141,7 +144,7 @@ fn told(parts: &mut dyn Parts) -> Result<Shape> {
     Ok(if log { Shape::Log } else { Shape::Run })
 }
 
-/// What a part of a whole session is; `None` for what sessions share.
+/// Returns the shape of a part of a whole session; `None` for parts that sessions share.
 fn shape_of(name: &str) -> Option<Shape> {
     match name {
         _ if name.starts_with(names::DATABASE) => None,
@@ -151,7 +154,7 @@ fn shape_of(name: &str) -> Option<Shape> {
     }
 }
 
-/// What is known of a part from outside of it.
+/// Facts about a part from outside of it.
 struct About<'a> {
     name: &'a str,
     session: Option<&'a str>,
@@ -160,7 +163,7 @@ struct About<'a> {
 }
 
 impl About<'_> {
-    /// The part's file name, without its ending.
+    /// Returns the part's file name without its ending.
     fn stem(&self) -> &str {
         let path = if self.name.is_empty() { &self.wanted.name } else { self.name };
         let file = path.rsplit('/').next().unwrap_or_default();
@@ -169,7 +172,7 @@ impl About<'_> {
 }
 
 impl About<'_> {
-    /// The session's row in the database; a fault of that is told.
+    /// Reads the session's row in the database; reports a fault of the database.
     fn row(&self, bench: &mut dyn RepairIo) -> std::result::Result<Option<Row>, ()> {
         let session = self.session.unwrap_or_default();
         row(bench.parts(), session, self.cx)
@@ -177,7 +180,7 @@ impl About<'_> {
     }
 }
 
-/// Writes a database of one row: those of other sessions are theirs.
+/// Writes a database with this row only; rows of other sessions are not copied.
 fn write_row(row: &Row, name: &str, bench: &mut dyn RepairIo) -> Result<()> {
     let bytes = row.put(None, false)?;
     let mut to = bench.create(name)?;
@@ -185,14 +188,14 @@ fn write_row(row: &Row, name: &str, bench: &mut dyn RepairIo) -> Result<()> {
     written.map_err(|error| Error::io("cannot write", error))
 }
 
-/// A part that was looked at.
+/// Part that the repair has looked at.
 enum Piece<'a> {
     Run(Walk<'a>, Box<Run<'a>>),
     Log(Walk<'a>, Box<Log<'a>>),
     State(State),
-    /// The database that sessions share, with the session's row; without, if it cannot be read.
+    /// Database that sessions share, with the session's row, or an error if it cannot be read.
     Rows(std::result::Result<Option<Row>, ()>),
-    /// What the database was not told yet.
+    /// Log of the database (its `-wal` file), with changes that are not in the database yet.
     Other,
 }
 
@@ -216,7 +219,7 @@ impl<'a> Piece<'a> {
         })
     }
 
-    /// Everything is known.
+    /// Ends the search when all messages are known.
     fn close(&mut self) {
         match self {
             Self::Log(_, log) => log.close(),
@@ -240,7 +243,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// How many records are left when all is done.
+    /// Returns the number of records after the repair.
     fn left(&self) -> u64 {
         match self {
             Self::Log(..) => self.reach().1.entries,
@@ -262,7 +265,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// What Codelia reads of it as it was, and what it reads now.
+    /// Returns how much of the part Codelia reads before the repair, and how much after it.
     fn reach(&self) -> (Reach, Reach) {
         match self {
             Self::Run(_, mend) => mend.reach(),
@@ -281,7 +284,7 @@ impl<'a> Piece<'a> {
                 Some(row) => write_row(&row, name, bench),
                 None => Ok(()),
             },
-            // The row is whole without it.
+            // The row is complete without this file.
             Self::Other if !bench.is_in_place() => Ok(()),
             Self::Rows(_) | Self::Other => bench.keep(name),
         }

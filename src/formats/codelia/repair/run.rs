@@ -1,4 +1,4 @@
-//! A run: its header first, and no record twice.
+//! Repair of a run: puts its header first, and removes duplicate records.
 
 use super::About;
 use super::messages::said;
@@ -13,11 +13,11 @@ use crate::position::Position;
 use crate::repair::{Twice, mark};
 use bytes::Bytes;
 
-/// What records of runs are like.
+/// Recognition and restoration of the records of runs.
 pub static RECORDS: Records =
     Records { begins: &[b"{\"type\":\"", b"{\"type\": \""], recognise, restore };
 
-/// The members without which a record says nothing, by its type.
+/// Members that a record needs to be of use, by its type.
 const NEEDS: &[(&str, &[&str])] = &[
     ("run.start", &["input"]),
     ("run.context", &["context_left_percent"]),
@@ -34,7 +34,7 @@ fn is_text(value: Option<Json>) -> bool {
     value.is_some_and(|value| value.as_bytes().len() > 2 && value.as_bytes().starts_with(b"\""))
 }
 
-/// What kind of record it is.
+/// Returns the type of a record.
 pub fn kind_of(record: &Json) -> Option<String> {
     record.member("type")?.text()
 }
@@ -43,7 +43,7 @@ fn is_header(record: &Json) -> bool {
     kind_of(record).is_some_and(|kind| kind == "header")
 }
 
-/// Whether an object is a record, and not one out of the inside of a record: those have no run.
+/// Whether an object is a record, not an object from inside a record: those contain no run.
 fn recognise(object: &[u8]) -> bool {
     let record = Json::checked(Bytes::copy_from_slice(object));
     let Some(kind) = kind_of(&record) else { return false };
@@ -52,7 +52,8 @@ fn recognise(object: &[u8]) -> bool {
     known && dated && is_text(record.member("run_id"))
 }
 
-/// A record of the complete members of a torn one, if it has all that such a record must have.
+/// Restores a record from the complete members of a torn one, if those include all that a record of
+/// its type needs.
 fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     let object = salvage(String::from_utf8_lossy(torn).as_bytes())?;
     let record = Json::checked(object.clone().into());
@@ -62,7 +63,7 @@ fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     (whole && recognise(&object)).then_some(object)
 }
 
-/// What records tell of their run.
+/// Facts about the run that the first records contain.
 #[derive(Debug, Default)]
 struct First {
     run: Option<Json>,
@@ -70,18 +71,18 @@ struct First {
     time: Option<Json>,
 }
 
-/// The headers of a run.
+/// Headers of a run.
 #[derive(Debug, Default)]
 struct Header {
-    /// The first one, if it has an identifier.
+    /// First header that has an identifier.
     own: Option<Vec<u8>>,
     at: Position,
     in_place: bool,
-    /// What is left of one that has none, or is torn.
+    /// Rest of a header that has no identifier, or is torn.
     left: Option<Vec<u8>>,
-    /// Which records are headers.
+    /// Numbers of the records that are headers.
     numbers: Vec<u32>,
-    /// What is written where none can stay.
+    /// Header that is written if none can stay in place.
     new: Vec<u8>,
 }
 
@@ -91,7 +92,7 @@ impl Header {
     }
 }
 
-/// The repair of a run.
+/// Repair of a run.
 pub struct Run<'a> {
     cx: &'a Cx<'a>,
     stem: String,
@@ -104,7 +105,7 @@ pub struct Run<'a> {
     written: u32,
     /// Whether a blank line comes first: Codelia looks for the header in the first line only.
     led: bool,
-    /// What the last answer says, by its messages.
+    /// Hashes of the contents of the last answer's messages.
     answer: Vec<u64>,
     ended: bool,
     before: Reach,
@@ -112,7 +113,7 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// For a part.
+    /// Creates the repair of a part.
     pub fn new(about: &About<'a>) -> Self {
         Self {
             cx: about.cx,
@@ -132,7 +133,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What Codelia replays of the run as it was, and what it replays now.
+    /// Returns how much of the run Codelia replays before the repair, and how much after it.
     pub fn reach(&self) -> (Reach, Reach) {
         let readable = self.header.stays() && self.header.numbers.first() == Some(&0);
         let before = if readable { self.before } else { Reach::default() };
@@ -141,12 +142,12 @@ impl<'a> Run<'a> {
         (before, Reach { entries, ..self.after })
     }
 
-    /// What the last answer of a run says that was not ended.
+    /// Returns the hashes of the last answer, if the run has no end.
     pub fn broken_off(&self) -> Option<&[u64]> {
         (!self.ended).then_some(self.answer.as_slice())
     }
 
-    /// When the run began.
+    /// Returns the time at which the run began.
     pub fn time(&self) -> Option<String> {
         self.first.time.as_ref()?.text()
     }
@@ -170,7 +171,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A header of what is left of the old one, and of what names and records tell.
+    /// Rebuilds a header from the rest of the old one, from file names, and from records.
     fn rebuilt(&self) -> Vec<u8> {
         let left = self.header.left.clone().map(|left| Json::checked(left.into()));
         let kept = |key: &str| left.as_ref().and_then(|left| left.member(key));
@@ -305,7 +306,7 @@ impl Mend for Run<'_> {
             let own = self.header.own.as_deref() == Some(record.bytes.trim_ascii_end());
             return match (self.header.stays(), place == 0, own) {
                 (true, true, _) => self.write_line(record, out),
-                // It was written before all others.
+                // This header was written before all other records.
                 (false, _, true) if self.header.at == record.at => None,
                 (.., same) => {
                     let code = match (same, &self.header.own) {

@@ -1,5 +1,5 @@
-//! A state in a file of its own, which the first releases wrote without a second name: a crash
-//! leaves the beginning of it.
+//! Repair of a state in a file of its own. The first releases wrote it without a temporary name, so
+//! that a crash leaves the beginning of the file.
 
 use super::About;
 use super::messages::{Calls, restored, said};
@@ -16,21 +16,21 @@ use crate::position::Position;
 use crate::repair::mark;
 use bytes::Bytes;
 
-/// Bytes that are set aside, and where they stand.
+/// Bytes that are set aside, with their position and the reason.
 type Aside = (Position, Bytes, Code);
 
-/// The repair of a state. It is one JSON value, and in memory as a whole.
+/// Repair of a state. The state is one JSON value, and is in memory as a whole.
 pub struct State {
-    /// The state as it will be, without what `--resumable` puts in.
+    /// State after the repair, without the results that `--resumable` adds.
     state: Option<Json>,
-    /// Whether Codelia reads the file as it is.
+    /// Whether Codelia can read the file before the repair.
     read: bool,
     fixes: Vec<Code>,
     aside: Vec<Aside>,
     calls: Option<Calls>,
-    /// How long a mark at the beginning is.
+    /// Length in bytes of a byte order mark at the beginning.
     start: usize,
-    /// Messages that follow the last, which a run proves.
+    /// Messages after the last stored one that a run proves.
     restored: Vec<Json>,
 }
 
@@ -59,7 +59,7 @@ impl State {
             let at = Position { line: 1, ..Position::default() };
             found.aside.push((at, Bytes::from_static(BOM), Code::MarkRemoved));
         }
-        // As Codelia reads it.
+        // Codelia replaces invalid UTF-8 when it reads the file.
         let lossy = || Bytes::from(String::from_utf8_lossy(&text).into_owned());
         if is_read(&text) {
             found.state = Some(Json::checked(text));
@@ -80,7 +80,7 @@ impl State {
         Ok(found)
     }
 
-    /// Makes a state of what is complete in a torn one.
+    /// Restores a state from the complete members of a torn one.
     fn cut_short(&mut self, text: &Bytes, start: usize, about: &About<'_>) {
         self.read = false;
         let lossy = String::from_utf8_lossy(text);
@@ -91,7 +91,7 @@ impl State {
         let (Some(left), Some(id)) = (left.as_ref(), id) else { return };
         let mut out = Vec::new();
         let mut object = Object::open(&mut out);
-        // Of two members of one name JavaScript takes the last.
+        // JavaScript takes the last of two members of one name.
         let members: Vec<_> = left.members().collect();
         let list = |value: &[u8]| value.starts_with(b"[");
         for (place, (key, value)) in members.iter().enumerate() {
@@ -130,7 +130,7 @@ impl State {
         self.state = Some(Json::checked(marked.into()));
     }
 
-    /// Hashes of all messages.
+    /// Returns the hashes of all messages.
     pub fn stored(&self) -> Vec<u64> {
         let list = self.state.as_ref().and_then(|state| state.member("messages"));
         let messages = list.iter().flat_map(Json::elements);
@@ -143,7 +143,7 @@ impl State {
         self.restored = messages;
     }
 
-    /// Everything is known.
+    /// Ends the search when all messages are known.
     pub fn close(&mut self) {
         self.calls.iter_mut().for_each(Calls::close);
         self.set_orphans_aside();
@@ -169,29 +169,29 @@ impl State {
         list.iter().flat_map(Json::elements).count() as u64
     }
 
-    /// Whether a message says this.
+    /// Whether a message has the content with this hash.
     pub fn says(&self, what: u64) -> bool {
         let list = self.state.as_ref().and_then(|state| state.member("messages"));
         list.iter().flat_map(Json::elements).any(|message| said(&message) == Some(what))
     }
 
-    /// How many records there are: the state itself, if it is one.
+    /// Returns the number of records: 1 if there is a state, else 0.
     pub fn records(&self) -> u64 {
         u64::from(self.state.is_some())
     }
 
-    /// Whether anything is set aside.
+    /// Whether the repair sets anything aside.
     pub fn removes(&self) -> bool {
         !self.aside.is_empty()
     }
 
-    /// Whether anything is to be changed.
+    /// Whether the repair changes anything.
     pub fn changes(&self) -> bool {
         !(self.fixes.is_empty() && self.restored.is_empty())
             || self.calls.as_ref().is_some_and(Calls::changes)
     }
 
-    /// What Codelia takes up of it as it was, and what it takes up now.
+    /// Returns how much of the state Codelia loads before the repair, and how much after it.
     pub fn reach(&self) -> (Reach, Reach) {
         let messages = self.messages();
         let of = |messages| Reach { entries: messages, messages };
@@ -200,7 +200,7 @@ impl State {
         (of(if self.read { messages } else { 0 }), of(after))
     }
 
-    /// Writes what becomes of it.
+    /// Writes the repaired state.
     ///
     /// # Errors
     /// If that fails.
@@ -225,7 +225,8 @@ impl State {
         written.map_err(|error| Error::io("cannot write", error))
     }
 
-    /// The state with results put in and taken out.
+    /// Returns the text of the state with the results that the repair adds and without those it
+    /// removes.
     fn mended(&self, state: &Json, cx: &Cx<'_>) -> Vec<u8> {
         let text = state.as_bytes();
         let list = state.member("messages").filter(|list| list.as_bytes().starts_with(b"["));

@@ -1,4 +1,4 @@
-//! What stands beside the runs of a whole session: its state, and stored outputs.
+//! Writer of the parts beside the runs of a whole session: its state, and stored outputs.
 
 use super::Run;
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
@@ -18,18 +18,18 @@ fn references(record: &Node) -> Json {
     record.json(Field::Messages).cloned().unwrap_or_default()
 }
 
-/// The spelling of a log that its runtime would write otherwise.
+/// Returns the spelling of a log that the runtime would write in another way.
 fn raw_of(record: &Node) -> Option<Bytes> {
     let bytes = record.text(Field::RawBytes).and_then(|text| from_base64(&text));
     record.text(Field::Raw).map(String::into_bytes).or(bytes).map(Bytes::from)
 }
 
 impl Run<'_> {
-    /// Writes the state of a whole session, behind its runs.
+    /// Writes the state of a whole session, after its runs.
     pub(super) fn snapshot(&mut self, record: &Node, at: Position) -> Result<()> {
         let left = record.is(Field::Layout, "state");
         if self.sink.is_none() || (left && self.version == 1) {
-            // Where states have files, that of the newer store is the session's.
+            // Where states have files, the state of the newer store is the session's.
             self.cx.log.count(FieldOutcome::Dropped, Kind::Snapshot.name());
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Says when the state was stored, if nothing does.
+    /// Sets the time at which the state was stored, if the record has none.
     fn dated(&self, node: &mut Node) {
         if node.json(Field::Updated).is_none() {
             let updated = self.updated.clone().unwrap_or_else(|| Json::string(EPOCH));
@@ -89,7 +89,7 @@ impl Run<'_> {
         }
     }
 
-    /// Counts what the other store has no place for.
+    /// Counts the members that the other store has no place for.
     fn beyond(&self, node: &Node) {
         for name in Row::strangers(node) {
             self.cx.log.count(FieldOutcome::Dropped, &format!("snapshot.extra.{name}"));
@@ -119,7 +119,7 @@ impl Run<'_> {
         self.sink.as_mut().map_or(Ok(()), |sink| sink.change(DATABASE, Box::new(put)))
     }
 
-    /// Writes the log, and says what it holds.
+    /// Writes the log, and returns a survey of its messages.
     fn log(&mut self, record: &Node, at: Position) -> Result<Survey> {
         let references = references(record);
         if let Some(raw) = raw_of(record).filter(|_| record.is(Field::Layout, "log")) {
@@ -143,7 +143,7 @@ impl Run<'_> {
         Ok(found)
     }
 
-    /// Writes what an output's reference names.
+    /// Writes the stored output that an output's reference names.
     pub(super) fn store(&mut self, output: &Node, at: Position) -> Result<()> {
         let Some(stored) = stored_of(output) else { return Ok(()) };
         let id = output.json(Field::Reference).and_then(|reference| reference.member("id"));

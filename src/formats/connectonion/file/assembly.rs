@@ -1,4 +1,4 @@
-//! Putting the file together from parts that were written before their places were known.
+//! Assembly of the file from parts that were written before their places were known.
 
 use super::super::{cannot_write, encoding_of};
 use super::top::Shape;
@@ -12,16 +12,16 @@ use std::io::{self, SeekFrom, Write};
 
 /// A part of the file that is written before its place is known.
 pub struct Section {
-    /// Writes it.
+    /// Emitter for the part's text.
     pub yaml: Emitter,
     spool: Box<dyn Spool>,
 }
 
-/// Output is handed on in pieces of this size.
+/// Size in bytes from which output is passed on.
 pub const CHUNK: usize = 256 << 10;
 
 impl Section {
-    /// The member of this name; `turns` is a sequence, any other a mapping.
+    /// Begins the member of this name; `turns` is a sequence, any other a mapping.
     pub fn new(name: &str, spool: Box<dyn Spool>) -> Self {
         let mut yaml = Emitter::new(Style::PyYaml);
         yaml.begin_mapping().string(name);
@@ -33,10 +33,10 @@ impl Section {
         Self { yaml, spool }
     }
 
-    /// ThreadBudget on what was written, if it is that much.
+    /// Moves the buffered text to the spool if it has at least `size` bytes.
     ///
     /// # Errors
-    /// If there is no room for it.
+    /// If there is no room for the text.
     pub fn flush(&mut self, size: usize) -> Result<()> {
         let buffer = self.yaml.buffer();
         if buffer.len() >= size {
@@ -47,10 +47,11 @@ impl Section {
         Ok(())
     }
 
-    /// ThreadBudget on what was written to where it belongs, if it is that much and the spool is empty.
+    /// Moves the buffered text to its place in the file if it has at least `size` bytes. The spool
+    /// must be empty.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the text cannot be written.
     pub fn pour(&mut self, size: usize, to: &mut Out) -> Result<()> {
         let buffer = self.yaml.buffer();
         if buffer.len() >= size {
@@ -60,10 +61,10 @@ impl Section {
         Ok(())
     }
 
-    /// Copies all of it to where it belongs.
+    /// Copies the whole part to its place in the file.
     ///
     /// # Errors
-    /// If it cannot be read again, or not be written.
+    /// If the part cannot be read again, or cannot be written.
     pub fn finish(&mut self, to: &mut Out) -> Result<()> {
         let failed = |error| Error::io("cannot read a temporary file", error);
         self.spool.seek(SeekFrom::Start(0)).map_err(failed)?;
@@ -80,11 +81,11 @@ impl Section {
     }
 }
 
-/// The file itself.
+/// The output file.
 pub struct Out {
     to: Encoder<Box<dyn Write>>,
     crlf: bool,
-    /// A line ending that is not written yet: the last one may be missing.
+    /// Whether a line ending is not written yet: the last one may be missing.
     pending: bool,
 }
 
@@ -92,7 +93,7 @@ impl Out {
     /// Writes text; its last line ending is held back.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the text cannot be written.
     pub fn put(&mut self, text: &[u8]) -> Result<()> {
         let written = if self.crlf {
             text.split_inclusive(|b| *b == b'\n').try_for_each(|line| self.line(line))
@@ -102,7 +103,7 @@ impl Out {
         written.map_err(cannot_write)
     }
 
-    /// Writes text whose last byte at most ends a line.
+    /// Writes text that contains at most one line ending, as its last byte.
     fn line(&mut self, text: &[u8]) -> io::Result<()> {
         if text.is_empty() {
             return Ok(());
@@ -113,10 +114,10 @@ impl Out {
         self.to.write_all(line.unwrap_or(text))
     }
 
-    /// Ends the file, of which the session record tells whether its last line is ended.
+    /// Ends the file; the session record contains whether its last line is ended.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the file cannot be written.
     pub fn end(mut self, session: &Node) -> Result<()> {
         let file = session.node(Field::File);
         let cut = file.is_some_and(|file| file.json(Field::FinalNewline).is_some());
@@ -132,12 +133,12 @@ impl Out {
     }
 }
 
-/// What stands before the turns, and how the whole file is spelled.
+/// The text before the turns, and the style in which the whole file is spelled.
 pub struct Frame<'f> {
     pub shape: &'static Shape,
     /// The session record.
     pub top: &'f Node,
-    /// Whether the record comes from such a file.
+    /// Whether the record comes from a file of this kind.
     pub own: bool,
     pub style: Style,
     /// Comments between the top and the turns.
@@ -148,7 +149,7 @@ impl Frame<'_> {
     /// Begins the file; the turns come next.
     ///
     /// # Errors
-    /// If it cannot be written, or not in its encoding.
+    /// If the file cannot be written, or not in its encoding.
     pub fn begin(&self, to: Box<dyn Write>) -> Result<Out> {
         let none = Node::default();
         let file = self.top.node(Field::File).unwrap_or(&none);
@@ -166,7 +167,7 @@ impl Frame<'_> {
     }
 }
 
-/// Takes in what a later session record says of the file.
+/// Merges the file properties of a later session record into the first one.
 pub fn add_file(top: &mut Node, later: &Node) {
     let Some(new) = later.node(Field::File) else { return };
     let mut file = top.node(Field::File).cloned().unwrap_or_default();
@@ -174,7 +175,7 @@ pub fn add_file(top: &mut Node, later: &Node) {
     top.set(Field::File, file);
 }
 
-/// Appends comments and blank lines to a text behind its last line.
+/// Appends comments and blank lines to a text, behind its last line.
 pub fn append(text: &mut Vec<u8>, remark: &str) {
     if remark.is_empty() {
         return;
@@ -185,7 +186,7 @@ pub fn append(text: &mut Vec<u8>, remark: &str) {
     text.push(b'\n');
 }
 
-/// The text with a line ending.
+/// Returns the text with a line ending.
 #[must_use]
 pub fn ended(mut text: Vec<u8>) -> Vec<u8> {
     if !text.is_empty() && !text.ends_with(b"\n") {

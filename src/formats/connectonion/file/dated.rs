@@ -1,8 +1,8 @@
-//! Writing a file of version 1, as PyYAML does.
+//! Writer for files of version 1, in the spelling of PyYAML.
 //!
-//! Each turn has the messages of all turns before it once more, so one list grows from turn to
-//! turn; it is all that is kept, and as long as the last turn of the file. Turns go to a spool, for
-//! the top before them tells what may be known last.
+//! Each turn repeats the messages of all turns before it, so one list grows from turn to turn. The
+//! writer keeps only this list, which is as long as the last turn of the file. Turns go to a spool,
+//! because the top stands before them and may contain values that are known last.
 
 use super::super::{agent, message, timed};
 use super::assembly::{CHUNK, Frame, Section, add_file, append, ended};
@@ -52,33 +52,33 @@ pub fn open<'a>(
 struct File<'a> {
     to: Box<dyn Write>,
     cx: &'a Cx<'a>,
-    /// Whether the records come from such a file; `None` before the session record.
+    /// Whether the records come from a file of version 1; `None` before the session record.
     own: Option<bool>,
     /// The session record.
     top: Node,
     /// Comments between the top and the turns.
     above: String,
-    /// What stands behind the turns.
+    /// Text that stands behind the turns.
     tail: Vec<u8>,
     turns: Section,
-    /// Turns of another format whose messages did not come yet.
+    /// Turns of another format whose messages have not come yet.
     waiting: Queue,
     /// The messages so far.
     list: List,
-    /// The turn whose messages come.
+    /// The turn whose messages are being read.
     open: Option<Turn>,
-    /// The session's own prompt, until a message says one.
+    /// The prompt of the session record, until a message contains one.
     prompt: Option<Json>,
     written: u64,
 }
 
-/// A turn whose messages come.
+/// A turn whose messages are being read.
 struct Turn {
-    /// The record of it, from such a file.
+    /// The turn's record, from a file of version 1.
     own: Option<Located<Record>>,
-    /// What sums it up otherwise.
+    /// The summary of a turn that has no record of its own.
     summary: Summary,
-    /// Its number, where messages have one.
+    /// The turn's number, in formats whose messages have one.
     number: Option<u64>,
     begun: bool,
 }
@@ -143,7 +143,8 @@ impl File<'_> {
     fn session(&mut self, node: &Node) {
         let first = self.own.is_none();
         let own = *self.own.get_or_insert(node.is(Field::Source, &DATED.source()));
-        // Elsewhere, when the session began may be all that is known, or when it was last written.
+        // In another format, only the time of the beginning or only that of the last write may be
+        // known.
         let dated = node.json(Field::Created).is_some() || self.top.json(Field::Created).is_some();
         let moved =
             |field| !own && (field == Field::SystemPrompt || (field == Field::Updated && !dated));
@@ -169,7 +170,7 @@ impl File<'_> {
         }
     }
 
-    /// Puts comments and blank lines where they stood.
+    /// Writes comments and blank lines where they stood.
     fn notice(&mut self, record: &Record, own: bool) -> Result<()> {
         let Some(text) = remark(&record.node).filter(|_| own) else {
             message::lost(record, self.cx.log);
@@ -195,7 +196,8 @@ impl File<'_> {
         self.waiting.push(turn)
     }
 
-    /// Leaves out turns whose messages ought to have come.
+    /// Drops turns of another format that stand before their messages and got none; counts each as
+    /// lost.
     fn forget_told(&mut self) -> Result<()> {
         while has_scattered_turns(&self.top) && self.waiting.pop()?.is_some() {
             self.lost("turn in which nothing is said");
@@ -203,7 +205,7 @@ impl File<'_> {
         Ok(())
     }
 
-    /// Begins a turn of such a file.
+    /// Begins a turn of a file of version 1.
     fn turn(&mut self, located: &Located<Record>) -> Result<()> {
         self.close()?;
         self.list.begin(Begin::of(&located.value));
@@ -223,7 +225,8 @@ impl File<'_> {
             message::lost(record, self.cx.log);
             return Ok(());
         }
-        // A turn that is not told of is summed up; the system's message belongs to no turn.
+        // A message without a turn begins one that is summed up; a system message belongs to no
+        // turn.
         if self.open.is_some() || !system {
             let fresh = || Turn::new(None, Summary::default(), None);
             let turn = self.open.get_or_insert_with(fresh);
@@ -231,14 +234,14 @@ impl File<'_> {
             turn.begun = true;
         }
         let mut told = record.clone();
-        // In such a file it follows from the lists.
+        // In a file of version 1 this field follows from the lists.
         told.node.take(Field::Excluded);
         message::losses(&told, own, self.cx.log);
         Ok(())
     }
 
-    /// Goes on to the turn of a message of another format: that of its number, or the next one
-    /// where a question comes.
+    /// Advances to the turn of a message of another format: the turn with its number, or the next
+    /// turn if the message is a question.
     fn go_on(&mut self, node: &Node) -> Result<()> {
         let number = node.json(Field::Turn).and_then(Json::float).map(|number| number as u64);
         let same = self.open.as_ref().is_some_and(|turn| match number {
@@ -265,7 +268,7 @@ impl File<'_> {
         Ok(())
     }
 
-    /// Puts the system prompt first, where the messages do not have it themselves.
+    /// Puts the system prompt first if the messages do not contain one.
     fn say_prompt(&mut self) {
         if let Some(prompt) = self.prompt.take().filter(|_| !self.list.has_system()) {
             let mut record = Record::new(Kind::Message);
@@ -275,7 +278,7 @@ impl File<'_> {
         }
     }
 
-    /// Writes the turn whose messages came.
+    /// Writes the turn whose messages were read.
     fn close(&mut self) -> Result<()> {
         let Some(turn) = self.open.take() else { return Ok(()) };
         self.written += 1;
@@ -311,7 +314,8 @@ impl File<'_> {
         }
     }
 
-    /// A turn of another format as this one has it: no number, no time, and of tools the names.
+    /// Returns a turn of another format as version 1 has it: without number and time, and with only
+    /// the names of tools.
     fn foreign(&self, summary: Summary) -> Record {
         let told = summary.told.clone().unwrap_or_default();
         let mut record = summary.record(0);
@@ -340,7 +344,7 @@ impl File<'_> {
         record
     }
 
-    /// Gives the top what every file of the real software has.
+    /// Sets the members that every file of the real software has at its top.
     fn head(&mut self) {
         if self.top.json(Field::Agent).is_none() {
             self.top.set(Field::Agent, agent(&self.top));
@@ -353,7 +357,7 @@ impl File<'_> {
     }
 }
 
-/// Names of tools without the arguments that version 2 shows.
+/// Returns the names of tools without the arguments that version 2 shows.
 fn names(tools: &Json) -> Json {
     let mut cursor = Cursor::new(tools.as_bytes());
     let mut out = vec![b'['];

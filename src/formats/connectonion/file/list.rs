@@ -1,7 +1,8 @@
-//! The messages of a turn of version 1: one JSON text, which repeats all that was said before.
+//! Messages of a turn of version 1: one JSON text that repeats all earlier messages.
 //!
-//! A file of n turns holds its first message n times. Only what a turn adds becomes records, so
-//! the reader keeps one list, the last; the writer keeps the same, for it writes it again.
+//! A file of n turns contains its first message n times. Only the messages that a turn adds become
+//! records, so the reader keeps one list, the last. The writer keeps the same list, because it
+//! writes the list again.
 
 use super::super::message;
 use crate::json::{Cursor, Fault, Json, without_nan};
@@ -12,18 +13,18 @@ use bytes::Bytes;
 /// How a turn's list begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begin {
-    /// With the whole list of the turn before: so the real software writes it.
+    /// With the whole list of the turn before, as the real software writes it.
     Whole,
-    /// With its system message alone: so its documents have it.
+    /// With only the system message of that list, as the documentation of the software shows it.
     System,
-    /// With nothing of it.
+    /// With nothing of that list.
     Anew,
     /// There is no list.
     Missing,
 }
 
 impl Begin {
-    /// As the layout of the turn's record has it.
+    /// Returns the layout for the turn's record.
     #[must_use]
     pub fn layout(self) -> Option<Json> {
         match self {
@@ -34,7 +35,7 @@ impl Begin {
         }
     }
 
-    /// The same again.
+    /// Reads how a turn's list begins from the layout of its record.
     #[must_use]
     pub fn of(turn: &Record) -> Self {
         match turn.node.text(Field::Layout).as_deref() {
@@ -46,11 +47,11 @@ impl Begin {
     }
 }
 
-/// A list as Python spells it, its last bracket left out.
+/// A list in Python's spelling, without its last bracket.
 #[derive(Clone, Debug)]
 pub struct List {
     text: String,
-    /// How long the text is up to the end of the first message, if that is the system's.
+    /// Length of the text up to the end of the first message if that is the system's, else 1.
     system: usize,
     /// Whether any list so far had a system message.
     prompted: bool,
@@ -63,7 +64,7 @@ impl Default for List {
 }
 
 impl List {
-    /// Keeps what a turn's list begins with.
+    /// Truncates the list to the part with which a turn's list begins.
     pub fn begin(&mut self, begin: Begin) {
         match begin {
             Begin::Whole | Begin::Missing => {}
@@ -75,8 +76,8 @@ impl List {
         }
     }
 
-    /// Adds the message that a record stands for; false if it stands for none. What is not `own`
-    /// came from another format.
+    /// Adds the message that a record stands for; false if the record stands for none. `own` is
+    /// whether the record comes from this format.
     pub fn add(&mut self, record: &Record, own: bool) -> bool {
         let mut json = Vec::new();
         if !message::write(record, Spacing::None, own, &mut json) {
@@ -94,23 +95,24 @@ impl List {
         true
     }
 
-    /// Whether there is a system message at its head.
+    /// Whether the list begins with a system message.
     #[must_use]
     pub fn has_system(&self) -> bool {
         self.system > 1
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     #[must_use]
     pub fn text(&self) -> String {
         [&self.text, "]"].concat()
     }
 
-    /// Goes on to a turn's list; gives how it begins, the messages that it adds, and whether there
-    /// were numbers that only Python's JSON knows. They are read as `null`.
+    /// Reads a turn's list and makes it the current one. Returns how the list begins, the messages
+    /// that it adds, and whether the list contained numbers that only Python's JSON allows. Such
+    /// numbers are read as `null`.
     ///
     /// # Errors
-    /// If the text is no JSON array; the list is as it was then.
+    /// If the text is not a JSON array; the list is then unchanged.
     pub fn read(&mut self, source: &str) -> Result<(Begin, Vec<Record>, bool), Fault> {
         let read = self.read_json(source).map(|(begin, new)| (begin, new, false));
         read.or_else(|fault| {
@@ -122,7 +124,7 @@ impl List {
 
     fn read_json(&mut self, source: &str) -> Result<(Begin, Vec<Record>), Fault> {
         if let Some(more) = source.strip_prefix(&self.text) {
-            // What was there before stands as one value before what is new.
+            // The known messages stand as one value before the new ones.
             let known = usize::from(self.text.len() > 1);
             let records = records(&[if known > 0 { "[0" } else { "[" }, more].concat());
             if let Ok(mut records) = records {
@@ -152,7 +154,7 @@ impl List {
             (None, Some(known)) => (Begin::System, known),
             (None, None) => (Begin::Anew, 0),
         };
-        // A model gets one system message; this one is not the one that it got first.
+        // A model gets one system message; this one differs from the first.
         let second = begin == Begin::Anew && self.prompted && new.has_system();
         if let Some(first) = records.first_mut().filter(|_| second) {
             first.node.set(Field::Excluded, Json::constant("true"));
@@ -162,7 +164,7 @@ impl List {
     }
 }
 
-/// The messages of a list, their strings with as few escapes as can be.
+/// Returns the messages of a list, their strings with as few escapes as possible.
 fn records(list: &str) -> Result<Vec<Record>, Fault> {
     let mut cursor = Cursor::new(list.as_bytes());
     let mut records = Vec::new();

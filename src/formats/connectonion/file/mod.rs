@@ -1,11 +1,11 @@
 //! Versions 1 and 2, and the summaries of version 3: a YAML file, as `yaml.dump` of PyYAML writes
 //! it.
 //!
-//! Version 2 is one file an agent: all turns come first, in short, then `messages` with the whole
-//! conversation by turn. In version 1, one file a process, each turn has its `messages` itself: as
-//! JSON text, which repeats all messages before it. In version 3 the messages are in files of their
-//! own, and `evals/<slug>.yaml` sums up the runs of `evals/<slug>/`; evaluations that people write
-//! stand among these summaries.
+//! Version 2 is one file an agent: all turns come first, as summaries, then `messages` with the
+//! whole conversation by turn. In version 1, one file a process, each turn contains its `messages`
+//! itself, as JSON text that repeats all messages before it. In version 3 the messages are in
+//! separate files, and `evals/<slug>.yaml` sums up the runs of `evals/<slug>/`; evaluations that
+//! users write stand among these summaries.
 //!
 //! | top | canonical |
 //! |---|---|
@@ -23,15 +23,17 @@
 //! | a message of turn `n` | `message` with `turn` `n`; of a list of version 1 only what it adds |
 //! | any other member | `extra` of the record that it belongs to |
 //!
-//! How a list of version 1 begins is the `layout` of the turn: without one with the whole list
-//! before it, `apart` with the system message of that, `alone` with nothing of it; `none` is a turn
-//! without a list. A system message that differs from the first is `excluded`.
+//! The `layout` of the turn records how a list of version 1 begins: no layout for a list that
+//! begins with the whole list before it, `apart` with only the system message of that list, `alone`
+//! with nothing of it; `none` is a turn without a list. A system message that differs from the
+//! first is `excluded`.
 //!
 //! The `layout` of the session is `index` for a summary and `authored` for an evaluation. Neither
-//! holds messages, so question and answer of each turn stand for them, as `synthesized` records.
+//! contains messages, so the reader makes `synthesized` records from question and answer of each
+//! turn.
 //!
-//! The agent keeps its answer out of `messages`, and in version 2 after a restart whole questions:
-//! the reader restores both from the turn, as `synthesized` records.
+//! The agent does not write its answer into `messages`, and in version 2 after a restart omits
+//! whole questions: the reader restores both from the turn, as `synthesized` records.
 
 mod assembly;
 mod dated;
@@ -58,8 +60,8 @@ use super::REMARK;
 use crate::json::Json;
 use crate::record::{Field, Node};
 
-/// The word in `file.style` for a file that is spelled for people, as this crate spells sessions
-/// that come from elsewhere. Other files are spelled as PyYAML spells them.
+/// The word in `file.style` for a file that is spelled for human readers, as this crate spells
+/// sessions from other formats. Other files are spelled as PyYAML spells them.
 const READABLE: &str = "readable";
 
 /// The word in `file.style` for a file whose lists stand deeper than their keys.
@@ -71,26 +73,27 @@ fn has_style(session: &Node, word: &str) -> bool {
     style.is_some_and(|style| style.split(' ').any(|said| said == word))
 }
 
-/// What opens a list and its first item, by how deep that is indented.
+/// Text that opens a list and its first item, indexed by the depth of the indentation.
 const OPENERS: [&str; 3] = [":\n-", ":\n  -", ":\n    -"];
 
-/// The layout of a notice that tells of a key of messages which does not follow from the turns.
+/// The layout of a notice for a key of `messages` that does not follow from the turns.
 const KEY: &str = "key";
-/// The same where it is spelled as a text.
+/// The layout of a notice for such a key that is spelled as a text.
 const TEXT_KEY: &str = "text key";
-/// The same where there is no list; the spelling of `null` follows.
+/// The prefix of the layout of a notice for such a key without a list; the spelling of `null`
+/// follows.
 const NULL_KEY: &str = "null key";
 const NULL_TEXT_KEY: &str = "null text key";
 
-/// The comments and blank lines that a notice stands for, if it does. They begin behind what is on
-/// their first line, and a comment there needs a space before it.
+/// Returns the comments and blank lines that a notice stands for, if it does. They begin behind the
+/// text on their first line, and a comment there needs a space before it.
 fn remark(notice: &Node) -> Option<String> {
     let said = notice.json(Field::Data).filter(|_| notice.is(Field::Subtype, REMARK));
     said.and_then(Json::text).filter(|text| !text.starts_with('#') && is_remark(text))
 }
 
-/// Whether a text is nothing but comments and white space, whoever reads it: PyYAML ends a line at
-/// characters that others take for a part of it.
+/// Whether a text contains only comments and white space for every reader: PyYAML ends a line at
+/// characters that other readers take for a part of the line.
 #[must_use]
 pub fn is_remark(text: &str) -> bool {
     let printed = |c: char| !(c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}'));

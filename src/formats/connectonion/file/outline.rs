@@ -1,13 +1,15 @@
-//! The outline of a file that another program or a person laid out anew, with all keys in quotes or
-//! in braces: its members as the real software lays them out, so that the same marks tell what it is.
+//! Outline of a file that another program or the user laid out again, with all keys in quotes or in
+//! braces. The outline has the members in the layout of the real software, so that the same marks
+//! identify the file.
 
 use crate::yaml::Text;
 use crate::yaml::read::{Events, Limits, What};
 
-/// The outline of a file that begins so; `None` if nothing in it is a turn or a message.
+/// Returns the outline of the file that begins with `head`; `None` if nothing in it is a turn or a
+/// message.
 #[must_use]
 pub fn outline(head: &str) -> Option<String> {
-    // Most files of YAML are of other programs, and have none of these words.
+    // Most YAML files are of other programs, and have none of these words.
     if !["turns", "messages"].iter().any(|word| has_word(head, word)) {
         return None;
     }
@@ -23,7 +25,7 @@ pub fn outline(head: &str) -> Option<String> {
     outline.said.then_some(outline.lines)
 }
 
-/// Whether a text has a word that can be a key.
+/// Whether a text contains a word that can be a key.
 fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let (before, rest) = text.split_at(at);
@@ -36,11 +38,11 @@ fn has_word(text: &str, word: &str) -> bool {
 #[derive(Debug, Default)]
 struct Outline {
     lines: String,
-    /// The collections that are open.
+    /// The open collections.
     open: Vec<Level>,
     /// The member of the top that is being read.
     member: String,
-    /// Whether a turn tells what was asked, or a message who said it.
+    /// Whether a turn has a question, or a message a role.
     said: bool,
 }
 
@@ -102,7 +104,7 @@ impl Outline {
         self.lines.push_str(&line);
     }
 
-    /// The messages of a run are a text, as its own software lays them out.
+    /// Looks for the messages of a run, which are a text in the layout of the real software.
     fn value(&mut self, value: &Text<'_>) {
         let lists = self.open.len() == 1 && self.member == "messages";
         self.said |= lists && value.as_str().is_some_and(is_list);

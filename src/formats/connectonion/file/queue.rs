@@ -1,4 +1,4 @@
-//! Turns that come before their messages, kept outside of memory until those come.
+//! Queue of turns that come before their messages, kept outside of memory until the messages come.
 
 use super::turn::KEYED;
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// An empty one.
+    /// Makes an empty queue.
     #[must_use]
     pub fn new(spool: Box<dyn Spool>) -> Self {
         Self { spool, read: 0, end: 0, taken: 0 }
@@ -26,7 +26,7 @@ impl Queue {
     /// Adds a turn.
     ///
     /// # Errors
-    /// If there is no room for it.
+    /// If there is no room for the turn.
     pub fn push(&mut self, turn: &Record) -> Result<()> {
         let mut json = vec![0; LENGTH];
         KEYED.write(turn, None, &mut json);
@@ -42,7 +42,7 @@ impl Queue {
     /// Takes the first turn out.
     ///
     /// # Errors
-    /// If it cannot be read again.
+    /// If the turn cannot be read again.
     pub fn pop(&mut self) -> Result<Option<Record>> {
         if self.read == self.end {
             return Ok(None);
@@ -64,5 +64,5 @@ impl Queue {
     }
 }
 
-/// Bytes of the number before each turn.
+/// Length in bytes of the number before each turn.
 const LENGTH: usize = 8;

@@ -1,4 +1,4 @@
-//! Reading a file, event by event.
+//! Reader for files of turns, event by event.
 
 mod early;
 mod end;
@@ -89,10 +89,10 @@ enum Stage {
     Done,
 }
 
-/// What is known of a turn whose messages are read.
+/// State of a turn whose messages are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Turn {
-    /// 0 where the key is no number.
+    /// The turn's number; 0 if the key is not a number.
     number: u64,
     /// Whether a message was read.
     begun: bool,
@@ -107,42 +107,42 @@ struct Records<'a> {
     parts: &'a mut dyn Parts,
     cx: &'a Cx<'a>,
     limits: Limits,
-    /// Which version the file is of.
+    /// The kind and version of the file.
     shape: &'static Shape,
     stage: Stage,
     top: Top,
     /// The messages of the turn read last, for version 1.
     list: List,
-    /// What the turn read last lacks of that which every turn of such a file has.
+    /// Members that the turn read last lacks although every turn of this kind of file has them.
     lacks: Vec<&'static str>,
     /// The names of the top's members.
     names: HashSet<String>,
-    /// The turns, read once more beside the messages.
+    /// The turns, read a second time beside the messages.
     turns: Option<Turns>,
     ready: VecDeque<Located<Record>>,
-    /// What is kept that stands before the session's record.
+    /// Kept records that stand before the session record.
     odd: Vec<(Record, Position)>,
     /// How the file is spelled.
     style: Style,
-    /// Whether its lists stand deeper than their keys.
+    /// Whether the lists of the file stand deeper than their keys.
     indented: bool,
-    /// Whether it was said that its layout is none that is kept.
+    /// Whether it was reported that the layout of the file is not kept.
     relaid: bool,
     /// Whether the next item is the first of its list.
     first: bool,
     /// Whether the session record was given.
     begun: bool,
-    /// Whether it was said that the encoding is a guess.
+    /// Whether it was reported that the encoding is a guess.
     guessed: bool,
     chain: Chain,
     records: u64,
-    /// How many turns there are, and the last of those whose messages were read by their number;
-    /// `None` where there is no place for messages at all.
+    /// Number of turns, and the last turn whose messages were read by their number; `None` in a
+    /// file that has no place for messages.
     turns_seen: u64,
     listed: Option<u64>,
-    /// Whether `messages` is there and `null`.
+    /// Whether `messages` is present and `null`.
     nulled: bool,
-    /// What was passed over, and is read last.
+    /// Turns and messages that were passed over and are read last.
     early: Early,
     /// A record as JSON, as it is written.
     written: Vec<u8>,
@@ -168,7 +168,7 @@ impl Iterator for Records<'_> {
                 self.say_guess();
                 self.flush_top(false);
                 let error = self.damage(error);
-                // What stands before the broken place is given first.
+                // Records before the broken place are returned first.
                 match self.cx.tolerate(error) {
                     Ok(_) if self.begun => self.go_back(stage),
                     Ok(_) => return Some(Err(not_a_session(Position::default()))),
@@ -180,7 +180,7 @@ impl Iterator for Records<'_> {
 }
 
 impl Records<'_> {
-    /// An error of the document is damage that what was read so far outlives.
+    /// Converts an error of the document to damage, so that the records read so far are kept.
     fn damage(&self, error: Error) -> Error {
         if error.code() == Code::Io { error } else { Error::damaged(error.into_diagnostic()) }
     }
@@ -286,7 +286,8 @@ impl Records<'_> {
                 if json.as_ref() != b"null" {
                     self.odd(&name, json, message, at)?;
                 } else if name == "messages" {
-                    // A key without a value is where a file was cut; this was written so.
+                    // A key without a value is where a file was cut; a spelled `null` was written
+                    // by a program.
                     self.nulled |= spelled;
                 }
             }
@@ -309,8 +310,8 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Makes a session record of the members that were read. `whole`, if they are all before
-    /// what follows.
+    /// Makes a session record of the members that were read. `whole` is whether all of them stand
+    /// before the following element.
     fn flush_top(&mut self, whole: bool) {
         let first = !self.begun;
         let top = std::mem::replace(&mut self.top, Top::new(self.shape));
@@ -325,7 +326,7 @@ impl Records<'_> {
         let gap = if first { "" } else { "\n" };
         let own = self.top_spelling(end, gap, moves);
         let own = own.filter(|own| !first || !self.is_readable(own, &record.node));
-        // What was passed over is a gap in it.
+        // Members that were passed over are a gap in the text.
         let own = own.filter(|_| !self.early.passed);
         self.keep_prompt(&mut record.node);
         own.into_iter().for_each(|own| record.node.set(Field::Raw, Json::string(&own)));
@@ -337,7 +338,7 @@ impl Records<'_> {
         odd.into_iter().for_each(|(record, at)| self.push(record, at));
     }
 
-    /// Whether the top is spelled for people; then the rest is compared with that style.
+    /// Whether the top is spelled for human readers; the rest is then compared with that style.
     fn is_readable(&mut self, own: &str, top: &Node) -> bool {
         let found =
             self.shape.text(top, Style::Readable).strip_suffix(b"\n") == Some(own.as_bytes());
@@ -402,20 +403,21 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Takes what stands before an item of a list, `depth` levels below that of the turns; gives
-    /// what is left between it and the last one.
+    /// Takes the remark before an item of a list, `depth` levels below that of the turns. Returns
+    /// the text that is left between the item and the last one.
     fn gap(&mut self, at: Position, before: Before, depth: usize) -> &'static str {
         let opener = OPENERS.get(depth + usize::from(self.indented)).copied().unwrap_or_default();
         if self.opens(at, before) { opener } else { opener.trim_start_matches(':') }
     }
 
-    /// Takes comments in front of an item; says whether what opens its collection is still there.
+    /// Takes comments in front of an item. Returns whether the text that opens the collection is
+    /// still there.
     fn opens(&mut self, at: Position, before: Before) -> bool {
         let is_first = std::mem::take(&mut self.first);
         !self.remark(at, if is_first { ":" } else { "" }, before) && is_first
     }
 
-    /// The messages of one turn begin.
+    /// Begins the messages of one turn.
     fn turn_messages(&mut self, key: Event) -> Result<()> {
         let What::Scalar(name, spelling, _) = &key.what else {
             return Err(not_a_session(key.at));

@@ -1,6 +1,6 @@
-//! The file as PyYAML would write it, beside the file as it is.
+//! Comparison of the file with the text that PyYAML would write.
 //!
-//! Where both are the same, a record needs no spelling of its own: the writer gives it back.
+//! If both are equal, a record needs no spelling of its own: the writer writes the same text.
 
 use super::is_remark;
 use crate::yaml::encoding::{Decoder, Encoding, Found};
@@ -9,29 +9,29 @@ use std::cell::RefCell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// The text that was read and may still be asked for.
+/// Text that was read and may still be requested.
 #[derive(Debug, Default)]
 pub struct Kept {
     bytes: Vec<u8>,
-    /// How many of `bytes` were taken.
+    /// Number of bytes of `bytes` that were taken.
     taken: usize,
     /// Offset in the stream of the first byte that was not taken.
     base: u64,
-    /// What the decoder found out.
+    /// The encoding that the decoder found.
     pub found: Option<Found>,
-    /// Whether the first line ends with `\r\n`, and the last byte of all.
+    /// Whether the first line ends with `\r\n`; `last` is the last byte of all.
     pub crlf: Option<bool>,
     pub last: u8,
 }
 
-/// Keeps what passes through.
+/// Reader that keeps the text that passes through.
 pub struct Tee {
     source: Decoder<Box<dyn Read>>,
     kept: Rc<RefCell<Kept>>,
 }
 
 impl Tee {
-    /// Over a part, whatever it is encoded in unless that is named.
+    /// Wraps a part, and decodes it; the encoding is detected unless it is named.
     #[must_use]
     pub fn new(
         part: Box<dyn Read>,
@@ -60,17 +60,17 @@ impl Read for Tee {
     }
 }
 
-/// How much that was taken may stay in memory.
+/// Number of taken bytes that may stay in memory.
 const SLACK: usize = 256 << 10;
 
 impl Kept {
-    /// Whether this stands at a byte that was not taken.
+    /// Whether `what` stands at a byte that was not taken.
     fn is_at(&self, byte: u64, what: u8) -> bool {
         let offset = byte.checked_sub(self.base).map(|offset| offset as usize + self.taken);
         offset.and_then(|offset| self.bytes.get(offset)) == Some(&what)
     }
 
-    /// The text up to `end`, which is not kept any longer.
+    /// Takes the text up to `end`, which is then no longer kept.
     fn take(&mut self, end: u64) -> Vec<u8> {
         let length = end.saturating_sub(self.base) as usize;
         let length = length.min(self.bytes.len() - self.taken);
@@ -78,7 +78,7 @@ impl Kept {
         let text = before_line_end(text).to_vec();
         self.taken += text.len();
         self.base += text.len() as u64;
-        // What is left is moved to the front seldom, for it is a chunk long.
+        // The rest is rarely moved to the front, because it is as long as a chunk.
         if self.taken > SLACK && self.taken > self.bytes.len() / 2 {
             self.bytes.drain(..self.taken);
             self.taken = 0;
@@ -87,25 +87,25 @@ impl Kept {
     }
 }
 
-/// The text without the line ending and the spaces behind it that a block scalar takes along: what
-/// follows begins with them.
+/// Returns the text without the line ending and the spaces behind it that a block scalar includes:
+/// the following text begins with them.
 fn before_line_end(text: &[u8]) -> &[u8] {
     let spaces = text.iter().rev().take_while(|b| **b == b' ').count();
     let line = text.get(..text.len() - spaces).and_then(|text| text.strip_suffix(b"\n"));
     line.map_or(text, |line| line.strip_suffix(b"\r").unwrap_or(line))
 }
 
-/// Both texts, from the end of the last record on.
+/// The file's text and PyYAML's text, from the end of the last record on.
 pub struct Shadow {
     kept: Rc<RefCell<Kept>>,
-    /// Writes what PyYAML would.
+    /// Emitter for the text that PyYAML would write.
     pub yaml: Emitter,
-    /// Whether lines end in two ways, of which only one is kept.
+    /// Whether lines end in two ways; only one is kept.
     mixed: bool,
 }
 
 impl Shadow {
-    /// Of what the tee keeps.
+    /// Compares the text that the tee keeps.
     #[must_use]
     pub fn new(kept: Rc<RefCell<Kept>>) -> Self {
         Self { kept, yaml: Emitter::new(Style::PyYaml), mixed: false }
@@ -117,13 +117,13 @@ impl Shadow {
         self.kept.borrow().crlf == Some(true)
     }
 
-    /// Whether the text ends with a line ending; to be asked at its end.
+    /// Whether the text ends with a line ending; valid only at its end.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         self.kept.borrow().last == b'\n'
     }
 
-    /// Whether lines end in two ways; to be asked at its end.
+    /// Whether lines end in two ways; valid only at the end of the text.
     #[must_use]
     pub fn is_mixed(&self) -> bool {
         let kept = self.kept.borrow();
@@ -131,13 +131,13 @@ impl Shadow {
         self.mixed || (kept.crlf != Some(true) && memchr::memchr(b'\r', rest).is_some())
     }
 
-    /// What was found out about the encoding.
+    /// Returns the encoding that the decoder found.
     #[must_use]
     pub fn found(&self) -> Option<Found> {
         self.kept.borrow().found
     }
 
-    /// Whether what begins at `byte` is indented by a level, alone on its line so far.
+    /// Whether the node at `byte` is indented by one level and is the first on its line.
     #[must_use]
     pub fn is_indented(&self, byte: u64) -> bool {
         let kept = self.kept.borrow();
@@ -146,8 +146,8 @@ impl Shadow {
         text.is_some_and(|text| text.ends_with(b"\n  "))
     }
 
-    /// Takes comments and blank lines that stand between the last record and the line of what
-    /// begins at `next`, behind `opener`. Nothing begins at [`u64::MAX`], the end.
+    /// Takes comments and blank lines between the last record and the line of the node at `next`,
+    /// behind `opener`. No node begins at [`u64::MAX`], the end.
     pub fn take_remark(&mut self, next: u64, opener: &str) -> Option<String> {
         let mut kept = self.kept.borrow_mut();
         let length = next.saturating_sub(kept.base).min((kept.bytes.len() - kept.taken) as u64);
@@ -170,22 +170,24 @@ impl Shadow {
         Some(remark)
     }
 
-    /// The file's own text up to `end` without `gap`, whether or not the other is the same.
+    /// Returns the file's own text up to `end` without `gap`, whether or not the other text is the
+    /// same.
     pub fn own(&mut self, end: u64, gap: &str) -> Option<String> {
         let colon = self.kept.borrow().is_at(end, b':');
         let (source, _) = self.texts(end + u64::from(colon));
         String::from_utf8(source.strip_prefix(gap.as_bytes())?.to_vec()).ok()
     }
 
-    /// Compares both texts up to `end`. Gives the file's own where they differ, without `gap`,
-    /// with which it must begin; `Some(None)` if it does not.
+    /// Compares both texts up to `end`. If they differ, returns the file's own text without `gap`,
+    /// with which it must begin; `Some(None)` if it does not begin so.
     pub fn compare(&mut self, end: u64, gap: &str) -> Option<Option<String>> {
-        // A value that is not there ends where the colon of its name stands, which is none of a gap.
+        // An absent value ends where the colon of its name stands, which is not part of a gap.
         let colon = self.kept.borrow().is_at(end, b':');
         self.compare_name(end + u64::from(colon), gap)
     }
 
-    /// The same up to the end of a name: what stands behind it belongs to what follows.
+    /// Compares both texts up to the end of a name; the text behind the name belongs to the next
+    /// comparison.
     pub fn compare_name(&mut self, end: u64, gap: &str) -> Option<Option<String>> {
         let (source, ours) = self.texts(end);
         if source == ours {
@@ -195,7 +197,7 @@ impl Shadow {
         Some(own.and_then(|own| String::from_utf8(own.to_vec()).ok()))
     }
 
-    /// Both texts up to `end`.
+    /// Returns both texts up to `end`.
     fn texts(&mut self, end: u64) -> (Vec<u8>, Vec<u8>) {
         let mut source = self.kept.borrow_mut().take(end);
         if self.crlf() {
@@ -207,7 +209,7 @@ impl Shadow {
     }
 }
 
-/// The text with `\n` for each `\r\n`.
+/// Returns the text with `\n` for each `\r\n`.
 fn unix(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;

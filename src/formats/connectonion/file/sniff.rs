@@ -1,11 +1,11 @@
-//! Telling by its beginning whether a file is one of these, and of which kind.
+//! Detection of these files and their kind by their beginning.
 
 use super::top::{AUTHORED, DATED, INDEX, KEYED, Shape};
 use crate::yaml::read::{Events, Limits, What};
 use std::collections::HashSet;
 
-/// Members of which every release wrote one before the turns, besides the name and the time of the
-/// beginning, which files of other programs have, too.
+/// Members of which every release wrote at least one before the turns, besides the name and the
+/// time of the beginning, which files of other programs have, too.
 const TOLD: [&str; 7] =
     ["timestamp", "updated", "session_id", "total_cost", "total_tokens", "runs", "model"];
 
@@ -16,15 +16,16 @@ pub fn is_known(name: &str) -> bool {
         || ["name", "created", "turns", "expected", "messages", "system_prompt"].contains(&name)
 }
 
-/// Whether a line tells what was asked in a turn, however it is laid out.
+/// Whether a line contains the question of a turn, in any layout.
 fn asks(line: &str) -> bool {
     line.trim_start_matches([' ', '-', '[', '{', '"', '\'']).starts_with("input")
 }
 
-/// What the file that begins so is made of; `None` if it is no such file.
+/// Returns the shape of the file that begins with `head`; `None` if the file is not one of this
+/// format.
 #[must_use]
 pub fn shape(head: &str) -> Option<&'static Shape> {
-    // A file that was written anew may have its members in the order of their names.
+    // A file that was written again may have its members in alphabetical order.
     let first = head.strip_prefix("messages:\n  ");
     let behind = || head.split_once("\nmessages:\n  ").map(|(_, list)| list);
     let listed = first.or_else(behind).is_some_and(|list| {
@@ -34,7 +35,7 @@ pub fn shape(head: &str) -> Option<&'static Shape> {
     if listed {
         return Some(&KEYED);
     }
-    // What stands behind the turns may look like anything.
+    // Text behind the turns may look like anything.
     let prompt = head.find("\nsystem_prompt:").or(head.find("\nmessages:"));
     let head = prompt.and_then(|end| head.get(..end)).unwrap_or(head);
     let begins = |key: &str| {
@@ -70,8 +71,8 @@ pub fn shape(head: &str) -> Option<&'static Shape> {
 const SISTERS: [&str; 8] =
     ["model", "duration_ms", "tokens", "cost", "evaluation", "turn", "meta", "history"];
 
-/// What the file is made of whose beginning is damaged, by its turns: they have many members that no
-/// files of other programs have together.
+/// Returns the shape of a file whose beginning is damaged, recognized by the members of its turns.
+/// Files of other programs do not have these members together.
 #[must_use]
 pub fn shape_of_turns(head: &str) -> Option<&'static Shape> {
     let (mut names, mut own) = (HashSet::new(), None);
@@ -97,14 +98,14 @@ pub fn shape_of_turns(head: &str) -> Option<&'static Shape> {
     (known && SISTERS.iter().filter(|name| has(name)).count() > 1).then_some(shape)
 }
 
-/// Whether turns have messages themselves.
+/// Whether turns contain messages themselves.
 fn has_lists(head: &str) -> bool {
-    // A line of a text can look the same, so what may be a key is looked for in the document.
+    // A line of a text can look the same, so possible keys are looked up in the document.
     let may_be = |line: &str| {
         let inside = line.trim_start_matches([' ', '-']);
         inside.len() < line.len() && inside.starts_with("messages:")
     };
-    // In a file that is damaged before it, a list is known by how it is spelled.
+    // In a file that is damaged before it, a list is recognized by its spelling.
     let is_list = |line: &str| {
         let inside = line.trim_start_matches([' ', '-']);
         ["'[{\"role\":", "\"[{\\\"role\\\":"].iter().any(|begins| {
@@ -116,8 +117,8 @@ fn has_lists(head: &str) -> bool {
     head.lines().any(may_be) && has_key(head, "messages").unwrap_or_else(damaged)
 }
 
-/// Whether a mapping in the sequence `turns` has this key; `None` if it is not known, as the head
-/// is no YAML so far.
+/// Whether a mapping in the sequence `turns` has this key; `None` if that is unknown, because the
+/// head so far is not YAML.
 fn has_key(head: &str, wanted: &str) -> Option<bool> {
     let mut events = Events::new(head.as_bytes(), Limits::default());
     // For each open collection, whether it is a mapping, and whether a key comes next.

@@ -1,4 +1,4 @@
-//! The members of the top, `turns` and `messages` apart.
+//! Members of the top, except `turns` and `messages`.
 
 use super::super::{EXPANSION, NAME};
 use super::turn::{self, Table};
@@ -11,34 +11,35 @@ use crate::yaml::json::{Nodes, Scalars, emit};
 use crate::yaml::read::{Budget, Events, Limits, What};
 use crate::yaml::write::{Emitter, Style};
 
-/// What a kind of file is made of.
+/// Description of one kind of file.
 #[derive(Debug)]
 pub struct Shape {
     /// The version.
     pub version: u32,
-    /// The layout of the session record as JSON, where a version has files of several kinds.
+    /// The layout of the session record as JSON, for a version that has files of several kinds.
     pub layout: Option<&'static str>,
     /// Members of the top in the order of the real writer, with the fields of the session record
     /// that hold them.
     members: &'static [(&'static str, Field)],
     /// Members of a turn.
     pub turns: &'static Table,
-    /// Those that the real software gives every turn, the last one of a file that was cut apart.
+    /// Turn members that the real software gives every turn. The last turn of a file that was cut
+    /// may lack them.
     pub needs: &'static [&'static str],
-    /// Where the messages are.
+    /// Place of the messages.
     pub lists: Lists,
-    /// What is said of such a file.
+    /// Diagnostic that the reader reports for every file of this kind.
     pub says: Option<Code>,
 }
 
-/// Where the messages of a file are.
+/// Place of the messages of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lists {
     /// Each turn has a list as a text.
     Within,
     /// The lists of all turns stand behind the turns.
     Behind,
-    /// In other files, or nowhere.
+    /// The messages are in other files, or there are none.
     Elsewhere,
 }
 
@@ -89,7 +90,7 @@ pub static INDEX: Shape = Shape {
     says: Some(Code::RunSummary),
 };
 
-/// What people write for the software's own evaluation, which adds what came of it.
+/// Evaluations that users write for the software's own evaluation, which adds its results.
 pub static AUTHORED: Shape = Shape {
     version: 3,
     layout: Some("\"authored\""),
@@ -100,24 +101,25 @@ pub static AUTHORED: Shape = Shape {
     says: Some(Code::AuthoredEval),
 };
 
-/// Members of the top that no record was made of yet.
+/// Members of the top that are not yet in a record.
 pub struct Top {
     shape: &'static Shape,
     node: Node,
     totals: Extra,
     extra: Extra,
-    /// The place of the last of them in the real writer's order; none of those that it does not know.
+    /// The place of the last member in the real writer's order; `None` if the writer does not know
+    /// it.
     place: Option<usize>,
-    /// Whether the writer would put one of them elsewhere.
+    /// Whether the writer would put one of the members in another place.
     pub moves: bool,
-    /// Where the first of them stands.
+    /// Position of the first member.
     pub at: Option<Position>,
-    /// Where the last of them ends.
+    /// Position of the end of the last member.
     pub end: Position,
 }
 
 impl Top {
-    /// None so far.
+    /// Makes a top without members.
     #[must_use]
     pub fn new(shape: &'static Shape) -> Self {
         Self {
@@ -132,7 +134,7 @@ impl Top {
         }
     }
 
-    /// Takes a member in.
+    /// Adds a member.
     pub fn add(&mut self, name: &str, value: Json) {
         let mut quoted = Vec::new();
         json::quote(name, &mut quoted);
@@ -146,7 +148,7 @@ impl Top {
         }
     }
 
-    /// Notes where the writer puts a member.
+    /// Compares the place of a member with the writer's order.
     fn follow(&mut self, name: &str) {
         let place = self.shape.members.iter().position(|(member, _)| *member == name);
         self.moves |= match (self.place, place) {
@@ -157,7 +159,7 @@ impl Top {
         self.place = place;
     }
 
-    /// The session record that they make up.
+    /// Returns the session record that the members make up.
     #[must_use]
     pub fn record(self) -> Record {
         let mut record = Record { kind: Kind::Session, node: self.node };
@@ -172,7 +174,7 @@ impl Top {
 }
 
 impl Shape {
-    /// What [`Field::Source`] says of such a file.
+    /// Returns the value of [`Field::Source`] for such a file.
     #[must_use]
     pub fn source(&self) -> String {
         format!("{NAME}@{}", self.version)
@@ -182,7 +184,7 @@ impl Shape {
         self.members.iter().find(|(member, _)| *member == name).map(|(_, field)| *field)
     }
 
-    /// What scalars of a member are.
+    /// Returns how the reader takes the scalars of a member.
     #[must_use]
     pub fn scalars_of(&self, name: &str) -> Scalars {
         match self.field(name) {
@@ -191,8 +193,8 @@ impl Shape {
         }
     }
 
-    /// Whether a field of the session record has a place here. What people added has one only in
-    /// files that are their `own`, and not those of another format.
+    /// Whether a field of the session record has a place in this kind of file. Members that users
+    /// added have a place only if the file is the format's `own`.
     #[must_use]
     pub fn holds(&self, field: Field, own: bool) -> bool {
         let about_the_file = [Field::Source, Field::File, Field::Raw, Field::Layout];
@@ -206,7 +208,8 @@ impl Shape {
         }
     }
 
-    /// Counts what of a session record has no place here, nor is `moved` elsewhere.
+    /// Counts the fields of a session record that have no place here and are not `moved` to another
+    /// place.
     pub fn losses(&self, node: &Node, own: bool, moved: &dyn Fn(Field) -> bool, log: &Log) {
         let encoded = |file: &Node| file.json(Field::Encoding).is_some();
         if !own && node.node(Field::File).is_some_and(encoded) {
@@ -217,7 +220,7 @@ impl Shape {
         }
     }
 
-    /// The members that a session record stands for, as JSON; false if there are none.
+    /// Writes the members that a session record stands for, as JSON; false if there are none.
     pub fn write(&self, node: &Node, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         let mut object = Object::open(out);
@@ -237,7 +240,7 @@ impl Shape {
         out.len() > start + 2
     }
 
-    /// The same as YAML.
+    /// Returns the members that a session record stands for as YAML.
     #[must_use]
     pub fn text(&self, node: &Node, style: Style) -> Vec<u8> {
         let mut json = Vec::new();
@@ -249,7 +252,8 @@ impl Shape {
         yaml.finish()
     }
 
-    /// The same as it was spelled, if that still says what the record does.
+    /// Returns the members as they were spelled if that spelling still reads as the record, and
+    /// otherwise as the writer spells them.
     #[must_use]
     pub fn spelled(&'static self, node: &Node, style: Style) -> Vec<u8> {
         let raw = node.text(Field::Raw);
@@ -262,7 +266,7 @@ impl Shape {
         raw.map_or_else(|| self.text(node, style), String::into_bytes)
     }
 
-    /// The members that a text of their own holds.
+    /// Returns the members of the top that a text contains.
     fn members_of(&'static self, text: &str) -> Option<Node> {
         let mut events = Events::new(text.as_bytes(), Limits::default());
         let mut nodes = Nodes::new(Budget::of(EXPANSION));
@@ -283,8 +287,9 @@ impl Shape {
     }
 }
 
-/// Takes the prompt from the top if a later session record has one: a file has one, and what comes
-/// later counts. Says whether there was any; one that said something else is counted.
+/// Removes the prompt from the top if a later session record has one: a file has one prompt, and
+/// the later one counts. Returns whether there was one; a prompt with other content is counted as
+/// dropped.
 pub fn superseded(top: &mut Node, later: &Node, log: &Log) -> bool {
     let Some(now) = later.get(Field::SystemPrompt) else { return false };
     let Some(before) = top.take(Field::SystemPrompt) else { return false };
@@ -295,7 +300,7 @@ pub fn superseded(top: &mut Node, later: &Node, log: &Log) -> bool {
     true
 }
 
-/// Writes JSON that the model made.
+/// Writes JSON that the record model produced.
 pub fn put(json: &[u8], yaml: &mut Emitter) {
     let written = emit(json, yaml);
     debug_assert!(written.is_ok(), "{written:?}");

@@ -1,4 +1,4 @@
-//! A turn's summary as a record and back.
+//! Conversion between a turn's summary and a record.
 
 use super::super::time;
 use crate::json::{Cursor, Fault, Json, text};
@@ -11,7 +11,8 @@ use jiff::Timestamp;
 /// How a kind of file spells its turns.
 #[derive(Debug)]
 pub struct Table {
-    /// Members in the order in which the real software writes them, then those that people add.
+    /// Members in the order in which the real software writes them, then the members that users
+    /// add.
     rows: &'static [Row],
     /// Members that are text whatever they look like.
     pub texts: &'static [&'static str],
@@ -38,8 +39,8 @@ pub static KEYED: Table = Table {
     texts: TEXTS,
 };
 
-/// The same members, and the messages of the turn, in the order of their names: so version 1 has
-/// them.
+/// Turn members of version 1: those of version 2 and the messages of the turn, in alphabetical
+/// order of their names.
 pub static DATED: Table = Table {
     rows: &[
         row("analysis", Field::Analysis),
@@ -61,7 +62,8 @@ pub static DATED: Table = Table {
     texts: TEXTS,
 };
 
-/// The summaries of version 3, and behind `meta` what its evaluations have in its place and add.
+/// Turn members of the summaries of version 3; behind `meta` the members that its evaluations have
+/// in its place and add.
 pub static INDEX: Table = Table {
     rows: &[
         row("input", Field::Input),
@@ -101,16 +103,16 @@ static EARLIER: Table = Table {
 
 /// The messages of a turn as JSON text. They become records of their own.
 const MESSAGES: Row = row("messages", Field::Messages);
-/// What a turn took, as JSON text.
+/// Tokens, cost, duration and time of a turn, as JSON text.
 const META: Row = row("meta", Field::Meta);
-/// The members of that text, as the real software writes them.
+/// Members of the text of `meta`, in the order in which the real software writes them.
 const MEASURES: &[(&str, Field)] = &[
     ("tokens", Field::Tokens),
     ("cost", Field::TotalCost),
     ("duration_ms", Field::Duration),
     ("ts", Field::Time),
 ];
-/// What version 1 gives people to say about a turn.
+/// Expectations that a user can add to a turn, from version 1 on.
 const CHECK: Row = object("eval", Field::Eval, EXPECTS);
 const EXPECTS: &[Row] =
     &[row("expect_result", Field::ExpectResult), row("expect_tools", Field::ExpectTools)];
@@ -133,7 +135,7 @@ const TEXTS: &[&str] = &[
 ];
 
 impl Table {
-    /// Reads a turn, and its messages if it has them as a text.
+    /// Reads a turn, and its messages if the turn contains them as a text.
     ///
     /// # Errors
     /// If the text is not one JSON value.
@@ -204,8 +206,8 @@ impl Table {
         Ok(())
     }
 
-    /// Writes the turn that a record stands for as JSON, with messages as one text where turns
-    /// have them so; false if it stands for none.
+    /// Writes the turn that a record stands for as JSON, with messages as one text if this kind of
+    /// file has them in turns; false if the record stands for no turn.
     pub fn write(
         &'static self,
         record: &Record,
@@ -254,7 +256,7 @@ impl Table {
         record.kind == Kind::Turn
     }
 
-    /// Whether a field of a turn stands in what [`write`](Self::write) makes of it.
+    /// Whether [`write`](Self::write) writes this field of a turn.
     #[must_use]
     pub fn holds(&self, field: Field) -> bool {
         const HELD: &[Field] = &[Field::Extra, Field::Layout, Field::Raw, Field::Data];
@@ -264,7 +266,7 @@ impl Table {
     }
 }
 
-/// The earlier runs that the `history` of a turn in a summary tells of.
+/// Returns the earlier runs that the `history` of a turn in a summary contains.
 #[must_use]
 pub fn earlier_runs(history: &Json) -> Vec<Node> {
     let mut cursor = Cursor::new(history.as_bytes());
@@ -278,7 +280,8 @@ pub fn earlier_runs(history: &Json) -> Vec<Node> {
     runs
 }
 
-/// Takes what a turn took apart, if that gives the same text again.
+/// Splits the text of `meta` into fields of the turn, if they give the same text again; false
+/// otherwise.
 fn measure(meta: &Json, turn: &mut Node) -> bool {
     let Some(object) = meta.parsed() else { return false };
     if MEASURES.iter().any(|(_, field)| turn.get(*field).is_some()) {
@@ -301,7 +304,7 @@ fn measure(meta: &Json, turn: &mut Node) -> bool {
     true
 }
 
-/// The text of what a turn took, if it tells all of it.
+/// Returns the text of `meta` for a turn, if the turn has all of its values.
 fn measures(turn: &Node) -> Option<Json> {
     let mut out = Vec::new();
     let mut object = Object::open(&mut out);
@@ -313,7 +316,7 @@ fn measures(turn: &Node) -> Option<Json> {
     Some(Json::string(&String::from_utf8_lossy(&python)))
 }
 
-/// Keeps the messages of a turn with it, for they cannot be read.
+/// Keeps the messages of a turn as a member of its record, because they cannot be read.
 pub fn keep_messages(turn: &mut Record, messages: &str) {
     let mut extra = Extra::default();
     turn.node.json(Field::Extra).into_iter().for_each(|kept| extra.add_members(kept));
@@ -321,33 +324,33 @@ pub fn keep_messages(turn: &mut Record, messages: &str) {
     extra.finish().into_iter().for_each(|extra| turn.node.set(Field::Extra, extra));
 }
 
-/// A turn that is made up of a conversation that has none: its question, its answer, and calls
+/// Summary of a turn from a conversation without turns: its question, its answer, and the calls
 /// between them.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// What was asked.
+    /// The question of the turn.
     pub input: Option<Json>,
     /// The last answer.
     pub result: Option<Json>,
-    /// The model that gave it.
+    /// The model of the last answer that has one.
     pub model: Option<Json>,
-    /// The last time in the turn.
+    /// The last time in the turn, as the real software writes times.
     pub time: Option<Json>,
-    /// The first and the last one that can be read.
+    /// The first and the last time of the turn that can be read.
     pub times: Option<(Timestamp, Timestamp)>,
-    /// Calls of tools, for display.
+    /// Calls of tools, as the turn shows them.
     pub tools: Vec<Json>,
     /// Tokens of all answers.
     pub tokens: f64,
     /// Cost of all answers.
     pub cost: f64,
-    /// What a turn of the source tells, which says it better.
+    /// The turn record of the source format, whose values take precedence.
     pub told: Option<Node>,
-    /// Whether it has messages.
+    /// Whether the turn has messages.
     pub said: bool,
 }
 
-/// A sum of money as the real software writes it.
+/// Returns a sum of money as the real software writes it.
 #[must_use]
 pub fn money(sum: f64) -> Json {
     let sum = sum.clamp(f64::MIN, f64::MAX);
@@ -357,7 +360,7 @@ pub fn money(sum: f64) -> Json {
 }
 
 impl Summary {
-    /// Begins with what a turn of the source tells.
+    /// Begins a summary with the values of a turn of the source format.
     #[must_use]
     pub fn of(turn: &Node) -> Self {
         let number = |field| turn.json(field).and_then(Json::float).unwrap_or(0.0);
@@ -365,7 +368,7 @@ impl Summary {
         Self { tokens, cost, told: Some(turn.clone()), ..Self::default() }
     }
 
-    /// Takes a message of the turn in.
+    /// Adds a message of the turn.
     pub fn message(&mut self, node: &Node) {
         if let Some(said) = node.json(Field::Time) {
             self.time = Some(time(said));
@@ -373,7 +376,7 @@ impl Summary {
             self.times =
                 at.map(|at| (self.times.map_or(at, |(first, _)| first), at)).or(self.times);
         }
-        // A turn that goes on behind its answer would be taken for one that lacks it.
+        // A turn that continues behind its answer would be taken for one that lacks the answer.
         self.result = None;
         self.said = true;
         if node.is(Field::Role, "user") {
@@ -387,7 +390,7 @@ impl Summary {
                 self.cost += cost.and_then(|cost| number(cost, Field::Total)).unwrap_or(0.0);
             }
             self.model = node.json(Field::Model).cloned().or(self.model.take());
-            // What is said beside calls is no answer, and would be taken for one.
+            // Text beside calls is not an answer, but would be taken for one.
             self.result = is_answer(node).then(|| said(node)).flatten();
             let blocks = node.nodes(Field::Content).unwrap_or_default();
             let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL));
@@ -395,7 +398,7 @@ impl Summary {
         }
     }
 
-    /// The turn's record.
+    /// Returns the turn's record.
     #[must_use]
     pub fn record(self, number: u64) -> Record {
         let mut record = Record::new(Kind::Turn);
@@ -423,7 +426,8 @@ impl Summary {
                 }
                 _ if matches!(field, Field::Number | Field::Extra | Field::Layout | Field::Raw) => {
                 }
-                // What its messages do not answer would be taken for an answer that they lack.
+                // A result that no message contains would be taken for an answer that the messages
+                // lack.
                 _ if field == Field::Result && self.said => {}
                 value => node.set(field, value.clone()),
             }
@@ -433,7 +437,7 @@ impl Summary {
     }
 }
 
-/// Whether a message ends a turn: it is said, and calls no tool.
+/// Whether a message ends a turn: an assistant's message that calls no tool.
 #[must_use]
 pub fn is_answer(node: &Node) -> bool {
     let blocks = node.nodes(Field::Content).unwrap_or_default();
@@ -441,7 +445,7 @@ pub fn is_answer(node: &Node) -> bool {
     node.is(Field::Role, "assistant") && !calls
 }
 
-/// The texts of a message as one.
+/// Returns the texts of a message as one.
 #[must_use]
 pub fn said(node: &Node) -> Option<Json> {
     if let Some(text) = node.json(Field::Content) {
@@ -450,7 +454,7 @@ pub fn said(node: &Node) -> Option<Json> {
     block::all_text(node.nodes(Field::Content)?)
 }
 
-/// What was asked, with a word for each image.
+/// Returns the question of a message, with the placeholder `[image]` for each image.
 fn asked(node: &Node) -> Option<Json> {
     let Some(blocks) = node.nodes(Field::Content) else { return said(node) };
     let shown = blocks.iter().filter_map(|block| match block.is(Field::Type, block::IMAGE) {
@@ -460,13 +464,13 @@ fn asked(node: &Node) -> Option<Json> {
     shown.reduce(|a, b| a.joined(&b))
 }
 
-/// How many characters of an argument are shown.
+/// Maximum number of characters of an argument that are shown.
 const SHOWN: usize = 50;
 
-/// A call as the turn's summary shows it: `run(command='ls')`.
+/// Returns a call as the turn's summary shows it: `run(command='ls')`.
 fn display(call: &Node) -> Json {
     let arguments = call.json(Field::Arguments).cloned().unwrap_or_default();
-    // Arguments of a call may be any text; what is no object is not shown.
+    // Arguments of a call may be any text; only those of an object are shown.
     let arguments = arguments.parsed().unwrap_or(arguments);
     let shown = arguments.members().map(|(key, value)| {
         let key = text::decode(key).unwrap_or_default();

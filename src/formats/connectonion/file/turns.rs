@@ -1,4 +1,4 @@
-//! The turns once more, beside the messages: what they tell of messages that are not there.
+//! Second reading of the turns beside the messages, to restore messages that only turns contain.
 
 use super::super::EXPANSION;
 use super::turn::KEYED;
@@ -15,14 +15,14 @@ use std::io::Read;
 /// Question and answer of a turn.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
-    /// What was asked.
+    /// The question.
     pub input: Option<Json>,
     /// The answer.
     pub result: Option<Json>,
 }
 
 impl Told {
-    /// What a turn tells.
+    /// Returns the question and the answer that a turn's record holds.
     #[must_use]
     pub fn of(turn: &Record) -> Self {
         let is_text = |value: &&Json| value.as_bytes().starts_with(b"\"");
@@ -31,18 +31,18 @@ impl Told {
     }
 }
 
-/// Reads the turns a second time, one by one, so that none need be kept.
+/// Reads the turns a second time, one by one, so that none must be kept.
 pub struct Turns {
     events: Events<Decoder<Box<dyn Read>>>,
     nodes: Nodes,
-    /// The number of the turn that was read last, and what it tells.
+    /// The number of the turn read last; `last` is its question and answer.
     at: u64,
     last: Option<Told>,
     inside: bool,
 }
 
 impl Turns {
-    /// Goes to the first turn of a part.
+    /// Enters the list of turns of a part.
     ///
     /// # Errors
     /// If the part cannot be read.
@@ -59,7 +59,7 @@ impl Turns {
     }
 
     fn enter(&mut self) -> Result<()> {
-        // At the top, keys and values follow in turn.
+        // At the top, keys and values alternate.
         let (mut depth, mut key, mut named) = (0, true, false);
         loop {
             match self.nodes.next(&mut self.events)?.what {
@@ -83,7 +83,8 @@ impl Turns {
         }
     }
 
-    /// What turn `number` tells, counting from 1. No number may be smaller than the one before.
+    /// Returns question and answer of turn `number`, counting from 1. The number must not be
+    /// smaller than in the call before.
     ///
     /// # Errors
     /// If the part cannot be read.
@@ -97,7 +98,7 @@ impl Turns {
             let mut json = Vec::new();
             self.nodes.value(&mut self.events, first, Scalars::Text, &mut json)?;
             self.at += 1;
-            // Only the one that is asked for is looked into.
+            // Only the requested turn is parsed.
             self.last = (self.at == number).then(|| told(json.into()));
         }
         Ok(self.last.clone().filter(|_| self.at == number))

@@ -1,9 +1,9 @@
-//! Writing a file, as PyYAML does or for people.
+//! Writer for files of turns, in the spelling of PyYAML or for human readers.
 //!
-//! Turns stand before the messages that they sum up, and the top before both tells of the end. So
-//! turns and messages go to spools, and the file is put together at its end. Records that come from
-//! such a file mostly come in its order: where that may prove wrong without harm, the messages go
-//! straight behind the turns.
+//! Turns stand before the messages that they sum up, and the top before both contains values that
+//! are known last. So turns and messages go to spools, and the file is assembled at its end.
+//! Records from the same format mostly come in the order of the file: if a wrong guess does no
+//! harm, the messages are written directly behind the turns.
 
 use super::super::{EXPANSION, NAME, REMARK, message, time, timed};
 use super::assembly::{CHUNK, Frame, Out, Section, add_file, append, ended};
@@ -60,35 +60,35 @@ pub fn open<'a>(
 }
 
 struct File<'a> {
-    /// Where the file goes, until it is begun.
+    /// The destination, until the file is begun.
     to: Option<Box<dyn Write>>,
-    /// Whether it may be begun before all records are there.
+    /// Whether the file may be begun before all records are there.
     trusts: bool,
-    /// The file, once what stands before the messages is written.
+    /// The file, once the text before the messages is written.
     out: Option<Out>,
     cx: &'a Cx<'a>,
     shape: &'static Shape,
-    /// Whether the records come from such a file; `None` before the session record.
+    /// Whether the records come from a file of this kind; `None` before the session record.
     own: Option<bool>,
-    /// What comes from elsewhere is spelled for people.
+    /// The YAML style: records from other formats are spelled for human readers.
     style: Style,
     /// The session record.
     top: Node,
     /// Comments between the top and the turns.
     above: String,
-    /// What stands between turns and messages, and behind the messages.
+    /// Text between turns and messages; `tail` is the text behind the messages.
     middle: Vec<u8>,
     tail: Vec<u8>,
     turns: Section,
     messages: Section,
-    /// How many turns were written.
+    /// Number of turns that were written.
     written: u64,
-    /// The turn whose messages are being written, and the last one before it.
+    /// The turn whose messages are being written; `listed` is the last one before it.
     open: Option<u64>,
     listed: u64,
-    /// The turn that is being summed up, where the source has none.
+    /// The turn that is being summed up, if the source format has no turns.
     summary: Option<Summary>,
-    /// The session's own prompt, until a message says one.
+    /// The prompt of the session record, until a message contains one.
     header_prompt: Option<Json>,
     /// Tokens and cost of all turns that were summed up.
     sums: (f64, f64),
@@ -144,7 +144,7 @@ impl Writer for File<'_> {
 }
 
 impl File<'_> {
-    /// Writes what stands before the messages, if that was not done.
+    /// Writes the text before the messages, unless that was done.
     fn begin(&mut self) -> Result<()> {
         let Some(to) = self.to.take() else { return Ok(()) };
         let (shape, top, above) = (self.shape, &self.top, self.above.as_str());
@@ -157,7 +157,7 @@ impl File<'_> {
         Ok(())
     }
 
-    /// Writes messages behind the turns, as if no more of these were to come.
+    /// Writes messages directly behind the turns, on the assumption that no more turns come.
     fn straight(&mut self) -> Result<()> {
         if self.messages.yaml.buffer().len() >= CHUNK {
             self.begin()?;
@@ -165,7 +165,7 @@ impl File<'_> {
         self.out.as_mut().map_or(Ok(()), |out| self.messages.pour(CHUNK, out))
     }
 
-    /// Something comes that stands before the messages.
+    /// Gives up direct writing, because a record comes that stands before the messages.
     fn early(&self) {
         if self.out.is_some() {
             self.cx.log.give_up();
@@ -186,7 +186,7 @@ impl File<'_> {
             if !own {
                 self.top.take(Field::Extra);
                 self.top.take(Field::Totals);
-                // A message of the system says it better, if there is one.
+                // A system message takes precedence, if there is one.
                 if let Some(Value::Json(prompt)) = self.top.take(Field::SystemPrompt) {
                     self.header_prompt = Some(prompt).filter(|prompt| !prompt.is_null());
                 }
@@ -236,7 +236,7 @@ impl File<'_> {
         self.middle.extend_from_slice(&self.shape.text(&node, self.style));
     }
 
-    /// Puts comments and blank lines where they stood.
+    /// Writes comments and blank lines where they stood.
     fn notice(&mut self, located: &Located<Record>) -> Result<()> {
         let node = &located.value.node;
         if self.has_lists() && node.is(Field::Subtype, REMARK) && self.key(node) {
@@ -295,7 +295,7 @@ impl File<'_> {
         self.turn_losses(&record.node, &[]);
     }
 
-    /// Whether a stored spelling reads as the turn; says so if not.
+    /// Whether a stored spelling reads as the turn; reports a warning if not.
     fn is_turn(&self, located: &Located<Record>, raw: &str) -> bool {
         let table = self.shape.turns;
         let json = item(raw, indents(&self.top), Scalars::TextOf(table.texts));
@@ -303,7 +303,7 @@ impl File<'_> {
         self.is_same(located, read.map(|(turn, _)| turn))
     }
 
-    /// The same for a message.
+    /// Whether a stored spelling reads as the message; reports a warning if not.
     fn is_message(&self, located: &Located<Record>, raw: &str) -> bool {
         let json = item(raw, 1 + indents(&self.top), Scalars::TextOf(message::TEXTS));
         self.is_same(located, json.and_then(|json| message::read(&json).ok()))
@@ -354,8 +354,8 @@ impl File<'_> {
         self.shape.lists == Lists::Behind
     }
 
-    /// Takes a message of another format into the summary of its turn. False for a system
-    /// message, which stands elsewhere.
+    /// Adds a message of another format to the summary of its turn; false for a system message,
+    /// which stands in another place.
     fn sum_up(&mut self, record: &Record) -> bool {
         let node = &record.node;
         if let Some(said) = node.json(Field::Time).map(time) {
@@ -379,15 +379,16 @@ impl File<'_> {
         true
     }
 
-    /// Begins a turn with what another format tells of it; the next such turn ends it.
+    /// Begins a turn with the values of another format's turn record; the next such record ends the
+    /// turn.
     fn told(&mut self, turn: &Node) {
         self.end_summary();
         self.summary = Some(Summary::of(turn));
         self.turn_losses(turn, &[Field::Extra]);
     }
 
-    /// The turn that a message says it belongs to, if that was told of and is written already: some
-    /// formats tell of all turns before the first message.
+    /// Returns the turn that a message names, if that turn is written already: some formats list
+    /// all turns before the first message.
     fn told_turn(&self, message: &Node) -> Option<u64> {
         let number = message.json(Field::Turn).and_then(Json::float)? as u64;
         let written = (1..=self.written).contains(&number);
@@ -395,14 +396,14 @@ impl File<'_> {
         Some(number).filter(|_| written && comes && !message.is(Field::Role, "system"))
     }
 
-    /// Counts what of a turn has no place.
+    /// Counts the fields of a turn that have no place as lost.
     fn turn_losses(&self, turn: &Node, also: &[Field]) {
         for field in turn.fields().filter(|f| !self.shape.turns.holds(*f) || also.contains(f)) {
             self.lost(&format!("turn.{}", field.name()));
         }
     }
 
-    /// Gives the top what every file of the real software has.
+    /// Sets the members that every file of the real software has at its top.
     fn head(&mut self) {
         let empty = Json::constant("\"\"");
         for (field, default) in
@@ -439,19 +440,19 @@ impl File<'_> {
     }
 }
 
-/// Whether the turns of a session from elsewhere stand each before its own messages, so that one
-/// with none has lost them. Sessions of this software tell of all turns first.
+/// Whether each turn of a session from another format stands before its own messages, so that a
+/// turn without messages has lost them. Sessions of this software list all turns first.
 pub fn has_scattered_turns(session: &Node) -> bool {
     let source = session.text(Field::Source);
     source.is_some_and(|source| source.split('@').next() != Some(NAME))
 }
 
-/// By how many levels a session's turns are indented.
+/// Returns the number of levels by which a session's turns are indented.
 pub fn indents(session: &Node) -> usize {
     has_style(session, INDENTED).into()
 }
 
-/// An item of a list that is indented so deep as JSON, if the text behind its `-` is one.
+/// Reads an item of a list with this indentation as JSON, if the text behind its `-` is one item.
 pub fn item(raw: &str, indents: usize, scalars: Scalars) -> Option<Bytes> {
     let opener = OPENERS.get(indents)?.trim_start_matches(':');
     let yaml = format!("{opener}{raw}\n");

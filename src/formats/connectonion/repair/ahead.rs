@@ -1,5 +1,5 @@
-//! What a walk over a run must know of what stands further on: whether lines of messages are a
-//! list that lost the line before it, or a part of a prompt that shows some.
+//! Facts about the rest of a run that a walk needs early: whether lines of messages are a list that
+//! lost the line before it, or a part of a prompt that shows messages.
 
 use super::super::run::{CLOSE, MESSAGES, is_remark, member_of};
 use super::clean::{Clean, Found, Line};
@@ -8,20 +8,20 @@ use crate::format::Cx;
 use crate::position::Position;
 use std::io::Read;
 
-/// How a run ends.
+/// The end of a run.
 #[derive(Debug, Default)]
 pub struct Ahead {
-    /// Where the last line begins that is one of a header, or names the messages.
+    /// Offset of the beginning of the last line that is a header line or names the messages.
     last: Option<u64>,
     /// Whether the file ends with the bracket that closes a list.
     closed: bool,
 }
 
 impl Ahead {
-    /// Looks through a file.
+    /// Scans a file.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the file cannot be read.
     pub fn of(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Self> {
         let mut ahead = Self::default();
         let mut lines = Clean::over(part, cx)?;
@@ -40,20 +40,20 @@ impl Ahead {
     }
 
     /// Whether a list of messages may begin at this byte without the line that names them. In a
-    /// `prompt`, which may show messages, only if the list is closed at the end: a file that was cut
-    /// in a prompt has none.
+    /// `prompt`, which may show messages, a list may begin only if it is closed at the end: a file
+    /// that was cut in a prompt has no list.
     pub fn may_begin(&self, byte: u64, prompt: bool) -> bool {
         self.last.is_none_or(|last| last < byte) && (self.closed || !prompt)
     }
 }
 
-/// All bytes of a line in pieces.
+/// Joins the pieces of a line.
 pub fn joined(line: &[(Position, Vec<u8>)]) -> Vec<u8> {
     line.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect()
 }
 
-/// The two lines of which the one that names the messages lost its ending, or the one before it did,
-/// which may be of a `prompt` whose end that is.
+/// Divides a line in which the line that names the messages, or the line before it, lost its
+/// ending; the line before may be the end of a `prompt`.
 pub fn divided((line, terminated): Line, prompt: bool) -> (Line, Option<Line>) {
     let bytes = joined(&line);
     let text = bytes.trim_ascii_end();

@@ -1,8 +1,9 @@
-//! A file of turns as blocks of lines, by the layout of `yaml.dump`: a member of the top, a turn, the
-//! key of a turn's messages, a message. What begins none of these belongs to the block before it.
+//! Division of a file of turns into blocks of lines, by the layout of `yaml.dump`: a member of the
+//! top, a turn, the key of a turn's messages, a message. A line that begins none of these belongs
+//! to the block before it.
 //!
-//! In that layout nothing inside of a block begins where a block begins: texts that go on over lines
-//! are indented further.
+//! In that layout no line inside of a block looks like the beginning of a block: texts that go on
+//! over lines are indented further.
 
 use super::super::file::is_known;
 use super::clean::{Clean, Found, Line};
@@ -17,7 +18,7 @@ use std::collections::{HashSet, VecDeque};
 use std::io::Read;
 use std::ops::Range;
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A member of the top, with its name.
@@ -28,9 +29,9 @@ pub enum Kind {
     Key(String),
     /// A message.
     Message,
-    /// What stands before the first member.
+    /// The text before the first member.
     Before,
-    /// What belongs to none of these, as what stands behind a line between documents.
+    /// Text that belongs to no other kind, such as the text behind a line between documents.
     Between,
 }
 
@@ -39,50 +40,51 @@ pub enum Kind {
 pub enum Piece {
     /// A block.
     Block(Block),
-    /// What belongs to none: the marks of a merge and one of its sides, NUL bytes.
+    /// Bytes that belong to no block: the marks of a merge conflict and one of its sides, NUL
+    /// bytes.
     Aside(Vec<u8>, Position, Code),
 }
 
 /// A block with its lines.
 #[derive(Debug)]
 pub struct Block {
-    /// What it is.
+    /// The kind of the block.
     pub kind: Kind,
     /// Its lines, with their ends.
     pub bytes: Vec<u8>,
-    /// Whether the last line ends.
+    /// Whether the last line has an ending.
     pub terminated: bool,
-    /// Where pieces of it stand in the file, by where they begin in it.
+    /// Positions in the file of the block's pieces, each with the offset of the piece in the block.
     places: Vec<(usize, Position)>,
 }
 
 impl Block {
-    /// Where it begins.
+    /// Returns the position of the beginning of the block.
     #[must_use]
     pub fn at(&self) -> Position {
         self.places.first().map(|(_, at)| *at).unwrap_or_default()
     }
 
-    /// Whether it stands nowhere in the file.
+    /// Whether the block was put in by repair, so that it has no place in the file.
     #[must_use]
     pub fn is_put_in(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// Its last line so far, with its end.
+    /// Returns the last line so far, with its ending.
     fn last_line(&self) -> &[u8] {
         let text = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
         let start = memchr::memrchr(b'\n', text).map_or(0, |end| end + 1);
         self.bytes.get(start..).unwrap_or_default()
     }
 
-    /// Whether it is a text that a person laid out in lines of its own.
+    /// Whether the block is a literal text, which the user laid out in lines.
     fn is_of_text(&self) -> bool {
         let line = self.bytes.split(|b| *b == b'\n').next().unwrap_or_default();
         line.trim_ascii_end().ends_with(b"|") || line.trim_ascii_end().ends_with(b"|-")
     }
 
-    /// The pieces of a range, each with its place in the file.
+    /// Returns the pieces of a range, each with its position in the file.
     pub fn pieces(&self, range: Range<usize>) -> impl Iterator<Item = (Position, &[u8])> {
         let ends = self.places.iter().skip(1).map(|(start, _)| *start).chain([self.bytes.len()]);
         self.places.iter().zip(ends).filter_map(move |((start, at), end)| {
@@ -92,7 +94,7 @@ impl Block {
         })
     }
 
-    /// Leaves what stands before a line, and gives what begins with it.
+    /// Keeps the text before a line, and returns the block that begins with the line.
     pub fn split_off(&mut self, start: usize) -> Self {
         let first = self.places.partition_point(|(place, _)| *place < start);
         let places = self.places.split_off(first);
@@ -111,7 +113,7 @@ impl Block {
     }
 }
 
-/// What lines are of.
+/// The list that lines belong to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Section {
     #[default]
@@ -120,11 +122,11 @@ enum Section {
     Messages,
 }
 
-/// Where in the file lines are.
+/// Position of lines in the file.
 #[derive(Clone, Copy, Debug, Default)]
 struct List {
     section: Section,
-    /// How far turns or messages are indented, once one was seen.
+    /// Indentation of turns or messages, once one was seen.
     indent: Option<usize>,
     /// Whether a turn was seen that begins with its dash.
     dashed: bool,
@@ -135,7 +137,7 @@ impl List {
         Self { section, ..Self::default() }
     }
 
-    /// Whether a line can only be one of this list, whatever stood before it.
+    /// Whether a line can only belong to this list, whatever stood before the line.
     fn goes_on(self, bare: &str, indent: usize) -> bool {
         match self.section {
             Section::Other => false,
@@ -159,37 +161,37 @@ impl List {
             (Section::Turns, _) => {
                 is_turn(bare) || inner && !(is_message(bare) || key(bare).is_some())
             }
-            // Texts have blank lines, and nothing of the software's does before a list.
+            // Texts have blank lines, but the software writes none before a list.
             (Section::Messages, _) => bare.is_empty() || inner && !is_turn(bare),
         }
     }
 }
 
-/// The walk over a file.
+/// Walk over a file, block by block.
 pub struct Blocks {
     lines: Clean,
     list: List,
-    /// The list that a member of the top ended which may be none.
+    /// The list that a member of the top ended, if that member may stand inside of the list.
     left: Option<List>,
     /// Members of the top that were seen.
     names: HashSet<String>,
-    /// The block that is not ended yet.
+    /// The block that has not ended yet.
     open: Option<Block>,
-    /// A member of the top that may have come into a list from elsewhere, with its name.
+    /// A member of the top that may be a stray line inside of a list, with its name.
     held: Option<(String, Line)>,
     /// Whether the line before this one stands between documents.
     parted: bool,
-    /// What stood behind a lost line ending.
+    /// The text behind a lost line ending.
     rest: Option<Line>,
-    /// Turns that stood in one, from the second on.
+    /// Turns that were merged into one block, from the second on.
     melted: VecDeque<Block>,
 }
 
 impl Blocks {
-    /// Over a part.
+    /// Walks over a part.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the part cannot be read.
     pub fn over(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Self> {
         let lines = Clean::over(part, cx)?;
         Ok(Self {
@@ -205,7 +207,7 @@ impl Blocks {
         })
     }
 
-    /// The next piece, or `None` at the end.
+    /// Returns the next piece, or `None` at the end.
     ///
     /// # Errors
     /// If the part cannot be read.
@@ -238,8 +240,8 @@ impl Blocks {
         }
     }
 
-    /// Takes a line in, or gives one that is of no block: one between documents, or the name of a
-    /// list that stands within one.
+    /// Adds a line to its block, or returns a line that belongs to no block: one between documents,
+    /// or the name of a list that stands within a list.
     fn line(&mut self, line: Line) -> Option<Piece> {
         let text = text_of(&line);
         let bare = text.trim_start_matches(' ');
@@ -265,14 +267,14 @@ impl Blocks {
         None
     }
 
-    /// Whether a member of the top may have come into a list from elsewhere: the name of a list, or a
+    /// Whether a member of the top may be a stray line inside of a list: the name of a list, or a
     /// member that was there before.
     fn is_doubtful(&self, name: &str, rest: &str) -> bool {
         let names = matches!(name, "turns" | "messages");
         if rest.is_empty() { names } else { !names && self.names.contains(name) }
     }
 
-    /// Takes a line of a block in.
+    /// Adds a line that belongs to a block.
     fn take(&mut self, line: Line) {
         let lost = self.unnamed(&text_of(&line));
         self.melted.extend(lost.into_iter().flat_map(apart));
@@ -281,8 +283,8 @@ impl Blocks {
         self.melted.extend(ended.into_iter().flat_map(apart));
     }
 
-    /// Opens a list of which the line that names it is lost, at its first turn or at a key with this
-    /// message behind it; gives what stands before. Lines of a text are not so close.
+    /// Opens a list whose name line is lost, at its first turn, or at a key with this message
+    /// behind it; returns the blocks before. Lines of a text never stand so close to the margin.
     fn unnamed(&mut self, line: &str) -> Vec<Block> {
         let bare = line.trim_start_matches(' ');
         let free = |name: &str| !self.names.contains(name);
@@ -305,8 +307,8 @@ impl Blocks {
         before
     }
 
-    /// Ends the open block, which may end in what is left of a lost name, and begins the list that
-    /// had it.
+    /// Ends the open block, which may end in the rest of a lost name line, and begins the list of
+    /// that name.
     fn name(&mut self, name: &str, section: Section) -> Vec<Block> {
         let mut open = self.open.take();
         let torn = open.as_mut().and_then(|open| {
@@ -329,8 +331,8 @@ impl Blocks {
         all.filter(|block| !block.bytes.is_empty()).collect()
     }
 
-    /// A line, or what stands before the place where it lost a line ending: nothing else stands on
-    /// the line that names a list.
+    /// Returns the line, or the part before the place where a line ending was lost: the line that
+    /// names a list contains nothing else.
     fn divided(&mut self, (mut line, terminated): Line) -> Line {
         let glued = line.first_mut().and_then(|(at, bytes)| Some((*at, glued(bytes)?, bytes)));
         let Some((at, place, bytes)) = glued else { return (line, terminated) };
@@ -340,11 +342,11 @@ impl Blocks {
         (line, false)
     }
 
-    /// Takes a line in; gives the block that it ends.
+    /// Adds a line to the open block or begins one; returns the block that the line ends.
     fn add(&mut self, line: Vec<(Position, Vec<u8>)>, terminated: bool) -> Option<Block> {
         let text = joined(&line);
         let kind = self.begins(&text);
-        // Of a document of something else nothing belongs to the block before it.
+        // Text of a document that is not a session does not belong to the block before it.
         let parted = std::mem::take(&mut self.parted) && !text.starts_with([' ', '#']);
         let kind = kind.or_else(|| (parted && !text.is_empty()).then(|| self.between()));
         let empty = |kind| Block { kind, bytes: Vec::new(), terminated, places: Vec::new() };
@@ -359,7 +361,7 @@ impl Blocks {
         ended
     }
 
-    /// What begins with this line.
+    /// Returns the kind of the block that begins with this line, if one does.
     fn begins(&mut self, line: &str) -> Option<Kind> {
         let bare = line.trim_start_matches(' ');
         let indent = line.len() - bare.len();
@@ -369,11 +371,12 @@ impl Blocks {
             return Some(self.top(name, rest));
         }
         if let Some(left) = self.left.filter(|left| left.goes_on(bare, indent)) {
-            // What stands within a list is no member of the top.
+            // A line within a list is not a member of the top.
             (self.list, self.left) = (left, None);
             self.open.iter_mut().for_each(|open| open.kind = Kind::Between);
         }
-        // Nothing in an item stands further left than it, so one that does is none that was in one.
+        // Nothing in an item stands further left than the item, so a line that does is not part of
+        // it.
         let own = self.list.indent.is_none_or(|own| indent <= own);
         match self.list.section {
             Section::Turns if item && own => {
@@ -394,7 +397,7 @@ impl Blocks {
         }
     }
 
-    /// A member of the top begins.
+    /// Begins a member of the top.
     fn top(&mut self, name: &str, rest: &str) -> Kind {
         let list = List::of(match (name, rest) {
             ("turns", "") => Section::Turns,
@@ -408,14 +411,14 @@ impl Blocks {
         Kind::Top(name.to_owned())
     }
 
-    /// What is no session's begins.
+    /// Begins a block that belongs to no session.
     fn between(&mut self) -> Kind {
         (self.list, self.left) = (List::default(), None);
         Kind::Between
     }
 
-    /// Whether this is a member of the top with a space before it: texts that go on stand further to
-    /// the right. Turns have members of the same names.
+    /// Whether the line is a member of the top with one space before it: texts that go on stand
+    /// further to the right. Turns have members of the same names.
     fn is_askew(&self, bare: &str, indent: usize) -> bool {
         let Some((name, rest)) = member(bare).filter(|_| indent == 1) else { return false };
         match self.list.section {
@@ -425,13 +428,13 @@ impl Blocks {
         }
     }
 
-    /// Whether a message begins here whose first line stands a space too far to the right.
+    /// Whether the line begins a message that stands one space too far to the right.
     fn is_beside(&self, bare: &str, indent: usize) -> bool {
         self.list.indent.is_some_and(|own| indent == own + 1) && is_message(bare)
     }
 
-    /// The first turn, if the line with its dash is lost and this line is a member of it. The rest of
-    /// a text that the lost line began stands further right than members do.
+    /// Begins the first turn, if the line with its dash is lost and this line is a member of it.
+    /// The rest of a text that the lost line began stands further right than members do.
     fn headless(&mut self, bare: &str, indent: usize) -> Option<Kind> {
         let turn =
             indent.checked_sub(2).filter(|_| key(bare).is_none() && member(bare).is_some())?;
@@ -443,18 +446,18 @@ impl Blocks {
     }
 }
 
-/// The text of a line without its ending.
+/// Returns the text of a line without its ending.
 fn text_of((line, _): &Line) -> String {
     joined(line)
 }
 
-/// The same of its pieces.
+/// The text of a line in pieces, without its ending.
 fn joined(line: &[(Position, Vec<u8>)]) -> String {
     let bytes: Vec<u8> = line.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
     String::from_utf8_lossy(bytes.trim_ascii_end()).into_owned()
 }
 
-/// A line that is of no block.
+/// Makes a piece of a line that belongs to no block.
 fn stray((line, _): Line) -> Option<Piece> {
     let (at, bytes) = line.into_iter().next()?;
     Some(Piece::Aside(bytes, at, Code::StraySetAside))

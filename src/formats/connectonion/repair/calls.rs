@@ -1,18 +1,18 @@
-//! Calls of tools without results, and results without calls, which a model's interface refuses, as
-//! the reader sees them, in whatever layout.
+//! Detection of calls of tools without results, and results without calls. A model's interface
+//! refuses both. Detection uses the reader's records, so the layout does not matter.
 
 use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Node, block};
 use crate::repair::Waiting;
 
-/// Watches calls and results go by.
+/// Tracks calls and results from message to message.
 #[derive(Debug, Default)]
 pub struct Calls {
-    /// Calls that wait, and where they stand.
+    /// Calls that wait for results; `at` is the position of their message.
     open: Waiting<Json, ()>,
     at: Position,
-    /// Where the first call or result stands that is alone.
+    /// Position of the first call without a result or result without a call.
     alone: Option<Position>,
 }
 
@@ -44,7 +44,7 @@ impl Calls {
         }
     }
 
-    /// Where one is left alone.
+    /// Returns the position of the first call or result that is alone.
     pub fn left(mut self) -> Option<Position> {
         self.settle();
         self.alone

@@ -1,4 +1,4 @@
-//! What is whole in a block.
+//! Detection of the whole parts of a block.
 
 use super::blocks::Kind;
 use super::place::straightened;
@@ -9,14 +9,14 @@ use crate::yaml::read::{Budget, Events, Limits, What};
 use bytes::Bytes;
 use std::ops::Range;
 
-/// What was found in a block.
+/// Result of checking a block.
 #[derive(Debug, Default)]
 pub struct Checked {
     /// The ranges of its bytes that stay, ascending; all of it is one range.
     pub kept: Vec<Range<usize>>,
-    /// What they say, if anything stays.
+    /// Content of these ranges, if anything stays.
     pub says: Option<Json>,
-    /// The block with its lines at their places, if it is whole so.
+    /// The block with its lines at their places, if straightening makes it whole.
     pub straight: Option<Vec<u8>>,
 }
 
@@ -25,20 +25,21 @@ impl Checked {
         Self::of(vec![Range { start: 0, end: bytes.len() }], says)
     }
 
-    /// What stays where it is.
+    /// Makes the result for ranges that stay in their place.
     #[must_use]
     pub fn of(kept: Vec<Range<usize>>, says: Option<Json>) -> Self {
         Self { kept, says, straight: None }
     }
 
-    /// Whether all of so many bytes stay.
+    /// Whether all of the block's `length` bytes stay.
     #[must_use]
     pub fn is_all(&self, length: usize) -> bool {
         matches!(self.kept.as_slice(), [one] if one.len() == length)
     }
 }
 
-/// One YAML document as JSON; every scalar is a text. Anchors of other blocks stand before it.
+/// Parses one YAML document as JSON; every scalar is a text. Stubs for anchors of other blocks are
+/// put before the document.
 fn parse(text: &[u8]) -> Option<Json> {
     let mut stubs = Vec::new();
     let indent = spaces(text);
@@ -77,7 +78,7 @@ fn parse(text: &[u8]) -> Option<Json> {
     Some(json)
 }
 
-/// The same for others.
+/// Parses one YAML document for other modules.
 pub fn one(text: &[u8]) -> Option<Json> {
     parse(text)
 }
@@ -86,7 +87,7 @@ fn is_object(json: &Json) -> bool {
     json.as_bytes().starts_with(b"{")
 }
 
-/// Whether a message has all that its role demands.
+/// Whether a message has all members that its role requires.
 #[must_use]
 pub fn is_complete(message: &Json) -> bool {
     let has = |object: &Json, name| object.member(name).is_some_and(|value| !value.is_null());
@@ -109,27 +110,28 @@ pub fn is_complete(message: &Json) -> bool {
     }
 }
 
-/// What is known from elsewhere of a text that nothing shows the end of.
+/// Function that returns whether an unterminated text is known to be complete from elsewhere in the
+/// file.
 pub type Known<'k> = &'k dyn Fn(&str) -> bool;
 
-/// What is known of what stands around a block.
+/// Facts about the surroundings of a block.
 #[derive(Clone, Copy)]
 pub struct Around<'k> {
-    /// Whether nothing follows it.
+    /// Whether no block follows.
     pub last: bool,
-    /// Whether not even a line ending does: a text without quotes may then have gone on, unless it is
-    /// known.
+    /// Whether not even a line ending follows: a text without quotes may then have gone on, unless
+    /// it is known.
     pub cut: bool,
-    /// Texts that are.
+    /// Texts that are known to be complete.
     pub known: Known<'k>,
-    /// How far messages are indented, if that is known.
+    /// Indentation of messages, if that is known.
     pub place: Option<usize>,
 }
 
 /// Checks a block.
 pub fn check(kind: &Kind, bytes: &[u8], around: Around<'_>) -> Checked {
     let Around { last, cut, known, place } = around;
-    // The space before a member of the top goes.
+    // The space before a member of the top is removed.
     if matches!(kind, Kind::Top(_)) && spaces(bytes) > 0 {
         let (space, bytes) = bytes.split_at(spaces(bytes));
         let found = check(kind, bytes, around);
@@ -186,11 +188,11 @@ pub fn check(kind: &Kind, bytes: &[u8], around: Around<'_>) -> Checked {
     }
 }
 
-/// What stands before a line that was begun and that belongs to no text of the block: texts that go on
-/// are indented further than members, and than the member before it that stands deeper in the block.
-/// Elements of a list may be indented as far as its name.
+/// Returns the text before a line that was begun and that belongs to no text of the block. Texts
+/// that go on are indented further than members, and further than the member before them that
+/// stands deeper in the block. Elements of a list may be indented as far as its name.
 fn before_begun<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
-    // The key of messages says nothing without them.
+    // The key of messages has no content without the messages.
     if matches!(kind, Kind::Key(_)) {
         return None;
     }
@@ -212,7 +214,7 @@ fn before_begun<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
     begins.then_some(before)
 }
 
-/// What stands before a last member of an item of which there is only the name.
+/// Returns the text before the last member of an item if only the member's name is left.
 fn before_bare<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
     let text = bytes.trim_ascii_end();
     let start = memchr::memrchr(b'\n', text)? + 1;
@@ -222,7 +224,7 @@ fn before_bare<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
     (item && bare).then_some(before)
 }
 
-/// How far the members of a block are indented.
+/// Returns the indentation of a block's members.
 #[must_use]
 pub fn members_indent(kind: &Kind, bytes: &[u8]) -> usize {
     let item = matches!(kind, Kind::Turn | Kind::Message);
@@ -241,20 +243,20 @@ pub fn is_headless(kind: &Kind, bytes: &[u8]) -> bool {
     matches!(kind, Kind::Turn | Kind::Message) && !begins_with_dash(bytes)
 }
 
-/// How far a line is indented.
+/// Returns the indentation of a line.
 #[must_use]
 pub fn spaces(line: &[u8]) -> usize {
     line.iter().take_while(|b| **b == b' ').count()
 }
 
-/// Whether nothing stands behind the name of a member on its line, so that lists may follow.
+/// Whether no text stands behind the name of a member on its line, so that lists may follow.
 #[must_use]
 pub fn is_bare(name: &str, member: &[u8]) -> bool {
     let line = member.split(|b| *b == b'\n').next().unwrap_or_default();
     line.trim_ascii() == format!("{name}:").as_bytes()
 }
 
-/// Whether messages follow the key of a turn, and not the word that there are none.
+/// Whether messages follow the key of a turn, and not the value for no messages.
 #[must_use]
 pub fn opens_messages(key: &[u8]) -> bool {
     let line = key.split(|b| *b == b'\n').next().unwrap_or_default();
@@ -267,7 +269,7 @@ pub fn is_askew(key: &[u8]) -> bool {
     spaces(key) != 2
 }
 
-/// The line that turns or messages follow: what is in its block besides belongs to none of them.
+/// Checks the line that turns or messages follow: other text in its block belongs to none of them.
 fn opening(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
     let mut lines = bytes.split_inclusive(|b| *b == b'\n');
     let first = lines.next()?;
@@ -276,7 +278,7 @@ fn opening(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
         Kind::Top(name) => {
             (name, ["turns", "messages"].contains(&name.as_str()) && is_bare(name, first))
         }
-        // The first message of a turn without its first line is no list, nor is it in one.
+        // The first message of a turn without its first line is not a list, nor part of one.
         Kind::Key(name) => (name, opens_messages(first) && !remarks && !is_key_of_list(bytes)),
         _ => return None,
     };
@@ -288,7 +290,8 @@ fn opening(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
     Some(Checked::of(vec![Range { start: 0, end }], Some(says)))
 }
 
-/// What is left of a block that is none of the file's members: remarks at its beginning.
+/// Returns the result for a block that is none of the file's members: only remarks at the beginning
+/// stay.
 fn outside(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
     match kind {
         Kind::Before if says_nothing(bytes) => {
@@ -300,17 +303,17 @@ fn outside(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
     }
 }
 
-/// Whether the key of a turn has a list, or nothing yet.
+/// Whether the value of a turn's key is a list or null.
 fn is_key_of_list(bytes: &[u8]) -> bool {
     let list = |value: &[u8]| value == b"null" || value.starts_with(b"[");
     parse(bytes).is_some_and(|says| says.members().all(|(_, value)| list(value)))
 }
 
-/// At how many of the last elements of a torn list its end is looked for; each time all that stands
-/// before is parsed, and the lines of a long text may look like elements.
+/// Maximum number of last elements of a torn list at which its end is looked for. For each of them
+/// all text before is parsed, and the lines of a long text may look like elements.
 const TRIED: usize = 64;
 
-/// How much of a member of an item stays: all, the whole elements of its list, or nothing.
+/// Returns how many bytes of an item's member stay: all, the whole elements of its list, or none.
 fn whole_part(text: &[u8], cut: bool, known: Known<'_>) -> usize {
     let alone = |text: &[u8]| parse(text).is_some_and(|says| is_entry(&says));
     if alone(text) && !(cut && is_torn(text, known)) {
@@ -330,7 +333,7 @@ fn whole_part(text: &[u8], cut: bool, known: Known<'_>) -> usize {
     starts.into_iter().rev().take(TRIED).find(shorter).unwrap_or(0)
 }
 
-/// Whether the messages of a turn, where they are a text, are a list in it; as Python reads it.
+/// Whether the messages of a turn, if they are a text, contain a list as Python reads it.
 fn has_list(turn: &Json) -> bool {
     let text = turn.member("messages").and_then(|list| list.text());
     text.is_none_or(|text| {
@@ -340,7 +343,7 @@ fn has_list(turn: &Json) -> bool {
     })
 }
 
-/// Whether this is one member with a value.
+/// Whether the value is one member with a value.
 fn is_entry(says: &Json) -> bool {
     let mut members = says.members();
     if !has_list(says) {
@@ -350,7 +353,7 @@ fn is_entry(says: &Json) -> bool {
     is_object(says) && one && members.next().is_none()
 }
 
-/// Whether a text without an end may have gone on: one without quotes that nobody knows.
+/// Whether a text without an ending may have gone on: a text without quotes that is not known.
 fn is_torn(text: &[u8], known: Known<'_>) -> bool {
     let line = text.rsplit(|b| *b == b'\n').next().unwrap_or_default();
     if ends_in_comment(text) {
@@ -360,13 +363,13 @@ fn is_torn(text: &[u8], known: Known<'_>) -> bool {
     let is_element = line.trim_start().starts_with("- ");
     let line = line.trim_start_matches([' ', '-']);
     let value = line.split_once(": ").map_or(line, |(_, value)| value);
-    // The quote at the end of an element that begins with none is one of its own.
+    // A quote at the end of an element that begins without one is part of the text.
     let plain = is_element && !value.starts_with(['\'', '"', '[', '{']);
     let closed = !plain && value.ends_with(['\'', '"', ']', '}']) && value.len() > 1;
     !(closed || text.ends_with(b"\n") || known(value))
 }
 
-/// Whether there is nothing but remarks, which can be read.
+/// Whether the text contains only remarks, which can be read.
 fn says_nothing(text: &[u8]) -> bool {
     let mut events = Events::new(text, Limits::default());
     loop {
@@ -378,7 +381,8 @@ fn says_nothing(text: &[u8]) -> bool {
     }
 }
 
-/// Whether the last line is a comment. One further to the right may be a line of a text.
+/// Whether the last line is a comment. A line that stands further to the right may belong to a
+/// text.
 fn ends_in_comment(text: &[u8]) -> bool {
     let line = text.rsplit(|b| *b == b'\n').next().unwrap_or_default();
     is_comment(line) && spaces(line) <= spaces(text)
@@ -392,7 +396,8 @@ fn is_comment(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"#")
 }
 
-/// The members of an item, by their lines; the first one begins with the item's `-`, if that is there.
+/// Returns the members of an item, by their lines; the first one begins with the item's `-`, if
+/// that is there.
 fn entries(kind: &Kind, bytes: &[u8]) -> Vec<Range<usize>> {
     let indent = members_indent(kind, bytes);
     let mut starts = vec![0];
@@ -409,7 +414,7 @@ fn entries(kind: &Kind, bytes: &[u8]) -> Vec<Range<usize>> {
     starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
 }
 
-/// Where the list of a turn stands in its block.
+/// Returns the range of a turn's list in its block.
 #[must_use]
 pub fn list_in(turn: &[u8]) -> Range<usize> {
     let list = |entry: &Range<usize>| {
@@ -419,7 +424,7 @@ pub fn list_in(turn: &[u8]) -> Range<usize> {
     entries(&Kind::Turn, turn).into_iter().find(list).unwrap_or_default()
 }
 
-/// A list as the member of a turn.
+/// Spells a list as the member of a turn.
 #[must_use]
 pub fn list_of(turn: &[u8], list: &Json) -> Vec<u8> {
     let indent = spaces(turn) + 2;
@@ -427,7 +432,7 @@ pub fn list_of(turn: &[u8], list: &Json) -> Vec<u8> {
     spell::member("messages", &text, indent)
 }
 
-/// A turn with another list in the place of its own.
+/// Replaces the list of a turn by another.
 #[must_use]
 pub fn relisted(mut turn: Vec<u8>, list: &[u8]) -> Vec<u8> {
     let place = list_in(&turn);
@@ -442,7 +447,8 @@ pub fn relisted(mut turn: Vec<u8>, list: &[u8]) -> Vec<u8> {
     turn
 }
 
-/// What stays of a block: the first member that stays gets the item's `-`, and the last line ends.
+/// Returns the text of the parts of a block that stay: the first member that stays gets the item's
+/// `-`, and the last line ends.
 #[must_use]
 pub fn written(kind: &Kind, bytes: &[u8], kept: &[Range<usize>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() + 1);

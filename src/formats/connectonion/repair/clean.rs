@@ -1,4 +1,4 @@
-//! The lines of a damaged file without what surely is none of theirs.
+//! Lines of a damaged file, without bytes that certainly belong to none of them.
 
 use crate::diagnostic::Code;
 use crate::error::Result;
@@ -7,42 +7,42 @@ use crate::lines::Lines;
 use crate::position::Position;
 use std::io::Read;
 
-/// A line in pieces, for something else may have stood in it, each with its place; and whether the
-/// line ends.
+/// A line in pieces, each with its position, because other bytes may have stood in the line; and
+/// whether the line has an ending.
 pub type Line = (Vec<(Position, Vec<u8>)>, bool);
 
-/// What a walk over lines gives.
+/// Item of a walk over lines.
 pub enum Found {
     /// A line.
     Line(Line),
-    /// What belongs to none.
+    /// Bytes that belong to no line.
     Aside(Vec<u8>, Position, Code),
 }
 
-/// Lines without what surely is none of theirs: the marks of a merge with one of its sides, and NUL
-/// bytes.
+/// Lines without bytes that certainly belong to none of them: the marks of a merge conflict with
+/// one of its sides, and NUL bytes.
 pub struct Clean {
     lines: Lines<Box<dyn Read>>,
-    /// The pieces of a line that is not ended yet.
+    /// The pieces of a line that has not ended yet.
     begun: Vec<(Position, Vec<u8>)>,
-    /// The rest of a line that was begun, and whether it ends.
+    /// The rest of a line that was begun, and whether it has an ending.
     rest: Option<(Position, Vec<u8>, bool)>,
     /// Whether the first side of a merge is open, and whether the second is.
     merging: (bool, bool),
 }
 
 impl Clean {
-    /// Over a part.
+    /// Walks over a part.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the part cannot be read.
     pub fn over(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Self> {
         let mut lines = Lines::new(part, cx.options.max_line);
         lines.skip_bom()?;
         Ok(Self { lines, begun: Vec::new(), rest: None, merging: (false, false) })
     }
 
-    /// The next line, or what is none, or `None` at the end.
+    /// Returns the next line, or bytes that belong to none, or `None` at the end.
     ///
     /// # Errors
     /// If the part cannot be read.
@@ -60,7 +60,7 @@ impl Clean {
         Ok(Some(Found::Line((line, terminated))))
     }
 
-    /// The next line, or the rest of one.
+    /// Returns the next line, or the rest of a line.
     fn line(&mut self) -> Result<Option<(Position, Vec<u8>, bool)>> {
         if let Some(rest) = self.rest.take() {
             return Ok(Some(rest));
@@ -71,7 +71,8 @@ impl Clean {
         }))
     }
 
-    /// Takes the marks of a merge out of a line: gives what goes, and leaves what stays.
+    /// Removes the marks of a merge conflict from a line: returns the removed bytes, and keeps the
+    /// others.
     fn merged(&mut self, line: &mut Vec<u8>, at: Position) -> Option<Found> {
         let text = line.trim_ascii_end();
         let aside = |bytes, at| Some(Found::Aside(bytes, at, Code::MergeRemoved));
@@ -94,8 +95,8 @@ impl Clean {
         aside(gone, at.plus(kept))
     }
 
-    /// Takes a run of NUL bytes at the beginning of a line out of it, likewise. What stands before a
-    /// run in its line is torn.
+    /// Removes a run of NUL bytes from the beginning of a line and returns it. Text before a run in
+    /// its line is torn.
     fn nuls(&mut self, line: &mut Vec<u8>, at: Position, terminated: bool) -> Option<Found> {
         let length = line.iter().take_while(|b| **b == 0).count();
         if length == 0 || !self.begun.is_empty() {

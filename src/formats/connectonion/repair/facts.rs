@@ -1,4 +1,4 @@
-//! What the blocks of a file tell, once all were looked at.
+//! Facts about a file that are collected from all of its blocks.
 
 use super::super::file::{Lists, Shape};
 use super::blocks::Kind;
@@ -10,16 +10,16 @@ use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// A member of the top, each time that it stands in the file.
+/// A member of the top; one for each time that it stands in the file.
 #[derive(Debug)]
 pub struct Section {
     /// Its name.
     pub name: String,
-    /// How many whole items are in it, or one if it is whole itself.
+    /// Number of whole items in the member, or one if it is whole itself.
     pub items: u64,
-    /// Whether it stays: of several with a name one does.
+    /// Whether the member stays: of several members with one name, one stays.
     pub stays: bool,
-    /// Whether it stands where notes go, and is none.
+    /// Whether the member has the name of the notes without being notes.
     strange: bool,
 }
 
@@ -27,17 +27,18 @@ pub struct Section {
 #[derive(Debug)]
 pub struct Turn {
     section: usize,
-    /// What was asked and answered, as texts.
+    /// The question, as a text.
     pub input: Option<Json>,
-    /// What was answered.
+    /// The answer, as a text.
     pub result: Option<Json>,
     /// The list of messages, where turns have one.
     pub list: Option<Json>,
-    /// Members that it lacks.
+    /// Members that the turn lacks.
     pub lacks: Vec<&'static str>,
-    /// Those that it lacks if it is the last one, behind which a file may have been cut.
+    /// Members that the turn lacks if it is the last one; behind the last turn the file may have
+    /// been cut.
     lacks_last: Vec<&'static str>,
-    /// Whether something is put into its list, or taken out, that no list before it has.
+    /// Whether a result is put into the turn's list, or a message removed, that no list before has.
     mends: bool,
 }
 
@@ -47,19 +48,19 @@ pub struct Key {
     section: usize,
     /// The turn's number.
     pub number: u64,
-    /// Whether a message of it was torn or lost.
+    /// Whether a message of the turn was torn or lost.
     pub lost: bool,
-    /// Whether a person speaks in it, and whether the last message is an answer.
+    /// Whether the user speaks in the messages.
     pub asked: bool,
     /// Whether the last message is an answer.
     pub answered: bool,
     /// Whether the last message calls tools.
     calling: bool,
-    /// Whether the line says that there are no messages.
+    /// Whether the line contains the value for no messages.
     pub empty: bool,
-    /// Whether the line says another number.
+    /// Whether the line contains another number.
     pub wrong: bool,
-    /// How many messages follow.
+    /// Number of messages that follow.
     pub messages: u64,
 }
 
@@ -79,11 +80,11 @@ impl Key {
     }
 }
 
-/// Everything.
+/// All facts about a file.
 #[derive(Debug)]
 pub struct Facts {
     shape: &'static Shape,
-    /// The block behind which all go, counted from 1.
+    /// The block behind which all blocks are removed, counted from 1.
     end: u64,
     /// Members of the top in their order.
     pub sections: Vec<Section>,
@@ -91,41 +92,42 @@ pub struct Facts {
     pub turns: Vec<Turn>,
     /// Messages of turns in their order.
     pub keys: Vec<Key>,
-    /// How far messages are indented, if there are any.
+    /// Indentation of messages, if there are any.
     pub place: Option<usize>,
     /// Texts that are known to be whole: identifiers of calls, questions.
     known: HashSet<String>,
-    /// Records that are whole.
+    /// Number of whole records.
     pub records: u64,
-    /// Messages that are whole.
+    /// Number of whole messages.
     pub messages: u64,
-    /// Whether anything is not as it should be.
+    /// Whether the file has any damage.
     pub damaged: bool,
-    /// Whether anything is set aside.
+    /// Whether any bytes are set aside.
     pub removes: bool,
-    /// How many blocks are not whole, the last one apart.
+    /// Number of blocks that are not whole, except the last one.
     pub broken: u64,
     /// Whether the last block is not whole.
     pub torn: bool,
-    /// Whether a turn lacks nothing but the line that it began with.
+    /// Whether a turn lacks only the line that it began with.
     pub headless: bool,
     /// Whether a member of the top stands twice.
     pub twice: bool,
-    /// Whether nothing is to be done but what is asked for beyond repair.
+    /// Whether only the changes for a model's interface are made, and no repair.
     pub calm: bool,
-    /// Whether turns were to follow.
+    /// Whether a line opens the list of turns.
     opened: bool,
     missing: Vec<u64>,
     /// Whether a model's interface must take the messages.
     resumable: bool,
-    /// What it would refuse, by member of the top; then of that which stays.
+    /// Messages that the model's interface would refuse, by member of the top; `talk` is that of
+    /// the member that stays.
     talks: HashMap<usize, Resume>,
     talk: Resume,
 }
 
 impl Facts {
-    /// Nothing yet, but how far messages are indented. Behind the block with the number `end`, counted
-    /// from 1, all go.
+    /// Makes facts without blocks, with the indentation of messages. All blocks behind the block
+    /// with the number `end`, counted from 1, are removed.
     #[must_use]
     pub fn new(shape: &'static Shape, resumable: bool, place: Option<usize>, end: u64) -> Self {
         Self {
@@ -153,13 +155,13 @@ impl Facts {
         }
     }
 
-    /// What kind of file it is.
+    /// Returns the kind of the file.
     #[must_use]
     pub fn shape(&self) -> &'static Shape {
         self.shape
     }
 
-    /// Whether nothing that stays stands behind the block of this number.
+    /// Whether no block that stays stands behind the block of this number.
     #[must_use]
     pub fn ends(&self, block: u64) -> bool {
         block >= self.end
@@ -171,10 +173,10 @@ impl Facts {
         self.known.contains(text)
     }
 
-    /// Takes a block in.
+    /// Adds a block.
     pub fn block(&mut self, kind: &Kind, bytes: &[u8], last: bool, checked: &Checked) {
         let whole = checked.is_all(bytes.len()) && checked.straight.is_none();
-        // All that is left of a turn may be there, but for the line that it began with.
+        // A turn may be complete except for the line that it began with.
         let left: usize = checked.kept.iter().map(ExactSizeIterator::len).sum();
         let all = left == bytes.len();
         self.damaged |= !whole;
@@ -208,7 +210,7 @@ impl Facts {
                 self.broken += u64::from(askew);
                 self.talks.entry(section).or_default().turn();
                 let key = Key::new(section, number.parse().unwrap_or(0), empty);
-                // What it has and is none of its messages is what is left of one.
+                // Text of the key's block that is not a list is the rest of a message.
                 self.keys.push(Key { lost: !whole, ..key });
             }
             Kind::Message => {
@@ -255,7 +257,8 @@ impl Facts {
         }
         self.damaged |= !lacks.is_empty();
         self.records += 1;
-        // Each list holds the one before it; they are needed where one is missing, and before that.
+        // Each list contains the list before it; lists are needed where one is missing, and before
+        // that.
         let needs = |lacks: &[&str]| lacks.contains(&"messages");
         if let Some(before) = self.turns.last_mut().filter(|turn| !needs(&turn.lacks))
             && !needs(&lacks)
@@ -292,9 +295,10 @@ impl Facts {
         }
     }
 
-    /// All blocks were looked at. Of members of one name that with the most in it stays, of those
-    /// the last, as the real loader has it; but what stood before the list that stays stays before
-    /// it, for by its first members a file is known.
+    /// Decides which blocks stay, after all blocks were added. Of the members with one name the one
+    /// with the most items stays, and of those the last, as the real loader has it. A member that
+    /// stood before the list that stays is preferred to a later one, because a file is recognized
+    /// by its first members.
     pub fn decide(&mut self) {
         let of = |name: &str| {
             let all = self.sections.iter().enumerate();
@@ -345,39 +349,39 @@ impl Facts {
         }
     }
 
-    /// Makes room for notes.
+    /// Removes a member with the name of the notes that is not notes, so that notes can be added.
     pub fn make_room(&mut self) {
         for section in self.sections.iter_mut().filter(|section| section.strange) {
             section.stays = false;
         }
     }
 
-    /// Whether something is put in between messages, or taken out, that a model's interface would
-    /// refuse.
+    /// Whether a result is put in between messages, or a message removed, because a model's
+    /// interface would refuse the conversation.
     #[must_use]
     pub fn mends(&self) -> bool {
         self.talk.changes() || self.turns.iter().any(|turn| turn.mends)
     }
 
-    /// How far messages that are put in are indented.
+    /// Returns the indentation of messages that are put in.
     #[must_use]
     pub fn indent(&self) -> usize {
         self.place.unwrap_or(2)
     }
 
-    /// What is put in between messages, and what goes.
+    /// Returns which results are put in between messages and which messages are removed.
     #[must_use]
     pub fn talk(&self) -> &Resume {
         &self.talk
     }
 
-    /// The list of a turn with what is put in, if anything is.
+    /// Returns the list of a turn with the results that are put in, if there are any changes.
     #[must_use]
     pub fn mended(&self, list: &Json, last: bool) -> Option<resume::Mended> {
         if self.resumable { resume::mended(list, last) } else { None }
     }
 
-    /// Leaves everything as it is but what a model's interface would refuse.
+    /// Restricts the repair to the changes for a model's interface.
     pub fn leave(&mut self) {
         self.calm = true;
         self.missing.clear();
@@ -387,7 +391,7 @@ impl Facts {
         }
     }
 
-    /// Gives messages without a key the number before that of the next one.
+    /// Gives messages without a key the number before the number of the next key.
     fn number(&mut self) {
         let next = self.keys.iter().map(|key| key.number).find(|number| *number > 0);
         let taken: HashSet<u64> = self.keys.iter().map(|key| key.number).collect();
@@ -398,8 +402,8 @@ impl Facts {
         }
     }
 
-    /// Of two keys with one number the loader takes the later. If the number of a turn is free beside
-    /// one of them, that key is this turn's.
+    /// Renumbers one of two keys with the same number, of which the loader takes the later. If the
+    /// number of a turn is free beside one of them, that key gets the number.
     fn renumber(&mut self) {
         let mut taken: HashMap<u64, usize> = HashMap::new();
         let numbers: Vec<u64> = self.keys.iter().map(|key| key.number).collect();
@@ -423,20 +427,20 @@ impl Facts {
         }
     }
 
-    /// The numbers of turns that have no messages at all.
+    /// Returns the numbers of turns that have no messages at all.
     #[must_use]
     pub fn missing(&self) -> &[u64] {
         &self.missing
     }
 
-    /// Whether a member of the top is there.
+    /// Whether a member of the top is there and stays.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.sections.iter().any(|section| section.name == name && section.stays)
     }
 }
 
-/// The whole messages of a list that is cut inside of its text.
+/// Returns the whole messages of a list that is cut inside of its text.
 fn recovered(bytes: &[u8]) -> Option<Json> {
     let start = memchr::memmem::find(bytes, b"messages: ")? + b"messages: ".len();
     let rest = bytes.get(start..)?;
@@ -444,14 +448,14 @@ fn recovered(bytes: &[u8]) -> Option<Json> {
     let quote = rest.first().filter(|b| matches!(b, b'\'' | b'"'))?;
     let closed = [b"x: ", rest.get(..end)?, &[*quote], b"\n"].concat();
     let scalar = super::check::one(&closed)?.member("x")?.text()?;
-    // The list is salvaged as that of an object.
+    // The list is salvaged as a member of an object.
     let object = salvage(format!("{{\"messages\":{scalar}").as_bytes())?;
     let list = Json::checked(Bytes::from(object)).member("messages")?;
     let any = list.elements().next().is_some();
     any.then_some(list)
 }
 
-/// A text in JSON spelling.
+/// Returns a text in JSON spelling.
 #[must_use]
 pub fn quoted(value: &str) -> Json {
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! What a run file consists of, line by line.
+//! Items of a run file, line by line.
 
 use super::super::run::{CLOSE, MESSAGES, OPEN, PROMPT, is_remark, member_of, parse};
 use super::ahead::{Ahead, divided, joined};
@@ -14,21 +14,22 @@ use bytes::Bytes;
 use std::borrow::Cow;
 use std::io::Read;
 
-/// What a file consists of.
+/// One item of a run file.
 pub enum Item {
-    /// A line of the header, with the name of its member if it begins one, and what was done to it.
+    /// A line of the header, with the name of its member if the line begins one, and the repair of
+    /// the line.
     Header(Option<String>, Vec<u8>, Position, Option<Code>),
     /// A line around the messages.
     Frame(Vec<u8>, Position),
-    /// A message, and what was done to it.
+    /// A message, and the repair of the message.
     Message(Vec<u8>, Position, Option<Code>),
     /// A line behind the messages that stays there: a comment.
     Behind(Vec<u8>, Position),
-    /// What is none of these.
+    /// Bytes that are none of these.
     Aside(Vec<u8>, Position, Code),
 }
 
-/// Where lines are.
+/// Stage of a walk over the lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Header,
@@ -38,10 +39,10 @@ enum Stage {
     Behind,
 }
 
-/// Shows all that a file consists of, of which `ahead` tells how it ends.
+/// Shows all items of a file; `ahead` describes the end of the file.
 ///
 /// # Errors
-/// Those of `show`, and if the file cannot be read.
+/// Returns the errors of `show`, and an error if the file cannot be read.
 pub fn each(
     source: Box<dyn Read>,
     ahead: &Ahead,
@@ -112,7 +113,7 @@ fn header(
     }
 }
 
-/// Where a line leads; `None` for what only a stage can tell of.
+/// Returns the stage that a line leads to; `None` for a line whose meaning depends on the stage.
 fn stage_of(line: &str, stage: Stage, terminated: bool) -> Option<Stage> {
     match line {
         MESSAGES if terminated => Some(Stage::Messages),
@@ -129,7 +130,7 @@ fn stage_of(line: &str, stage: Stage, terminated: bool) -> Option<Stage> {
 /// Whether a line stands behind the messages, though the line that closes their list may be lost.
 fn is_behind(line: &str, stage: Stage) -> bool {
     match stage {
-        // What was no UTF-8 is nothing that a reader takes there.
+        // A line that was not UTF-8 is refused there by every reader.
         _ if line.contains(char::REPLACEMENT_CHARACTER) => false,
         Stage::Header | Stage::Prompt | Stage::Messages => false,
         Stage::Behind => line.contains('#') && is_remark(line.as_bytes()),
@@ -146,7 +147,7 @@ fn holds_message(line: &[(Position, Vec<u8>)], wanted: &RepairOptions) -> Result
     Ok(found)
 }
 
-/// Shows what a line among the messages holds.
+/// Shows the items of a line among the messages.
 fn messages(
     line: &[(Position, Vec<u8>)],
     wanted: &RepairOptions,
@@ -176,7 +177,7 @@ fn messages(
         let more = whole.get(comma..end).unwrap_or_default().to_vec();
         return show(Item::Aside(more, at.plus(comma), Code::StraySetAside));
     }
-    // Something else stood in the line, so its pieces are looked at one by one.
+    // Other bytes stood in the line, so its pieces are examined one by one.
     for (at, bytes) in line {
         apart(bytes, *at, wanted, show)?;
     }
@@ -191,7 +192,8 @@ fn is_message(text: &[u8]) -> bool {
         && memchr::memmem::find(text, b"\"role\"").is_some()
 }
 
-/// Takes a broken line apart: whole messages that end with it or before another, and the rest.
+/// Splits a broken line: whole messages that end with the line or before another message, and the
+/// rest.
 fn apart(
     bytes: &[u8],
     at: Position,
@@ -219,7 +221,7 @@ fn apart(
     torn(bytes.get(from..).unwrap_or_default(), at.plus(from), wanted, show)
 }
 
-/// Shows a message that was found among other things, in UTF-8.
+/// Shows a message that was found among other bytes, in UTF-8.
 fn found(message: &[u8], at: Position, show: &mut dyn FnMut(Item) -> Result<()>) -> Result<()> {
     match String::from_utf8_lossy(message) {
         Cow::Borrowed(_) => show(Item::Message(message.to_vec(), at, Some(Code::GluedSplit))),
@@ -230,7 +232,7 @@ fn found(message: &[u8], at: Position, show: &mut dyn FnMut(Item) -> Result<()>)
     }
 }
 
-/// Sets aside what is no message, and restores of it what can be.
+/// Sets aside bytes that are not a message, and restores the message in them if possible.
 fn torn(
     bytes: &[u8],
     at: Position,

@@ -1,6 +1,6 @@
-//! What a line of a file of turns can be, by how it begins.
+//! Classification of a line of a file of turns by its beginning.
 
-/// The name of a member that begins with this line, and what follows it.
+/// Returns the name of the member that begins with this line, and the text behind the name.
 #[must_use]
 pub fn member(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_once(':')?;
@@ -9,7 +9,7 @@ pub fn member(line: &str) -> Option<(&str, &str)> {
     (fits && (rest.is_empty() || rest.starts_with(' '))).then_some((name, rest.trim()))
 }
 
-/// The number of a turn whose messages follow.
+/// Returns the number of the turn whose messages follow, and the text behind the number.
 #[must_use]
 pub fn key(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_once(':')?;
@@ -24,8 +24,8 @@ pub fn is_document(line: &str) -> bool {
     matches!(line, "---" | "...") || line.starts_with("--- ")
 }
 
-/// Whether a turn begins here with the member that the software writes first, which is another where
-/// members are sorted.
+/// Whether a turn begins here with the member that the software writes first; in files with sorted
+/// members that is another member.
 #[must_use]
 pub fn is_turn(bare: &str) -> bool {
     bare.starts_with("- input:") || bare.starts_with("- cost:")
@@ -37,7 +37,7 @@ pub fn is_message(bare: &str) -> bool {
     bare.starts_with("- role:")
 }
 
-/// Where a line lost its ending before or behind the name of a list.
+/// Returns the place where a line lost its ending before or behind the name of a list.
 #[must_use]
 pub fn glued(line: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(line).ok()?.trim_end();
@@ -46,7 +46,7 @@ pub fn glued(line: &[u8]) -> Option<usize> {
             let begins = rest.trim_start().starts_with("- ") || key(rest.trim_start()).is_some();
             return begins.then_some(name.len());
         }
-        // What is no text in quotes ends with no colon, and a text ends with its quotes.
+        // A text without quotes does not end with a colon, and a quoted text ends with its quotes.
         let before = text.strip_suffix(name).filter(|before| {
             before.ends_with(['\'', '"']) || !before.starts_with(' ') && member(before).is_some()
         });

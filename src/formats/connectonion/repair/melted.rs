@@ -1,18 +1,20 @@
-//! Turns and messages that lost the line that they began with, and so stand in the one before them: a
-//! mapping with members that stand twice, of which the real loader takes the later ones.
+//! Division of turns and messages that lost the line that they began with, and so stand in the one
+//! before them: a mapping with members that stand twice, of which the real loader takes the later
+//! ones.
 
 use super::blocks::{Block, Kind};
 use super::check::members_indent;
 use super::line::member;
 use std::collections::HashSet;
 
-/// Members that a person writes, and may write once more.
+/// Members that the user writes, and may write twice.
 const AUTHORED: [&str; 4] = ["expected", "evaluation", "eval", "passed"];
 
-/// So many members are looked at behind one that stands twice: software writes fewer in a turn.
+/// Maximum number of members that are examined behind one that stands twice; software writes fewer
+/// members in a turn.
 const SOON: usize = 64;
 
-/// A block, or the turns or messages that it consists of.
+/// Returns the block, or the turns or messages that it consists of.
 pub fn apart(mut block: Block) -> Vec<Block> {
     let (mut starts, mut from) = (Vec::new(), 0);
     while let Some(start) = block.bytes.get(from..).and_then(|bytes| restart(&block.kind, bytes)) {
@@ -25,9 +27,10 @@ pub fn apart(mut block: Block) -> Vec<Block> {
     all
 }
 
-/// Where another turn begins in a turn: at the first member that was there before, if more members
-/// that only software writes are there again. One alone may be what a person added. In a message it
-/// is one whose first line is gone, and what is left of that line goes with it.
+/// Returns where another turn begins inside of a turn: at the first member that was there before,
+/// if more members that only software writes are there again. A single one may be an addition of
+/// the user. A message that begins inside of a message has lost its first line; the rest of that
+/// line goes with it.
 fn restart(kind: &Kind, bytes: &[u8]) -> Option<usize> {
     let message = kind == &Kind::Message;
     if !(message || kind == &Kind::Turn) {

@@ -1,10 +1,10 @@
 //! Repair of run files and of files of turns.
 //!
-//! The real software writes a file from its beginning, without a second name, so that a crash
-//! leaves the beginning of it; often that is still YAML. A file that reads without fault stays as it
-//! is, in whatever layout. Any other is taken apart by the layout of the real software.
+//! The real software writes a file from its beginning, under its final name, so a crash leaves the
+//! beginning of the file; often that is still YAML. A file that reads without fault stays
+//! unchanged, in whatever layout. Any other file is taken apart by the layout of the real software.
 //!
-//! Source: `logger.py` of releases 0.5.0 to 1.9.2, and what its loader was seen to do.
+//! Source: `logger.py` of releases 0.5.0 to 1.9.2, and the observed behavior of its loader.
 
 mod ahead;
 mod blocks;
@@ -38,14 +38,14 @@ use wide::{Narrow, is_wide};
 /// Repairs a session file.
 ///
 /// # Errors
-/// If nothing of it is left, or reading or writing fails.
+/// If nothing of the file is left, or reading or writing fails.
 pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let (made, encoding) = beginning(bench.parts(), cx)?;
-    // A damaged file may look like one of another version than a person names.
+    // A damaged file may look like one of another version than the user names.
     let named = cx.options.version.filter(|named| *named != made.version());
     let made = named.map_or(made, |named| Made::of(Some(named)));
     let state = State::of(bench, cx)?;
-    // A file in another encoding is what a person or a release on Windows made.
+    // The user or a release on Windows made a file in another encoding.
     let declared = (!encoding.is_utf8()).then_some(encoding.encoding);
     let state = State { foreign: declared.or(state.foreign), ..state };
     if is_wide(&encoding) && !state.reads {
@@ -62,7 +62,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     done.map_err(|error| state.unless_read(error))
 }
 
-/// Repairs a file in UTF-16 as the text that it is.
+/// Repairs a file in UTF-16 as text.
 fn widely(
     bench: &mut dyn RepairIo,
     encoding: &Found,
@@ -82,26 +82,27 @@ fn widely(
     Ok(Repaired { changed: done.changed || narrow.is_cut(), ..done })
 }
 
-/// What the reader makes of a file.
+/// Result of reading a file as it is, without repair.
 struct State {
-    /// Whether it reads it without a fault.
+    /// Whether the reader reads the file without a fault.
     reads: bool,
     /// The first fault.
     fault: Option<Diagnostic>,
-    /// Whether its list of messages is one that only this reader takes.
+    /// Whether the list of messages is one that only this reader accepts.
     unlisted: bool,
-    /// Whether it has a line at its end that does not end, or a mark at its beginning.
+    /// Whether the last line has no ending, or a byte order mark stands at the beginning.
     unfinished: bool,
-    /// What it reads otherwise than the software does: members that stand twice, odd messages.
+    /// Findings where the reader differs from the software: members that stand twice, messages of
+    /// an unknown shape.
     strange: Vec<Diagnostic>,
-    /// Whether a byte order mark stands at its beginning.
+    /// Whether a byte order mark stands at the beginning.
     marked: bool,
-    /// The encoding that it is in, if that is another than UTF-8.
+    /// The encoding of the file, if it is other than UTF-8.
     foreign: Option<&'static Encoding>,
     records: u64,
-    /// Messages that stand in the file, of what it read.
+    /// Number of messages that stand in the file, without restored ones.
     messages: u64,
-    /// Where the first call without a result stands, or result without a call.
+    /// Position of the first call without a result, or result without a call.
     alone: Option<Position>,
 }
 
@@ -142,7 +143,7 @@ impl State {
         let unlisted = said(Code::ListUnread);
         let marked = begins_marked(bench)?;
         let unfinished = marked || said(Code::NoFinalNewline);
-        // A reader that stopped early may not have come to what tells.
+        // A reader that stopped early may not have reached the bytes that show the encoding.
         let unknown = cx.options.encoding.is_none() && (!reads || said(Code::GuessedEncoding));
         let foreign = if unknown { guessed(bench.parts().main()?)? } else { None };
         let alone = calls.left().filter(|_| reads);
@@ -163,13 +164,14 @@ impl State {
         Ok(state)
     }
 
-    /// Whether a mapping has a member twice; a message with two roles is an odd one.
+    /// Whether a mapping has a member twice or a message has an unknown shape; a message with two
+    /// roles has one.
     fn is_doubled(&self) -> bool {
         !self.strange.is_empty()
     }
 
-    /// The error for a file in which nothing was found, where its reader found something: it is laid
-    /// out in another way than the software does it.
+    /// Replaces the error for a file in which repair found nothing although the reader found
+    /// records: the layout of the file is not the software's.
     fn unless_read(&self, error: Error) -> Error {
         let found = self.fault.as_ref().filter(|_| error.code() == Code::NothingBack);
         let Some(fault) = found.filter(|_| self.records > 1) else { return error };
@@ -182,7 +184,7 @@ impl State {
         Error::unfit(Diagnostic { at: fault.at, ..told })
     }
 
-    /// What the software reads of the file as it is.
+    /// Returns what the software reads of the file as it is.
     fn reach(&self) -> Reach {
         if !self.reads {
             return Reach::default();
@@ -191,7 +193,7 @@ impl State {
     }
 }
 
-/// The encoding that a text seems to be in, if that is another than UTF-8.
+/// Guesses the encoding of a text; returns it if it is other than UTF-8.
 fn guessed(text: impl Read) -> Result<Option<&'static Encoding>> {
     let mut text = Decoder::new(text, None);
     let mut piece = vec![0; 64 << 10];
@@ -217,10 +219,10 @@ fn begins_marked(bench: &mut dyn RepairIo) -> Result<bool> {
     Ok(head == BOM)
 }
 
-/// The member of the top that tells what was put in.
+/// Name of the member of the top that lists what repair put in.
 const NOTES: &str = "copyist";
 
-/// Leaves a session as it is but for its end and a mark at its beginning.
+/// Leaves a session unchanged except for its last line ending and a mark at its beginning.
 fn as_it_is(
     bench: &mut dyn RepairIo,
     state: &State,
@@ -230,12 +232,12 @@ fn as_it_is(
     if let (Some(at), true) = (state.alone, wanted.resumable) {
         say(Code::CallsLeft, at, cx);
     }
-    // That it stays does not mean that it is right.
+    // A file that stays unchanged may still have faults.
     state.fault.iter().chain(&state.strange).for_each(|found| cx.report(found.clone()));
     if state.unfinished { finish(bench, state, cx) } else { healthy(bench, state) }
 }
 
-/// Leaves the session as it is.
+/// Leaves the session unchanged.
 fn healthy(bench: &mut dyn RepairIo, state: &State) -> Result<Repaired> {
     bench.begin(false)?;
     bench.keep("")?;
@@ -243,7 +245,7 @@ fn healthy(bench: &mut dyn RepairIo, state: &State) -> Result<Repaired> {
     Ok(Repaired { records: state.records, ..Repaired::default() }.reaching(reach, reach))
 }
 
-/// Takes the mark off and ends the last line of a file that nothing else is wrong with.
+/// Removes the mark and ends the last line of a file that has no other fault.
 fn finish(bench: &mut dyn RepairIo, state: &State, cx: &Cx<'_>) -> Result<Repaired> {
     let marked = state.marked;
     bench.begin(marked)?;
@@ -268,22 +270,22 @@ fn finish(bench: &mut dyn RepairIo, state: &State, cx: &Cx<'_>) -> Result<Repair
     Ok(Repaired { changed: true, records, ..Repaired::default() }.reaching(reach, reach))
 }
 
-/// Whether a fix was told of.
+/// Whether a fix was reported.
 fn is_told(log: &Log) -> bool {
     Code::ALL.iter().any(|code| code.is_fix() && log.count_of(*code) > 0)
 }
 
-/// Says what was done at a place.
+/// Reports a fix at its position.
 fn say(code: Code, at: Position, cx: &Cx<'_>) {
     cx.report(Diagnostic::new(code, code.title()).at(at));
 }
 
-/// Says what was done that has no line: what was put in stands nowhere in the file.
+/// Reports a fix that has no position, because the text that was put in stands nowhere in the file.
 fn say_put(code: Code, what: &str, cx: &Cx<'_>) {
     cx.report(Diagnostic::new(code, format!("{}: {what}", code.title())));
 }
 
-/// Says what was set aside at a place.
+/// Reports bytes that were set aside, at their position.
 fn say_aside(code: Code, bytes: &[u8], at: Position, cx: &Cx<'_>) {
     let found = Diagnostic::new(code, format!("{}: {} bytes", code.title(), bytes.len())).at(at);
     let nuls = bytes.iter().all(|b| *b == 0);

@@ -1,20 +1,20 @@
-//! Where the messages of a file stand, and lines of them that stand a space beside: in this layout
-//! nothing else stands there.
+//! Indentation of the messages of a file, and straightening of their lines that stand one space
+//! beside it: in this layout no other lines stand there.
 
 use super::blocks::Kind;
 use super::check::{begins_with_dash, spaces};
 use super::line::member;
 use std::collections::BTreeMap;
 
-/// Members that a message has itself; what it calls has others.
+/// Members that a message itself has; its calls have others.
 const MEMBERS: [&str; 4] = ["role", "content", "tool_calls", "tool_call_id"];
 
-/// How far the messages of a file are indented, by most of their lines.
+/// Indentation of the messages of a file, counted by lines.
 #[derive(Debug, Default)]
 pub struct Place(BTreeMap<usize, u64>);
 
 impl Place {
-    /// Takes a message in.
+    /// Adds the lines of a message.
     pub fn look(&mut self, message: &[u8]) {
         for line in message.split(|b| *b == b'\n') {
             let begins = begins_with_dash(line);
@@ -27,7 +27,7 @@ impl Place {
         }
     }
 
-    /// Where that is; nobody indents by odd numbers of spaces.
+    /// Returns the most frequent indentation; of equals an even one, because indentations are even.
     #[must_use]
     pub fn most(&self) -> Option<usize> {
         let best = self.0.iter().max_by_key(|(place, lines)| (**lines, **place % 2 == 0));
@@ -35,14 +35,14 @@ impl Place {
     }
 }
 
-/// Whether this is the line of a member of a message, the one that `begins` it or another.
+/// Whether a line is a member of a message; `begins` is whether the line begins the message.
 fn is_member(line: &[u8], begins: bool) -> bool {
     let text = String::from_utf8_lossy(line.trim_ascii());
     let bare = if begins { text.trim_start_matches(['-', ' ']) } else { &text };
     member(bare).is_some_and(|(name, _)| MEMBERS.contains(&name))
 }
 
-/// A message with its lines at their `place`, if some stand beside it.
+/// Returns a message with its lines at their `place`, if some stand beside it.
 #[must_use]
 pub fn straightened(kind: &Kind, bytes: &[u8], place: usize) -> Option<Vec<u8>> {
     if kind != &Kind::Message {

@@ -1,28 +1,29 @@
-//! What a model's interface refuses in a conversation, and what is done about it.
+//! Messages of a conversation that a model's interface refuses, and their repair.
 //!
 //! The messages are those of OpenAI's interface: every call of a tool has its result before the
-//! next turn, no result is without its call, and the last answer says something.
+//! next turn, every result has its call, and the last answer is not empty.
 
 use crate::diagnostic::Code;
 use crate::json::Json;
 use crate::repair::OUTCOME_UNKNOWN;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-/// Watches the messages of a conversation go by; numbers count from 0.
+/// Tracks the messages of a conversation; numbers count from 0.
 #[derive(Debug, Default)]
 pub struct Resume {
     looked: u64,
-    /// Calls that wait, and the last message of the answer that they stand in and of its results.
+    /// Calls that wait for results; `after` is the number of the last message among the answer with
+    /// these calls and its results.
     open: Vec<Json>,
     after: u64,
-    /// Results that are put in, by the number of the message that they stand behind.
+    /// Results that are put in, by the number of the message behind which they stand.
     put: BTreeMap<u64, Vec<Put>>,
-    /// Which of those have no result yet, by their calls, in order: the message that they stand
-    /// behind, and the place among those.
+    /// Results that are put in and have no late result yet, by their calls, in order: the message
+    /// behind which each stands, and its index there.
     waiting: HashMap<Json, VecDeque<(u64, usize)>>,
-    /// Messages that go, by their numbers.
+    /// Messages that are removed, by their numbers.
     removed: BTreeMap<u64, Code>,
-    /// Answers at the end that say nothing.
+    /// Answers at the end that are empty.
     tail: Vec<u64>,
 }
 
@@ -35,7 +36,7 @@ pub struct Put {
 }
 
 impl Put {
-    /// The message, spelled as Python does.
+    /// Returns the message, in Python's spelling.
     #[must_use]
     pub fn message(&self) -> Json {
         if let Some(late) = &self.late {
@@ -52,21 +53,21 @@ impl Put {
         Json::checked(members.concat().into())
     }
 
-    /// What it is, for a note.
+    /// Describes the result for a note.
     #[must_use]
     pub fn what(&self) -> String {
         format!("the result of {}", self.call.text().unwrap_or_default())
     }
 }
 
-/// A list with what was put in.
+/// A list of messages with the results that were put in.
 #[derive(Debug)]
 pub struct Mended {
     /// The list.
     pub list: Json,
-    /// What was put in, for notes.
+    /// Descriptions of the results that were put in, for notes.
     pub put: Vec<String>,
-    /// How many messages went.
+    /// Number of messages that were removed.
     pub removed: usize,
 }
 
@@ -104,7 +105,7 @@ impl Resume {
             self.after = number;
             return;
         }
-        // A result that comes too late is put in where it belongs.
+        // A result that comes too late is moved behind its call.
         let waiting = id.and_then(|id| self.waiting.get_mut(&id)?.pop_front());
         let put = waiting.and_then(|(behind, place)| self.put.get_mut(&behind)?.get_mut(place));
         if let Some(put) = put {
@@ -113,7 +114,7 @@ impl Resume {
         self.removed.insert(number, Code::OrphanResult);
     }
 
-    /// The next turn begins: no results come any more.
+    /// Begins the next turn: no more results of the calls before come.
     pub fn turn(&mut self) {
         if !self.open.is_empty() {
             let put = self.put.entry(self.after).or_default();
@@ -124,44 +125,44 @@ impl Resume {
         }
     }
 
-    /// The conversation ends.
+    /// Ends the conversation.
     pub fn close(&mut self) {
         self.turn();
         self.removed.extend(self.tail.drain(..).map(|number| (number, Code::EmptyTail)));
     }
 
-    /// Whether anything is to be changed.
+    /// Whether the conversation needs changes.
     #[must_use]
     pub fn changes(&self) -> bool {
         !(self.put.is_empty() && self.removed.is_empty())
     }
 
-    /// Why a message goes, if it does.
+    /// Returns why a message is removed, if it is.
     #[must_use]
     pub fn removed(&self, number: u64) -> Option<Code> {
         self.removed.get(&number).copied()
     }
 
-    /// How many messages go.
+    /// Returns the number of messages that are removed.
     #[must_use]
     pub fn gone(&self) -> u64 {
         self.removed.len() as u64
     }
 
-    /// The results that are put in behind a message.
+    /// Returns the results that are put in behind a message.
     #[must_use]
     pub fn behind(&self, number: u64) -> &[Put] {
         self.put.get(&number).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// All results that are put in.
+    /// Returns all results that are put in.
     pub fn all(&self) -> impl Iterator<Item = &Put> {
         self.put.values().flatten()
     }
 }
 
-/// A list of messages with what is put in; `None` if nothing is. Unless it is the `last`, another
-/// follows that begins with it, so an answer that says nothing is not its end.
+/// Returns a list of messages with the changes; `None` if there are none. If the list is not the
+/// `last`, another list follows that begins with it, so an empty answer is not its end.
 #[must_use]
 pub fn mended(list: &Json, last: bool) -> Option<Mended> {
     let mut resume = Resume::default();
@@ -182,7 +183,7 @@ pub fn mended(list: &Json, last: bool) -> Option<Mended> {
     Some(Mended { list: joined(&out), put, removed: resume.removed.len() })
 }
 
-/// A list of messages, spelled as Python does.
+/// Joins messages to a list, in Python's spelling.
 #[must_use]
 pub fn joined(messages: &[Json]) -> Json {
     let messages: Vec<_> = messages.iter().map(Json::as_bytes).collect();

@@ -1,4 +1,5 @@
-//! Run files, line by line: a header line and a message are whole or go.
+//! Repair of run files, line by line: a header line or a message stays if it is whole, and is
+//! removed otherwise.
 
 mod takes;
 
@@ -19,14 +20,14 @@ use takes::{Place, Sources, Takes};
 /// Repairs a run.
 ///
 /// # Errors
-/// If nothing of it is left, or reading or writing fails.
+/// If nothing of the run is left, or reading or writing fails.
 pub fn repair(
     bench: &mut dyn RepairIo,
     state: &State,
     wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
-    // What only this reader takes is not whole.
+    // A list that only this reader accepts is not whole.
     let reads = state.reads && !state.unlisted;
     if reads && !wanted.resumable {
         return as_it_is(bench, state, wanted, cx);
@@ -35,14 +36,15 @@ pub fn repair(
     let mut takes = Takes::new(wanted, state);
     each(bench.parts().main()?, &ahead, wanted, cx, &mut |item| takes.item(&item))?;
     takes.decide();
-    // A run in another layout has lines that say nothing here.
+    // A run in another layout has lines that this repair does not recognize.
     if reads && !(takes.mends() && takes.are_all(state.messages)) {
         return as_it_is(bench, state, wanted, cx);
     }
     if takes.messages() == 0 && takes.headers() == 0 {
         return Err(nothing_back());
     }
-    // Once for what is to be set aside, which needs its place before anything is written.
+    // The first pass finds the bytes to set aside, whose place is needed before anything is
+    // written.
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let sources = takes.sources(bench)?;
@@ -65,31 +67,31 @@ pub fn repair(
         .reaching(before, of(takes.left())))
 }
 
-/// What stands before and behind the notes.
+/// The text before and behind the notes.
 const BEGIN: &str = "copyist: {\"repaired\": [";
 const END: &str = "]}";
 
 /// The lines around the messages.
 const FRAME: [&str; 3] = [MESSAGES, OPEN, CLOSE];
 
-/// The second walk.
+/// The second walk, which writes.
 struct Writing<'a> {
-    /// `None` where it is only to be found out what would be done.
+    /// The destination; `None` for a dry run.
     bench: Option<&'a mut dyn RepairIo>,
     out: Box<dyn Write>,
-    /// Whether anything was set aside.
+    /// Whether any bytes were set aside.
     removes: bool,
     takes: &'a Takes,
     wanted: &'a RepairOptions,
     cx: &'a Cx<'a>,
-    /// Which writing of the file this is.
+    /// The copy of the file that the walk is in.
     place: Place,
     /// Names of members that were written.
     names: Vec<String>,
-    /// Whether the lines of a prompt follow that stay.
+    /// Whether the following lines of a prompt stay.
     prompt: bool,
     begun: bool,
-    /// How many messages were met, and the one that waits for what follows it.
+    /// Number of messages that were met; `held` is the message that waits for its successor.
     met: u64,
     held: Option<Vec<u8>>,
     /// The notes of an earlier repair.
@@ -142,14 +144,14 @@ impl<'a> Writing<'a> {
         match item {
             Item::Header(name, line, at, code) => {
                 if code.is_some() && !best {
-                    // It stands in the quarantine already.
+                    // The line was set aside already.
                     return Ok(());
                 }
                 self.header(name, &line, at, best)
             }
             Item::Frame(line, at) => self.frame(&line, at, best),
             Item::Message(message, at, code) => self.message(message, at, code, best),
-            // It is written when the list is closed.
+            // The line is written when the list is closed.
             Item::Behind(..) if best => Ok(()),
             Item::Behind(line, at) => self.aside(&line, at, self.takes.code_of(&line)),
             Item::Aside(bytes, at, code) => self.aside(&bytes, at, code),
@@ -182,14 +184,14 @@ impl<'a> Writing<'a> {
             line.extend_from_slice(self.end());
         }
         if name.is_some_and(|name| name == NOTES) {
-            // Others may follow them.
+            // More notes may follow them.
             self.earlier = Some((line, at));
             return Ok(());
         }
         self.put(&line)
     }
 
-    /// Writes what stands between the header and the messages.
+    /// Writes the text between the header and the messages.
     fn begin(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.begun, true) {
             return Ok(());
@@ -223,7 +225,7 @@ impl<'a> Writing<'a> {
         self.put(format!("{MESSAGES}{end}{OPEN}{end}").as_bytes())
     }
 
-    /// How lines end.
+    /// Returns the line ending.
     fn end(&self) -> &'static [u8] {
         if self.takes.best().is_some_and(|take| take.crlf) { b"\r\n" } else { b"\n" }
     }
@@ -276,7 +278,7 @@ impl<'a> Writing<'a> {
         best: bool,
     ) -> Result<()> {
         if !best {
-            // What was repaired stands there already.
+            // A repaired message was set aside already.
             return match code {
                 None | Some(Code::GluedSplit) => {
                     self.aside(&message, at, self.takes.code_of(&message))
@@ -289,7 +291,7 @@ impl<'a> Writing<'a> {
         self.met += 1;
         let talk = takes.best().map(|take| &take.talk);
         if let Some(removed) = talk.and_then(|talk| talk.removed(number)) {
-            // What was repaired stands there already.
+            // A repaired message was set aside already.
             let whole = matches!(code, None | Some(Code::GluedSplit));
             return if whole { self.aside(&message, at, removed) } else { Ok(()) };
         }
@@ -304,7 +306,7 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// Writes the message before this one.
+    /// Writes the held message, and holds this one.
     fn hold(&mut self, message: Vec<u8>) -> Result<()> {
         let before = self.held.replace(message);
         let line = |before: Vec<u8>| [INDENT.as_bytes(), &before, b",", self.end()].concat();
@@ -312,8 +314,8 @@ impl<'a> Writing<'a> {
         self.put(&line)
     }
 
-    /// Walks over the file, and once more for what stands behind its list; says whether anything was
-    /// set aside.
+    /// Walks over the file, and once more for the lines behind its list; returns whether any bytes
+    /// were set aside.
     fn walk(mut self, sources: Sources, ahead: &Ahead) -> Result<bool> {
         let (source, again) = sources;
         each(source, ahead, self.wanted, self.cx, &mut |item| self.item(item))?;
@@ -329,7 +331,7 @@ impl<'a> Writing<'a> {
         Ok(self.removes)
     }
 
-    /// Writes a line that stands behind the list.
+    /// Writes a line behind the list.
     fn behind(&mut self, line: &[u8], at: Position) -> Result<()> {
         self.put(line)?;
         if !line.ends_with(b"\n") {
@@ -339,7 +341,7 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// Writes what is left of the list.
+    /// Writes the rest of the list.
     fn close(&mut self) -> Result<()> {
         self.begin()?;
         if let Some(last) = self.held.take() {

@@ -1,4 +1,4 @@
-//! What is put in, spelled as PyYAML does.
+//! Spelling of the members and messages that repair puts in, as PyYAML writes them.
 
 use super::super::file::put;
 use crate::diagnostic::Code;
@@ -11,12 +11,12 @@ use crate::yaml::write::{Emitter, Style};
 pub struct Notes(Vec<(Code, String)>);
 
 impl Notes {
-    /// Adds one.
+    /// Adds a note.
     pub fn add(&mut self, code: Code, what: String) {
         self.0.push((code, what));
     }
 
-    /// The member in YAML, nothing if there are no notes.
+    /// Returns the member in YAML; empty if there are no notes.
     #[must_use]
     pub fn yaml(&self) -> Vec<u8> {
         if self.0.is_empty() {
@@ -34,22 +34,22 @@ impl Notes {
     }
 }
 
-/// How the member begins.
+/// The beginning of the member.
 const NOTES: &str = "copyist:\n  repaired:\n";
 
-/// What of a member with notes follows the notes of an earlier repair.
+/// Returns the part of a member with notes that follows the notes of an earlier repair.
 #[must_use]
 pub fn behind<'n>(notes: &'n [u8], earlier: &[u8]) -> &'n [u8] {
     notes.strip_prefix(NOTES.as_bytes()).filter(|_| !earlier.is_empty()).unwrap_or(notes)
 }
 
-/// Whether a member holds the notes of an earlier repair, so that others can follow.
+/// Whether a member holds the notes of an earlier repair, so that more notes can follow.
 #[must_use]
 pub fn is_notes(member: &[u8]) -> bool {
     member.strip_prefix(NOTES.as_bytes()).is_some_and(|notes| notes.starts_with(b"  - code: "))
 }
 
-/// A message as an item of a list that is indented so far.
+/// Spells a message as an item of a list with this indentation.
 #[must_use]
 pub fn message(message: &Json, indent: usize) -> Vec<u8> {
     let mut yaml = Emitter::new(Style::PyYaml);
@@ -59,7 +59,7 @@ pub fn message(message: &Json, indent: usize) -> Vec<u8> {
     indented(&yaml.finish(), indent)
 }
 
-/// A message with a text as an item of such a list.
+/// Spells a message with a text as an item of such a list.
 #[must_use]
 pub fn said(role: &str, content: &Json, indent: usize) -> Vec<u8> {
     let mut yaml = Emitter::new(Style::PyYaml);
@@ -69,7 +69,7 @@ pub fn said(role: &str, content: &Json, indent: usize) -> Vec<u8> {
     indented(&yaml.finish(), indent)
 }
 
-/// A member with a text.
+/// Spells a member with a text.
 #[must_use]
 pub fn member(key: &str, value: &Json, indent: usize) -> Vec<u8> {
     let mut yaml = Emitter::new(Style::PyYaml);
@@ -86,7 +86,7 @@ fn text(value: &Json, yaml: &mut Emitter) {
     }
 }
 
-/// Lines further to the right; blank ones stay blank.
+/// Indents lines; blank ones stay blank.
 fn indented(text: &[u8], indent: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 64);
     for line in text.split_inclusive(|b| *b == b'\n') {

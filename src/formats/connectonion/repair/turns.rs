@@ -1,8 +1,9 @@
-//! Files of turns: blocks that are whole stay, and what turns tell stands for messages that were
-//! torn or lost.
+//! Repair of files of turns: blocks that are whole stay, and question and answer of turns replace
+//! messages that were torn or lost.
 //!
-//! Two walks: the first says what is whole and what is known, the second writes. Of a turn its
-//! question and its answer are kept between them, and of a file whose turns have lists the last one.
+//! The repair makes two walks: the first collects which blocks are whole and which facts are known,
+//! the second writes. Between them the question and the answer of each turn are kept, and the last
+//! list of a file whose turns have lists.
 
 mod plan;
 mod told;
@@ -29,7 +30,7 @@ use std::ops::Range;
 /// Repairs a file of turns.
 ///
 /// # Errors
-/// If nothing of it is left, or reading or writing fails.
+/// If nothing of the file is left, or reading or writing fails.
 pub fn repair(
     bench: &mut dyn RepairIo,
     shape: &'static Shape,
@@ -41,11 +42,11 @@ pub fn repair(
     let mut foreign = state.foreign;
     loop {
         let mut facts = look(bench, shape, foreign, wanted, cx)?;
-        // A layout that is not that of the real software reads well, though its blocks do not.
+        // A file in another layout than the real software's reads well, though its blocks do not.
         let odd = facts.broken > 0
             || (facts.headless && !state.is_doubled())
             || !(facts.torn || facts.twice || facts.removes || facts.headless);
-        // What is wrong may be nothing that can be taken out or put in.
+        // Some faults cannot be repaired by removing or putting in text.
         if (state.reads && odd) || !facts.damaged {
             let seen = shape.lists == Lists::Within || facts.messages == state.messages;
             if !(facts.mends() && facts.broken == 0 && !facts.headless && seen) {
@@ -59,7 +60,7 @@ pub fn repair(
         facts.make_room();
         let plan = Plan { facts: &facts, foreign, wanted };
         let tried = plan.try_out(bench, cx)?;
-        // What is put in and taken out can change the guess; what is UTF-8 is none.
+        // The repair can change the guess of the encoding; a file in UTF-8 has no other encoding.
         if foreign.is_some() && !named && guessed(tried.sample.as_slice())? != foreign {
             foreign = None;
             continue;
@@ -75,34 +76,34 @@ fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).map_err(|error| Error::io("cannot write", error))
 }
 
-/// The second walk.
+/// The second walk, which writes.
 struct Writing<'a> {
-    /// `None` where it is only to be found out what would be done.
+    /// The destination; `None` for a dry run.
     bench: Option<&'a mut dyn RepairIo>,
     out: Box<dyn Write>,
-    /// Whether anything was set aside.
+    /// Whether any bytes were set aside.
     removes: bool,
     facts: &'a Facts,
     plan: Plan<'a>,
     cx: &'a Cx<'a>,
-    /// How many blocks were met, and members of the top, and turns and keys that stay.
+    /// Number of blocks that were met, and of members of the top, and of turns and keys that stay.
     blocks: u64,
     sections: usize,
     turns: usize,
     keys: usize,
-    /// The last turn that messages were written of.
+    /// The last turn whose messages were written.
     written: u64,
     /// The member of the top that is open, if it stays.
     open: Option<String>,
     begun: bool,
-    /// Messages that were put in.
+    /// Number of messages that were put in.
     put: u64,
-    /// Whether a key is open, whether its line says that it has no messages, and how many were
-    /// written.
+    /// Whether a key is open, whether its line contains the value for no messages, and how many
+    /// messages were written.
     keyed: bool,
     empty: bool,
     items: u64,
-    /// How many messages were met.
+    /// Number of messages that were met.
     met: u64,
     notes: Notes,
     /// The notes of an earlier repair.
@@ -140,7 +141,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Writes what was not there, in the file's encoding.
+    /// Writes text that was not in the file, in the file's encoding.
     fn add(&mut self, text: &[u8]) -> Result<()> {
         let text = self.encoded(text);
         put(&mut self.out, &text)
@@ -158,7 +159,7 @@ impl<'a> Writing<'a> {
         Cow::Owned(out)
     }
 
-    /// Sets bytes aside, and says so.
+    /// Sets bytes aside, and reports that.
     fn aside(&mut self, bytes: &[u8], at: Position, code: Code) -> Result<()> {
         say_aside(code, bytes, at, self.cx);
         self.removes = true;
@@ -220,7 +221,8 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Ends the member of the top before this one. Whether another line is written in its place.
+    /// Ends the member of the top before this one. Returns whether another line is written in place
+    /// of the block.
     fn is_reopened(&mut self, name: &str, block: &Block, found: &Checked) -> Result<bool> {
         let section = self.facts.sections.get(self.sections);
         let stays = section.is_none_or(|section| section.stays);
@@ -244,8 +246,8 @@ impl<'a> Writing<'a> {
         Ok(false)
     }
 
-    /// Writes the line of a list of turns of which none is left, and remarks behind it unless they
-    /// are `bad`.
+    /// Writes an empty list of turns if none is left, and the remarks behind its line unless the
+    /// block is `bad`.
     fn put_empty(&mut self, block: &Block, found: &Checked, bad: bool) -> Result<()> {
         self.noted("turns", b"turns: []\n")?;
         let whole = block.bytes.len();
@@ -258,7 +260,7 @@ impl<'a> Writing<'a> {
         self.go(block, end..whole, Code::StraySetAside)
     }
 
-    /// Writes a block as text, and sets its bytes aside.
+    /// Writes a block as text with replaced bytes, and sets its bytes aside.
     fn replace(&mut self, block: &Block, found: &Checked, text: &[u8]) -> Result<()> {
         self.go(block, 0..block.bytes.len(), Code::Utf8Replaced)?;
         let what = match &block.kind {
@@ -271,13 +273,13 @@ impl<'a> Writing<'a> {
         self.keep(block, &text)
     }
 
-    /// The number of the next key, if that is known.
+    /// Returns the number of the next key, or `otherwise` if that is unknown.
     fn number(&self, otherwise: u64) -> u64 {
         self.facts.keys.get(self.keys).map_or(otherwise, |key| key.number)
     }
 
-    /// What is wrong with a key that says that there are no messages, though some follow, or that
-    /// says the number of another turn.
+    /// Returns why the line of a key is replaced: the key contains the value for no messages
+    /// although some follow, or the number of another turn, or stands beside the place of keys.
     fn belied(&self, block: &Block) -> Option<Code> {
         let key = self.facts.keys.get(self.keys).filter(|_| matches!(block.kind, Kind::Key(_)))?;
         match key {
@@ -296,7 +298,8 @@ impl<'a> Writing<'a> {
         turns && self.facts.turns.is_empty() && line.trim_ascii_end() == b"turns:"
     }
 
-    /// Writes what becomes of a block; other notes are to follow those of an earlier repair.
+    /// Writes the new text of a block; notes of an earlier repair are held back, so that more notes
+    /// can follow.
     fn keep(&mut self, block: &Block, text: &[u8]) -> Result<()> {
         if block.kind == Kind::Top(NOTES.to_owned()) {
             self.earlier.extend_from_slice(text);
@@ -305,13 +308,13 @@ impl<'a> Writing<'a> {
         put(&mut self.out, text)
     }
 
-    /// Writes what stays of a block, and sets the rest of it aside.
+    /// Writes the parts of a block that stay, and sets the rest aside.
     fn stay(&mut self, block: &Block, found: &Checked) -> Result<()> {
         let straight = found.straight.as_deref().map(|text| self.encoded(text).into_owned());
         let text = straight.unwrap_or_else(|| written(&block.kind, &block.bytes, &found.kept));
         let (text, code) = self.relisted(block, found, text);
         if let Some(code) = code {
-            // What was begun behind it goes with the rest.
+            // Text that was begun behind the list is set aside with the rest.
             let end = found.kept.last().map_or(0, |kept| kept.end);
             let kept = block.bytes.get(..end).unwrap_or_default();
             self.go(block, check::list_in(kept), code)?;
@@ -329,7 +332,8 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// What becomes of a block, with what is put into the list of a turn, and why its own list goes.
+    /// Returns the new text of a block, with the results that are put into the list of a turn, and
+    /// why the turn's own list is replaced.
     fn relisted(
         &mut self,
         block: &Block,
@@ -346,7 +350,7 @@ impl<'a> Writing<'a> {
         (text, Some(code))
     }
 
-    /// The list of the next turn with what is put in, which is noted.
+    /// Returns the list of the next turn with the results that are put in, and adds notes for them.
     fn mended(&mut self, list: &Json) -> Option<Mended> {
         let number = self.turns + 1;
         let mended = self.facts.mended(list, number == self.facts.turns.len())?;
@@ -376,12 +380,12 @@ impl<'a> Writing<'a> {
         gone.map_or(Ok(()), |(bytes, at)| self.aside(&bytes, at, code))
     }
 
-    /// Members of the top that come first and are not there.
+    /// Writes the members of the top that come first and are missing.
     fn begin(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.begun, true) {
             return Ok(());
         }
-        // Without these nobody knows what kind of file it is.
+        // Without these members the kind of the file is unknown.
         let shape = self.facts.shape();
         let needs: &[&str] = match shape.lists {
             _ if self.facts.calm => &[],
@@ -408,7 +412,7 @@ impl<'a> Writing<'a> {
         self.noted(name, &spell::member(name, value, indent))
     }
 
-    /// Writes a member that was not there.
+    /// Writes a member that was missing, and adds a note.
     fn noted(&mut self, name: &str, text: &[u8]) -> Result<()> {
         let code = Code::MemberRestored;
         let place = if self.turns > 0 { format!("turn {}: ", self.turns) } else { String::new() };
@@ -418,7 +422,7 @@ impl<'a> Writing<'a> {
         self.add(text)
     }
 
-    /// What a turn lacks.
+    /// Writes the members that a turn lacks.
     fn behind_turn(&mut self, block: &Block) -> Result<()> {
         let place = self.turns;
         let Some(turn) = self.facts.turns.get(place) else { return Ok(()) };
@@ -447,7 +451,7 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// The end of a member of the top.
+    /// Ends the open member of the top.
     fn close(&mut self) -> Result<()> {
         if self.open.take().is_some_and(|name| name == "messages") && self.behind() {
             self.end_key()?;
@@ -457,7 +461,8 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// Writes what is left; says whether anything was set aside, and how many messages were put in.
+    /// Writes the rest of the file; returns whether any bytes were set aside, and how many messages
+    /// were put in.
     fn finish(mut self) -> Result<(bool, u64)> {
         self.close()?;
         self.begin()?;
@@ -485,7 +490,7 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// Why a block goes.
+/// Returns why a block is removed.
 fn code_of(block: &Block) -> Code {
     match block.kind {
         Kind::Before | Kind::Between => Code::StraySetAside,

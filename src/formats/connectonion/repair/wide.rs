@@ -1,8 +1,8 @@
-//! Files in UTF-16, repaired as the same text in UTF-8: repair takes files apart by lines, and looks
-//! for these in bytes.
+//! Repair of files in UTF-16 as the same text in UTF-8: repair takes files apart by lines, and
+//! looks for the lines in bytes.
 //!
-//! What is written and what is set aside is UTF-16 again. A file that was cut may end in half of a
-//! character, which is set aside as it is.
+//! The repaired file and the quarantined bytes are written in UTF-16 again. A file that was cut may
+//! end in half of a character, which is set aside as it is.
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
@@ -16,25 +16,25 @@ pub fn is_wide(found: &Found) -> bool {
     found.encoding == UTF_16LE || found.encoding == UTF_16BE
 }
 
-/// A bench whose main part seems to be UTF-8.
+/// A wrapper of the repair's input and output that shows the main part in UTF-8.
 pub struct Narrow<'b> {
     bench: &'b mut dyn RepairIo,
     encoding: &'static Encoding,
-    /// Whether the text begins with a mark.
+    /// Whether the text begins with a byte order mark.
     mark: bool,
-    /// How long it is without the half of a character at its end.
+    /// Length of the text in bytes, without the half of a character at its end.
     length: u64,
-    /// That half.
+    /// The half of a character at the end.
     half: Vec<u8>,
-    /// How long the text is in UTF-8, in which places are told.
+    /// Length of the text in UTF-8, which is the unit of reported positions.
     told: u64,
 }
 
 impl<'b> Narrow<'b> {
-    /// Over a text in the encoding that was `found`; `None` if not all of it is.
+    /// Wraps a text in the encoding that was `found`; `None` if not all of it is in that encoding.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the text cannot be read.
     pub fn over(bench: &'b mut dyn RepairIo, found: &Found) -> Result<Option<Self>> {
         let (encoding, mark) = (found.encoding, found.mark);
         let mut narrow =
@@ -47,7 +47,7 @@ impl<'b> Narrow<'b> {
         }
     }
 
-    /// Looks what the text ends in.
+    /// Detects half of a character at the end of the text.
     fn halve(&mut self) -> Result<()> {
         let mut end = Ended::default();
         let copied = io::copy(&mut self.bench.parts().main()?, &mut end);
@@ -134,13 +134,13 @@ impl RepairIo for Narrow<'_> {
     }
 }
 
-/// The last bytes of what is written to it.
+/// Writer that keeps the last bytes written to it.
 #[derive(Default)]
 struct Ended(Vec<u8>);
 
 impl Write for Ended {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        /// A byte, and a pair of surrogates before it.
+        /// Maximum number of bytes to keep: one byte, and a pair of surrogates before it.
         const MOST: usize = 5;
         let new = bytes.len().saturating_sub(MOST);
         self.0.extend_from_slice(bytes.get(new..).unwrap_or_default());

@@ -1,7 +1,8 @@
-//! Reading a run that was laid out anew, by a person or a program such as PyYAML.
+//! Reader for runs that were laid out again, by the user or a program such as PyYAML.
 //!
-//! The members stand in any order, so the header is read first and the messages in a second walk:
-//! a list of YAML, one by one, or a text that holds a JSON array, which must fit in memory.
+//! The members stand in any order, so the header is read first and the messages in a second walk.
+//! The messages are a list of YAML, which is read item by item, or a text that holds a JSON array,
+//! which must fit in memory.
 
 use super::super::chain::Chain;
 use super::super::{EXPANSION, NAME, message, second_document};
@@ -23,7 +24,8 @@ use std::collections::VecDeque;
 use std::io::Read;
 
 /// Whether a run has the layout that the real software writes by hand, as far as its first message
-/// shows: a line a member, then a JSON array with one message a line. What was cut has it, too.
+/// shows: one member a line, then a JSON array with one message a line. A run that was cut has this
+/// layout, too.
 ///
 /// # Errors
 /// If the part cannot be read.
@@ -67,7 +69,8 @@ pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Re
     let mut walk = Walk::open(parts, encoding, cx)?;
     let mut record = match walk.header() {
         Ok(record) => record,
-        // Told as damage, so that a person learns the place; without a header there is nothing.
+        // Reported as damage, so that the user learns the place; without a header there are no
+        // records.
         Err(error) => return Ok(Box::new(std::iter::once(Err(error)))),
     };
     let message = "the run was laid out anew and is read as YAML";
@@ -114,7 +117,7 @@ impl Walk {
         self.nodes.next(&mut self.events)
     }
 
-    /// The next member of the top: its name, and the first event of its value.
+    /// Returns the next member of the top: its name, and the first event of its value.
     fn member(&mut self) -> Result<Option<(String, Event)>> {
         let key = self.next()?;
         match key.what {
@@ -125,7 +128,7 @@ impl Walk {
         }
     }
 
-    /// The session record of all members but the messages, which are passed over.
+    /// Reads the session record from all members but the messages, which are passed over.
     fn header(&mut self) -> Result<Record> {
         let mut header = Header::default();
         let mut json = Vec::new();
@@ -141,7 +144,7 @@ impl Walk {
         Ok(header.finish(&format!("{NAME}@3")).0)
     }
 
-    /// Looks what stands behind the mapping.
+    /// Returns the error of the text behind the mapping, if there is one.
     fn second(&mut self) -> Option<Error> {
         loop {
             match self.events.next() {
@@ -170,7 +173,7 @@ impl Walk {
         }
     }
 
-    /// The first event of a member's value.
+    /// Returns the first event of the value of the member `wanted`.
     fn find(&mut self, wanted: &str) -> Result<Option<Event>> {
         while let Some((name, first)) = self.member()? {
             if name == wanted {
@@ -187,14 +190,14 @@ struct Records<'a> {
     cx: &'a Cx<'a>,
     chain: Chain,
     ready: VecDeque<Located<Record>>,
-    /// What `messages` holds, until it is looked at.
+    /// The first event of the value of `messages`, until the reader begins it.
     list: Option<Event>,
-    /// Whether there is no such member, which is not told yet.
+    /// Whether there is no such member, which is not reported yet.
     unnamed: bool,
     /// Whether items of a list follow.
     items: bool,
     records: u64,
-    /// What is said at the end of a document behind this one.
+    /// The error of a document behind this one, which is reported at the end.
     second: Option<Error>,
 }
 
@@ -220,7 +223,8 @@ impl Iterator for Records<'_> {
                     Err(Error::damaged(found))
                 }
                 None => {
-                    // No damage for repair, which would take the lines of this layout for none.
+                    // This is not damage for repair, which would not recognize the lines of this
+                    // layout.
                     let second = self.second.take().map(Error::into_diagnostic);
                     second.into_iter().for_each(|second| self.cx.report(second));
                     return None;
@@ -236,7 +240,7 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// An error of the document is damage that what was read so far outlives.
+/// Converts an error of the document to damage, so that the records read so far are kept.
 fn damage(error: Error) -> Error {
     if error.code() == Code::Io { error } else { Error::damaged(error.into_diagnostic()) }
 }
@@ -258,7 +262,7 @@ impl Records<'_> {
         }
     }
 
-    /// One item of a list of YAML.
+    /// Reads one item of a YAML list.
     fn item(&mut self) -> Result<()> {
         let first = self.walk.next()?;
         if first.what == What::SequenceEnd {
@@ -275,7 +279,7 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// All messages of a text that holds a JSON array.
+    /// Reads all messages of a text that holds a JSON array.
     fn array(&mut self, text: Bytes, at: Position) -> Result<()> {
         let plain = without_nan(&text);
         if plain.is_some() {

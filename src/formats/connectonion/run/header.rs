@@ -1,4 +1,4 @@
-//! The lines before the messages.
+//! Header of a run: the lines before the messages.
 
 use crate::json::{Cursor, Json, text};
 use crate::mapping::{Extra, Object, odd};
@@ -7,7 +7,7 @@ use crate::yaml::Text;
 use crate::yaml::json::Scalars;
 use std::collections::HashSet;
 
-/// Fields in the order in which ConnectOnion writes them, with how their values are spelled.
+/// Fields in the order in which ConnectOnion writes them, with the spelling of their values.
 const LINES: &[(&str, Target)] = &[
     ("agent", Target::Text(Field::Agent)),
     ("system_prompt", Target::Text(Field::SystemPrompt)),
@@ -19,7 +19,7 @@ const LINES: &[(&str, Target)] = &[
     ("timestamp", Target::Text(Field::Updated)),
 ];
 
-/// Where a line's value goes.
+/// Destination of a line's value.
 #[derive(Clone, Copy, Debug)]
 enum Target {
     /// A string, to a field.
@@ -28,9 +28,10 @@ enum Target {
     Total,
 }
 
-/// Whether the beginning of a file is that of a run as the real software lays it out. A long prompt
-/// may hide where the messages begin, if that is not the `whole` file; a file that was cut may have
-/// none. Only files of turns have those, and one that lost its first line may begin with the time.
+/// Whether the beginning of a file is that of a run in the layout of the real software. In a file
+/// that is longer than the head (`whole` is false), a long prompt may hide where the messages
+/// begin; a file that was cut may have no messages. Only files of turns have turns, and such a file
+/// may begin with the time if it lost its first line.
 #[must_use]
 pub fn is_run(head: &str, whole: bool) -> bool {
     let known = |line: &str| LINES.iter().any(|(key, _)| value_of(line, key).is_some());
@@ -39,15 +40,15 @@ pub fn is_run(head: &str, whole: bool) -> bool {
         && (!whole || head.lines().any(|line| line == super::MESSAGES) || is_cut(head))
 }
 
-/// Whether all there is of a file are lines of a header, of which the last may be cut.
+/// Whether the file consists of header lines, of which the last may be cut.
 fn is_cut(head: &str) -> bool {
     let mut header = Header::default();
     let whole_lines = head.rsplit_once('\n').map_or("", |(lines, _)| lines);
     whole_lines.lines().count() > 1 && whole_lines.lines().all(|line| header.line(line))
 }
 
-/// Whether the beginning of a file is that of a run that was written anew by another program or a
-/// person: the same members in whatever layout.
+/// Whether the beginning of a file is that of a run that another program or the user wrote again:
+/// the same members in whatever layout.
 #[must_use]
 pub fn is_edited(head: &str) -> bool {
     let begins = |key: &str| {
@@ -57,9 +58,10 @@ pub fn is_edited(head: &str) -> bool {
     begins("messages") && known > 1 && !begins("turns") && !begins("name")
 }
 
-/// Whether the beginning of a file is that of a run whose line that names the messages is damaged:
-/// lines of a header as the real software spells them, and messages behind them. One line of a header
-/// would say too little, for files of other programs name a model and show messages, too.
+/// Whether the beginning of a file is that of a run in which the line that names the messages is
+/// damaged: header lines in the spelling of the real software, and messages behind them. One header
+/// line is not enough evidence, because files of other programs name a model and show messages,
+/// too.
 #[must_use]
 pub fn is_unnamed(head: &str) -> bool {
     let known = |line: &&str| member_of(line).is_some_and(is_known);
@@ -68,9 +70,9 @@ pub fn is_unnamed(head: &str) -> bool {
         && head.lines().filter(known).count() > 1
 }
 
-/// Whether the beginning of a file are lines of messages and nothing else: a run that lost its
-/// header, and perhaps a part of its first message. Other programs write such lines, too, but not in
-/// files of YAML.
+/// Whether the beginning of a file consists of lines of messages only: a run that lost its header,
+/// and perhaps a part of its first message. Other programs write such lines, too, but not in YAML
+/// files.
 #[must_use]
 pub fn is_headless(head: &str, whole: bool) -> bool {
     let said = |line: &str| line.starts_with(super::SAID);
@@ -82,10 +84,10 @@ pub fn is_headless(head: &str, whole: bool) -> bool {
     lines.all(known) && head.lines().filter(|line| said(line)).count() > torn
 }
 
-/// The line that the lines of a prompt follow.
+/// The line before the lines of a prompt.
 pub const PROMPT: &str = "system_prompt: |";
 
-/// What the scalars of a member are.
+/// Returns how the reader takes the scalars of a member.
 #[must_use]
 pub fn scalars_of(key: &str) -> Scalars {
     match LINES.iter().find(|(name, _)| *name == key) {
@@ -94,14 +96,14 @@ pub fn scalars_of(key: &str) -> Scalars {
     }
 }
 
-/// The name of a member that is one line of a header, if the line is such a line.
+/// Returns the name of the member if the line is a header line.
 #[must_use]
 pub fn member_of(line: &str) -> Option<&str> {
     let (name, _) = line.split_once(": ")?;
     (line != PROMPT && Header::default().line(line)).then_some(name)
 }
 
-/// Whether a member is one of those by which a run is known.
+/// Whether a member is one by which a run is recognized.
 #[must_use]
 pub fn is_known(name: &str) -> bool {
     LINES.iter().any(|(known, _)| *known == name)
@@ -121,14 +123,15 @@ pub struct Header {
     twice: Vec<String>,
     /// Lines of a text under `system_prompt: |`.
     prompt: Option<Vec<String>>,
-    /// The lines as they stand, to be compared with what the writer makes of the record.
+    /// The lines as they stand, for comparison with the text that the writer makes of the record.
     source: String,
-    /// Whether the first line ends with a carriage return, so that those of a prompt are none of it.
+    /// Whether the first line ends with a carriage return, so that carriage returns at line ends
+    /// are not part of a prompt.
     crlf: bool,
 }
 
 impl Header {
-    /// Takes a line; false if it is none of a header.
+    /// Reads a line; false if it is not a header line.
     pub fn line(&mut self, line: &str) -> bool {
         self.crlf |= self.source.is_empty() && line.ends_with('\r');
         self.source.push_str(line);
@@ -163,13 +166,13 @@ impl Header {
         true
     }
 
-    /// The names that came more than once.
+    /// Returns the names that came more than once.
     #[must_use]
     pub fn twice(&self) -> &[String] {
         &self.twice
     }
 
-    /// Takes a member in.
+    /// Adds a member.
     pub fn member(&mut self, key: &str, json: Json) {
         if !self.names.insert(key.to_owned()) {
             self.twice.push(key.to_owned());
@@ -187,7 +190,7 @@ impl Header {
         }
     }
 
-    /// The session record, and the lines that it was read from.
+    /// Returns the session record, and the lines from which it was read.
     #[must_use]
     pub fn finish(mut self, source: &str) -> (Record, String) {
         self.node.set(Field::Source, Json::string(source));
@@ -201,8 +204,9 @@ impl Header {
     }
 }
 
-/// Writes the header's lines as ConnectOnion does. A prompt of several lines stands under `|`
-/// only if it came so, for a parser loses some of them; else it is one JSON string.
+/// Writes the header's lines as ConnectOnion does. A prompt of several lines stands under `|` only
+/// if it was read in that form, because a YAML parser loses some of the lines; otherwise it is one
+/// JSON string.
 pub fn write(node: &Node, own: bool, out: &mut Vec<u8>) {
     let mut rest = node.json(Field::Extra).cloned();
     for (key, target) in LINES {
@@ -228,7 +232,7 @@ pub fn write(node: &Node, own: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether all sums that a session record tells of are a run's.
+/// Whether a run's header has a line for every total of a session record.
 #[must_use]
 pub fn has_totals(node: &Node) -> bool {
     let is_line = |key: &[u8]| {
@@ -264,8 +268,8 @@ fn text_line(key: &str, value: &Json, own: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// A string in ASCII where that is safe: a parser of YAML takes the halves of a character beyond
-/// 16 bits for two characters, so such a one stays as it is.
+/// Writes a string in ASCII where that is safe. A YAML parser takes the halves of a character
+/// beyond 16 bits for two characters, so such a character stays unescaped.
 fn ascii(value: &[u8], out: &mut Vec<u8>) {
     for c in String::from_utf8_lossy(value).chars() {
         match u16::try_from(u32::from(c)) {
@@ -276,7 +280,7 @@ fn ascii(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The header as one JSON object, for schema checks.
+/// Returns the header as one JSON object, for schema checks.
 #[must_use]
 pub fn piece(node: &Node) -> Vec<u8> {
     let mut out = Vec::new();

@@ -1,9 +1,9 @@
-//! What the summary beside a run tells of its turns.
+//! Turns of a run that the summary file beside it describes.
 //!
 //! A summary is the index of all runs that began with the same question. Its turns name the run
-//! that they are from; `history` names earlier ones. Two conversations whose first questions make
-//! the same name share a summary, and the later one replaces what it said, so a run may find that
-//! of another.
+//! that they are from; `history` names earlier runs. Two conversations whose first questions make
+//! the same name share a summary, and the later one replaces its content, so the summary of a run
+//! may describe another conversation.
 
 use super::super::file::{self, INDEX};
 use super::super::{Made, made};
@@ -17,7 +17,8 @@ use crate::yaml::encoding::{self, Found};
 use std::collections::VecDeque;
 use std::io::Read;
 
-/// Where the summary of the run at a path is: `evals/greet.yaml` for `evals/greet/run_2.yaml`.
+/// Returns the path of the summary of the run at a path: `evals/greet.yaml` for
+/// `evals/greet/run_2.yaml`.
 #[must_use]
 pub fn summary_of(path: &str) -> Option<String> {
     let (folder, file) = path.rsplit_once('/')?;
@@ -25,12 +26,12 @@ pub fn summary_of(path: &str) -> Option<String> {
     Some(format!("{folder}.yaml"))
 }
 
-/// The number of a run with this file name.
+/// Returns the number of a run with this file name.
 fn number(name: &str) -> Option<u64> {
     name.strip_prefix("run_")?.parse().ok()
 }
 
-/// Opens a run for reading, with what its summary tells of its turns.
+/// Opens a run for reading, together with the turns in its summary.
 ///
 /// # Errors
 /// If the part cannot be opened.
@@ -48,7 +49,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Re
 struct Joined<'a> {
     records: Reader<'a>,
     told: Told,
-    /// A question, whose turn was given.
+    /// A question whose turn was returned before it.
     message: Option<Located<Record>>,
     cx: &'a Cx<'a>,
 }
@@ -79,19 +80,19 @@ impl Iterator for Joined<'_> {
     }
 }
 
-/// How much of a summary is held, in bytes; they are short.
+/// Maximum size in bytes of the part of a summary that is held; summaries are short.
 const LONGEST: usize = 16 << 20;
 
-/// The turns that a summary tells of, until their questions come.
+/// The turns of a summary, until their questions come.
 #[derive(Debug, Default)]
 struct Told {
     turns: VecDeque<Record>,
-    /// How many of them found their questions.
+    /// Number of turns that were joined to their questions.
     joined: u64,
 }
 
 impl Told {
-    /// Those of the run that is read.
+    /// Reads the turns of the run that is being read.
     fn of(parts: &mut dyn Parts, cx: &Cx<'_>) -> Self {
         let turns = read(parts, cx).unwrap_or_else(|error| {
             say(&format!("the summary beside the run is not read: {}", error.message()), cx);
@@ -100,7 +101,7 @@ impl Told {
         Self { turns, joined: 0 }
     }
 
-    /// The turn that begins with this message.
+    /// Returns the turn that begins with this message.
     fn begun_by(&mut self, message: &Node, cx: &Cx<'_>) -> Option<Record> {
         if !message.is(Field::Role, "user") {
             return None;
@@ -111,7 +112,7 @@ impl Told {
             self.joined += 1;
             return self.turns.pop_front();
         }
-        // The first question tells whether it is the same conversation.
+        // The first question shows whether it is the same conversation.
         if self.joined == 0 {
             say("the summary beside the run is of a conversation that began otherwise", cx);
             self.turns.clear();
@@ -119,7 +120,7 @@ impl Told {
         None
     }
 
-    /// Says what found no question.
+    /// Reports turns for which no question was found.
     fn finish(&mut self, cx: &Cx<'_>) {
         let count = std::mem::take(&mut self.turns).len();
         if count > 0 {
@@ -167,7 +168,7 @@ fn length(node: &Node, field: Field) -> usize {
     node.json(field).map_or(0, |value| value.as_bytes().len())
 }
 
-/// What a turn tells of this run: the turn itself, or one of its earlier runs.
+/// Returns the turn's record for this run: the turn itself, or one of its earlier runs.
 fn of_run(mut turn: Node, run: u64) -> Option<Record> {
     turn.take(Field::Raw);
     let named =
@@ -185,7 +186,7 @@ fn of_run(mut turn: Node, run: u64) -> Option<Record> {
     Some(record)
 }
 
-/// The summary as a session of its own.
+/// Access to the summary as a session of its own.
 struct Beside<'a>(&'a mut dyn Parts);
 
 impl Parts for Beside<'_> {

@@ -1,9 +1,9 @@
 //! Version 3: `run_N.yaml`, a whole conversation.
 //!
-//! ConnectOnion writes these files by hand: a header of one line a field, and under `messages: |`
-//! a JSON array with one message a line. What it writes so is often no YAML that a parser takes
-//! (a system prompt that begins with a space, control characters), so the lines are read as
-//! lines. Where a person or another program laid the file out in another way, it is read as YAML.
+//! ConnectOnion writes these files by hand: a header of one line a field, and under `messages: |` a
+//! JSON array with one message a line. The result is often not YAML that a parser accepts (a system
+//! prompt that begins with a space, control characters), so the reader reads the lines as lines. A
+//! file that the user or another program laid out in another way is read as YAML.
 //!
 //! | header | canonical |
 //! |---|---|
@@ -15,7 +15,8 @@
 //! | a list that the file ends in | `notice` of a comment, `torn` |
 //! | a turn of the summary beside it, or an earlier run of one in its `history` | `turn` |
 //!
-//! Turns are `synthesized`, for the file does not hold them: they are not written back to a run.
+//! Turns are `synthesized`, because the file does not contain them: the writer does not write them
+//! back to a run.
 
 mod edited;
 mod header;
@@ -33,20 +34,20 @@ pub use joined::{open, summary_of};
 pub use read::pieces;
 pub use write::open as open_writer;
 
-/// The line that the messages follow.
+/// The line before the messages.
 pub const MESSAGES: &str = "messages: |";
-/// How the array of messages begins and ends.
+/// The beginning of the array of messages; `CLOSE` is its end.
 pub const OPEN: &str = "  [";
 pub const CLOSE: &str = "  ]";
-/// What a notice says of a list that was not closed: whoever writes it closes it, and says so.
+/// Layout of a notice for a list that was not closed. The writer closes the list and reports that.
 const TORN: &str = "torn";
-/// What stands before each message.
+/// Indentation of each message.
 pub const INDENT: &str = "    ";
-/// How the line of a message begins.
+/// The beginning of the line of a message.
 const SAID: &str = "    {\"role\": ";
 
-/// Whether a line behind the list is blank or a comment. What is indented as the list is, is a part
-/// of it.
+/// Whether a line behind the list is blank or a comment. A line that is indented as the list is
+/// belongs to the list.
 #[must_use]
 pub fn is_remark(line: &[u8]) -> bool {
     let text = std::str::from_utf8(line).map(|line| line.trim_end_matches(['\r', '\n']));
@@ -55,8 +56,8 @@ pub fn is_remark(line: &[u8]) -> bool {
     })
 }
 
-/// Reads a message. Numbers that only Python's JSON knows are read as `null`; says whether there
-/// were any.
+/// Reads a message. Numbers that only Python's JSON allows are read as `null`; the result contains
+/// whether there were any.
 ///
 /// # Errors
 /// If the text is not one JSON value.

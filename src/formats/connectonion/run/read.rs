@@ -1,4 +1,4 @@
-//! Reading a run, line by line.
+//! Reader for runs, line by line.
 
 use super::super::chain::Chain;
 use super::super::{NAME, REMARK, message};
@@ -52,7 +52,7 @@ fn lines(parts: &mut dyn Parts, encoding: Found, cx: &Cx<'_>) -> Result<Lines<Bo
     Ok(lines)
 }
 
-/// The session's file as far as its beginning shows it.
+/// Sets the properties of the session's file that its beginning shows.
 pub(super) fn note_file(record: &mut Record, encoding: Found, crlf: bool, cx: &Cx<'_>) {
     let mut file = cx.file(encoding.mark, crlf, None).unwrap_or_default();
     if !encoding.is_utf8() {
@@ -63,14 +63,14 @@ pub(super) fn note_file(record: &mut Record, encoding: Found, crlf: bool, cx: &C
     }
 }
 
-/// How far the reading came.
+/// Progress of the reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Header,
     /// Between the header and the bracket that opens the array.
     Before,
     Messages,
-    /// Behind the bracket that closes it.
+    /// Behind the bracket that closes the array.
     Closed,
     Done,
 }
@@ -86,10 +86,11 @@ struct Records<'a> {
     unterminated: Option<Position>,
     /// Whether the line read last was damaged.
     faulty: bool,
-    /// Whether a message came, and whether a comma stood behind it; what is wrong is told once.
+    /// Whether a comma stood behind the last message; `None` before the first message. `unlisted`
+    /// is whether a fault in the list was reported, which is done once.
     comma: Option<bool>,
     unlisted: bool,
-    /// The space behind the message that was given last.
+    /// The white space behind the message that was returned last.
     space: Option<Located<Record>>,
     scratch: Vec<u8>,
 }
@@ -169,7 +170,7 @@ impl Records<'_> {
         Ok(Some(Located { value: record, at }))
     }
 
-    /// One line behind the header.
+    /// Reads one line behind the header.
     fn line(&mut self) -> Result<Option<Located<Record>>> {
         let Some(line) = self.lines.next()? else { return self.end() };
         let mut at = line.at;
@@ -201,7 +202,8 @@ impl Records<'_> {
             Stage::Messages => {
                 let message = self.message(&line, &bytes, bare.len())?;
                 if !self.faulty {
-                    // The block of text, which the list is, ends before a line that is not indented.
+                    // The block of text that holds the list ends before a line that is not
+                    // indented.
                     let within = bytes.starts_with(b"  ");
                     self.list(within && self.comma != Some(false), at);
                     self.comma = Some(bare.ends_with(b","));
@@ -221,14 +223,15 @@ impl Records<'_> {
         }
     }
 
-    /// Tells of lines that are read one by one, but make no list.
+    /// Reports once that lines are read one by one, but do not form a list.
     fn list(&mut self, fits: bool, at: Position) {
         if !fits && !std::mem::replace(&mut self.unlisted, true) {
             self.cx.report(Diagnostic::new(Code::ListUnread, Code::ListUnread.title()).at(at));
         }
     }
 
-    /// White space behind a line, or a line of it or of a comment: it has a place, and comes back.
+    /// Makes a notice for white space behind a line, or for a blank or comment line, so that the
+    /// writer restores it.
     fn gap(&self, own_line: bool, space: &[u8], at: Position) -> Option<Located<Record>> {
         let eol = if self.crlf { "\r\n" } else { "\n" };
         let before = if own_line { eol } else { "" };
@@ -245,7 +248,7 @@ impl Records<'_> {
         (!gap.is_empty()).then_some(Located { value: record, at })
     }
 
-    /// The message of a line, which is `end` bytes long without the space behind it.
+    /// Reads the message of a line, which is `end` bytes long without the space behind it.
     fn message(&mut self, line: &Line<'_>, bytes: &Bytes, end: usize) -> Result<Located<Record>> {
         let at = line.at;
         let parsed = self.parse(line, &bytes.slice(..end));
@@ -280,7 +283,7 @@ impl Records<'_> {
         self.scratch.extend_from_slice(INDENT.as_bytes());
         message::write(&record, Spacing::Python, true, &mut self.scratch);
         if self.scratch != bytes.strip_suffix(b",").unwrap_or(bytes) {
-            // A line that is indented less begins where it stands.
+            // A line that is indented less is stored with a line break before it.
             let before = if start == 0 { "\n" } else { "" };
             let raw = format!("{before}{}", String::from_utf8_lossy(&text));
             record.node.set(Field::Raw, Json::string(&raw));
@@ -288,7 +291,7 @@ impl Records<'_> {
         Ok(record)
     }
 
-    /// Carries a damaged line along, if that is wanted.
+    /// Keeps a damaged line as a record, if the options request that.
     fn kept(&mut self, error: Error, bytes: &Bytes, at: Position) -> Result<Located<Record>> {
         if !self.cx.keeps(&error) {
             return Err(error);
@@ -300,7 +303,7 @@ impl Records<'_> {
     fn end(&mut self) -> Result<Option<Located<Record>>> {
         let closed = matches!(self.stage, Stage::Closed);
         self.stage = Stage::Done;
-        // A line that was cut short has said so itself.
+        // A line that was cut short was reported already.
         if !closed {
             let at = self.lines.position();
             if !self.faulty {
@@ -329,7 +332,7 @@ fn crlf(header: &str, frame: &str) -> bool {
     lines.peek().is_some() && lines.all(|line| line.ends_with("\r\n"))
 }
 
-/// The header and the messages as JSON.
+/// Shows the header and the messages as JSON.
 ///
 /// # Errors
 /// If the part cannot be read.

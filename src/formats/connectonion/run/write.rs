@@ -1,4 +1,4 @@
-//! Writing a run as ConnectOnion does.
+//! Writer for runs, in the spelling of ConnectOnion.
 
 use super::super::{NAME, REMARK, cannot_write, encoding_of, message, timed};
 use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, header, is_remark, parse};
@@ -38,7 +38,7 @@ pub fn open<'a>(
     }))
 }
 
-/// Output is handed on in pieces of this size.
+/// Size in bytes from which output is passed on.
 const CHUNK: usize = 256 << 10;
 
 /// Fields of the session record that the header holds.
@@ -63,9 +63,9 @@ struct Run<'a> {
     /// Whether the line that opens the list is written.
     open: bool,
     items: u64,
-    /// A system prompt that no message says yet.
+    /// A system prompt that no message contains yet.
     prompt: Option<Json>,
-    /// Lines that are no messages: among them, and behind the list.
+    /// Lines that are not messages: among the messages, and behind the list in `behind`.
     held: Vec<u8>,
     behind: Vec<u8>,
     final_newline: bool,
@@ -74,7 +74,8 @@ struct Run<'a> {
 impl Writer for Run<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
-        // What a reader of this format restored does not go back; from another one it is said.
+        // Records that a reader of this format restored are not written; those of another format
+        // are.
         if self.own == Some(true) && record.is_restored() {
             return Ok(());
         }
@@ -154,7 +155,7 @@ impl Run<'_> {
             self.out.extend_from_slice(line);
             self.end_line();
         }
-        // It ends where the list begins, and what opens the list where its first item does.
+        // The text ends where the list begins, and the bracket ends where its first item does.
         self.out.truncate(self.out.len() - self.eol.len());
         let created = node.json(Field::Updated).is_none();
         for field in node.fields() {
@@ -169,7 +170,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What a session record says of the file.
+    /// Applies the properties of the file that a session record contains.
     fn file(&mut self, node: &Node, first: bool) {
         let Some(file) = node.node(Field::File) else { return };
         if file.json(Field::FinalNewline).is_some_and(|b| b.as_bytes() == b"false") {
@@ -183,7 +184,8 @@ impl Run<'_> {
         }
     }
 
-    /// The header is written; what comes later has no place any more.
+    /// Reads a session record behind the first: the header is written, so most fields have no
+    /// place.
     fn later_session(&mut self, node: &Node) {
         self.file(node, false);
         let prompt = node.json(Field::SystemPrompt).filter(|p| !p.is_null() && self.items == 0);
@@ -201,7 +203,7 @@ impl Run<'_> {
     fn item(&mut self, located: &Located<Record>, own: bool) {
         let record = &located.value;
         let node = &record.node;
-        // Remarks have no place here, and are nothing that is said.
+        // Comments have no place in the list, and are not messages.
         if let Some(space) = gap(node).filter(|_| record.kind == Kind::Notice && own) {
             return self.space(node, space.as_bytes());
         }
@@ -254,7 +256,7 @@ impl Run<'_> {
         }
     }
 
-    /// Takes white space to where its notice says that it stands.
+    /// Adds white space in the place that its notice names.
     fn space(&mut self, notice: &Node, space: &[u8]) {
         match notice.text(Field::Layout).as_deref() {
             Some("before") if !self.open => self.out.extend_from_slice(space),
@@ -263,7 +265,7 @@ impl Run<'_> {
         }
     }
 
-    /// Puts the system prompt first, where the messages do not have it themselves.
+    /// Puts the system prompt first if the messages do not contain one.
     fn say_prompt(&mut self) {
         if let Some(prompt) = self.prompt.take() {
             let mut record = Record::new(Kind::Message);
@@ -288,7 +290,7 @@ impl Run<'_> {
     }
 }
 
-/// The white space that a notice stands for, if it does, or the comments behind the list.
+/// Returns the white space that a notice stands for, if it does, or the comments behind the list.
 fn gap(notice: &Node) -> Option<String> {
     let said = notice.text(Field::Data).filter(|_| notice.is(Field::Subtype, REMARK));
     let behind = notice.is(Field::Layout, "behind");
@@ -299,8 +301,8 @@ fn gap(notice: &Node) -> Option<String> {
     })
 }
 
-/// A line of JSON without the characters that YAML cannot hold, or takes for line breaks: they
-/// become escapes. The real software writes them as they are and cannot load its own files then.
+/// Returns a line of JSON with escapes for the characters that YAML cannot contain, or takes for
+/// line breaks. The real software writes them unescaped and cannot load such a file.
 fn escaped(line: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(line.len());
     let mut rest = line;
@@ -327,8 +329,8 @@ fn escaped(line: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The line behind the header, where it alone ends as other systems end lines: a part of the stored
-/// header then.
+/// The line behind the header, if it alone ends with `\r\n`; the line is then a part of the stored
+/// header.
 const FRAMED: &str = "messages: |\r\n";
 
 /// Whether a stored header reads as this record.

@@ -1,4 +1,4 @@
-//! What becomes of one entry.
+//! Repair of one entry.
 
 use super::super::{lineage::quoted, wire};
 use super::Mending;
@@ -10,7 +10,7 @@ use crate::members::Scan;
 use crate::repair::{Fixes, mark};
 use crate::tree::{Aim, Plan, marks};
 
-/// What is to be known of an entry, by its type in JSON spelling.
+/// Returns the marks of an entry, by its type in JSON spelling.
 pub fn marks_of(kind: &[u8], bytes: &[u8], scan: &Scan) -> u32 {
     // pi sends a summary of a branch while it is truthy.
     let says = || !matches!(member(bytes, "summary"), None | Some(b"\"\"" | b"null"));
@@ -26,11 +26,11 @@ pub fn marks_of(kind: &[u8], bytes: &[u8], scan: &Scan) -> u32 {
     }
 }
 
-/// Why an entry was linked that the leaf is, whatever stands behind what it follows.
+/// Repairs that link an entry to the leaf, although other entries may stand behind that leaf.
 const STANDS_FOR_LEAF: [Code; 3] = [Code::LeafLinked, Code::EmptyTail, Code::OrphanResult];
 
-/// Whether an entry was linked to the end of the conversation by a repair, or to what stood before
-/// an end that went: what it follows is the leaf, though another branch may stand behind it.
+/// Whether a repair linked an entry to the end of the conversation, or to the entry before a
+/// removed end. Its parent is the leaf, though another branch may stand behind it.
 fn stands_for_leaf(bytes: &[u8], scan: &Scan) -> bool {
     let note = scan.note.map(|note| note.value.of(bytes)).unwrap_or_default();
     STANDS_FOR_LEAF.iter().any(|code| memchr::memmem::find(note, code.name().as_bytes()).is_some())
@@ -50,7 +50,7 @@ pub fn write_marked(record: &Rescued<'_>, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Why an entry gets another parent.
+/// Returns the reason why an entry gets another parent.
 fn why_linked(plan: &Plan, ordinal: u32) -> Code {
     let parent = plan.linked(ordinal).flatten();
     let renamed = parent.is_some_and(|parent| plan.marks(parent) & marks::RENAMED != 0);
@@ -65,7 +65,8 @@ fn why_linked(plan: &Plan, ordinal: u32) -> Code {
 }
 
 impl Mending<'_> {
-    /// Writes an entry, changed where it must be, and what is put in behind it.
+    /// Writes an entry with its repairs, and the results that are added behind it. Returns why the
+    /// entry is removed, if it is.
     pub(super) fn write_entry(
         &mut self,
         ordinal: u32,
@@ -115,7 +116,7 @@ impl Mending<'_> {
         None
     }
 
-    /// Gives the entry a new identifier where it needs one. Gives back the one that it has now.
+    /// Gives the entry a new identifier where it needs one. Returns the identifier that it has now.
     fn name_entry(
         &mut self,
         ordinal: u32,
@@ -145,7 +146,7 @@ impl Mending<'_> {
         own
     }
 
-    /// Links the entry to another parent where it needs one. Gives back the one that it has now.
+    /// Links the entry to another parent where it needs one. Returns the parent that it has now.
     fn link_entry(
         &mut self,
         ordinal: u32,
@@ -191,8 +192,8 @@ impl Mending<'_> {
         new
     }
 
-    /// The identifier of an entry that another is linked to. One that stands behind that other
-    /// has a new identifier, or a person named it.
+    /// Returns the identifier of an entry to which another one is linked. A parent that stands
+    /// behind its child has a new identifier, or the user named it.
     fn name_of(&self, parent: u32, scan: &Scan, record: &Rescued<'_>) -> Option<Vec<u8>> {
         let written = self.written.names.get(&parent).cloned();
         let new = || self.plan.as_ref()?.name(parent).map(|name| quoted(name).to_vec());
@@ -205,14 +206,15 @@ impl Mending<'_> {
         written.or_else(new).or_else(wished)
     }
 
-    /// Says what a member was and is.
+    /// Reports the old and the new value of a member.
     fn tell(&self, code: Code, key: &str, old: &[u8], new: &[u8], record: &Rescued<'_>) {
         let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
         let old = if old.is_empty() { "missing".into() } else { old };
         self.report(code, format!("{}: {key} {old} is now {new}", code.title()), record.at);
     }
 
-    /// Says how a person links an entry whose parent is not known.
+    /// Reports an entry whose parent is not known, with the identifiers by which the user can link
+    /// it.
     fn ask(&self, own: &[u8], old: &[u8], record: &Rescued<'_>) {
         let code = Code::ParentUnknown;
         let (own, old) = (String::from_utf8_lossy(own), String::from_utf8_lossy(old));
@@ -260,7 +262,8 @@ impl Mending<'_> {
         self.tell(moved.why, wire::FIRST_KEPT_INDEX, old, new.as_bytes(), record);
     }
 
-    /// Applies what was decided so that the session can go on. Says why the entry goes, if it does.
+    /// Applies the decisions by which the session can be resumed. Returns why the entry is removed,
+    /// if it is.
     fn resume_entry(
         &mut self,
         ordinal: u32,
@@ -291,7 +294,7 @@ impl Mending<'_> {
         None
     }
 
-    /// Puts results in behind an entry.
+    /// Adds results behind an entry.
     fn put_in(&mut self, ordinal: u32, own: &[u8], record: &Rescued<'_>, out: &mut Vec<u8>) {
         let Some(resume) = &mut self.resume else { return };
         let results = resume.put_in(ordinal, own);

@@ -1,4 +1,4 @@
-//! The header of a session that has none any more.
+//! Header of a session that lost its header.
 //!
 //! Source: `newSession` and `getSessionFile` of pi's `session-manager.ts`: a file is called
 //! `<time>_<id>.jsonl`, with `-` for `:` and `.` in the time, and stands in a folder whose name is
@@ -13,7 +13,7 @@ use crate::members::Scan;
 use crate::repair::Fixes;
 use crate::tree::key_of;
 
-/// What the first records tell.
+/// Properties of a session that its records contain, for a new header.
 #[derive(Debug, Default)]
 pub struct First {
     /// Whether entries have identifiers.
@@ -56,7 +56,8 @@ pub fn may_be_torn(bytes: &[u8]) -> bool {
     kind.get(..kind.len().min(own.len())).is_some_and(|kind| own.starts_with(kind))
 }
 
-/// Makes a header of what is left of the old one, and of what names and records tell.
+/// Builds a header from the remains of the old one, from the names of the file and its folder, and
+/// from the records.
 #[must_use]
 pub fn rebuild(left: Option<&[u8]>, wanted: &RepairOptions, first: &First, code: Code) -> Vec<u8> {
     let base = left.unwrap_or(b"{\"type\":\"session\"}");
@@ -106,7 +107,7 @@ fn quoted(value: &str) -> Vec<u8> {
     out
 }
 
-/// Time and identifier from a file's name.
+/// Reads time and identifier from a file's name.
 fn named(name: &str) -> Option<(String, String)> {
     let (time, rest) = name.split_once('_')?;
     let id = rest.split_once('.').map_or(rest, |(id, _)| id);
@@ -122,14 +123,14 @@ fn named(name: &str) -> Option<(String, String)> {
     numbers.then(|| (time, id.to_owned()))
 }
 
-/// The working directory that a folder's name most likely stands for: `-` may have been any of
-/// three characters, or itself.
+/// Returns the working directory that a folder's name most likely stands for: `-` may have been any
+/// of three characters, or itself.
 fn folder(name: &str) -> Option<String> {
     let inner = name.strip_prefix("--")?.strip_suffix("--").filter(|inner| !inner.is_empty())?;
     Some(format!("/{}", inner.replace('-', "/")))
 }
 
-/// An identifier in the shape of pi's own, from a hash.
+/// Builds an identifier in the shape of pi's own, from a hash.
 fn derived(content: u64) -> String {
     let other = fingerprint(&content.to_le_bytes());
     let word = |number: u64, bits: u32| number & ((1 << bits) - 1);

@@ -1,7 +1,7 @@
 //! Repair of pi's sessions.
 //!
-//! Source of what pi does with damage: `loadEntriesFromFile` and `buildSessionContext` of pi's
-//! `session-manager.ts`, releases 0.73.1 and 1.5.2, and what they were seen to do.
+//! Source of pi's treatment of damage: `loadEntriesFromFile` and `buildSessionContext` of pi's
+//! `session-manager.ts`, releases 0.73.1 and 1.5.2, and the observed behaviour of these releases.
 
 mod entry;
 mod header;
@@ -24,7 +24,7 @@ use resume::Resume;
 use slots::{Moved, Slots};
 use std::collections::HashMap;
 
-/// What pi's records are like.
+/// Properties of pi's records.
 static RECORDS: Records =
     Records { begins: record::BEGINS, recognise: record::recognise, restore: record::restore };
 
@@ -53,22 +53,22 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
 /// The headers of a session.
 #[derive(Debug, Default)]
 struct Header {
-    /// The first one's bytes.
+    /// Bytes of the first header.
     own: Option<Vec<u8>>,
     at: Position,
-    /// Whether pi takes it for one.
+    /// Whether pi accepts it as a header.
     taken: bool,
-    /// Whether it can stay as it is.
+    /// Whether the header can stay as it is.
     fits: bool,
-    /// Whether it lost the version that its entries are of.
+    /// Whether the header lost the version of its entries.
     no_version: bool,
-    /// Whether nothing stands before it.
+    /// Whether the header is the first record.
     in_place: bool,
-    /// What is left of a torn one.
+    /// Remains of a torn header.
     torn: Option<Vec<u8>>,
-    /// Which records are headers.
+    /// Numbers of the records that are headers.
     numbers: Vec<u64>,
-    /// What is written.
+    /// Header that is written.
     new: Vec<u8>,
 }
 
@@ -77,13 +77,13 @@ impl Header {
         self.own.is_some() && self.fits && self.in_place
     }
 
-    /// Whether it names no version, as only the first one's does.
+    /// Whether the header names no version, as only headers of version 1 do.
     fn is_bare(&self) -> bool {
         let scan = self.own.as_deref().and_then(|own| Scan::of(own).ok()?);
         scan.is_some_and(|scan| scan.version.is_none())
     }
 
-    /// What was done to one that does not stay.
+    /// Returns the repair of a header that does not stay as it is.
     fn fix(&self) -> Code {
         match (self.fits, self.taken) {
             (true, _) => Code::HeaderMoved,
@@ -92,7 +92,7 @@ impl Header {
         }
     }
 
-    /// Whether the session is a list, as the header or what is left of it says.
+    /// Whether the session is a list, by the header or its remains; `None` if neither says so.
     fn list(&self) -> Option<bool> {
         if self.no_version {
             return Some(false);
@@ -106,7 +106,7 @@ impl Header {
     }
 }
 
-/// How far writing came.
+/// Progress of writing.
 #[derive(Debug, Default)]
 struct Written {
     records: u64,
@@ -132,10 +132,10 @@ struct Mending<'a> {
     shifted: HashMap<u32, Moved>,
     /// The first entry that the last compaction keeps.
     kept: Option<u32>,
-    /// Whether a value stands among the records that pi fails on.
+    /// Whether the records contain a value on which pi fails.
     fails: bool,
-    /// Whether the context's messages can be counted by the marks of entries: not where an edit leaves
-    /// some out, or an entry without an identifier stands in a tree.
+    /// Whether the context's messages can be counted by the marks of entries. They cannot where an
+    /// edit leaves some out, or an entry without an identifier stands in a tree.
     counts: bool,
     looked: u64,
     written: Written,
@@ -197,7 +197,8 @@ impl Mend for Mending<'_> {
                 let mut cursor = Cursor::new(bytes);
                 if cursor.skip_value().is_ok() && cursor.end().is_ok() {
                     self.slots.other();
-                    // It asks values for members; a list has an identifier given to each.
+                    // pi reads members of every value, and gives an identifier to each value of a
+                    // list.
                     let object = matches!(bytes.first(), Some(b'{' | b'['));
                     let list = self.list == Some(true);
                     self.fails |= bytes == b"null" || list && !object;
@@ -289,7 +290,7 @@ impl Mend for Mending<'_> {
 }
 
 impl Mending<'_> {
-    /// What pi reaches of the session as it was, and as it is now.
+    /// Counts the entries and messages that pi reaches, before and after the repair.
     fn reach(&self) -> (Reach, Reach) {
         let Some(plan) = &self.plan else { return Default::default() };
         let readable = self.header.taken && self.header.in_place && !self.fails;
@@ -353,7 +354,7 @@ impl Mending<'_> {
         if list {
             // Times are counted in milliseconds: no two entries of a list are the same.
             let dated = scan.time.is_some_and(|time| time.value.of(bytes).ends_with(b"Z\""));
-            // Results that a repair put in for two calls with one identifier are.
+            // Results that a repair added for two calls with one identifier are the same, however.
             let put_in = scan.note.is_some_and(|note| {
                 let code = Code::ResultSynthesized.name();
                 memchr::memmem::find(note.value.of(bytes), code.as_bytes()).is_some()
@@ -383,7 +384,7 @@ impl Mending<'_> {
         }
     }
 
-    /// What is left of a record can tell its parent, or most of the header.
+    /// Looks at a torn record, whose remains may contain its parent, or most of the header.
     fn look_at_torn(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         let Some(left) = salvage(text.as_bytes()) else { return };
@@ -437,7 +438,7 @@ impl Mending<'_> {
         self.plan = Some(plan);
     }
 
-    /// Numbers of version 1 that point at other records now.
+    /// Shifts the numbers of version 1 that point at other records now.
     fn shift_indexes(&mut self) {
         let Some(plan) = &self.plan else { return };
         let gone = |ordinal: &u32| {
@@ -456,7 +457,8 @@ impl Mending<'_> {
         }
     }
 
-    /// What pi reaches of a list as it is: it counts the records that it can read.
+    /// Counts the entries and messages that pi reaches in a list before the repair: pi counts the
+    /// records that it can read.
     fn list_reach(&self, plan: &Plan) -> Reach {
         let read = |ordinal: &u32| plan.marks(*ordinal) & marks::READ != 0;
         let readable: Vec<u32> = (0..plan.len()).filter(read).collect();
@@ -492,7 +494,7 @@ impl Mending<'_> {
     }
 }
 
-/// Whether a spelling is that of an identifier.
+/// Whether a JSON spelling is that of an identifier.
 fn is_id(spelling: &[u8]) -> bool {
     spelling.len() > 2 && spelling.first() == Some(&b'"')
 }

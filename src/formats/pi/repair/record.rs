@@ -1,15 +1,15 @@
-//! What is a record of pi's, told from its own members.
+//! Recognition of pi's records by their own members.
 
 use crate::json::edit::Edits;
 use crate::json::{Span, salvage, text};
 use crate::members::Scan;
 
-/// How every entry begins that pi writes.
+/// Beginning of every entry that pi writes.
 pub const BEGINS: &[&[u8]] = &[b"{\"type\":\""];
 
-/// Whether an object is a header or an entry. An entry has a type and a time; and what its type
-/// demands or, from version 2 on, an identifier and a parent. Content blocks, messages and what
-/// tools return have not.
+/// Whether an object is a header or an entry. An entry has a type and a time. It also has the
+/// member that its type requires or, from version 2 on, an identifier and a parent. Content blocks,
+/// messages and tool outputs do not have these.
 #[must_use]
 pub fn recognise(object: &[u8]) -> bool {
     let Ok(Some(scan)) = Scan::of(object) else { return false };
@@ -32,8 +32,8 @@ pub fn recognise(object: &[u8]) -> bool {
     time && (tree || list)
 }
 
-/// Whether a text can be the rest of a record that lost its beginning, within a text or not: JSON
-/// that closes more than it opens, and that with its last byte.
+/// Whether a text can be the rest of a record that lost its beginning, cut inside of a string or
+/// not: JSON that closes more than it opens, and does so with its last byte.
 #[must_use]
 pub fn is_rest(bytes: &[u8]) -> bool {
     [false, true].into_iter().any(|within| closes(bytes.trim_ascii_end(), within))
@@ -65,8 +65,8 @@ fn closes(bytes: &[u8], mut within: bool) -> bool {
     last
 }
 
-/// An entry of the complete members of a torn one. An answer that was cut is one that was broken
-/// off: pi shows it and does not send it.
+/// Builds an entry of the complete members of a torn one. A torn answer is marked as aborted: pi
+/// shows it and does not send it.
 #[must_use]
 pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     let object = salvage(&String::from_utf8_lossy(torn).into_owned().into_bytes())?;
@@ -100,7 +100,7 @@ pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
 
 const NO_USAGE: &str = "{\"input\":0,\"output\":0,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":0,\"cost\":{\"input\":0,\"output\":0,\"cacheRead\":0,\"cacheWrite\":0,\"total\":0}}";
 
-/// The members of an object, by key and value in their spelling.
+/// Returns the members of an object, with key and value in their spelling.
 pub fn members(object: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let mut cursor = crate::json::Cursor::new(object);
     let mut open = cursor.begin_object().is_ok();
@@ -112,13 +112,13 @@ pub fn members(object: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// The member of an object with this key, in its spelling.
+/// Returns the member of an object with this key, in its spelling.
 #[must_use]
 pub fn member<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
     members(object).filter(|(name, _)| text::is(name, key)).last().map(|(_, value)| value)
 }
 
-/// The elements of a list, in their spelling, and where they begin in it.
+/// Returns the elements of a list in their spelling, and their offsets in it.
 pub fn elements(list: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut cursor = crate::json::Cursor::new(list);
     let mut open = cursor.begin_array().is_ok();

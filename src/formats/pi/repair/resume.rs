@@ -1,4 +1,4 @@
-//! What a model's interface refuses, and what is done about it.
+//! Repair of records that a model's interface refuses.
 //!
 //! Source: `transformMessages` of pi's `ai` package, release 0.87.1, and the rules of the
 //! interfaces that it serves: every call has its result before the next turn, no result is without
@@ -15,29 +15,29 @@ use crate::repair::{OUTCOME_UNKNOWN, Waiting};
 use crate::tree::{Plan, key_of, marks};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What is decided on the way along the active branch, and how far writing came.
+/// Decisions along the active branch, and the state of writing.
 #[derive(Debug)]
 pub struct Resume {
     list: bool,
     kept: Option<u32>,
     compaction: Option<u32>,
     maker: Maker,
-    /// How many entries were looked at.
+    /// Number of entries looked at.
     looked: u32,
     /// The last answer, while calls of it wait for their results.
     open: Option<Turn>,
     /// Answers at the end that say nothing.
     tail: Vec<u32>,
-    /// Results that are put in, by the entry that they stand behind.
+    /// Results that repair adds, by the entry that they stand behind.
     put: BTreeMap<u32, Vec<Put>>,
-    /// Where results were put in, by their calls.
+    /// Places of added results, by their calls.
     answered: HashMap<u64, (u32, usize)>,
     removed: BTreeMap<u32, Code>,
     left: bool,
     halves: BTreeSet<u32>,
-    /// The parent of the next entry of the active branch, and why.
+    /// Parent of the next entry of the active branch, and the reason for it.
     over: Option<(Vec<u8>, Code)>,
-    /// Parents of entries that went, by the entries' identifiers.
+    /// Parents of removed entries, by the entries' identifiers.
     gone: HashMap<u64, Vec<u8>>,
 }
 
@@ -46,7 +46,7 @@ pub struct Resume {
 struct Turn {
     /// The last entry that belongs to it.
     after: u32,
-    /// By their identifiers.
+    /// Calls that wait, by their identifiers.
     calls: Waiting<u64, Call>,
     /// Results that stand off the active branch.
     elsewhere: HashMap<u64, Vec<u8>>,
@@ -62,7 +62,7 @@ struct Call {
     name: Vec<u8>,
 }
 
-/// A result that is put in.
+/// Result that repair adds.
 #[derive(Debug)]
 struct Put {
     call: Vec<u8>,
@@ -72,7 +72,8 @@ struct Put {
 }
 
 impl Resume {
-    /// For a session whose last compaction and the first entry that it keeps are known.
+    /// Creates the state for a session whose last compaction and the first entry that it keeps are
+    /// known.
     pub fn new(list: bool, kept: Option<u32>, compaction: Option<u32>, maker: Maker) -> Self {
         Self {
             list,
@@ -147,7 +148,7 @@ impl Resume {
                 b"\"thinking\"" => {}
                 b"\"toolCall\"" => {
                     says = true;
-                    // A call that damage took the identifier from cannot be answered.
+                    // A call that lost its identifier by damage cannot be answered.
                     if of("id").starts_with(b"\"") {
                         let (id, name) = (of("id").to_vec(), of("name").to_vec());
                         calls.push(key_of(&id), Call { id, name });
@@ -177,12 +178,13 @@ impl Resume {
             open.after = ordinal;
             return;
         }
-        // A result that comes too late is put in where it belongs.
+        // A late result is added at its right place.
         self.found_elsewhere(message);
         self.removed.insert(ordinal, Code::OrphanResult);
     }
 
-    /// A result that stands where it is not sent, or comes too late, is still the result.
+    /// Uses a result that stands where it is not sent, or comes too late, as the result of its
+    /// call.
     fn found_elsewhere(&mut self, message: &[u8]) {
         let key = key_of(member(message, "toolCallId").unwrap_or_default());
         if let Some((after, place)) = self.answered.remove(&key) {
@@ -197,7 +199,7 @@ impl Resume {
         }
     }
 
-    /// The next turn begins: calls that still wait get results put in.
+    /// Ends the turn: calls that still wait get results.
     fn settle(&mut self) {
         let Some(mut turn) = self.open.take() else { return };
         for call in turn.calls.rest() {
@@ -226,7 +228,8 @@ impl Resume {
         }
     }
 
-    /// All entries were looked at.
+    /// Ends the look at the entries, and decides which entries are removed and what identifiers
+    /// added results get.
     pub fn close(&mut self, plan: &Plan) {
         self.settle();
         for ordinal in std::mem::take(&mut self.tail) {
@@ -240,8 +243,9 @@ impl Resume {
         }
     }
 
-    /// The agent goes on behind the last entry of the file, so what goes must not leave one of
-    /// another branch there; nor as the end of the conversation, to which a repair links the leaf.
+    /// Keeps entries whose removal would move the leaf. The agent continues behind the last entry
+    /// of the file, so no removal may make an entry of another branch the last one, nor the end of
+    /// the conversation, to which a repair links the leaf.
     fn keep_leaf(&mut self, plan: &Plan) {
         let (mut last, mut end, mut behind_gone) = (None, None, false);
         for ordinal in (0..plan.len()).filter(|at| plan.marks(*at) & marks::PASSED == 0) {
@@ -249,7 +253,7 @@ impl Resume {
                 behind_gone = true;
                 continue;
             }
-            // What follows it next is noted to stand for the end.
+            // The entry that follows a removed one is marked as linked to the end.
             let stands_for_end = plan.is_active(ordinal) && std::mem::take(&mut behind_gone);
             last = Some(ordinal);
             if stands_for_end || plan.marks(ordinal) & marks::ASIDE == 0 {
@@ -261,7 +265,7 @@ impl Resume {
         }
     }
 
-    /// Whether something stays that would have gone, for the leaf's sake.
+    /// Whether an entry is kept for the leaf's sake that would have been removed otherwise.
     pub fn leaves(&self) -> bool {
         self.left
     }
@@ -271,22 +275,22 @@ impl Resume {
         !self.put.is_empty() || !self.halves.is_empty() || self.removes()
     }
 
-    /// Whether entries go.
+    /// Whether entries are removed.
     pub fn removes(&self) -> bool {
         !self.removed.is_empty()
     }
 
-    /// Why an entry goes, if it does.
+    /// Returns why an entry is removed, if it is.
     pub fn removed(&self, ordinal: u32) -> Option<Code> {
         self.removed.get(&ordinal).copied()
     }
 
-    /// The entries behind which results are put in, once for each.
+    /// Returns the entries behind which results are added, once for each result.
     pub fn places(&self) -> Vec<u32> {
         self.put.iter().flat_map(|(ordinal, put)| put.iter().map(|_| *ordinal)).collect()
     }
 
-    /// Counts what was put in and what went.
+    /// Counts the added and the removed entries.
     pub fn count(&self, reach: &mut Reach) {
         let put = self.put.values().map(Vec::len).sum::<usize>() as u64;
         let gone = self.removed.len() as u64;
@@ -294,7 +298,7 @@ impl Resume {
         reach.messages = (reach.messages + put).saturating_sub(gone);
     }
 
-    /// Whether an entry needs to be looked into when it is written.
+    /// Whether an entry must be parsed when it is written.
     pub fn touches(&self, ordinal: u32) -> bool {
         self.over.is_some()
             || !self.gone.is_empty()
@@ -303,7 +307,8 @@ impl Resume {
             || self.halves.contains(&ordinal)
     }
 
-    /// The parent that an entry gets because of what was put in or went before it.
+    /// Returns the new parent of an entry that follows added or removed entries, and the reason for
+    /// it.
     pub fn parent(&mut self, active: bool, parent: &[u8]) -> Option<(Vec<u8>, Code)> {
         if self.list {
             return None;
@@ -313,7 +318,7 @@ impl Resume {
         over.or_else(beside)
     }
 
-    /// Notes that an entry goes whose parent is this one.
+    /// Notes that an entry with this parent is removed.
     pub fn remove(&mut self, active: bool, own: &[u8], parent: Vec<u8>, code: Code) {
         if active {
             self.over = Some((parent.clone(), code));
@@ -321,7 +326,7 @@ impl Resume {
         self.gone.insert(key_of(own), parent);
     }
 
-    /// The lines that are put in behind an entry, with their calls.
+    /// Returns the lines that are added behind an entry, with their calls.
     pub fn put_in(&mut self, ordinal: u32, own: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
         let Some(put) = self.put.get(&ordinal) else { return Vec::new() };
         let mut parent = own.to_vec();
@@ -348,13 +353,13 @@ impl Resume {
         lines
     }
 
-    /// Half characters in an entry, if it is to be freed of them.
+    /// Returns the lone surrogates in an entry, if they are to be replaced.
     pub fn halves(&self, ordinal: u32, record: &[u8]) -> Vec<Span> {
         if self.halves.contains(&ordinal) { lone_halves(record) } else { Vec::new() }
     }
 }
 
-/// Escapes of surrogates without their other half, but in thoughts that carry a signature.
+/// Finds escapes of surrogates without their other half, except in thoughts that carry a signature.
 fn lone_halves(record: &[u8]) -> Vec<Span> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -383,7 +388,7 @@ fn lone_halves(record: &[u8]) -> Vec<Span> {
     found
 }
 
-/// Where thoughts that carry a signature stand in an entry.
+/// Returns the spans of thoughts that carry a signature in an entry.
 fn signed_thoughts(record: &[u8]) -> Vec<Span> {
     let mut spans = Vec::new();
     let Some(content) = member(record, "message").and_then(|message| member(message, "content"))

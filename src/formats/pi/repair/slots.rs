@@ -1,32 +1,32 @@
-//! The numbers by which version 1 names the first entry that a compaction keeps.
+//! Numbers by which version 1 names the first entry that a compaction keeps.
 //!
-//! They count the records that were ever written, the header being 0. A record that is torn or set
-//! aside had a number, too, so numbers behind it are too high by one once it is gone. How many
-//! records NUL bytes took the place of is not known: one at least.
+//! The numbers count the records that were ever written, the header being 0. A record that is torn
+//! or set aside had a number, too, so numbers behind it are too high by one once it is removed. The
+//! number of records that NUL bytes replaced is not known: it is one at least.
 
 use crate::diagnostic::Code;
 
-/// What a number becomes.
+/// New value of a number.
 #[derive(Clone, Copy, Debug)]
 pub struct Moved {
     /// The new number.
     pub number: u64,
-    /// Why it is another, or may be.
+    /// Reason why the number changed, or may have changed.
     pub why: Code,
-    /// Whether the record may have been an earlier one.
+    /// Whether the number is an upper limit, as the record may have been an earlier one.
     pub at_most: bool,
 }
 
 /// Numbers of all records of a session.
 #[derive(Debug, Default)]
 pub struct Slots {
-    /// Records so far, the header included.
+    /// Number of records so far, the header included.
     next: u64,
-    /// Numbers of what is no entry, ascending: further headers, and what is set aside.
+    /// Numbers of records that are not entries, ascending: further headers, and records set aside.
     others: Vec<u64>,
-    /// The first number that NUL bytes have.
+    /// First number of the records that NUL bytes replaced.
     hole: Option<u64>,
-    /// What followed when a record was seen of which the rest is missing.
+    /// Next number at the time when a record was seen whose end is missing.
     open: Option<u64>,
 }
 
@@ -36,7 +36,7 @@ impl Slots {
         self.next = self.next.max(1) + 1;
     }
 
-    /// Counts something else that had a number.
+    /// Counts a record that had a number and is not an entry.
     pub fn other(&mut self) {
         self.next = self.next.max(1);
         self.others.push(self.next);
@@ -49,7 +49,7 @@ impl Slots {
         self.open = Some(self.next);
     }
 
-    /// An entry is made of the beginning of a record, and comes next.
+    /// Notes that the next entry is made of the beginning of a torn record.
     pub fn restored(&mut self) {
         self.open = Some(self.next.max(1) + 1);
     }
@@ -68,12 +68,12 @@ impl Slots {
         self.hole();
     }
 
-    /// The record counted last is where some may be missing.
+    /// Notes that records may be missing at the record counted last.
     pub fn hole(&mut self) {
         self.hole.get_or_insert(self.next.saturating_sub(1));
     }
 
-    /// The header is here, whatever stood before it.
+    /// Notes the header: records that may be missing before it do not count.
     pub fn header(&mut self) {
         if self.next <= 1 {
             self.hole = None;
@@ -88,7 +88,7 @@ impl Slots {
         }
     }
 
-    /// The number of an entry.
+    /// Returns the number of an entry.
     fn of(&self, ordinal: u32) -> u64 {
         let own = u64::from(ordinal) + 1;
         let (mut low, mut high) = (0, self.others.len());
@@ -100,14 +100,15 @@ impl Slots {
         own + low as u64
     }
 
-    /// The entry with this number, or the next behind it.
+    /// Returns the entry with this number, or the next one behind it.
     pub fn entry_at(&self, number: u64) -> Option<u32> {
         let passed = self.others.partition_point(|slot| *slot < number) as u64;
         u32::try_from(number.checked_sub(passed + 1)?).ok()
     }
 
-    /// What a number becomes in the compaction of this ordinal when entries go and others are put in
-    /// behind entries; both lists are ascending. `None` for one that stays as it is.
+    /// Returns the new value of a number in the compaction of this ordinal, when entries are
+    /// removed and others are added behind entries; both lists are ascending. `None` if the number
+    /// stays as it is.
     pub fn shifted(
         &self,
         number: u64,
@@ -117,7 +118,7 @@ impl Slots {
     ) -> Option<Moved> {
         let own = self.of(compaction);
         let at_most = self.hole.is_some_and(|hole| hole < number.min(own));
-        // What was kept stood before the compaction, so it is one of the records that are missing.
+        // The kept entry stood before the compaction, so it is one of the missing records.
         if at_most && number >= own {
             let number = self.moved(own, gone, put_in)?;
             return Some(Moved { number, why: Code::TargetItself, at_most: false });
@@ -126,7 +127,7 @@ impl Slots {
         Some(Moved { number: new, why: Code::IndexShifted, at_most })
     }
 
-    /// `None` for a number that none of the records has.
+    /// Returns the shifted number; `None` for a number that no record has.
     fn moved(&self, number: u64, gone: &[u32], put_in: &[u32]) -> Option<u64> {
         if number == 0 || number >= self.next {
             return None;

@@ -1,4 +1,4 @@
-//! Lines of a newer version as they were in this one.
+//! Lines of a newer version, as they were in the version that is written.
 
 use super::{Entries, raw_of};
 use crate::formats::pi::version::Named;
@@ -8,7 +8,7 @@ use crate::mapping::without;
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
 
-/// What of a header another version says in another way, or may.
+/// Fields of a header that another version contains in another form, or may contain so.
 const SAID_OTHERWISE: [Field; 5] =
     [Field::File, Field::Source, Field::Layout, Field::Extra, Field::ParentSession];
 
@@ -27,7 +27,7 @@ fn heads(line: &Bytes, node: &Node, version: u32) -> bool {
 }
 
 impl Entries<'_> {
-    /// The line of a header.
+    /// Returns the line of a header in this version.
     pub(super) fn header_before(&self, node: &Node, newer: u32) -> Option<Bytes> {
         let version = self.version.number;
         let line = if was::is_noted(node, was::WAS) {
@@ -41,7 +41,7 @@ impl Entries<'_> {
         heads(&line, node, version).then_some(line)
     }
 
-    /// The line of a record for which there is a note of how it was.
+    /// Returns the line of a record for which there is a note of its earlier spelling.
     pub(super) fn noted(&self, record: &Record, newer: u32, index: Option<u64>) -> Option<Bytes> {
         let whole = |data: &&Json| was::taken(data.as_bytes()).is_some();
         let whole = record.node.json(Field::Data).filter(whole).is_some();
@@ -55,7 +55,8 @@ impl Entries<'_> {
         self.says(&line, record, index).then_some(line)
     }
 
-    /// The line of a record that is spelled in another way than pi's, in that.
+    /// Returns the line of a record in this version, in the record's own spelling, where that is
+    /// not pi's.
     pub(super) fn as_before(
         &self,
         record: &Record,
@@ -72,13 +73,13 @@ impl Entries<'_> {
         self.says(&line, record, index).then_some(line)
     }
 
-    /// Whether a line says here what a record of a newer version says.
+    /// Whether a line has the same content in this version as a record of a newer version.
     fn says(&self, line: &Bytes, record: &Record, index: Option<u64>) -> bool {
         let Some(parsed) = self.parsed(line, index).filter(|parsed| parsed.kind == record.kind)
         else {
             return false;
         };
-        // What is kept whole has its identifiers in it.
+        // A record that is kept whole has its identifiers in its data.
         let whole = [Kind::Opaque, Kind::Notice].contains(&record.kind);
         let apart: Vec<_> = super::LISTED
             .into_iter()
@@ -89,7 +90,7 @@ impl Entries<'_> {
     }
 }
 
-/// What a record has no fields for, but for what a migration changes.
+/// Returns the members for which a record has no fields, without those that a migration changes.
 fn others(node: &Node) -> Option<Json> {
     let extra = node.json(Field::Extra)?;
     let changed = ["id", "parentId", wire::FIRST_KEPT_ID, wire::FIRST_KEPT_INDEX, wire::NOTE];

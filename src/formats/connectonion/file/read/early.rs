@@ -1,8 +1,8 @@
 //! Messages that stand before the turns.
 //!
 //! The real software writes the top first, then turns, then messages, but the order of a mapping's
-//! members says nothing: a program that sorts them gives another one. Where messages come first,
-//! they and the turns are passed over, and read at the end, from the beginning of the file once
+//! members has no meaning: a program that sorts them changes it. If messages come first, the reader
+//! passes over them and the turns, and reads them at the end, from the beginning of the file once
 //! more.
 
 use super::super::super::EXPANSION;
@@ -14,23 +14,23 @@ use crate::record::{Field, Kind, Node, Record, Value};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Event, Events, What};
 
-/// What stands early and is read late.
+/// State of turns and messages that stand early in the file and are read late.
 #[derive(Default)]
 pub(super) struct Early {
     /// Whether turns or messages were passed over.
     pub passed: bool,
     /// The system prompt, which stands between both.
     prompt: Option<Value>,
-    /// Where the reading goes on behind them.
+    /// The reading to which the reader returns after them.
     pub aside: Option<Aside>,
 }
 
-/// A reading that waits for others.
+/// A reading that is suspended while the reader reads turns and messages.
 pub(super) struct Aside {
     events: Events<Tee>,
     nodes: Nodes,
     shadow: Shadow,
-    /// Whether it ended well; otherwise what stopped it was said.
+    /// Whether the suspended reading ended without damage; otherwise its error was reported.
     whole: bool,
 }
 
@@ -41,7 +41,7 @@ impl Records<'_> {
         self.early.passed || (first && self.shape.lists == Lists::Behind)
     }
 
-    /// Keeps the prompt of a top that was read whole, to be given in its usual place.
+    /// Keeps the prompt of a top that was read whole, to be returned in its usual place.
     pub(super) fn keep_prompt(&mut self, top: &mut Node) {
         if self.early.passed {
             self.early.prompt = top.take(Field::SystemPrompt);
@@ -52,14 +52,14 @@ impl Records<'_> {
     pub(super) fn pass(&mut self, value: Event) -> Result<()> {
         self.early.passed = true;
         self.skip(value)?;
-        // They are said where they are read.
+        // These comments are reported when the values are read.
         self.nodes.comments.clear();
         self.shadow.compare(self.nodes.end.byte, "");
         Ok(())
     }
 
-    /// Passes over a value, by its items, for there may be many; what is named in them may be
-    /// referred to.
+    /// Passes over a value item by item, because there may be many. Anchors in the items are read,
+    /// because aliases may refer to them.
     fn skip(&mut self, value: Event) -> Result<()> {
         if !matches!(value.what, What::SequenceStart(..) | What::MappingStart(..)) {
             return self.json(value, Scalars::Text).map(drop);
@@ -77,7 +77,7 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Reads what was passed over; false if that is nothing.
+    /// Reads the turns and messages that were passed over; false if there are none.
     pub(super) fn read_passed(&mut self, whole: bool) -> Result<bool> {
         if !std::mem::take(&mut self.early.passed) {
             return Ok(false);
@@ -91,7 +91,7 @@ impl Records<'_> {
         }
     }
 
-    /// Reads messages that were passed over, and then goes on where the file ended.
+    /// Reads messages that were passed over, and then continues where the file ended.
     pub(super) fn read_messages(&mut self) -> Result<bool> {
         self.anew()?;
         if let Some(prompt) = self.early.prompt.take() {
@@ -106,7 +106,7 @@ impl Records<'_> {
         Ok(found)
     }
 
-    /// Begins at the beginning; gives what was read so far.
+    /// Restarts at the beginning of the file; returns the state of the reading so far.
     fn anew(&mut self) -> Result<(Events<Tee>, Nodes, Shadow)> {
         let (tee, kept) = Tee::new(self.parts.main()?, self.cx.options.encoding);
         let events = std::mem::replace(&mut self.events, Events::new(tee, self.limits));
@@ -121,7 +121,7 @@ impl Records<'_> {
         Ok((events, nodes, shadow))
     }
 
-    /// Goes to the member of this name, and begins it.
+    /// Advances to the member of this name, and begins it.
     fn go_to(&mut self, name: &str) -> Result<bool> {
         for _ in ["document", "mapping"] {
             self.nodes.next(&mut self.events)?;
@@ -145,7 +145,7 @@ impl Records<'_> {
         Ok(matches!(self.stage, Stage::Turns | Stage::Messages))
     }
 
-    /// Goes on where the file ended.
+    /// Continues where the file ended.
     pub(super) fn return_to_end(&mut self) -> Result<()> {
         let Some(Aside { events, nodes, shadow, whole }) = self.early.aside.take() else {
             return Ok(());
@@ -158,17 +158,18 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Whether the damage that stops the reading now was said when this was passed over.
+    /// Whether the damage that stops the reading now was already reported when the values were
+    /// passed over.
     pub(super) fn is_said(&self) -> bool {
         self.early.aside.as_ref().is_some_and(|aside| !aside.whole)
     }
 
-    /// After damage, which has been said, reads what was passed over before it; `stage` is where
-    /// the reading was.
+    /// Reads the turns and messages that were passed over before damage that was reported; `stage`
+    /// is the stage at the damage.
     pub(super) fn go_back(&mut self, stage: Stage) {
         let found = match self.is_said() {
             true => stage == Stage::Turns && self.read_messages().unwrap_or_default(),
-            // What is wrong with it was found when it was passed.
+            // Damage in these values was found when they were passed over.
             false => self.read_passed(false).unwrap_or_default(),
         };
         if !found {

@@ -1,4 +1,4 @@
-//! What is known of a file only at its end.
+//! Properties of a file that are known only at its end.
 
 use super::super::super::second_document;
 use super::super::top::Lists;
@@ -12,7 +12,7 @@ use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::read::{Event, What};
 
 impl Records<'_> {
-    /// Says once that the encoding is a guess.
+    /// Reports once that the encoding is a guess.
     pub(super) fn say_guess(&mut self) {
         let Some(found) = self.shadow.found().filter(|_| !self.guessed) else { return };
         if let Some(percent) = found.confidence {
@@ -23,7 +23,7 @@ impl Records<'_> {
         }
     }
 
-    /// Says what is known of the file only at its end.
+    /// Reports the properties of the file that are known only at its end.
     fn file(&mut self) {
         if self.shadow.is_mixed() {
             self.say_relaid(self.nodes.end);
@@ -53,7 +53,7 @@ impl Records<'_> {
         self.finish()
     }
 
-    /// Says what only the whole file tells.
+    /// Reports what only the whole file shows, and ends the reading.
     pub(super) fn finish(&mut self) -> Result<()> {
         match self.shape.lists {
             Lists::Behind => self.missing()?,
@@ -65,7 +65,7 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Reads what stands behind the mapping.
+    /// Reads the text behind the mapping.
     fn behind(&mut self) -> Result<()> {
         loop {
             match self.events.next()? {

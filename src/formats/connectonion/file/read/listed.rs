@@ -1,4 +1,4 @@
-//! Turns that hold their messages themselves, as version 1 has them.
+//! Reading of turns that contain their messages, as in version 1.
 
 use super::super::super::message;
 use super::super::list::Begin;
@@ -18,7 +18,7 @@ use crate::yaml::read::Event;
 use bytes::Bytes;
 
 impl Records<'_> {
-    /// A turn, and of its messages those that it adds.
+    /// Reads a turn, and of its messages those that the turn adds.
     pub(super) fn listed_turn(&mut self, event: Event) -> Result<()> {
         let at = event.at;
         let gap = self.gap(at, Before::Turn, 0);
@@ -50,15 +50,15 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Notes which members a turn lacks that the real software gives every turn. A key without a
-    /// value is where a file was cut.
+    /// Records which members a turn lacks although the real software gives them to every turn. A
+    /// key without a value is where a file was cut.
     pub(super) fn look_whole(&mut self, turn: &Bytes) {
         let turn = Json::checked(turn.clone());
         let has = |name: &str| turn.member(name).is_some_and(|value| !value.is_null());
         self.lacks = self.shape.needs.iter().copied().filter(|name| !has(name)).collect();
     }
 
-    /// Reads a turn's list; what is none is kept with the turn.
+    /// Reads a turn's list; a text that is not a list is kept with the turn.
     fn list(
         &mut self,
         messages: &str,
@@ -82,7 +82,7 @@ impl Records<'_> {
         Ok((Begin::Missing, Vec::new()))
     }
 
-    /// Gives the messages of a turn, with what only the turn itself tells of them.
+    /// Returns the messages of a turn, and restores those that only the turn itself contains.
     fn added(&mut self, messages: Vec<Record>, told: Told, at: Position) {
         let mut turn = Turn { number: self.turns_seen, begun: false, answered: false };
         for mut record in messages {
@@ -105,7 +105,7 @@ impl Records<'_> {
         }
     }
 
-    /// Says where the last turn lacks what every turn has, or there is none at all.
+    /// Reports a last turn that lacks members that every turn has, or a file without turns.
     pub(super) fn cut(&mut self) -> Result<()> {
         let message = match self.turns_seen {
             0 if self.listed.is_some() => return Ok(()),

@@ -1,4 +1,4 @@
-//! What a file says twice, or in a place where it means nothing.
+//! Members that stand twice in a file, and values in a place where they have no meaning.
 
 use super::super::super::REMARK;
 use super::Records;
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use std::collections::HashSet;
 
 impl Records<'_> {
-    /// Says that a turn has members of one name.
+    /// Reports that a turn has two members of one name.
     pub(super) fn say_twice(&self, turn: &Bytes, at: Position) {
         let turn = Json::checked(turn.clone());
         let mut names = HashSet::new();
@@ -22,7 +22,7 @@ impl Records<'_> {
         }
     }
 
-    /// Notes the name of a member of the top, and says if it came before.
+    /// Records the name of a member of the top, and reports if the name came before.
     pub(super) fn say_known(&mut self, name: &str, at: Position) {
         if self.names.insert(name.to_owned()) {
             return;
@@ -34,7 +34,7 @@ impl Records<'_> {
         }
     }
 
-    /// Notes how the file spells a record, where PyYAML would spell it in another way.
+    /// Stores how the file spells a record, if PyYAML would spell it in another way.
     pub(super) fn own_spelling(&mut self, record: &mut Record, gap: &str) {
         let differs = self.shadow.compare(self.nodes.end.byte, gap);
         if self.nodes.beyond_json {
@@ -50,8 +50,9 @@ impl Records<'_> {
         }
     }
 
-    /// The file's own text of members of the top, which end at `end`, where it is not the writer's, be
-    /// it that it `moves` them. Says so if it begins in a way that is not kept.
+    /// Returns the file's own text of members of the top, which end at `end`, if it differs from
+    /// the writer's or if the writer `moves` them. Reports if the text begins in a way that is not
+    /// kept.
     pub(super) fn top_spelling(&mut self, end: Position, gap: &str, moves: bool) -> Option<String> {
         let own = match moves {
             true => Some(self.shadow.own(end.byte, gap)),
@@ -63,7 +64,7 @@ impl Records<'_> {
         own.flatten()
     }
 
-    /// Passes over the name of a list or mapping, for which records have no spelling.
+    /// Passes over the name of a list or mapping; records do not store its spelling.
     pub(super) fn name_ends(&mut self, end: Position) {
         if self.shadow.compare_name(end.byte, "").is_some() && self.cx.options.spelling {
             self.say_relaid(end);
@@ -76,7 +77,7 @@ impl Records<'_> {
         }
     }
 
-    /// Notes a key of messages that does not follow from the turns.
+    /// Stores a key of messages that does not follow from the turns, as a notice.
     pub(super) fn odd_key(&mut self, name: &str, layout: &str, number: u64, at: Position) {
         let mut record = Record::new(Kind::Notice);
         let node = &mut record.node;
@@ -87,7 +88,7 @@ impl Records<'_> {
         self.push(record, at);
     }
 
-    /// Keeps a value that has no place where it stands, or stops at it.
+    /// Keeps a value that does not belong in its place, or stops with an error.
     pub(super) fn odd(
         &mut self,
         name: &str,

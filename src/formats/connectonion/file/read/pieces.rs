@@ -1,4 +1,4 @@
-//! A file as pieces of JSON, each with its place.
+//! Pieces of a file as JSON, each with its place.
 
 use super::super::super::message;
 use super::super::top::Shape;
@@ -10,7 +10,7 @@ use crate::mapping::Spacing;
 use crate::position::Located;
 use crate::record::{Field, Kind};
 
-/// The top, the turns and the messages as JSON.
+/// Shows the top, the turns and the messages as JSON.
 ///
 /// # Errors
 /// If the part cannot be read.

@@ -1,7 +1,7 @@
 //! Comments and blank lines between the records of a file.
 //!
-//! People are told to edit these files, so what they write beside the values is carried along as
-//! a notice of its own, in the place where it stands. What stands inside a record is part of the
+//! The documentation of the software invites users to edit these files, so the reader keeps
+//! comments as notices, in the place where they stand. A comment inside a record is part of the
 //! record's own spelling.
 
 use super::super::REMARK;
@@ -10,22 +10,22 @@ use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Kind, Record};
 
-/// What a remark stands in front of.
+/// The element in front of which a remark stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// A member of the top, by the name that the notice's layout has.
+    /// A member of the top, by the name for the notice's layout.
     Top(&'static str),
     /// A turn.
     Turn,
-    /// The key of a turn's messages, behind those of the turn with this number.
+    /// The key of a turn's messages, behind the messages of the turn with this number.
     Key(u64),
-    /// A message of this turn.
+    /// A message of the turn with this number.
     Message(u64),
 }
 
 impl Records<'_> {
-    /// Gives what stands before the node at `at` as a notice; `opener` is what opens the
-    /// collection whose first node it is. Says whether there was something.
+    /// Returns the text before the node at `at` as a notice record; `opener` is the text that opens
+    /// the collection whose first node it is. Returns whether there was such text.
     pub(super) fn remark(&mut self, at: Position, opener: &str, before: Before) -> bool {
         let Some(text) = self.shadow.take_remark(at.byte, opener) else { return false };
         let mut record = Record::new(Kind::Notice);
@@ -45,7 +45,7 @@ impl Records<'_> {
         true
     }
 
-    /// The place of a remark in front of a member of the top that comes now.
+    /// Returns the place of a remark in front of the next member of the top.
     pub(super) fn place(&self) -> Before {
         debug_assert_eq!(self.stage, Stage::Top);
         Before::Top(if self.listed.is_some() { "end" } else { "messages" })

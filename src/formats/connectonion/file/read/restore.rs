@@ -1,4 +1,4 @@
-//! Messages that only the turns tell of.
+//! Restoring of messages that only the turns contain.
 
 use super::super::turns::{Told, Turns};
 use super::{Records, Turn};
@@ -9,10 +9,10 @@ use crate::position::Position;
 use crate::record::{Field, Kind, Record};
 
 impl Records<'_> {
-    /// Goes to the turns once more.
+    /// Opens the turns for a second reading.
     pub(super) fn open_turns(&mut self) -> Result<()> {
         if self.turns.is_none() {
-            // Where they cannot be read again there is nothing to restore from.
+            // If the turns cannot be read again, there is nothing to restore from.
             self.turns =
                 Turns::open(self.parts.main()?, self.cx.options.encoding, self.limits).ok();
         }
@@ -30,7 +30,7 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Adds a turn's question, which is not among its messages.
+    /// Adds a turn's question, which is missing from its messages.
     pub(super) fn restore_input(&mut self, told: Option<Json>, turn: Turn, at: Position) {
         if told.is_some() {
             let message = format!("turn {} lacks its question in `messages`", turn.number);
@@ -46,7 +46,7 @@ impl Records<'_> {
         self.restore("assistant", told.result, turn, at);
     }
 
-    /// Adds a message that only the turn tells of.
+    /// Adds a message that only the turn contains.
     pub(super) fn restore(&mut self, role: &str, said: Option<Json>, turn: Turn, at: Position) {
         let Some(said) = said.filter(|said| said.as_bytes() != b"\"\"") else { return };
         let mut record = Record::new(Kind::Message);
@@ -57,7 +57,7 @@ impl Records<'_> {
         self.push(record, at);
     }
 
-    /// Adds what only the turn itself tells of its messages.
+    /// Adds question and answer that only the turn itself contains.
     pub(super) fn restore_turn(&mut self, turn: Turn) -> Result<()> {
         if !turn.begun {
             self.restore_question(turn, self.nodes.end)?;
@@ -69,7 +69,7 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Restores turns that have no messages at all, and says that they have none: the real
+    /// Restores the messages of turns that have none, and reports that they are missing: the real
     /// software writes turns first, so a file that was cut looks like this.
     pub(super) fn missing(&mut self) -> Result<()> {
         let listed = self.listed.unwrap_or(0);
@@ -90,7 +90,7 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Gives a record its place in the list of nodes.
+    /// Sets the turn of a record, and its place in the list of nodes.
     pub(super) fn node(&mut self, record: &mut Record, turn: Turn) {
         let node = &mut record.node;
         if turn.number > 0 {

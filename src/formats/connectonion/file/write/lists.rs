@@ -8,12 +8,12 @@ use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Node, Record};
 
-/// How YAML spells that there is nothing.
+/// Spellings of a null value in YAML.
 const NULLS: [&str; 5] = ["", "null", "Null", "NULL", "~"];
 
 impl File<'_> {
     /// Writes a key that does not follow from the turns, and begins its list, if it has one; false
-    /// if the notice tells of no key.
+    /// if the notice stands for no key.
     pub(super) fn key(&mut self, notice: &Node) -> bool {
         let layout = notice.text(Field::Layout).unwrap_or_default();
         let null = |key| layout.strip_prefix(key).filter(|null| NULLS.contains(&null.trim()));
@@ -44,7 +44,7 @@ impl File<'_> {
         true
     }
 
-    /// Begins the list of a turn's messages.
+    /// Begins the list of a turn's messages, unless it is open.
     pub(super) fn open_turn(&mut self, number: u64, located: &Located<Record>) -> Result<()> {
         if self.open == Some(number) {
             return Ok(());
@@ -55,7 +55,7 @@ impl File<'_> {
             let found = Diagnostic::new(Code::BadRecord, message);
             return Err(Error::unfit(found.at(located.at)));
         }
-        // Only turns that there are get empty lists.
+        // Only turns that exist get empty lists.
         self.list_empty((number - 1).min(self.written));
         self.messages.yaml.plain(&number.to_string()).begin_sequence();
         self.open = Some(number);
@@ -69,7 +69,7 @@ impl File<'_> {
         }
     }
 
-    /// Turns without messages have lists, too.
+    /// Writes empty lists for turns without messages, up to the turn `last`.
     pub(super) fn list_empty(&mut self, last: u64) {
         for number in self.listed + 1..=last {
             self.messages.yaml.plain(&number.to_string()).begin_sequence().end();

@@ -1,4 +1,4 @@
-//! The writings of a run file: a second writer begins it anew.
+//! Copies of a run in its file: a second writer begins the file from the beginning.
 
 use super::super::State;
 use super::super::items::Item;
@@ -11,36 +11,36 @@ use crate::json::{Json, without_nan};
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 
-/// One writing of the file.
+/// One copy of the run.
 #[derive(Debug, Default)]
 pub struct Take {
     names: Vec<String>,
     messages: u64,
-    /// Its lines, by which a copy is told from other text.
+    /// Hashes of the lines, by which a repeated line is distinguished from other text.
     lines: HashSet<u64>,
     /// Whether a line of its header was not UTF-8.
     pub patched: bool,
-    /// Messages that were not whole, by their number, and what was done.
+    /// Messages that were not whole, by their number, and the repair of each.
     pub done: BTreeMap<u64, Code>,
-    /// What a model's interface would refuse.
+    /// Messages that a model's interface would refuse.
     pub talk: Resume,
-    /// How lines end.
+    /// Whether lines end with `\r\n`.
     pub crlf: bool,
-    /// Whether lines stand behind its messages that stay there.
+    /// Whether lines that stay stand behind the messages.
     behind: bool,
 }
 
-/// Which writing of the file a walk is in.
+/// The copy of the run that a walk is in.
 #[derive(Debug, Default)]
 pub struct Place {
     take: Option<usize>,
-    /// Whether anything came since the last line of a header.
+    /// Whether an item other than stray bytes came since the last header line.
     behind: bool,
 }
 
 impl Place {
-    /// The number of the writing that the next item belongs to: a header behind anything else begins
-    /// another.
+    /// Returns the index of the copy to which the next item belongs: a header line behind any other
+    /// item begins another copy.
     pub fn of(&mut self, item: &Item) -> usize {
         let header = matches!(item, Item::Header(..));
         let take = match self.take {
@@ -53,33 +53,33 @@ impl Place {
     }
 }
 
-/// The file, and once more where something stands behind its messages.
+/// The file, and a second reading of it if lines stand behind its messages.
 pub type Sources = (Box<dyn Read>, Option<Box<dyn Read>>);
 
-/// All writings of a file.
+/// All copies of the run in a file.
 #[derive(Debug, Default)]
 pub struct Takes {
     all: Vec<Take>,
     place: Place,
-    /// The one that stays.
+    /// Index of the copy that stays.
     pub best: usize,
-    /// Whether anything is none of a run's lines.
+    /// Whether any item is not a line of a run.
     strange: bool,
-    /// Whether lines of messages make no list.
+    /// Whether the lines of messages do not form a list.
     pub unlisted: bool,
     /// Whether a model's interface must take the messages.
     resumable: bool,
 }
 
 impl Takes {
-    /// None so far.
+    /// Makes a list without copies.
     #[must_use]
     pub fn new(wanted: &RepairOptions, state: &State) -> Self {
         let (resumable, unlisted) = (wanted.resumable, state.unlisted);
         Self { resumable, unlisted, ..Self::default() }
     }
 
-    /// Takes an item of the first walk in.
+    /// Adds an item of the first walk.
     ///
     /// # Errors
     /// None; a walk asks for a result.
@@ -114,7 +114,7 @@ impl Takes {
         Ok(())
     }
 
-    /// Decides which writing stays: of those with the most messages the last.
+    /// Decides which copy stays: of those with the most messages, the last.
     pub fn decide(&mut self) {
         let best = self.all.iter().enumerate().max_by_key(|(place, take)| (take.messages, *place));
         self.best = best.map_or(0, |(place, _)| place);
@@ -131,7 +131,7 @@ impl Takes {
         Ok((bench.parts().main()?, again))
     }
 
-    /// The one that stays.
+    /// Returns the copy that stays.
     pub fn best(&self) -> Option<&Take> {
         self.all.get(self.best)
     }
@@ -141,35 +141,35 @@ impl Takes {
         self.best().is_some_and(|take| take.talk.changes())
     }
 
-    /// Whether so many messages are all that there is to the file.
+    /// Whether the file has only one copy, no stray bytes, and exactly this number of messages.
     pub fn are_all(&self, messages: u64) -> bool {
         self.all.len() == 1 && !self.strange && self.messages() == messages
     }
 
-    /// How many messages the one that stays has.
+    /// Returns the number of messages in the copy that stays.
     pub fn messages(&self) -> u64 {
         self.best().map_or(0, |take| take.messages)
     }
 
-    /// How many messages there are in the end.
+    /// Returns the number of messages after the repair.
     pub fn left(&self) -> u64 {
         let talk = self.best().map(|take| &take.talk);
         let (put, gone) = talk.map_or((0, 0), |talk| (talk.all().count() as u64, talk.gone()));
         (self.messages() + put).saturating_sub(gone)
     }
 
-    /// How many lines of a header there are.
+    /// Returns the number of header members in all copies.
     pub fn headers(&self) -> usize {
         self.all.iter().map(|take| take.names.len()).sum()
     }
 
-    /// Why a line goes that is not one of those that stay.
+    /// Returns why a line is removed that is not one of those that stay.
     pub fn code_of(&self, line: &[u8]) -> Code {
         let same = self.best().is_some_and(|take| take.lines.contains(&hash(line)));
         if same { Code::DuplicateRemoved } else { Code::StraySetAside }
     }
 
-    /// Whether the one that stays has a member of this name.
+    /// Whether the copy that stays has a member of this name.
     pub fn has(&self, name: &str) -> bool {
         self.best().is_some_and(|take| take.names.iter().any(|own| own == name))
     }

@@ -1,4 +1,4 @@
-//! What is decided before anything is written: what is whole, and in what encoding.
+//! Decisions before anything is written: which parts are whole, and in which encoding.
 
 use super::super::super::file::{Lists, Shape};
 use super::super::blocks::{Block, Blocks, Kind, Piece};
@@ -20,7 +20,7 @@ use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// The first walk.
+/// Makes the first walk, which collects the facts.
 ///
 /// # Errors
 /// If reading fails.
@@ -44,19 +44,19 @@ pub fn look(
     if end == all {
         return Ok(facts);
     }
-    // What stands before all that goes is the end then, and has to be whole as such.
+    // The block before all removed blocks is then the last one, and has to be whole as such.
     let facts = Facts::new(shape, wanted.resumable, place, end);
     survey(bench, facts, foreign, cx).map(|(facts, _)| facts)
 }
 
-/// The blocks of a file, which are counted from 1.
+/// Numbers of the blocks of a file, which are counted from 1.
 struct Blocked {
-    /// The last one that stays wherever it stands.
+    /// The last block that stays even if it is not the last of the file.
     end: u64,
     all: u64,
 }
 
-/// Looks through a file.
+/// Collects the facts of a file in one walk.
 fn survey(
     bench: &mut dyn RepairIo,
     mut facts: Facts,
@@ -76,7 +76,7 @@ fn survey(
                     end = place;
                 }
                 facts.block(&block.kind, &block.bytes, last, &checked);
-                // Another line stands behind a line that does not end.
+                // A line without an ending stands before another line.
                 facts.damaged |=
                     block.is_put_in() || lossy.is_some() || !(last || block.terminated);
                 facts.removes |= lossy.is_some();
@@ -88,29 +88,30 @@ fn survey(
     Ok((facts, Blocked { end, all: place }))
 }
 
-/// What the second walk goes by.
+/// Input of the second walk.
 #[derive(Clone, Copy)]
 pub struct Plan<'a> {
-    /// What blocks tell.
+    /// Facts that the blocks contain.
     pub facts: &'a Facts,
     /// The encoding of the file, if that is another than UTF-8.
     pub foreign: Option<&'static Encoding>,
-    /// What a person asked for.
+    /// Options that the user requested.
     pub wanted: &'a RepairOptions,
 }
 
-/// What the second walk would do.
+/// Result of a second walk without output.
 pub struct Tried {
-    /// Whether it sets anything aside.
+    /// Whether the walk sets any bytes aside.
     pub removes: bool,
-    /// Whether it does anything at all.
+    /// Whether the walk reports any fix.
     pub told: bool,
-    /// As much of the output as tells its encoding.
+    /// The part of the output from which its encoding is guessed.
     pub sample: Vec<u8>,
 }
 
 impl Plan<'_> {
-    /// Walks without an output. What is to be set aside needs its place before anything is written.
+    /// Walks without an output. The place for bytes to set aside is needed before anything is
+    /// written.
     ///
     /// # Errors
     /// If reading fails.
@@ -124,7 +125,7 @@ impl Plan<'_> {
         Ok(Tried { removes, told: is_told(&log), sample: sample.0.take() })
     }
 
-    /// Walks, and writes.
+    /// Walks, and writes the repaired file.
     ///
     /// # Errors
     /// If reading or writing fails.
@@ -146,7 +147,7 @@ impl Plan<'_> {
         let facts = self.facts;
         let before = if state.reads { state.messages } else { 0 };
         let of = |messages| Reach { entries: facts.records.max(before), messages };
-        // Messages in the lists of turns are not counted, and all stay that a reader finds there.
+        // Messages in the lists of turns are not counted, and all that a reader finds there stay.
         let seen = if facts.shape().lists == Lists::Within { before } else { 0 };
         let messages = (facts.messages + put).saturating_sub(facts.talk().gone()).max(seen);
         let rescued = if state.reads { 0 } else { facts.records };
@@ -155,7 +156,7 @@ impl Plan<'_> {
     }
 }
 
-/// As much of an output as tells its encoding, from the first byte that is no ASCII.
+/// The part of an output from which its encoding is guessed, from the first byte that is not ASCII.
 #[derive(Clone, Debug, Default)]
 struct Sample(Rc<RefCell<Vec<u8>>>);
 
@@ -199,7 +200,8 @@ fn each(
     held.map_or(Ok(()), |last| show(last, true))
 }
 
-/// What is whole in a block; and the block as text, if bytes had to be replaced to make it whole.
+/// Returns the whole parts of a block, and the block as text if bytes had to be replaced to make it
+/// whole.
 pub fn checked(
     block: &Block,
     last: bool,
@@ -230,21 +232,22 @@ pub fn checked(
         None if !bad && foreign.is_none() => (check(bytes), None),
         None => (in_source(check(&plain), &plain, bytes), None),
     };
-    // With such a member the file may look like a run.
+    // A file with such a member may look like a run.
     if list_of(block, &found) == Some(List::Other) {
         return (Checked::default(), None);
     }
     (found, lossy)
 }
 
-/// A text without what stands for bytes that are none, so that no part with such is whole.
+/// Replaces each replacement character of a text by an invalid byte, so that no part with one is
+/// whole.
 fn unreadable(text: &str) -> Vec<u8> {
     let parts: Vec<_> = text.split(char::REPLACEMENT_CHARACTER).map(str::as_bytes).collect();
     parts.join(b"\xff".as_slice())
 }
 
-/// What stays of a text as what stays of the bytes that it was decoded from. It begins and ends
-/// with lines, which are the same in both.
+/// Converts the ranges that stay of a text to ranges of the bytes from which it was decoded. Each
+/// range begins and ends with lines, which are the same in both.
 fn in_source(found: Checked, text: &[u8], source: &[u8]) -> Checked {
     let lines = |of: &[u8]| -> Vec<usize> {
         let starts = memchr::memchr_iter(b'\n', of).map(|end| end + 1);
@@ -260,20 +263,20 @@ fn in_source(found: Checked, text: &[u8], source: &[u8]) -> Checked {
     }
 }
 
-/// What stands in a member where the lists of messages belong.
+/// Content of a member where the lists of messages belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum List {
-    /// Nothing, so that lists may follow.
+    /// No value, so that lists may follow.
     Bare,
-    /// The word that there are none: what followed would make no YAML.
+    /// The value for no messages: lists behind it would not be YAML.
     None,
     /// Lists, on the line itself.
     Here,
-    /// What holds no lists.
+    /// A value that holds no lists.
     Other,
 }
 
-/// The same of a block, if it is that member.
+/// Returns the content of a block, if the block is that member.
 pub fn list_of(block: &Block, found: &Checked) -> Option<List> {
     let value = found
         .says

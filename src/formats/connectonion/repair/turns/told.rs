@@ -1,4 +1,4 @@
-//! Messages that only turns tell of, and the keys that they stand under.
+//! Messages that only turns contain, and their keys.
 
 use super::super::blocks::Block;
 use super::super::check::{Checked, is_headless};
@@ -9,12 +9,12 @@ use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::json::Json;
 
-/// What stands below a key without messages.
+/// Text below a key without messages.
 const NO_MESSAGES: &[u8] = b"    []\n";
 
 impl Writing<'_> {
-    /// The messages up to a turn whose own list is torn: what is whole of it, or the list before it
-    /// and the turn's question.
+    /// Returns the messages up to a turn whose own list is torn: the whole messages of that list,
+    /// or the list before it and the turn's question.
     pub(super) fn list(&self, place: usize) -> Json {
         let own = self.facts.turns.get(place);
         let before = place.checked_sub(1).and_then(|place| self.facts.turns.get(place));
@@ -35,7 +35,7 @@ impl Writing<'_> {
         joined(&list)
     }
 
-    /// Before the messages of a turn come those of turns that have none.
+    /// Ends the messages before a key, and writes those of turns that have none.
     pub(super) fn before_key(&mut self, number: u64) -> Result<()> {
         self.end_key()?;
         self.fill(number)?;
@@ -43,7 +43,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Writes the messages of the turns before this one that have none.
+    /// Writes messages for the turns before this one that have none.
     pub(super) fn fill(&mut self, before: u64) -> Result<()> {
         let missing = self.facts.missing();
         let from = missing.partition_point(|number| *number <= self.written);
@@ -66,7 +66,7 @@ impl Writing<'_> {
         turn.map_or((None, None), |turn| (turn.input.clone(), turn.result.clone()))
     }
 
-    /// Writes a message that a turn tells of.
+    /// Writes a message that a turn contains.
     fn said(&mut self, role: &str, said: Option<Json>, number: u64) -> Result<bool> {
         let Some(said) = said.filter(|said| said.as_bytes().len() > 2) else { return Ok(false) };
         let code = Code::MessageRestored;
@@ -79,7 +79,7 @@ impl Writing<'_> {
         Ok(true)
     }
 
-    /// Behind a message: the results that are put in.
+    /// Counts a message, reports its repair, and writes the results that are put in behind it.
     pub(super) fn behind_message(&mut self, block: &Block, found: &Checked) -> Result<()> {
         let at = block.at();
         if found.straight.is_some() {
@@ -105,7 +105,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Behind the key of a turn that lost its question.
+    /// Begins the messages of a key, and restores the question of a turn that lost it.
     pub(super) fn behind_key(&mut self, empty: bool) -> Result<()> {
         let place = self.keys;
         self.keys += 1;
@@ -119,7 +119,7 @@ impl Writing<'_> {
         }
     }
 
-    /// At the end of a turn's messages, if one was lost.
+    /// Ends a turn's messages, and restores the answer if one was lost.
     pub(super) fn end_key(&mut self) -> Result<()> {
         let Some(key) = self.keys.checked_sub(1).and_then(|place| self.facts.keys.get(place))
         else {
@@ -138,7 +138,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Writes the key of messages that have none, or a wrong one.
+    /// Writes the key of messages whose key is missing or wrong.
     pub(super) fn put_key(&mut self) -> Result<()> {
         let number = self.number(1);
         self.noted(&format!("the key of turn {number}"), format!("  {number}:\n").as_bytes())?;
