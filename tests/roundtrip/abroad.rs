@@ -731,7 +731,8 @@ fn sums_up(dir: &Dir, when: When) {
         line("llm.response", answers(&said));
         all.push(said);
     }
-    line("run.end", json!({"outcome": "completed", "final": "No more."}));
+    let last = if when == When::Asked { "Compaction run completed." } else { "No more." };
+    line("run.end", json!({"outcome": "completed", "final": last}));
     let folder = dir.path("out/s/sessions/2027/03/01");
     fs::create_dir_all(&folder).expect("a folder");
     fs::write(folder.join(format!("{RUN}.jsonl")), text).expect("a file");

@@ -92,6 +92,8 @@ struct Run {
     calls: HashSet<u64>,
     /// Last number of an event.
     event: Option<f64>,
+    /// Whether the last message is an answer that calls no tool.
+    answered: bool,
     ended: bool,
 }
 
@@ -264,6 +266,7 @@ impl Records<'_> {
             "llm.request" => (self.request(&mut record.node, said), Vec::new()),
             "llm.response" => (Vec::new(), self.response(&mut record.node, said)),
             "tool.output" => (Vec::new(), self.output(&mut record.node, at)),
+            "agent.event" | "run.end" => (self.last_answer(&record.node), Vec::new()),
             _ => (Vec::new(), Vec::new()),
         };
         // The time of a message stands only in the message's own record.
@@ -291,6 +294,7 @@ impl Records<'_> {
 
     fn message(&mut self, value: Record, at: Position) {
         self.last = value.node.json(Field::Id).cloned();
+        self.run.answered = said::is_answer(&value);
         self.ready.push_back(Located { value, at });
     }
 

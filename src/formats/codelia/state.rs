@@ -388,7 +388,7 @@ impl Writer for Snapshot<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
         let Located { value, at } = located;
         match value.kind {
-            _ if value.is_restored() => Ok(()),
+            _ if value.is_restored() => self.sources.message(value, &mut || {}).map(drop),
             Kind::Session => {
                 self.pen.file(&value.node, self.session.is_none());
                 self.session.get_or_insert_with(|| value.node.clone());

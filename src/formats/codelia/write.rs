@@ -88,7 +88,8 @@ impl Writer for Run<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
         if record.is_restored() {
-            return Ok(());
+            // A line may refer to a message that the reader added.
+            return self.sources.message(record, &mut || {}).map(drop);
         }
         if record.kind == Kind::Session {
             return self.session(&record.node);

@@ -335,3 +335,34 @@ fn check(home: &Path) -> Option<String> {
     }
     done.map(|done| String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned())
 }
+
+/// An answer that stands only in the event `final` and in the end of a run is one everywhere, and the
+/// run comes back without it.
+#[test]
+fn an_answer_in_the_end_of_a_run_alone_is_one_in_every_format() {
+    let source = common::own("codelia/v1/seed");
+    let answer = "Here are the files: AGENTS.md, RULES.md, packages.";
+    let keep = options(OnError::Keep, Choice::Derived);
+    let text = String::from_utf8(source.clone()).expect("UTF-8");
+    let lines = || text.split_inclusive('\n');
+    let without_event: String = lines().filter(|line| !line.contains("\"final\",")).collect();
+    let without_end: String = lines().filter(|line| !line.contains("run.end")).collect();
+    for run in [&text, &without_event, &without_end] {
+        let (format, version) = recognise(run.as_bytes()).expect("a run");
+        let said = serde_json::to_string(&sent(run.as_bytes())).expect("JSON");
+        assert_eq!(said.matches(answer).count(), 1, "{said}");
+        for to in ["agent-orchestrator@1", "agent-orchestrator@2", "connectonion@3", "pi@3"] {
+            let (there, _) = converted(run.as_bytes(), format, version, to, &keep);
+            let there = there.expect("converted");
+            let shown = String::from_utf8_lossy(&alone(&there)).into_owned();
+            assert!(shown.contains(answer) && !shown.contains("error_during"), "{to}: {shown}");
+            let (seen, number) = recognise(&there).expect("a known format");
+            let (back, _) = converted(&there, seen, number, "codelia@1", &keep);
+            assert_same(&back.expect("restored"), run.as_bytes(), to);
+        }
+    }
+    // The runtime's own words are no answer.
+    let own = "Compaction run completed.";
+    let said = serde_json::to_string(&sent(text.replace(answer, own).as_bytes())).expect("JSON");
+    assert!(!said.contains(own), "{said}");
+}

@@ -1,7 +1,7 @@
 //! Conversion of the lines of a run to messages.
 
 use super::{Records, key};
-use crate::formats::codelia::history::Answer;
+use crate::formats::codelia::history::{Answer, spelled};
 use crate::formats::codelia::survey::answer;
 use crate::formats::codelia::{input, message, wire};
 use crate::json::Json;
@@ -11,6 +11,12 @@ use crate::record::{Field, Node, Record, block};
 
 /// Maximum number of lines between the input of a run and its first request.
 const AHEAD: usize = 16;
+
+/// Final texts of a run that the runtime writes itself and keeps in no message (release 0.1.80).
+const RUNTIME: &[&str] = &[
+    "Compaction run completed.",
+    "Permission request was denied. Turn stopped. Please send your next input to continue.",
+];
 
 impl Records<'_> {
     /// Returns the messages that the run continues, and the message of its input.
@@ -78,6 +84,31 @@ impl Records<'_> {
         new
     }
 
+    /// Returns the answer with which the run ended, where no message contains it: the agent may name it
+    /// in the event `final` and in the end of the run only.
+    pub(super) fn last_answer(&mut self, node: &Node) -> Vec<Record> {
+        let event = node.json(Field::Data);
+        let event = event.filter(|data| {
+            data.member("type").and_then(|kind| kind.text()).is_some_and(|kind| kind == "final")
+        });
+        let text = event.and_then(|data| data.member("content"));
+        let ended = node.json(Field::Final).filter(|_| node.is(Field::Outcome, "completed"));
+        let text = text.or(ended.cloned()).filter(|_| !self.run.answered);
+        let (Some(text), Some(history)) = (text, &mut self.history) else { return Vec::new() };
+        let is_none = |text: &str| text.trim().is_empty() || RUNTIME.contains(&text.trim());
+        if text.text().is_none_or(|text| is_none(&text)) {
+            return Vec::new();
+        }
+        let message = [b"{\"role\":\"assistant\",\"content\":", text.as_bytes(), b"}"].concat();
+        let message = Json::checked(message.into());
+        let mut answer = history.say(spelled(&message), message.as_bytes());
+        answer.node.set(Field::Synthesized, Json::constant("true"));
+        node.json(Field::Time)
+            .into_iter()
+            .for_each(|time| answer.node.set(Field::Time, time.clone()));
+        vec![answer]
+    }
+
     pub(super) fn output(&mut self, node: &mut Node, at: Position) -> Vec<Record> {
         let known = node.json(Field::Call).is_none_or(|call| self.run.calls.contains(&key(call)));
         if !known {
@@ -112,6 +143,11 @@ impl Records<'_> {
         refer(node, Some(&said.0));
         said.1
     }
+}
+
+/// Whether a message is an answer of the model that calls no tool.
+pub(super) fn is_answer(message: &Record) -> bool {
+    message.node.is(Field::Role, "assistant") && calls_of(message).is_empty()
 }
 
 /// Sets the reference of a line's record to the message that the line contains.
