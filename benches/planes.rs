@@ -113,8 +113,8 @@ impl Sink for Nowhere {
         Ok(Box::new(std::io::sink()))
     }
 
-    fn change(&mut self, _name: &str, change: Change) -> Result<()> {
-        change(None, true).map(drop)
+    fn change(&mut self, _name: &str, change: Box<dyn Change>) -> Result<()> {
+        change.make(None, true).map(drop)
     }
 
     fn takes_parts(&self) -> bool {

@@ -128,8 +128,8 @@ fn converted(from: &str, version: u32, to: &str, target: u32, session: &[u8]) ->
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn change(&mut self, _name: &str, change: Change) -> Result<()> {
-        change(None, true).map(drop)
+    fn change(&mut self, _name: &str, change: Box<dyn Change>) -> Result<()> {
+        change.make(None, true).map(drop)
     }
 
     fn takes_parts(&self) -> bool {

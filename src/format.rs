@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::lines::Line;
 use crate::members::{Found, Scan};
 pub use crate::parts::{
-    Change, Opener, Out, Parts, ReadSeek, Same, Sink, Spool, no_room_for_parts,
+    Change, Commit, Opener, Out, Parts, ReadSeek, Same, Sink, Spool, no_room_for_parts,
 };
 use crate::position::{Located, Position};
 use crate::record::{Kind, Node, Record};

@@ -175,10 +175,10 @@ impl Sink for Buffer {
         Ok(Some(Box::new(part)))
     }
 
-    fn change(&mut self, name: &str, change: Change) -> Result<()> {
+    fn change(&mut self, name: &str, change: Box<dyn Change>) -> Result<()> {
         let old = self.part(name);
         let part = Part::default();
-        *part.0.borrow_mut() = change(old, true)?;
+        *part.0.borrow_mut() = change.make(old, true)?;
         self.parts.insert(name.to_owned(), part);
         Ok(())
     }

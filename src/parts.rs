@@ -178,7 +178,7 @@ pub trait Sink {
     ///
     /// # Errors
     /// As [`create`](Self::create).
-    fn change(&mut self, name: &str, change: Change) -> Result<()>;
+    fn change(&mut self, name: &str, change: Box<dyn Change>) -> Result<()>;
 
     /// Whether parts go below the folder of all sessions, as their software names them; there is no
     /// main part then.
@@ -235,9 +235,25 @@ pub trait Spool: Read + Write + Seek {}
 
 impl<T: Read + Write + Seek> Spool for T {}
 
-/// Makes new contents of old ones, if there are any; called again, it makes the same contents of
-/// the same old ones. The second argument is true if the user allows overwriting.
-pub type Change = Box<dyn Fn(Option<Vec<u8>>, bool) -> Result<Vec<u8>>>;
+/// Change of a file that sessions share.
+pub trait Change: Send {
+    /// Makes new contents of old ones, if there are any; called again, it makes the same contents of
+    /// the same old ones. `force` is true if the user allows overwriting.
+    ///
+    /// # Errors
+    /// If the old contents cannot be used, or are newer and not to be overwritten.
+    fn make(&self, old: Option<Vec<u8>>, force: bool) -> Result<Vec<u8>>;
+
+    /// Begins the change in an existing file, which other programs may have open. The file changes
+    /// when the returned function is called, and not at all if that is dropped.
+    ///
+    /// # Errors
+    /// As [`make`](Self::make), and if another program is writing to the file.
+    fn begin(&self, path: &Path, force: bool) -> Result<Commit>;
+}
+
+/// Completes a change that was begun.
+pub type Commit = Box<dyn FnOnce() -> Result<()>>;
 
 /// Whether both read the same to their ends.
 ///

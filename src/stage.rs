@@ -16,7 +16,7 @@ pub struct Stage<'s> {
     room: Option<Room>,
     parts: Vec<(String, Part)>,
     /// Changes of files that sessions share.
-    changes: Vec<(String, Change)>,
+    changes: Vec<(String, Box<dyn Change>)>,
     /// Parts that sessions share.
     adds: Vec<(String, Part)>,
     /// Whether shared parts wait until it is known whether the output is kept.
@@ -103,7 +103,7 @@ impl<'s> Stage<'s> {
         whole.shared.extend(self.adds.iter().cloned());
         for (name, change) in &self.changes {
             let mut part = Room::within(&mut self.room, self.sink)?.part();
-            part.write_all(&change(None, true)?).map_err(cannot_copy)?;
+            part.write_all(&change.make(None, true)?).map_err(cannot_copy)?;
             whole.add(name.clone(), part);
         }
         Ok(whole)
@@ -190,7 +190,7 @@ impl Sink for Stage<'_> {
         Ok(true)
     }
 
-    fn change(&mut self, name: &str, change: Change) -> Result<()> {
+    fn change(&mut self, name: &str, change: Box<dyn Change>) -> Result<()> {
         self.changes.push((name.to_owned(), change));
         Ok(())
     }

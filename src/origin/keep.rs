@@ -125,7 +125,7 @@ impl Sink for Digesting<'_> {
         Ok(true)
     }
 
-    fn change(&mut self, _: &str, _: Change) -> Result<()> {
+    fn change(&mut self, _: &str, _: Box<dyn Change>) -> Result<()> {
         Ok(())
     }
 
@@ -176,7 +176,7 @@ impl Sink for Measured<'_> {
         self.sink.add(name, contents)
     }
 
-    fn change(&mut self, name: &str, change: Change) -> Result<()> {
+    fn change(&mut self, name: &str, change: Box<dyn Change>) -> Result<()> {
         self.written.shares = true;
         self.sink.change(name, change)
     }

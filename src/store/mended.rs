@@ -44,7 +44,7 @@ impl Sink for Waiting<'_> {
         Ok(Box::new(file))
     }
 
-    fn change(&mut self, name: &str, change: Change) -> Result<()> {
+    fn change(&mut self, name: &str, change: Box<dyn Change>) -> Result<()> {
         self.output.change(name, change)
     }
 

@@ -13,7 +13,7 @@ use super::fingerprint::Fingerprint;
 use super::packed::{Closed, Packed, Packing, plain_name};
 use super::place::{Kept, keep_attributes, keep_owner};
 use super::sealed::{Meets, Sealed, Staged, create_folder, put};
-use super::shared::{self, Alone};
+use super::shared::{Alone, Either, Live};
 use super::temporary::{Temporary, temporary};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
@@ -37,7 +37,7 @@ pub struct Output {
     /// The parts that wait for their places, in the order of their creation.
     pub(super) staged: Vec<Staged>,
     /// Changes to files that sessions share, by path.
-    changes: Vec<(PathBuf, Change)>,
+    changes: Vec<(PathBuf, Box<dyn Change>)>,
     /// The paths of all parts that were created.
     pub(super) created: Vec<Arc<Path>>,
     /// The ends of compressed parts.
@@ -288,7 +288,7 @@ impl Output {
         }
         let file = self.unplaced(&target)?;
         let (open, elsewhere) = (Arc::clone(file.as_file()), self.is_elsewhere(&target));
-        let over = meets == Meets::Goes || self.policy(&target).force;
+        let over = meets != Meets::Shared && self.policy(&target).force;
         let (made, aside, origin) = (None, false, false);
         self.staged.push(Staged { file, made, target, elsewhere, meets, over, aside, origin });
         Ok(open)
@@ -355,13 +355,18 @@ impl Output {
         ended.map_err(|error| Error::io("cannot write", error))?;
         let changes = std::mem::take(&mut self.changes);
         let alone = (!changes.is_empty()).then(Alone::wait);
-        let mut before = Vec::new();
+        let mut live = Vec::new();
         for (target, change) in changes {
-            before.push(shared::Before::of(&target)?);
-            let old = before.last().and_then(|before| before.contents.clone());
-            let new = change(old, self.policy.force)?;
-            let stands = Stands::at(&target);
-            let written = self.stage(target.into(), stands, Meets::Goes)?.write_all(&new);
+            let change = match Live::of(&target, change, self.policy.force)? {
+                Either::Exists(change) => {
+                    live.push(change);
+                    continue;
+                }
+                Either::New(change) => change,
+            };
+            let new = change.make(None, self.policy.force)?;
+            let written =
+                self.stage(target.into(), Stands::Nothing, Meets::Shared)?.write_all(&new);
             written.map_err(|error| Error::io("cannot write", error))?;
         }
         let mut staged = std::mem::take(&mut self.staged);
@@ -376,7 +381,7 @@ impl Output {
         let (in_place, sources) = (self.changes_inputs(), self.fingerprints());
         let kept = Kept::default();
         let settled = stood_still && !in_place;
-        Ok(Sealed { staged, sources, before, alone, in_place, settled, backup, kept })
+        Ok(Sealed { staged, sources, live, alone, in_place, settled, backup, kept })
     }
 
     fn fingerprints(self) -> Vec<(Arc<Path>, Fingerprint)> {
@@ -390,14 +395,9 @@ impl Output {
     }
 
     /// Gives a file its final permissions and times. Returns the file's metadata after that.
-    fn finish(&self, Staged { file, target, meets, .. }: &Staged) -> Result<Option<Metadata>> {
+    fn finish(&self, Staged { file, target, .. }: &Staged) -> Result<Option<Metadata>> {
         let file = file.as_file();
-        if *meets == Meets::Goes
-            && let Ok(meta) = fs::metadata(target)
-        {
-            let kept = file.set_permissions(meta.permissions());
-            kept.map_err(|error| Error::io("cannot keep permissions", error))?;
-        } else if let Some((first, before)) = self.sources.first() {
+        if let Some((first, before)) = self.sources.first() {
             if !self.changes_inputs() {
                 return keep_attributes(before, file).map(Some);
             }

@@ -5,7 +5,7 @@ use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
 use super::origin::remove_old;
 use super::place::{Kept, rename_failed, replace};
-use super::shared::{Alone, Before};
+use super::shared::{Alone, Live};
 use super::temporary::Temporary;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
@@ -22,8 +22,8 @@ pub struct Sealed {
     pub(super) staged: Vec<Staged>,
     /// The files that were read, and their fingerprints before reading.
     pub(super) sources: Vec<(Arc<Path>, Fingerprint)>,
-    /// The files that sessions share, in their state before the change.
-    pub(super) before: Vec<Before>,
+    /// The changes of existing files that sessions share.
+    pub(super) live: Vec<Live>,
     /// The lock on shared files, held until the new contents are in place.
     pub(super) alone: Option<Alone>,
     /// Whether files that were read are replaced.
@@ -64,8 +64,8 @@ pub(super) enum Meets {
     Stop,
     /// The existing file stays, because sessions share it and it is equivalent.
     Stays,
-    /// The existing file is replaced, because the new one was made from it.
-    Goes,
+    /// The work fails: sessions share the file, and another program made it meanwhile.
+    Shared,
 }
 
 /// A file immediately before it gets its place.
@@ -138,7 +138,6 @@ impl Sealed {
         // system.
         let sources = if self.settled { &[] } else { self.sources.as_slice() };
         sources.iter().try_for_each(|(path, before)| before.holds(path))?;
-        self.before.iter().try_for_each(Before::unchanged)?;
         let (mut placed, mut kept) = (Vec::new(), std::mem::take(&mut self.kept));
         for staged in self.staged.iter().filter(|staged| staged.elsewhere) {
             create_folder(folder_of(&staged.target))?;
@@ -162,8 +161,8 @@ impl Sealed {
 
     /// Renames the files to their places, and adds their folders to `folders`.
     fn rename(mut self, folders: &mut BTreeSet<OsString>) -> Result<()> {
-        // The journal may have waited for other outputs since the last check.
-        self.before.iter().try_for_each(Before::unchanged)?;
+        // From here on no other program can change what sessions share.
+        let commits = self.live.iter().map(Live::begin).collect::<Result<Vec<_>>>()?;
         let mut staged = std::mem::take(&mut self.staged);
         settle_origins(&mut staged, self.in_place)?;
         for Staged { file, target, meets, over, .. } in staged {
@@ -190,7 +189,7 @@ impl Sealed {
                 Err(error) => return Err(rename_failed(&target, error)),
             }
         }
-        Ok(())
+        commits.into_iter().try_for_each(|commit| commit())
     }
 }
 

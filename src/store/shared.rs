@@ -1,12 +1,9 @@
-//! Files that sessions share. One of them is changed at a time, and never while the agent has it
-//! open.
+//! Files that sessions share. One output changes them at a time, in the file itself.
 
-use super::fingerprint::Fingerprint;
-use super::lock::is_locked;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use std::fs::{self, File};
-use std::io::Read;
+use crate::format::{Change, Commit};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -42,66 +39,48 @@ impl Drop for Alone {
     }
 }
 
-/// State of a shared file before its change.
-#[derive(Debug)]
-pub struct Before {
-    /// The path of the file.
-    pub path: PathBuf,
-    /// The contents of the file; `None` if it does not exist.
-    pub contents: Option<Vec<u8>>,
-    fingerprint: Option<Fingerprint>,
+/// Change of a shared file that exists. It is made in the file itself, as the last step of an output:
+/// other programs may have the file open, and would go on in a file that was replaced.
+pub struct Live {
+    path: PathBuf,
+    change: Box<dyn Change>,
+    force: bool,
 }
 
-impl Before {
-    /// Reads the file, if it exists.
+impl Live {
+    /// Prepares the change; `None` if the file does not exist.
     ///
     /// # Errors
-    /// If it is no regular file or too large, or another program may have it open.
-    pub fn of(path: &Path) -> Result<Self> {
-        let Ok(meta) = fs::symlink_metadata(path) else {
-            return Ok(Self { path: path.to_owned(), contents: None, fingerprint: None });
-        };
-        let refused = |why: &str| {
-            Error::request(Code::Changed, format!("{} is left alone: {why}", path.display()))
-        };
-        if !meta.is_file() || meta.len() > LARGEST {
-            return Err(refused("it is no regular file, or larger than 1 GiB"));
+    /// If it is no regular file, or too large.
+    pub fn of(path: &Path, change: Box<dyn Change>, force: bool) -> Result<Either> {
+        let Ok(meta) = fs::symlink_metadata(path) else { return Ok(Either::New(change)) };
+        if meta.is_file() && meta.len() <= LARGEST {
+            return Ok(Either::Exists(Self { path: path.to_owned(), change, force }));
         }
-        // A database's program keeps changes that are not yet in the database in these files.
-        for ending in ["-wal", "-journal"] {
-            let mut beside = path.as_os_str().to_owned();
-            beside.push(ending);
-            if fs::metadata(beside).is_ok_and(|meta| meta.len() > 0) {
-                return Err(refused("its program has it open, or ended without closing it"));
-            }
-        }
-        let fingerprint = Fingerprint::of(path)?;
-        let mut file = File::open(path).map_err(|error| Error::io("cannot open", error))?;
-        if is_locked(&file) {
-            return Err(refused("another program is writing to it"));
-        }
-        let mut contents = Vec::new();
-        file.read_to_end(&mut contents).map_err(|error| Error::io("cannot read", error))?;
-        let before = Self {
-            path: path.to_owned(),
-            contents: Some(contents),
-            fingerprint: Some(fingerprint),
-        };
-        before.unchanged()?;
-        Ok(before)
+        let why = "is left alone: it is no regular file, or larger than 1 GiB";
+        Err(Error::request(Code::Changed, format!("{} {why}", path.display())))
     }
 
-    /// Checks that the file has not changed.
+    /// Begins the change.
     ///
     /// # Errors
-    /// If it is not.
-    pub fn unchanged(&self) -> Result<()> {
-        let now = Fingerprint::of(&self.path).ok();
-        if now == self.fingerprint {
-            return Ok(());
-        }
-        let message = format!("{} changed meanwhile", self.path.display());
-        Err(Error::request(Code::Changed, message))
+    /// If the file cannot be used, or another program is writing to it.
+    pub fn begin(&self) -> Result<Commit> {
+        self.change.begin(&self.path, self.force)
+    }
+}
+
+/// Whether a shared file exists.
+pub enum Either {
+    /// It is made anew.
+    New(Box<dyn Change>),
+    /// It is changed.
+    Exists(Live),
+}
+
+impl std::fmt::Debug for Live {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Live").field(&self.path).finish()
     }
 }
 

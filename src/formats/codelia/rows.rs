@@ -9,13 +9,14 @@
 use super::message;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
+use crate::format::{Change, Commit};
 use crate::json::Json;
 use crate::mapping::Extra;
 use crate::record::{Field, Node};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::{Value as Cell, ValueRef};
-use rusqlite::{Connection, OpenFlags, params_from_iter};
+use rusqlite::{Connection, ErrorCode, OpenFlags, params_from_iter};
 use std::path::Path;
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS session_state (\n\tsession_id TEXT PRIMARY KEY,\n\tupdated_at TEXT NOT NULL,\n\trun_id TEXT,\n\tinvoke_seq INTEGER,\n\tschema_version INTEGER NOT NULL,\n\tmeta_json TEXT,\n\tmessage_count INTEGER,\n\tlast_user_message TEXT,\n\tworkspace_root TEXT\n);\nCREATE INDEX IF NOT EXISTS idx_session_state_updated_at ON session_state(updated_at DESC);";
@@ -261,28 +262,23 @@ impl Row {
         self.value("message_count").and_then(Json::float).unwrap_or_default() as u64
     }
 
-    /// Writes the row into a database, and creates the database if there is none.
-    ///
-    /// # Errors
-    /// If the database cannot be used, or has a newer row and that is not to be written over.
-    pub fn put(&self, old: Option<Vec<u8>>, force: bool) -> Result<Vec<u8>> {
+    /// Writes the row into a database; false if the same row is there.
+    fn write(&self, db: &Connection, force: bool) -> Result<bool> {
         let failed = |error: rusqlite::Error| unusable(&error);
-        let (mut db, in_log_mode) = opened(old.as_deref()).map_err(failed)?;
-        if columns(&db).is_err() && is_empty(&db).map_err(failed)? {
+        if columns(db).is_err() && is_empty(db).map_err(failed)? {
             db.execute_batch(TABLE).map_err(failed)?;
         }
-        let mut there = columns(&db)?;
+        let mut there = columns(db)?;
         if !there.iter().any(|name| name == "workspace_root") {
             // Databases of the first six weeks lack this column; Codelia adds it in the same way.
             db.execute_batch("ALTER TABLE session_state ADD COLUMN workspace_root TEXT")
                 .map_err(failed)?;
-            there = columns(&db)?;
+            there = columns(db)?;
         }
-        let before = select(&db, &there, &self.text("session_id"))?;
+        let before = select(db, &there, &self.text("session_id"))?;
         if let Some(before) = &before {
-            let same = self.0.iter().all(|(name, value)| before.value(name) == Some(value));
-            if let Some(old) = old.filter(|_| same) {
-                return Ok(old);
+            if self.0.iter().all(|(name, value)| before.value(name) == Some(value)) {
+                return Ok(false);
             }
             if !force && before.text("updated_at") > self.text("updated_at") {
                 let message = format!(
@@ -293,10 +289,8 @@ impl Row {
                 return Err(Error::request(Code::Exists, message));
             }
         }
-        self.upsert(&db, before.is_some()).map_err(failed)?;
-        let mut bytes = db.serialize("main").map_err(failed)?.to_vec();
-        set_mode(&mut bytes, if in_log_mode { LOG } else { ROLLBACK });
-        Ok(bytes)
+        self.upsert(db, before.is_some()).map_err(failed)?;
+        Ok(true)
     }
 
     fn upsert(&self, db: &Connection, there: bool) -> rusqlite::Result<()> {
@@ -314,6 +308,51 @@ impl Row {
             )
         };
         db.execute(&text, params_from_iter(self.0.iter().map(|(_, value)| cell(value)))).map(drop)
+    }
+}
+
+impl Change for Row {
+    fn make(&self, old: Option<Vec<u8>>, force: bool) -> Result<Vec<u8>> {
+        let failed = |error: rusqlite::Error| unusable(&error);
+        let (mut db, in_log_mode) = opened(old.as_deref()).map_err(failed)?;
+        let changed = self.write(&db, force)?;
+        if let Some(old) = old.filter(|_| !changed) {
+            return Ok(old);
+        }
+        let mut bytes = db.serialize("main").map_err(failed)?.to_vec();
+        set_mode(&mut bytes, if in_log_mode { LOG } else { ROLLBACK });
+        Ok(bytes)
+    }
+
+    fn begin(&self, path: &Path, force: bool) -> Result<Commit> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(path, flags).and_then(|db| guarded(db, 1 << 30));
+        let db = db.map_err(|error| unusable(&error))?;
+        let begun = db
+            .pragma_update(None, "busy_timeout", PATIENCE)
+            .and_then(|()| db.execute_batch("BEGIN IMMEDIATE"));
+        begun.map_err(|error| refused(&error, path))?;
+        self.write(&db, force)?;
+        let path = path.to_owned();
+        Ok(Box::new(move || {
+            db.execute_batch("COMMIT").map_err(|error| refused(&error, &path))?;
+            db.close().map_err(|(_, error)| unusable(&error))
+        }))
+    }
+}
+
+/// Time to wait for another program that is writing to the database, in milliseconds.
+const PATIENCE: u32 = 5000;
+
+/// Returns the error for a database that another program is writing to.
+fn refused(error: &rusqlite::Error, path: &Path) -> Error {
+    let busy = [ErrorCode::DatabaseBusy, ErrorCode::DatabaseLocked];
+    match error.sqlite_error_code() {
+        Some(code) if busy.contains(&code) => {
+            let why = "is left alone: another program is writing to it";
+            Error::request(Code::Changed, format!("{} {why}", path.display()))
+        }
+        _ => unusable(error),
     }
 }
 

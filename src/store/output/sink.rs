@@ -113,14 +113,16 @@ impl Sink for Output {
         }
     }
 
-    fn change(&mut self, name: &str, change: Change) -> Result<()> {
-        if let Some(target) = self.part(name)?.filter(|_| !self.policy.dry) {
+    fn change(&mut self, name: &str, change: Box<dyn Change>) -> Result<()> {
+        if let Some(target) = self.part(name)? {
             let same = |source: &Path| is_same_file(source, &target);
             if self.sources().any(same) {
                 return Err(Error::request(Code::SameFile, Code::SameFile.title()));
             }
             self.created.push(target.as_path().into());
-            self.changes.push((target, change));
+            if !self.policy.dry {
+                self.changes.push((target, change));
+            }
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //!
 //! The corpus lies beside the project; without it the tests that need it say that they are skipped.
 
+mod live;
 mod prompts;
 mod store;
 mod traps;

@@ -69,7 +69,7 @@ impl Told {
         let end: &[u8] = if self.count > 0 { b"\n" } else { b"" };
         to.write_all(end).and_then(|()| to.flush()).map_err(failed)?;
         let row = Row::of(state, self.count, self.asked.as_ref());
-        sink.change(DATABASE, Box::new(move |old, force| row.put(old, force)))
+        sink.change(DATABASE, Box::new(row))
     }
 
     fn pour(&mut self, to: &mut dyn Write) -> Result<()> {

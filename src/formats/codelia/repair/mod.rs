@@ -21,7 +21,7 @@ use super::rows::Row;
 use super::sniff::{self, Shape, shape};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Mend, Parts, Reach, RepairIo, RepairOptions, Repaired};
+use crate::format::{Change, Cx, Mend, Parts, Reach, RepairIo, RepairOptions, Repaired};
 use crate::repair::{Walk, nothing_back};
 use messages::Log;
 use run::Run;
@@ -182,7 +182,7 @@ impl About<'_> {
 
 /// Writes a database with this row only; rows of other sessions are not copied.
 fn write_row(row: &Row, name: &str, bench: &mut dyn RepairIo) -> Result<()> {
-    let bytes = row.put(None, false)?;
+    let bytes = row.make(None, false)?;
     let mut to = bench.create(name)?;
     let written = to.write_all(&bytes).and_then(|()| to.flush());
     written.map_err(|error| Error::io("cannot write", error))

@@ -115,8 +115,7 @@ impl Run<'_> {
             let lost = |name| self.cx.log.count(FieldOutcome::Dropped, &format!("snapshot.{name}"));
             Row::respelled(&node).into_iter().for_each(lost);
         }
-        let put = move |old, force| row.put(old, force);
-        self.sink.as_mut().map_or(Ok(()), |sink| sink.change(DATABASE, Box::new(put)))
+        self.sink.as_mut().map_or(Ok(()), |sink| sink.change(DATABASE, Box::new(row)))
     }
 
     /// Writes the log, and returns a survey of its messages.
