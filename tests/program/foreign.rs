@@ -199,3 +199,23 @@ fn a_damaged_archive_counts_only_where_a_session_may_be_in_it() {
         assert_eq!(said.contains("CY0718"), exit == 3, "{name}: {said}");
     }
 }
+
+#[test]
+fn a_stream_with_roles_beside_the_type_is_no_session_of_pi() {
+    let begin = r#"{"id":"u","timestamp":"2025-08-01T10:00:00.000Z","instructions":null}"#;
+    let said = r#"{"type":"message","id":null,"role":"user","content":[{"type":"input_text","text":"a"}]}"#;
+    let other = r#"{"type":"message","timestamp":"2025-08-01T10:00:00.000Z","message":{"content":"a"},"role":"user"}"#;
+    for lines in [&[begin, said, said][..], &[said], &[other, said], &[other]] {
+        let dir = Dir::new();
+        let text = lines.join("\n") + "\n";
+        dir.write("in/a.jsonl", text.as_bytes());
+        let (_, said) = dir.said(&["detect", "in/a.jsonl"]);
+        assert!(!said.contains("pi@"), "{said}");
+        let (code, said) = dir.said(&["repair", "--in-place", "in"]);
+        assert!(code <= 1 && !said.contains(Code::Unreadable.name()), "{said}");
+        // Also where the user insists.
+        let (code, said) = dir.said(&["repair", "-f", "pi", "--out-dir", "out", "in/a.jsonl"]);
+        assert!(code != 0 && !dir.path("out/a.jsonl").exists(), "{text}: {said}");
+        assert_eq!(read(&dir.path("in/a.jsonl")), text.as_bytes());
+    }
+}

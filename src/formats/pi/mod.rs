@@ -40,6 +40,7 @@ use crate::format::{Confidence, Format, Head, Named, Required, Sniffed, Version}
 use crate::json::text;
 use crate::members::Scan;
 use crate::record::{Field, Kind};
+use repair::record;
 
 const NAME: &str = "pi";
 
@@ -199,13 +200,13 @@ fn is_header(scan: &Scan, line: &[u8]) -> bool {
 fn is_entry(line: &[u8]) -> bool {
     let Ok(Some(scan)) = Scan::of(line) else { return false };
     if scan.is(line, "message") {
-        return holds(line, "\"role\"");
+        return record::is_message(&scan, line);
     }
     scan.time.is_some() && wire::ENTRIES.iter().any(|entry| scan.is(line, entry.wire))
 }
 
 fn is_message(line: &[u8]) -> bool {
-    Scan::of(line).is_ok_and(|scan| scan.is_some_and(|scan| scan.is(line, "message")))
+    Scan::of(line).is_ok_and(|scan| scan.is_some_and(|scan| record::is_message(&scan, line)))
 }
 
 /// Whether a line seems to have a member of this name, which is given in quotes, somewhere.

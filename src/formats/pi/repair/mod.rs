@@ -5,7 +5,7 @@
 
 mod entry;
 mod header;
-mod record;
+pub mod record;
 mod resume;
 mod slots;
 
@@ -37,7 +37,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut mend)?;
     let found = walk.found();
-    if found.records == 0 {
+    if found.records == 0 || !mend.known {
         return Err(nothing_back());
     }
     bench.begin(walk.removes(&mend))?;
@@ -137,6 +137,8 @@ struct Mending<'a> {
     /// Whether the context's messages can be counted by the marks of entries. They cannot where an
     /// edit leaves some out, or an entry without an identifier stands in a tree.
     counts: bool,
+    /// Whether a record is one of pi's.
+    known: bool,
     looked: u64,
     written: Written,
 }
@@ -158,6 +160,7 @@ impl<'a> Mending<'a> {
             kept: None,
             fails: false,
             counts: true,
+            known: false,
             looked: 0,
             written: Written::default(),
         }
@@ -170,6 +173,7 @@ impl Mend for Mending<'_> {
         let number = self.looked;
         self.looked += 1;
         let header = scan.is(record.bytes, "session");
+        self.known = self.known || header || record::recognise(record.bytes);
         match (&mut self.resume, &self.plan, header) {
             (Some(resume), Some(plan), false) => resume.look(plan, record, &scan),
             (Some(_), ..) => {}

@@ -24,12 +24,20 @@ pub fn recognise(object: &[u8]) -> bool {
     let time = scan.time.is_some_and(|time| is_text(time.value));
     let tree = id && scan.parent.is_some();
     let list = match kind.as_str() {
-        "message" => scan.message.is_some(),
+        "message" => is_message(&scan, object),
         "compaction" => scan.kept_index.is_some(),
         "model_change" | "thinking_level_change" => true,
         _ => false,
     };
     time && (tree || list)
+}
+
+/// Whether a line is a message of pi's: it has a `message`, an object with a role. Streams of other
+/// agents have lines of the type `message` with the role beside it.
+#[must_use]
+pub fn is_message(scan: &Scan, line: &[u8]) -> bool {
+    let role = scan.message.and(scan.role);
+    scan.is(line, "message") && role.is_some_and(|role| role.of(line).starts_with(b"\""))
 }
 
 /// Whether a text can be the rest of a record that lost its beginning, cut inside of a string or
