@@ -4,14 +4,77 @@
 //! `<time>_<id>.jsonl`, with `-` for `:` and `.` in the time, and stands in a folder whose name is
 //! the working directory, `/` written as `-`, between `--` and `--`.
 
-use super::super::version::{NEWEST, TREE};
+use super::super::version::{NEWEST, Named, TREE};
 use crate::diagnostic::Code;
 use crate::format::RepairOptions;
 use crate::ids::fingerprint;
 use crate::json::text;
 use crate::members::Scan;
+use crate::position::Position;
 use crate::repair::Fixes;
 use crate::tree::key_of;
+
+/// The headers of a session.
+#[derive(Debug, Default)]
+pub struct Header {
+    /// Bytes of the first header.
+    pub own: Option<Vec<u8>>,
+    /// Place of the first header.
+    pub at: Position,
+    /// Whether pi accepts it as a header.
+    pub taken: bool,
+    /// Whether the header can stay as it is.
+    pub fits: bool,
+    /// Whether the header lost the version of its entries.
+    pub no_version: bool,
+    /// Whether the header is the first record.
+    pub in_place: bool,
+    /// Remains of a torn header.
+    pub torn: Option<Vec<u8>>,
+    /// Numbers of the records that are headers.
+    pub numbers: Vec<u64>,
+    /// Header that is written.
+    pub new: Vec<u8>,
+}
+
+impl Header {
+    /// Whether the header stays where and as it is.
+    #[must_use]
+    pub fn stays(&self) -> bool {
+        self.own.is_some() && self.fits && self.in_place
+    }
+
+    /// Whether the header names no version, as only headers of version 1 do.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        let scan = self.own.as_deref().and_then(|own| Scan::of(own).ok()?);
+        scan.is_some_and(|scan| scan.version.is_none())
+    }
+
+    /// Returns the repair of a header that does not stay as it is.
+    #[must_use]
+    pub fn fix(&self) -> Code {
+        match (self.fits, self.taken) {
+            (true, _) => Code::HeaderMoved,
+            (false, true) if self.no_version => Code::VersionRestored,
+            _ => Code::HeaderRebuilt,
+        }
+    }
+
+    /// Whether the session is a list, by the header or its remains; `None` if neither says so.
+    #[must_use]
+    pub fn list(&self) -> Option<bool> {
+        if self.no_version {
+            return Some(false);
+        }
+        let (own, torn) = (self.own.as_deref(), self.torn.as_deref());
+        let scan = Scan::of(own.or(torn)?).ok()??;
+        let version =
+            scan.version.map(|version| version.value.of(own.or(torn).unwrap_or_default()));
+        let known = own.is_some() || version.is_some();
+        known.then(|| Named::of(version).read_as() < TREE)
+    }
+}
 
 /// Properties of a session that its records contain, for a new header.
 #[derive(Debug, Default)]

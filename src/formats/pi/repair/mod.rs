@@ -19,7 +19,7 @@ use crate::members::Scan;
 use crate::position::Position;
 use crate::repair::{Walk, not_linked, nothing_back};
 use crate::tree::{Plan, Seen, Skeleton, key_of, marks, parent_of};
-use header::First;
+use header::{First, Header};
 use resume::Resume;
 use slots::{Moved, Slots};
 use std::collections::HashMap;
@@ -48,62 +48,6 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     let counted = mend.counts;
     let done = Repaired { changed, records, rescued, counted, ..Repaired::default() };
     Ok(done.reaching(before, after))
-}
-
-/// The headers of a session.
-#[derive(Debug, Default)]
-struct Header {
-    /// Bytes of the first header.
-    own: Option<Vec<u8>>,
-    at: Position,
-    /// Whether pi accepts it as a header.
-    taken: bool,
-    /// Whether the header can stay as it is.
-    fits: bool,
-    /// Whether the header lost the version of its entries.
-    no_version: bool,
-    /// Whether the header is the first record.
-    in_place: bool,
-    /// Remains of a torn header.
-    torn: Option<Vec<u8>>,
-    /// Numbers of the records that are headers.
-    numbers: Vec<u64>,
-    /// Header that is written.
-    new: Vec<u8>,
-}
-
-impl Header {
-    fn stays(&self) -> bool {
-        self.own.is_some() && self.fits && self.in_place
-    }
-
-    /// Whether the header names no version, as only headers of version 1 do.
-    fn is_bare(&self) -> bool {
-        let scan = self.own.as_deref().and_then(|own| Scan::of(own).ok()?);
-        scan.is_some_and(|scan| scan.version.is_none())
-    }
-
-    /// Returns the repair of a header that does not stay as it is.
-    fn fix(&self) -> Code {
-        match (self.fits, self.taken) {
-            (true, _) => Code::HeaderMoved,
-            (false, true) if self.no_version => Code::VersionRestored,
-            _ => Code::HeaderRebuilt,
-        }
-    }
-
-    /// Whether the session is a list, by the header or its remains; `None` if neither says so.
-    fn list(&self) -> Option<bool> {
-        if self.no_version {
-            return Some(false);
-        }
-        let (own, torn) = (self.own.as_deref(), self.torn.as_deref());
-        let scan = Scan::of(own.or(torn)?).ok()??;
-        let version =
-            scan.version.map(|version| version.value.of(own.or(torn).unwrap_or_default()));
-        let known = own.is_some() || version.is_some();
-        known.then(|| Named::of(version).read_as() < TREE)
-    }
 }
 
 /// Progress of writing.
