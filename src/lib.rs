@@ -103,5 +103,9 @@ pub mod store;
 
 pub mod batch;
 
+pub mod manager;
+
+pub use manager::Session;
+
 #[doc(hidden)]
 pub mod cli;

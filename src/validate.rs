@@ -115,7 +115,7 @@ fn record(schema: &Validator, piece: &[u8], at: Position, max_errors: usize, cx:
 }
 
 /// Parses a line with serde_json, with lone surrogates read as U+FFFD.
-fn value(line: &[u8]) -> serde_json::Result<Value> {
+pub(crate) fn value(line: &[u8]) -> serde_json::Result<Value> {
     match serde_json::from_slice(line) {
         Ok(value) => Ok(value),
         Err(error) => match without_lone_surrogates(line) {

@@ -11,6 +11,7 @@ mod interrupt;
 mod journal;
 mod kill;
 mod look;
+mod manager;
 mod meanwhile;
 mod native;
 mod packed;

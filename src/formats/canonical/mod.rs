@@ -16,7 +16,7 @@ mod repair;
 mod write;
 
 pub use naming::named;
-pub use write::{line, line_of, normal_line_of};
+pub use write::{line, line_of, normal_line_of, object_of};
 
 use crate::error::Result;
 use crate::format::{
@@ -100,6 +100,16 @@ fn open<'a>(line: &Line<'_>, _: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane
 pub fn record(line: &Bytes) -> Result<Record> {
     let at = Position { line: 1, ..Position::default() };
     read::parse_any(&Line { bytes: line, at, terminated: true }, line)
+}
+
+/// Reads one record from its line, without line ending, and checks the role of a message against its
+/// content.
+///
+/// # Errors
+/// If it is no record.
+pub fn whole_record(line: &Bytes) -> Result<Record> {
+    let at = Position { line: 1, ..Position::default() };
+    read::parse(&Line { bytes: line, at, terminated: true }, line)
 }
 
 /// Plane that passes each checked line on.

@@ -1,0 +1,164 @@
+//! Opening a session, and beginning one.
+
+use super::Session;
+use super::entries::Entries;
+use super::file::Files;
+use crate::batch::{JobSource, Opened, Said};
+use crate::diagnostic::{Code, Log};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Format, Named, OnError, Options, Parts, Version};
+use crate::formats::{self, Spec};
+use crate::json::Json;
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Record};
+use crate::times;
+use jiff::Timestamp;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A session as it was read from its files.
+pub struct Kept {
+    /// The format.
+    pub format: &'static Format,
+    /// The number of the version.
+    pub version: u32,
+    /// The records.
+    pub entries: Entries,
+    /// The names of its parts, and their files, the main one first.
+    pub parts: Vec<(String, PathBuf)>,
+}
+
+impl Kept {
+    /// Reads the session in a file, and in those that belong to it. Damaged lines are kept.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no session.
+    pub fn read(path: &Path) -> Result<Self> {
+        let source = JobSource::File(path.into());
+        let options = Options { on_error: OnError::Keep, ..Options::default() };
+        let opened = Opened::new(&source, Said::new(None, &options), true)?;
+        let none = || Error::request(Code::UnknownFormat, Code::UnknownFormat.title());
+        let Opened { found, mut input, files, .. } = opened.ok_or_else(none)?;
+        let log = Log::default();
+        let cx = Cx { options: &options, log: &log };
+        let entries = Entries::read(formats::records(found.format, &mut input, &cx)?)?;
+        let parts = input.names().into_iter().zip(files.iter().map(|file| file.to_path_buf()));
+        let (format, version) = (found.format, found.sniffed.version);
+        Ok(Self { format, version, entries, parts: parts.collect() })
+    }
+}
+
+impl Session {
+    /// Opens the session in a file of any format.
+    ///
+    /// ```no_run
+    /// let session = copyist::Session::open("session.jsonl")?;
+    /// for message in session.messages()? {
+    ///     println!("{}: {}", message["role"], message["content"]);
+    /// }
+    /// # Ok::<(), copyist::error::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it cannot be read, or no format recognises it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let Kept { format, version, entries, parts } = Kept::read(path.as_ref())?;
+        let version = format.version(version).or(format.versions.last());
+        let version = version.ok_or_else(|| Error::request(Code::WrongVersion, "no version"))?;
+        Ok(Self { format, version, entries, files: Some(Files::read(parts)?) })
+    }
+
+    /// Begins a session of this format (`pi`, `pi@3`), in memory alone, for the folder `cwd`.
+    ///
+    /// # Errors
+    /// If there is no such format.
+    pub fn in_memory(format: &str, cwd: &str) -> Result<Self> {
+        let spec = Spec::parse(format).map_err(|why| Error::request(Code::WrongFormat, why))?;
+        let (format, version) = (spec.format, spec.version());
+        let entries = Entries::new(header(format, version, cwd));
+        Ok(Self { format, version, entries, files: None })
+    }
+
+    /// Begins a session of this format in a folder, for the folder `cwd`. The file is called as its
+    /// agent calls it, and is written with the first entry.
+    ///
+    /// # Errors
+    /// If there is no such format.
+    pub fn create(format: &str, cwd: &str, folder: impl AsRef<Path>) -> Result<Self> {
+        let mut session = Self::in_memory(format, cwd)?;
+        session.files = Some(Files::new(session.place_in(folder.as_ref())));
+        Ok(session)
+    }
+
+    /// Opens the session for the folder `cwd` that was written to last among the files of a folder,
+    /// or begins one.
+    ///
+    /// # Errors
+    /// If the folder or the session cannot be read.
+    pub fn continue_recent(format: &str, cwd: &str, folder: impl AsRef<Path>) -> Result<Self> {
+        let folder = folder.as_ref();
+        let mut files = Vec::new();
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let meta = entry.metadata().ok().filter(std::fs::Metadata::is_file);
+            if let Some(time) = meta.and_then(|meta| meta.modified().ok()) {
+                files.push((time, entry.path()));
+            }
+        }
+        files.sort();
+        let spec = Spec::parse(format).map_err(|why| Error::request(Code::WrongFormat, why))?;
+        let fits = |path: PathBuf| {
+            let kept = Kept::read(&path).ok()?;
+            let same = kept.format.name == spec.format.name;
+            let here = kept.entries.header().node.is(Field::Cwd, cwd);
+            (same && here).then_some(path)
+        };
+        match files.into_iter().rev().find_map(|(_, path)| fits(path)) {
+            Some(path) => Self::open(path),
+            None => Self::create(format, cwd, folder),
+        }
+    }
+
+    /// Returns the path that a new session gets in a folder.
+    pub(super) fn place_in(&self, folder: &Path) -> PathBuf {
+        let header = self.entries.header();
+        let id = header.node.text(Field::Id).unwrap_or_default();
+        let named = Named {
+            session: &header.node,
+            asked: None,
+            stem: &id,
+            version: self.version.number,
+            nth: 1,
+        };
+        let native = self.format.native.map(|native| native(&named));
+        let name = native.as_deref().and_then(|path| path.rsplit('/').next()).unwrap_or(&id);
+        let ending = self.format.extensions.first().copied().unwrap_or_default();
+        folder.join(format!("{name}{ending}"))
+    }
+}
+
+/// Returns the session record of a new session.
+pub fn header(format: &'static Format, version: &Version, cwd: &str) -> Located<Record> {
+    let mut header = Record::new(Kind::Session);
+    let source = format!("{}@{}", format.name, version.number);
+    header.node.set(Field::Source, Json::string(&source));
+    header.node.set(Field::Id, Json::string(&uuid()));
+    header.node.set(Field::Created, Json::string(&times::with_millis(Timestamp::now())));
+    header.node.set(Field::Cwd, Json::string(cwd));
+    Located { value: header, at: Position::default() }
+}
+
+/// Returns a random UUID (version 4).
+pub fn uuid() -> String {
+    let digits = format!("{:016x}{:016x}", random(), random());
+    let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
+    // 8 to b in the fourth group: the variant of RFC 9562.
+    let variant = ["8", "9", "a", "b"][(random() % 4) as usize];
+    let (a, b, c) = (part(0, 8), part(8, 12), part(13, 16));
+    format!("{a}-{b}-4{c}-{variant}{}-{}", part(17, 20), part(20, 32))
+}
+
+/// Returns a random number: the standard library seeds its hash tables with them.
+pub fn random() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(std::process::id())
+}

@@ -1,0 +1,97 @@
+//! Writing the entries of a session in its format.
+
+use super::Session;
+use super::entries::Entries;
+use super::file::Writing;
+use super::open::{random, uuid};
+use crate::diagnostic::Log;
+use crate::error::Result;
+use crate::format::{Cx, Options};
+use crate::formats;
+use crate::json::Json;
+use crate::memory::Buffer;
+use crate::position::{Located, Position};
+use crate::record::{Field, Record};
+
+impl Session {
+    /// Writes a new entry, and returns its identifier.
+    pub(super) fn write(&mut self, writing: Option<Writing>, record: Record) -> Result<String> {
+        let id = record.node.text(Field::Id).unwrap_or_default();
+        let located = Located { value: record, at: Position::default() };
+        if let (true, Some(lines)) = (self.version.tree, self.lines_of(&located)?) {
+            match &mut self.files {
+                Some(files) if files.is_new() => {
+                    let all = self.entries.located().chain([&located]);
+                    files.set(&written(self.format, self.version, all)?)?;
+                }
+                Some(files) => files.append(&lines)?,
+                None => {}
+            }
+            drop(writing);
+            self.entries.push(located);
+            self.entries.stand_at(Some(Json::string(&id)))?;
+            self.entries.follow();
+            return Ok(id);
+        }
+        let all = self.entries.located().chain([&located]);
+        let output = written(self.format, self.version, all)?;
+        if let Some(files) = &mut self.files {
+            files.set(&output)?;
+        }
+        drop(writing);
+        // A list does not contain identifiers: its reader makes them.
+        let (options, log) = (Options::default(), Log::default());
+        let cx = Cx { options: &options, log: &log };
+        let mut parts = output.into_parts();
+        self.entries = Entries::read(formats::records(self.format, &mut parts, &cx)?)?;
+        Ok(self.leaf().unwrap_or_default())
+    }
+
+    /// Returns the lines that a record is in the file of a format that has one line an entry; `None`
+    /// where what is written of one entry depends on the others.
+    fn lines_of(&self, record: &Located<Record>) -> Result<Option<Vec<u8>>> {
+        if self.format.plane.is_none() {
+            return Ok(None);
+        }
+        // Whether the last line of the file has its ending is a matter of that line alone.
+        let mut header = self.entries.located().next().cloned().into_iter().collect::<Vec<_>>();
+        if let Some(header) = header.first_mut() {
+            header.value.node.take(Field::File);
+        }
+        let alone = written(self.format, self.version, header.iter())?.main();
+        let both = written(self.format, self.version, header.iter().chain([record]))?.main();
+        Ok(both.strip_prefix(alone.as_slice()).map(<[u8]>::to_vec))
+    }
+
+    /// Returns an identifier that no entry has, in the form of those that the session has.
+    pub(super) fn new_id(&self) -> Json {
+        let last = self.entries.leaf().and_then(Json::text);
+        let long = last.is_some_and(|last| last.len() == 36);
+        loop {
+            let id = if long { uuid() } else { format!("{:08x}", random() >> 32) };
+            let id = Json::string(&id);
+            if !self.entries.has(&id) {
+                return id;
+            }
+        }
+    }
+}
+
+/// Writes records in a format into memory.
+pub fn written<'r>(
+    format: &'static crate::format::Format,
+    version: &'static crate::format::Version,
+    records: impl Iterator<Item = &'r Located<Record>>,
+) -> Result<Buffer> {
+    // A program's messages get the members that the agent requires.
+    let options = Options { complete: true, ..Options::default() };
+    let log = Log::default();
+    let cx = Cx { options: &options, log: &log };
+    let mut sink = Buffer::default();
+    let mut writer = (format.write)(&mut sink, version, &cx)?;
+    for record in records {
+        writer.record(record)?;
+    }
+    writer.finish()?;
+    Ok(sink)
+}

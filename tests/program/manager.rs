@@ -1,0 +1,233 @@
+//! Sessions that programs write on: the same bytes as pi's own session manager, other formats, two
+//! writers, kills.
+
+use crate::common::Dir;
+use copyist::manager::{Compaction, CustomMessage, Noted, Session};
+use copyist::record::{Field, Kind};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The session manager of the real pi, or `None` after saying aloud why not.
+fn module() -> Option<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from)?.join(".cache/pi-oracle");
+    let home = std::env::var_os("PI_ORACLE_HOME").map_or(home, PathBuf::from);
+    let package = "v0.87.1/node_modules/@earendil-works/pi-coding-agent";
+    let module = home.join(package).join("dist/core/session-manager.js");
+    let node = Command::new("node").arg("--version").output().is_ok_and(|o| o.status.success());
+    if node && module.is_file() {
+        return Some(module);
+    }
+    eprintln!("SKIP pi's session manager: oracle/pi/install.sh installs it, and it needs Node");
+    None
+}
+
+/// Draws numbers; the same seed gives the same ones.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % end.max(1) as u64) as usize
+    }
+
+    fn word(&mut self) -> String {
+        let words = ["tide", "ledger", "naïve", "a\nb", "\"quoted\"", "日本", "", "{}", "tab\t"];
+        words[self.below(words.len())].to_owned()
+    }
+}
+
+/// Operations on a session, in the words of `session_manager.mjs`. Entries are named by how many
+/// entries were appended before them.
+fn operations(count: usize, dice: &mut Dice) -> Vec<Value> {
+    let text = |text: String| json!([{"type": "text", "text": text}]);
+    let usage = json!({"input": 3, "output": 5, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 8,
+        "cost": {"input": 0.1, "output": 0.25, "cacheRead": 0, "cacheWrite": 0, "total": 0.35}});
+    let mut made = Vec::new();
+    let mut entries = 0;
+    for n in 0..count {
+        let any = dice.below(entries);
+        let kind = if entries == 0 { 0 } else { dice.below(16) };
+        let op = match kind {
+            0..=3 => json!({"op": "message", "message":
+                {"role": "user", "content": text(dice.word()), "timestamp": 1_790_000_000_000_u64 + n as u64}}),
+            4..=6 => json!({"op": "message", "message": {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": dice.word(), "thinkingSignature": "sig"},
+                {"type": "toolCall", "id": format!("call{n}"), "name": "bash", "arguments": {"command": dice.word()}}],
+                "api": "anthropic-messages", "provider": "anthropic", "model": "m", "usage": usage,
+                "stopReason": "toolUse", "timestamp": 1_790_000_000_000_u64 + n as u64}}),
+            7 => json!({"op": "message", "message": {"role": "toolResult", "toolCallId": format!("call{n}"),
+                "toolName": "bash", "content": text(dice.word()), "isError": false,
+                "timestamp": 1_790_000_000_000_u64 + n as u64}}),
+            8 => json!({"op": "thinking", "level": "high"}),
+            9 => json!({"op": "model", "provider": "openai", "model": dice.word()}),
+            10 => json!({"op": "compaction", "summary": dice.word(), "first": any, "tokens": n,
+                "details": {"readFiles": [dice.word()]}, "hook": n % 2 == 0}),
+            11 => json!({"op": "extension", "type": "todo", "data": {"n": n, "w": dice.word()}}),
+            12 => json!({"op": "custom", "type": "note", "content": dice.word(), "display": n % 2 == 0,
+                "details": {"n": n}}),
+            13 => match dice.below(3) {
+                0 => json!({"op": "label", "target": any}),
+                _ => json!({"op": "label", "target": any, "label": format!("mark{n}")}),
+            },
+            14 => match dice.below(8) {
+                0 => json!({"op": "start"}),
+                1 => json!({"op": "name", "name": dice.word()}),
+                _ => json!({"op": "branch", "from": any}),
+            },
+            _ => json!({"op": "summary", "from": any, "summary": dice.word(), "details": {}, "hook": false}),
+        };
+        entries += usize::from(!["start", "branch"].contains(&op["op"].as_str().unwrap_or_default()));
+        made.push(op);
+    }
+    made
+}
+
+/// A message of pi as an object of the canonical stream.
+fn canonical(message: &Value) -> Value {
+    let header = json!({"type": "session", "version": 3, "id": "s", "timestamp": "t", "cwd": "/w"});
+    let entry = json!({"type": "message", "id": "a", "parentId": null, "timestamp": "t", "message": message});
+    let dir = Dir::in_memory();
+    let file = dir.write("message.jsonl", format!("{header}\n{entry}\n").as_bytes());
+    let mut message = Session::open(file).expect("a session").messages().expect("one").remove(0);
+    let members = message.as_object_mut().expect("an object");
+    for name in ["id", "parent", "time"] {
+        members.shift_remove(name);
+    }
+    message
+}
+
+fn text(op: &Value, name: &str) -> String {
+    op[name].as_str().expect(name).to_owned()
+}
+
+/// Carries out operations; returns the identifiers of the entries.
+fn carry_out(session: &mut Session, operations: &[Value]) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for op in operations {
+        let of = |name: &str| op[name].as_u64().map(|at| ids[at as usize].clone());
+        let noted = || Noted {
+            details: op.get("details").cloned(),
+            from_hook: op["hook"].as_bool(),
+        };
+        let id = match op["op"].as_str().expect("an operation") {
+            "message" => session.append_message(canonical(&op["message"])),
+            "thinking" => session.append_thinking_change(&text(op, "level")),
+            "model" => session.append_model_change(&text(op, "provider"), &text(op, "model")),
+            "compaction" => session.append_compaction(Compaction {
+                summary: text(op, "summary"),
+                first_kept: of("first"),
+                tokens_before: op["tokens"].as_u64().expect("tokens"),
+                noted: noted(),
+            }),
+            "extension" => session.append_extension(&text(op, "type"), Some(op["data"].clone())),
+            "custom" => session.append_custom_message(CustomMessage {
+                custom_type: text(op, "type"),
+                content: op["content"].clone(),
+                display: op["display"] == true,
+                details: op.get("details").cloned(),
+            }),
+            "label" => session.append_label(&of("target").expect("a target"), op["label"].as_str()),
+            "name" => session.append_name(&text(op, "name")),
+            "branch" => {
+                session.branch(&of("from").expect("an entry")).expect("it is there");
+                continue;
+            }
+            "start" => {
+                session.branch_from_start().expect("a tree");
+                continue;
+            }
+            _ => session.branch_with_summary(of("from").as_deref(), &text(op, "summary"), noted()),
+        };
+        ids.push(id.unwrap_or_else(|error| panic!("{op}: {error}")));
+    }
+    ids
+}
+
+/// A file with the identifiers of entries numbered in the order of their lines, and without times
+/// of entries.
+fn leveled(file: &str, folder: &Path) -> String {
+    let mut names = std::collections::HashMap::new();
+    let mut out = String::new();
+    for (n, line) in file.lines().enumerate() {
+        let entry: Value = serde_json::from_str(line).expect("JSON");
+        let id = entry["id"].as_str().expect("an id").to_owned();
+        names.insert(id, format!("#{n}"));
+        let mut line = line.to_owned();
+        if let Some(time) = entry["timestamp"].as_str() {
+            line = line.replace(time, "T");
+        }
+        for member in ["id", "parentId", "targetId", "firstKeptEntryId", "fromId"] {
+            let Some(id) = entry[member].as_str() else { continue };
+            // The branch that was left does not come along.
+            let name = names.get(id).map_or("elsewhere", String::as_str);
+            line = line.replace(&format!("\"{member}\":\"{id}\""), &format!("\"{member}\":\"{name}\""));
+        }
+        if let Some(parent) = entry["parentSession"].as_str() {
+            assert_eq!(Path::new(parent).parent(), Some(folder));
+            line = line.replace(parent, "PARENT");
+        }
+        out += &(line + "\n");
+    }
+    out
+}
+
+/// Compares what pi and copyist write of the same operations; returns the number of lines.
+fn compare_with_pi(count: usize, seed: u64) -> usize {
+    let Some(module) = module() else { return 0 };
+    let (dir, theirs) = (Dir::in_memory(), Dir::in_memory());
+    let operations = operations(count, &mut Dice(seed));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/session_manager.mjs");
+    let mut node = Command::new("node");
+    node.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut node = node.spawn().expect("node runs");
+    let setup = json!({"module": module, "cwd": "/work", "folder": theirs.root()});
+    let lines: Vec<_> = [&setup].into_iter().chain(&operations).map(Value::to_string).collect();
+    let mut input = node.stdin.take().expect("a pipe");
+    input.write_all(lines.join("\n").as_bytes()).expect("node reads");
+    drop(input);
+    let said = node.wait_with_output().expect("node ends");
+    assert!(said.status.success());
+    let pi: Value = serde_json::from_slice(&said.stdout).expect("JSON");
+
+    let mut session = Session::create("pi", "/work", dir.root()).expect("a session");
+    let ids = carry_out(&mut session, &operations);
+    let file = session.file().expect("a file").to_owned();
+    let whole = fs::read_to_string(&file).expect("it is there");
+    let expected = leveled(pi["whole"].as_str().expect("a text"), theirs.root());
+    let ours = leveled(&whole, dir.root());
+    for (n, (ours, theirs)) in ours.lines().zip(expected.lines()).enumerate() {
+        assert_eq!(ours, theirs, "line {n}");
+    }
+    assert_eq!(ours.len(), expected.len());
+    let at = |ids: &Value, id: &Value| ids.as_array().expect("a list").iter().position(|i| i == id);
+    assert_eq!(session.leaf().and_then(|leaf| ids.iter().position(|id| *id == leaf)), at(&pi["ids"], &pi["leaf"]));
+
+    // Reading the file gives the session that wrote it.
+    let read = Session::open(&file).expect("a session");
+    assert_eq!(read.tree(), session.tree());
+
+    if session.leaf().is_some() {
+        let branch = session.fork(None).expect("a branch");
+        let branch = fs::read_to_string(branch.file().expect("a file")).expect("it is there");
+        let expected = leveled(pi["branch"].as_str().expect("a text"), theirs.root());
+        for (n, (ours, theirs)) in leveled(&branch, dir.root()).lines().zip(expected.lines()).enumerate() {
+            assert_eq!(ours, theirs, "line {n} of the branch");
+        }
+    }
+    whole.lines().count()
+}
+
+#[test]
+fn pi_writes_the_same_bytes_for_the_same_operations() {
+    let lines: usize = (1..=4).map(|seed| compare_with_pi(150, seed)).sum();
+    println!("{lines} lines as pi writes them");
+}
+
+#[test]
+#[ignore = "ten thousand operations"]
+fn pi_writes_the_same_bytes_for_ten_thousand_operations() {
+    println!("{} lines as pi writes them", compare_with_pi(10_000, 7));
+}
