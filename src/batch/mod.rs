@@ -25,7 +25,7 @@ pub use commit::{Commit, Done, Over};
 pub use filter::{Filter, Pattern};
 pub use found::{Found, Opened, Said};
 pub use group::{Gather, group};
-pub use inputs::{Job, JobSource, Listed, Passed, Whole};
+pub use inputs::{Job, JobSource, Listed, Passed, Whole, stem};
 pub use join::join;
 pub use names::{Name, Namer};
 pub use place::Place;

@@ -5,13 +5,13 @@ use super::entries::Entries;
 use super::open::Kept;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Format, Sink};
+use crate::format::Format;
 use crate::memory::Buffer;
-use crate::store::{Backup, Claims, Destination, Fingerprint, Output, Policy, folder_of};
+use crate::batch::stem;
+use crate::store::{Fingerprint, exchange, folder_of};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The files of a session, the main one first.
 #[derive(Debug)]
@@ -127,39 +127,52 @@ impl Files {
         self.note()
     }
 
-    /// Gives the files the contents of this output. A file whose new contents begin with what is
-    /// there is appended to, another one is replaced.
+    /// Gives the files the contents of this output, the main one first. A file whose new contents
+    /// begin with what is there is appended to, another one is replaced.
     ///
     /// # Errors
-    /// If more than one file would change, as that cannot be done in one step; if the system
-    /// refuses, or the file changes meanwhile.
+    /// If a file belongs to other sessions, too; if the system refuses, or a file changes meanwhile.
     pub fn set(&mut self, output: &Buffer) -> Result<()> {
-        let mut changed = Vec::new();
         for name in output.names() {
-            let path = self.parts.iter().find(|(part, _)| part == name).map(|(_, path)| path.clone());
-            let path = path.ok_or_else(|| too_many(self.main()))?;
-            let old = fs::read(&path).map_err(|error| failed("read", &path, error))?;
+            let path = match self.parts.iter().find(|(part, _)| part == name) {
+                Some((_, path)) => path.clone(),
+                None => self.new_part(name)?,
+            };
             let new = output.part(name).unwrap_or_default();
-            if old != new {
-                changed.push((path, old, new));
-            }
-        }
-        if changed.len() > 1 {
-            return Err(too_many(self.main()));
-        }
-        for (path, old, new) in changed {
+            let old = match fs::read(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+                read => read.map_err(|error| failed("read", &path, error))?,
+            };
             let whole = old.is_empty() || old.ends_with(b"\n");
             match new.strip_prefix(old.as_slice()).filter(|_| whole) {
+                Some([]) => {}
                 Some(added) => append(&path, added)?,
-                None => replace(&path, &new)?,
+                None => exchange(&path, &new, &Fingerprint::of(&path)?)?,
             }
         }
         self.note()
     }
+
+    /// Adds a part of a new session beside its main file.
+    fn new_part(&mut self, name: &str) -> Result<PathBuf> {
+        let main = self.main();
+        let plain = name.starts_with('.') && !name.contains(['/', '\\']);
+        let stem = main.file_name().and_then(|file| file.to_str()).map(stem);
+        let Some(stem) = stem.filter(|_| plain && self.is_new()) else {
+            let message = format!(
+                "{}: the session shares files with others; convert it to a format of one file",
+                main.display()
+            );
+            return Err(Error::request(Code::NoSuchEntry, message));
+        };
+        let path = main.with_file_name(format!("{stem}{name}"));
+        self.parts.push((name.to_owned(), path.clone()));
+        Ok(path)
+    }
 }
 
 fn append(path: &Path, lines: &[u8]) -> Result<()> {
-    let opened = OpenOptions::new().read(true).append(true).open(path);
+    let opened = OpenOptions::new().read(true).append(true).create(true).open(path);
     let mut file = opened.map_err(|error| failed("open", path, error))?;
     let (end, torn) = end_of(&mut file).map_err(|error| failed("read", path, error))?;
     let bytes = if torn { [b"\n", lines].concat() } else { lines.to_vec() };
@@ -181,33 +194,6 @@ fn end_of(file: &mut File) -> io::Result<(u64, bool)> {
     file.seek(SeekFrom::End(-1))?;
     file.read_exact(&mut last)?;
     Ok((end, last != *b"\n"))
-}
-
-/// Puts a new file in the place of the old one.
-fn replace(path: &Path, contents: &[u8]) -> Result<()> {
-    let file: Arc<Path> = path.into();
-    let meta = fs::metadata(path).map_err(|error| failed("read", path, error))?;
-    let destination = Destination::InPlace {
-        backup: Backup::None,
-        stem: path.with_extension(""),
-        aside: path.to_owned(),
-    };
-    let claims = Arc::new(Claims::of(vec![Arc::clone(&file)], None));
-    let mut output = Output::prepare(destination, vec![(file, meta)], Policy::default(), claims)?;
-    let mut main = output.create("")?;
-    let written = main.write_all(contents).and_then(|()| main.flush());
-    drop(main);
-    written.map_err(|error| failed("write to", path, error))?;
-    output.commit()
-}
-
-fn too_many(main: &Path) -> Error {
-    let message = format!(
-        "{}: an entry would change several files of the session, which cannot be done in one step; \
-         convert the session to a format of one file",
-        main.display()
-    );
-    Error::request(Code::NoSuchEntry, message)
 }
 
 fn failed(doing: &str, path: &Path, error: io::Error) -> Error {

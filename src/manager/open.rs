@@ -139,8 +139,11 @@ impl Session {
 /// Returns the session record of a new session.
 pub fn header(format: &'static Format, version: &Version, cwd: &str) -> Located<Record> {
     let mut header = Record::new(Kind::Session);
-    let source = format!("{}@{}", format.name, version.number);
-    header.node.set(Field::Source, Json::string(&source));
+    // Without a source, the writer of a list makes what its files hold beside the messages.
+    if version.tree {
+        let source = format!("{}@{}", format.name, version.number);
+        header.node.set(Field::Source, Json::string(&source));
+    }
     header.node.set(Field::Id, Json::string(&uuid()));
     header.node.set(Field::Created, Json::string(&times::with_millis(Timestamp::now())));
     header.node.set(Field::Cwd, Json::string(cwd));

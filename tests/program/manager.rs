@@ -3,7 +3,6 @@
 
 use crate::common::Dir;
 use copyist::manager::{Compaction, CustomMessage, Noted, Session};
-use copyist::record::{Field, Kind};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
@@ -230,4 +229,65 @@ fn pi_writes_the_same_bytes_for_the_same_operations() {
 #[ignore = "ten thousand operations"]
 fn pi_writes_the_same_bytes_for_ten_thousand_operations() {
     println!("{} lines as pi writes them", compare_with_pi(10_000, 7));
+}
+
+/// A conversation of two turns, the first with a tool.
+fn talk() -> Vec<Value> {
+    vec![
+        json!({"role": "user", "content": "List the files."}),
+        json!({"role": "assistant", "content": [
+            {"type": "text", "text": "I look."},
+            {"type": "tool_call", "id": "call_1", "name": "bash", "arguments": {"command": "ls"}}]}),
+        json!({"role": "tool", "content": [
+            {"type": "tool_result", "call": "call_1", "name": "bash", "content": "README.md"}]}),
+        json!({"role": "assistant", "content": [{"type": "text", "text": "One file."}]}),
+        json!({"role": "user", "content": "Thanks."}),
+        json!({"role": "assistant", "content": [{"type": "text", "text": "Gladly."}]}),
+    ]
+}
+
+/// What was said, by role, of the messages that a reader did not restore.
+fn said(session: &Session) -> Vec<(String, String)> {
+    let messages = session.messages().expect("a path");
+    let text = |message: &Value| match &message["content"] {
+        Value::Array(blocks) => blocks.iter().map(block_text).collect(),
+        text => text.as_str().unwrap_or_default().to_owned(),
+    };
+    let role = |message: &Value| message["role"].as_str().unwrap_or_default().to_owned();
+    messages.iter().map(|message| (role(message), text(message))).filter(|(_, t)| !t.is_empty()).collect()
+}
+
+fn block_text(block: &Value) -> String {
+    let inner = || block["content"].as_array().map(|list| list.iter().map(block_text).collect());
+    let text = block["text"].as_str().or(block["content"].as_str()).map(str::to_owned);
+    text.or_else(inner).or_else(|| block["name"].as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+#[test]
+fn a_conversation_can_be_appended_in_every_format_that_is_one_file() {
+    let mut held = Vec::new();
+    for format in copyist::formats::FORMATS {
+        for version in format.versions {
+            let name = format.at(version.number);
+            let dir = Dir::in_memory();
+            let mut session = Session::create(&name, "/work", dir.root()).expect("a session");
+            let appended: Result<Vec<_>, _> =
+                talk().into_iter().map(|message| session.append_message(message)).collect();
+            match appended {
+                Ok(_) => {
+                    let file = session.file().expect("a file").to_owned();
+                    let read = Session::open(&file).unwrap_or_else(|e| panic!("{name}: {e}"));
+                    assert_eq!(said(&read), said(&session), "{name}");
+                    let mut expected = Session::in_memory("pi", "/work").expect("a session");
+                    for message in talk() {
+                        expected.append_message(message).expect("a message");
+                    }
+                    assert_eq!(said(&read), said(&expected), "{name}");
+                    held.push(name);
+                }
+                Err(error) => println!("{name}: {error}"),
+            }
+        }
+    }
+    println!("{}", held.join(", "));
 }
