@@ -3,7 +3,18 @@
 //!
 //! # A tour
 //!
-//! A [`format::Format`] is a row of the table in [`formats`]. Its reader turns a session's
+//! A program that reads a session, or goes on with one, needs [`Session`] alone:
+//!
+//! ```no_run
+//! let mut session = copyist::Session::open("session.jsonl")?;
+//! for message in session.messages()? {
+//!     println!("{}: {}", message["role"], message["content"]);
+//! }
+//! session.append_message(serde_json::json!({"role": "user", "content": "Go on."}))?;
+//! # Ok::<(), copyist::error::Error>(())
+//! ```
+//!
+//! Everything below works on sessions of any size, record by record. A [`format::Format`] is a row of the table in [`formats`]. Its reader turns a session's
 //! [parts](format::Parts) into [records](record::Record), its writer turns records into parts:
 //!
 //! ```
@@ -47,8 +58,8 @@
 //! `threads`, `record`, `diagnostic`, `error`, `lines`, `members`, `yaml`, `mapping`, `parts`,
 //! `format`, `framing`, `memory`, `stage`, `named`, `tree`, `context_rules`, `repair`, `formats`,
 //! `detect`, `session`, the operations, and then the modules that access the system: `store`,
-//! `batch`, `cli`. All modules before `store` take bytes and return records. They use no paths,
-//! clock or terminal, and no threads but those that [`migrate`] borrows for a large input.
+//! `batch`, `manager`, `cli`. All modules before `store` take bytes and return records. They use no
+//! paths, clock or terminal, and no threads but those that [`migrate`] borrows for a large input.
 
 /// The examples of the README, as tests.
 #[cfg(doctest)]

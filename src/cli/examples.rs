@@ -59,6 +59,28 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "append",
+        &[
+            ("append --text Continue session.jsonl", "one message of the user"),
+            ("append session.jsonl", "messages of a program, one JSON object a line"),
+            ("append --new pi --text Hello new.jsonl", "the first message of a new session"),
+        ],
+    ),
+    (
+        "fork",
+        &[
+            ("fork session.jsonl", "the branch on which the session stands"),
+            ("fork --at 1a2b3c4d session.jsonl", "the branch up to an entry"),
+        ],
+    ),
+    (
+        "label",
+        &[
+            ("label session.jsonl 1a2b3c4d important", "find it again later"),
+            ("label session.jsonl 1a2b3c4d", "and take the label away"),
+        ],
+    ),
+    (
         "status",
         &[
             ("status builder", "is it at work?"),

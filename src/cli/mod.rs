@@ -1,5 +1,6 @@
 //! The command line: one file for each command, and their shared parts.
 
+mod append;
 mod args;
 mod changes;
 mod completions;
@@ -65,6 +66,9 @@ enum Command {
     Inspect(inspect::Args),
     Diff(diff::Args),
     Context(context::Args),
+    Append(append::Append),
+    Fork(append::Fork),
+    Label(append::Label),
     Status(status::Args),
     Result(result::Args),
     List(list::Args),
@@ -158,6 +162,9 @@ pub fn main() -> ExitCode {
         Command::Inspect(args) => args.run(),
         Command::Diff(args) => args.run(),
         Command::Context(args) => args.run(),
+        Command::Append(args) => args.run(),
+        Command::Fork(args) => args.run(),
+        Command::Label(args) => args.run(),
         Command::Status(args) => args.run(),
         Command::Result(args) => args.run(),
         Command::List(args) => args.run(),

@@ -20,7 +20,7 @@ pub struct Compaction {
     pub first_kept: Option<String>,
     /// Size of the context before, in tokens.
     pub tokens_before: u64,
-    /// Who wrote it.
+    /// Data noted with it.
     pub noted: Noted,
 }
 
@@ -37,7 +37,7 @@ pub struct CustomMessage {
     pub details: Option<Value>,
 }
 
-/// What may be noted with a summary.
+/// Data that may be noted with a summary.
 #[derive(Clone, Debug, Default)]
 pub struct Noted {
     /// Data of the extension that made the summary.

@@ -22,7 +22,7 @@ pub struct Entries {
 }
 
 impl Entries {
-    /// Begins with the session record.
+    /// Creates a list that begins with the session record.
     pub fn new(header: Located<Record>) -> Self {
         let leaf = header.value.node.json(Field::Leaf).cloned();
         Self {
@@ -61,18 +61,25 @@ impl Entries {
     /// Adds a record behind the others.
     pub fn push(&mut self, located: Located<Record>) {
         let Record { kind, node } = &located.value;
-        if *kind == Kind::Session {
-            if let Some(leaf) = node.json(Field::Leaf) {
-                (self.leaf, self.follows) = (Some(leaf.clone()), false);
-            }
+        if *kind == Kind::Session
+            && let Some(leaf) = node.json(Field::Leaf)
+        {
+            (self.leaf, self.follows) = (Some(leaf.clone()), false);
         }
-        if *kind == Kind::Label && let Some(target) = node.json(Field::Target) {
-            match node.json(Field::Label).filter(|label| label.text().is_some_and(|l| !l.is_empty())) {
+        if *kind == Kind::Label
+            && let Some(target) = node.json(Field::Target)
+        {
+            match node
+                .json(Field::Label)
+                .filter(|label| label.text().is_some_and(|l| !l.is_empty()))
+            {
                 Some(label) => drop(self.labels.insert(target.clone(), label.clone())),
                 None => drop(self.labels.remove(target)),
             }
         }
-        if located.value.is_node() && let Some(id) = node.json(Field::Id) {
+        if located.value.is_node()
+            && let Some(id) = node.json(Field::Id)
+        {
             self.places.insert(id.clone(), self.records.len());
             if self.follows {
                 self.leaf = Some(id.clone());
@@ -81,22 +88,22 @@ impl Entries {
         self.records.push(located);
     }
 
-    /// The session record.
+    /// Returns the session record.
     pub fn header(&self) -> &Record {
         &self.records[0].value
     }
 
-    /// All records, the header first, with their places in the file.
+    /// Returns all records, the header first, with their places in the file.
     pub fn located(&self) -> impl Iterator<Item = &Located<Record>> {
         self.records.iter()
     }
 
-    /// All records behind the header.
+    /// Returns all records behind the header.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().skip(1).map(|located| &located.value)
     }
 
-    /// The entry that the next one follows.
+    /// Returns the entry that the next one follows.
     pub fn leaf(&self) -> Option<&Json> {
         self.leaf.as_ref()
     }
@@ -123,7 +130,7 @@ impl Entries {
         self.follows = true;
     }
 
-    /// The entry with this identifier.
+    /// Returns the entry with this identifier, if there is one.
     pub fn get(&self, id: &Json) -> Option<&Record> {
         self.records.get(*self.places.get(id)?).map(|located| &located.value)
     }
@@ -137,12 +144,12 @@ impl Entries {
         self.get(id).ok_or_else(|| Error::request(Code::NoContext, message()))
     }
 
-    /// The label of an entry.
+    /// Returns the label of an entry.
     pub fn label(&self, id: &Json) -> Option<&Json> {
         self.labels.get(id)
     }
 
-    /// The entries from the root to `to`, or to the leaf.
+    /// Returns the entries from the root to `to`, or to the leaf.
     ///
     /// # Errors
     /// If there is no such entry, or one is its own ancestor.
@@ -161,13 +168,13 @@ impl Entries {
         Ok(path)
     }
 
-    /// The entries whose parent this is, or the roots.
+    /// Returns the entries whose parent this is, or the roots.
     pub fn children(&self, parent: Option<&Json>) -> Vec<&Record> {
         let nodes = self.nodes().map(|(_, record)| record);
         nodes.filter(|record| self.parent_of(record) == parent).collect()
     }
 
-    /// The nodes with their identifiers, in the order of the file.
+    /// Returns the nodes with their identifiers, in the order of the file.
     fn nodes(&self) -> impl Iterator<Item = (&Json, &Record)> {
         let node = |record: &Record| record.is_node().then_some(());
         self.records().filter_map(move |record| {
@@ -176,12 +183,12 @@ impl Entries {
         })
     }
 
-    /// The parent of an entry, if it is in the session.
+    /// Returns the parent of an entry, if it is in the session.
     fn parent_of<'s>(&'s self, record: &'s Record) -> Option<&'s Json> {
         record.node.json(Field::Parent).filter(|parent| self.places.contains_key(*parent))
     }
 
-    /// The links between the entries.
+    /// Returns the links between the entries.
     pub fn tree(&self) -> Tree {
         let mut tree = Tree::default();
         let mut places = HashMap::new();
@@ -208,20 +215,28 @@ impl Entries {
         tree
     }
 
-    /// The records that gave the entries their labels, in the order in which the entries got a label
-    /// first.
-    pub fn label_records(&self) -> impl Iterator<Item = &Record> {
-        let mut order: Vec<&Json> = Vec::new();
-        let mut records: HashMap<&Json, &Record> = HashMap::new();
+    /// Returns the records that gave the entries their labels, in the order in which the entries got them.
+    pub fn label_records(&self) -> Vec<&Record> {
+        let mut records: Vec<(&Json, &Record)> = Vec::new();
         for record in self.records().filter(|record| record.kind == Kind::Label) {
             let Some(target) = record.node.json(Field::Target) else { continue };
-            if self.labels.contains_key(target) {
-                if records.insert(target, record).is_none() {
-                    order.push(target);
-                }
+            let label = record.node.text(Field::Label).filter(|label| !label.is_empty());
+            let labelled = records.iter().position(|(entry, _)| *entry == target);
+            match (labelled, label) {
+                (Some(place), Some(_)) => records[place].1 = record,
+                (Some(place), None) => drop(records.remove(place)),
+                (None, Some(_)) => records.push((target, record)),
+                (None, None) => {}
             }
         }
-        order.into_iter().filter_map(move |target| records.get(target).copied())
+        records.into_iter().map(|(_, record)| record).collect()
+    }
+
+    /// Returns the number of messages that stand in the file, and the role of the last one that is read.
+    pub fn messages(&self) -> (usize, Option<&Json>) {
+        let messages = || self.records().filter(|record| record.kind == Kind::Message);
+        let last = messages().last().and_then(|record| record.node.json(Field::Role));
+        (messages().filter(|record| !record.is_restored()).count(), last)
     }
 
     /// Whether an entry has this identifier.

@@ -3,11 +3,11 @@
 
 use super::entries::Entries;
 use super::open::Kept;
+use crate::batch::stem;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::memory::Buffer;
-use crate::batch::stem;
 use crate::store::{Fingerprint, exchange, folder_of};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -22,7 +22,7 @@ pub struct Files {
     known: Vec<Fingerprint>,
 }
 
-/// The right to write to a session: no other process of copyist has it as long as this value exists.
+/// Permission to write to a session, which one process of copyist has at a time.
 #[derive(Debug)]
 pub struct Writing {
     lock: File,
@@ -41,34 +41,35 @@ impl Drop for Writing {
 }
 
 impl Files {
-    /// Files that were read.
+    /// Returns files that are about to be read.
     ///
     /// # Errors
-    /// If one is there no more.
+    /// If one is not there.
     pub fn read(parts: Vec<(String, PathBuf)>) -> Result<Self> {
         let mut files = Self { parts, known: Vec::new() };
         files.note()?;
         Ok(files)
     }
 
-    /// The file that the first entry of a new session will begin.
+    /// Returns the file that the first entry of a new session will begin.
     pub fn new(path: PathBuf) -> Self {
         Self { parts: vec![(String::new(), path)], known: Vec::new() }
     }
 
-    /// The path of the main file.
+    /// Returns the path of the main file.
     pub fn main(&self) -> &Path {
         self.parts.first().map_or(Path::new(""), |(_, path)| path)
     }
 
-    /// Whether the files are still to be written.
+    /// Whether nothing was written yet.
     pub fn is_new(&self) -> bool {
         self.known.is_empty()
     }
 
     /// Notes what the files are like now.
     fn note(&mut self) -> Result<()> {
-        self.known = self.parts.iter().map(|(_, path)| Fingerprint::of(path)).collect::<Result<_>>()?;
+        self.known =
+            self.parts.iter().map(|(_, path)| Fingerprint::of(path)).collect::<Result<_>>()?;
         Ok(())
     }
 
@@ -99,18 +100,20 @@ impl Files {
     /// # Errors
     /// If it cannot be read.
     pub fn refresh(&mut self, format: &'static Format, entries: &mut Entries) -> Result<()> {
-        let still = |(known, (_, path)): (&Fingerprint, &(String, PathBuf))| known.holds(path).is_ok();
+        let still =
+            |(known, (_, path)): (&Fingerprint, &(String, PathBuf))| known.holds(path).is_ok();
         if self.known.iter().zip(&self.parts).all(still) {
             return Ok(());
         }
         let chosen = entries.is_chosen().then(|| entries.leaf().cloned());
         let kept = Kept::read(self.main())?;
         if kept.format.name != format.name {
-            let message = format!("{} is now a session of {}", self.main().display(), kept.format.name);
+            let message =
+                format!("{} is now a session of {}", self.main().display(), kept.format.name);
             return Err(Error::request(Code::WrongFormat, message));
         }
         *entries = kept.entries;
-        *self = Self::read(kept.parts)?;
+        *self = kept.files;
         match chosen {
             Some(Some(leaf)) if entries.has(&leaf) => entries.stand_at(Some(leaf)),
             Some(None) => entries.stand_at(None),

@@ -186,7 +186,8 @@ impl Session {
         let mut out = Vec::new();
         let (stream, mut parts) = self.as_stream(&cx)?;
         context::run(stream, &mut parts, &request, &cx, &mut out)?;
-        serde_json::from_slice(&out).map_err(|error| Error::request(Code::NoContext, error.to_string()))
+        serde_json::from_slice(&out)
+            .map_err(|error| Error::request(Code::NoContext, error.to_string()))
     }
 
     /// Writes the session in its format into memory.
@@ -201,7 +202,8 @@ impl Session {
     fn as_stream(&self, cx: &Cx<'_>) -> Result<(&'static Format, Bytes)> {
         let format = &crate::formats::canonical::FORMAT;
         let mut sink = Buffer::default();
-        let version = format.versions.last().ok_or_else(|| Error::request(Code::NoContext, "no version"))?;
+        let version =
+            format.versions.last().ok_or_else(|| Error::request(Code::NoContext, "no version"))?;
         let mut writer = (format.write)(&mut sink, version, cx)?;
         self.entries.located().try_for_each(|located| writer.record(located))?;
         writer.finish()?;
@@ -213,6 +215,9 @@ impl Session {
             return Ok(());
         }
         let name = self.format.at(self.version.number);
-        Err(Error::request(Code::NoSuchEntry, format!("a session of {name} is a list, it has no branches")))
+        Err(Error::request(
+            Code::NoSuchEntry,
+            format!("a session of {name} is a list, it has no branches"),
+        ))
     }
 }

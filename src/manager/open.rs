@@ -24,8 +24,8 @@ pub struct Kept {
     pub version: u32,
     /// The records.
     pub entries: Entries,
-    /// The names of its parts, and their files, the main one first.
-    pub parts: Vec<(String, PathBuf)>,
+    /// Its files, as they were before they were read.
+    pub files: Files,
 }
 
 impl Kept {
@@ -41,10 +41,12 @@ impl Kept {
         let Opened { found, mut input, files, .. } = opened.ok_or_else(none)?;
         let log = Log::default();
         let cx = Cx { options: &options, log: &log };
-        let entries = Entries::read(formats::records(found.format, &mut input, &cx)?)?;
         let parts = input.names().into_iter().zip(files.iter().map(|file| file.to_path_buf()));
+        // What is written while they are read is read again before the first entry is appended.
+        let files = Files::read(parts.collect())?;
+        let entries = Entries::read(formats::records(found.format, &mut input, &cx)?)?;
         let (format, version) = (found.format, found.sniffed.version);
-        Ok(Self { format, version, entries, parts: parts.collect() })
+        Ok(Self { format, version, entries, files })
     }
 }
 
@@ -62,10 +64,10 @@ impl Session {
     /// # Errors
     /// If it cannot be read, or no format recognises it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let Kept { format, version, entries, parts } = Kept::read(path.as_ref())?;
+        let Kept { format, version, entries, files } = Kept::read(path.as_ref())?;
         let version = format.version(version).or(format.versions.last());
         let version = version.ok_or_else(|| Error::request(Code::WrongVersion, "no version"))?;
-        Ok(Self { format, version, entries, files: Some(Files::read(parts)?) })
+        Ok(Self { format, version, entries, files: Some(files) })
     }
 
     /// Begins a session of this format (`pi`, `pi@3`), in memory alone, for the folder `cwd`.
@@ -87,6 +89,17 @@ impl Session {
     pub fn create(format: &str, cwd: &str, folder: impl AsRef<Path>) -> Result<Self> {
         let mut session = Self::in_memory(format, cwd)?;
         session.files = Some(Files::new(session.place_in(folder.as_ref())));
+        Ok(session)
+    }
+
+    /// Begins a session of this format, for the folder `cwd`, in a file that the first entry will
+    /// begin.
+    ///
+    /// # Errors
+    /// If there is no such format.
+    pub fn create_at(format: &str, cwd: &str, path: impl AsRef<Path>) -> Result<Self> {
+        let mut session = Self::in_memory(format, cwd)?;
+        session.files = Some(Files::new(path.as_ref().to_owned()));
         Ok(session)
     }
 

@@ -4,12 +4,12 @@ use super::Session;
 use super::entries::Entries;
 use super::file::Writing;
 use super::open::{random, uuid};
-use crate::diagnostic::Log;
-use crate::error::Result;
+use crate::diagnostic::{Code, Log};
+use crate::error::{Error, Result};
 use crate::format::{Cx, Options};
 use crate::formats;
 use crate::json::Json;
-use crate::memory::Buffer;
+use crate::memory::{Buffer, Bytes};
 use crate::position::{Located, Position};
 use crate::record::{Field, Record};
 
@@ -35,15 +35,26 @@ impl Session {
         }
         let all = self.entries.located().chain([&located]);
         let output = written(self.format, self.version, all)?;
+        // A list does not contain identifiers: its reader makes them.
+        let (options, log) = (Options::default(), Log::default());
+        let cx = Cx { options: &options, log: &log };
+        let part = |name: &str| (name.to_owned(), output.part(name).unwrap_or_default());
+        let copies = output.names().map(part);
+        let mut parts = copies.fold(Bytes::default(), |all, (name, copy)| all.with(&name, copy));
+        let read = Entries::read(formats::records(self.format, &mut parts, &cx)?)?;
+        let (before, _) = self.entries.messages();
+        let (after, last) = read.messages();
+        // An answer that only the end of a turn contains would come behind the new message.
+        if after <= before || last != located.value.node.json(Field::Role) {
+            let name = self.format.at(self.version.number);
+            let message = format!("{name} has no place for this message behind the last one");
+            return Err(Error::request(Code::NoSuchEntry, message));
+        }
         if let Some(files) = &mut self.files {
             files.set(&output)?;
         }
         drop(writing);
-        // A list does not contain identifiers: its reader makes them.
-        let (options, log) = (Options::default(), Log::default());
-        let cx = Cx { options: &options, log: &log };
-        let mut parts = output.into_parts();
-        self.entries = Entries::read(formats::records(self.format, &mut parts, &cx)?)?;
+        self.entries = read;
         Ok(self.leaf().unwrap_or_default())
     }
 

@@ -28,7 +28,8 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) % end.max(1) as u64) as usize
     }
 
@@ -57,16 +58,20 @@ fn operations(count: usize, dice: &mut Dice) -> Vec<Value> {
                 {"type": "toolCall", "id": format!("call{n}"), "name": "bash", "arguments": {"command": dice.word()}}],
                 "api": "anthropic-messages", "provider": "anthropic", "model": "m", "usage": usage,
                 "stopReason": "toolUse", "timestamp": 1_790_000_000_000_u64 + n as u64}}),
-            7 => json!({"op": "message", "message": {"role": "toolResult", "toolCallId": format!("call{n}"),
+            7 => {
+                json!({"op": "message", "message": {"role": "toolResult", "toolCallId": format!("call{n}"),
                 "toolName": "bash", "content": text(dice.word()), "isError": false,
-                "timestamp": 1_790_000_000_000_u64 + n as u64}}),
+                "timestamp": 1_790_000_000_000_u64 + n as u64}})
+            }
             8 => json!({"op": "thinking", "level": "high"}),
             9 => json!({"op": "model", "provider": "openai", "model": dice.word()}),
             10 => json!({"op": "compaction", "summary": dice.word(), "first": any, "tokens": n,
                 "details": {"readFiles": [dice.word()]}, "hook": n % 2 == 0}),
             11 => json!({"op": "extension", "type": "todo", "data": {"n": n, "w": dice.word()}}),
-            12 => json!({"op": "custom", "type": "note", "content": dice.word(), "display": n % 2 == 0,
-                "details": {"n": n}}),
+            12 => {
+                json!({"op": "custom", "type": "note", "content": dice.word(), "display": n % 2 == 0,
+                "details": {"n": n}})
+            }
             13 => match dice.below(3) {
                 0 => json!({"op": "label", "target": any}),
                 _ => json!({"op": "label", "target": any, "label": format!("mark{n}")}),
@@ -76,9 +81,12 @@ fn operations(count: usize, dice: &mut Dice) -> Vec<Value> {
                 1 => json!({"op": "name", "name": dice.word()}),
                 _ => json!({"op": "branch", "from": any}),
             },
-            _ => json!({"op": "summary", "from": any, "summary": dice.word(), "details": {}, "hook": false}),
+            _ => {
+                json!({"op": "summary", "from": any, "summary": dice.word(), "details": {}, "hook": false})
+            }
         };
-        entries += usize::from(!["start", "branch"].contains(&op["op"].as_str().unwrap_or_default()));
+        entries +=
+            usize::from(!["start", "branch"].contains(&op["op"].as_str().unwrap_or_default()));
         made.push(op);
     }
     made
@@ -107,10 +115,8 @@ fn carry_out(session: &mut Session, operations: &[Value]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     for op in operations {
         let of = |name: &str| op[name].as_u64().map(|at| ids[at as usize].clone());
-        let noted = || Noted {
-            details: op.get("details").cloned(),
-            from_hook: op["hook"].as_bool(),
-        };
+        let noted =
+            || Noted { details: op.get("details").cloned(), from_hook: op["hook"].as_bool() };
         let id = match op["op"].as_str().expect("an operation") {
             "message" => session.append_message(canonical(&op["message"])),
             "thinking" => session.append_thinking_change(&text(op, "level")),
@@ -162,7 +168,8 @@ fn leveled(file: &str, folder: &Path) -> String {
             let Some(id) = entry[member].as_str() else { continue };
             // The branch that was left does not come along.
             let name = names.get(id).map_or("elsewhere", String::as_str);
-            line = line.replace(&format!("\"{member}\":\"{id}\""), &format!("\"{member}\":\"{name}\""));
+            line = line
+                .replace(&format!("\"{member}\":\"{id}\""), &format!("\"{member}\":\"{name}\""));
         }
         if let Some(parent) = entry["parentSession"].as_str() {
             assert_eq!(Path::new(parent).parent(), Some(folder));
@@ -202,7 +209,10 @@ fn compare_with_pi(count: usize, seed: u64) -> usize {
     }
     assert_eq!(ours.len(), expected.len());
     let at = |ids: &Value, id: &Value| ids.as_array().expect("a list").iter().position(|i| i == id);
-    assert_eq!(session.leaf().and_then(|leaf| ids.iter().position(|id| *id == leaf)), at(&pi["ids"], &pi["leaf"]));
+    assert_eq!(
+        session.leaf().and_then(|leaf| ids.iter().position(|id| *id == leaf)),
+        at(&pi["ids"], &pi["leaf"])
+    );
 
     // Reading the file gives the session that wrote it.
     let read = Session::open(&file).expect("a session");
@@ -212,7 +222,9 @@ fn compare_with_pi(count: usize, seed: u64) -> usize {
         let branch = session.fork(None).expect("a branch");
         let branch = fs::read_to_string(branch.file().expect("a file")).expect("it is there");
         let expected = leveled(pi["branch"].as_str().expect("a text"), theirs.root());
-        for (n, (ours, theirs)) in leveled(&branch, dir.root()).lines().zip(expected.lines()).enumerate() {
+        for (n, (ours, theirs)) in
+            leveled(&branch, dir.root()).lines().zip(expected.lines()).enumerate()
+        {
             assert_eq!(ours, theirs, "line {n} of the branch");
         }
     }
@@ -254,7 +266,11 @@ fn said(session: &Session) -> Vec<(String, String)> {
         text => text.as_str().unwrap_or_default().to_owned(),
     };
     let role = |message: &Value| message["role"].as_str().unwrap_or_default().to_owned();
-    messages.iter().map(|message| (role(message), text(message))).filter(|(_, t)| !t.is_empty()).collect()
+    messages
+        .iter()
+        .map(|message| (role(message), text(message)))
+        .filter(|(_, t)| !t.is_empty())
+        .collect()
 }
 
 fn block_text(block: &Value) -> String {
@@ -290,4 +306,171 @@ fn a_conversation_can_be_appended_in_every_format_that_is_one_file() {
         }
     }
     println!("{}", held.join(", "));
+}
+
+#[test]
+fn what_was_there_stays_byte_for_byte_where_a_format_is_a_list_of_lines() {
+    let mut appended = Vec::new();
+    for path in crate::common::own_inputs() {
+        let Ok(session) = Session::open(&path) else { continue };
+        let (format, version) = session.format();
+        if !["pi", "canonical", "agent-orchestrator", "connectonion"].contains(&format) {
+            continue;
+        }
+        let dir = Dir::in_memory();
+        let copy = dir.path(&crate::common::name(&path));
+        for (old, new) in beside(&path, &copy) {
+            fs::copy(old, new).expect("a copy");
+        }
+        let before = fs::read(&copy).expect("it is there");
+        let mut session = Session::open(&copy).expect("a session");
+        let told = said(&session);
+        let message = json!({"role": "user", "content": "One more question."});
+        match session.append_message(message) {
+            Ok(_) => {}
+            Err(error) => {
+                println!("{}: {error}", path.display());
+                continue;
+            }
+        }
+        let after = fs::read(&copy).expect("it is there");
+        let read = Session::open(&copy).expect("a session");
+        let mut expected = told;
+        expected.push(("user".to_owned(), "One more question.".to_owned()));
+        assert_eq!(said(&read), expected, "{}", path.display());
+        if ["pi", "canonical"].contains(&format) {
+            assert!(after.starts_with(&before), "{}", path.display());
+        }
+        appended.push(format!("{format}@{version}"));
+    }
+    appended.sort();
+    appended.dedup();
+    println!("{}", appended.join(", "));
+}
+
+/// The files of a session, and their places beside a copy of one of them.
+fn beside(path: &Path, copy: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let stem = |path: &Path| path.to_string_lossy().replace(".meta.json", "").replace(".jsonl", "");
+    let mut files = vec![(path.to_owned(), copy.to_owned())];
+    for ending in [".meta.json", ".jsonl"] {
+        let other = PathBuf::from(stem(path) + ending);
+        if other.is_file() && other != path {
+            files.push((other, PathBuf::from(stem(copy) + ending)));
+        }
+    }
+    files
+}
+
+#[test]
+fn what_another_program_appended_is_read_first() {
+    let dir = Dir::in_memory();
+    let file = dir.path("s.jsonl");
+    let mut session = Session::create_at("pi", "/work", &file).expect("a session");
+    let first = session.append_message(talk().remove(0)).expect("a message");
+    // A program that knows nothing of locks, and dies in the middle of a line.
+    let mut other = fs::OpenOptions::new().append(true).open(&file).expect("the file");
+    let theirs = json!({"type": "message", "id": "0badcafe", "parentId": first, "timestamp": "t",
+        "message": {"role": "user", "content": "From elsewhere."}});
+    write!(other, "{theirs}\n{{\"type\":\"message\",\"id\":\"dead").expect("room");
+    let ours = session.append_message(talk().remove(4)).expect("a message");
+    let record = session.entry(&ours).expect("it is there");
+    assert_eq!(record.node.text(copyist::record::Field::Parent).as_deref(), Some("0badcafe"));
+    let text = fs::read_to_string(&file).expect("the file");
+    assert_eq!(text.lines().count(), 5);
+    assert!(text.ends_with('\n'));
+    assert_eq!(said(&Session::open(&file).expect("a session")).len(), 3);
+}
+
+#[test]
+fn processes_that_append_at_the_same_time_lose_nothing() {
+    let dir = Dir::in_memory();
+    let file = dir.path("s.jsonl");
+    let mut session = Session::create_at("pi", "/work", &file).expect("a session");
+    session.append_message(talk().remove(0)).expect("a message");
+    let messages = |who: usize| {
+        let line = |n| json!({"role": "user", "content": format!("{who} {n}")}).to_string() + "\n";
+        (0..50).map(line).collect::<String>()
+    };
+    let children: Vec<_> = (0..4)
+        .map(|who| {
+            let mut child = append_to(&file);
+            let mut pipe = child.stdin.take().expect("a pipe");
+            pipe.write_all(messages(who).as_bytes()).expect("it reads");
+            child
+        })
+        .collect();
+    let mut ids = Vec::new();
+    for child in children {
+        let said = child.wait_with_output().expect("it ends");
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        ids.extend(String::from_utf8(said.stdout).expect("UTF-8").lines().map(str::to_owned));
+    }
+    assert_eq!(ids.len(), 200);
+    let session = Session::open(&file).expect("a session");
+    assert_eq!(session.path(None).expect("a path").len(), 201, "one line of entries");
+    assert!(ids.iter().all(|id| session.entry(id).is_some()));
+}
+
+fn append_to(file: &Path) -> std::process::Child {
+    let mut copyist = Command::new(env!("CARGO_BIN_EXE_copyist"));
+    copyist.arg("append").arg(file).stdin(Stdio::piped()).stdout(Stdio::piped());
+    copyist.stderr(Stdio::piped()).spawn().expect("it runs")
+}
+
+/// Kills a process that appends at random moments; returns how many messages it acknowledged, and how
+/// many of these the file holds.
+fn kill_while_appending(rounds: u64) -> (usize, usize) {
+    let dir = Dir::in_memory();
+    let file = dir.path("s.jsonl");
+    let mut session = Session::create_at("pi", "/work", &file).expect("a session");
+    session.append_message(talk().remove(0)).expect("a message");
+    let (mut acknowledged, mut dice) = (Vec::new(), Dice(11));
+    for round in 0..rounds {
+        let mut child = append_to(&file);
+        let mut pipe = child.stdin.take().expect("a pipe");
+        let feeder = std::thread::spawn(move || {
+            let long = "x".repeat(200_000);
+            for n in 0..10_000 {
+                let message = json!({"role": "user", "content": format!("{round} {n} {long}")});
+                if writeln!(pipe, "{message}").is_err() {
+                    break;
+                }
+            }
+        });
+        std::thread::sleep(std::time::Duration::from_millis(3 + dice.below(40) as u64));
+        child.kill().expect("it runs");
+        let said = child.wait_with_output().expect("it ends");
+        feeder.join().expect("it ends");
+        let text = String::from_utf8(said.stdout).expect("UTF-8");
+        // A line without its ending may be half an identifier.
+        acknowledged.extend(
+            text.split_inclusive('\n').filter_map(|id| id.strip_suffix('\n')).map(str::to_owned),
+        );
+        if fs::metadata(&file).expect("the file").len() > 200_000_000 {
+            fs::rename(&file, dir.path(&format!("{round}.jsonl"))).expect("a rename");
+            let mut new = Session::create_at("pi", "/work", &file).expect("a session");
+            new.append_message(talk().remove(0)).expect("a message");
+        }
+    }
+    let mut held = std::collections::HashSet::new();
+    for name in dir.names() {
+        let session = Session::open(dir.path(&name)).expect("a session");
+        held.extend(session.tree().nodes.into_iter().map(|node| node.id));
+    }
+    let kept = acknowledged.iter().filter(|id| held.contains(*id)).count();
+    (acknowledged.len(), kept)
+}
+
+#[test]
+fn a_killed_program_loses_nothing_that_it_acknowledged() {
+    let (acknowledged, kept) = kill_while_appending(5);
+    assert_eq!(acknowledged, kept);
+}
+
+#[test]
+#[ignore = "two hundred rounds"]
+fn a_program_killed_two_hundred_times_loses_nothing_that_it_acknowledged() {
+    let (acknowledged, kept) = kill_while_appending(200);
+    println!("200 kills: {acknowledged} acknowledged, {kept} kept");
+    assert_eq!(acknowledged, kept);
 }

@@ -1,0 +1,132 @@
+//! The commands `copyist append`, `copyist fork` and `copyist label`.
+
+use super::show::printable;
+use super::{Stop, print};
+use crate::error::Error;
+use crate::manager::Session;
+use serde_json::{Value, json};
+use std::io::{BufRead, stdin};
+use std::path::{Path, PathBuf};
+
+/// Append messages to a session, as its agent would
+///
+/// Messages are read from standard input, one JSON object a line, with `role` and `content` as in
+/// the canonical stream (`copyist schema canonical`). What the agent requires of a message and the
+/// object lacks is added. The identifier of each message is printed once the message is on the
+/// disk. Other processes of copyist wait meanwhile; what other programs appended is read first.
+#[derive(Debug, clap::Args)]
+pub struct Append {
+    /// The session's file
+    #[arg(value_name = "SESSION")]
+    path: PathBuf,
+    /// Append this one text instead of reading standard input
+    #[arg(long, value_name = "TEXT")]
+    text: Option<String>,
+    /// Who says the text: `user`, `assistant` or `system`
+    #[arg(long, value_name = "ROLE", default_value = "user", requires = "text")]
+    role: String,
+    /// Begin a branch behind this entry instead of following the last one
+    #[arg(long, value_name = "ID")]
+    after: Option<String>,
+    /// Begin the session in this format, if there is no file
+    #[arg(long, value_name = "FORMAT")]
+    new: Option<String>,
+    /// Folder that the new session is for; the default is the current one
+    #[arg(long, value_name = "FOLDER", requires = "new")]
+    cwd: Option<PathBuf>,
+}
+
+/// Begin a new session with the entries on one branch of another
+///
+/// The new file stands beside the old one, is called as the agent calls it, and names the old
+/// session as its parent. Labels come along. Its path is printed.
+#[derive(Debug, clap::Args)]
+pub struct Fork {
+    /// The session's file
+    #[arg(value_name = "SESSION")]
+    path: PathBuf,
+    /// Last entry of the new session; the default is the session's leaf
+    #[arg(long, value_name = "ID")]
+    at: Option<String>,
+}
+
+/// Put a label on an entry of a session, or take it away
+///
+/// The identifier of the entry that says so is printed.
+#[derive(Debug, clap::Args)]
+pub struct Label {
+    /// The session's file
+    #[arg(value_name = "SESSION")]
+    path: PathBuf,
+    /// Entry to be labelled
+    #[arg(value_name = "ID")]
+    entry: String,
+    /// The label; without it, the entry's label is taken away
+    #[arg(value_name = "LABEL")]
+    label: Option<String>,
+}
+
+impl Append {
+    pub fn run(self) -> Result<u8, Stop> {
+        let failed = failed(&self.path);
+        let mut session = match &self.new {
+            Some(format) if !self.path.exists() => {
+                let cwd = self.cwd.clone().map_or_else(std::env::current_dir, Ok);
+                let cwd = cwd.and_then(std::path::absolute);
+                let cwd = cwd.map_err(|error| Stop::broken(format!("no folder: {error}")))?;
+                Session::create_at(format, &cwd.to_string_lossy(), &self.path).map_err(&failed)?
+            }
+            _ => Session::open(&self.path).map_err(&failed)?,
+        };
+        if let Some(after) = &self.after {
+            session.branch(after).map_err(&failed)?;
+        }
+        if let Some(text) = self.text {
+            let content = match self.role.as_str() {
+                "assistant" => json!([{"type": "text", "text": text}]),
+                _ => json!(text),
+            };
+            let message = json!({"role": self.role, "content": content});
+            let id = session.append_message(message).map_err(&failed)?;
+            return print(format!("{id}\n").as_bytes());
+        }
+        for (n, line) in stdin().lock().lines().enumerate() {
+            let number = n + 1;
+            let here = |why: &str| Stop { code: 3, message: format!("<stdin>:{number}: {why}") };
+            let line = line.map_err(|error| here(&error.to_string()))?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let message: Value =
+                serde_json::from_str(&line).map_err(|error| here(&error.to_string()))?;
+            let id = session.append_message(message).map_err(|error| here(&error.to_string()))?;
+            print(format!("{id}\n").as_bytes())?;
+        }
+        Ok(0)
+    }
+}
+
+impl Fork {
+    pub fn run(self) -> Result<u8, Stop> {
+        let failed = failed(&self.path);
+        let session = Session::open(&self.path).map_err(&failed)?;
+        let new = session.fork(self.at.as_deref()).map_err(&failed)?;
+        let path = new.file().map(|path| path.display().to_string()).unwrap_or_default();
+        print(format!("{path}\n").as_bytes())
+    }
+}
+
+impl Label {
+    pub fn run(self) -> Result<u8, Stop> {
+        let failed = failed(&self.path);
+        let mut session = Session::open(&self.path).map_err(&failed)?;
+        let id = session.append_label(&self.entry, self.label.as_deref()).map_err(&failed)?;
+        print(format!("{id}\n").as_bytes())
+    }
+}
+
+/// Returns the function that makes an error about a session the end of the command.
+fn failed(path: &Path) -> impl Fn(Error) -> Stop {
+    let path = printable(&path.to_string_lossy());
+    move |error| Stop { code: 3, message: format!("{path}: {error}") }
+}
