@@ -6,7 +6,7 @@ mod map;
 mod options;
 mod repair;
 
-pub use context::{Context, Prompt};
+pub use context::{Api, Context, Prompt, Resent};
 pub use head::{Confidence, Head, Sniffed};
 pub use map::Map;
 pub use options::{Cx, OnError, Options};

@@ -5,7 +5,7 @@ use super::form::List;
 use super::plain::{answer, member_of};
 use crate::json::Json;
 use crate::mapping::{Object, Row, row};
-use crate::record::{Field, Node, block};
+use crate::record::{Field, Node, Value, block};
 
 /// Messages while they are brought into this shape.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub struct Messages {
 pub const API: &str = "anthropic-messages";
 
 impl Messages {
-    /// Writes one message.
+    /// Writes one message. One without content only ends the results before it.
     pub fn add(&mut self, sent: &Node, list: &mut List) {
         let content = sent.nodes(Field::Content).unwrap_or_default();
         if sent.is(Field::Role, "system") {
@@ -36,9 +36,13 @@ impl Messages {
             return;
         }
         self.close_answers(list);
+        let said = sent.get(Field::Content);
+        if said.is_none_or(|said| matches!(said, Value::Nodes(parts) if parts.is_empty())) {
+            return;
+        }
         let mut object = Object::open(list.item());
         member_of(&mut object, "role", sent, Field::Role);
-        blocks(content, object.key("content"));
+        contents(said, object.key("content"));
         object.close();
     }
 
@@ -53,6 +57,15 @@ impl Messages {
     pub fn system(&self) -> Option<Json> {
         let between = Json::constant("\"\\n\\n\"");
         self.system.iter().cloned().reduce(|a, b| a.joined(&between).joined(&b))
+    }
+}
+
+/// Writes content as it is: a text, or a list of blocks.
+fn contents(content: Option<&Value>, out: &mut Vec<u8>) {
+    match content {
+        Some(Value::Json(said)) => out.extend_from_slice(said.as_bytes()),
+        Some(Value::Nodes(parts)) => blocks(parts, out),
+        _ => blocks(&[], out),
     }
 }
 
@@ -92,11 +105,8 @@ fn write_block(part: &Node, out: &mut Vec<u8>) {
     } else if is(block::TOOL_RESULT) {
         object.member("type", b"\"tool_result\"");
         member_of(&mut object, "tool_use_id", part, Field::Call);
-        let inner = part.nodes(Field::Content).unwrap_or_default();
-        blocks(inner, object.key("content"));
-        if part.is_true(Field::IsError) {
-            object.member("is_error", b"true");
-        }
+        contents(part.get(Field::Content), object.key("content"));
+        member_of(&mut object, "is_error", part, Field::IsError);
     } else {
         let image = is(block::IMAGE);
         object.member("type", if image { b"\"image\"" } else { b"\"document\"" });

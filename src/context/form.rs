@@ -4,7 +4,7 @@
 use super::joined::Joined;
 use super::plain::plain;
 use super::{anthropic, openai};
-use crate::format::Context;
+use crate::format::{Api, Context, Resent};
 use crate::mapping::{BlockType, Object, Row, blocks, row};
 use crate::position::Position;
 use crate::record::{Field, Node, Record, block};
@@ -52,77 +52,98 @@ impl List {
 }
 
 /// Messages while they are brought into a form.
-#[derive(Debug)]
-pub enum Forming {
-    /// The source format's own.
+pub struct Forming {
+    shape: Shape,
+    way: Way,
+    /// Messages that are ready to be written.
+    ready: Vec<Node>,
+}
+
+enum Shape {
     Own,
-    /// The canonical one.
-    Canonical(Joined),
-    /// Chat Completions.
-    OpenAi(Joined, openai::Messages),
-    /// Messages.
-    Anthropic(Joined, anthropic::Messages),
+    Canonical,
+    OpenAi(openai::Messages),
+    Anthropic(anthropic::Messages),
+}
+
+/// How messages become those that are written.
+enum Way {
+    /// As they stand, consecutive answers joined.
+    Joined(Joined),
+    /// As the format's software makes them fit for the interface.
+    Resent(Box<dyn Resent>),
 }
 
 impl Forming {
-    /// Begins messages of this form.
-    pub fn new(form: Form) -> Self {
-        match form {
-            Form::Own => Self::Own,
-            Form::Canonical => Self::Canonical(Joined::default()),
-            Form::OpenAi => Self::OpenAi(Joined::waiting(), openai::Messages::default()),
-            Form::Anthropic => Self::Anthropic(Joined::waiting(), anthropic::Messages::default()),
-        }
+    /// Begins messages of this form, behind [`Context::begin`].
+    pub fn new(form: Form, context: &dyn Context) -> Self {
+        let (shape, api) = match form {
+            Form::Own => (Shape::Own, None),
+            Form::Canonical => (Shape::Canonical, None),
+            Form::OpenAi => (Shape::OpenAi(openai::Messages::default()), Some(Api::OpenAi)),
+            Form::Anthropic => {
+                (Shape::Anthropic(anthropic::Messages::default()), Some(Api::Anthropic))
+            }
+        };
+        let joined = || if api.is_some() { Joined::waiting() } else { Joined::default() };
+        let resent = api.and_then(|api| context.resent(api));
+        let way = resent.map_or_else(|| Way::Joined(joined()), Way::Resent);
+        Self { shape, way, ready: Vec::new() }
     }
 
     /// Writes one message.
     pub fn message(&mut self, context: &mut dyn Context, message: &Record, list: &mut List) {
-        if let Self::Own = self {
+        if let Shape::Own = self.shape {
             context.own(message, list.item());
             return;
         }
-        let Some(sent) = context.sent(message) else { return };
-        let thinking = matches!(self, Self::Anthropic(..)) && sent.is(Field::Api, anthropic::API);
-        let Some(sent) = plain(&sent, thinking) else { return };
-        match self {
-            Self::OpenAi(joined, _) | Self::Anthropic(joined, _) | Self::Canonical(joined) => {
+        match &mut self.way {
+            Way::Resent(resent) => resent.message(message, &mut self.ready),
+            Way::Joined(joined) => {
+                let Some(sent) = context.sent(message) else { return };
+                let thinking = matches!(self.shape, Shape::Anthropic(_))
+                    && sent.is(Field::Api, anthropic::API);
+                let Some(mut sent) = plain(&sent, thinking) else { return };
+                if matches!(self.shape, Shape::OpenAi(_)) && !sent.is(Field::Role, "assistant") {
+                    openai::as_text(&mut sent);
+                }
                 let whole = joined.add(Position::default(), sent);
-                whole.into_iter().for_each(|(_, whole)| self.write(&whole, list));
+                self.ready.extend(whole.map(|(_, whole)| whole));
             }
-            Self::Own => {}
         }
+        self.write(list);
     }
 
-    fn write(&mut self, whole: &Node, list: &mut List) {
-        match self {
-            Self::OpenAi(_, messages) => messages.add(whole, list),
-            Self::Anthropic(_, messages) => messages.add(whole, list),
-            Self::Canonical(_) => write_canonical(whole, list),
-            Self::Own => {}
+    fn write(&mut self, list: &mut List) {
+        for whole in self.ready.drain(..) {
+            match &mut self.shape {
+                Shape::OpenAi(messages) => messages.add(&whole, list),
+                Shape::Anthropic(messages) => messages.add(&whole, list),
+                Shape::Canonical => write_canonical(&whole, list),
+                Shape::Own => {}
+            }
         }
     }
 
     /// Writes the messages that are held back at the end.
     pub fn finish(&mut self, list: &mut List) {
-        let last = match self {
-            Self::OpenAi(joined, _) | Self::Anthropic(joined, _) | Self::Canonical(joined) => {
-                joined.finish()
-            }
-            Self::Own => None,
-        };
-        last.into_iter().for_each(|(_, last)| self.write(&last, list));
-        match self {
-            Self::OpenAi(_, messages) => messages.show_images(list),
-            Self::Anthropic(_, messages) => messages.close_answers(list),
-            Self::Canonical(_) | Self::Own => {}
+        match &mut self.way {
+            Way::Joined(joined) => self.ready.extend(joined.finish().map(|(_, last)| last)),
+            Way::Resent(resent) => resent.finish(&mut self.ready),
+        }
+        self.write(list);
+        match &mut self.shape {
+            Shape::OpenAi(messages) => messages.show_images(list),
+            Shape::Anthropic(messages) => messages.close_answers(list),
+            Shape::Canonical | Shape::Own => {}
         }
     }
 
     /// Returns the members that stand behind the messages.
     pub fn members(&self, context: &dyn Context) -> Vec<(&'static str, Vec<u8>)> {
-        match self {
-            Self::Own => context.settings(),
-            Self::Anthropic(_, messages) => {
+        match &self.shape {
+            Shape::Own => context.settings(),
+            Shape::Anthropic(messages) => {
                 let system = messages.system();
                 system.map(|text| ("system", text.as_bytes().to_vec())).into_iter().collect()
             }

@@ -87,9 +87,9 @@ pub fn run(
         details(&session, stand, &header, &branch, to.list.buffer());
     }
     to.list.text(b"\"messages\":[");
-    let mut forming = Forming::new(request.form);
     let entries = session.entries();
     let mut messages = Messages::open(session, context, route, &quiet)?;
+    let mut forming = Forming::new(request.form, messages.context.as_ref());
     while let Some(message) = messages.next() {
         let message = message?.value;
         if request.no_restore && message.is_restored() {

@@ -5,7 +5,7 @@ use super::form::List;
 use super::plain::{answer, member_of};
 use crate::json::{Json, text};
 use crate::mapping::Object;
-use crate::record::{Field, Node, block};
+use crate::record::{Field, Node, Value, block};
 use std::borrow::Cow;
 
 /// Messages while they are brought into this shape.
@@ -16,39 +16,53 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Writes one message.
+    /// Writes one message. One without content only ends the results before it.
     pub fn add(&mut self, sent: &Node, list: &mut List) {
-        let given = sent.nodes(Field::Content).unwrap_or_default();
-        let content = readable(given);
+        let given = sent.get(Field::Content);
+        let content = readable(nodes(given));
         let content = content.as_ref();
         if let Some(result) = answer(content) {
-            let inner = readable(result.nodes(Field::Content).unwrap_or_default());
-            let inner = inner.as_ref();
-            let images = inner.iter().filter(|block| block.is(Field::Type, block::IMAGE));
-            self.images.extend(images.cloned());
-            let attached = inner.iter().any(|block| block.is(Field::Type, block::IMAGE));
-            // Chat Completions requires a text in every tool result.
-            let none = if attached { "\"(see attached image)\"" } else { "\"(no tool output)\"" };
-            let said = block::all_text(inner).unwrap_or(Json::constant(none));
-            let mut object = Object::open(list.item());
-            object.member("role", b"\"tool\"");
-            member_of(&mut object, "tool_call_id", result, Field::Call);
-            object.member("content", said.as_bytes());
-            object.close();
-            return;
+            return self.result(result, list);
         }
         self.show_images(list);
+        if given.is_none_or(|given| matches!(given, Value::Nodes(parts) if parts.is_empty())) {
+            return;
+        }
         let mut object = Object::open(list.item());
         member_of(&mut object, "role", sent, Field::Role);
-        let list = [block::IMAGE, block::DOCUMENT, block::OPAQUE];
-        let many = given.iter().any(|b| list.iter().any(|kind| b.is(Field::Type, kind)));
-        if many && !sent.is(Field::Role, "assistant") {
-            parts(content, object.key("content"));
-        } else {
-            let said = block::all_text(content).unwrap_or(Json::constant("null"));
-            object.member("content", said.as_bytes());
+        match given {
+            Some(Value::Json(said)) => object.member("content", said.as_bytes()),
+            _ if sent.is(Field::Role, "assistant") => {
+                let said = block::all_text(content).unwrap_or(Json::constant("null"));
+                object.member("content", said.as_bytes());
+            }
+            _ => parts(content, object.key("content")),
         }
+        reasoning(content, &mut object);
         calls(content, &mut object);
+        object.close();
+    }
+
+    fn result(&mut self, result: &Node, list: &mut List) {
+        let said = result.get(Field::Content);
+        let inner = readable(nodes(said));
+        let images = inner.iter().filter(|block| block.is(Field::Type, block::IMAGE));
+        let shown = self.images.len();
+        self.images.extend(images.cloned());
+        // Chat Completions requires a text in every tool result.
+        let none = match self.images.len() > shown {
+            true => "\"(see attached image)\"",
+            false => "\"(no tool output)\"",
+        };
+        let said = match said {
+            Some(Value::Json(said)) => Some(said.clone()),
+            _ => block::all_text(&inner),
+        };
+        let said = said.filter(|said| said.as_bytes() != b"\"\"");
+        let mut object = Object::open(list.item());
+        object.member("role", b"\"tool\"");
+        member_of(&mut object, "tool_call_id", result, Field::Call);
+        object.member("content", said.unwrap_or(Json::constant(none)).as_bytes());
         object.close();
     }
 
@@ -64,6 +78,35 @@ impl Messages {
         object.member("role", b"\"user\"");
         parts(&shown, object.key("content"));
         object.close();
+    }
+}
+
+/// Brings a message of blocks into the usual form: content that is nothing but text is one text.
+pub fn as_text(message: &mut Node) {
+    let only = |parts: &[Node]| parts.iter().all(|part| part.is(Field::Type, block::TEXT));
+    let parts = message.nodes(Field::Content).filter(|parts| only(parts));
+    if let Some(said) = parts.and_then(block::all_text) {
+        message.set(Field::Content, said);
+    }
+}
+
+fn nodes(content: Option<&Value>) -> &[Node] {
+    match content {
+        Some(Value::Nodes(parts)) => parts,
+        _ => &[],
+    }
+}
+
+/// Writes thoughts under the name by which the interface gave them, which is their signature.
+fn reasoning(content: &[Node], object: &mut Object<'_>) {
+    let mut thoughts = content.iter().filter(|part| part.is(Field::Type, block::THINKING));
+    let Some(first) = thoughts.next() else { return };
+    let line = Json::constant("\"\\n\"");
+    let all = std::iter::once(first).chain(thoughts);
+    let said = all.filter_map(|part| part.json(Field::Thinking).cloned());
+    let said = said.reduce(|a, b| a.joined(&line).joined(&b));
+    if let (Some(name), Some(said)) = (first.text(Field::Signature), said) {
+        object.member(&name, said.as_bytes());
     }
 }
 

@@ -53,7 +53,7 @@ pub fn run(
         let message = format!("{missing} messages of the request are not in the session");
         cx.report(Diagnostic::new(Code::MissingTarget, message));
     }
-    let (mut forming, mut list) = (Forming::new(form), List::default());
+    let (mut forming, mut list) = (Forming::new(form, context.as_ref()), List::default());
     list.text(b"{\"messages\":[");
     for message in &messages {
         forming.message(context.as_mut(), message, &mut list);

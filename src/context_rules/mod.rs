@@ -6,10 +6,12 @@
 //! are sent, they are sent as pi sends them, because pi's tree holds them as they are. A session
 //! must not have another content in pi than in the stream.
 
+mod resent;
 mod words;
 
 pub use words::{is_sent, message};
 
+use crate::format::{Api, Resent};
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
 use std::collections::{HashMap, HashSet};
@@ -30,6 +32,10 @@ pub struct Chosen {
     kept: HashSet<String>,
     /// Edits by the decoded identifier of their target; the last edit counts.
     edits: HashMap<String, (u32, Node)>,
+    /// System messages with their positions.
+    system: Vec<(u32, Record)>,
+    /// The last model and its provider, as far as they are known.
+    model: Option<(Option<Json>, Option<Json>)>,
 }
 
 impl Chosen {
@@ -43,8 +49,38 @@ impl Chosen {
                     self.edits.insert(target, (position, node.clone()));
                 }
             }
+            // The single member `model` of pi's first releases is unknown to the later ones.
+            Kind::ModelChange if node.json(Field::Provider).is_none() => {
+                self.model = Some((None, None));
+            }
+            Kind::ModelChange => self.model = Some(model(node)),
+            Kind::Message if node.is(Field::Role, "assistant") => self.model = Some(model(node)),
+            Kind::Message if node.is(Field::Role, "system") => {
+                self.system.push((position, record.clone()));
+            }
             _ => {}
         }
+    }
+
+    /// Returns the provider and the model with which the session continues.
+    #[must_use]
+    pub fn model(&self) -> Option<&(Option<Json>, Option<Json>)> {
+        self.model.as_ref()
+    }
+
+    /// Returns the stage that makes messages fit for an interface as pi does, once
+    /// [`compaction`](Self::compaction) was asked for. `first` is the system message that stands
+    /// before those of the path.
+    #[must_use]
+    pub fn resent(&self, api: Api, first: Option<&Node>) -> Box<dyn Resent> {
+        let own = self.system.iter().filter_map(|(at, record)| self.message(*at, record));
+        let own: Vec<Node> = own.map(|record| record.node).collect();
+        let system = words::prompt(first.into_iter().chain(&own));
+        let last = self
+            .model
+            .as_ref()
+            .and_then(|(provider, model)| Some((provider.as_ref()?, model.as_ref()?)));
+        Box::new(resent::Messages::new(api, system, last))
     }
 
     /// Returns the compaction that counts, once all of the path was shown. `place` finds the
@@ -124,6 +160,10 @@ impl Chosen {
         block::replace(&mut edited, replacement);
         Some(Some(edited))
     }
+}
+
+fn model(node: &Node) -> (Option<Json>, Option<Json>) {
+    (node.json(Field::Provider).cloned(), node.json(Field::Model).cloned())
 }
 
 /// Returns the identifiers in a JSON list.

@@ -11,7 +11,7 @@ use crate::record::{Field, Kind, Node, Record, block, is_broken};
 #[must_use]
 pub fn message(message: &Record, first: bool) -> Option<Node> {
     let node = &message.node;
-    let text = |field| node.text(field).unwrap_or_default();
+    let text = |field| spoken_text(node, field);
     match message.kind {
         Kind::Compaction => {
             let summary = text(Field::Summary);
@@ -62,11 +62,15 @@ fn said(role: &str, text: &str) -> Node {
     node
 }
 
+fn spoken_text(node: &Node, field: Field) -> String {
+    node.json(field).and_then(|text| spoken(text).text()).unwrap_or_default()
+}
+
 /// Returns a command that the user ran, as text.
 fn command(node: &Node) -> String {
     let empty = Node::default();
     let bash = node.node(Field::Bash).unwrap_or(&empty);
-    let text = |field| bash.text(field).unwrap_or_default();
+    let text = |field| spoken_text(bash, field);
     let mut out = format!("Ran `{}`\n", text(Field::Command));
     match text(Field::Output).as_str() {
         "" => out.push_str("(no output)"),
@@ -102,6 +106,30 @@ fn system(node: &Node, first: bool) -> Node {
     said("system", &parts.join("\n\n"))
 }
 
+/// Returns the one system message that several come to: their texts one after the other, and
+/// behind them the named sections as they are after all changes. `None` if there is no text.
+///
+/// Source: `collapseSystemMessages` of `utils/transcript.ts`, for interfaces that take a system
+/// message at the beginning only.
+#[must_use]
+pub fn prompt<'n>(messages: impl Iterator<Item = &'n Node>) -> Option<Node> {
+    let (mut parts, mut named) = (Vec::new(), Vec::<(String, String)>::new());
+    for node in messages {
+        parts.push(content_text(node));
+        for (name, section) in sections(node) {
+            let place = named.iter().position(|(known, _)| *known == name);
+            match (section, place.and_then(|place| named.get_mut(place))) {
+                (Some(text), Some(known)) => known.1 = text,
+                (Some(text), None) => named.push((name, text)),
+                (None, _) => named.retain(|(known, _)| *known != name),
+            }
+        }
+    }
+    parts.extend(named.into_iter().map(|(_, text)| text));
+    parts.retain(|part| !part.is_empty());
+    (!parts.is_empty()).then(|| said("system", &parts.join("\n\n")))
+}
+
 fn content_text(node: &Node) -> String {
     if let Some(text) = node.text(Field::Content) {
         return text;
@@ -115,4 +143,18 @@ fn content_text(node: &Node) -> String {
 fn sections(node: &Node) -> impl Iterator<Item = (String, Option<String>)> {
     let sections = node.json(Field::Sections).into_iter().flat_map(Json::members);
     sections.map(|(name, section)| (text::decode(name).unwrap_or_default(), text::decode(section)))
+}
+
+/// Returns a text without surrogates that have no other half.
+#[must_use]
+pub fn spoken(said: &Json) -> Json {
+    if memchr::memmem::find(said.as_bytes(), b"\\u").is_none() {
+        return said.clone();
+    }
+    let Some(text) = text::decode_wtf8(said.as_bytes()) else { return said.clone() };
+    if std::str::from_utf8(&text).is_ok() {
+        return said.clone();
+    }
+    let whole: String = text.utf8_chunks().map(|chunk| chunk.valid()).collect();
+    Json::string(&whole)
 }

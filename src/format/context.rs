@@ -60,10 +60,36 @@ pub trait Context {
         None
     }
 
+    /// Returns the stage that makes the messages fit for this interface, where the software does
+    /// not send them as they stand; asked for between the showings, after [`begin`](Self::begin).
+    fn resent(&self, _api: Api) -> Option<Box<dyn Resent>> {
+        None
+    }
+
     /// Returns members that stand behind the messages.
     fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {
         Vec::new()
     }
+}
+
+/// Interface of a model to which messages are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Chat Completions.
+    OpenAi,
+}
+
+/// Makes the messages of a history fit for an interface and its model, as the format's software
+/// does when it sends them again. Messages that come out are written exactly as they are: content
+/// that is a text as a text, content blocks as a list.
+pub trait Resent {
+    /// Takes a record of [`Context::begin`] or [`Context::message`], and adds what is sent of it.
+    fn message(&mut self, record: &Record, out: &mut Vec<Node>);
+
+    /// Adds what is sent behind the last message.
+    fn finish(&mut self, out: &mut Vec<Node>);
 }
 
 /// Builds the messages that one request showed to a model, from the records before it. The records

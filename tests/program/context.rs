@@ -1,7 +1,7 @@
 //! The context of each file is the one that the real pi builds.
 
 use crate::common::{self, as_javascript, corpus, files, name, read, recognise};
-use copyist::context::{self, Request};
+use copyist::context::{self, Form, Request};
 use copyist::diagnostic::{Code, Findings, Log, Severity};
 use copyist::error::Error;
 use copyist::format::{Cx, OnError, Options};
@@ -257,4 +257,75 @@ fn version_1_shows_a_model_what_the_newest_does() {
 
 fn time(n: u64) -> String {
     format!("2026-01-01T00:00:{n:02}.000Z")
+}
+
+/// A session of three models' answers, in which a call has no result.
+fn replayed(form: Form) -> Value {
+    let entry = |n: u32, message: &str| {
+        let parent = if n == 1 { "null".to_owned() } else { format!("\"{}\"", n - 1) };
+        format!(
+            r#"{{"type":"message","id":"{n}","parentId":{parent},"timestamp":"t","message":{message}}}"#
+        )
+    };
+    let claude = r#""api":"anthropic-messages","provider":"anthropic","model":"claude-x""#;
+    let other = r#""api":"openai-responses","provider":"openai","model":"gpt-x""#;
+    let messages = [
+        r#"{"role":"user","content":"count"}"#.to_owned(),
+        format!(
+            r#"{{"role":"assistant","content":[{{"type":"thinking","thinking":"plan"}},{{"type":"toolCall","id":"call_X|fc_1","name":"ls","arguments":{{}}}}],{other}}}"#
+        ),
+        r#"{"role":"toolResult","toolCallId":"call_X|fc_1","toolName":"ls","content":[{"type":"text","text":"a\ud83d"},{"type":"text","text":"b"}],"isError":false}"#.to_owned(),
+        format!(
+            r#"{{"role":"assistant","content":[{{"type":"thinking","thinking":"","thinkingSignature":""}},{{"type":"thinking","thinking":"so","thinkingSignature":"s"}},{{"type":"text","text":" "}},{{"type":"toolCall","id":"c|2","name":"ls","arguments":{{}}}}],{claude}}}"#
+        ),
+        r#"{"role":"user","content":[{"type":"text","text":""},{"type":"text","text":"go on"}]}"#.to_owned(),
+    ];
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#;
+    let entries = (1..).zip(&messages).map(|(n, message)| entry(n, message));
+    let lines: Vec<String> = std::iter::once(header.to_owned()).chain(entries).collect();
+    let request = Request { form, ..Request::default() };
+    let (done, _) = context((lines.join("\n") + "\n").as_bytes(), &request);
+    done.expect("a context")["messages"].clone()
+}
+
+/// What pi 0.87.1 sent of this session to a server on loopback.
+#[test]
+fn the_messages_are_those_that_pi_sends() {
+    let none = "No result provided";
+    assert_eq!(
+        replayed(Form::Anthropic),
+        json!([
+            {"role": "user", "content": "count"},
+            {"role": "assistant", "content": [
+                {"type": "text", "text": "plan"},
+                {"type": "tool_use", "id": "call_X_fc_1", "name": "ls", "input": {}},
+            ]},
+            {"role": "user", "content": [{
+                "type": "tool_result", "tool_use_id": "call_X_fc_1", "content": "a\nb", "is_error": false,
+            }]},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "so", "signature": "s"},
+                {"type": "tool_use", "id": "c|2", "name": "ls", "input": {}},
+            ]},
+            {"role": "user", "content": [{
+                "type": "tool_result", "tool_use_id": "c|2", "content": none, "is_error": true,
+            }]},
+            {"role": "user", "content": [{"type": "text", "text": "go on"}]},
+        ])
+    );
+    let call = |id: &str| {
+        let function = json!({"name": "ls", "arguments": "{}"});
+        json!([{"id": id, "type": "function", "function": function}])
+    };
+    assert_eq!(
+        replayed(Form::OpenAi),
+        json!([
+            {"role": "user", "content": "count"},
+            {"role": "assistant", "content": "plan", "tool_calls": call("call_X_fc_1")},
+            {"role": "tool", "tool_call_id": "call_X_fc_1", "content": "a\nb"},
+            {"role": "assistant", "content": "so", "tool_calls": call("c_2")},
+            {"role": "tool", "tool_call_id": "c_2", "content": none},
+            {"role": "user", "content": [{"type": "text", "text": "go on"}]},
+        ])
+    );
 }

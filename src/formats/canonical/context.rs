@@ -8,7 +8,7 @@
 
 use super::write;
 use crate::context_rules::{self, Chosen};
-use crate::format::Context;
+use crate::format::{Api, Context, Resent};
 use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
@@ -17,12 +17,14 @@ use crate::record::{Field, Kind, Node, Record};
 #[must_use]
 pub fn open(session: &Record) -> Box<dyn Context> {
     let prompt = session.node.json(Field::SystemPrompt).filter(|prompt| !prompt.is_null()).cloned();
-    Box::new(Stream { prompt, chosen: Chosen::default(), began: false })
+    Box::new(Stream { prompt, chosen: Chosen::default(), system: None, began: false })
 }
 
 struct Stream {
     prompt: Option<Json>,
     chosen: Chosen,
+    /// The system message before those of the path.
+    system: Option<Node>,
     /// Whether a message was sent.
     began: bool,
 }
@@ -42,7 +44,8 @@ impl Context for Stream {
             node.set(Field::Content, prompt);
             node
         });
-        let system = own.or(prompt).map(|node| Record { kind: Kind::Message, node });
+        self.system = own.or(prompt);
+        let system = self.system.clone().map(|node| Record { kind: Kind::Message, node });
         let summary = compaction.map(|node| Record { kind: Kind::Compaction, node });
         system.into_iter().chain(summary).collect()
     }
@@ -62,5 +65,9 @@ impl Context for Stream {
     fn sent(&mut self, message: &Record) -> Option<Node> {
         let first = !std::mem::replace(&mut self.began, true);
         context_rules::message(message, first)
+    }
+
+    fn resent(&self, api: Api) -> Option<Box<dyn Resent>> {
+        Some(self.chosen.resent(api, self.system.as_ref()))
     }
 }

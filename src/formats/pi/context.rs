@@ -11,7 +11,7 @@ use super::write;
 use crate::context_rules::{self, Chosen};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::Context;
+use crate::format::{Api, Context, Resent};
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, Row, blocks, row};
 use crate::position::Located;
@@ -26,8 +26,9 @@ pub fn open(_session: &Record) -> Box<dyn Context> {
 #[derive(Default)]
 struct Building {
     level: Option<Json>,
-    model: Option<(Option<Json>, Option<Json>)>,
     chosen: Chosen,
+    /// The system message that the last compaction contains.
+    system: Option<Node>,
     /// Whether a message was sent.
     began: bool,
 }
@@ -36,17 +37,8 @@ impl Context for Building {
     fn look(&mut self, position: u32, located: &Located<Record>) -> Result<()> {
         let Record { kind, node } = &located.value;
         self.chosen.look(position, &located.value);
-        let own = |field| node.json(field).cloned();
         match kind {
-            Kind::ThinkingChange => self.level = own(Field::Level),
-            // The single member `model` of the first releases is unknown to the later ones.
-            Kind::ModelChange if node.json(Field::Provider).is_none() => {
-                self.model = Some((None, None));
-            }
-            Kind::ModelChange => self.model = Some((own(Field::Provider), own(Field::Model))),
-            Kind::Message if node.is(Field::Role, "assistant") => {
-                self.model = Some((own(Field::Provider), own(Field::Model)));
-            }
+            Kind::ThinkingChange => self.level = node.json(Field::Level).cloned(),
             Kind::Opaque if node.is(Field::Type, "message") => {
                 let found = Diagnostic::new(Code::NoMessage, Code::NoMessage.title());
                 return Err(Error::unfit(found.at(located.at)));
@@ -58,7 +50,8 @@ impl Context for Building {
 
     fn begin(&mut self, place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
         let Some(node) = self.chosen.compaction(place) else { return Vec::new() };
-        let system = node.node(Field::SystemMessage).map(|system| {
+        self.system = node.node(Field::SystemMessage).cloned();
+        let system = self.system.as_ref().map(|system| {
             let mut node = system.clone();
             if let Some(Value::Json(extra)) = node.take(Field::Extra) {
                 let mut own = Extra::default();
@@ -112,10 +105,14 @@ impl Context for Building {
         context_rules::is_sent(message)
     }
 
+    fn resent(&self, api: Api) -> Option<Box<dyn Resent>> {
+        Some(self.chosen.resent(api, self.system.as_ref()))
+    }
+
     fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {
         let off = Json::constant("\"off\"");
         let level = self.level.as_ref().unwrap_or(&off).as_bytes().to_vec();
-        let model = match &self.model {
+        let model = match self.chosen.model() {
             None => b"null".to_vec(),
             Some((provider, model)) => {
                 let mut out = Vec::new();
