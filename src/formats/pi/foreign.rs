@@ -149,6 +149,13 @@ impl Foreign {
         if record.kind == Kind::Compaction && node.json(Field::TokensBefore).is_none() {
             node.set(Field::TokensBefore, ZERO);
         }
+        if record.kind == Kind::ModelChange {
+            self.model = node.json(Field::Model).cloned().or(self.model.take());
+            self.provider = node.json(Field::Provider).cloned().or(self.provider.take());
+            if node.json(Field::Provider).is_none() {
+                node.set(Field::Provider, self.provider.clone().unwrap_or(UNKNOWN));
+            }
+        }
         if record.kind != Kind::Message {
             return;
         }

@@ -1,0 +1,425 @@
+//! Items of OpenAI's Responses interface as messages.
+//!
+//! | item | message |
+//! |---|---|
+//! | `message` | role and content; `output_text`, `input_text` are `text`, `input_image` with a `data:` URL is `image` |
+//! | `reasoning` | assistant, one `thinking` block; `encrypted_content` stays in the block's `extra`, because only its provider can read it |
+//! | `function_call`, `custom_tool_call`, `local_shell_call` | assistant, one `tool_call` block; `input` is the member of that name of the arguments, `action` the arguments |
+//! | `function_call_output`, `custom_tool_call_output` | tool, one `tool_result` block |
+//!
+//! A message of another type than the interface's usual one has its type as subtype. Members
+//! without a field are in the message's `extra`, in order. An item that the interface itself would
+//! not accept, or one of another type, is no message.
+//!
+//! Source: the item types of openai/codex (`protocol/src/models.rs`) and files of its releases
+//! 0.8.0 to 0.169.0.
+
+use crate::json::{Json, text};
+use crate::mapping::{Extra, Object};
+use crate::record::{Field, Node, Value, block};
+
+/// A type of item: its members in the order in which the interface's clients write them, each with
+/// the field that holds its value.
+#[derive(Debug)]
+struct Shape {
+    wire: &'static str,
+    /// Whether another type is the usual one of its message, so that the message has this type as
+    /// its subtype.
+    marked: bool,
+    /// Role and type of the one block of its message; a `message` has a role of its own, and any
+    /// blocks.
+    holds: Option<(&'static str, &'static str)>,
+    members: &'static [(&'static str, Option<Field>)],
+}
+
+const CALL: Option<(&str, &str)> = Some(("assistant", block::TOOL_CALL));
+const RESULT: Option<(&str, &str)> = Some(("tool", block::TOOL_RESULT));
+const OUTPUT: &[(&str, Option<Field>)] =
+    &[("id", None), ("call_id", Some(Field::Call)), ("output", Some(Field::Content))];
+
+const fn shape(
+    wire: &'static str,
+    marked: bool,
+    holds: Option<(&'static str, &'static str)>,
+    members: &'static [(&'static str, Option<Field>)],
+) -> Shape {
+    Shape { wire, marked, holds, members }
+}
+
+const SHAPES: &[Shape] = &[
+    shape(
+        "message",
+        false,
+        None,
+        &[
+            ("id", None),
+            ("role", Some(Field::Role)),
+            ("content", Some(Field::Content)),
+            ("phase", None),
+            ("status", None),
+        ],
+    ),
+    shape(
+        "reasoning",
+        false,
+        Some(("assistant", block::THINKING)),
+        &[
+            ("id", None),
+            ("summary", Some(Field::Thinking)),
+            ("content", None),
+            ("encrypted_content", None),
+        ],
+    ),
+    shape(
+        "function_call",
+        false,
+        CALL,
+        &[
+            ("id", None),
+            ("name", Some(Field::Name)),
+            ("namespace", Some(Field::Namespace)),
+            ("arguments", Some(Field::Arguments)),
+            ("call_id", Some(Field::Id)),
+        ],
+    ),
+    shape("function_call_output", false, RESULT, OUTPUT),
+    shape(
+        "custom_tool_call",
+        true,
+        CALL,
+        &[
+            ("id", None),
+            ("status", None),
+            ("call_id", Some(Field::Id)),
+            ("name", Some(Field::Name)),
+            ("namespace", Some(Field::Namespace)),
+            ("input", Some(Field::Arguments)),
+        ],
+    ),
+    shape("custom_tool_call_output", true, RESULT, OUTPUT),
+    shape(
+        "local_shell_call",
+        true,
+        CALL,
+        &[
+            ("id", None),
+            ("call_id", Some(Field::Id)),
+            ("status", None),
+            ("action", Some(Field::Arguments)),
+        ],
+    ),
+];
+
+/// Types of items that are sent to a model and that no record describes.
+pub const UNREAD: &[&str] = &[
+    "web_search_call",
+    "tool_search_call",
+    "tool_search_output",
+    "image_generation_call",
+    "compaction",
+    "context_compaction",
+    "agent_message",
+    "additional_tools",
+    "configuration_update",
+];
+
+/// Name of the tool that a `local_shell_call` calls; the item has no name.
+const LOCAL_SHELL: &str = "\"local_shell\"";
+
+/// Reads an item; `None` if it is no message that the interface accepts. `object` is one JSON
+/// object.
+///
+/// ```
+/// use copyist::dialect::responses;
+/// use copyist::{json::Json, record::{Field, block}};
+/// let item: Json = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"Hi"}]}"#.parse()?;
+/// let message = responses::read(&item).expect("a message");
+/// assert_eq!(block::said(&message), Some(Json::string("Hi")));
+/// let mut out = Vec::new();
+/// responses::write(&message, &mut out);
+/// assert_eq!(out, item.as_bytes());
+/// # Ok::<(), copyist::json::Fault>(())
+/// ```
+#[must_use]
+pub fn read(object: &Json) -> Option<Node> {
+    let wire = object.member("type")?.text()?;
+    let shape = SHAPES.iter().find(|shape| shape.wire == wire)?;
+    let role = object.member("role").and_then(|role| role.text());
+    let texts = text_type(role.as_deref().filter(|_| shape.holds.is_none()));
+    let (mut message, mut inner, mut rest) = (Node::with_capacity(8), Node::default(), Vec::new());
+    let mut seen = Vec::with_capacity(8);
+    for (key, value) in object.pairs() {
+        let name = key.text()?;
+        if name != "type" {
+            match shape.members.iter().find(|(member, _)| *member == name) {
+                Some((_, Some(Field::Role))) => message.set(Field::Role, value),
+                Some((_, Some(field))) => take(shape, *field, value, texts, &mut inner)?,
+                _ => rest.push((key, value)),
+            }
+        }
+        // Clients refuse an item with a member that stands twice.
+        if seen.contains(&name) {
+            return None;
+        }
+        seen.push(name);
+    }
+    let extra = members(&rest);
+    match shape.holds {
+        None => {
+            message.text(Field::Role)?;
+            message.set(Field::Content, inner.take(Field::Content)?);
+        }
+        Some((role, kind)) => {
+            if wire == "local_shell_call" {
+                inner.set(Field::Name, Json::constant(LOCAL_SHELL));
+            }
+            let lacks = |field: &Field| inner.get(*field).is_none();
+            if needs(kind).iter().any(lacks) {
+                return None;
+            }
+            message.set(Field::Role, Json::string(role));
+            if shape.marked {
+                message.set(Field::Subtype, Json::string(shape.wire));
+            }
+            inner.set(Field::Type, block::type_of(kind));
+            message.set(Field::Content, vec![inner]);
+        }
+    }
+    extra.into_iter().for_each(|extra| message.set(Field::Extra, extra));
+    Some(message)
+}
+
+/// Returns the type of the texts in a message of this role; in a result, of no role.
+fn text_type(role: Option<&str>) -> &'static str {
+    if role == Some("assistant") { "output_text" } else { "input_text" }
+}
+
+/// Returns the fields without which the interface refuses an item.
+fn needs(kind: &str) -> &'static [Field] {
+    match kind {
+        block::TOOL_CALL => &[Field::Id, Field::Name, Field::Arguments],
+        block::TOOL_RESULT => &[Field::Call, Field::Content],
+        _ => &[],
+    }
+}
+
+fn members(rest: &[(Json, Json)]) -> Option<Json> {
+    let mut extra = Extra::default();
+    rest.iter().for_each(|(key, value)| extra.add(key.as_bytes(), value.as_bytes()));
+    extra.finish()
+}
+
+/// Takes the value of a member into the block; `None` if the interface would not accept it.
+fn take(shape: &Shape, field: Field, value: Json, texts: &str, inner: &mut Node) -> Option<()> {
+    let first = value.as_bytes().first().copied();
+    match (field, first) {
+        (Field::Content, Some(b'[')) => inner.set(field, parts(&value, texts)?),
+        // The text of a message is a list of parts, that of a result may be a string.
+        (Field::Content, Some(b'"')) if shape.holds.is_some() => inner.set(field, value),
+        (Field::Thinking, Some(b'[')) => summary(&value, inner),
+        (Field::Arguments, Some(b'"')) if shape.wire == "custom_tool_call" => {
+            let object = [b"{\"input\":", value.as_bytes(), b"}"].concat();
+            inner.set(field, Json::checked(object.into()));
+        }
+        (Field::Arguments, Some(b'{')) if shape.wire == "local_shell_call" => {
+            inner.set(field, value);
+        }
+        (Field::Arguments, _) if shape.wire == "local_shell_call" => return None,
+        (Field::Name | Field::Id | Field::Call | Field::Arguments, Some(b'"')) => {
+            inner.set(field, value);
+        }
+        (Field::Namespace, Some(b'"')) => inner.set(field, value),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// Reads the summary of a reasoning item as a text, and keeps the list where it is not that of one
+/// text.
+fn summary(list: &Json, inner: &mut Node) {
+    let text = |part: Json| part.member("text").and_then(|text| text.text());
+    let texts: Vec<String> = list.elements().filter_map(text).collect();
+    if !texts.is_empty() {
+        inner.set(Field::Thinking, Json::string(&texts.join("\n\n")));
+    }
+    let mut usual = Vec::new();
+    write_summary(inner, &mut usual);
+    if usual != list.as_bytes() {
+        inner.set(
+            Field::Extra,
+            Json::checked([b"{\"summary\":", list.as_bytes(), b"}"].concat().into()),
+        );
+    }
+}
+
+/// Reads a list of parts; `None` if one of them has no type.
+fn parts(list: &Json, texts: &str) -> Option<Vec<Node>> {
+    let part = |part: Json| {
+        let wire = part.member("type")?.text()?;
+        let read = match wire.as_str() {
+            "input_image" => image(&part),
+            wire if wire == texts => plain(&part, "text").map(|(text, rest)| {
+                let mut node = block::text(text);
+                rest.into_iter().for_each(|rest| node.set(Field::Extra, rest));
+                node
+            }),
+            _ => None,
+        };
+        Some(read.unwrap_or_else(|| {
+            let mut node = Node::with_capacity(2);
+            node.set(Field::Type, block::type_of(block::OPAQUE));
+            node.set(Field::Data, part);
+            node
+        }))
+    };
+    list.elements().map(part).collect()
+}
+
+/// Returns the string `name` of a part, and its other members; `None` unless the string follows the
+/// type, as clients write it.
+fn plain(part: &Json, name: &str) -> Option<(Json, Option<Json>)> {
+    let pairs = part.pairs();
+    let [(first, _), (key, value), rest @ ..] = pairs.as_slice() else { return None };
+    let usual = text::is(first.as_bytes(), "type") && text::is(key.as_bytes(), name);
+    (usual && value.as_bytes().starts_with(b"\"")).then(|| (value.clone(), members(rest)))
+}
+
+/// Reads an image that is given by a `data:` URL.
+fn image(part: &Json) -> Option<Node> {
+    let (url, rest) = plain(part, "image_url")?;
+    let url = url.text()?;
+    let (kind, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    let mut node = Node::with_capacity(4);
+    node.set(Field::Type, block::type_of(block::IMAGE));
+    node.set(Field::MediaType, Json::string(kind));
+    node.set(Field::Data, Json::string(data));
+    rest.into_iter().for_each(|rest| node.set(Field::Extra, rest));
+    Some(node)
+}
+
+/// Appends the item of a message that [`read`] returned, or of one with the same form; false if the
+/// message is no item.
+pub fn write(message: &Node, out: &mut Vec<u8>) -> bool {
+    let (blocks, extra) = (message.nodes(Field::Content), message.json(Field::Extra));
+    let inner =
+        blocks.and_then(|blocks| blocks.first()).filter(|_| blocks.is_some_and(|b| b.len() == 1));
+    let subtype = message.text(Field::Subtype);
+    let fits = |shape: &&Shape| match (shape.holds, &subtype) {
+        (_, Some(subtype)) => *subtype == shape.wire,
+        (None, None) => true,
+        (Some((_, kind)), None) => {
+            !shape.marked && inner.is_some_and(|inner| inner.is(Field::Type, kind))
+        }
+    };
+    // A `message` is the first of the shapes, and takes what no other shape takes.
+    let Some(shape) = SHAPES.iter().rev().find(fits) else { return false };
+    let Some(holder) =
+        inner.filter(|_| shape.holds.is_some()).or(shape.holds.is_none().then_some(message))
+    else {
+        return false;
+    };
+    let role = message.text(Field::Role);
+    let texts = text_type(role.as_deref().filter(|_| shape.holds.is_none()));
+    let own = holder.json(Field::Extra).filter(|_| shape.holds.is_some());
+    let mut object = Object::open(out);
+    object.member("type", Json::string(shape.wire).as_bytes());
+    for (name, field) in shape.members {
+        match (field, extra.and_then(|extra| extra.member(name))) {
+            (Some(field), _) => member(&mut object, name, *field, holder, own, texts),
+            (None, Some(value)) => object.member(name, value.as_bytes()),
+            (None, None) => {}
+        }
+    }
+    let slot = |key: &[u8]| {
+        shape.members.iter().any(|(name, field)| field.is_none() && text::is(key, name))
+    };
+    for (key, value) in extra.into_iter().flat_map(Json::members).filter(|(key, _)| !slot(key)) {
+        object.spelled(key, value);
+    }
+    object.close();
+    true
+}
+
+/// Writes the member `name` that a field holds.
+fn member(
+    object: &mut Object<'_>,
+    name: &str,
+    field: Field,
+    holder: &Node,
+    own: Option<&Json>,
+    texts: &'static str,
+) {
+    match (field, holder.get(field)) {
+        (Field::Thinking, _) => {
+            let kept = own.and_then(|own| own.member("summary"));
+            match kept.filter(|kept| is_summary(kept, holder)) {
+                Some(kept) => object.member(name, kept.as_bytes()),
+                None => write_summary(holder, object.key(name)),
+            }
+        }
+        (Field::Content, Some(Value::Nodes(blocks))) => {
+            write_parts(blocks, texts, object.key(name))
+        }
+        (Field::Arguments, Some(Value::Json(value))) if name == "input" => {
+            let input = value.member("input").filter(|input| input.text().is_some());
+            match input {
+                Some(input) => object.member(name, input.as_bytes()),
+                None => text::quote(&String::from_utf8_lossy(value.as_bytes()), object.key(name)),
+            }
+        }
+        // An edit may have replaced the text by its value.
+        (Field::Arguments, Some(Value::Json(value)))
+            if name == "arguments" && !value.as_bytes().starts_with(b"\"") =>
+        {
+            text::quote(&String::from_utf8_lossy(value.as_bytes()), object.key(name));
+        }
+        (_, Some(Value::Json(value))) => object.member(name, value.as_bytes()),
+        _ => {}
+    }
+}
+
+/// Whether a list is still the one that a thought was read from.
+fn is_summary(list: &Json, thought: &Node) -> bool {
+    let mut read = Node::default();
+    summary(list, &mut read);
+    read.json(Field::Thinking) == thought.json(Field::Thinking)
+}
+
+fn write_summary(thought: &Node, out: &mut Vec<u8>) {
+    out.push(b'[');
+    if let Some(said) = thought.json(Field::Thinking) {
+        let mut object = Object::open(out);
+        object.member("type", b"\"summary_text\"");
+        object.member("text", said.as_bytes());
+        object.close();
+    }
+    out.push(b']');
+}
+
+fn write_parts(blocks: &[Node], texts: &'static str, out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (i, block) in blocks.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        if let Some(data) = block.json(Field::Data).filter(|_| block.is(Field::Type, block::OPAQUE))
+        {
+            out.extend_from_slice(data.as_bytes());
+            continue;
+        }
+        let mut object = Object::open(out);
+        if block.is(Field::Type, block::IMAGE) {
+            let of = |field| block.text(field).unwrap_or_default();
+            object.member("type", b"\"input_image\"");
+            let url = format!("data:{};base64,{}", of(Field::MediaType), of(Field::Data));
+            text::quote(&url, object.key("image_url"));
+        } else {
+            text::quote(texts, object.key("type"));
+            let said = block.json(Field::Text).map_or(&b"\"\""[..], Json::as_bytes);
+            object.member("text", said);
+        }
+        object.extra(block);
+        object.close();
+    }
+    out.push(b']');
+}

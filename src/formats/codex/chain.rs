@@ -1,0 +1,92 @@
+//! Links the items of a rollout as a tree: a list, in which turns that were taken back are branches.
+
+use crate::format::Cx;
+use crate::ids::Maker;
+use crate::json::Json;
+use crate::record::{Field, Kind, Node, Record};
+
+/// Gives items identifiers, which their lines do not have, and parents.
+#[derive(Debug)]
+pub struct Chain {
+    maker: Maker,
+    made: u64,
+    /// Number of the node behind which the next one stands.
+    last: Option<u64>,
+    /// Number of the last node of the conversation itself.
+    talk: Option<u64>,
+    /// For each turn since the last compaction, the node behind which it stands.
+    turns: Vec<Option<u64>>,
+    /// Whether the last node is not the one behind which the next one would stand.
+    moved: bool,
+}
+
+impl Chain {
+    /// Begins for the session of this record.
+    #[must_use]
+    pub fn of(session: &Node, cx: &Cx<'_>) -> Self {
+        let id = session.text(Field::Id).unwrap_or_default();
+        let maker = Maker::new(cx.options.ids, id.as_bytes());
+        Self { maker, made: 0, last: None, talk: None, turns: Vec::new(), moved: false }
+    }
+
+    /// Links a record that is a node behind those before it, and follows an event that takes turns
+    /// back.
+    pub fn link(&mut self, record: &mut Record) {
+        match record.kind {
+            Kind::Event => return self.roll_back(&record.node),
+            Kind::Message | Kind::Extension | Kind::Compaction | Kind::ModelChange => {}
+            Kind::Opaque if super::line::is_item(record) => {}
+            // An object that is no line stands on no path.
+            Kind::Opaque if record.node.json(Field::Data).is_some() => {
+                self.moved = true;
+                return;
+            }
+            _ => return,
+        }
+        self.made += 1;
+        record.node.set(Field::Id, self.name(Some(self.made)));
+        record.node.set(Field::Parent, self.name(self.last));
+        record.node.set(Field::IdMade, Json::constant("true"));
+        let prompt = record.kind == Kind::Message && record.node.is(Field::Role, "user");
+        if prompt {
+            // Codex takes back what it told the model before the turn, too, but not at the very
+            // beginning.
+            self.turns.push(if self.turns.is_empty() { self.last } else { self.talk });
+        }
+        if record.kind == Kind::Compaction {
+            self.turns.clear();
+        }
+        self.last = Some(self.made);
+        if !matches!(record.kind, Kind::Extension | Kind::ModelChange) {
+            self.talk = self.last;
+        }
+        self.moved = false;
+    }
+
+    fn roll_back(&mut self, event: &Node) {
+        let Some(data) = event.json(Field::Data) else { return };
+        if !data.member("type").is_some_and(|wire| wire.text().as_deref() == Some(ROLLED_BACK)) {
+            return;
+        }
+        let turns = data.member("num_turns").and_then(|turns| turns.float()).unwrap_or(0.0);
+        let place = self.turns.len().saturating_sub(turns as usize);
+        if let Some(before) = self.turns.get(place).copied() {
+            self.turns.truncate(place);
+            (self.last, self.talk) = (before, before);
+            self.moved = true;
+        }
+    }
+
+    /// Returns the node at which the session stands, if it is not the last one.
+    #[must_use]
+    pub fn leaf(&self) -> Option<Json> {
+        self.moved.then(|| self.name(self.last))
+    }
+
+    fn name(&self, number: Option<u64>) -> Json {
+        let Some(number) = number else { return Json::constant("null") };
+        Json::string(&String::from_utf8_lossy(&self.maker.id(number)))
+    }
+}
+
+const ROLLED_BACK: &str = "thread_rolled_back";

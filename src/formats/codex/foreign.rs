@@ -1,0 +1,430 @@
+//! Sessions of other formats, and of other versions, as a rollout.
+//!
+//! The items are what Codex sends; beside each stands the event by which Codex lists and shows the
+//! session: a session without an event for its first question is in no list, and an answer without
+//! one is not on the screen. Identifiers of items are left out, because they belong to a server.
+//! Thoughts of other models are left out, too: only their provider can read them.
+
+use super::twin::{self, Speaker, Turn};
+use super::{NAME, line, wire};
+use crate::diagnostic::{FieldOutcome, Log};
+use crate::dialect::responses;
+use crate::format::Cx;
+use crate::ids::hash;
+use crate::json::{Json, text};
+use crate::mapping::{Extra, Object};
+use crate::record::{Field, Kind, Node, Record, Value, block, identity};
+use crate::times;
+use jiff::Timestamp;
+
+/// Version that Codex claims for a session that no release wrote.
+const NO_RELEASE: &str = "0.0.0";
+/// Maximum length of the names of calls and tools that the interface accepts.
+const LONGEST: usize = 64;
+
+/// Takes a line without its ending.
+type To<'t> = &'t mut dyn FnMut(&[u8]);
+
+/// State of the conversion.
+#[derive(Debug)]
+pub struct Foreign {
+    version: u32,
+    /// Whether the records come from a rollout of another version.
+    own: bool,
+    session: Node,
+    /// Whether the first line is still to be written.
+    first: bool,
+    time: Option<Timestamp>,
+    ordinal: u64,
+    turn: Turn,
+    asked: Option<String>,
+}
+
+impl Foreign {
+    /// Begins with the session's record.
+    #[must_use]
+    pub fn of(session: &Node, version: u32, cx: &Cx<'_>) -> Self {
+        let own = session.text(Field::Source).is_some_and(|s| s.split('@').next() == Some(NAME));
+        let told = [Field::Created, Field::Updated].map(|field| session.json(field));
+        let time = told.into_iter().flatten().find_map(times::read);
+        let asked = cx.options.asked.clone();
+        let mut session = session.clone();
+        session.take(Field::Raw);
+        lose(&session, version, own, cx.log);
+        Self { version, own, session, first: true, time, ordinal: 0, turn: Turn::default(), asked }
+    }
+
+    /// Writes the lines of a record.
+    pub fn record(&mut self, record: &Record, log: &Log, to: To<'_>) {
+        if record.kind == Kind::Session {
+            return;
+        }
+        self.time = record.node.json(Field::Time).and_then(times::read).or(self.time);
+        self.head(to);
+        match record.kind {
+            Kind::Message if !record.is_aside() && !record.is_restored() => {
+                self.message(record, log, to)
+            }
+            _ if self.own => self.line(record, log, to),
+            kind => log.count(FieldOutcome::Dropped, kind.name()),
+        }
+    }
+
+    /// Writes the first line, if no record did.
+    pub fn finish(&mut self, to: To<'_>) {
+        self.head(to);
+    }
+
+    fn head(&mut self, to: To<'_>) {
+        if !std::mem::take(&mut self.first) {
+            return;
+        }
+        let mut node = std::mem::take(&mut self.session);
+        let id = uuid(&node, self.asked.as_deref());
+        let created = self.now();
+        node.set(Field::Id, Json::string(&id));
+        if !self.own || node.json(Field::Created).is_none() {
+            node.set(Field::Created, created.clone());
+        }
+        node.set(Field::Time, created);
+        let extra = members(&node, self.version, self.own);
+        if self.version == 1 {
+            node.set(Field::Extra, extra);
+        } else {
+            if !node.text(Field::Cwd).is_some_and(|cwd| cwd.starts_with('/')) {
+                node.set(Field::Cwd, Json::constant("\"/\""));
+            }
+            self.number(extra, &mut node);
+        }
+        if !self.own {
+            node.take(Field::Provider);
+            node.take(Field::SystemPrompt);
+        }
+        let mut out = Vec::new();
+        line::write_meta(&node, self.version == 1, &mut out);
+        to(&out);
+        self.turn.turn = digits(&[id.as_bytes(), b"turn"].concat());
+        self.turn.thread = id;
+    }
+
+    /// Sets the members around a payload.
+    fn number(&mut self, payload: Json, node: &mut Node) {
+        let mut extra = Extra::default();
+        if self.version == 3 {
+            extra.add(b"\"ordinal\"", self.ordinal.to_string().as_bytes());
+            self.ordinal += 1;
+        }
+        let payload = payload.member("payload").unwrap_or(payload);
+        extra.add(b"\"payload\"", payload.as_bytes());
+        extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+    }
+
+    fn now(&self) -> Json {
+        Json::string(&times::with_millis(self.time.unwrap_or(Timestamp::UNIX_EPOCH)))
+    }
+
+    /// Writes a line of another version of the format.
+    fn line(&mut self, record: &Record, log: &Log, to: To<'_>) {
+        let node = &record.node;
+        let data = node.json(Field::Data);
+        // These events are made again, beside their items.
+        if record.kind == Kind::Event && data.is_some_and(twin::is_twin) {
+            return log.count(FieldOutcome::Derived, "event");
+        }
+        let item = record.kind == Kind::Extension || line::is_item(record);
+        let state = node.is(Field::Subtype, "state");
+        match data {
+            Some(data) if item => self.payload(wire::ITEM, data.as_bytes(), to),
+            _ if self.version > 1 && record.kind != Kind::Opaque && !state => {
+                let mut record = record.clone();
+                let extra = record.node.json(Field::Extra).cloned();
+                let payload = extra.and_then(|extra| extra.member("payload"));
+                self.number(payload.unwrap_or(Json::constant("{}")), &mut record.node);
+                if record.node.json(Field::Time).is_none() {
+                    record.node.set(Field::Time, self.now());
+                }
+                let mut out = Vec::new();
+                if line::write(&record, false, &mut out) { to(&out) } else { lost(&record, log) }
+            }
+            _ => lost(record, log),
+        }
+    }
+
+    fn message(&mut self, record: &Record, log: &Log, to: To<'_>) {
+        let pieces = if self.own { vec![owned(&record.node)] } else { adapted(&record.node, log) };
+        for piece in pieces {
+            let mut out = Vec::new();
+            if !responses::write(&piece, &mut out) {
+                lost(record, log);
+                continue;
+            }
+            self.payload(wire::ITEM, &out, to);
+            let said = twin::of_message(&piece).filter(|_| self.version > 1);
+            if let Some((speaker, said)) = said {
+                self.event(speaker, &said, to);
+            }
+        }
+    }
+
+    fn event(&mut self, speaker: Speaker, said: &Json, to: To<'_>) {
+        let mut payload = Vec::new();
+        self.turn.item += 1;
+        self.turn.millis = self.time.unwrap_or(Timestamp::UNIX_EPOCH).as_millisecond();
+        if speaker == Speaker::User {
+            let key = [self.turn.thread.as_bytes(), &self.turn.item.to_le_bytes()].concat();
+            self.turn.turn = digits(&key);
+        }
+        let turn = Some(&self.turn).filter(|_| self.version == 3);
+        twin::write(speaker, said, turn, &mut payload);
+        self.payload(wire::EVENT, &payload, to);
+    }
+
+    /// Writes a line with this payload.
+    fn payload(&mut self, wire: &str, payload: &[u8], to: To<'_>) {
+        if self.version == 1 {
+            return to(payload);
+        }
+        let mut out = Vec::new();
+        let mut object = Object::open(&mut out);
+        object.member("timestamp", self.now().as_bytes());
+        if self.version == 3 {
+            object.member("ordinal", self.ordinal.to_string().as_bytes());
+            self.ordinal += 1;
+        }
+        text::quote(wire, object.key("type"));
+        object.member("payload", payload);
+        object.close();
+        to(&out);
+    }
+}
+
+fn lost(record: &Record, log: &Log) {
+    log.count(FieldOutcome::Dropped, record.kind.name());
+}
+
+/// Counts the fields of the session record that the first line does not hold.
+fn lose(session: &Node, version: u32, own: bool, log: &Log) {
+    const HELD: &[Field] =
+        &[Field::Source, Field::Id, Field::Created, Field::Updated, Field::File, Field::Time];
+    const OF_OWN: &[Field] =
+        &[Field::Provider, Field::SystemPrompt, Field::ParentSession, Field::Extra];
+    for field in session.fields().filter(|field| !HELD.contains(field)) {
+        let held = field == Field::Cwd || (own && OF_OWN.contains(&field));
+        if !held || version == 1 && field != Field::Extra {
+            log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
+        }
+    }
+}
+
+/// Returns the members of the first line for which the model has no field, and places for the
+/// others.
+fn members(node: &Node, version: u32, own: bool) -> Json {
+    let kept = node.json(Field::Extra).filter(|_| own).and_then(|extra| extra.member("payload"));
+    let has = |name: &str| kept.as_ref().is_some_and(|kept: &Json| kept.member(name).is_some());
+    let mut extra = Extra::default();
+    let mut usual = |name: &str, value: &[u8]| {
+        if !has(name) {
+            extra.add(format!("\"{name}\"").as_bytes(), value);
+        }
+    };
+    usual("id", b"null");
+    usual("timestamp", b"null");
+    if version == 1 {
+        usual("instructions", b"null");
+    } else {
+        usual("cwd", b"null");
+        usual(
+            "originator",
+            format!("\"{}\"", if own { "codex_cli_rs" } else { "copyist" }).as_bytes(),
+        );
+        usual("cli_version", format!("\"{NO_RELEASE}\"").as_bytes());
+        usual("source", b"\"cli\"");
+    }
+    let bare = ["id", "timestamp", "instructions", "git"];
+    for (key, value) in kept.iter().flat_map(Json::members) {
+        let held = version > 1 || bare.iter().any(|name| text::is(key, name));
+        if held && !text::is(key, wire::HISTORY_MODE) {
+            extra.add(key, value);
+        }
+    }
+    if version == 3 {
+        extra.add(b"\"history_mode\"", b"\"paginated\"");
+    }
+    let members = extra.finish().unwrap_or(Json::constant("{}"));
+    let mut outer = Extra::default();
+    outer.add(b"\"payload\"", members.as_bytes());
+    outer.finish().unwrap_or_default()
+}
+
+/// Returns the identifier of the session if it is a UUID, or else one that follows from the
+/// session.
+#[must_use]
+pub fn uuid(session: &Node, asked: Option<&str>) -> String {
+    let id = session.text(Field::Id).filter(|id| is_uuid(id));
+    id.unwrap_or_else(|| digits(&identity(session, asked)))
+}
+
+/// Whether a text is a UUID in its usual spelling.
+#[must_use]
+pub fn is_uuid(id: &str) -> bool {
+    let dash = |at| matches!(at, 8 | 13 | 18 | 23);
+    let fits = |(at, c): (usize, char)| if dash(at) { c == '-' } else { c.is_ascii_hexdigit() };
+    id.len() == 36 && id.chars().enumerate().all(fits)
+}
+
+/// Returns a UUID that follows from a text.
+fn digits(text: &[u8]) -> String {
+    let (a, b) = (hash(text), hash(&[text, b"2"].concat()));
+    let digits = format!("{a:016x}{b:016x}");
+    let cut = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
+    // Version 4 and its variant.
+    let (third, fourth) = (cut(13, 16), cut(17, 20));
+    format!("{}-{}-4{third}-a{fourth}-{}", cut(0, 8), cut(8, 12), cut(20, 32))
+}
+
+/// Returns the item of a message of another version.
+fn owned(message: &Node) -> Node {
+    let mut node = message.clone();
+    if let Some(Value::Json(extra)) = node.take(Field::Extra)
+        && let Some(own) = extra.member("payload")
+    {
+        node.set(Field::Extra, own);
+    }
+    node
+}
+
+/// Returns the messages, each one item, of a message of another format; counts what is left out.
+fn adapted(message: &Node, log: &Log) -> Vec<Node> {
+    let lose = |path: &str| log.count(FieldOutcome::Dropped, &format!("message.{path}"));
+    const HELD: &[Field] = &[
+        Field::Id,
+        Field::Parent,
+        Field::IdMade,
+        Field::Time,
+        Field::Role,
+        Field::Content,
+        Field::Raw,
+        Field::Layout,
+        Field::Eol,
+    ];
+    message.fields().filter(|field| !HELD.contains(field)).for_each(|field| lose(field.name()));
+    let mut pieces: Vec<Node> = Vec::new();
+    let role = message.text(Field::Role).unwrap_or_default();
+    if !["user", "assistant", "tool"].contains(&role.as_str()) {
+        log.count(FieldOutcome::Dropped, &format!("message of role {role}"));
+        return pieces;
+    }
+    let blocks = match message.get(Field::Content) {
+        Some(Value::Nodes(blocks)) => blocks.clone(),
+        Some(Value::Json(text)) if !text.is_null() => vec![block::text(text.clone())],
+        _ => Vec::new(),
+    };
+    for block in blocks {
+        let is = |kind| block.is(Field::Type, kind);
+        if is(block::THINKING) {
+            lose("content.*.thinking");
+        } else if is(block::TOOL_CALL) {
+            pieces.push(piece(&role, call(&block, &lose)));
+        } else if is(block::TOOL_RESULT) {
+            pieces.push(piece(&role, result(&block, &lose)));
+        } else {
+            let part = part(&block, role == "user", &lose);
+            match pieces.last_mut().and_then(|last| last.get_mut(Field::Content)) {
+                Some(Value::Nodes(parts)) if parts.iter().all(is_part) => parts.push(part),
+                _ => pieces.push(piece(&role, part)),
+            }
+        }
+    }
+    pieces
+}
+
+fn is_part(block: &Node) -> bool {
+    ![block::TOOL_CALL, block::TOOL_RESULT].iter().any(|kind| block.is(Field::Type, kind))
+}
+
+fn piece(role: &str, block: Node) -> Node {
+    let mut node = Node::with_capacity(2);
+    node.set(Field::Role, Json::string(role));
+    node.set(Field::Content, vec![block]);
+    node
+}
+
+/// Returns a text or an image; only users and tools show images.
+fn part(given: &Node, images: bool, lose: &dyn Fn(&str)) -> Node {
+    let image = given.is(Field::Type, block::IMAGE);
+    if given.json(Field::Extra).is_some() {
+        lose("content.*.extra");
+    }
+    if given.is(Field::Type, block::TEXT) {
+        return block::text(given.json(Field::Text).cloned().unwrap_or(Json::constant("\"\"")));
+    }
+    if image && images {
+        let mut node = given.clone();
+        node.take(Field::Extra);
+        return node;
+    }
+    lose(&format!("content.*.{}", given.text(Field::Type).unwrap_or_default()));
+    block::stand_in(given)
+}
+
+fn call(given: &Node, lose: &dyn Fn(&str)) -> Node {
+    let mut node = Node::with_capacity(4);
+    node.set(Field::Type, block::type_of(block::TOOL_CALL));
+    node.set(Field::Id, name_of_call(given.json(Field::Id)));
+    let name = given.text(Field::Name).unwrap_or_default();
+    node.set(Field::Name, Json::string(&plain(&name)));
+    let arguments = given.json(Field::Arguments).cloned().unwrap_or(Json::constant("{}"));
+    let text = match arguments.text() {
+        Some(_) => arguments,
+        None => Json::string(&String::from_utf8_lossy(arguments.as_bytes())),
+    };
+    node.set(Field::Arguments, text);
+    for field in [Field::Signature, Field::Namespace, Field::Extra] {
+        if given.json(field).is_some() {
+            lose(&format!("content.*.{}", field.name()));
+        }
+    }
+    if plain(&name) != name {
+        lose("content.*.name");
+    }
+    node
+}
+
+fn result(given: &Node, lose: &dyn Fn(&str)) -> Node {
+    let mut node = Node::with_capacity(3);
+    node.set(Field::Type, block::type_of(block::TOOL_RESULT));
+    node.set(Field::Call, name_of_call(given.json(Field::Call)));
+    let content = match given.get(Field::Content) {
+        Some(Value::Nodes(blocks)) if blocks.iter().any(|b| b.is(Field::Type, block::IMAGE)) => {
+            Value::Nodes(blocks.iter().map(|block| part(block, true, lose)).collect())
+        }
+        Some(Value::Nodes(blocks)) => {
+            let texts: Vec<Node> = blocks.iter().map(|block| part(block, true, lose)).collect();
+            Value::Json(block::all_text(&texts).unwrap_or(Json::constant("\"\"")))
+        }
+        Some(Value::Json(text)) if !text.is_null() => Value::Json(text.clone()),
+        _ => Value::Json(given.json(Field::Output).cloned().unwrap_or(Json::constant("\"\""))),
+    };
+    node.set(Field::Content, content);
+    for field in [Field::IsError, Field::Extra] {
+        if given.json(field).is_some_and(|value| value.as_bytes() != b"false") {
+            lose(&format!("content.*.{}", field.name()));
+        }
+    }
+    node
+}
+
+/// Returns an identifier of a call that the interface accepts: the same one for the call and its
+/// result.
+fn name_of_call(id: Option<&Json>) -> Json {
+    let id = id.and_then(Json::text).unwrap_or_default();
+    let fits = (1..=LONGEST).contains(&id.chars().count());
+    Json::string(&if fits { id } else { format!("call_{:016x}", hash(id.as_bytes())) })
+}
+
+/// Returns a name of a tool that the interface accepts.
+fn plain(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let name: String = name.chars().take(LONGEST).map(|c| if fits(c) { c } else { '_' }).collect();
+    if name.is_empty() { "tool".to_owned() } else { name }
+}

@@ -1,0 +1,317 @@
+//! One line of a rollout as a record.
+
+use super::template::{self, Slot};
+use super::{twin, wire};
+use crate::dialect::responses;
+use crate::json::{Json, text};
+use crate::mapping::{Extra, Object};
+use crate::record::{Field, Kind, Node, Record, Value};
+
+/// Members of a line around its payload.
+struct Envelope {
+    time: Json,
+    wire: String,
+    payload: Json,
+    /// Further members, such as `ordinal`.
+    rest: Extra,
+}
+
+impl Envelope {
+    /// Divides a line from version 2 on; `None` if Codex would not read it as one.
+    fn of(line: &Json) -> Option<Self> {
+        let (mut time, mut wire, mut payload, mut rest) = (None, None, None, Extra::default());
+        for (key, value) in line.pairs() {
+            let place = match key.text()?.as_str() {
+                "timestamp" => &mut time,
+                "type" => &mut wire,
+                "payload" => &mut payload,
+                _ => {
+                    rest.add(key.as_bytes(), value.as_bytes());
+                    continue;
+                }
+            };
+            // A member that stands twice can be read in two ways.
+            if place.replace(value).is_some() {
+                return None;
+            }
+        }
+        let time = time.filter(|time: &Json| time.as_bytes().starts_with(b"\""))?;
+        let payload = payload.filter(|payload: &Json| payload.as_bytes().starts_with(b"{"))?;
+        Some(Self { time, wire: wire?.text()?, payload, rest })
+    }
+}
+
+/// Reads the first line of a session: its record without source and file, and whether it is bare,
+/// as in version 1. `None` if Codex would not accept it.
+#[must_use]
+pub fn read_meta(line: &Json) -> Option<(Node, bool)> {
+    if let Some(Envelope { time, wire, payload, rest }) = Envelope::of(line) {
+        if wire != wire::META {
+            return None;
+        }
+        let mut node = Node::with_capacity(10);
+        node.set(Field::Time, time);
+        let kept = template::take(&payload, wire::META_SLOTS, &mut node);
+        parent(&kept, &mut node);
+        extra(rest, Some(&kept), &mut node);
+        return node.json(Field::Id).is_some().then_some((node, false));
+    }
+    let has = |name| line.member(name).is_some();
+    if has("type") || has("record_type") || has("payload") {
+        return None;
+    }
+    let mut node = Node::with_capacity(6);
+    let kept = template::take(line, wire::HEAD_SLOTS, &mut node);
+    extra(Extra::default(), Some(&kept), &mut node);
+    let whole = [Field::Id, Field::Created].iter().all(|field| node.json(*field).is_some());
+    whole.then_some((node, true))
+}
+
+/// Notes the session from which this one was made.
+fn parent(kept: &Json, node: &mut Node) {
+    let named = |name: &&'static str| {
+        let id = kept.member(name).filter(|id| id.as_bytes().starts_with(b"\""))?;
+        Some((id, *name))
+    };
+    let Some((id, name)) = wire::PARENTS.iter().find_map(named) else { return };
+    let mut parent = Node::default();
+    parent.set(Field::Id, id);
+    parent.set(Field::Key, Json::string(name));
+    node.set(Field::ParentSession, parent);
+}
+
+/// Sets the members for which the model has no place: those around the payload, and those of the
+/// payload below its name.
+fn extra(mut rest: Extra, payload: Option<&Json>, node: &mut Node) {
+    if let Some(payload) = payload {
+        rest.add(b"\"payload\"", payload.as_bytes());
+    }
+    rest.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+}
+
+/// Reads a line behind the first one. A record that belongs to the conversation is a node, but has
+/// no identifier yet.
+#[must_use]
+pub fn read(line: &Json, bare: bool) -> Record {
+    if bare {
+        return read_bare(line);
+    }
+    let Some(Envelope { time, wire, payload, rest }) = Envelope::of(line) else {
+        return opaque(line);
+    };
+    let mut record = match wire.as_str() {
+        wire::ITEM => read_item(&payload).unwrap_or_else(|| unread(&payload, &wire)),
+        wire::COMPACTED => {
+            let mut record = Record::new(Kind::Compaction);
+            let slots = const { &[template::slot("message", Field::Summary)] };
+            let kept = template::take(&payload, slots, &mut record.node);
+            record.node.set(Field::Kept, Json::constant("[]"));
+            record.node.set(Field::Extra, kept);
+            record
+        }
+        wire::TURN_CONTEXT => {
+            let mut record = Record::new(Kind::ModelChange);
+            let kept = template::take(&payload, wire::TURN_SLOTS, &mut record.node);
+            record.node.set(Field::Extra, kept);
+            if record.node.json(Field::Model).is_none() { repeated(record) } else { record }
+        }
+        wire::EVENT => {
+            let mut record = Record::new(Kind::Event);
+            record.node.set(Field::Data, payload);
+            record
+        }
+        other => notice(other, payload),
+    };
+    let own = record.node.json(Field::Extra).cloned();
+    record.node.take(Field::Extra);
+    record.node.set(Field::Time, time);
+    extra(rest, own.as_ref(), &mut record.node);
+    record
+}
+
+fn read_bare(line: &Json) -> Record {
+    if line.member("record_type").is_some() {
+        return notice(STATE, line.clone());
+    }
+    let Some(mut record) = read_item(line) else { return unread(line, STATE) };
+    if let Some(Value::Json(own)) = record.node.take(Field::Extra) {
+        extra(Extra::default(), Some(&own), &mut record.node);
+    }
+    record
+}
+
+/// Subtype of lines of version 1 that are no items.
+const STATE: &str = "state";
+
+/// Returns an item that is no message: a part of the conversation, or a notice where Codex does not
+/// send it to a model.
+fn unread(item: &Json, subtype: &str) -> Record {
+    let wire = item.member("type").and_then(|wire| wire.text());
+    match wire.filter(|wire| responses::UNREAD.contains(&wire.as_str())) {
+        Some(wire) => {
+            let mut record = Record::new(Kind::Opaque);
+            record.node.set(Field::Type, Json::string(&wire));
+            record.node.set(Field::Data, item.clone());
+            record
+        }
+        None => notice(subtype, item.clone()),
+    }
+}
+
+fn notice(subtype: &str, data: Json) -> Record {
+    let mut record = Record::new(Kind::Notice);
+    record.node.set(Field::Subtype, Json::string(subtype));
+    record.node.set(Field::Data, data);
+    record
+}
+
+/// Keeps an object whole that is no line of Codex.
+fn opaque(line: &Json) -> Record {
+    let mut record = Record::new(Kind::Opaque);
+    record.node.set(Field::Data, line.clone());
+    record
+}
+
+/// Reads an item: a message, or what Codex itself says to the model. `None` for any other item.
+#[must_use]
+pub fn read_item(item: &Json) -> Option<Record> {
+    let message = responses::read(item)?;
+    if !twin::is_harness(&message) {
+        return Some(Record { kind: Kind::Message, node: message });
+    }
+    let mut record = Record::new(Kind::Extension);
+    record.node.set(Field::CustomType, message.json(Field::Role)?.clone());
+    record.node.set(Field::Data, item.clone());
+    Some(record)
+}
+
+/// Returns the items of a list, such as a compaction's new history, that are sent to a model.
+pub fn items(list: &Json) -> impl Iterator<Item = Record> {
+    list.elements()
+        .map(|item| read_item(&item).unwrap_or_else(|| unread(&item, STATE)))
+        .filter(|record| record.kind != Kind::Notice)
+}
+
+/// Whether a record is an item of the conversation that no message describes.
+#[must_use]
+pub fn is_item(record: &Record) -> bool {
+    record.kind == Kind::Opaque && record.node.json(Field::Type).is_some()
+}
+
+/// Returns the settings of a turn with the model of the turn before as a notice.
+#[must_use]
+pub fn repeated(record: Record) -> Record {
+    let mut node = record.node;
+    let payload = |extra: &Json| extra.member("payload");
+    let extra = node.json(Field::Extra).cloned();
+    let inner = extra.as_ref().and_then(payload);
+    let mut out = Vec::new();
+    template::write(inner.as_ref().or(extra.as_ref()), wire::TURN_SLOTS, &node, &mut out);
+    node.take(Field::Model);
+    node.set(Field::Subtype, Json::string(wire::TURN_CONTEXT));
+    let filled = Json::checked(out.into());
+    match inner {
+        Some(_) => {
+            let mut rest = Extra::default();
+            for (key, value) in extra.iter().flat_map(Json::members) {
+                let value = if text::is(key, "payload") { filled.as_bytes() } else { value };
+                rest.add(key, value);
+            }
+            rest.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+        }
+        None => node.set(Field::Extra, filled),
+    }
+    Record { kind: Kind::Notice, node }
+}
+
+/// Appends the first line.
+pub fn write_meta(node: &Node, bare: bool, out: &mut Vec<u8>) {
+    let kept = payload_of(node);
+    if bare {
+        template::write(kept.as_ref(), wire::HEAD_SLOTS, node, out);
+        return;
+    }
+    let mut payload = Vec::new();
+    template::write(kept.as_ref(), wire::META_SLOTS, node, &mut payload);
+    envelope(node, wire::META, &payload, out);
+}
+
+/// Appends a line behind the first one; false if a rollout has none for the record.
+pub fn write(record: &Record, bare: bool, out: &mut Vec<u8>) -> bool {
+    let node = &record.node;
+    let whole = node.json(Field::Data).filter(|_| record.kind == Kind::Opaque && !is_item(record));
+    if let Some(data) = whole {
+        out.extend_from_slice(data.as_bytes());
+        return true;
+    }
+    let mut payload = Vec::new();
+    let Some(wire) = write_payload(record, &mut payload) else { return false };
+    match bare {
+        false => envelope(node, &wire, &payload, out),
+        true if [wire::ITEM, STATE].contains(&wire.as_str()) => out.extend_from_slice(&payload),
+        true => return false,
+    }
+    true
+}
+
+/// Writes the payload of a line; returns the line's type.
+fn write_payload(record: &Record, out: &mut Vec<u8>) -> Option<String> {
+    let node = &record.node;
+    let subtype = node.text(Field::Subtype);
+    let slots = |slots: &[Slot], out: &mut Vec<u8>| {
+        template::write(payload_of(node).as_ref(), slots, node, out);
+    };
+    let wire = match record.kind {
+        Kind::Message => {
+            let mut message = node.clone();
+            message.take(Field::Extra);
+            payload_of(node).into_iter().for_each(|own| message.set(Field::Extra, own));
+            return responses::write(&message, out).then(|| wire::ITEM.to_owned());
+        }
+        Kind::Compaction => {
+            slots(const { &[template::slot("message", Field::Summary)] }, out);
+            wire::COMPACTED
+        }
+        Kind::ModelChange => {
+            slots(wire::TURN_SLOTS, out);
+            wire::TURN_CONTEXT
+        }
+        Kind::Notice if subtype.as_deref() == Some(wire::TURN_CONTEXT) => {
+            slots(&[], out);
+            wire::TURN_CONTEXT
+        }
+        Kind::Notice => {
+            out.extend_from_slice(node.json(Field::Data)?.as_bytes());
+            return subtype;
+        }
+        Kind::Extension | Kind::Event | Kind::Opaque => {
+            out.extend_from_slice(node.json(Field::Data)?.as_bytes());
+            if record.kind == Kind::Event { wire::EVENT } else { wire::ITEM }
+        }
+        _ => return None,
+    };
+    Some(wire.to_owned())
+}
+
+fn payload_of(node: &Node) -> Option<Json> {
+    node.json(Field::Extra)?.member("payload")
+}
+
+fn envelope(node: &Node, wire: &str, payload: &[u8], out: &mut Vec<u8>) {
+    let extra = node.json(Field::Extra);
+    let mut object = Object::open(out);
+    if let Some(time) = node.json(Field::Time) {
+        object.member("timestamp", time.as_bytes());
+    }
+    if let Some(ordinal) = extra.and_then(|extra| extra.member("ordinal")) {
+        object.member("ordinal", ordinal.as_bytes());
+    }
+    text::quote(wire, object.key("type"));
+    object.member("payload", payload);
+    for (key, value) in extra.into_iter().flat_map(Json::members) {
+        if !text::is(key, "ordinal") && !text::is(key, "payload") {
+            object.spelled(key, value);
+        }
+    }
+    object.close();
+}

@@ -1,0 +1,186 @@
+//! Rollouts of the Codex CLI, versions 1 to 3.
+//!
+//! Version 1 is a list of bare items of the Responses interface behind a line about the session.
+//! From version 2 on each line has a time, a type and a payload; the first has type `session_meta`.
+//! Version 3, which Codex calls paginated, numbers its lines and has other events.
+//!
+//! Only items are sent to a model. Events repeat them for the user interface, so that everything
+//! said stands twice.
+//!
+//! | Codex | canonical |
+//! |---|---|
+//! | the first line | `session`; a later `session_meta` is a `notice` |
+//! | `response_item` with words of the user or the model, a call or a result | `message`, as `dialect/responses.rs` describes |
+//! | `response_item` with words of Codex itself: role `developer`, `<environment_context>` and the like | `extension`, whose type is the role |
+//! | other items | `opaque`; a `notice` where Codex does not send them |
+//! | `compacted` | `compaction`; the new history stays in `extra` |
+//! | `turn_context` | `model_change`, or a `notice` if the model stays |
+//! | `event_msg` | `event`, `derived` if it repeats the item before it |
+//! | other lines with a payload, `state` of version 1 | `notice` |
+//! | objects without a payload | `opaque` |
+//! | `thread_rolled_back` | also a branch: what follows stands behind the turns that are left |
+//! | members without a field | `extra`; those of a payload below `extra.payload` |
+//!
+//! A member of the first line that has a field leaves a `null` in `extra.payload`, which shows its
+//! place.
+
+mod chain;
+mod context;
+mod foreign;
+mod line;
+mod read;
+mod repair;
+mod template;
+mod twin;
+mod wire;
+mod write;
+
+use crate::format::{Confidence, Format, Head, Named, Required, Sniffed, Version};
+use crate::json::{Json, text};
+use crate::record::{Field, Kind};
+use crate::times;
+use bytes::Bytes;
+
+const NAME: &str = "codex";
+
+/// Row of the table of formats for the Codex CLI.
+pub static FORMAT: Format = Format {
+    aliases: &["codex-cli"],
+    usual: Some(2),
+    home: Some(home),
+    folders: &["cwd"],
+    context: Some(context::open),
+    native: Some(native),
+    ..Format::new(Required {
+        name: NAME,
+        summary: "rollouts of the Codex CLI (JSON Lines)",
+        source: "openai/codex, releases 0.8.0 to 0.169.0",
+        versions: &[
+            Version {
+                number: 1,
+                summary: "bare items (to release 0.2x)",
+                schema: include_str!("../../../schemas/codex/v1.schema.json"),
+                tree: false,
+                kinds: KINDS,
+            },
+            Version {
+                number: 2,
+                summary: "lines with a type and a payload (from 0.34)",
+                schema: include_str!("../../../schemas/codex/v2.schema.json"),
+                tree: false,
+                kinds: KINDS,
+            },
+            Version {
+                number: 3,
+                summary: "numbered lines, called paginated (from 0.146)",
+                schema: include_str!("../../../schemas/codex/v3.schema.json"),
+                tree: false,
+                kinds: KINDS,
+            },
+        ],
+        extensions: &[".jsonl"],
+        sniff,
+        read: read::open,
+        write: write::open,
+        repair: repair::repair,
+    })
+};
+
+const KINDS: &[Kind] = &[
+    Kind::Session,
+    Kind::Message,
+    Kind::ModelChange,
+    Kind::Compaction,
+    Kind::Extension,
+    Kind::Event,
+    Kind::Notice,
+    Kind::Opaque,
+];
+
+/// Returns the directory in which Codex keeps its sessions.
+fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let set = |name| variable(name).filter(|value| !value.is_empty());
+    let own = || set("HOME").or_else(|| set("USERPROFILE"));
+    let home = set("CODEX_HOME").or_else(|| Some(format!("{}/.codex", own()?)))?;
+    Some(format!("{home}/sessions"))
+}
+
+/// Returns the path `YYYY/MM/DD/rollout-<time>-<uuid>`. Codex takes the local time; here it is UTC,
+/// so that an output does not depend on the machine.
+fn native(named: &Named<'_>) -> String {
+    let time = named.session.json(Field::Created).and_then(times::read).unwrap_or_default();
+    let spelled = times::with_seconds(time);
+    let (date, clock) = spelled.trim_end_matches('Z').split_once('T').unwrap_or_default();
+    let id = foreign::uuid(named.session, named.asked);
+    format!("/{}/rollout-{date}T{}-{id}", date.replace('-', "/"), clock.replace(':', "-"))
+}
+
+/// Maximum number of lines that detection looks at.
+const SNIFFED: usize = 16;
+
+/// Detects a rollout: its first line is one that begins it, or one of its lines stands further on.
+fn sniff(head: &Head<'_>) -> Option<Sniffed> {
+    let called = Head::is_called(head.name, FORMAT.extensions);
+    let mut clean = true;
+    for (i, bytes) in head.lines().take(SNIFFED).enumerate() {
+        let line = read::value(&Bytes::copy_from_slice(bytes.trim_ascii()));
+        let object = line.ok().filter(|_| std::str::from_utf8(bytes).is_ok());
+        let found = object.as_ref().and_then(what);
+        if let Some((first, version)) = found {
+            let confidence = match first {
+                _ if !clean => Confidence::Buried,
+                true if i == 0 => Confidence::Certain,
+                _ => Confidence::Strong,
+            };
+            return Some(Sniffed { confidence, version });
+        }
+        // The first line may be longer than the head.
+        if i == 0 && is_cut_meta(bytes) {
+            let paginated =
+                memchr::memmem::find(bytes, b"\"history_mode\":\"paginated\"").is_some();
+            let version = if paginated || is_numbered(bytes) { 3 } else { 2 };
+            return Some(Sniffed { confidence: Confidence::Certain, version });
+        }
+        clean &= Head::is_torn(bytes, i == 0, called);
+    }
+    None
+}
+
+fn is_numbered(line: &[u8]) -> bool {
+    memchr::memmem::find(line, b"\",\"ordinal\":0,").is_some()
+}
+
+fn is_cut_meta(line: &[u8]) -> bool {
+    let begin = line.get(..120).unwrap_or(line);
+    line.starts_with(b"{\"timestamp\":\"")
+        && memchr::memmem::find(begin, b"\"type\":\"session_meta\",\"payload\":{").is_some()
+}
+
+/// Returns whether an object is the first line of a rollout, not a later one, and of which version;
+/// `None` for an object of another kind.
+fn what(object: &Json) -> Option<(bool, u32)> {
+    if let Some((node, bare)) = line::read_meta(object) {
+        // A bare first line has no mark of its own.
+        let known =
+            !bare || object.members().all(|(key, _)| BARE.iter().any(|name| text::is(key, name)));
+        return known.then(|| (true, read::version_of(&node, bare)));
+    }
+    if object.member("record_type").is_some_and(|kind| kind.text().as_deref() == Some("state")) {
+        return Some((false, 1));
+    }
+    let wire = object.member("type")?.text()?;
+    let numbered = object.member("ordinal").is_some();
+    let enveloped = object.member("timestamp").is_some() && object.member("payload").is_some();
+    if enveloped && LINES.contains(&wire.as_str()) {
+        return Some((false, if numbered { 3 } else { 2 }));
+    }
+    let bare = object.member("timestamp").is_none() && object.member("message").is_none();
+    (bare && line::read_item(object).is_some()).then_some((false, 1))
+}
+
+/// Members of a bare first line.
+const BARE: &[&str] = &["id", "timestamp", "instructions", "git"];
+
+/// Types of lines that no other program writes with a payload.
+const LINES: &[&str] =
+    &[wire::META, wire::ITEM, wire::EVENT, wire::COMPACTED, wire::TURN_CONTEXT, "world_state"];

@@ -1,0 +1,161 @@
+//! Events that repeat an item of the conversation for the user interface.
+
+use super::wire;
+use crate::json::{Json, text};
+use crate::mapping::Object;
+use crate::record::{Field, Node, block};
+
+/// Speaker of an item that an event repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// The user.
+    User,
+    /// The model.
+    Agent,
+    /// The model, in its reasoning.
+    Thought,
+}
+
+/// Returns the speaker and the text of an event, as a part of its payload, if the event repeats an
+/// item.
+#[must_use]
+pub fn of_event(payload: &Json) -> Option<(Speaker, Json)> {
+    let text = |name| payload.member(name);
+    let (speaker, said) = match payload.member("type")?.text()?.as_str() {
+        "user_message" => (Speaker::User, text("message")?),
+        "agent_message" => (Speaker::Agent, text("message")?),
+        "agent_reasoning" => (Speaker::Thought, text("text")?),
+        "item_completed" => of_item(&payload.member("item")?)?,
+        _ => return None,
+    };
+    said.as_bytes().starts_with(b"\"").then_some((speaker, said))
+}
+
+/// Returns the speaker and the one text of a completed item.
+fn of_item(item: &Json) -> Option<(Speaker, Json)> {
+    let one = |name: &str| {
+        let list = item.member(name)?;
+        let mut parts = list.elements();
+        parts.next().filter(|_| parts.next().is_none())
+    };
+    match item.member("type")?.text()?.as_str() {
+        "UserMessage" => Some((Speaker::User, one("content")?.member("text")?)),
+        "AgentMessage" => Some((Speaker::Agent, one("content")?.member("text")?)),
+        "Reasoning" => Some((Speaker::Thought, one("summary_text")?)),
+        _ => None,
+    }
+}
+
+/// Whether the event of this payload repeats an item, whatever it says.
+#[must_use]
+pub fn is_twin(payload: &Json) -> bool {
+    let is = |object: &Json, names: &[&str]| {
+        let wire = object.member("type").and_then(|wire| wire.text());
+        wire.is_some_and(|wire| names.contains(&wire.as_str()))
+    };
+    is(payload, &["user_message", "agent_message", "agent_reasoning"])
+        || (is(payload, &["item_completed"])
+            && payload
+                .member("item")
+                .is_some_and(|item| is(&item, &["UserMessage", "AgentMessage", "Reasoning"])))
+}
+
+/// Returns the speaker and the text of a message that an event repeats.
+#[must_use]
+pub fn of_message(message: &Node) -> Option<(Speaker, Json)> {
+    let blocks = message.nodes(Field::Content)?;
+    let speaker = if message.is(Field::Role, "user") { Speaker::User } else { Speaker::Agent };
+    let thought = blocks.first().filter(|block| block.is(Field::Type, block::THINKING));
+    if let Some(thought) = thought {
+        return Some((Speaker::Thought, thought.json(Field::Thinking)?.clone()));
+    }
+    if message.is(Field::Role, "tool") {
+        return None;
+    }
+    Some((speaker, block::all_text(blocks)?))
+}
+
+/// Returns the payload with another text.
+#[must_use]
+pub fn with_text(payload: &Json, old: &Json, new: &Json) -> Json {
+    let all = payload.as_bytes();
+    // The text is a part of the payload.
+    let start = (old.as_bytes().as_ptr() as usize).wrapping_sub(all.as_ptr() as usize);
+    let before = all.get(..start).unwrap_or_default();
+    let after = all.get(start.saturating_add(old.as_bytes().len())..).unwrap_or_default();
+    Json::checked([before, new.as_bytes(), after].concat().into())
+}
+
+/// Session and turn of an event of version 3.
+#[derive(Clone, Debug, Default)]
+pub struct Turn {
+    /// Identifier of the session.
+    pub thread: String,
+    /// Identifier of the turn.
+    pub turn: String,
+    /// Number of the item.
+    pub item: u64,
+    /// Milliseconds since 1970.
+    pub millis: i64,
+}
+
+/// Appends the payload of the event that repeats a text, as version 2 has it, or version 3 with a
+/// turn. Version 3 shows reasoning that the model did not write as nothing, so it gets no event.
+pub fn write(speaker: Speaker, said: &Json, turn: Option<&Turn>, out: &mut Vec<u8>) {
+    let mut object = Object::open(out);
+    let Some(turn) = turn else {
+        let (kind, name) = match speaker {
+            Speaker::User => ("user_message", "message"),
+            Speaker::Agent => ("agent_message", "message"),
+            Speaker::Thought => ("agent_reasoning", "text"),
+        };
+        text::quote(kind, object.key("type"));
+        object.member(name, said.as_bytes());
+        if speaker == Speaker::User {
+            object.member("images", b"[]");
+        }
+        object.close();
+        return;
+    };
+    object.member("type", b"\"item_completed\"");
+    text::quote(&turn.thread, object.key("thread_id"));
+    text::quote(&turn.turn, object.key("turn_id"));
+    let mut item = Object::open(object.key("item"));
+    let id = format!("item-{}", turn.item);
+    let (kind, list) = match speaker {
+        Speaker::User => ("UserMessage", one("text", said, ",\"text_elements\":[]")),
+        Speaker::Agent => ("AgentMessage", one("Text", said, "")),
+        Speaker::Thought => ("Reasoning", [b"[", said.as_bytes(), b"]"].concat()),
+    };
+    text::quote(kind, item.key("type"));
+    text::quote(&id, item.key("id"));
+    if speaker == Speaker::Thought {
+        item.member("summary_text", &list);
+        item.member("raw_content", b"[]");
+    } else {
+        item.member("content", &list);
+    }
+    item.close();
+    object.member("completed_at_ms", turn.millis.to_string().as_bytes());
+    object.close();
+}
+
+fn one(kind: &str, said: &Json, rest: &str) -> Vec<u8> {
+    let text = String::from_utf8_lossy(said.as_bytes());
+    format!("[{{\"type\":\"{kind}\",\"text\":{text}{rest}}}]").into_bytes()
+}
+
+/// Whether a message of role user was written by Codex itself.
+#[must_use]
+pub fn is_harness(message: &Node) -> bool {
+    if !message.is(Field::Role, "user") {
+        return !["assistant", "tool"].iter().any(|role| message.is(Field::Role, role));
+    }
+    let blocks = message.nodes(Field::Content).unwrap_or_default();
+    let first = blocks.first().and_then(|block| block.json(Field::Text));
+    first.is_some_and(|text| {
+        wire::HARNESS
+            .iter()
+            .any(|words| text.as_bytes().get(1..).unwrap_or_default().starts_with(words.as_bytes()))
+    })
+}

@@ -1,0 +1,50 @@
+//! Codex's own names.
+//!
+//! Source: openai/codex (`protocol/src/protocol.rs`, `models.rs`) and files of releases 0.8.0 to
+//! 0.169.0.
+
+use super::template::{Slot, slot};
+use crate::record::Field;
+
+/// The type of the first line from version 2 on.
+pub const META: &str = "session_meta";
+/// The type of a line with an item of the conversation.
+pub const ITEM: &str = "response_item";
+/// The type of a line with an event for the user interface.
+pub const EVENT: &str = "event_msg";
+/// The type of a line at which earlier items give way to others.
+pub const COMPACTED: &str = "compacted";
+/// The type of a line with the settings of a turn.
+pub const TURN_CONTEXT: &str = "turn_context";
+/// The member of the first line that shows the version, with its value in version 3.
+pub const HISTORY_MODE: &str = "history_mode";
+/// The value of [`HISTORY_MODE`] in version 3.
+pub const PAGINATED: &str = "paginated";
+
+/// Members of the first line that have a field.
+pub const META_SLOTS: &[Slot] = &[
+    slot("id", Field::Id),
+    slot("timestamp", Field::Created),
+    slot("cwd", Field::Cwd),
+    slot("model_provider", Field::Provider),
+    Slot { name: "base_instructions", field: Field::SystemPrompt, inside: Some("text") },
+];
+
+/// Members of a first line of version 1 that have a field.
+pub const HEAD_SLOTS: &[Slot] = &[slot("id", Field::Id), slot("timestamp", Field::Created)];
+
+/// Members of a turn's settings that have a field.
+pub const TURN_SLOTS: &[Slot] = &[slot("model", Field::Model)];
+
+/// The member that names the session from which this one was made.
+pub const PARENTS: &[&str] = &["forked_from_id", "parent_thread_id"];
+
+/// Beginnings of the messages of role user that Codex itself writes.
+pub const HARNESS: &[&str] = &[
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions for",
+    "<turn_aborted>",
+    "<skill",
+    "<subagent_notification>",
+];
