@@ -348,7 +348,8 @@ impl Format {
     #[must_use]
     pub fn reached_from(&self, version: u32) -> u32 {
         let mut steps = self.steps.iter().filter(|_| self.plane.is_some());
-        let step = steps.find(|step| step.from == version);
+        let usual = self.usual.unwrap_or(u32::MAX);
+        let step = steps.find(|step| step.from == version && step.to <= usual);
         step.map_or(version, |step| self.reached_from(step.to))
     }
 
@@ -356,6 +357,14 @@ impl Format {
     #[must_use]
     pub fn links(&self) -> bool {
         self.home.is_some() && self.versions.iter().any(|version| version.tree)
+    }
+
+    /// Whether a tree may be unable to express what a compaction of the format keeps: the format is
+    /// a list whose compactions put a new history in the place of the earlier one.
+    #[must_use]
+    pub fn replaces_history(&self) -> bool {
+        let holds = |version: &Version| version.kinds.contains(&Kind::Compaction);
+        self.versions.iter().all(|version| !version.tree && holds(version))
     }
 
     /// Returns the name of the part beside which a session's origin stands.

@@ -94,7 +94,12 @@ impl Forming {
     /// Writes one message.
     pub fn message(&mut self, context: &mut dyn Context, message: &Record, list: &mut List) {
         if let Shape::Own = self.shape {
-            context.own(message, list.item());
+            let mut item = Vec::new();
+            context.own(message, &mut item);
+            // Some software drops a message only when it sends the others.
+            if !item.is_empty() {
+                list.item().extend_from_slice(&item);
+            }
             return;
         }
         match &mut self.way {

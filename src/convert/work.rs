@@ -58,9 +58,10 @@ impl<'a> Work<'a> {
         parts: &mut dyn Parts,
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
-        // Only streams can hold data that a tree cannot express.
+        // Other sources hold no data that a tree cannot express.
         let stream = canonical::FORMAT.name;
-        let whole = to.version().tree && (from.name != stream || to.format.name == stream);
+        let wide = from.name == stream || from.replaces_history();
+        let whole = to.version().tree && (!wide || to.format.name == stream);
         let branch = if whole { None } else { Branch::of(from, to, parts, cx)? };
         let forks = forks(from, to, parts, cx)?;
         Ok(Self { branch, ahead: false, forks, ..Self::straight(from, to, cx) })

@@ -252,7 +252,11 @@ fn summary(list: &Json, inner: &mut Node) {
     }
 }
 
-/// Reads a list of parts; `None` if one of them has no type.
+/// Types of parts that clients read; they refuse an item with another one.
+const PARTS: &[&str] =
+    &["input_text", "output_text", "input_image", "input_audio", "encrypted_content"];
+
+/// Reads a list of parts; `None` if clients refuse one of them.
 fn parts(list: &Json, texts: &str) -> Option<Vec<Node>> {
     let part = |part: Json| {
         let wire = part.member("type")?.text()?;
@@ -265,6 +269,9 @@ fn parts(list: &Json, texts: &str) -> Option<Vec<Node>> {
             }),
             _ => None,
         };
+        if read.is_none() && !PARTS.contains(&wire.as_str()) {
+            return None;
+        }
         Some(read.unwrap_or_else(|| {
             let mut node = Node::with_capacity(2);
             node.set(Field::Type, block::type_of(block::OPAQUE));

@@ -40,7 +40,7 @@ pub trait Context {
     }
 
     /// Writes a record that [`begin`](Self::begin) or [`message`](Self::message) returned, in the
-    /// format's own shape.
+    /// format's own shape; nothing, if the software drops it in this shape only.
     fn own(&self, message: &Record, out: &mut Vec<u8>);
 
     /// Returns a record of [`begin`](Self::begin) or [`message`](Self::message) as the model gets

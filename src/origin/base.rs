@@ -63,8 +63,13 @@ impl Base {
         cx: &Cx<'_>,
     ) -> Result<Self> {
         let (mut names, mut told, mut put_in) = (Vec::new(), Vec::new(), HashSet::new());
-        for (number, item) in (0..).zip((format.read)(parts, cx)?) {
+        for item in (format.read)(parts, cx)? {
             let mut record = item?.value;
+            // Playback follows the record that it repeats.
+            if record.is_repetition() {
+                continue;
+            }
+            let number = names.len() as u32;
             if !cx.options.spelling {
                 record.node.take(Field::Raw);
             }

@@ -362,6 +362,10 @@ impl FileRecords {
         let (mut now, mut last) = (Self::on(store), None);
         for item in reader {
             let mut located = item?;
+            // Playback follows the record that it repeats.
+            if located.value.is_repetition() {
+                continue;
+            }
             if !cx.options.spelling {
                 located.value.node.take(Field::Raw);
             }

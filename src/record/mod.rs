@@ -256,6 +256,12 @@ impl Record {
         self.node.is_true(Field::Synthesized) || self.node.is_true(Field::Derived)
     }
 
+    /// Whether the record is playback that repeats another record.
+    #[must_use]
+    pub fn is_repetition(&self) -> bool {
+        self.kind == Kind::Event && self.node.is_true(Field::Derived)
+    }
+
     /// Whether the record is a question of the user, with which a turn begins; a question of one
     /// agent to another does not begin a turn.
     #[must_use]

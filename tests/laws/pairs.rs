@@ -18,6 +18,18 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("v1-branched.jsonl to codelia@2", "nothing is said in it, so its log of messages is empty"),
     ("/pyobj/", "tags of Python's; not kept through the stream either"),
     ("/alias/", "anchors; not kept through the stream either"),
+    (
+        "/compacted/in/rollout-2026-03-01T12-00-00-01990c5a-7b1e-7c3d-8f4a-5b6c7d8e9f02.jsonl to codex@1",
+        "version 1 has no compactions",
+    ),
+    (
+        "/taken-back/in/rollout-2026-02-03T09-40-00-01990c5a-7b1e-7c3d-8f4a-5b6c7d8e9f01.jsonl to codex@1",
+        "version 1 has no way to take turns back",
+    ),
+    (
+        "2025-11-18T09-14-02-417Z_8899d818-977d-46aa-8246-692996dcc594.jsonl to codex@",
+        "names of calls that are longer than Codex's interface takes are shortened",
+    ),
     ("surrogate/.co/evals/lone_surrogate/run_1.yaml", "torn by its own program"),
 ];
 
@@ -53,7 +65,9 @@ pub fn said(text: &[u8]) -> Option<Vec<String>> {
     // pi stands at its last entry, and from one without an identifier no way leads to others. What
     // is written of such a session is what leads to the last entry that has one.
     let values = || text.split(|b| *b == b'\n').flat_map(serde_json::from_slice);
-    let entries = values().filter(|value: &serde_json::Value| value["type"] != "session");
+    let entries = values().filter(|value: &serde_json::Value| {
+        value["type"].is_string() && value["type"] != "session"
+    });
     let ids = entries.map(|value| value["id"].as_str().map(str::to_owned));
     match ids.collect::<Vec<_>>().as_slice() {
         [.., Some(named), None] if all.is_empty() => said_at(&text, Some(named.clone())),

@@ -21,6 +21,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("connectonion/v3/checks/in/", "the same"),
     (": following: ", "a word that pi puts before a summary itself"),
     (": compacted: ", "the same"),
+    ("/codex/v2/compacted/in/", "words of a new history, which stands in the compaction"),
+    ("8899d818-977d-46aa-8246-692996dcc594.jsonl to codex@", "names of calls were shortened"),
     ("/surrogate/.co/evals/", "torn by its own program"),
 ];
 

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::format::Context;
 use crate::ids::hash;
 use crate::json::Json;
-use crate::mapping::Object;
+use crate::mapping::{Extra, Object};
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::HashSet;
@@ -101,12 +101,7 @@ impl Context for History {
             Kind::Message if self.is_before(position) => {
                 record.node.is(Field::Role, "user").then(|| record.clone())
             }
-            Kind::Message => {
-                let result = first_block(record).filter(|b| b.is(Field::Type, block::TOOL_RESULT));
-                let call = result.and_then(|result| result.json(Field::Call));
-                let lost = call.is_some_and(|call| !self.calls.contains(&name_of(call)));
-                (!lost).then(|| record.clone())
-            }
+            Kind::Message => Some(record.clone()),
             // A further compaction makes the summary before it one of the user's messages, which it
             // leaves out.
             Kind::Compaction if self.summed_up == Some(position) => {
@@ -131,12 +126,22 @@ impl Context for History {
         if let Some(item) = message.node.json(Field::Data) {
             return without_names(item, out);
         }
+        let first = first_block(message);
+        let call = first.filter(|block| block.is(Field::Type, block::TOOL_RESULT));
+        let call = call.and_then(|result| result.json(Field::Call));
+        if call.is_some_and(|call| !self.calls.contains(&name_of(call))) {
+            // Codex drops the result of a call that is not there.
+            return;
+        }
         let mut node = message.node.clone();
-        let extra = node.take(Field::Extra);
-        if let Some(Value::Json(extra)) = extra {
+        if let Some(Value::Json(extra)) = node.take(Field::Extra) {
             // A message of a new history has the members of its item at the top.
             let own = extra.member("payload").unwrap_or(extra);
-            node.set(Field::Extra, own);
+            let mut sent = Extra::default();
+            for (key, value) in own.members().filter(|(key, _)| SENT.contains(key)) {
+                sent.add(key, value);
+            }
+            sent.finish().into_iter().for_each(|sent| node.set(Field::Extra, sent));
         }
         let mut spelled = Vec::new();
         if !responses::write(&node, &mut spelled) {
@@ -164,6 +169,9 @@ impl Context for History {
         (message.kind == Kind::Message && !is_harness(&message.node)).then(|| message.node.clone())
     }
 }
+
+/// Members without a field that Codex sends.
+const SENT: [&[u8]; 3] = [b"\"phase\"", b"\"status\"", b"\"encrypted_content\""];
 
 /// Writes an item without the identifiers that belong to a server, and without notes for the
 /// client.

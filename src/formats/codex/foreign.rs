@@ -62,9 +62,8 @@ impl Foreign {
         self.time = record.node.json(Field::Time).and_then(times::read).or(self.time);
         self.head(to);
         match record.kind {
-            Kind::Message if !record.is_aside() && !record.is_restored() => {
-                self.message(record, log, to)
-            }
+            _ if self.own && record.node.is_true(Field::Synthesized) => {}
+            Kind::Message if !record.is_aside() => self.message(record, log, to),
             _ if self.own => self.line(record, log, to),
             kind => log.count(FieldOutcome::Dropped, kind.name()),
         }
