@@ -65,9 +65,11 @@ pub fn said(text: &[u8]) -> Option<Vec<String>> {
     // pi stands at its last entry, and from one without an identifier no way leads to others. What
     // is written of such a session is what leads to the last entry that has one.
     let values = || text.split(|b| *b == b'\n').flat_map(serde_json::from_slice);
-    let entries = values().filter(|value: &serde_json::Value| {
-        value["type"].is_string() && value["type"] != "session"
-    });
+    // Neither the first line of pi nor that of Codex is an entry.
+    let first = |value: &serde_json::Value| {
+        value["type"] == "session" || value.get("instructions").is_some()
+    };
+    let entries = values().filter(|value| !first(value));
     let ids = entries.map(|value| value["id"].as_str().map(str::to_owned));
     match ids.collect::<Vec<_>>().as_slice() {
         [.., Some(named), None] if all.is_empty() => said_at(&text, Some(named.clone())),

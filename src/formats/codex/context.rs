@@ -89,7 +89,15 @@ impl Context for History {
     fn begin(&mut self, _place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
         let Some((_, list)) = &self.replaced else { return Vec::new() };
         let of_user = |record: &Record| record.node.is(Field::Role, "user");
-        line::items(list).filter(|record| self.summed_up.is_none() || of_user(record)).collect()
+        let items = line::items(list).filter(|item| self.summed_up.is_none() || of_user(item));
+        let named = |(number, mut item): (usize, Record)| {
+            // A tree needs identifiers; these are as long as no others.
+            let name = hash(&[list.as_bytes(), &number.to_le_bytes()].concat());
+            item.node.set(Field::Id, Json::string(&format!("{name:016x}")));
+            item.node.set(Field::IdMade, Json::constant("true"));
+            item
+        };
+        items.enumerate().map(named).collect()
     }
 
     fn message(&mut self, position: u32, record: &Record) -> Option<Record> {
@@ -146,6 +154,10 @@ impl Context for History {
         let mut spelled = Vec::new();
         if !responses::write(&node, &mut spelled) {
             return out.extend_from_slice(b"null");
+        }
+        // Codex drops a line that its parser does not take, such as one with half of a character.
+        if serde_json::from_slice::<serde_json::Value>(&spelled).is_err() {
+            return;
         }
         without_names(&Json::checked(spelled.into()), out);
         let Some(call) = first_block(message).filter(|b| b.is(Field::Type, block::TOOL_CALL))
